@@ -1,0 +1,176 @@
+// freshet bench: stresses a running daemon's queue with more work than its workers can do, and says what became of it.
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+
+namespace freshet::cli {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+struct BenchOptions {
+  Remote remote;
+  double rate = 400;
+  double seconds = 10;
+  int slots = 4;
+  double service_ms = 20;
+  double deadline_ms = 1000;
+  double ttl = 5;
+};
+
+double since_ms(SteadyClock::time_point t) {
+  return std::chrono::duration<double, std::milli>(SteadyClock::now() - t).count();
+}
+
+// What the workers saw. Shared by their threads.
+class Observations {
+ public:
+  void started(double age_ms) {
+    const std::lock_guard lock(mutex_);
+    ages_.push_back(age_ms);
+  }
+  void finished(bool in_time) {
+    const std::lock_guard lock(mutex_);
+    ++finished_;
+    in_time_ += in_time;
+  }
+  Json report(size_t created, double seconds, const BenchOptions& options) {
+    const std::lock_guard lock(mutex_);
+    std::sort(ages_.begin(), ages_.end());
+    const auto percentile = [&](double p) {
+      return ages_.empty()
+                 ? 0.0
+                 : ages_[std::min(ages_.size() - 1, static_cast<size_t>(p * static_cast<double>(ages_.size())))];
+    };
+    const double capacity = options.slots * 1000 / options.service_ms;
+    return Json{{"offeredPerSecond", static_cast<double>(created) / seconds},
+                {"capacityPerSecond", capacity},
+                {"created", created},
+                {"finished", finished_},
+                {"inTime", in_time_},
+                {"goodput", static_cast<double>(in_time_) / (capacity * seconds)},
+                {"ageAtStartMs", {{"p50", percentile(0.5)}, {"p99", percentile(0.99)}}}};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<double> ages_;
+  size_t finished_ = 0, in_time_ = 0;
+};
+
+class Stress {
+ public:
+  explicit Stress(const BenchOptions& options) : options_(options) {}
+
+  int run() {
+    std::vector<std::thread> workers;
+    for (int i = 0; i < options_.slots; ++i) workers.emplace_back([this] { work(); });
+    const size_t created = produce();
+    stopping_ = true;
+    for (auto& worker : workers) worker.join();
+    if (exit_status_ != kDone) return exit_status_;
+    const Json report = observations_.report(created, options_.seconds, options_);
+    if (options_.remote.json) {
+      std::cout << report.dump() << '\n';
+    } else {
+      print(report);
+    }
+    return kDone;
+  }
+
+ private:
+  // Open loop: tasks are created when they are due, however long the answers take.
+  size_t produce() {
+    Session session(options_.remote);
+    size_t created = 0;
+    for (int second = 0;; std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
+      const double elapsed = since_ms(start_) / 1000;
+      if (elapsed >= options_.seconds || exit_status_ != kDone) return created;
+      const auto due = static_cast<size_t>(elapsed * options_.rate);
+      while (created < due) {
+        Json batch = Json::array();
+        for (; created + batch.size() < due && batch.size() < 500;) {
+          batch.push_back({{"payload", {{"sentMs", since_ms(start_)}}}, {"ttlSeconds", options_.ttl}});
+        }
+        if (session.call("POST", "/tasks", Json{{"tasks", batch}}).is_null()) return failed(session), created;
+        created += batch.size();
+      }
+      if (static_cast<int>(elapsed) > second) std::cerr << '\r' << ++second << " s" << std::flush;
+    }
+  }
+
+  void work() {
+    Session session(options_.remote);
+    Json settle = Json::array();
+    while (!stopping_ && exit_status_ == kDone) {
+      const Json answer = session.call("POST", "/take", Json{{"waitMs", 200}, {"settle", settle}});
+      if (answer.is_null()) return failed(session);
+      settle = Json::array();
+      for (const auto& task : answer["tasks"]) {
+        const Json& payload = task["payload"];
+        const double sent = payload.is_object() ? payload.value("sentMs", 0.0) : 0.0;
+        observations_.started(since_ms(start_) - sent);
+        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.service_ms));
+        observations_.finished(since_ms(start_) - sent <= options_.deadline_ms);
+        settle.push_back({{"taskId", task["taskId"]}, {"lease", task["lease"]}, {"outcome", "complete"}});
+      }
+    }
+    if (!settle.empty()) session.call("POST", "/settle", Json{{"settle", settle}});
+  }
+
+  void failed(const Session& session) { exit_status_ = session.exit_status(); }
+
+  static void print(const Json& report) {
+    std::cerr << '\r';
+    std::cout << std::fixed << std::setprecision(1) << "offered   " << report["offeredPerSecond"].get<double>()
+              << "/s, " << report["offeredPerSecond"].get<double>() / report["capacityPerSecond"].get<double>()
+              << " x what the workers can do\n"
+              << "finished  " << report["finished"] << " of " << report["created"] << ", in time " << report["inTime"]
+              << "\ngoodput   " << 100 * report["goodput"].get<double>() << " % of capacity\n"
+              << "age when started: p50 " << report["ageAtStartMs"]["p50"].get<double>() << " ms, p99 "
+              << report["ageAtStartMs"]["p99"].get<double>() << " ms\n";
+  }
+
+  const BenchOptions& options_;
+  const SteadyClock::time_point start_ = SteadyClock::now();
+  Observations observations_;
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> exit_status_{kDone};
+};
+
+}  // namespace
+
+void add_bench(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand("bench", "Stress a running daemon's queue beyond what its workers can do");
+  command->footer(
+      "Creates tasks at a fixed rate and takes them with workers that need a fixed time for each. Use a queue without "
+      "a\n"
+      "processor of its own:  freshet run config/lifo.yaml --data :memory: --set "
+      "ProcessTasksFunction.TASK_RUNNER=none");
+  options->remote.add_options(*command);
+  command->add_option("--rate", options->rate, "Tasks a second")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--seconds", options->seconds, "How long")->check(CLI::Range(1, 3600))->capture_default_str();
+  command->add_option("--slots", options->slots, "Workers")->check(CLI::Range(1, 256))->capture_default_str();
+  command->add_option("--service-ms", options->service_ms, "Time that a worker needs for a task")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--deadline-ms", options->deadline_ms, "Finished in time means: within this after creation")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--ttl", options->ttl, "Seconds until a task that has not started is shed")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->callback([options, &exit_status] { exit_status = Stress(*options).run(); });
+}
+
+}  // namespace freshet::cli

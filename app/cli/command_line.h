@@ -1,0 +1,9 @@
+// The command line of the binary.
+#pragma once
+
+namespace freshet::cli {
+
+// The exit status (see commands.h).
+int run_command_line(int argc, char** argv);
+
+}  // namespace freshet::cli

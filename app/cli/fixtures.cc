@@ -1,0 +1,157 @@
+// freshet record and replay: a table's changes, captured from a running daemon and run again deterministically.
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+#include "app/daemon/plan.h"
+#include "functions/replay_program.h"
+#include "runtime/replay/replay.h"
+#include "streams/fixture.h"
+
+namespace freshet::cli {
+namespace {
+
+struct RecordOptions {
+  std::string url = "http://127.0.0.1:7070";
+  std::string table = "QueueTable";
+  std::string out = "-";
+  double seconds = 0;
+};
+
+volatile sig_atomic_t interrupted = 0;
+
+class Recording {
+ public:
+  Recording(const RecordOptions& options, std::ostream& out) : options_(options), out_(out) {}
+
+  int run() {
+    auto client = BlockingClient::make(options_.url);
+    if (!client) return say(client.error().message), kUsage;
+    signal(SIGINT, [](int) { interrupted = 1; });
+    signal(SIGTERM, [](int) { interrupted = 1; });
+    const auto started = std::chrono::steady_clock::now();
+    std::string next;
+    do {
+      std::string target = "/record?table=" + path_segment(options_.table);
+      if (!next.empty()) target += "&waitMs=500&from=" + next;
+      const auto piece = (*client)->call("GET", target, "");
+      if (!piece) return say(piece.error().message), kUnreachable;
+      if (piece->status != 200) return say(piece->body), kFailed;
+      next = header(piece->headers, "X-Freshet-Next");
+      out_ << piece->body << std::flush;
+      if (!out_) return say("cannot write '" + options_.out + "'"), kFailed;
+      count(piece->body);
+    } while (interrupted == 0 && (options_.seconds <= 0 || std::chrono::steady_clock::now() - started <
+                                                               std::chrono::duration<double>(options_.seconds)));
+    std::cerr << '\r' << lines_ << " lines recorded\n";
+    return kDone;
+  }
+
+ private:
+  static void say(const std::string& what) { std::cerr << "freshet: " << what << '\n'; }
+  void count(const std::string& piece) {
+    lines_ += static_cast<size_t>(std::count(piece.begin(), piece.end(), '\n'));
+    if (isatty(STDERR_FILENO) != 0) std::cerr << '\r' << lines_ << " lines" << std::flush;
+  }
+
+  const RecordOptions& options_;
+  std::ostream& out_;
+  size_t lines_ = 0;
+};
+
+int record(const RecordOptions& options) {
+  if (options.out == "-") return Recording(options, std::cout).run();
+  std::ofstream out(options.out, std::ios::binary);
+  if (!out) {
+    std::cerr << "freshet: cannot write '" << options.out << "'\n";
+    return kUsage;
+  }
+  return Recording(options, out).run();
+}
+
+struct ReplayCommand {
+  std::string fixture;
+  TemplateOptions deploy;
+  std::string expect;
+  ReplayOptions options;
+};
+
+std::optional<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    std::cerr << "freshet: cannot read '" << path << "'\n";
+    return std::nullopt;
+  }
+  return std::string((std::istreambuf_iterator<char>(in)), {});
+}
+
+int wrong(const Error& error) {
+  std::cerr << "freshet: " << error.message << '\n';
+  return kUsage;
+}
+
+int replay_fixture(const ReplayCommand& command) {
+  const auto text = read_file(command.fixture);
+  if (!text) return kUsage;
+  const auto fixture = read_fixture(*text, command.fixture);
+  if (!fixture) return wrong(fixture.error());
+  const auto deployment = read_deployment(command.deploy);
+  if (!deployment) return wrong(deployment.error());
+  auto settings = settings_of_queues(*deployment);
+  if (!settings) return wrong(settings.error());
+  QueueReplayProgram program(std::move(*settings));
+  const auto output = replay(*fixture, *deployment, program, command.options);
+  if (!output) return wrong(output.error());
+  if (command.expect.empty()) {
+    std::cout << *output;
+    return kDone;
+  }
+  const auto expected = read_file(command.expect);
+  if (!expected) return kUsage;
+  const auto difference = first_difference(*expected, *output);
+  if (!difference) return kDone;
+  std::cerr << "freshet: the replay differs from " << command.expect << "\n" << difference->to_string() << '\n';
+  return kDifferent;
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<RecordOptions>();
+  CLI::App* command = app.add_subcommand("record", "Record a table's changes as a fixture, until Ctrl-C");
+  command->footer(
+      "JSON Lines: a header, the table as it is, then every change with both images. Replay it with\n"
+      "  freshet replay FILE --template config/lifo.yaml");
+  command->add_option("--url", options->url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
+  command->add_option("--table", options->table, "The table; it needs a stream")->capture_default_str();
+  command->add_option("--out", options->out, "File; - for standard output")->capture_default_str();
+  command->add_option("--seconds", options->seconds, "Stop after so long")->check(CLI::PositiveNumber);
+  command->callback([options, &exit_status] { exit_status = record(*options); });
+}
+
+void add_replay(CLI::App& app, int& exit_status) {
+  auto command = std::make_shared<ReplayCommand>();
+  command->deploy.path = "config/lifo.yaml";
+  CLI::App* replay = app.add_subcommand("replay", "Run recorded changes through the functions in simulated time");
+  replay->footer(
+      "The same fixture, template and seed give the same output, byte for byte. Exit status 7: it differs from\n"
+      "what --expect holds; the first different line is shown.");
+  replay->add_option("fixture", command->fixture, "File written by freshet record, or by hand")->required();
+  replay->add_option("--template", command->deploy.path, "Functions, topics and mappings")->capture_default_str();
+  add_deploy_options(*replay, command->deploy);
+  replay->add_option("--expect", command->expect, "Compare with this file instead of printing");
+  replay->add_option("--seed", command->options.seed, "Of everything random")->capture_default_str();
+  replay->add_flag("--inputs-only", command->options.inputs_only,
+                   "Of a queue: apply only what came from outside, not the recorded processor's own moves");
+  replay->callback([command, &exit_status] { exit_status = replay_fixture(*command); });
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,160 @@
+// freshet get, list, stats: looking at a running daemon's queue.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+
+namespace freshet::cli {
+namespace {
+
+std::string age(int64_t milliseconds) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(1);
+  const double seconds = static_cast<double>(milliseconds) / 1000;
+  if (seconds < 120) {
+    out << seconds << " s";
+  } else if (seconds < 7200) {
+    out << seconds / 60 << " min";
+  } else {
+    out << seconds / 3600 << " h";
+  }
+  return out.str();
+}
+
+int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+void print_task_line(const Json& task) {
+  const Json created = task.value("taskCreated", Json());
+  std::cout << std::left << std::setw(38) << task.value("taskId", "") << ' ' << std::setw(9)
+            << task.value("taskStatus", "") << ' ' << std::right << std::setw(10)
+            << (created.is_number() ? age(now_ms() - created.get<int64_t>()) : "-") << "  "
+            << task.value("payload", Json()).dump().substr(0, 80) << '\n';
+}
+
+struct GetOptions {
+  Remote remote;
+  std::string id;
+};
+
+int get(const GetOptions& options) {
+  Session session(options.remote);
+  const Json task = session.call("GET", "/tasks/" + path_segment(options.id));
+  if (task.is_null()) return session.exit_status();
+  std::cout << task.dump(options.remote.json ? -1 : 2) << '\n';
+  return kDone;
+}
+
+struct ListOptions {
+  Remote remote;
+  std::string state = "PENDING";
+  uint32_t limit = 20;
+  bool oldest = false;
+};
+
+int list(const ListOptions& options) {
+  Session session(options.remote);
+  std::string cursor;
+  uint32_t left = options.limit;
+  while (left > 0) {
+    std::string path = "/tasks?state=" + path_segment(options.state) +
+                       "&limit=" + std::to_string(std::min(left, 1000U)) +
+                       "&order=" + (options.oldest ? "oldest" : "newest");
+    if (!cursor.empty()) path += "&cursor=" + path_segment(cursor);
+    const Json page = session.call("GET", path);
+    if (page.is_null()) return session.exit_status();
+    for (const auto& task : page["tasks"]) {
+      if (options.remote.json) {
+        std::cout << task.dump() << '\n';
+      } else {
+        print_task_line(task);
+      }
+    }
+    left -= std::min<uint32_t>(left, static_cast<uint32_t>(page["tasks"].size()));
+    cursor = page.value("cursor", "");
+    if (cursor.empty()) break;
+  }
+  return kDone;
+}
+
+struct StatsOptions {
+  Remote remote;
+  double watch = 0;
+};
+
+void print_counts(const char* title, const Json& counts) {
+  if (counts.empty()) return;
+  std::cout << title << '\n';
+  for (const auto& [name, count] : counts.items()) {
+    std::cout << "  " << std::left << std::setw(28) << name << std::right << std::setw(12) << count << '\n';
+  }
+}
+
+void print_stats(const Json& stats) {
+  print_counts("depth", stats.value("depth", Json::object()));
+  print_counts("flow", stats.value("flow", Json::object()));
+  print_counts("shed", stats.value("shed", Json::object()));
+  for (const char* name : {"newestAgeMs", "oldestAgeMs"}) {
+    if (stats.contains(name) && stats[name].is_number()) {
+      std::cout << (name[0] == 'n' ? "newest waiting  " : "oldest waiting  ") << age(stats[name].get<int64_t>())
+                << '\n';
+    }
+  }
+}
+
+int stats(const StatsOptions& options) {
+  Session session(options.remote);
+  for (;;) {
+    const Json answer = session.call("GET", "/stats");
+    if (answer.is_null()) return session.exit_status();
+    if (options.remote.json) {
+      std::cout << answer.dump() << std::endl;
+    } else {
+      if (options.watch > 0 && isatty(STDOUT_FILENO) != 0) std::cout << "\033[2J\033[H";
+      print_stats(answer);
+      std::cout << std::flush;
+    }
+    if (options.watch <= 0) return kDone;
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.watch));
+  }
+}
+
+}  // namespace
+
+void add_get(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<GetOptions>();
+  CLI::App* command = app.add_subcommand("get", "Show one task with its result, last error and history");
+  options->remote.add_options(*command);
+  command->add_option("id", options->id, "Task id")->required();
+  command->callback([options, &exit_status] { exit_status = get(*options); });
+}
+
+void add_list(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<ListOptions>();
+  CLI::App* command = app.add_subcommand("list", "List tasks of one state, newest first");
+  options->remote.add_options(*command);
+  command->add_option("--state", options->state, "PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD or CANCELLED")
+      ->capture_default_str();
+  command->add_option("--limit", options->limit, "At most so many")->capture_default_str();
+  command->add_flag("--oldest", options->oldest, "Oldest first");
+  command->callback([options, &exit_status] { exit_status = list(*options); });
+}
+
+void add_stats(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<StatsOptions>();
+  CLI::App* command = app.add_subcommand("stats", "Show the books: depth by state, moves, sheds, ages");
+  options->remote.add_options(*command);
+  command->add_option("--watch", options->watch, "Again every so many seconds")->check(CLI::PositiveNumber);
+  command->callback([options, &exit_status] { exit_status = stats(*options); });
+}
+
+}  // namespace freshet::cli

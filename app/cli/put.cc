@@ -1,0 +1,177 @@
+// freshet put: creates tasks from the command line or from JSON Lines.
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+
+namespace freshet::cli {
+namespace {
+
+struct PutOptions {
+  Remote remote;
+  std::string payload;
+  std::string id;
+  std::string key;
+  std::string group;
+  std::string file;
+  bool replace = false;
+  int priority = 0;
+  double ttl = 0;
+  double delay = 0;
+  double rate = 0;
+  size_t batch = 100;
+};
+
+// Counts what came of the tasks, prints each answer as a JSON line if asked, and progress for people.
+class Tally {
+ public:
+  Tally(const PutOptions& options, Session& session) : options_(options), session_(session) {}
+
+  void add(const Json& results) {
+    for (const auto& result : results) {
+      if (options_.remote.json) std::cout << result.dump() << '\n';
+      if (result.contains("error")) {
+        ++failed_;
+        const auto& error = result["error"];
+        session_.failed(exit_status_of(error.value("code", "")));
+        if (!options_.remote.json) std::cerr << "freshet: " << error.value("message", "") << '\n';
+      } else {
+        ++(result.value("created", true) ? created_ : existing_);
+      }
+    }
+    if (isatty(STDERR_FILENO) != 0 && created_ + existing_ + failed_ >= next_report_) {
+      std::cerr << '\r' << created_ << " created" << std::flush;
+      next_report_ += 1000;
+      reported_ = true;
+    }
+  }
+  void finish() const {
+    if (reported_) std::cerr << '\r';
+    std::ostream& out = options_.remote.json ? std::cerr : std::cout;
+    out << created_ << " created";
+    if (existing_ > 0) out << ", " << existing_ << " already there";
+    if (failed_ > 0) out << ", " << failed_ << " refused";
+    out << '\n';
+  }
+
+ private:
+  const PutOptions& options_;
+  Session& session_;
+  size_t created_ = 0, existing_ = 0, failed_ = 0, next_report_ = 1000;
+  bool reported_ = false;
+};
+
+bool send(Session& session, Tally& tally, Json& batch) {
+  if (batch.empty()) return true;
+  const Json answer = session.call("POST", "/tasks", Json{{"tasks", batch}});
+  batch = Json::array();
+  if (answer.is_null()) return false;
+  tally.add(answer["results"]);
+  return true;
+}
+
+// Options given on the command line fill in what a line does not say itself.
+void apply_defaults(const PutOptions& options, Json& task) {
+  const auto fill = [&](const char* member, const Json& value, bool given) {
+    if (given && !task.contains(member)) task[member] = value;
+  };
+  fill("ttlSeconds", options.ttl, options.ttl > 0);
+  fill("delayMs", static_cast<int64_t>(options.delay * 1000), options.delay > 0);
+  fill("key", options.key, !options.key.empty());
+  fill("replace", true, options.replace);
+  fill("group", options.group, !options.group.empty());
+  fill("priority", options.priority, options.priority != 0);
+}
+
+int put_lines(const PutOptions& options, std::istream& in) {
+  Session session(options.remote);
+  Tally tally(options, session);
+  const auto started = std::chrono::steady_clock::now();
+  const size_t batch_size =
+      options.rate > 0 ? std::clamp<size_t>(static_cast<size_t>(options.rate / 20), 1, options.batch) : options.batch;
+  Json batch = Json::array();
+  std::string line;
+  size_t number = 0, read = 0;
+  while (std::getline(in, line)) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Json task = Json::parse(line, nullptr, false);
+    if (!task.is_object()) {
+      std::cerr << "freshet: line " << number << " is no JSON object: " << line.substr(0, 60) << '\n';
+      send(session, tally, batch);
+      tally.finish();
+      return kUsage;
+    }
+    apply_defaults(options, task);
+    batch.push_back(std::move(task));
+    ++read;
+    if (batch.size() < batch_size) continue;
+    if (!send(session, tally, batch)) break;
+    if (options.rate > 0) {
+      std::this_thread::sleep_until(started +
+                                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                        std::chrono::duration<double>(static_cast<double>(read) / options.rate)));
+    }
+  }
+  send(session, tally, batch);
+  tally.finish();
+  return session.exit_status();
+}
+
+int put_one(const PutOptions& options) {
+  Json payload = Json::parse(options.payload, nullptr, false);
+  if (payload.is_discarded()) payload = options.payload;  // Not JSON: a plain string.
+  Json task{{"payload", payload}};
+  if (!options.id.empty()) task["taskId"] = options.id;
+  apply_defaults(options, task);
+  Session session(options.remote);
+  const Json answer = session.call("POST", "/tasks", task);
+  if (answer.is_null()) return session.exit_status();
+  std::cout << (options.remote.json ? answer.dump() : answer.value("taskId", "")) << '\n';
+  return kDone;
+}
+
+int put(const PutOptions& options) {
+  if (options.file.empty() && !options.payload.empty()) return put_one(options);
+  if (options.file.empty() || options.file == "-") return put_lines(options, std::cin);
+  std::ifstream in(options.file);
+  if (!in) {
+    std::cerr << "freshet: cannot read '" << options.file << "'\n";
+    return kUsage;
+  }
+  return put_lines(options, in);
+}
+
+}  // namespace
+
+void add_put(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<PutOptions>();
+  CLI::App* command = app.add_subcommand("put", "Create tasks");
+  command->footer(
+      "A single task:     freshet put '{\"order\": 17}' --ttl 60\n"
+      "Many, JSON Lines:  freshet put --file tasks.jsonl --rate 200   (or on standard input)\n"
+      "A line is a task object of docs/task-api.md, e.g. {\"taskId\": \"a\", \"payload\": {\"order\": 17}}.");
+  options->remote.add_options(*command);
+  command->add_option("payload", options->payload, "Payload of a single task: JSON, else taken as a string");
+  command->add_option("--id", options->id, "Task id: creating it twice makes one task");
+  command->add_option("--file", options->file, "JSON Lines of tasks; - for standard input");
+  command->add_option("--ttl", options->ttl, "Seconds until a task that has not started is shed")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--delay", options->delay, "Seconds until it may start")->check(CLI::PositiveNumber);
+  command->add_option("--key", options->key, "No second task while one of this key waits");
+  command->add_flag("--replace", options->replace, "With --key: replace the one that waits");
+  command->add_option("--group", options->group, "Group (lane)");
+  command->add_option("--priority", options->priority, "-100 to 100, higher first")->check(CLI::Range(-100, 100));
+  command->add_option("--rate", options->rate, "Tasks a second (with --file)")->check(CLI::PositiveNumber);
+  command->add_option("--batch", options->batch, "Tasks a request (with --file)")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->callback([options, &exit_status] { exit_status = put(*options); });
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,47 @@
+// What the commands that talk to a running daemon share: its address, its queue, calls and their errors.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "wire/http/blocking_client.h"
+
+namespace CLI {
+class App;
+}
+
+namespace freshet::cli {
+
+using Json = nlohmann::ordered_json;
+
+struct Remote {
+  std::string url = "http://127.0.0.1:7070";
+  std::string queue = "QueueTable";
+  bool json = false;
+
+  // Adds --url, --queue and --json (with their FRESHET_ variables) to a command.
+  void add_options(CLI::App& command);
+};
+
+// One daemon, spoken to. Prints errors to standard error and remembers the exit status that they mean.
+class Session {
+ public:
+  explicit Session(const Remote& remote) : remote_(remote) {}
+  // The answer's document, or null (then exit_status() says why). `path` is below /queues/NAME.
+  Json call(const std::string& method, const std::string& path, const Json& body = nullptr);
+  int exit_status() const { return exit_status_; }
+  void failed(int status) { exit_status_ = status; }
+
+ private:
+  const Remote& remote_;
+  std::unique_ptr<BlockingClient> client_;
+  int exit_status_ = 0;
+};
+
+// The exit status for the task API's error code.
+int exit_status_of(const std::string& error_code);
+// Percent-encodes a task id for a path.
+std::string path_segment(const std::string& text);
+
+}  // namespace freshet::cli

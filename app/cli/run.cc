@@ -1,0 +1,110 @@
+// freshet run: the daemon.
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "app/cli/options_file.h"
+#include "app/daemon/daemon.h"
+#include "app/daemon/options.h"
+
+namespace freshet::cli {
+namespace {
+
+void add_store_options(CLI::App& command, DaemonOptions& options) {
+  command.add_option("--data", options.data, "Directory of the store, or :memory:")
+      ->envname("FRESHET_DATA")
+      ->capture_default_str();
+  command.add_option("--durability", options.durability, "sync, interval:<ms> or none")
+      ->envname("FRESHET_DURABILITY")
+      ->capture_default_str();
+  command.add_option("--max-data-bytes", options.max_data_bytes, "Bound of the log on disk, e.g. 2GiB; 0: the disk's")
+      ->envname("FRESHET_MAX_DATA_BYTES")
+      ->transform(CLI::AsSizeValue(false));
+  command
+      .add_option("--max-memory-bytes", options.max_memory_bytes,
+                  "Bound of items and indexes in memory; 0: three quarters of the machine's")
+      ->envname("FRESHET_MAX_MEMORY_BYTES")
+      ->transform(CLI::AsSizeValue(false));
+  command.add_option("--segment-bytes", options.segment_bytes, "Size of a log segment")
+      ->envname("FRESHET_SEGMENT_BYTES")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 32));
+  command.add_option("--ttl-sweep-ms", options.ttl_sweep_ms, "How often expired items are looked for")
+      ->envname("FRESHET_TTL_SWEEP_MS")
+      ->check(CLI::Range(1, 60'000))
+      ->capture_default_str();
+}
+
+void add_template_options(CLI::App& command, DaemonOptions& options) {
+  command.add_option("template", options.deploy.path, "SAM or CloudFormation template (YAML or JSON)")
+      ->envname("FRESHET_TEMPLATE");
+  add_deploy_options(command, options.deploy);
+  command.get_option("--parameter")->envname("FRESHET_PARAMETER");
+  command.get_option("--set")->envname("FRESHET_SET");
+  command
+      .add_option("--queue", options.queues, "A table that is a queue, besides those the template marks; repeatable")
+      ->allow_extra_args(false)
+      ->envname("FRESHET_QUEUES");
+}
+
+void add_service_options(CLI::App& command, DaemonOptions& options) {
+  command.add_option("--listen", options.listen, "Loopback address and port; port 0 picks a free one")
+      ->envname("FRESHET_LISTEN")
+      ->capture_default_str();
+  command.add_option("--ready-file", options.ready_file, "Written with the base URL once requests are served")
+      ->envname("FRESHET_READY_FILE");
+  command.add_option("--allowed-host", options.allowed_hosts, "A further name accepted in the Host header; repeatable")
+      ->allow_extra_args(false)
+      ->envname("FRESHET_ALLOWED_HOST");
+  command.add_option("--io-threads", options.io_threads, "Threads that read and write HTTP")
+      ->envname("FRESHET_IO_THREADS")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command.add_option("--drain-ms", options.drain_ms, "How long SIGTERM waits for what runs")
+      ->envname("FRESHET_DRAIN_MS")
+      ->check(CLI::Range(0, 3'600'000))
+      ->capture_default_str();
+  command.add_option("--log-level", options.log_level, "debug, info, warn, error or off")
+      ->envname("FRESHET_LOG_LEVEL")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_deploy_options(CLI::App& command, TemplateOptions& options) {
+  // One value each: what follows it may be the template.
+  command.add_option("--parameter", options.parameters, "NAME=VALUE for the template's Parameters; repeatable")
+      ->allow_extra_args(false);
+  command
+      .add_option("--set", options.settings,
+                  "FUNCTION.VARIABLE=VALUE: sets a function's environment variable; repeatable")
+      ->allow_extra_args(false);
+}
+
+void add_run_options(CLI::App& command, DaemonOptions& options) {
+  add_template_options(command, options);
+  add_store_options(command, options);
+  add_service_options(command, options);
+}
+
+void add_run(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<DaemonOptions>();
+  auto file = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("run", "Run the daemon");
+  command->footer(
+      "A queue with an HTTP handler:\n"
+      "  freshet run config/lifo.yaml --set ProcessTasksFunction.TASK_RUNNER=http://127.0.0.1:8000/\n"
+      "An item store for AWS SDKs, keeping nothing:\n"
+      "  freshet run --data :memory: --listen 127.0.0.1:8000\n"
+      "Every option also as FRESHET_… variable, and in a file given with --config (NAME = VALUE a line).");
+  command->add_option("--config", *file, "Options file; the command line and the environment win")
+      ->envname("FRESHET_CONFIG");
+  add_run_options(*command, *options);
+  command->callback([command, file, options, &exit_status] {
+    if (!file->empty()) apply_options_file(*command, *file);
+    exit_status = run_daemon(*options);
+  });
+}
+
+}  // namespace freshet::cli

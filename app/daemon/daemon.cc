@@ -1,0 +1,314 @@
+#include "app/daemon/daemon.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "app/daemon/metrics_page.h"
+#include "app/daemon/notify.h"
+#include "app/daemon/plan.h"
+#include "app/daemon/record_route.h"
+#include "app/spawner/spawner.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "functions/queue/queues.h"
+#include "functions/register.h"
+#include "runtime/deploy/apply.h"
+#include "runtime/loop/loop.h"
+#include "runtime/runtime.h"
+#include "tables/engine/embedded.h"
+#include "wire/dynamodb/route.h"
+#include "wire/http/client.h"
+#include "wire/http/server.h"
+#include "wire/service/service_routes.h"
+#include "wire/tasks/task_route.h"
+
+namespace freshet {
+namespace {
+
+// SIGTERM and SIGINT as an event of the loop: blocked in every thread and awaited in one.
+class StopSignal {
+ public:
+  // Before any other thread starts: they inherit the mask.
+  StopSignal() {
+    sigemptyset(&set_);
+    sigaddset(&set_, SIGTERM);
+    sigaddset(&set_, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+  }
+  ~StopSignal() {
+    if (!thread_.joinable()) return;
+    done_ = true;
+    pthread_kill(thread_.native_handle(), SIGTERM);
+    thread_.join();
+  }
+  // A second signal ends the process at once: somebody is impatient.
+  void watch(std::function<void()> first) {
+    thread_ = std::thread([this, first = std::move(first)] {
+      int number = 0;
+      for (bool again = false; sigwait(&set_, &number) == 0 && !done_; again = true) {
+        if (again) _exit(128 + number);
+        first();
+      }
+    });
+  }
+
+ private:
+  sigset_t set_;
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+std::string data_node(const std::string& data) {
+  return data == kMemoryDirectory ? "memory" : "local";
+}
+
+class Daemon {
+ public:
+  Daemon(const DaemonOptions& options, DaemonPlan plan, SpawnerProcess& spawner)
+      : options_(options),
+        plan_(std::move(plan)),
+        sink_(make_stderr_sink()),
+        log_(clock_, *sink_, parse_log_level(options.log_level).value_or(LogLevel::kInfo)),
+        random_(random_seed()),
+        waiter_(clock_),
+        loop_(clock_, waiter_),
+        spawner_(make_spawner(spawner, loop_, loop_)) {}
+
+  ~Daemon() {
+    if (runtime_) runtime_->end_all();  // Handlers hold on to the queues, which go first.
+    if (store_) loop_.remove(*store_);
+  }
+
+  int run(StopSignal& signals) {
+    for (const auto& warning : plan_.deployment.warnings)
+      log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
+    if (auto opened = open_store(); !opened) return refuse(opened.error());
+    if (auto wired = wire(); !wired) return refuse(wired.error());
+    signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); });
+    scope_.spawn(start());
+    loop_.run();
+    return exit_status_;
+  }
+
+ private:
+  int refuse(const Error& error) {
+    log_.error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
+    std::cerr << "freshet: " << error.message << '\n';
+    return 1;
+  }
+
+  Result<void> open_store() {
+    EmbeddedOptions store;
+    store.directory = options_.data;
+    store.durability = plan_.durability;
+    store.segment_bytes = options_.segment_bytes;
+    store.max_data_bytes = options_.max_data_bytes;
+    store.max_memory_bytes =
+        options_.max_memory_bytes > 0 ? options_.max_memory_bytes : memory_of_the_machine() / 4 * 3;
+    store.ttl_sweep = milliseconds(options_.ttl_sweep_ms);
+    store.on_failure = [this](const Error& error) {
+      log_.error("STORE_FAILED", {{"error", error_name(error.code)}, {"message", error.message}});
+      exit_status_ = 1;
+      loop_.stop();
+    };
+    store.on_warning = [this](const std::string& table, const std::string& message) {
+      log_.warn("STORE_WARNING", {{"table", table}, {"what", message}});
+    };
+    auto opened = open_embedded(files_.get(), loop_, random_, std::move(store));
+    if (!opened) return fail(opened.error());
+    store_ = std::move(*opened);
+    loop_.add(*store_);
+    return {};
+  }
+
+  static uint64_t memory_of_the_machine() {
+    return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+  }
+
+  Result<void> wire() {
+    for (unsigned i = 0; i < options_.io_threads; ++i) {
+      auto thread = IoThread::start(clock_);
+      if (!thread) return fail(thread.error());
+      threads_.push_back(std::move(*thread));
+    }
+    http_ = make_http_client({}, io_threads(), clock_, loop_, loop_);
+    RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_};
+    RuntimeOptions runtime_options;
+    runtime_options.log = log_;
+    runtime_ = std::make_unique<Runtime>(ports, std::move(runtime_options));
+    QueueIdentity identity{data_node(options_.data), random_.uuid()};
+    queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_);
+    register_functions(natives_, *queues_, log_);
+    return {};
+  }
+
+  std::vector<IoThread*> io_threads() const {
+    std::vector<IoThread*> threads;
+    for (const auto& thread : threads_) threads.push_back(thread.get());
+    return threads;
+  }
+
+  // Loop thread: everything that is there before the first request is served.
+  Async<void> start() {
+    auto started = co_await bring_up();
+    if (started) started = serve();
+    if (!started) {
+      exit_status_ = refuse(started.error());
+      loop_.stop();
+      co_return;
+    }
+    queues_->begin();
+    ready_ = true;
+    notify_service_manager("READY=1");
+    if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
+  }
+
+  // What the deployment did, and what the template puts out.
+  void tell(const DeploymentPlan& done) {
+    for (const auto& change : done.changes) {
+      log_.info("DEPLOY", {{"change", change_name(change.kind)},
+                           {"type", change.type},
+                           {"name", change.name},
+                           {"detail", change.detail}});
+    }
+    for (const auto& output : plan_.deployment.outputs)
+      log_.info("OUTPUT", {{"name", output.name}, {"value", output.value}});
+  }
+
+  Async<Result<void>> bring_up() {
+    auto started = co_await runtime_->start();
+    if (!started) co_return started;
+    // Without a template what was deployed before stays as it is.
+    if (!options_.deploy.path.empty()) {
+      auto applied = co_await apply_deployment(plan_.deployment, *store_, *runtime_);
+      if (!applied) co_return fail(applied.error());
+      tell(*applied);
+    }
+    for (auto& [table, settings] : plan_.queues) {
+      auto queue = co_await queues_->open(table, settings);
+      if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
+    }
+    co_return co_await store_->durable();
+  }
+
+  Result<void> serve() {
+    std::vector<std::unique_ptr<Route>> routes;
+    routes.push_back(make_task_route(*queues_, clock_));
+    routes.push_back(make_dynamodb_route(*store_, {.seed = random_.next()}));
+    routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
+    ServiceView view{[this] { return ready_; },
+                     [this] {
+                       return metrics_page({metrics_, *queues_, loop_, *store_, *runtime_});
+                     }};
+    for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
+    HttpServerOptions http;
+    http.address = plan_.listen.host;
+    http.port = plan_.listen.port;
+    http.host_names = options_.allowed_hosts;
+    auto server = HttpServer::start(std::move(http), std::move(routes), io_threads(), clock_, loop_, loop_,
+                                    [this] { return store_->durable(); });
+    if (!server) return fail(server.error());
+    server_ = std::move(*server);
+    const std::string host =
+        plan_.listen.host.find(':') == std::string::npos ? plan_.listen.host : "[" + plan_.listen.host + "]";
+    const std::string url = "http://" + host + ":" + std::to_string(server_->port());
+    log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});
+    return write_ready_file(url);
+  }
+
+  // Appears at once with its content.
+  Result<void> write_ready_file(const std::string& url) {
+    if (options_.ready_file.empty()) return {};
+    const std::string unfinished = options_.ready_file + ".new";
+    {
+      std::ofstream out(unfinished);
+      out << url << '\n';
+      if (!out.flush()) return fail(ErrorCode::kIo, "cannot write --ready-file '" + options_.ready_file + "'");
+    }
+    if (std::rename(unfinished.c_str(), options_.ready_file.c_str()) != 0) {
+      return fail(ErrorCode::kIo, "cannot write --ready-file '" + options_.ready_file + "'");
+    }
+    return {};
+  }
+
+  void keep_watchdog(milliseconds interval) {
+    notify_service_manager("WATCHDOG=1");
+    loop_.call_after(interval, [this, interval] { keep_watchdog(interval); });
+  }
+
+  void begin_stop() {
+    if (stopping_) return;
+    stopping_ = true;
+    ready_ = false;
+    log_.info("STOPPING", {{"drainMs", options_.drain_ms}});
+    notify_service_manager("STOPPING=1");
+    scope_.spawn(stop());
+  }
+
+  // What runs may finish; then what clients still wait for; then the loop.
+  Async<void> stop() {
+    const BootTime deadline = loop_.clock().boot() + milliseconds(options_.drain_ms);
+    queues_->drain();
+    const bool drained = co_await runtime_->drain(deadline);
+    if (server_) {
+      const auto left = std::chrono::duration_cast<milliseconds>(deadline - loop_.clock().boot());
+      const milliseconds patience = std::max(left, milliseconds(500));
+      co_await server_->stop(patience);
+    }
+    auto durable = co_await store_->durable();
+    log_.info("STOPPED", {{"drained", drained}, {"durable", durable.has_value()}});
+    loop_.stop();
+  }
+
+  const DaemonOptions& options_;
+  DaemonPlan plan_;
+  SystemClock clock_;
+  std::unique_ptr<LogSink> sink_;
+  EventLog log_;
+  Random random_;
+  Metrics metrics_;
+  EventWaiter waiter_;
+  Loop loop_;
+  std::unique_ptr<Spawner> spawner_;
+  std::unique_ptr<Files> files_ = make_posix_files();
+  std::unique_ptr<EmbeddedTables> store_;
+  std::vector<std::unique_ptr<IoThread>> threads_;
+  std::unique_ptr<HttpClient> http_;
+  NativeRegistry natives_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Queues> queues_;
+  std::unique_ptr<HttpServer> server_;
+  Scope scope_;
+  // Loop thread.
+  bool ready_ = false;
+  bool stopping_ = false;
+  int exit_status_ = 0;
+};
+
+}  // namespace
+
+int run_daemon(const DaemonOptions& options) {
+  auto plan = plan_daemon(options);
+  if (!plan) {
+    std::cerr << "freshet: " << plan.error().message << '\n';
+    return 2;
+  }
+  StopSignal signals;
+  signal(SIGPIPE, SIG_IGN);
+  auto spawner = SpawnerProcess::start();  // While there is one thread.
+  if (!spawner) {
+    std::cerr << "freshet: " << spawner.error().message << '\n';
+    return 1;
+  }
+  return Daemon(options, std::move(*plan), *spawner).run(signals);
+}
+
+}  // namespace freshet

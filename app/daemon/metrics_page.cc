@@ -1,0 +1,119 @@
+#include "app/daemon/metrics_page.h"
+
+#include <chrono>
+
+namespace freshet {
+namespace {
+
+double in_seconds(nanoseconds d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+void set_queue(Metrics& metrics, const std::string& queue, const QueueStats& stats, WallTime now) {
+  for (const auto& [state, depth] : stats.depth) {
+    metrics.gauge("freshet_queue_depth", "Tasks by state", {{"queue", queue}, {"state", state}})
+        .set(static_cast<double>(depth));
+  }
+  for (const auto& [arrow, count] : stats.flow) {
+    metrics
+        .counter("freshet_queue_moves_total", "Moves between states since the queue exists",
+                 {{"queue", queue}, {"arrow", arrow}})
+        .set(count);
+  }
+  for (const auto& [reason, count] : stats.shed) {
+    metrics
+        .counter("freshet_queue_shed_total", "Tasks shed since the queue exists",
+                 {{"queue", queue}, {"reason", reason}})
+        .set(count);
+  }
+  const auto age = [&](const char* which, const std::optional<WallTime>& created) {
+    metrics
+        .gauge("freshet_queue_age_seconds", "Age of the newest and oldest PENDING task; 0 if none",
+               {{"queue", queue}, {"which", which}})
+        .set(created ? in_seconds(now - *created) : 0);
+  };
+  age("newest", stats.newest);
+  age("oldest", stats.oldest);
+  metrics.gauge("freshet_queue_running", "Tasks held under a lease of this daemon", {{"queue", queue}})
+      .set(static_cast<double>(stats.running));
+}
+
+void set_loop(Metrics& metrics, const Loop& loop) {
+  const LoopStats& stats = loop.stats();
+  metrics.counter("freshet_loop_turns_total", "Turns of the loop").set(stats.turns);
+  metrics.gauge("freshet_loop_turn_max_seconds", "Longest turn up to its commit").set(in_seconds(stats.steps.max));
+  metrics.gauge("freshet_commit_max_seconds", "Longest commit").set(in_seconds(stats.commits.max));
+  metrics.gauge("freshet_mailbox_depth", "Works delivered by I/O threads and not yet taken")
+      .set(static_cast<double>(loop.mailbox_depth()));
+}
+
+void set_store(Metrics& metrics, const EmbeddedStats& stats) {
+  const auto set = [&](const char* name, const char* help, uint64_t value) {
+    metrics.gauge(name, help).set(static_cast<double>(value));
+  };
+  const auto total = [&](const char* name, const char* help, uint64_t value) {
+    metrics.counter(name, help).set(value);
+  };
+  set("freshet_store_items", "Items in all tables", stats.items);
+  set("freshet_store_memory_bytes", "Estimate of items, indexes and stream tails", stats.memory_bytes);
+  set("freshet_store_log_bytes", "Log files on disk", stats.log_bytes);
+  set("freshet_store_log_bytes_left", "Bytes that may be appended before the disk or the bound is full",
+      stats.log_bytes_left);
+  total("freshet_store_appended_bytes_total", "Bytes appended by writes", stats.appended_bytes);
+  total("freshet_store_moved_bytes_total", "Bytes appended by compaction", stats.moved_bytes);
+  total("freshet_store_expired_total", "Items removed by TTL", stats.expired);
+  total("freshet_store_throttled_total", "Writes refused by caps", stats.throttled);
+  set("freshet_store_ttl_paused", "1 while TTL removes nothing because the wall clock jumped",
+      stats.ttl_paused ? 1 : 0);
+}
+
+void set_functions(Metrics& metrics, Runtime& runtime) {
+  for (const auto& [function, stats] : runtime.invoker().stats()) {
+    const auto set = [&](const char* name, const char* help, uint64_t value) {
+      metrics.gauge(name, help, {{"function", function}}).set(static_cast<double>(value));
+    };
+    const auto total = [&](const char* name, const char* help, uint64_t value) {
+      metrics.counter(name, help, {{"function", function}}).set(value);
+    };
+    total("freshet_function_invocations_total", "Invocations", stats.invocations);
+    total("freshet_function_errors_total", "Invocations that failed", stats.errors);
+    total("freshet_function_throttles_total", "Synchronous invocations refused", stats.throttles);
+    set("freshet_function_running", "Invocations running", static_cast<uint64_t>(stats.running));
+    set("freshet_function_queued_events", "Asynchronous events waiting", stats.queued);
+    total("freshet_function_dropped_events_total", "Asynchronous events given up", stats.dropped);
+  }
+}
+
+// The loop counts durations by powers of two of a microsecond; shown as a Prometheus histogram.
+void append_histogram(std::string& out, const std::string& name, const std::string& help,
+                      const DurationCounts& counts) {
+  out += "# HELP " + name + " " + help + "\n# TYPE " + name + " histogram\n";
+  uint64_t below = 0;
+  for (size_t i = 0; i + 1 < DurationCounts::kBuckets; ++i) {
+    below += counts.buckets[i];
+    const double bound = static_cast<double>(uint64_t{1} << i) / 1e6;
+    out += name + "_bucket{le=\"" + std::to_string(bound) + "\"} " + std::to_string(below) + "\n";
+  }
+  out += name + "_bucket{le=\"+Inf\"} " + std::to_string(counts.count) + "\n" + name + "_sum " +
+         std::to_string(in_seconds(counts.sum)) + "\n" + name + "_count " + std::to_string(counts.count) + "\n";
+}
+
+}  // namespace
+
+Async<std::string> metrics_page(MetricsSources sources) {
+  const WallTime now = sources.loop.clock().wall();
+  for (Queue* queue : sources.queues.all()) {
+    auto stats = co_await queue->stats();
+    if (stats) set_queue(sources.metrics, queue->name(), *stats, now);
+  }
+  set_loop(sources.metrics, sources.loop);
+  set_store(sources.metrics, sources.store.stats());
+  set_functions(sources.metrics, sources.runtime);
+  std::string page = sources.metrics.text();
+  append_histogram(page, "freshet_commit_seconds", "Time of a turn's commit, sync included",
+                   sources.loop.stats().commits);
+  append_histogram(page, "freshet_loop_turn_seconds", "Time of a turn up to its commit", sources.loop.stats().steps);
+  co_return page;
+}
+
+}  // namespace freshet

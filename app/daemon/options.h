@@ -1,0 +1,46 @@
+// Everything that can be set about a daemon. Filled by the command line, FRESHET_ variables and an options file (the
+// command line wins, then the environment, then the file); validated before anything is opened.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "tables/log/log.h"
+
+namespace freshet {
+
+struct ListenAddress {
+  std::string host = "127.0.0.1";
+  uint16_t port = 7070;  // 0: a free one.
+};
+
+struct TemplateOptions {
+  std::string path;
+  std::vector<std::string> parameters;  // NAME=VALUE of the template's Parameters.
+  std::vector<std::string> settings;    // FUNCTION.VARIABLE=VALUE.
+};
+
+struct DaemonOptions {
+  TemplateOptions deploy;           // Empty path: an item store that speaks every protocol, without functions.
+  std::vector<std::string> queues;  // Tables that are queues besides those the template names.
+  std::string data = "data";        // Directory, or ":memory:".
+  std::string listen = "127.0.0.1:7070";
+  std::string durability = "sync";
+  std::string ready_file;
+  std::string log_level = "info";
+  uint64_t max_data_bytes = 0;    // Of all log segments; 0: the disk's bound.
+  uint64_t max_memory_bytes = 0;  // Of items and indexes; 0: three quarters of the machine's memory.
+  uint64_t segment_bytes = 64u << 20;
+  int64_t ttl_sweep_ms = 50;
+  int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
+  unsigned io_threads = 1;
+  std::vector<std::string> allowed_hosts;  // Host headers accepted besides loopback names.
+};
+
+Result<ListenAddress> parse_listen(const std::string& text);   // "127.0.0.1:7070", "[::1]:0"; loopback only.
+Result<Durability> parse_durability(const std::string& text);  // "sync", "interval:<ms>", "none".
+
+}  // namespace freshet

@@ -1,0 +1,93 @@
+#include "app/daemon/plan.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "functions/register.h"
+
+namespace freshet {
+namespace {
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return invalid("cannot read the template '" + path + "'");
+  return std::string((std::istreambuf_iterator<char>(in)), {});
+}
+
+Result<std::map<std::string, std::string>> parse_parameters(const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> parameters;
+  for (const auto& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == std::string::npos || equals == 0) return invalid("--parameter '" + text + "': it is NAME=VALUE");
+    parameters[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return parameters;
+}
+
+// The function that works on the queue says how the queue treats its tasks.
+Result<QueueSettings> settings_of(const std::string& table, const Deployment& deployment) {
+  for (const auto& function : deployment.functions) {
+    const auto named = function.environment.find("QUEUE_TABLE");
+    if (named == function.environment.end() || named->second != table || !is_processor(function.handler)) continue;
+    auto settings = process_settings(function.environment);
+    if (!settings) return invalid("function " + function.name + ": " + settings.error().message);
+    return settings->queue;
+  }
+  return queue_settings({});
+}
+
+}  // namespace
+
+Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
+                                                                const std::vector<std::string>& more) {
+  std::map<std::string, QueueSettings> queues;
+  auto tables = deployment.queues;
+  tables.insert(tables.end(), more.begin(), more.end());
+  for (const auto& table : tables) {
+    auto settings = settings_of(table, deployment);
+    if (!settings) return fail(settings.error());
+    queues.emplace(table, std::move(*settings));
+  }
+  return queues;
+}
+
+Result<Deployment> read_deployment(const TemplateOptions& options) {
+  DeploymentInput input;
+  auto text = read_file(options.path);
+  if (!text) return fail(text.error());
+  auto parameters = parse_parameters(options.parameters);
+  if (!parameters) return fail(parameters.error());
+  input.source.file = options.path;
+  input.source.text = std::move(*text);
+  input.source.parameters = std::move(*parameters);
+  for (const auto& setting : options.settings) {
+    auto parsed = parse_override(setting);
+    if (!parsed) return fail(parsed.error());
+    input.overrides.push_back(std::move(*parsed));
+  }
+  input.native_handlers = built_in_handlers();
+  return resolve_deployment(input);
+}
+
+Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
+  DaemonPlan plan;
+  auto listen = parse_listen(options.listen);
+  if (!listen) return fail(listen.error());
+  plan.listen = *listen;
+  auto durability = parse_durability(options.durability);
+  if (!durability) return fail(durability.error());
+  plan.durability = *durability;
+  if (!options.deploy.path.empty()) {
+    auto deployment = read_deployment(options.deploy);
+    if (!deployment) return fail(deployment.error());
+    plan.deployment = std::move(*deployment);
+  } else if (!options.deploy.settings.empty() || !options.deploy.parameters.empty()) {
+    return invalid("--set and --parameter need a template: freshet run TEMPLATE --set ...");
+  }
+  auto queues = settings_of_queues(plan.deployment, options.queues);
+  if (!queues) return fail(queues.error());
+  plan.queues = std::move(*queues);
+  return plan;
+}
+
+}  // namespace freshet

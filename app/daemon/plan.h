@@ -1,0 +1,29 @@
+// What a daemon is to run, worked out from its options before anything is opened: so that a wrong option or template is
+// told at once, in full, and leaves no trace.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "app/daemon/options.h"
+#include "functions/settings.h"
+#include "runtime/deploy/deployment.h"
+
+namespace freshet {
+
+struct DaemonPlan {
+  ListenAddress listen;
+  Durability durability;
+  Deployment deployment;
+  std::map<std::string, QueueSettings> queues;  // By table.
+};
+
+// kValidation with FILE:LINE for each fault.
+Result<Deployment> read_deployment(const TemplateOptions& options);
+// How each queue of the deployment, and of `more`, treats its tasks: as the function that works on it says.
+Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
+                                                                const std::vector<std::string>& more = {});
+// kValidation with a message for people: which option, or FILE:LINE of the template.
+Result<DaemonPlan> plan_daemon(const DaemonOptions& options);
+
+}  // namespace freshet

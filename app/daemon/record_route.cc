@@ -1,0 +1,110 @@
+#include "app/daemon/record_route.h"
+
+#include <charconv>
+#include <map>
+#include <utility>
+
+#include "runtime/replay/record.h"
+#include "wire/http/simple_route.h"
+#include "wire/http/target.h"
+#include "wire/tasks/answers.h"
+
+namespace freshet {
+namespace {
+
+constexpr milliseconds kPatience = std::chrono::minutes(1);
+
+// Which tables are being recorded, and until when both images are kept for them. Loop thread.
+class Recordings {
+ public:
+  Recordings(EmbeddedTables& store, Scheduler& scheduler) : store_(store), scheduler_(scheduler) {}
+  ~Recordings() {
+    for (const auto& [table, timer] : timers_) scheduler_.cancel(timer);
+  }
+  Result<void> touch(const std::string& table) {
+    if (auto kept = store_.keep_images(table, true); !kept) return kept;
+    TimerId& timer = timers_[table];
+    if (timer != 0) scheduler_.cancel(timer);
+    timer = scheduler_.call_after(kPatience, [this, table] { end(table); });
+    return {};
+  }
+
+ private:
+  void end(const std::string& table) {
+    timers_.erase(table);
+    // The table may be gone; then there is nothing to end.
+    [[maybe_unused]] const auto ended = store_.keep_images(table, false);
+  }
+
+  EmbeddedTables& store_;
+  Scheduler& scheduler_;
+  std::map<std::string, TimerId> timers_;
+};
+
+// The number that a query member holds; kValidation if it is none.
+Result<uint64_t> number_of(const Target& target, const char* name, uint64_t fallback) {
+  const auto member = target.query.find(name);
+  if (member == target.query.end()) return fallback;
+  uint64_t value = 0;
+  const auto& text = member->second;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size())
+    return invalid(std::string("'") + name + "' must be a number");
+  return value;
+}
+
+class Recorder {
+ public:
+  Recorder(EmbeddedTables& store, Scheduler& scheduler, Account account)
+      : store_(store), scheduler_(scheduler), account_(std::move(account)), recordings_(store, scheduler) {}
+
+  Async<HttpResponse> answer(std::string request_target) {
+    auto chunk = co_await piece(std::move(request_target));
+    if (!chunk) co_return tasks::error_answer(chunk.error());
+    HttpResponse response;
+    response.content_type = "application/x-ndjson";
+    response.headers.emplace_back("X-Freshet-Next", std::to_string(chunk->next));
+    response.body = std::move(chunk->lines);
+    co_return response;
+  }
+
+ private:
+  Async<Result<FixtureChunk>> piece(std::string request_target) {
+    const auto target = parse_target(request_target);
+    if (!target) co_return fail(target.error());
+    const auto named = target->query.find("table");
+    if (named == target->query.end()) co_return invalid("'table' is missing");
+    const std::string& table = named->second;
+    const auto from = number_of(*target, "from", 0);
+    const auto wait = number_of(*target, "waitMs", 0);
+    if (!from) co_return fail(from.error());
+    if (!wait) co_return fail(wait.error());
+    if (auto kept = recordings_.touch(table); !kept) co_return fail(kept.error());
+    if (*from == 0) {
+      BeginFixtureInput input;
+      input.table = table;
+      co_return co_await begin_fixture(store_, scheduler_, std::move(input));
+    }
+    ContinueFixtureInput input;
+    input.table = table;
+    input.account = account_;
+    input.from = *from;
+    input.wait_until = scheduler_.clock().boot() + milliseconds(std::min<uint64_t>(*wait, 30'000));
+    co_return co_await continue_fixture(store_, std::move(input));
+  }
+
+  EmbeddedTables& store_;
+  Scheduler& scheduler_;
+  const Account account_;
+  Recordings recordings_;
+};
+
+}  // namespace
+
+std::unique_ptr<Route> make_record_route(EmbeddedTables& store, Scheduler& scheduler, Account account) {
+  auto recorder = std::make_shared<Recorder>(store, scheduler, std::move(account));
+  return make_simple_route("GET", "/record",
+                           [recorder](const HttpRequest& request) { return recorder->answer(request.target); });
+}
+
+}  // namespace freshet

@@ -1,0 +1,17 @@
+// GET /record?table=T[&from=SEQUENCE][&waitMs=N]: the lines of a fixture, piece by piece, for `freshet record`. The
+// header X-Freshet-Next of an answer is the `from` of the next request. While somebody asks at least once a minute, the
+// store keeps both images of every change of that table.
+#pragma once
+
+#include <memory>
+
+#include "runtime/ports.h"
+#include "streams/arn.h"
+#include "tables/engine/embedded.h"
+
+namespace freshet {
+
+// Both outlive the route.
+std::unique_ptr<Route> make_record_route(EmbeddedTables& store, Scheduler& scheduler, Account account);
+
+}  // namespace freshet

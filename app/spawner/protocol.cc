@@ -1,0 +1,157 @@
+#include "app/spawner/protocol.h"
+
+#include <cstring>
+
+namespace freshet::spawner {
+namespace {
+
+enum class Tag : uint8_t { kStart = 1, kKill = 2, kAnswer = 3 };
+
+class Writer {
+ public:
+  explicit Writer(Tag tag) {
+    bytes_.resize(sizeof(uint32_t));
+    number(static_cast<uint64_t>(tag));
+  }
+  void number(uint64_t n) { bytes_.append(reinterpret_cast<const char*>(&n), sizeof n); }
+  void text(std::string_view s) {
+    number(s.size());
+    bytes_.append(s);
+  }
+  std::string finish() {
+    const auto length = static_cast<uint32_t>(bytes_.size() - sizeof(uint32_t));
+    std::memcpy(bytes_.data(), &length, sizeof length);
+    return std::move(bytes_);
+  }
+
+ private:
+  std::string bytes_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  bool ok() const { return ok_; }
+  bool done() const { return ok_ && rest_.empty(); }
+  uint64_t number() {
+    uint64_t n = 0;
+    if (rest_.size() < sizeof n) return failed(), 0;
+    std::memcpy(&n, rest_.data(), sizeof n);
+    rest_.remove_prefix(sizeof n);
+    return n;
+  }
+  std::string text() {
+    const uint64_t size = number();
+    if (!ok_ || size > rest_.size()) return failed(), "";
+    std::string s(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return s;
+  }
+  // How many elements follow; each takes at least eight bytes.
+  uint64_t count() {
+    const uint64_t n = number();
+    if (n > rest_.size() / sizeof(uint64_t)) return failed(), 0;
+    return n;
+  }
+
+ private:
+  void failed() {
+    ok_ = false;
+    rest_ = {};
+  }
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+std::string encode_start(const StartRequest& start) {
+  Writer w(Tag::kStart);
+  w.number(start.id);
+  w.number(start.spec.argv.size());
+  for (const auto& argument : start.spec.argv) w.text(argument);
+  w.number(start.spec.environment.size());
+  for (const auto& [name, value] : start.spec.environment) {
+    w.text(name);
+    w.text(value);
+  }
+  w.text(start.spec.directory);
+  w.text(start.spec.input);
+  w.number(static_cast<uint64_t>(start.spec.timeout.count()));
+  w.number(start.spec.max_output);
+  return w.finish();
+}
+
+std::optional<Request> decode_start(Reader& r) {
+  StartRequest start;
+  start.id = r.number();
+  for (uint64_t n = r.count(); n > 0 && r.ok(); --n) start.spec.argv.push_back(r.text());
+  for (uint64_t n = r.count(); n > 0 && r.ok(); --n) {
+    std::string name = r.text();
+    start.spec.environment[std::move(name)] = r.text();
+  }
+  start.spec.directory = r.text();
+  start.spec.input = r.text();
+  start.spec.timeout = milliseconds(static_cast<int64_t>(r.number()));
+  start.spec.max_output = r.number();
+  if (!r.done() || start.spec.argv.empty()) return std::nullopt;
+  return start;
+}
+
+}  // namespace
+
+std::string encode(const Request& request) {
+  if (const auto* start = std::get_if<StartRequest>(&request)) return encode_start(*start);
+  Writer w(Tag::kKill);
+  w.number(std::get<KillRequest>(request).id);
+  return w.finish();
+}
+
+std::string encode(const Answer& answer) {
+  Writer w(Tag::kAnswer);
+  w.number(answer.id);
+  w.text(answer.start_error);
+  w.number(answer.result.exit_status.has_value());
+  w.number(static_cast<uint64_t>(answer.result.exit_status.value_or(0)));
+  w.number(static_cast<uint64_t>(answer.result.signal));
+  w.number(answer.result.timed_out);
+  w.text(answer.result.output);
+  w.text(answer.result.error_output);
+  return w.finish();
+}
+
+std::optional<Request> decode_request(std::string_view frame) {
+  Reader r(frame);
+  const auto tag = static_cast<Tag>(r.number());
+  if (tag == Tag::kStart) return decode_start(r);
+  const KillRequest kill{r.number()};
+  if (tag != Tag::kKill || !r.done()) return std::nullopt;
+  return kill;
+}
+
+std::optional<Answer> decode_answer(std::string_view frame) {
+  Reader r(frame);
+  if (static_cast<Tag>(r.number()) != Tag::kAnswer) return std::nullopt;
+  Answer answer;
+  answer.id = r.number();
+  answer.start_error = r.text();
+  const bool exited = r.number() != 0;
+  const auto status = static_cast<int>(r.number());
+  if (exited) answer.result.exit_status = status;
+  answer.result.signal = static_cast<int>(r.number());
+  answer.result.timed_out = r.number() != 0;
+  answer.result.output = r.text();
+  answer.result.error_output = r.text();
+  if (!r.done()) return std::nullopt;
+  return answer;
+}
+
+std::optional<std::string> take_frame(std::string& buffer) {
+  uint32_t length = 0;
+  if (buffer.size() < sizeof length) return std::nullopt;
+  std::memcpy(&length, buffer.data(), sizeof length);
+  if (buffer.size() - sizeof length < length) return std::nullopt;
+  std::string frame = buffer.substr(sizeof length, length);
+  buffer.erase(0, sizeof length + length);
+  return frame;
+}
+
+}  // namespace freshet::spawner

@@ -1,0 +1,42 @@
+// The frames between the daemon and the spawner process, over one stream socket.
+//
+// A frame is a u32 length (host order; both ends are the same binary on the same machine) and that many bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "runtime/ports.h"
+
+namespace freshet::spawner {
+
+struct StartRequest {
+  uint64_t id = 0;
+  ProcessSpec spec;
+};
+struct KillRequest {
+  uint64_t id = 0;
+};
+using Request = std::variant<StartRequest, KillRequest>;
+
+struct Answer {
+  uint64_t id = 0;
+  std::string start_error;  // Not empty: the program could not be started, and why.
+  ProcessResult result;
+};
+
+// With the length in front, ready to be sent.
+std::string encode(const Request& request);
+std::string encode(const Answer& answer);
+
+// Without the length. Nothing if the bytes are no such frame: the peer is broken.
+std::optional<Request> decode_request(std::string_view frame);
+std::optional<Answer> decode_answer(std::string_view frame);
+
+// Takes the next whole frame off the front of `buffer`; nothing if it is not there in full.
+std::optional<std::string> take_frame(std::string& buffer);
+
+}  // namespace freshet::spawner

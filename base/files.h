@@ -1,0 +1,66 @@
+// The file seam. Everything durable goes through it, so that tests can tear writes, lose unsynced bytes, fill the
+// disk and crash at any call (tests/sim/sim_files.h).
+//
+// Paths are plain strings, '/'-separated. Errors: kDiskFull for ENOSPC/EDQUOT, kNotFound for ENOENT, kIo for all else,
+// with the path and the system's text in the message. Calls block; the owner decides on which thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace freshet {
+
+// An open file. Closes on destruction (without syncing). One thread at a time.
+class File {
+ public:
+  virtual ~File() = default;
+  // Reads up to into.size() bytes; fewer only at the end of the file.
+  virtual Result<size_t> read_at(uint64_t offset, std::span<char> into) = 0;
+  // Writes all of `bytes`, or fails; a failed write may have left any part of it.
+  virtual Result<void> write_at(uint64_t offset, std::string_view bytes) = 0;
+  // Makes sure that the first `size` bytes have disk space; grows the file with zeros. The only call that may say
+  // kDiskFull for a file whose space was allocated before.
+  virtual Result<void> preallocate(uint64_t size) = 0;
+  virtual Result<void> truncate(uint64_t size) = 0;
+  // fdatasync: what was written before is durable when this returns.
+  virtual Result<void> sync() = 0;
+  virtual Result<uint64_t> size() = 0;
+};
+
+// Holds an exclusive lock until destroyed.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
+enum class OpenMode { kRead, kReadWrite, kCreate /* must not exist */ };
+
+class Files {
+ public:
+  virtual ~Files() = default;
+  virtual Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) = 0;
+  virtual Result<void> create_directories(const std::string& path) = 0;
+  virtual Result<std::vector<std::string>> list(const std::string& directory) = 0;  // Names, sorted.
+  virtual Result<void> remove(const std::string& path) = 0;
+  virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
+  // Makes creations, renames and removals in the directory durable.
+  virtual Result<void> sync_directory(const std::string& directory) = 0;
+  // Fails with kConflict if another process holds it.
+  virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
+  virtual Result<uint64_t> free_bytes(const std::string& directory) = 0;
+};
+
+// The real ones.
+std::unique_ptr<Files> make_posix_files();
+
+// Files that live in memory and end with this object (`--data :memory:`). Space that was only preallocated takes none;
+// sync and locks have nothing to do but keep their promises. Open files must not outlive it. One thread.
+std::unique_ptr<Files> make_memory_files();
+
+}  // namespace freshet

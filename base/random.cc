@@ -1,0 +1,69 @@
+#include "base/random.h"
+
+#include <sys/random.h>
+
+#include <bit>
+
+#include "base/check.h"
+
+namespace freshet {
+namespace {
+
+uint64_t splitmix64(uint64_t& state) {
+  uint64_t z = (state += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+}  // namespace
+
+Random::Random(uint64_t seed) {
+  for (uint64_t& word : state_) word = splitmix64(seed);
+}
+
+uint64_t Random::next() {
+  const uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
+  const uint64_t shifted = state_[1] << 17;
+  state_[2] ^= state_[0];
+  state_[3] ^= state_[1];
+  state_[1] ^= state_[2];
+  state_[0] ^= state_[3];
+  state_[2] ^= shifted;
+  state_[3] = std::rotl(state_[3], 45);
+  return result;
+}
+
+uint64_t Random::below(uint64_t bound) {
+  FRESHET_CHECK(bound > 0, "no number is below zero");
+  // 2^64 mod bound values at the low end would come once more often than the others: draw again.
+  const uint64_t uneven = (0 - bound) % bound;
+  uint64_t drawn = next();
+  while (drawn < uneven) drawn = next();
+  return drawn % bound;
+}
+
+double Random::unit() {
+  return static_cast<double>(next() >> 11) * 0x1.0p-53;
+}
+
+std::string Random::uuid() {
+  uint64_t words[2] = {next(), next()};
+  words[0] = (words[0] & ~uint64_t{0xf000}) | 0x4000;                  // Version 4.
+  words[1] = (words[1] & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);  // Variant 1.
+  std::string text;
+  text.reserve(36);
+  for (int nibble = 0; nibble < 32; ++nibble) {
+    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) text += '-';
+    text += "0123456789abcdef"[(words[nibble / 16] >> (60 - 4 * (nibble % 16))) & 15];
+  }
+  return text;
+}
+
+uint64_t random_seed() {
+  uint64_t seed = 0;
+  FRESHET_CHECK(getrandom(&seed, sizeof seed, 0) == sizeof seed, "the system gives no random bytes");
+  return seed;
+}
+
+}  // namespace freshet

@@ -1,0 +1,71 @@
+#include "base/result.h"
+
+#include "base/check.h"
+
+namespace freshet {
+
+std::string_view error_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kValidation:
+      return "ValidationException";
+    case ErrorCode::kSerialization:
+      return "SerializationException";
+    case ErrorCode::kConditionalCheckFailed:
+      return "ConditionalCheckFailedException";
+    case ErrorCode::kResourceNotFound:
+      return "ResourceNotFoundException";
+    case ErrorCode::kResourceInUse:
+      return "ResourceInUseException";
+    case ErrorCode::kLimitExceeded:
+      return "LimitExceededException";
+    case ErrorCode::kThroughputExceeded:
+      return "ProvisionedThroughputExceededException";
+    case ErrorCode::kRequestLimitExceeded:
+      return "RequestLimitExceeded";
+    case ErrorCode::kTransactionCanceled:
+      return "TransactionCanceledException";
+    case ErrorCode::kTransactionConflict:
+      return "TransactionConflictException";
+    case ErrorCode::kTransactionInProgress:
+      return "TransactionInProgressException";
+    case ErrorCode::kIdempotentParameterMismatch:
+      return "IdempotentParameterMismatchException";
+    case ErrorCode::kItemCollectionSizeLimitExceeded:
+      return "ItemCollectionSizeLimitExceededException";
+    case ErrorCode::kTrimmedDataAccess:
+      return "TrimmedDataAccessException";
+    case ErrorCode::kExpiredIterator:
+      return "ExpiredIteratorException";
+    case ErrorCode::kUnknownOperation:
+      return "UnknownOperationException";
+    case ErrorCode::kAccessDenied:
+      return "AccessDeniedException";
+    case ErrorCode::kInternal:
+      return "InternalServerError";
+    case ErrorCode::kTooManyRequests:
+      return "TooManyRequestsException";
+    case ErrorCode::kRequestTooLarge:
+      return "RequestTooLargeException";
+    case ErrorCode::kNotFound:
+      return "NotFoundException";
+    case ErrorCode::kConflict:
+      return "ConflictException";
+    case ErrorCode::kUnavailable:
+      return "ServiceUnavailableException";
+    case ErrorCode::kTimeout:
+      return "TimeoutException";
+    case ErrorCode::kCancelled:
+      return "CancelledException";
+    case ErrorCode::kIo:
+      return "IoException";
+    case ErrorCode::kDiskFull:
+      return "DiskFullException";
+    case ErrorCode::kCorruption:
+      return "CorruptionException";
+    case ErrorCode::kUnsupportedFormat:
+      return "UnsupportedFormatException";
+  }
+  FRESHET_CHECK(false, "an ErrorCode outside the enumeration");
+}
+
+}  // namespace freshet

@@ -1,0 +1,383 @@
+// The life of tasks through the real store, in process: the cases of the floor (a hash map, B-trees and a plain log
+// with nothing around them), with conditions, stream records, TTL and books. bench/store_vs_floor.sh runs both, in
+// turn.
+//
+//   store_bench steady|deep|drain|preload|open DIR SYNC GROUP N
+//
+// SYNC 1: fdatasync at every commit; GROUP: operations in one commit. Time is simulated (1 ms a task), the disk is
+// real.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/random.h"
+#include "base/scheduler.h"
+#include "tables/engine/embedded.h"
+
+namespace freshet {
+namespace {
+
+double now_s() {
+  using Steady = std::chrono::steady_clock;
+  return std::chrono::duration<double>(Steady::now().time_since_epoch()).count();
+}
+
+[[noreturn]] void die(const std::string& why) {
+  std::fprintf(stderr, "store_bench: %s\n", why.c_str());
+  std::exit(1);
+}
+
+// Real files that know how long they have spent in syncs.
+class TimedFile final : public File {
+ public:
+  TimedFile(std::unique_ptr<File> file, double& sync_s) : file_(std::move(file)), sync_s_(sync_s) {}
+  Result<size_t> read_at(uint64_t offset, std::span<char> into) override { return file_->read_at(offset, into); }
+  Result<void> write_at(uint64_t offset, std::string_view bytes) override { return file_->write_at(offset, bytes); }
+  Result<void> preallocate(uint64_t size) override { return file_->preallocate(size); }
+  Result<void> truncate(uint64_t size) override { return file_->truncate(size); }
+  Result<void> sync() override {
+    const double begin = now_s();
+    auto result = file_->sync();
+    sync_s_ += now_s() - begin;
+    return result;
+  }
+  Result<uint64_t> size() override { return file_->size(); }
+
+ private:
+  std::unique_ptr<File> file_;
+  double& sync_s_;
+};
+
+class TimedFiles final : public Files {
+ public:
+  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
+    auto file = files_->open(path, mode);
+    if (!file) return file;
+    return std::make_unique<TimedFile>(std::move(*file), sync_s);
+  }
+  Result<void> create_directories(const std::string& path) override { return files_->create_directories(path); }
+  Result<std::vector<std::string>> list(const std::string& directory) override { return files_->list(directory); }
+  Result<void> remove(const std::string& path) override { return files_->remove(path); }
+  Result<void> rename(const std::string& from, const std::string& to) override { return files_->rename(from, to); }
+  Result<void> sync_directory(const std::string& directory) override {
+    const double begin = now_s();
+    auto result = files_->sync_directory(directory);
+    sync_s += now_s() - begin;
+    return result;
+  }
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return files_->lock(path); }
+  Result<uint64_t> free_bytes(const std::string& directory) override { return files_->free_bytes(directory); }
+
+  double sync_s = 0;  // In all syncs so far.
+
+ private:
+  std::unique_ptr<Files> files_ = make_posix_files();
+};
+
+// As much of a loop as the store needs: nothing waits here.
+class BenchLoop final : public Scheduler {
+ public:
+  explicit BenchLoop(SimClock& clock) : clock_(clock) {}
+  void post(Work work) override { posted_.push_back(std::move(work)); }
+  TimerId call_at(BootTime, Work) override { return 0; }
+  void cancel(TimerId) override {}
+  const Clock& clock() const override { return clock_; }
+
+ private:
+  SimClock& clock_;
+  std::deque<Work> posted_;
+};
+
+class Latencies {
+ public:
+  void add(double s) { us_.push_back(static_cast<float>(s * 1e6)); }
+  void clear() { us_.clear(); }
+  void report(const char* name) {
+    if (us_.empty()) return;
+    std::sort(us_.begin(), us_.end());
+    const size_t n = us_.size();
+    std::printf("  %s n=%zu p50=%.1f p99=%.1f p99.9=%.1f max=%.0f us\n", name, n, us_[n / 2], us_[n * 99 / 100],
+                us_[n * 999 / 1000], us_[n - 1]);
+  }
+
+ private:
+  std::vector<float> us_;
+};
+
+void report_memory(const char* tag) {
+  std::FILE* status = std::fopen("/proc/self/status", "r");
+  char line[256];
+  long anon = 0;
+  long peak = 0;
+  while (std::fgets(line, sizeof line, status)) {
+    std::sscanf(line, "RssAnon: %ld", &anon);
+    std::sscanf(line, "VmHWM: %ld", &peak);
+  }
+  std::fclose(status);
+  std::printf("  rss[%s] anon=%ldMB peak=%ldMB\n", tag, anon >> 10, peak >> 10);
+}
+
+class Bench {
+ public:
+  Bench(std::string directory, bool sync, int group) : directory_(std::move(directory)), group_(group) {
+    options_.directory = directory_;
+    options_.durability.mode = sync ? DurabilityMode::kSync : DurabilityMode::kNone;
+    options_.stream_max_bytes = 64u << 20;
+  }
+
+  void fresh() {
+    std::filesystem::remove_all(directory_);
+    open();
+    TableDefinition d;
+    d.name = "Queue";
+    d.keys.partition = {"taskId", Type::kString};
+    IndexDefinition index;
+    index.name = "task-status-created-index";
+    index.keys.partition = {"taskStatus", Type::kString};
+    index.keys.sort = KeyAttribute{"taskCreated", Type::kNumber};
+    d.indexes.push_back(index);
+    d.stream = StreamView::kKeysOnly;
+    d.ttl_attribute = "ttl";
+    d.books = BooksDefinition{};
+    if (auto made = store_->create_table(d).take(); !made) die(made.error().message);
+    end_turn();
+  }
+  void open() {
+    auto opened = open_embedded(&files_, loop_, random_, options_);
+    if (!opened) die(opened.error().message);
+    store_ = std::move(*opened);
+    turn_begin_ = now_s();
+  }
+  void close() { store_.reset(); }
+  void skip(nanoseconds time) { clock_.advance(time); }
+
+  void create(int64_t ttl_s) {
+    clock_.advance(milliseconds(1));
+    PutItemInput input;
+    input.table = "Queue";
+    char id[33];
+    std::snprintf(id, sizeof id, "%016llx%016llx", static_cast<unsigned long long>(random_.next()),
+                  static_cast<unsigned long long>(random_.next()));
+    input.item.set("payload", Value(payload_));
+    input.item.set("taskCreated", Value::number(epoch_ms(clock_.wall())));
+    input.item.set("taskId", Value(std::string(id, 32)));
+    input.item.set("taskStatus", Value("PENDING"));
+    input.item.set("ttl", Value::number(epoch_s(clock_.wall()) + ttl_s));
+    input.condition = "attribute_not_exists(taskId)";
+    input.cause = Cause::kQueue;
+    if (auto done = store_->put_item(std::move(input)).take(); !done) die(done.error().message);
+    operation();
+  }
+  // The ids of up to ten newest pending tasks.
+  const std::vector<std::string>& head() {
+    const double begin = now_s();
+    QueryInput input;
+    input.table = "Queue";
+    input.index = "task-status-created-index";
+    input.key_condition = "taskStatus = :s";
+    input.placeholders.values = Map{{":s", Value("PENDING")}};
+    input.forward = false;
+    input.limit = 10;
+    auto page = store_->query(std::move(input)).take();
+    if (!page) die(page.error().message);
+    heads.add(now_s() - begin);
+    ids_.clear();
+    for (const auto& item : page->items) ids_.emplace_back(item.find("taskId")->bytes());
+    if (item_bytes_ == 0 && !page->items.empty()) item_bytes_ = page->items[0].encoded().size();
+    return ids_;
+  }
+  void move(const std::string& id, const char* from, const char* to) {
+    UpdateItemInput input;
+    input.table = "Queue";
+    input.key = Item{{"taskId", Value(id)}};
+    input.update = "SET taskStatus = :to";
+    input.condition = "taskStatus = :from";
+    input.placeholders.values = Map{{":from", Value(from)}, {":to", Value(to)}};
+    input.cause = Cause::kQueue;
+    if (auto done = store_->update_item(std::move(input)).take(); !done) die(done.error().message);
+    operation();
+  }
+  void end_turn() {
+    store_->run_due();
+    const double begin = now_s();
+    store_->commit();
+    const double end = now_s();
+    commits.add(end - begin);
+    turns.add(end - turn_begin_ - (files_.sync_s - synced_before_));
+    turn_begin_ = end;
+    synced_before_ = files_.sync_s;
+    done_ = 0;
+  }
+  void set_group(int group) { group_ = group; }
+  void report(bool with_turns = true) {
+    commits.report("commit");
+    heads.report("head10");
+    if (with_turns) turns.report("turn beyond the sync");
+    const EmbeddedStats s = store_->stats();
+    std::printf("  item=%zu B, log=%lluMB live=%lluMB appended=%lluMB moved=%lluMB expired=%llu estimate=%lluMB\n",
+                item_bytes_, as_mb(s.log_bytes), as_mb(s.live_bytes), as_mb(s.appended_bytes), as_mb(s.moved_bytes),
+                static_cast<unsigned long long>(s.expired), as_mb(s.memory_bytes));
+    report_memory("end");
+    if (auto books = store_->books("Queue").take(); !check_balance(*books)) die("the books do not balance");
+  }
+
+  Latencies commits;
+  Latencies heads;
+  Latencies turns;
+
+ private:
+  static unsigned long long as_mb(uint64_t bytes) { return bytes >> 20; }
+  void operation() {
+    if (++done_ >= group_) end_turn();
+  }
+
+  const std::string directory_;
+  int group_;
+  EmbeddedOptions options_;
+  TimedFiles files_;
+  SimClock clock_{std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now())};
+  BenchLoop loop_{clock_};
+  Random random_{random_seed()};
+  std::unique_ptr<EmbeddedTables> store_;
+  const std::string payload_ = R"({"fn":"resizeImage","tenant":"acme-042","src":"s3://bucket/key/0011223344556677"})";
+  std::vector<std::string> ids_;
+  size_t item_bytes_ = 0;
+  int done_ = 0;
+  double turn_begin_ = 0;
+  double synced_before_ = 0;
+};
+
+constexpr int64_t kFar = 10LL * 365 * 86400;
+
+double cap_s() {
+  const char* cap = std::getenv("CAP");
+  return cap ? std::atof(cap) : 75;
+}
+
+void steady(const std::string& dir, bool sync, int group, long n) {
+  Bench bench(dir, sync, 1000);
+  bench.fresh();
+  for (int i = 0; i < 1000; ++i) bench.create(kFar);
+  bench.end_turn();
+  bench.set_group(group);
+  bench.turns.clear();
+  bench.commits.clear();
+  std::deque<std::string> taken;
+  const double begin = now_s();
+  for (long i = 0; i < n; ++i) {
+    bench.create(50);
+    taken.push_back(bench.head().at(0));
+    bench.move(taken.back(), "PENDING", "TAKEN");
+    if (taken.size() >= 8) {
+      bench.move(taken.front(), "TAKEN", "SUCCESS");
+      taken.pop_front();
+    }
+    if (now_s() - begin > cap_s()) n = i + 1;
+  }
+  bench.end_turn();
+  const double took = now_s() - begin;
+  std::printf("steady sync=%d G=%d: %.0f tasks/s (%ld tasks, %.2fs)\n", sync, group, n / took, n, took);
+  bench.report();
+}
+
+void preload(const std::string& dir, long n) {
+  Bench bench(dir, false, 1024);
+  bench.fresh();
+  const double begin = now_s();
+  for (long i = 0; i < n; ++i) bench.create(kFar);
+  bench.end_turn();
+  const double took = now_s() - begin;
+  std::printf("preload %ld: %.2fs = %.0f creates/s\n", n, took, n / took);
+  bench.head();
+  bench.heads.clear();
+  bench.report();
+  bench.close();
+}
+
+void open(const std::string& dir) {
+  Bench bench(dir, true, 1);
+  const double begin = now_s();
+  bench.open();
+  const double opened = now_s();
+  const size_t found = bench.head().size();
+  std::printf("open: open=%.1fms firsthead=%.2fms n=%zu\n", (opened - begin) * 1e3, (now_s() - opened) * 1e3, found);
+  report_memory("after-open");
+  std::fflush(stdout);
+  std::_Exit(0);
+}
+
+void deep(const std::string& dir, bool sync, int group, long n) {
+  Bench bench(dir, sync, group);
+  bench.skip(std::chrono::hours(2));  // Newer than what preload made.
+  bench.open();
+  const double begin = now_s();
+  long i = 0;
+  for (; i < n && now_s() - begin < cap_s(); ++i) {
+    bench.create(kFar);
+    const std::string id = bench.head().at(0);
+    bench.move(id, "PENDING", "TAKEN");
+    bench.move(id, "TAKEN", "SUCCESS");
+  }
+  bench.end_turn();
+  const double took = now_s() - begin;
+  std::printf("deep sync=%d G=%d: %ld tasks %.2fs = %.0f tasks/s\n", sync, group, i, took, i / took);
+  bench.report();
+}
+
+void drain(const std::string& dir, bool sync, int group, long n) {
+  Bench bench(dir, sync, group);
+  bench.open();
+  const double begin = now_s();
+  double tenth_begin = begin;
+  long done = 0;
+  for (long next = n / 10; done < n && now_s() - begin < cap_s();) {
+    const auto ids = bench.head();
+    if (ids.empty()) break;
+    for (const auto& id : ids) bench.move(id, "PENDING", "TAKEN");
+    for (const auto& id : ids) bench.move(id, "TAKEN", "SUCCESS");
+    done += static_cast<long>(ids.size());
+    if (done < next) continue;
+    std::printf("  @%ld (%.0f tasks/s)", done, n / 10 / (now_s() - tenth_begin));
+    bench.heads.report("head10");
+    bench.heads.clear();
+    next += n / 10;
+    tenth_begin = now_s();
+  }
+  bench.end_turn();
+  const double took = now_s() - begin;
+  std::printf("drain sync=%d G=%d: %ld tasks %.2fs = %.0f tasks/s\n", sync, group, done, took, done / took);
+  bench.report();
+}
+
+}  // namespace
+}  // namespace freshet
+
+int main(int argc, char** argv) {
+  using namespace freshet;
+  if (argc < 6) die("usage: store_bench steady|deep|drain|preload|open DIR SYNC GROUP N");
+  const std::string what = argv[1];
+  const std::string dir = argv[2];
+  const bool sync = std::atoi(argv[3]) != 0;
+  const int group = std::max(1, std::atoi(argv[4]));
+  const long n = std::atol(argv[5]);
+  if (what == "steady")
+    steady(dir, sync, group, n);
+  else if (what == "preload")
+    preload(dir, n);
+  else if (what == "open")
+    open(dir);
+  else if (what == "deep")
+    deep(dir, sync, group, n);
+  else if (what == "drain")
+    drain(dir, sync, group, n);
+  else
+    die("no such case: " + what);
+  return 0;
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""A downstream that cannot keep up: takes one task per POST, needs 25 ms for each, and serves 4 at a time.
+
+It stands for the legacy system, the rate-limited API or the GPU. Freshet's `http` task runner posts each task as one JSON
+object; a 2xx answer is SUCCESS, 429 and 503 put the task back, anything else is a failure that is tried again.
+
+    python3 config/demo/handler.py [PORT]       # 0 or nothing: a free port; prints the port, serves until killed
+
+GET /report tells what it has done: how many tasks, and how old each was when it was finished.
+"""
+import http.server
+import json
+import sys
+import threading
+import time
+
+SERVICE_SECONDS = 0.025
+SLOTS = threading.BoundedSemaphore(4)
+ages_ms = []  # One entry per finished task; list.append is atomic.
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_POST(self):
+        task = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with SLOTS:
+            time.sleep(SERVICE_SECONDS)
+        ages_ms.append(time.time() * 1000 - float(task["taskCreated"]))
+        self.answer({"event": task["payload"]["event"], "accepted": True})
+
+    def do_GET(self):
+        self.answer({"agesMs": ages_ms})
+
+    def answer(self, document):
+        body = json.dumps(document).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        pass  # The daemon was killed while we worked: it will send the task again.
+
+
+def main():
+    server = Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Handler)
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+// The built-in functions: create_tasks, trigger and process_tasks. Coroutines; the context, the queues and the log
+// outlive them. An Error is an unhandled function error.
+#pragma once
+
+#include "base/log.h"
+#include "functions/queue/queues.h"
+#include "runtime/invoke/function.h"
+
+namespace freshet {
+
+// Puts CREATE_TASKS tasks into the queue, one per CREATE_INTERVAL_MS. Answers null, as the sample does.
+Async<Result<std::string>> create_tasks(Context& context, Queues& queues, const EventLog& log);
+
+// Publishes `Start` to PROCESS_TASKS_TOPIC_ARN if the event is a notification or holds an INSERT. For inserts only, it
+// does not if a processor of that queue is at work in this daemon, as that takes them anyway. Answers null.
+Async<Result<std::string>> trigger(Context& context, Queues& queues, const EventLog& log);
+
+// Has tasks worked on; publishes `Start` to TRIGGER_TOPIC_ARN when it ends with eligible tasks left (the tail call).
+// Answers what it did: {"taken":9,"succeeded":8,"failed":1,"bounced":0,"shed":0,"lost":0,"tailCall":false}.
+Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const EventLog& log);
+
+}  // namespace freshet

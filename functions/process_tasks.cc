@@ -1,0 +1,64 @@
+#include "functions/functions.h"
+#include "functions/processor.h"
+
+namespace freshet {
+
+namespace {
+
+std::string report(const Processor::Counts& counts, bool tail_call) {
+  std::string out = "{\"taken\":" + std::to_string(counts.taken);
+  out += ",\"succeeded\":" + std::to_string(counts.succeeded);
+  out += ",\"failed\":" + std::to_string(counts.failed);
+  out += ",\"bounced\":" + std::to_string(counts.bounced);
+  out += ",\"shed\":" + std::to_string(counts.shed);
+  out += ",\"lost\":" + std::to_string(counts.lost);
+  return out + ",\"tailCall\":" + (tail_call ? "true}" : "false}");
+}
+
+Async<Result<Processor::Counts>> process(Context& context, Queue& queue, Runner& runner,
+                                         const ProcessSettings& settings, const EventLog& log) {
+  Processor processor(context, queue, runner, settings, log);
+  auto counts = co_await processor.run();
+  co_return counts;
+}
+
+// Publishes `Start` if tasks are left that could be taken now.
+Async<Result<bool>> tail_call(Context& context, Queue& queue, const ProcessSettings& settings, const EventLog& log) {
+  if (settings.trigger_topic.empty() || queue.draining()) co_return false;
+  auto left = co_await queue.has_work();
+  if (!left) co_return fail(left.error());
+  if (!*left) co_return false;
+  PublishInput input{settings.trigger_topic, "Start", "", {}};
+  auto published = co_await context.services.topics.publish(std::move(input));
+  if (!published) co_return fail(published.error());
+  log.info("TAIL_CALL_TRIGGER", {{"queue", settings.queue_table}, {"messageId", *published}});
+  co_return true;
+}
+
+}  // namespace
+
+Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const EventLog& log) {
+  auto settings = process_settings(context.function.environment);
+  if (!settings) co_return fail(settings.error());
+  Queue* queue = queues.find_queue(settings->queue_table);
+  if (!queue) {
+    auto opened = co_await queues.open(settings->queue_table, settings->queue);
+    if (!opened) co_return fail(opened.error());
+    queue = *opened;
+  }
+  auto runner = make_runner(settings->runner, context.services);
+  if (!runner) co_return report({}, false);  // Pull workers only.
+  log.info("PROCESS_TASKS_BEGIN", {{"queue", settings->queue_table}});
+  auto counts = co_await process(context, *queue, *runner, *settings, log);
+  if (!counts) co_return fail(counts.error());
+  auto called = co_await tail_call(context, *queue, *settings, log);
+  if (!called) co_return fail(called.error());
+  log.info("PROCESS_TASKS_END", {{"queue", settings->queue_table},
+                                 {"taken", counts->taken},
+                                 {"succeeded", counts->succeeded},
+                                 {"failed", counts->failed},
+                                 {"bounced", counts->bounced}});
+  co_return report(*counts, *called);
+}
+
+}  // namespace freshet

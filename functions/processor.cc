@@ -1,0 +1,262 @@
+#include "functions/processor.h"
+
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+
+namespace freshet {
+
+namespace {
+constexpr size_t kMaxBatch = 1000;
+constexpr milliseconds kSettleRetry{200};  // When the store refused to record an outcome.
+constexpr milliseconds kBusyWait{50};      // While there is work under way, how long a take waits.
+constexpr milliseconds kPagePause{500};    // Between pages, as the sample.
+constexpr milliseconds kBouncePause{500};  // After a bounce, unless a slot is freed earlier.
+}  // namespace
+
+Processor::Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings,
+                     const EventLog& log)
+    : services_(context.services),
+      queue_(queue),
+      runner_(runner),
+      settings_(settings),
+      log_(log),
+      stop_at_(context.now() + settings.max_active),
+      bucket_(settings.rate_limit),
+      freed_(services_.scheduler),
+      finished_(services_.scheduler) {
+  queue_.processor_began();
+}
+
+Processor::~Processor() {
+  scope_.clear();
+  std::vector<Settlement> left;
+  for (auto& slot : slots_) {
+    slot.work.clear();
+    if (slot.outcome) {
+      left.push_back(std::move(*slot.outcome));
+      continue;
+    }
+    Settlement settlement;
+    settlement.kind = queue_.draining() ? Settlement::Kind::kRelease : Settlement::Kind::kFail;
+    settlement.id = text_of(slot.task, attribute::kId);
+    settlement.lease = slot.lease;
+    settlement.error = "the processor was ended while this was in work";
+    left.push_back(std::move(settlement));
+  }
+  if (!left.empty()) queue_.settle_later(std::move(left));
+  queue_.processor_ended();
+}
+
+Async<Result<Processor::Counts>> Processor::run() {
+  scope_.spawn(pick());
+  scope_.spawn(heartbeat());
+  while (picking_ || !slots_.empty()) {
+    co_await finished_.wait(BootTime::max());
+    co_await settle_ended();
+  }
+  if (error_) co_return fail(*error_);
+  co_return counts_;
+}
+
+size_t Processor::slots_wanted() {
+  auto at_once = static_cast<size_t>(settings_.concurrency);
+  if (settings_.page_limit > 0) return slots_.empty() ? static_cast<size_t>(settings_.page_limit) : 0;
+  if (now() < paused_until_) return 0;
+  return slots_.size() < at_once ? std::min(at_once - slots_.size(), kMaxBatch) : 0;
+}
+
+Async<void> Processor::pick() {
+  auto idle_since = now();
+  while (now() < stop_at_ && !queue_.draining() && !error_) {
+    auto wanted = slots_wanted();
+    auto allowed = bucket_.available(now(), wanted);
+    if (allowed == 0) {
+      auto until = stop_at_;
+      if (wanted > 0) until = std::min(until, bucket_.next(now()));
+      if (paused_until_ > now()) until = std::min(until, paused_until_);
+      co_await freed_.wait(until);
+      continue;
+    }
+    if (!slots_.empty()) idle_since = now();
+    auto idle_until = idle_since + settings_.linger;
+    auto left = std::chrono::ceil<milliseconds>(std::min(idle_until, stop_at_) - now());
+    auto wait = slots_.empty() ? std::max(left, milliseconds(0)) : kBusyWait;
+    auto before = counts_.taken;
+    auto taken = co_await take_some(allowed, wait);
+    if (!taken) error_ = taken.error();
+    if (counts_.taken > before) {
+      idle_since = now();
+    } else if (slots_.empty() && now() >= idle_until) {
+      break;
+    }
+    if (settings_.page_limit > 0 && counts_.taken > before) {
+      while (!slots_.empty()) co_await freed_.wait(BootTime::max());
+      co_await sleep_for(services_.scheduler, kPagePause);
+      idle_since = now();
+    }
+  }
+  picking_ = false;
+  finished_.notify();
+}
+
+Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait) {
+  TakeInput input;
+  input.max = static_cast<int>(std::min(wanted, kMaxBatch));
+  input.owner = "process_tasks";
+  input.wait = wait;
+  auto taken = co_await queue_.take(std::move(input));
+  if (!taken) co_return fail(std::move(taken.error()));
+  if (taken->empty()) co_return Result<void>();
+  counts_.taken += taken->size();
+  bucket_.use(taken->size());
+  co_await start(std::move(*taken));
+  co_return Result<void>();
+}
+
+Async<void> Processor::start(std::vector<TakenTask> taken) {
+  // In their slots from now on, so that whatever ends this processor gives them back.
+  std::vector<Slot*> fresh;
+  for (auto& task : taken) {
+    auto& slot = slots_.emplace_back();
+    slot.task = std::move(task.task);
+    slot.lease = std::move(task.lease);
+    slot.self = std::prev(slots_.end());
+    fresh.push_back(&slot);
+  }
+  auto durable = co_await services_.tables.durable();
+  if (!durable) {
+    error_ = durable.error();
+    co_return;
+  }
+  for (Slot* slot : fresh) {
+    log_.debug("TRANSITION_TASK", {{"taskId", text_of(slot->task, attribute::kId)},
+                                   {"fromTaskStatus", state::kPending},
+                                   {"toTaskStatus", state::kTaken}});
+    slot->work.spawn(work_on(*slot));
+  }
+}
+
+Async<void> Processor::work_on(Slot& slot) {
+  auto stale = queue_.stale(slot.task);
+  if (!stale.empty()) {
+    slot.stale = true;
+    ended(slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});  // Its next take sheds it.
+    co_return;
+  }
+  auto result = co_await runner_.run(slot.task, slot.lease);
+  if (result.kind == RunResult::Kind::kBounced) paused_until_ = now() + kBouncePause;
+  ended(slot, std::move(result));
+}
+
+void Processor::ended(Slot& slot, RunResult result) {
+  auto& outcome = slot.outcome.emplace();
+  outcome.id = text_of(slot.task, attribute::kId);
+  outcome.lease = slot.lease;
+  switch (result.kind) {
+    case RunResult::Kind::kSuccess:
+      outcome.result = std::move(result.result);
+      break;
+    case RunResult::Kind::kFailure:
+      outcome.kind = Settlement::Kind::kFail;
+      outcome.error = std::move(result.error);
+      break;
+    case RunResult::Kind::kBounced:
+      outcome.kind = Settlement::Kind::kRelease;
+      outcome.delay = result.delay;
+      break;
+  }
+  ended_.push_back(&slot);
+  finished_.notify();
+}
+
+Async<void> Processor::settle_ended() {
+  auto count = static_cast<std::ptrdiff_t>(std::min(ended_.size(), kMaxBatch));
+  if (count == 0) co_return;
+  std::vector<Slot*> batch(ended_.begin(), ended_.begin() + count);
+  ended_.erase(ended_.begin(), ended_.begin() + count);
+  std::vector<Settlement> settlements;
+  settlements.reserve(batch.size());
+  for (Slot* slot : batch) settlements.push_back(*slot->outcome);
+  auto answers = co_await queue_.settle(std::move(settlements));
+  bool again = false;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    bool refused = !answers[i] && answers[i].error().code != ErrorCode::kConflict &&
+                   answers[i].error().code != ErrorCode::kNotFound;
+    if (refused) {
+      // The store is full, or away for a moment: the work is done, only its record is missing.
+      again = true;
+      ended_.push_back(batch[i]);
+      log_.warn("TRANSITION_TASK_ERROR", {{"taskId", batch[i]->outcome->id}, {"message", answers[i].error().message}});
+      continue;
+    }
+    settled(*batch[i], answers[i]);
+    slots_.erase(batch[i]->self);
+  }
+  if (again) {
+    scope_.spawn(settle_again_soon());
+  } else if (!ended_.empty()) {
+    finished_.notify();
+  }
+  freed_.notify();
+}
+
+Async<void> Processor::settle_again_soon() {
+  co_await sleep_for(services_.scheduler, kSettleRetry);
+  finished_.notify();
+}
+
+void Processor::settled(Slot& slot, const Result<ItemRef>& answer) {
+  const auto& outcome = *slot.outcome;
+  if (!answer) {
+    ++counts_.lost;
+    log_.warn("TRANSITION_TASK_FAILED", {{"taskId", outcome.id}, {"message", answer.error().message}});
+    return;
+  }
+  auto status = text_of(*answer, attribute::kStatus);
+  log_.debug("TRANSITION_TASK", {{"taskId", outcome.id}, {"fromTaskStatus", state::kTaken}, {"toTaskStatus", status}});
+  switch (outcome.kind) {
+    case Settlement::Kind::kComplete:
+      ++counts_.succeeded;
+      paused_until_ = BootTime{};
+      break;
+    case Settlement::Kind::kFail:
+      ++counts_.failed;
+      paused_until_ = BootTime{};
+      log_.info("TASK_FAILED", {{"taskId", outcome.id}, {"toTaskStatus", status}, {"message", outcome.error}});
+      break;
+    default:
+      ++(slot.stale ? counts_.shed : counts_.bounced);
+  }
+}
+
+// Keeps the leases, and learns which tasks were cancelled or lost.
+Async<void> Processor::heartbeat() {
+  for (;;) {
+    co_await sleep_for(services_.scheduler, queue_.settings().lease / 3);
+    std::vector<Settlement> beats;
+    for (const auto& slot : slots_) {
+      if (slot.outcome) continue;
+      Settlement beat;
+      beat.kind = Settlement::Kind::kHeartbeat;
+      beat.id = text_of(slot.task, attribute::kId);
+      beat.lease = slot.lease;
+      beats.push_back(std::move(beat));
+    }
+    if (beats.empty()) continue;
+    auto answers = co_await queue_.settle(beats);
+    for (size_t i = 0; i < beats.size(); ++i) {
+      bool lost = !answers[i] && answers[i].error().code == ErrorCode::kConflict;
+      bool cancelled = answers[i] && has(*answers[i], attribute::kCancelRequested);
+      if (!lost && !cancelled) continue;
+      for (auto& slot : slots_) {
+        if (slot.lease != beats[i].lease || slot.outcome) continue;
+        slot.work.clear();
+        ended(slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});
+        log_.info("TASK_ABANDONED", {{"taskId", beats[i].id}, {"reason", lost ? "lease lost" : "cancelled"}});
+      }
+    }
+  }
+}
+
+}  // namespace freshet

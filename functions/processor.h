@@ -1,0 +1,80 @@
+// One invocation of process_tasks: takes the newest eligible tasks into free slots, has the runner work on them,
+// settles them in batches, keeps their leases alive. Loop thread.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "functions/queue/policy/token_bucket.h"
+#include "functions/queue/queue.h"
+#include "functions/runners/runner.h"
+#include "functions/signal.h"
+
+namespace freshet {
+
+class Processor {
+ public:
+  struct Counts {
+    uint64_t taken = 0;
+    uint64_t succeeded = 0;
+    uint64_t failed = 0;
+    uint64_t bounced = 0;
+    uint64_t shed = 0;
+    uint64_t lost = 0;  // Their lease had ended, or they were cancelled.
+  };
+
+  // All references outlive the processor.
+  Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings, const EventLog& log);
+  Processor(const Processor&) = delete;
+  Processor& operator=(const Processor&) = delete;
+  // Ends the work under way; its tasks go back to the queue: as a failure, or without one if the queue is draining.
+  ~Processor();
+
+  // Until there has been no work for `linger`, or picking has lasted `max_active`, and all work has ended.
+  Async<Result<Counts>> run();
+
+ private:
+  struct Slot {
+    ItemRef task;
+    std::string lease;
+    std::optional<Settlement> outcome;  // Once the work has ended.
+    bool stale = false;                 // Expired between its claim and its start.
+    std::list<Slot>::iterator self;
+    Scope work;
+  };
+
+  Async<void> pick();
+  Async<Result<void>> take_some(size_t wanted, milliseconds wait);
+  Async<void> start(std::vector<TakenTask> taken);
+  Async<void> work_on(Slot& slot);
+  void ended(Slot& slot, RunResult result);
+  Async<void> settle_ended();
+  Async<void> heartbeat();
+  void settled(Slot& slot, const Result<ItemRef>& answer);
+  Async<void> settle_again_soon();
+  size_t slots_wanted();
+  BootTime now() const { return services_.scheduler.clock().boot(); }
+
+  Services& services_;
+  Queue& queue_;
+  Runner& runner_;
+  const ProcessSettings& settings_;
+  const EventLog& log_;
+
+  const BootTime stop_at_;  // No more picking then.
+  TokenBucket bucket_;
+  Counts counts_;
+  std::optional<Error> error_;
+  BootTime paused_until_{};  // The runner bounced something: no capacity until then, or until something ends.
+  bool picking_ = true;
+  Signal freed_;     // A slot became free.
+  Signal finished_;  // Work ended, or picking did.
+  std::list<Slot> slots_;
+  std::vector<Slot*> ended_;  // Those with an outcome.
+  Scope scope_;
+};
+
+}  // namespace freshet

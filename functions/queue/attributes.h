@@ -1,0 +1,66 @@
+// Names of a task's attributes and states, and reading them from a stored item. docs/lifecycle.md says what they mean.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+namespace attribute {
+inline constexpr std::string_view kId = "taskId";
+inline constexpr std::string_view kStatus = "taskStatus";
+inline constexpr std::string_view kCreated = "taskCreated";
+inline constexpr std::string_view kUpdated = "taskUpdated";
+inline constexpr std::string_view kTaken = "taskTaken";
+inline constexpr std::string_view kTtl = "ttl";
+inline constexpr std::string_view kPayload = "payload";
+inline constexpr std::string_view kDeadline = "deadline";
+inline constexpr std::string_view kAttempt = "attempt";
+inline constexpr std::string_view kMaxAttempts = "maxAttempts";
+inline constexpr std::string_view kLease = "lease";
+inline constexpr std::string_view kLeaseMs = "leaseMs";
+inline constexpr std::string_view kLeaseBeat = "leaseBeat";
+inline constexpr std::string_view kTakenBy = "takenBy";
+inline constexpr std::string_view kKey = "key";
+inline constexpr std::string_view kLiveKey = "liveKey";
+inline constexpr std::string_view kGroup = "group";
+inline constexpr std::string_view kPriority = "priority";
+inline constexpr std::string_view kLane = "lane";
+inline constexpr std::string_view kNotBefore = "notBefore";
+inline constexpr std::string_view kCancelRequested = "cancelRequested";
+inline constexpr std::string_view kResult = "result";
+inline constexpr std::string_view kError = "error";
+inline constexpr std::string_view kHistory = "history";
+inline constexpr std::string_view kShedReason = "shedReason";
+inline constexpr std::string_view kReplacedBy = "replacedBy";
+
+inline constexpr std::array kReserved = {
+    kId,     kStatus,  kCreated, kUpdated, kTaken,     kTtl,        kPayload,    kDeadline,       kAttempt,
+    kLease,  kLeaseMs, kTakenBy, kKey,     kGroup,     kPriority,   kLane,       kNotBefore,      kMaxAttempts,
+    kResult, kLiveKey, kError,   kHistory, kLeaseBeat, kShedReason, kReplacedBy, kCancelRequested};
+}  // namespace attribute
+
+namespace state {
+inline constexpr std::string_view kPending = "PENDING";
+inline constexpr std::string_view kDelayed = "DELAYED";
+inline constexpr std::string_view kTaken = "TAKEN";
+inline constexpr std::string_view kSuccess = "SUCCESS";
+inline constexpr std::string_view kFailure = "FAILURE";
+inline constexpr std::string_view kDead = "DEAD";
+inline constexpr std::string_view kShed = "SHED";
+inline constexpr std::string_view kCancelled = "CANCELLED";
+
+inline constexpr std::array kAll = {kPending, kDelayed, kTaken, kSuccess, kFailure, kDead, kShed, kCancelled};
+}  // namespace state
+
+// The attribute when it is there and a string; else empty. Valid while the item lives.
+std::string_view text_of(const ItemRef& task, std::string_view name);
+// The attribute when it is there and a number (rounded down); else `fallback`.
+int64_t int_of(const ItemRef& task, std::string_view name, int64_t fallback);
+bool has(const ItemRef& task, std::string_view name);
+// `attempt`, 0 if it is not there; kept within what can be counted up.
+int64_t attempt_of(const ItemRef& task);
+
+}  // namespace freshet

@@ -1,0 +1,87 @@
+#include "functions/queue/lease_book.h"
+
+#include "functions/queue/attributes.h"
+
+namespace freshet {
+
+void LeaseBook::count(const Lease& lease, int change) {
+  if (lease.mine) mine_ += static_cast<size_t>(change);
+  auto group = lease.task ? text_of(lease.task, attribute::kGroup) : std::string_view();
+  if (group.empty()) {
+    ungrouped_ += static_cast<uint64_t>(change);
+    return;
+  }
+  auto it = in_work_.try_emplace(std::string(group)).first;
+  it->second += static_cast<uint64_t>(change);
+  if (it->second == 0) in_work_.erase(it);
+}
+
+uint64_t LeaseBook::in_work(std::string_view group) const {
+  if (group.empty()) return ungrouped_;
+  auto it = in_work_.find(group);
+  return it == in_work_.end() ? 0 : it->second;
+}
+
+void LeaseBook::start(std::string id, Lease lease, BootTime now) {
+  auto [it, fresh] = leases_.try_emplace(std::move(id));
+  Entry& entry = it->second;
+  if (!fresh) {
+    ends_.erase({entry.end, entry.number});
+    count(entry.lease, -1);
+  }
+  count(lease, 1);
+  entry.end = now + lease.duration;
+  entry.number = ++number_;
+  entry.lease = std::move(lease);
+  ends_.emplace(std::pair(entry.end, entry.number), &it->first);
+}
+
+void LeaseBook::observe(std::string id, Lease lease, BootTime now) {
+  auto it = leases_.find(id);
+  bool known = it != leases_.end() && it->second.lease.token == lease.token && it->second.lease.beat == lease.beat;
+  if (!known) start(std::move(id), std::move(lease), now);
+}
+
+const Lease* LeaseBook::find(const std::string& id) const {
+  auto it = leases_.find(id);
+  return it == leases_.end() ? nullptr : &it->second.lease;
+}
+
+void LeaseBook::update(const std::string& id, ItemRef task) {
+  auto it = leases_.find(id);
+  if (it == leases_.end()) return;
+  count(it->second.lease, -1);
+  it->second.lease.task = std::move(task);
+  count(it->second.lease, 1);
+}
+
+void LeaseBook::forget(const std::string& id) {
+  auto it = leases_.find(id);
+  if (it == leases_.end()) return;
+  ends_.erase({it->second.end, it->second.number});
+  count(it->second.lease, -1);
+  leases_.erase(it);
+}
+
+BootTime LeaseBook::next_end() const {
+  return ends_.empty() ? BootTime::max() : ends_.begin()->first.first;
+}
+
+std::vector<std::string> LeaseBook::ended(BootTime now, size_t limit) const {
+  std::vector<std::string> out;
+  for (auto it = ends_.begin(); it != ends_.end() && it->first.first <= now && out.size() < limit; ++it) {
+    out.push_back(*it->second);
+  }
+  return out;
+}
+
+void LeaseBook::postpone(const std::string& id, BootTime until) {
+  auto it = leases_.find(id);
+  if (it == leases_.end()) return;
+  Entry& entry = it->second;
+  ends_.erase({entry.end, entry.number});
+  entry.end = until;
+  ends_.emplace(std::pair(entry.end, entry.number), &it->first);
+}
+
+}  // namespace freshet

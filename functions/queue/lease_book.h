@@ -1,0 +1,72 @@
+// The leases that this daemon watches: its own from the claim on, others from when it first saw them. Each is timed on
+// this daemon's boottime clock. In memory only. Loop thread.
+#pragma once
+
+#include <absl/container/btree_map.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+struct Lease {
+  std::string token;  // As stored; empty for a task that was taken without one.
+  int64_t beat = 0;
+  milliseconds duration{0};
+  bool mine = false;  // Claimed by this Queue object.
+  ItemRef task;       // As last seen.
+};
+
+class LeaseBook {
+ public:
+  LeaseBook() = default;
+  LeaseBook(const LeaseBook&) = delete;
+  LeaseBook& operator=(const LeaseBook&) = delete;
+
+  // The lease runs from `now`, whatever was known of the task.
+  void start(std::string id, Lease lease, BootTime now);
+  // The lease was read somewhere: it runs from `now` if this (token, beat) is new, else it goes on.
+  void observe(std::string id, Lease lease, BootTime now);
+  // Null if none. Valid until the book changes.
+  const Lease* find(const std::string& id) const;
+  // Replaces the task's image, e.g. with the mark of a cancel; the time goes on.
+  void update(const std::string& id, ItemRef task);
+  void forget(const std::string& id);
+
+  BootTime next_end() const;  // BootTime::max() if there are none.
+  // Up to `limit` tasks whose lease has ended at `now`, the first to end first. They stay in the book.
+  std::vector<std::string> ended(BootTime now, size_t limit) const;
+  // Lets an ended lease run until `until` before it is named by ended() again.
+  void postpone(const std::string& id, BootTime until);
+
+  size_t size() const { return leases_.size(); }
+  size_t mine() const { return mine_; }
+  // Watched tasks of that group; "" for those without one.
+  uint64_t in_work(std::string_view group) const;
+
+ private:
+  struct Entry {
+    Lease lease;
+    BootTime end;
+    uint64_t number;  // Breaks ties of `end`, so that the order never depends on hashing.
+  };
+  using Leases = std::unordered_map<std::string, Entry>;
+  using Ends = absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*>;
+
+  void count(const Lease& lease, int change);
+
+  Leases leases_;
+  Ends ends_;
+  uint64_t number_ = 0;
+  size_t mine_ = 0;
+  uint64_t ungrouped_ = 0;
+  std::map<std::string, uint64_t, std::less<>> in_work_;  // By group.
+};
+
+}  // namespace freshet

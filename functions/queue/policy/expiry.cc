@@ -1,0 +1,37 @@
+#include "functions/queue/policy/expiry.h"
+
+#include "functions/queue/attributes.h"
+
+namespace freshet {
+
+namespace {
+// 10^11 s is the year 5138: nobody means that, it is epoch milliseconds (of 1973 and later).
+constexpr int64_t kOnlyMilliseconds = 100'000'000'000;
+}  // namespace
+
+std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds) {
+  int64_t ttl = int_of(task, attribute::kTtl, 0);
+  if (ttl > 0) {
+    bool is_ms = ttl >= kOnlyMilliseconds;
+    int64_t at_ms = is_ms ? ttl : ttl * 1000;
+    if ((!is_ms || ttl_in_milliseconds) && epoch_ms(now) >= at_ms) return "ttl";
+  }
+  int64_t deadline = int_of(task, attribute::kDeadline, 0);
+  if (deadline > 0 && epoch_ms(now) >= deadline) return "deadline";
+  return {};
+}
+
+WallTime StalenessClock::now(WallTime wall, BootTime boot) {
+  nanoseconds offset = wall.time_since_epoch() - boot.time_since_epoch();
+  if (!offset_) offset_ = offset;
+  bool jumped = offset - *offset_ > kJump;
+  if (jumped && !paused_until_) paused_until_ = boot + kPause;
+  if (!jumped || boot >= *paused_until_) {
+    offset_ = offset;
+    paused_until_.reset();
+    return wall;
+  }
+  return WallTime(std::chrono::floor<milliseconds>(boot.time_since_epoch() + *offset_));
+}
+
+}  // namespace freshet

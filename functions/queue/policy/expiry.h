@@ -1,0 +1,32 @@
+// When a task has gone stale, and which clock to believe about it. Pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "base/clock.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+// Why a task must not be started any more at `now`: "ttl" or "deadline"; empty if it may be.
+// A `ttl` that can only be milliseconds never expires, unless `ttl_in_milliseconds`.
+std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds);
+
+// Wall time for judging staleness. When the wall clock jumps ahead by more than a minute, the jump is not believed for
+// a while: rather than shedding everything at once, staleness goes on by the old reckoning, and then follows.
+class StalenessClock {
+ public:
+  static constexpr milliseconds kJump{60'000};
+  static constexpr milliseconds kPause{300'000};
+
+  // Call at least every few seconds with both clocks; returns the time to judge by.
+  WallTime now(WallTime wall, BootTime boot);
+  bool paused() const { return paused_until_.has_value(); }
+
+ private:
+  std::optional<nanoseconds> offset_;  // wall - boot, as believed.
+  std::optional<BootTime> paused_until_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,60 @@
+#include "functions/queue/policy/outcome.h"
+
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/policy/backoff.h"
+
+namespace freshet {
+
+namespace {
+
+bool cancel_requested(const ItemRef& task) {
+  return has(task, attribute::kCancelRequested);
+}
+
+Outcome delayed_or_pending(milliseconds delay) {
+  Outcome out;
+  out.to = delay.count() > 0 ? state::kDelayed : state::kPending;
+  out.delay = delay;
+  return out;
+}
+
+}  // namespace
+
+int attempts_allowed(const ItemRef& task, const QueueSettings& settings) {
+  int64_t own = int_of(task, attribute::kMaxAttempts, settings.max_attempts);
+  return static_cast<int>(std::clamp<int64_t>(own, 1, 1'000'000));
+}
+
+Outcome after_failure(const ItemRef& task, const QueueSettings& settings, bool final, std::optional<milliseconds> delay,
+                      double unit) {
+  Outcome out;
+  auto attempt = static_cast<int>(std::max<int64_t>(attempt_of(task), 1));
+  if (final || !settings.retry_failures) {
+    out.to = state::kFailure;
+  } else if (cancel_requested(task)) {
+    out.to = state::kCancelled;
+  } else if (attempt >= attempts_allowed(task, settings)) {
+    out.to = state::kDead;
+  } else {
+    out = delayed_or_pending(delay ? *delay : backoff_delay(settings.backoff, attempt, unit));
+  }
+  out.failed = true;
+  return out;
+}
+
+Outcome after_release(const ItemRef& task, std::optional<milliseconds> delay) {
+  Outcome out = delayed_or_pending(delay.value_or(milliseconds(0)));
+  if (cancel_requested(task)) out.to = state::kCancelled;
+  out.give_back = true;
+  return out;
+}
+
+Outcome after_restart(const ItemRef& task, const QueueSettings& settings) {
+  QueueSettings at_once = settings;
+  at_once.retry_failures = true;
+  return after_failure(task, at_once, false, milliseconds(0), 0);
+}
+
+}  // namespace freshet

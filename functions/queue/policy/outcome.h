@@ -1,0 +1,32 @@
+// Where a task goes when its claim ends other than by success. Pure.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "functions/settings.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+struct Outcome {
+  std::string_view to;         // A state.
+  milliseconds delay{0};       // Of DELAYED: not before now + delay.
+  bool give_back = false;      // The attempt does not count.
+  bool failed = false;         // Leaves an entry in the history.
+  bool unless_beaten = false;  // Only if no heartbeat has come since the task was read.
+};
+
+// How many claims the task may have.
+int attempts_allowed(const ItemRef& task, const QueueSettings& settings);
+
+// The work failed, crashed or timed out, or the lease ended. `delay` overrides the backoff; `unit` is uniform in [0,
+// 1).
+Outcome after_failure(const ItemRef& task, const QueueSettings& settings, bool final, std::optional<milliseconds> delay,
+                      double unit);
+// The holder had no capacity for it.
+Outcome after_release(const ItemRef& task, std::optional<milliseconds> delay);
+// The holder died with an earlier incarnation of this daemon.
+Outcome after_restart(const ItemRef& task, const QueueSettings& settings);
+
+}  // namespace freshet

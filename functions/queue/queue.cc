@@ -1,0 +1,143 @@
+#include "functions/queue/queue.h"
+
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr std::string_view kStatusIndex = "task-status-created-index";
+constexpr milliseconds kBackfillLook{0};  // The next turn: each builds a part.
+void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
+                      std::string_view sort) {
+  if (definition.index(name)) return;
+  KeySchema keys{{std::string(partition), Type::kString}, KeyAttribute{std::string(sort), Type::kNumber}};
+  definition.indexes.push_back({std::string(name), keys, false, Projection::kAll, {}});
+}
+
+// Definition with what a queue needs of its own.
+TableDefinition as_queue(TableDefinition definition) {
+  if (!definition.stream) definition.stream = StreamView::kKeysOnly;
+  if (!definition.books) definition.books = BooksDefinition{};
+  if (!definition.index(kStatusIndex)) {
+    bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(), [](const IndexDefinition& index) {
+      return index.keys.partition.name == attribute::kStatus && index.keys.sort &&
+             index.keys.sort->name == attribute::kCreated;
+    });
+    KeySchema keys{{std::string(attribute::kStatus), Type::kString},
+                   KeyAttribute{std::string(attribute::kCreated), Type::kNumber}};
+    if (!any) definition.indexes.push_back({std::string(kStatusIndex), keys, false, Projection::kAll, {}});
+  }
+  add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
+  add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
+  add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
+  return definition;
+}
+
+}  // namespace
+
+Queue::Queue(Services& services, EventLog log, QueueIdentity identity, TableDefinition definition, std::string index,
+             QueueSettings settings)
+    : services_(services),
+      log_(log),
+      identity_(std::move(identity)),
+      definition_(std::move(definition)),
+      table_(definition_.name),
+      index_(std::move(index)),
+      lease_prefix_(identity_.node + ":" + identity_.incarnation + ":"),
+      settings_(std::move(settings)) {}
+
+Result<std::string> Queue::status_index(const TableDefinition& definition) {
+  for (const auto& index : definition.indexes) {
+    if (index.keys.partition.name != attribute::kStatus || !index.keys.sort) continue;
+    if (index.keys.sort->name != attribute::kCreated) continue;
+    if (index.projection == Projection::kAll) return index.name;
+    return invalid("queue '" + definition.name + "': index '" + index.name + "' must project ALL attributes");
+  }
+  return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing");
+}
+
+namespace {
+
+// A new index of a table that has items is built in steps; until then it cannot be read.
+Async<void> indexes_built(Services& services, const TableDefinition& definition) {
+  for (const auto& index : definition.indexes) {
+    for (;;) {
+      ScanInput look;
+      look.table = definition.name;
+      look.index = index.name;
+      look.limit = 1;
+      const auto page = co_await services.tables.scan(std::move(look));
+      if (page || page.error().message.find("backfilling") == std::string::npos) break;
+      co_await sleep_for(services.scheduler, kBackfillLook);
+    }
+  }
+}
+
+}  // namespace
+
+Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog log, QueueIdentity identity,
+                                                  std::string table, QueueSettings settings) {
+  auto described = co_await services.tables.describe_table(table);
+  if (!described) co_return fail(described.error());
+  TableDefinition definition = std::move(described->definition);
+  if (definition.keys.partition.name != attribute::kId || definition.keys.partition.type != Type::kString ||
+      definition.keys.sort) {
+    co_return invalid("table '" + table + "' cannot be a queue: its key must be taskId (S) alone");
+  }
+  TableDefinition wanted = as_queue(definition);
+  if (wanted != definition) {
+    TableDefinition change = wanted;
+    auto altered = co_await services.tables.alter_table(std::move(change));
+    if (!altered) co_return fail(altered.error());
+  }
+  auto index = status_index(wanted);
+  if (!index) co_return fail(index.error());
+  std::unique_ptr<Queue> queue(
+      new Queue(services, log, std::move(identity), std::move(wanted), *index, std::move(settings)));
+  co_await indexes_built(services, queue->definition_);
+  auto recovered = co_await queue->recover_created();
+  if (!recovered) co_return fail(recovered.error());
+  auto shed_log = co_await ShedLog::open(services.tables, table, queue->settings_.shed_log_lines);
+  if (!shed_log) co_return fail(shed_log.error());
+  queue->shed_log_ = std::move(*shed_log);
+  auto lanes = co_await queue->load_lanes();
+  if (!lanes) co_return fail(lanes.error());
+  co_return queue;
+}
+
+// The newest time that Freshet itself has given out. Times that clients wrote do not count.
+Async<Result<void>> Queue::recover_created() {
+  for (auto status : state::kAll) {
+    QueryInput query;
+    query.table = table_;
+    query.index = index_;
+    query.key_condition = "taskStatus = :s";
+    query.placeholders.values.set(":s", Value(status));
+    query.forward = false;
+    query.limit = 10;
+    auto page = co_await services_.tables.query(std::move(query));
+    if (!page) co_return fail(page.error());
+    for (const auto& task : page->items) {
+      if (!has(task, attribute::kAttempt)) continue;
+      auto created = WallTime(milliseconds(int_of(task, attribute::kCreated, 0)));
+      last_created_ = std::max(last_created_, created);
+    }
+  }
+  co_return Result<void>();
+}
+
+Async<Result<bool>> Queue::has_work() {
+  auto page = co_await heads(state::kPending, 1, false, Item());
+  if (!page) co_return fail(page.error());
+  co_return !page->items.empty();
+}
+
+Queue::~Queue() {
+  if (timer_) services_.scheduler.cancel(timer_);
+  scope_.clear();
+}
+
+}  // namespace freshet

@@ -1,0 +1,225 @@
+// One queue: the owner of every claim on its table, for the processor and pull workers alike. docs/lifecycle.md draws
+// the states and arrows; each arrow is one conditional write, so the table may be written by others at any time, and
+// the store may answer at once (embedded) or milliseconds later and out of step (remote).
+//
+// In memory there is only what can be found again: the leases that this daemon times, claims in flight, who waits.
+// Loop thread. Outlives every Async that it returned; services outlive it.
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+
+#include <limits>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/metrics.h"
+#include "functions/queue/arrows.h"
+#include "functions/queue/lease_book.h"
+#include "functions/queue/policy/expiry.h"
+#include "functions/queue/shed_log.h"
+#include "functions/settings.h"
+#include "runtime/invoke/function.h"
+#include "runtime/task_queue.h"
+
+namespace freshet {
+
+// Who claims: `node` is the same after a restart on the same data (so leases of its dead incarnations can end at once),
+// `incarnation` never. Neither holds a colon.
+struct QueueIdentity {
+  std::string node = "freshet";
+  std::string incarnation;
+};
+
+class Queue final : public TaskQueue {
+ public:
+  // Checks that the table can be a queue and adds what a queue needs of its own: books, a stream, sparse indexes.
+  // kResourceNotFound, kValidation with what is missing.
+  static Async<Result<std::unique_ptr<Queue>>> open(Services& services, EventLog log, QueueIdentity identity,
+                                                    std::string table, QueueSettings settings);
+  Queue(const Queue&) = delete;
+  Queue& operator=(const Queue&) = delete;
+  ~Queue() override;
+
+  const std::string& name() const override { return table_; }
+  const QueueSettings& settings() const { return settings_; }
+  // For tasks claimed and failed from now on.
+  void set_settings(QueueSettings settings) { settings_ = std::move(settings); }
+
+  // At readiness: ends the leases of dead incarnations, starts the timer. Once.
+  void begin();
+  // Takes find nothing any more, those that wait return, and no `Start` is published. Settling goes on.
+  void drain();
+  // Between the two calls, somebody takes whatever comes: no `Start` is needed.
+  void processor_began();
+  void processor_ended();
+  bool has_processor() const { return processors_ > 0; }
+  bool draining() const { return draining_; }
+  // How long tasks were eligible before they were claimed, in seconds: from when they became PENDING.
+  void measure_pickup(Histogram& histogram) { pickup_ = &histogram; }
+  // Why the task must not be started any more; empty if it may be.
+  std::string_view stale(const ItemRef& task);
+  // Settles without anybody waiting for it; a store that is not there any more forgets it.
+  void settle_later(std::vector<Settlement> settlements);
+  // Whether a take would find something now, expired tasks included.
+  Async<Result<bool>> has_work();
+
+  Async<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks) override;
+  Async<Result<std::vector<TakenTask>>> take(TakeInput input) override;
+  Async<std::vector<Result<ItemRef>>> settle(std::vector<Settlement> settlements) override;
+  Async<Result<ItemRef>> get(std::string id) override;
+  Async<Result<TaskPage>> list(ListInput input) override;
+  Async<std::vector<Result<ItemRef>>> cancel(std::vector<std::string> ids) override;
+  Async<Result<uint64_t>> redrive(RedriveInput input) override;
+  Async<Result<QueueStats>> stats() override;
+  Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) override;
+
+ private:
+  struct Plan;      // Of one claim or shed in a take.
+  class Waiter;     // A take that waits for work.
+  class Claiming;   // Marks claims in flight, for as long as it lives.
+  struct Handover;  // Claims on their way to their taker.
+  struct Candidates {
+    std::vector<ItemRef> tasks;  // In the order in which they should be taken.
+    bool more = false;           // Asking again may find others.
+    Item next;                   // From where, in a queue without lanes.
+  };
+  struct Lane {
+    bool maybe = true;  // It may hold tasks.
+  };
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+  Queue(Services& services, EventLog log, QueueIdentity identity, TableDefinition definition, std::string index,
+        QueueSettings settings);
+
+  // queue.cc
+  static Result<std::string> status_index(const TableDefinition& definition);
+  Async<Result<void>> recover_created();
+  WallTime wall() const { return services_.scheduler.clock().wall(); }
+  BootTime boot() const { return services_.scheduler.clock().boot(); }
+
+  // queue_create.cc
+  class KeyGuard;
+  Result<Item> new_item(NewTask& task);
+  PutItemInput put_new(Item item) const;
+  std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks) const;
+  static void refused(Result<CreatedTask>& result, Error& error);
+  void created(const NewTask& task);
+  Async<Result<CreatedTask>> create_keyed(NewTask task);
+  Async<Result<std::vector<ItemRef>>> live_tasks(std::string key);
+
+  // queue_take.cc
+  Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
+  WallTime created_bound() const;
+  bool is_claiming(const ItemRef& task) const;
+  Async<Result<Candidates>> plain_candidates(size_t wanted, Item start);
+  Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
+  std::vector<Plan> plan_claims(const std::vector<ItemRef>& tasks, size_t wanted, const TakeInput& input,
+                                std::vector<WriteInput>& writes);
+  Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
+                             std::vector<TakenTask>& taken);
+  Async<void> set_aside(ItemRef task, std::string why);
+  Async<Result<std::vector<TakenTask>>> carry_claims(Async<Result<std::vector<TakenTask>>> claims);
+  Async<void> finish_handover(Async<Result<std::vector<TakenTask>>> claims, std::shared_ptr<Handover> handover);
+  void give_back(Result<std::vector<TakenTask>> taken);
+  Async<void> settle_quietly(std::vector<Settlement> settlements);
+  void wake();
+  void wake_all();
+
+  // queue_settle.cc
+  std::vector<Result<ItemRef>> known_tasks(const std::vector<Settlement>& settlements);
+  WriteInput settling_write(Settlement& settlement, const ItemRef& task);
+  Result<ItemRef> settled(const Settlement& settlement, Result<WriteOutput>& answer);
+  void forget_lease(const std::string& id, std::string_view token);
+  milliseconds lease_duration(const ItemRef& task) const;
+  void moved(const ItemRef& task);
+  void delayed_until(int64_t not_before_ms);
+
+  // queue_admin.cc
+  Async<Result<ItemRef>> cancel_one(std::string id);
+  Async<Result<uint64_t>> redrive_tasks(std::vector<ItemRef> tasks, std::string from);
+
+  // queue_timer.cc
+  Async<void> begin_work();
+  void request_tick();
+  Async<void> tick();
+  void arm();
+  void hurry(BootTime when);
+  void start_soon(nanoseconds delay);
+  nanoseconds due_in(int64_t wall_ms) const;
+  Async<bool> end_leases();
+  void lease_went_on(const std::string& id, const std::string& token, const Error& error);
+  Async<bool> promote_due();
+  Async<void> make_due(std::vector<ItemRef> due);
+  Async<void> look_around();
+  Async<Result<Page>> future_head();
+  Async<void> watch_taken(bool starting);
+  Async<void> end_dead(std::vector<ItemRef> tasks);
+  Async<void> publish_start();
+
+  // queue_follow.cc
+  Async<void> follow();
+  Async<void> follow_page(StreamPage page);
+  ShedLine shed_line(const ItemRef& task, std::string_view reason, std::string_view by) const;
+  Async<void> log_sheds(std::vector<ShedLine> lines);
+
+  // queue_lanes.cc
+  std::string lane_of(const ItemRef& task) const;
+  void lane_filled(const ItemRef& task);
+  Async<Result<void>> load_lanes();
+  Async<Result<void>> add_lanes(std::vector<std::string> names);
+  Async<void> give_all_lanes();
+  Async<void> give_lanes();
+  Async<bool> give_lanes_to(std::vector<ItemRef> tasks);
+  Async<Result<Page>> lane_heads(const std::string& lane, uint32_t limit);
+  Async<Result<Candidates>> lane_candidates(size_t wanted);
+
+  // Constant after construction.
+  Services& services_;
+  EventLog log_;
+  const QueueIdentity identity_;
+  const TableDefinition definition_;
+  const std::string table_;
+  const std::string index_;  // (taskStatus, taskCreated).
+  const std::string lease_prefix_;
+
+  // Claims.
+  QueueSettings settings_;
+  WallTime last_created_{};
+  Histogram* pickup_ = nullptr;
+  uint64_t claims_ = 0;  // Numbers the leases of this incarnation.
+  LeaseBook leases_;
+  absl::flat_hash_set<std::string> claiming_;  // Tasks with a claim in flight.
+  StalenessClock staleness_;
+  std::map<std::string, Lane> lanes_;  // By name, so in the order in which they are served.
+  std::vector<std::string> laneless_;  // Tasks that the stream showed and that may have no lane.
+  std::map<std::string, std::vector<Promise<bool>>> busy_keys_;  // A create is looking at them; who waits for it.
+  std::unique_ptr<ShedLog> shed_log_;
+
+  // Takes that wait.
+  std::list<Waiter*> waiters_;
+  uint64_t work_seen_ = 0;  // Rises whenever work may have become eligible.
+
+  // The timer.
+  bool begun_ = false;
+  bool draining_ = false;
+  bool ticking_ = false;
+  bool tick_again_ = false;
+  bool tick_posted_ = false;
+  TimerId timer_ = 0;
+  BootTime armed_for_{};
+  BootTime look_due_ = BootTime::max();
+  BootTime start_due_ = BootTime::max();  // When `Start` is published if there is work and no processor.
+  int processors_ = 0;
+  int64_t next_due_ms_ = 0;     // Wall time of the earliest `notBefore`; may be early, never late.
+  uint64_t delayed_seen_ = 0;   // Rises whenever a task is delayed.
+  int64_t future_ms_ = kNever;  // `taskCreated` of the first task that is dated too far ahead.
+
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Scope scope_;  // Last: what runs here uses all of the above.
+};
+
+}  // namespace freshet

@@ -1,0 +1,204 @@
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint32_t kMaxPage = 1000;
+
+bool is_state(std::string_view name) {
+  return std::find(state::kAll.begin(), state::kAll.end(), name) != state::kAll.end();
+}
+
+std::string state_names() {
+  std::string out;
+  for (auto name : state::kAll) out.append(out.empty() ? "" : ", ").append(name);
+  return out;
+}
+
+// A cursor is the encoded key where the page ended, in hexadecimal.
+std::string to_cursor(const Item& key) {
+  if (key.empty()) return {};
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string bytes;
+  append_encoded(bytes, key);
+  std::string out;
+  for (unsigned char c : bytes) {
+    out += kDigits[c >> 4];
+    out += kDigits[c & 15];
+  }
+  return out;
+}
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+Result<Item> from_cursor(std::string_view cursor) {
+  std::string bytes;
+  for (size_t i = 0; i + 1 < cursor.size(); i += 2) {
+    int high = digit(cursor[i]);
+    int low = digit(cursor[i + 1]);
+    if (high < 0 || low < 0) return invalid("cursor is not one that a page ended with");
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  if (cursor.size() % 2 != 0) return invalid("cursor is not one that a page ended with");
+  if (bytes.empty()) return Item();
+  auto key = decode_item(bytes);
+  if (!key) return invalid("cursor is not one that a page ended with");
+  return key;
+}
+
+}  // namespace
+
+Async<Result<ItemRef>> Queue::get(std::string id) {
+  if (id.empty()) co_return invalid("taskId must not be empty");
+  GetItemInput input;
+  input.table = table_;
+  input.key.set(attribute::kId, Value(id));
+  auto task = co_await services_.tables.get_item(std::move(input));
+  if (task && !*task) co_return fail(ErrorCode::kNotFound, "queue '" + table_ + "' has no task '" + id + "'");
+  co_return task;
+}
+
+Async<Result<TaskPage>> Queue::list(ListInput input) {
+  if (!is_state(input.state)) {
+    co_return invalid("state '" + input.state + "' is none of " + state_names());
+  }
+  if (input.limit < 1 || input.limit > kMaxPage) co_return invalid("limit must be from 1 to 1000");
+  auto start = from_cursor(input.cursor);
+  if (!start) co_return fail(start.error());
+  QueryInput query;
+  query.table = table_;
+  query.index = index_;
+  query.key_condition = "taskStatus = :s";
+  query.placeholders.values.set(":s", Value(input.state));
+  query.forward = input.oldest_first;
+  query.limit = input.limit;
+  query.exclusive_start_key = std::move(*start);
+  auto page = co_await services_.tables.query(std::move(query));
+  if (!page) co_return fail(page.error());
+  co_return TaskPage{std::move(page->items), to_cursor(page->last_evaluated_key)};
+}
+
+Async<std::vector<Result<ItemRef>>> Queue::cancel(std::vector<std::string> ids) {
+  std::vector<Result<ItemRef>> out;
+  for (auto& id : ids) {
+    auto cancelled = co_await cancel_one(std::move(id));
+    out.push_back(std::move(cancelled));
+  }
+  co_return out;
+}
+
+Async<Result<ItemRef>> Queue::cancel_one(std::string id) {
+  // A few times, as the task may move between the read and the write.
+  for (int tries = 0; tries < 5; ++tries) {
+    auto task = co_await get(id);
+    if (!task) co_return fail(task.error());
+    auto status = text_of(*task, attribute::kStatus);
+    UpdateItemInput write;
+    if (status == state::kPending || status == state::kDelayed) {
+      write = end_waiting(table_, *task, status, state::kCancelled, {}, {}, wall());
+    } else if (status == state::kTaken) {
+      write = request_cancel(table_, *task, wall());
+    } else if (status == state::kCancelled) {
+      co_return *task;
+    } else {
+      co_return fail(ErrorCode::kConflict, "task '" + id + "' cannot be cancelled: it is " + std::string(status));
+    }
+    auto answer = co_await services_.tables.update_item(std::move(write));
+    if (answer) {
+      const Lease* lease = leases_.find(id);
+      if (lease && lease->token == text_of(answer->attributes, attribute::kLease)) {
+        leases_.update(id, answer->attributes);
+      }
+      co_return std::move(answer->attributes);
+    }
+    if (answer.error().code != ErrorCode::kConditionalCheckFailed) co_return fail(answer.error());
+  }
+  co_return fail(ErrorCode::kConflict, "task '" + id + "' keeps moving: try again");
+}
+
+Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
+  bool known = input.state == state::kDead || input.state == state::kFailure || input.state == state::kCancelled;
+  if (!known)
+    co_return invalid("state '" + input.state + "' cannot be redriven: it must be DEAD, FAILURE or CANCELLED");
+  if (input.limit < 1) co_return invalid("limit must be at least 1");
+  std::vector<ItemRef> tasks;
+  for (auto& id : input.ids) {
+    auto task = co_await get(std::move(id));
+    if (!task) co_return fail(task.error());
+    if (text_of(*task, attribute::kStatus) == input.state && tasks.size() < input.limit) {
+      tasks.push_back(std::move(*task));
+    }
+  }
+  if (!input.ids.empty()) co_return co_await redrive_tasks(std::move(tasks), std::move(input.state));
+  uint64_t done = 0;
+  Item start;
+  while (done < input.limit) {
+    auto page = co_await heads(input.state, std::min(input.limit - static_cast<uint32_t>(done), kMaxPage), false,
+                               std::move(start));
+    if (!page) co_return fail(page.error());
+    auto moved = co_await redrive_tasks(std::move(page->items), input.state);
+    if (!moved) co_return moved;
+    done += *moved;
+    start = std::move(page->last_evaluated_key);
+    if (start.empty()) break;
+  }
+  co_return done;
+}
+
+Async<Result<uint64_t>> Queue::redrive_tasks(std::vector<ItemRef> tasks, std::string from) {
+  std::vector<WriteInput> writes;
+  for (const auto& task : tasks) {
+    auto ttl = settings_.default_ttl.value_or(milliseconds(3'600'000));
+    writes.emplace_back(freshet::redrive(table_, task, from, lane_of(task), ttl, wall()));
+  }
+  uint64_t done = 0;
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  for (auto& answer : answers) {
+    if (answer) {
+      ++done;
+      moved(answer->attributes);
+    } else if (answer.error().code != ErrorCode::kConditionalCheckFailed) {
+      co_return fail(answer.error());
+    }
+  }
+  co_return done;
+}
+
+Async<Result<QueueStats>> Queue::stats() {
+  auto books = co_await services_.tables.books(table_);
+  if (!books) co_return fail(books.error());
+  QueueStats out;
+  uint64_t shed = 0;
+  for (auto status : state::kAll) out.depth[std::string(status)] = 0;
+  for (auto& [status, count] : books->stock) out.depth[status] = count;
+  for (auto& [arrow, count] : books->flow) {
+    out.flow[arrow.from + "->" + arrow.to] += count;
+    if (arrow.to == state::kShed) shed += count;
+    bool waiting = arrow.from == state::kPending || arrow.from == state::kDelayed;
+    if (waiting && arrow.to.empty() && arrow.cause == Cause::kTimeToLive) out.shed["ttl"] += count;
+  }
+  // Of those that the queue shed itself, the log knows which passed a deadline; the rest passed their ttl.
+  auto counted = shed_log_->counts().find("deadline");
+  auto by_deadline = counted == shed_log_->counts().end() ? 0 : std::min(counted->second, shed);
+  if (by_deadline > 0) out.shed["deadline"] = by_deadline;
+  if (shed > by_deadline) out.shed["ttl"] += shed - by_deadline;
+  for (bool oldest : {false, true}) {
+    auto page = co_await heads(state::kPending, 1, oldest, Item());
+    if (!page) co_return fail(page.error());
+    if (page->items.empty()) continue;
+    auto created = WallTime(milliseconds(int_of(page->items[0], attribute::kCreated, 0)));
+    (oldest ? out.oldest : out.newest) = created;
+  }
+  out.running = leases_.mine();
+  co_return out;
+}
+
+}  // namespace freshet

@@ -1,0 +1,107 @@
+// The queue as a reader of its own table's stream: what clients wrote, and what the TTL sweep removed.
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+// Some streams show more than their view says.
+bool may_lack_lane(const ChangeRecord& record) {
+  if (!record.after) return true;
+  return text_of(record.after, attribute::kStatus) == state::kPending && !has(record.after, attribute::kLane);
+}
+
+}  // namespace
+
+Async<void> Queue::follow() {
+  auto bounds = co_await services_.tables.stream_bounds(table_);
+  uint64_t from = bounds ? bounds->next : 1;
+  // Goes on where the last run saved, unless that is another table's stream (made anew under the same name).
+  if (bounds && shed_log_->position() >= bounds->oldest && shed_log_->position() <= bounds->next) {
+    from = shed_log_->position();
+  }
+  for (;;) {
+    ReadStreamInput input;
+    input.table = table_;
+    input.from = from;
+    input.wait_until = boot() + seconds(60);
+    auto page = co_await services_.tables.read_stream(std::move(input));
+    if (!page) {
+      co_await sleep_for(services_.scheduler, settings_.look_around);
+      auto again = co_await services_.tables.stream_bounds(table_);
+      if (again && page.error().code == ErrorCode::kTrimmedDataAccess) from = again->oldest;
+      continue;
+    }
+    from = page->next;
+    co_await follow_page(std::move(*page));
+    shed_log_->set_position(from);
+  }
+}
+
+Async<void> Queue::follow_page(StreamPage page) {
+  std::vector<ShedLine> lines;
+  bool came = false;
+  for (const auto& record : page.records) {
+    if (record.kind != ChangeRecord::Kind::kRemove) {
+      came = true;
+      if (!lanes_.empty() && may_lack_lane(record)) laneless_.emplace_back(record.keys.string_or(attribute::kId));
+    } else if (record.by_ttl && record.before) {
+      auto status = text_of(record.before, attribute::kStatus);
+      if (status == state::kPending || status == state::kDelayed) {
+        lines.push_back(shed_line(record.before, "ttl", "sweep"));
+      }
+    }
+  }
+  if (!laneless_.empty()) co_await give_lanes();
+  if (came && !waiters_.empty()) wake();
+  if (!lines.empty()) co_await log_sheds(std::move(lines));
+}
+
+ShedLine Queue::shed_line(const ItemRef& task, std::string_view reason, std::string_view by) const {
+  ShedLine line;
+  line.task = text_of(task, attribute::kId);
+  line.reason = reason;
+  line.by = by;
+  line.state = text_of(task, attribute::kStatus);
+  line.at = wall();
+  auto created = int_of(task, attribute::kCreated, epoch_ms(line.at));
+  line.age = milliseconds(epoch_ms(line.at) - std::clamp<int64_t>(created, 0, epoch_ms(line.at)));
+  return line;
+}
+
+Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
+  uint64_t depth = 0;
+  auto books = co_await services_.tables.books(table_);
+  if (books) {
+    auto it = books->stock.find(std::string(state::kPending));
+    if (it != books->stock.end()) depth = it->second;
+  }
+  // A person wants to read of each one, but not of a million.
+  constexpr size_t kNamed = 16;
+  auto level = lines.size() <= kNamed ? LogLevel::kInfo : LogLevel::kDebug;
+  for (auto& line : lines) {
+    line.depth = depth;
+    log_.event(level, "TASK_SHED",
+               {{"queue", table_},
+                {"taskId", line.task},
+                {"reason", line.reason},
+                {"ageMs", line.age.count()},
+                {"depth", depth}});
+  }
+  if (lines.size() > kNamed) {
+    log_.info("TASKS_SHED", {{"queue", table_}, {"tasks", lines.size()}, {"by", lines[0].by}, {"depth", depth}});
+  }
+  auto added = co_await shed_log_->add(std::move(lines));
+  if (!added) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
+}
+
+Async<Result<std::vector<ItemRef>>> Queue::sheds(uint32_t limit) {
+  if (limit < 1 || limit > 1000) co_return invalid("limit must be from 1 to 1000");
+  auto lines = co_await shed_log_->newest(limit);
+  co_return lines;
+}
+
+}  // namespace freshet

@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr int64_t kMaxBeat = int64_t{1} << 60;
+
+std::string held_elsewhere(const std::string& id, const ItemRef& task) {
+  if (!task) return "task '" + id + "' is not there any more";
+  auto status = text_of(task, attribute::kStatus);
+  if (status == state::kTaken) return "task '" + id + "' is held under another lease";
+  return "task '" + id + "' is not held under this lease: it is " + std::string(status);
+}
+
+// A failed condition as the caller sees it.
+tl::unexpected<Error> conflict(const std::string& id, const Error& error) {
+  if (error.code != ErrorCode::kConditionalCheckFailed) return fail(error);
+  auto detail = std::dynamic_pointer_cast<const ConditionFailed>(error.detail);
+  return fail(ErrorCode::kConflict, held_elsewhere(id, detail ? detail->item : ItemRef()));
+}
+
+Result<void> check(const Settlement& settlement) {
+  constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
+  if (settlement.id.empty()) return invalid("taskId must not be empty");
+  if (settlement.lease.empty()) return invalid("task '" + settlement.id + "': lease must not be empty");
+  if (settlement.delay && (settlement.delay->count() < 0 || *settlement.delay > kLongest)) {
+    return invalid("task '" + settlement.id + "': delay must be from 0 to 366 days");
+  }
+  return {};
+}
+
+}  // namespace
+
+Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settlements) {
+  std::vector<Result<ItemRef>> out = known_tasks(settlements);
+  for (size_t i = 0; i < settlements.size(); ++i) {
+    if (!out[i] || *out[i]) continue;
+    // Not in the book: another daemon's claim, or nobody's.
+    auto task = co_await get(settlements[i].id);
+    out[i] = std::move(task);
+  }
+  std::vector<WriteInput> writes;
+  std::vector<size_t> places;
+  writes.reserve(settlements.size());
+  places.reserve(settlements.size());
+  for (size_t i = 0; i < settlements.size(); ++i) {
+    if (!out[i]) continue;
+    if (text_of(*out[i], attribute::kStatus) != state::kTaken ||
+        text_of(*out[i], attribute::kLease) != settlements[i].lease) {
+      out[i] = fail(ErrorCode::kConflict, held_elsewhere(settlements[i].id, *out[i]));
+      continue;
+    }
+    writes.push_back(settling_write(settlements[i], *out[i]));
+    places.push_back(i);
+  }
+  if (writes.empty()) co_return out;
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    out[places[i]] = settled(settlements[places[i]], answers[i]);
+  }
+  co_return out;
+}
+
+// What the book knows of each task: the task, a null ref where it knows nothing, or why the settlement is refused.
+std::vector<Result<ItemRef>> Queue::known_tasks(const std::vector<Settlement>& settlements) {
+  std::vector<Result<ItemRef>> out;
+  out.reserve(settlements.size());
+  for (const auto& settlement : settlements) {
+    if (auto ok = check(settlement); !ok) {
+      out.push_back(fail(ok.error()));
+    } else {
+      const Lease* lease = leases_.find(settlement.id);
+      out.push_back(lease && lease->token == settlement.lease ? lease->task : ItemRef());
+    }
+  }
+  return out;
+}
+
+WriteInput Queue::settling_write(Settlement& settlement, const ItemRef& task) {
+  auto now = wall();
+  switch (settlement.kind) {
+    case Settlement::Kind::kComplete:
+      return complete(table_, task, settlement.lease, std::move(settlement.result), now);
+    case Settlement::Kind::kHeartbeat: {
+      const Lease* lease = leases_.find(settlement.id);
+      auto beat = std::max(lease ? lease->beat : 0, int_of(task, attribute::kLeaseBeat, 0));
+      return heartbeat(table_, task, settlement.lease, std::min(beat, kMaxBeat) + 1);
+    }
+    case Settlement::Kind::kFail: {
+      auto outcome = after_failure(task, settings_, settlement.final, settlement.delay, services_.random.unit());
+      return end_claim(table_, task, settlement.lease, outcome, "failed", settlement.error, lane_of(task), now);
+    }
+    case Settlement::Kind::kRelease:
+      break;
+  }
+  auto outcome = after_release(task, settlement.delay);
+  return end_claim(table_, task, settlement.lease, outcome, "released", {}, lane_of(task), now);
+}
+
+Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>& answer) {
+  if (!answer) {
+    auto error = conflict(settlement.id, answer.error());
+    if (error.value().code == ErrorCode::kConflict) forget_lease(settlement.id, settlement.lease);
+    return error;
+  }
+  ItemRef task = std::move(answer->attributes);
+  if (settlement.kind == Settlement::Kind::kHeartbeat) {
+    auto beat = int_of(task, attribute::kLeaseBeat, 0);
+    auto duration = lease_duration(task);
+    const Lease* known = leases_.find(settlement.id);
+    // A beat that is overtaken by the end of its own claim must not bring the lease back.
+    if (known && known->token == settlement.lease && beat > known->beat) {
+      leases_.start(settlement.id, Lease{settlement.lease, beat, duration, known->mine, task}, boot());
+    }
+    return task;
+  }
+  forget_lease(settlement.id, settlement.lease);
+  moved(task);
+  return task;
+}
+
+void Queue::forget_lease(const std::string& id, std::string_view token) {
+  const Lease* lease = leases_.find(id);
+  if (lease && lease->token == token) leases_.forget(id);
+}
+
+milliseconds Queue::lease_duration(const ItemRef& task) const {
+  auto stored = int_of(task, attribute::kLeaseMs, settings_.lease.count());
+  return milliseconds(std::clamp<int64_t>(stored, 1, int64_t{366} * 24 * 3600 * 1000));
+}
+
+void Queue::settle_later(std::vector<Settlement> settlements) {
+  scope_.spawn(settle_quietly(std::move(settlements)));
+}
+
+Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
+  auto settled = co_await settle(std::move(settlements));
+  for (auto& task : settled) {
+    if (!task) log_.debug("GIVE_BACK_FAILED", {{"queue", table_}, {"message", task.error().message}});
+  }
+}
+
+std::string_view Queue::stale(const ItemRef& task) {
+  return expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds);
+}
+
+// A task left its holder: it may be work again, now or later.
+void Queue::moved(const ItemRef& task) {
+  auto status = text_of(task, attribute::kStatus);
+  if (status == state::kPending) {
+    lane_filled(task);
+    wake();
+    if (processors_ == 0) start_soon(nanoseconds(0));
+  } else if (status == state::kDelayed) {
+    delayed_until(int_of(task, attribute::kNotBefore, 0));
+  }
+}
+
+void Queue::delayed_until(int64_t not_before_ms) {
+  ++delayed_seen_;
+  if (not_before_ms >= next_due_ms_) return;
+  next_due_ms_ = not_before_ms;
+  hurry(boot() + due_in(not_before_ms));
+}
+
+}  // namespace freshet

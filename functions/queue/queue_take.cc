@@ -1,0 +1,268 @@
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/queue_waiter.h"
+
+namespace freshet {
+
+namespace {
+constexpr int kMaxTake = 1000;
+constexpr int kMaxPages = 16;  // A take reads no more than that; whoever waits tries again.
+}  // namespace
+
+struct Queue::Plan {
+  ItemRef task;
+  std::string lease;             // Of a claim; empty: the task is ended.
+  std::string_view shed_reason;  // Of a shed.
+};
+
+class Queue::Claiming {
+ public:
+  Claiming(absl::flat_hash_set<std::string>& claiming, const std::vector<Plan>& plans) : claiming_(claiming) {
+    ids_.reserve(plans.size());
+    for (const auto& plan : plans) {
+      ids_.emplace_back(text_of(plan.task, attribute::kId));
+      claiming_.insert(ids_.back());
+    }
+  }
+  Claiming(const Claiming&) = delete;
+  Claiming& operator=(const Claiming&) = delete;
+  ~Claiming() {
+    for (const auto& id : ids_) claiming_.erase(id);
+  }
+
+ private:
+  absl::flat_hash_set<std::string>& claiming_;
+  std::vector<std::string> ids_;
+};
+
+WallTime Queue::created_bound() const {
+  return std::max(wall(), last_created_) + settings_.created_skew;
+}
+
+Async<Result<Page>> Queue::heads(std::string_view status, uint32_t limit, bool forward, Item start) {
+  QueryInput input;
+  input.table = table_;
+  input.index = index_;
+  input.placeholders.values.append_sorted(":s", Value(status));
+  if (status == state::kPending) {
+    input.key_condition = "taskStatus = :s AND taskCreated <= :t";
+    input.placeholders.values.append_sorted(":t", Value::number(epoch_ms(created_bound())));
+  } else {
+    input.key_condition = "taskStatus = :s";
+  }
+  input.forward = forward;
+  input.limit = limit;
+  input.exclusive_start_key = std::move(start);
+  return services_.tables.query(std::move(input));
+}
+
+Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
+  if (input.max < 1 || input.max > kMaxTake) co_return invalid("max must be from 1 to 1000");
+  if (input.lease && (*input.lease < milliseconds(10) || *input.lease > milliseconds(24 * 3600 * 1000))) {
+    co_return invalid("lease must be from 10 ms to 24 hours");
+  }
+  if (input.owner.size() > 256) co_return invalid("owner must be at most 256 bytes");
+  auto until = boot() + input.wait;
+  for (;;) {
+    auto seen = work_seen_;
+    auto claims = claim_newest(input);
+    Result<std::vector<TakenTask>> taken;
+    if (claims.is_ready()) {
+      taken = claims.take();
+    } else {
+      auto carried = carry_claims(std::move(claims));
+      taken = co_await carried;
+    }
+    if (!taken || !taken->empty() || draining_ || boot() >= until) {
+      if (taken && taken->size() == static_cast<size_t>(input.max)) wake();
+      co_return taken;
+    }
+    if (seen != work_seen_) continue;  // Something came in between.
+    Waiter waiter(*this);
+    co_await waiter.wait(until);
+  }
+}
+
+// Claims that a slow store is still answering. If their taker goes away meanwhile, they are given back.
+struct Queue::Handover {
+  explicit Handover(Scheduler& scheduler) : done(scheduler) {}
+  Promise<bool> done;
+  Result<std::vector<TakenTask>> taken;
+  bool abandoned = false;
+};
+
+Async<Result<std::vector<TakenTask>>> Queue::carry_claims(Async<Result<std::vector<TakenTask>>> claims) {
+  auto handover = std::make_shared<Handover>(services_.scheduler);
+  struct Guard {
+    Queue& queue;
+    std::shared_ptr<Handover> handover;
+    bool received = false;
+    ~Guard() {
+      if (received) return;
+      handover->abandoned = true;
+      if (handover->done.is_set()) queue.give_back(std::move(handover->taken));
+    }
+  };
+  Guard guard{*this, handover};
+  scope_.spawn(finish_handover(std::move(claims), handover));
+  co_await handover->done.future();
+  guard.received = true;
+  co_return std::move(handover->taken);
+}
+
+Async<void> Queue::finish_handover(Async<Result<std::vector<TakenTask>>> claims, std::shared_ptr<Handover> handover) {
+  handover->taken = co_await claims;
+  if (handover->abandoned) {
+    give_back(std::move(handover->taken));
+  } else {
+    handover->done.set(true);
+  }
+}
+
+void Queue::give_back(Result<std::vector<TakenTask>> taken) {
+  if (!taken || taken->empty()) return;
+  std::vector<Settlement> settlements;
+  for (auto& task : *taken) {
+    Settlement settlement;
+    settlement.kind = Settlement::Kind::kRelease;
+    settlement.id = text_of(task.task, attribute::kId);
+    settlement.lease = std::move(task.lease);
+    settlements.push_back(std::move(settlement));
+  }
+  settle_later(std::move(settlements));
+}
+
+bool Queue::is_claiming(const ItemRef& task) const {
+  return !claiming_.empty() && claiming_.contains(std::string(text_of(task, attribute::kId)));
+}
+
+// The newest eligible tasks from `start` on.
+Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Item start) {
+  auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + claiming_.size(), kMaxTake));
+  auto page = co_await heads(state::kPending, limit, settings_.order == Order::kOldestFirst, std::move(start));
+  if (!page) co_return fail(page.error());
+  Candidates out;
+  out.tasks = std::move(page->items);
+  if (!claiming_.empty()) std::erase_if(out.tasks, [this](const ItemRef& task) { return is_claiming(task); });
+  out.next = std::move(page->last_evaluated_key);
+  out.more = !out.next.empty();
+  co_return out;
+}
+
+Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
+  std::vector<TakenTask> taken;
+  auto max = static_cast<size_t>(input.max);
+  taken.reserve(max);
+  Item start;
+  for (int pages = 0; pages < kMaxPages && !draining_; ++pages) {
+    auto wanted = max - taken.size();
+    auto candidates = lanes_.empty() ? plain_candidates(wanted, std::move(start)) : lane_candidates(wanted);
+    auto found = co_await candidates;
+    if (!found) {
+      if (taken.empty()) co_return fail(std::move(found.error()));
+      break;
+    }
+    std::vector<WriteInput> writes;
+    auto plans = plan_claims(found->tasks, wanted, input, writes);
+    if (!plans.empty()) {
+      auto work = services_.tables.write_many(std::move(writes));
+      std::optional<Claiming> claiming;
+      if (!work.is_ready()) claiming.emplace(claiming_, plans);
+      auto answers = co_await work;
+      auto ok = finish_claims(plans, answers, taken);
+      if (!ok && taken.empty()) co_return fail(std::move(ok.error()));
+      if (!ok) break;
+    }
+    start = std::move(found->next);
+    if (taken.size() >= max || !found->more) break;
+  }
+  co_return taken;
+}
+
+std::vector<Queue::Plan> Queue::plan_claims(const std::vector<ItemRef>& tasks, size_t wanted, const TakeInput& input,
+                                            std::vector<WriteInput>& writes) {
+  std::vector<Plan> plans;
+  plans.reserve(tasks.size());
+  writes.reserve(tasks.size());
+  auto now = wall();
+  auto stale_at = staleness_.now(now, boot());
+  auto lease = input.lease.value_or(settings_.lease);
+  size_t claims = 0;
+  for (const auto& task : tasks) {
+    if (claims == wanted) break;
+    Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds)};
+    if (!plan.shed_reason.empty()) {
+      writes.emplace_back(
+          end_waiting(table_, task, state::kPending, state::kShed, attribute::kShedReason, plan.shed_reason, now));
+    } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
+      writes.emplace_back(end_waiting(table_, task, state::kPending, state::kDead, attribute::kError, {}, now));
+    } else {
+      plan.lease = lease_prefix_ + std::to_string(++claims_);
+      writes.emplace_back(claim(table_, task, Claim{plan.lease, lease, input.owner}, now));
+      ++claims;
+    }
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
+                                  std::vector<TakenTask>& taken) {
+  auto now = boot();
+  Result<void> out;
+  std::vector<ShedLine> lines;
+  for (size_t i = 0; i < plans.size(); ++i) {
+    auto& plan = plans[i];
+    if (!answers[i]) {
+      // A failed condition: somebody else was faster. Nothing to do but look further.
+      const ErrorCode code = answers[i].error().code;
+      if (code == ErrorCode::kValidation) {
+        scope_.spawn(set_aside(plan.task, std::move(answers[i].error().message)));
+      } else if (code != ErrorCode::kConditionalCheckFailed) {
+        out = fail(std::move(answers[i].error()));
+      }
+    } else if (!plan.shed_reason.empty()) {
+      lines.push_back(shed_line(plan.task, plan.shed_reason, "take"));
+    } else if (!plan.lease.empty()) {
+      auto& task = answers[i]->attributes;
+      if (pickup_) {
+        auto since = int_of(plan.task, attribute::kUpdated, int_of(plan.task, attribute::kCreated, 0));
+        pickup_->observe(static_cast<double>(epoch_ms(wall()) - since) / 1000);
+      }
+      Lease lease{plan.lease, 0, lease_duration(task), true, task};
+      leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
+      taken.push_back(TakenTask{std::move(task), std::move(plan.lease)});
+    }
+  }
+  if (!lines.empty()) scope_.spawn(log_sheds(std::move(lines)));
+  hurry(leases_.next_end());
+  return out;
+}
+
+// A task that cannot be claimed (it leaves no room for a lease) would stand at the head for ever. Setting nothing but
+// its state always fits.
+Async<void> Queue::set_aside(ItemRef task, std::string why) {
+  UpdateItemInput input;
+  input.table = table_;
+  input.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
+  input.update = "SET taskStatus = :dead";
+  input.condition = "taskStatus = :from";
+  input.placeholders.values.set(":dead", Value(state::kDead));
+  input.placeholders.values.set(":from", Value(text_of(task, attribute::kStatus)));
+  input.cause = Cause::kQueue;
+  const auto done = co_await services_.tables.update_item(std::move(input));
+  log_.warn("TASK_SET_ASIDE", {{"taskId", text_of(task, attribute::kId)}, {"why", why}, {"done", done.has_value()}});
+}
+
+void Queue::wake() {
+  ++work_seen_;
+  if (!waiters_.empty()) waiters_.front()->wake();
+}
+
+void Queue::wake_all() {
+  ++work_seen_;
+  while (!waiters_.empty()) waiters_.front()->wake();
+}
+
+}  // namespace freshet

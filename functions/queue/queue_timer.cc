@@ -1,0 +1,327 @@
+// What a queue does by itself: end leases, let delayed tasks become due, look around, publish `Start`, follow its
+// table's stream. docs/lifecycle.md, "Wake-ups".
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
+constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
+
+}  // namespace
+
+// How long until that wall time, at most a day: clocks step, the timer looks again.
+nanoseconds Queue::due_in(int64_t wall_ms) const {
+  constexpr int64_t kDay = int64_t{24} * 3600 * 1000;
+  auto now = epoch_ms(wall());
+  return milliseconds(wall_ms <= now ? 0 : std::min(wall_ms, now + kDay) - now);
+}
+
+void Queue::begin() {
+  if (begun_) return;
+  begun_ = true;
+  scope_.spawn(begin_work());
+}
+
+Async<void> Queue::begin_work() {
+  co_await watch_taken(true);
+  scope_.spawn(follow());
+  start_due_ = boot();
+  look_due_ = boot();
+  request_tick();
+}
+
+void Queue::request_tick() {
+  if (!begun_ || tick_posted_) return;
+  tick_posted_ = true;
+  services_.scheduler.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    tick_posted_ = false;
+    if (!ticking_) scope_.spawn(tick());
+  });
+}
+
+Async<void> Queue::tick() {
+  ticking_ = true;
+  for (;;) {
+    tick_again_ = false;
+    auto reclaimed = co_await end_leases();
+    auto promoted = co_await promote_due();
+    if (boot() >= look_due_) co_await look_around();
+    co_await publish_start();
+    if (!reclaimed && !promoted && !tick_again_) break;
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
+  ticking_ = false;
+  arm();
+}
+
+void Queue::arm() {
+  auto now = boot();
+  auto next = std::min({leases_.next_end(), look_due_, start_due_});
+  if (next_due_ms_ != kNever) next = std::min(next, now + due_in(next_due_ms_));
+  if (next == armed_for_ && timer_) return;
+  if (timer_) services_.scheduler.cancel(timer_);
+  armed_for_ = next;
+  timer_ = services_.scheduler.call_at(next, [this] {
+    timer_ = 0;
+    request_tick();
+  });
+}
+
+// Something is due at `when`: the timer must not sleep longer.
+void Queue::hurry(BootTime when) {
+  if (!begun_) return;
+  if (ticking_) {
+    tick_again_ = tick_again_ || when <= boot();
+  } else if (!timer_ || when < armed_for_) {
+    arm();
+  }
+}
+
+// Work became eligible without an event that would start a processor.
+void Queue::start_soon(nanoseconds delay) {
+  auto when = boot() + delay;
+  if (when >= start_due_) return;
+  start_due_ = when;
+  hurry(when);
+}
+
+// True if there may be more.
+Async<bool> Queue::end_leases() {
+  auto ids = leases_.ended(boot(), kStep);
+  if (ids.empty()) co_return false;
+  std::vector<WriteInput> writes;
+  std::vector<std::string> tokens;
+  for (const auto& id : ids) {
+    const Lease* lease = leases_.find(id);
+    auto outcome = after_failure(lease->task, settings_, false, {}, services_.random.unit());
+    if (!settings_.retry_failures) outcome = after_restart(lease->task, settings_);
+    outcome.unless_beaten = true;
+    tokens.push_back(lease->token);
+    writes.emplace_back(end_claim(table_, lease->task, lease->token, outcome, "lease ended", "lease ended",
+                                  lane_of(lease->task), wall()));
+    leases_.postpone(id, boot() + settings_.look_around);
+  }
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    auto& answer = answers[i];
+    if (answer) {
+      log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", ids[i]}});
+      forget_lease(ids[i], tokens[i]);
+      moved(answer->attributes);
+    } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
+      lease_went_on(ids[i], tokens[i], answer.error());
+    }
+  }
+  co_return ids.size() == kStep;
+}
+
+// The lease's end was refused: its holder was faster, or has sent a heartbeat that is news here.
+void Queue::lease_went_on(const std::string& id, const std::string& token, const Error& error) {
+  auto detail = std::dynamic_pointer_cast<const ConditionFailed>(error.detail);
+  ItemRef task = detail ? detail->item : ItemRef();
+  bool held = task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;
+  const Lease* known = leases_.find(id);
+  if (!held) {
+    forget_lease(id, token);
+  } else if (known && known->token == token && known->beat < int_of(task, attribute::kLeaseBeat, 0)) {
+    Lease lease{token, int_of(task, attribute::kLeaseBeat, 0), lease_duration(task), known->mine, task};
+    leases_.start(id, std::move(lease), boot());
+  }
+}
+
+Async<bool> Queue::promote_due() {
+  auto now = wall();
+  if (next_due_ms_ > epoch_ms(now)) co_return false;
+  auto seen = delayed_seen_;
+  QueryInput query;
+  query.table = table_;
+  query.index = kDelayedIndex;
+  query.key_condition = "taskStatus = :s";
+  query.placeholders.values.set(":s", Value(state::kDelayed));
+  query.limit = kStep;
+  auto page = co_await services_.tables.query(std::move(query));
+  if (!page) {
+    next_due_ms_ = epoch_ms(wall() + settings_.look_around);
+    co_return false;
+  }
+  auto next = kNever;
+  std::vector<ItemRef> due;
+  for (auto& task : page->items) {
+    auto at = int_of(task, attribute::kNotBefore, 0);
+    if (at > epoch_ms(now)) {
+      next = at;
+      break;
+    }
+    due.push_back(std::move(task));
+  }
+  bool more = next == kNever && !page->last_evaluated_key.empty();
+  if (!due.empty()) co_await make_due(std::move(due));
+  if (seen == delayed_seen_) {
+    next_due_ms_ = more ? 0 : next;
+  } else {
+    next_due_ms_ = std::min(next_due_ms_, more ? 0 : next);  // A task was delayed meanwhile.
+  }
+  co_return more;
+}
+
+// DELAYED -> PENDING, or -> SHED for what has gone stale.
+Async<void> Queue::make_due(std::vector<ItemRef> due) {
+  auto now = wall();
+  auto stale_at = staleness_.now(now, boot());
+  std::vector<WriteInput> writes;
+  std::vector<std::pair<ItemRef, std::string_view>> sheds;
+  for (const auto& task : due) {
+    auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds);
+    if (reason.empty()) {
+      writes.emplace_back(promote(table_, task, lane_of(task), now));
+    } else {
+      writes.emplace_back(
+          end_waiting(table_, task, state::kDelayed, state::kShed, attribute::kShedReason, reason, now));
+    }
+    sheds.emplace_back(task, reason);
+  }
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  std::vector<ShedLine> lines;
+  bool any = false;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) continue;
+    auto& [task, reason] = sheds[i];
+    if (reason.empty()) {
+      any = true;
+      lane_filled(task);
+    } else {
+      lines.push_back(shed_line(task, reason, "due"));
+    }
+  }
+  if (any) {
+    wake();
+    start_soon(nanoseconds(0));
+  }
+  if (!lines.empty()) co_await log_sheds(std::move(lines));
+}
+
+// A level, not an edge: finds whatever no event told.
+Async<void> Queue::look_around() {
+  look_due_ = boot() + settings_.look_around;
+  staleness_.now(wall(), boot());
+  next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(wall()));  // Looks again: clocks step, clients write.
+  for (auto& lane : lanes_) lane.second.maybe = true;
+  auto books = co_await services_.tables.books(table_);
+  if (books) {
+    auto it = books->stock.find(std::string(state::kTaken));
+    auto taken = it == books->stock.end() ? 0 : it->second;
+    if (taken != leases_.size()) co_await watch_taken(false);
+  }
+  if (future_ms_ <= epoch_ms(created_bound())) {
+    wake();
+    start_soon(nanoseconds(0));
+  }
+  future_ms_ = kNever;
+  auto page = co_await future_head();
+  if (page && !page->items.empty()) {
+    future_ms_ = int_of(page->items[0], attribute::kCreated, 0);
+    look_due_ = std::min(look_due_, boot() + due_in(future_ms_ - settings_.created_skew.count()));
+  }
+  if (!waiters_.empty() || (processors_ == 0 && start_due_ == BootTime::max())) {
+    auto head = co_await heads(state::kPending, 1, false, Item());
+    if (head && !head->items.empty()) {
+      wake();
+      start_soon(settings_.start_retry);
+    }
+  }
+  if (shed_log_) {
+    auto saved = co_await shed_log_->save();
+    if (!saved) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", saved.error().message}});
+  }
+}
+
+// The first PENDING task that is dated too far ahead.
+Async<Result<Page>> Queue::future_head() {
+  QueryInput query;
+  query.table = table_;
+  query.index = index_;
+  query.key_condition = "taskStatus = :s AND taskCreated > :t";
+  query.placeholders.values.set(":s", Value(state::kPending));
+  query.placeholders.values.set(":t", Value::number(epoch_ms(created_bound())));
+  query.limit = 1;
+  return services_.tables.query(std::move(query));
+}
+
+// Begins to time every held task that is not timed yet. At the start, claims of this node's dead incarnations end.
+Async<void> Queue::watch_taken(bool starting) {
+  Item start;
+  for (;;) {
+    auto page = co_await heads(state::kTaken, kStep, false, std::move(start));
+    if (!page) co_return;
+    std::vector<ItemRef> dead;
+    for (auto& task : page->items) {
+      auto token = text_of(task, attribute::kLease);
+      bool ours = token.starts_with(identity_.node + ":") && !token.starts_with(lease_prefix_);
+      if (starting && ours) {
+        dead.push_back(std::move(task));
+      } else {
+        Lease lease{std::string(token), int_of(task, attribute::kLeaseBeat, 0), lease_duration(task), false, task};
+        leases_.observe(std::string(text_of(task, attribute::kId)), std::move(lease), boot());
+      }
+    }
+    if (!dead.empty()) co_await end_dead(std::move(dead));
+    start = std::move(page->last_evaluated_key);
+    if (start.empty()) co_return;
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
+}
+
+Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
+  std::vector<WriteInput> writes;
+  for (const auto& task : tasks) {
+    auto outcome = after_restart(task, settings_);
+    writes.emplace_back(end_claim(table_, task, text_of(task, attribute::kLease), outcome, "daemon died",
+                                  "the daemon died while this was in work", lane_of(task), wall()));
+  }
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  for (auto& answer : answers) {
+    if (answer) moved(answer->attributes);
+  }
+  log_.info("LEASES_ENDED_AT_START", {{"queue", table_}, {"tasks", tasks.size()}});
+}
+
+Async<void> Queue::publish_start() {
+  if (boot() < start_due_) co_return;
+  start_due_ = BootTime::max();
+  if (settings_.start_topic.empty() || processors_ > 0 || draining_) co_return;
+  auto head = co_await heads(state::kPending, 1, false, Item());
+  if (!head || (head->items.empty())) {
+    if (!head) start_due_ = boot() + settings_.start_retry;
+    co_return;
+  }
+  start_due_ = std::min(start_due_, boot() + settings_.start_retry);
+  PublishInput input{settings_.start_topic, "Start", "", {}};
+  auto published = co_await services_.topics.publish(std::move(input));
+  if (published) {
+    log_.debug("START_PUBLISHED", {{"queue", table_}, {"topic", settings_.start_topic}});
+  } else {
+    log_.warn("START_FAILED", {{"queue", table_}, {"message", published.error().message}});
+  }
+}
+
+void Queue::processor_began() {
+  ++processors_;
+}
+
+void Queue::processor_ended() {
+  --processors_;
+  if (processors_ == 0) start_soon(settings_.start_retry);
+}
+
+void Queue::drain() {
+  draining_ = true;
+  wake_all();
+}
+
+}  // namespace freshet

@@ -1,0 +1,63 @@
+#include "functions/queue/queues.h"
+
+namespace freshet {
+
+Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics)
+    : services_(services), log_(log), identity_(std::move(identity)), metrics_(metrics) {}
+
+Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
+  if (Queue* queue = find_queue(table)) {
+    queue->set_settings(std::move(settings));
+    co_return queue;
+  }
+  if (!opening_.insert(table).second) {
+    co_return fail(ErrorCode::kUnavailable, "queue '" + table + "' is being opened: try again");
+  }
+  struct Opening {
+    std::set<std::string>& names;
+    std::string name;
+    ~Opening() { names.erase(name); }
+  };
+  Opening opening{opening_, table};
+  auto opened = co_await Queue::open(services_, log_, identity_, table, std::move(settings));
+  if (!opened) co_return fail(std::move(opened.error()));
+  Queue* queue = opened->get();
+  queues_[table] = std::move(*opened);
+  if (metrics_) {
+    queue->measure_pickup(metrics_->histogram("freshet_queue_pickup_seconds",
+                                              "Time from when a task could be taken until it was", latency_bounds(),
+                                              {{"queue", table}}));
+  }
+  if (begun_) queue->begin();
+  if (draining_) queue->drain();
+  co_return queue;
+}
+
+Queue* Queues::find_queue(std::string_view table) const {
+  auto it = queues_.find(table);
+  return it == queues_.end() ? nullptr : it->second.get();
+}
+
+std::vector<Queue*> Queues::all() const {
+  std::vector<Queue*> out;
+  for (const auto& [name, queue] : queues_) out.push_back(queue.get());
+  return out;
+}
+
+std::vector<std::string> Queues::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, queue] : queues_) out.push_back(name);
+  return out;
+}
+
+void Queues::begin() {
+  begun_ = true;
+  for (auto& [name, queue] : queues_) queue->begin();
+}
+
+void Queues::drain() {
+  draining_ = true;
+  for (auto& [name, queue] : queues_) queue->drain();
+}
+
+}  // namespace freshet

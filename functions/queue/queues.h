@@ -1,0 +1,48 @@
+// The queues of this daemon, by the name of their table. Loop thread. Services outlive it; it outlives every Async that
+// a queue returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+class Queues final : public TaskQueues {
+ public:
+  // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. They outlive the queues.
+  Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics = nullptr);
+  Queues(const Queues&) = delete;
+  Queues& operator=(const Queues&) = delete;
+
+  // Makes the table a queue, or gives the queue that it is already these settings. Errors as Queue::open() says;
+  // kUnavailable while another open() of the same table is under way.
+  Async<Result<Queue*>> open(std::string table, QueueSettings settings);
+  // Null if there is none.
+  Queue* find_queue(std::string_view table) const;
+  std::vector<Queue*> all() const;  // Sorted by name.
+
+  TaskQueue* find(std::string_view name) override { return find_queue(name); }
+  std::vector<std::string> names() const override;
+
+  // At readiness; queues that are opened later begin at once.
+  void begin();
+  // At the end: takes find nothing, no `Start` is published.
+  void drain();
+
+ private:
+  Services& services_;
+  const EventLog log_;
+  const QueueIdentity identity_;
+  Metrics* const metrics_;
+  bool begun_ = false;
+  bool draining_ = false;
+  std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues_;
+  std::set<std::string> opening_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,28 @@
+// The built-in functions and the queues they work on, for a replay.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "functions/queue/queues.h"
+#include "runtime/replay/replay.h"
+
+namespace freshet {
+
+// One replay each.
+class QueueReplayProgram final : public ReplayProgram {
+ public:
+  // How each queue treats its tasks, by table; those that are not named have the defaults.
+  explicit QueueReplayProgram(std::map<std::string, QueueSettings> settings) : settings_(std::move(settings)) {}
+
+  void install(Services& services, NativeRegistry& natives, EventLog log) override;
+  Async<Result<void>> begin(const Deployment& deployment) override;
+  void end() override;
+
+ private:
+  std::map<std::string, QueueSettings> settings_;
+  std::unique_ptr<Queues> queues_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,20 @@
+// Runs a program for each task: the task as JSON on standard input, standard output is the result. Exit status 0 is
+// success, 75 (EX_TEMPFAIL) bounces the task, anything else, a signal and a timeout are failures. Killed with all its
+// descendants when the Async is destroyed, by the timeout, and when the daemon dies.
+#pragma once
+
+#include "functions/runners/runner.h"
+
+namespace freshet {
+
+class ExecRunner final : public Runner {
+ public:
+  ExecRunner(const RunnerSettings& settings, Spawner& spawner) : settings_(settings), spawner_(spawner) {}
+  Async<RunResult> run(ItemRef task, std::string lease) override;
+
+ private:
+  const RunnerSettings settings_;
+  Spawner& spawner_;
+};
+
+}  // namespace freshet

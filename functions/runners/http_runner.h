@@ -1,0 +1,30 @@
+// Posts each task to a URL. 2xx is success, its body the result; 429 and 503 bounce it, honouring Retry-After; anything
+// else, a timeout and a connection that cannot be had or breaks are failures.
+#pragma once
+
+#include "functions/runners/runner.h"
+
+namespace freshet {
+
+class HttpRunner final : public Runner {
+ public:
+  HttpRunner(const RunnerSettings& settings, Services& services);
+  Async<RunResult> run(ItemRef task, std::string lease) override;
+
+ private:
+  const RunnerSettings settings_;
+  Services& services_;
+  std::string target_;
+};
+
+// Of a Retry-After header: seconds, or an HTTP date. Empty if it is neither.
+std::optional<milliseconds> retry_after(std::string_view text, WallTime now);
+
+// At most the first `max_bytes` of `text`, cut between characters, with U+FFFD in place of what is not UTF-8.
+std::string clean_text(std::string_view text, size_t max_bytes);
+
+// A handler's answer as it is kept: JSON as the value that it is, other text as a string (see clean_text), nothing as
+// Null.
+Value kept_result(std::string_view text, size_t max_bytes);
+
+}  // namespace freshet

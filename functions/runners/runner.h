@@ -1,0 +1,36 @@
+// Who does the work of one task: an HTTP endpoint, a program, or nobody (`fake`). Loop thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "functions/settings.h"
+#include "runtime/invoke/function.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+// What became of one attempt.
+struct RunResult {
+  enum class Kind { kSuccess, kFailure, kBounced };
+  Kind kind = Kind::kSuccess;
+  Value result;                       // Of kSuccess; Null for none.
+  std::string error;                  // Of kFailure: for people.
+  std::optional<milliseconds> delay;  // Of kBounced: not before.
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // `task` is as stored after the claim, `lease` its token. Destroying the Async ends the work. The runner outlives it.
+  virtual Async<RunResult> run(ItemRef task, std::string lease) = 0;
+};
+
+// Null for RunnerSettings::Kind::kNone. Services outlive the runner.
+std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& services);
+
+// What the handler is given: one JSON object with plain values, every attribute by its name.
+std::string task_json(const ItemRef& task, std::string_view lease);
+
+}  // namespace freshet

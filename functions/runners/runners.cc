@@ -1,0 +1,34 @@
+#include "functions/queue/attributes.h"
+#include "functions/runners/exec_runner.h"
+#include "functions/runners/fake_runner.h"
+#include "functions/runners/http_runner.h"
+#include "tables/value/json.h"
+
+namespace freshet {
+
+std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& services) {
+  switch (settings.kind) {
+    case RunnerSettings::Kind::kNone:
+      return nullptr;
+    case RunnerSettings::Kind::kFake:
+      return std::make_unique<FakeRunner>(settings, services.scheduler);
+    case RunnerSettings::Kind::kHttp:
+      return std::make_unique<HttpRunner>(settings, services);
+    case RunnerSettings::Kind::kExec:
+      return std::make_unique<ExecRunner>(settings, services.spawner);
+  }
+  return nullptr;
+}
+
+std::string task_json(const ItemRef& task, std::string_view lease) {
+  std::string out;
+  append_plain_json(out, task);
+  if (has(task, attribute::kLease)) return out;
+  // Not claimed through the queue (tests, replay): the lease is told all the same.
+  out.pop_back();
+  out += out.size() > 1 ? ",\"lease\":" : "\"lease\":";
+  append_json_string(out, lease);
+  return out += "}";
+}
+
+}  // namespace freshet

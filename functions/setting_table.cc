@@ -1,0 +1,45 @@
+#include "functions/settings.h"
+
+namespace freshet {
+
+const std::vector<SettingHelp>& setting_table() {
+  static const std::vector<SettingHelp> table = {
+      {"QUEUE_TABLE", "table name", "required", "the queue's table"},
+      {"TRIGGER_TOPIC_ARN", "ARN", "none",
+       "process_tasks: where the tail call and the timer publish `Start`; none: no `Start` is published"},
+      {"PROCESS_TASKS_TOPIC_ARN", "ARN", "required by trigger", "trigger: where it publishes `Start`"},
+      {"TASK_RUNNER", "`none`, `fake`, `http://HOST:PORT/PATH`, `exec:PROGRAM ARGUMENTS`", "`fake`",
+       "who does the work; `none`: pull workers only. Arguments are split at blanks outside double quotes"},
+      {"CONCURRENCY", "1..100000", "1", "tasks in work at once"},
+      {"PAGE_LIMIT", "0..1000", "0",
+       "0: a free slot takes the newest task at once; n: pages of n, each finished before the next, as the sample "
+       "does"},
+      {"MAX_ACTIVE_MS", "ms, from 1", "60000", "process_tasks picks tasks for that long; those in work finish"},
+      {"LINGER_MS", "ms", "1000", "process_tasks waits that long for new work before it ends"},
+      {"RATE_LIMIT", "starts a second", "0", "0: no limit"},
+      {"TASK_TIMEOUT_MS", "ms, from 1", "60000", "a task is ended then; that is a failure"},
+      {"BOUNCE_DELAY_MS", "ms", "none",
+       "delay of a task that the runner bounced (429, 503, exit 75) without naming one; none: back to PENDING at once"},
+      {"FAKE_SLOTS", "1..1000000", "3", "fake runner: tasks at once, the rest bounce"},
+      {"FAKE_MS", "ms", "15000", "fake runner: duration of a task"},
+      {"ORDER", "`lifo`, `fifo`", "`lifo`", "newest or oldest first"},
+      {"LEASE_MS", "ms, from 10", "60000", "default duration of a lease; the processor sends heartbeats"},
+      {"MAX_ATTEMPTS", "1..1000000", "5", "claims before a task that keeps failing is DEAD"},
+      {"ON_FAILURE", "`retry`, `fail`", "`retry`", "`fail`: a failed task is FAILURE at once"},
+      {"BACKOFF_BASE_MS", "ms", "1000", "delay before the second attempt; 0: none ever"},
+      {"BACKOFF_FACTOR", "1..100", "2", "each further delay is that much longer"},
+      {"BACKOFF_MAX_MS", "ms", "300000", "no delay is longer"},
+      {"BACKOFF_JITTER", "0..1", "0.5", "the share of a delay that is random"},
+      {"DEFAULT_TTL_S", "s", "0", "of tasks created without a ttl through the task API; 0: none"},
+      {"CREATED_SKEW_MS", "ms", "5000", "a task dated further ahead than this waits until it is not"},
+      {"START_RETRY_MS", "ms, from 1", "5000", "`Start` is published again after that long without a processor"},
+      {"LOOK_AROUND_MS", "ms, from 1", "1000", "how often the timer looks for leases of others and stepped clocks"},
+      {"SHED_LOG_LINES", "1..10000000", "10000", "lines that the shed log keeps"},
+      {"CREATE_TASKS", "0..1000000", "16", "create_tasks: how many"},
+      {"CREATE_INTERVAL_MS", "ms", "1000", "create_tasks: pause before each task but the first"},
+      {"CREATE_TTL_S", "s, from 1", "3600", "create_tasks: their ttl"},
+  };
+  return table;
+}
+
+}  // namespace freshet

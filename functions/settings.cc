@@ -1,0 +1,234 @@
+#include "functions/settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace freshet {
+
+namespace {
+
+// Reads variables one after the other and keeps the first error.
+class Reader {
+ public:
+  explicit Reader(const Environment& environment) : environment_(environment) {}
+
+  const std::string* find(const char* name) const {
+    auto it = environment_.find(name);
+    return it == environment_.end() ? nullptr : &it->second;
+  }
+
+  void text(const char* name, std::string& out) {
+    if (auto* value = find(name)) out = *value;
+  }
+
+  void required(const char* name, std::string& out, const char* what) {
+    text(name, out);
+    if (out.empty()) report(std::string(name) + " is not set: it must be " + what);
+  }
+
+  template <class Int>
+  void whole(const char* name, Int& out, int64_t least, int64_t most) {
+    auto* value = find(name);
+    if (!value) return;
+    int64_t number = 0;
+    auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+    if (error != std::errc() || end != value->data() + value->size() || number < least || number > most) {
+      return report(std::string(name) + " is '" + *value + "': it must be a whole number from " +
+                    std::to_string(least) + " to " + std::to_string(most));
+    }
+    out = static_cast<Int>(number);
+  }
+
+  void duration(const char* name, milliseconds& out, int64_t least = 0, int64_t unit = 1) {
+    int64_t number = out.count() / unit;
+    whole(name, number, least, kLongest / unit);
+    if (find(name)) out = milliseconds(number * unit);
+  }
+
+  void real(const char* name, double& out, double least, double most) {
+    auto* value = find(name);
+    if (!value) return;
+    double number = 0;
+    auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+    bool fits = error == std::errc() && end == value->data() + value->size() && number >= least && number <= most;
+    if (!fits) {
+      auto range = std::to_string(static_cast<int64_t>(least)) + " to " + std::to_string(static_cast<int64_t>(most));
+      return report(std::string(name) + " is '" + *value + "': it must be a number from " + range);
+    }
+    out = number;
+  }
+
+  // One of two words.
+  void choice(const char* name, const char* yes, const char* no, bool& out) {
+    auto* value = find(name);
+    if (!value) return;
+    if (*value != yes && *value != no) {
+      return report(std::string(name) + " is '" + *value + "': it must be '" + yes + "' or '" + no + "'");
+    }
+    out = *value == yes;
+  }
+
+  void report(std::string message) {
+    if (error_.empty()) error_ = std::move(message);
+  }
+
+  template <class T>
+  Result<T> finish(T value) {
+    if (!error_.empty()) return invalid(error_);
+    return value;
+  }
+
+ private:
+  static constexpr int64_t kLongest = int64_t{366} * 24 * 3600 * 1000;
+  const Environment& environment_;
+  std::string error_;
+};
+
+void read_queue(Reader& reader, QueueSettings& out) {
+  bool newest_first = true;
+  reader.choice("ORDER", "lifo", "fifo", newest_first);
+  out.order = newest_first ? Order::kNewestFirst : Order::kOldestFirst;
+  reader.duration("LEASE_MS", out.lease, 10);
+  reader.whole("MAX_ATTEMPTS", out.max_attempts, 1, 1'000'000);
+  reader.choice("ON_FAILURE", "retry", "fail", out.retry_failures);
+  reader.duration("BACKOFF_BASE_MS", out.backoff.base);
+  reader.duration("BACKOFF_MAX_MS", out.backoff.max);
+  reader.real("BACKOFF_FACTOR", out.backoff.factor, 1, 100);
+  reader.real("BACKOFF_JITTER", out.backoff.jitter, 0, 1);
+  milliseconds ttl{0};
+  reader.duration("DEFAULT_TTL_S", ttl, 0, 1000);
+  if (ttl.count() > 0) out.default_ttl = ttl;
+  reader.duration("CREATED_SKEW_MS", out.created_skew);
+  reader.duration("START_RETRY_MS", out.start_retry, 1);
+  reader.duration("LOOK_AROUND_MS", out.look_around, 1);
+  reader.whole("SHED_LOG_LINES", out.shed_log_lines, 1, 10'000'000);
+  reader.text("TRIGGER_TOPIC_ARN", out.start_topic);
+}
+
+void read_runner(Reader& reader, RunnerSettings& out) {
+  if (auto* text = reader.find("TASK_RUNNER")) {
+    auto runner = parse_runner(*text);
+    if (!runner) return reader.report(runner.error().message);
+    out = std::move(*runner);
+  }
+  reader.duration("TASK_TIMEOUT_MS", out.timeout, 1);
+  reader.whole("FAKE_SLOTS", out.fake_slots, 1, 1'000'000);
+  reader.duration("FAKE_MS", out.fake_duration);
+  milliseconds retry_after{-1};
+  reader.duration("BOUNCE_DELAY_MS", retry_after);
+  if (retry_after.count() >= 0) out.retry_after = retry_after;
+}
+
+bool is_host(std::string_view host, bool in_brackets) {
+  return std::all_of(host.begin(), host.end(), [in_brackets](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
+           c == '_' || (in_brackets && c == ':');
+  });
+}
+
+// What is wrong with the URL of a runner; empty if nothing is. The HTTP client would refuse the same at each task.
+std::string wrong_url(std::string_view url) {
+  if (url.starts_with("https://")) return "cannot be reached: https is not supported yet, use http://HOST:PORT/PATH";
+  std::string_view rest = url.substr(std::string_view("http://").size());
+  const size_t path = rest.find_first_of("/?#");
+  const std::string_view target = path == std::string_view::npos ? std::string_view{} : rest.substr(path);
+  rest = rest.substr(0, path);
+  const bool in_brackets = rest.starts_with('[');
+  const size_t end = in_brackets ? rest.find(']') : rest.find(':');
+  if (in_brackets && end == std::string_view::npos) return "has no ']' after its host";
+  const std::string_view host = in_brackets ? rest.substr(1, end - 1) : rest.substr(0, end);
+  const std::string_view port = end == std::string_view::npos ? std::string_view{} : rest.substr(end + in_brackets);
+  if (host.empty()) return "names no host";
+  if (!is_host(host, in_brackets)) return "names no usable host: '" + std::string(host) + "'";
+  if (!port.empty()) {
+    uint16_t number = 0;
+    const auto [stop, error] = std::from_chars(port.data() + 1, port.data() + port.size(), number);
+    if (port[0] != ':' || port.size() < 2 || error != std::errc() || stop != port.data() + port.size() || number == 0)
+      return "has a port that is not a number from 1 to 65535";
+  }
+  const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
+  if (std::any_of(target.begin(), target.end(), is_blank)) return "holds a blank or control character";
+  return {};
+}
+
+}  // namespace
+
+Result<QueueSettings> queue_settings(const Environment& environment) {
+  Reader reader(environment);
+  QueueSettings settings;
+  read_queue(reader, settings);
+  return reader.finish(std::move(settings));
+}
+
+Result<ProcessSettings> process_settings(const Environment& environment) {
+  Reader reader(environment);
+  ProcessSettings settings;
+  reader.required("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
+  reader.text("TRIGGER_TOPIC_ARN", settings.trigger_topic);
+  read_runner(reader, settings.runner);
+  settings.runner.environment = environment;
+  reader.whole("CONCURRENCY", settings.concurrency, 1, 100'000);
+  reader.whole("PAGE_LIMIT", settings.page_limit, 0, 1000);
+  reader.duration("MAX_ACTIVE_MS", settings.max_active, 1);
+  reader.duration("LINGER_MS", settings.linger);
+  reader.real("RATE_LIMIT", settings.rate_limit, 0, 1e9);
+  read_queue(reader, settings.queue);
+  return reader.finish(std::move(settings));
+}
+
+Result<CreateSettings> create_settings(const Environment& environment) {
+  Reader reader(environment);
+  CreateSettings settings;
+  reader.required("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
+  reader.whole("CREATE_TASKS", settings.tasks, 0, 1'000'000);
+  reader.duration("CREATE_INTERVAL_MS", settings.interval);
+  reader.duration("CREATE_TTL_S", settings.ttl, 1, 1000);
+  return reader.finish(std::move(settings));
+}
+
+Result<RunnerSettings> parse_runner(std::string_view text) {
+  using Kind = RunnerSettings::Kind;
+  RunnerSettings out;
+  if (text == "none" || text == "fake") {
+    out.kind = text == "none" ? Kind::kNone : Kind::kFake;
+    return out;
+  }
+  if (text.starts_with("http://") || text.starts_with("https://")) {
+    const std::string wrong = wrong_url(text);
+    if (!wrong.empty()) return invalid("TASK_RUNNER '" + std::string(text) + "' " + wrong);
+    out.kind = Kind::kHttp;
+    out.url = text;
+    return out;
+  }
+  if (!text.starts_with("exec:")) {
+    return invalid("TASK_RUNNER is '" + std::string(text) +
+                   "': it must be none, fake, http://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
+  }
+  out.kind = Kind::kExec;
+  std::string word;
+  bool quoted = false;
+  bool any = false;
+  auto end_word = [&] {
+    if (any) out.argv.push_back(std::exchange(word, {}));
+    any = false;
+  };
+  for (char c : text.substr(5)) {
+    if (c == '"') {
+      quoted = !quoted;
+      any = true;
+    } else if (c == ' ' && !quoted) {
+      end_word();
+    } else {
+      word += c;
+      any = true;
+    }
+  }
+  if (quoted) return invalid("TASK_RUNNER '" + std::string(text) + "' has a quotation mark that is not closed");
+  end_word();
+  if (out.argv.empty() || out.argv[0].empty()) return invalid("TASK_RUNNER 'exec:' names no program");
+  return out;
+}
+
+}  // namespace freshet

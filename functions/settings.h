@@ -1,0 +1,88 @@
+// The environment variables of the built-in functions, parsed and checked in one place. The table of them all, with
+// defaults, is in docs/operations.md. A wrong value is kValidation and names the variable, its value and what would be
+// right; a variable that is not there has its default.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "runtime/invoke/function.h"
+
+namespace freshet {
+
+enum class Order { kNewestFirst, kOldestFirst };
+
+struct BackoffSettings {
+  milliseconds base{1000};  // Before the second attempt; 0: no delay ever.
+  milliseconds max{300'000};
+  double factor = 2;    // >= 1.
+  double jitter = 0.5;  // 0..1: the share of the delay that is random.
+};
+
+// How a queue treats its tasks, for the processor and pull workers alike.
+struct QueueSettings {
+  Order order = Order::kNewestFirst;
+  milliseconds lease{60'000};
+  int max_attempts = 5;
+  bool retry_failures = true;  // False: a failure is final at once.
+  BackoffSettings backoff;
+  std::optional<milliseconds> default_ttl;
+  milliseconds created_skew{5'000};
+  milliseconds start_retry{5'000};  // `Start` is published again after this long without a processor.
+  milliseconds look_around{1'000};  // How often the timer looks for leases of others and stepped clocks.
+  uint32_t shed_log_lines = 10'000;
+  std::string start_topic;  // Where `Start` is published; empty: nowhere (pull workers only).
+};
+
+struct RunnerSettings {
+  enum class Kind { kNone, kFake, kHttp, kExec };
+  Kind kind = Kind::kFake;
+  std::string url;                          // Of kHttp.
+  std::vector<std::string> argv;            // Of kExec.
+  Environment environment;                  // Of kExec: the function\'s own.
+  milliseconds timeout{60'000};             // Of one task.
+  int fake_slots = 3;                       // Of kFake: at once; the rest bounce.
+  milliseconds fake_duration{15'000};       // Of kFake.
+  std::optional<milliseconds> retry_after;  // Of kHttp and kExec: delay of a bounced task that names none itself.
+};
+
+struct ProcessSettings {
+  std::string queue_table;
+  std::string trigger_topic;  // Empty: no tail call.
+  RunnerSettings runner;
+  int concurrency = 1;
+  int page_limit = 0;  // 0: free slots are filled at once; else page by page with a barrier, as the sample does.
+  milliseconds max_active{60'000};
+  milliseconds linger{1'000};  // Waits that long for new work before it ends.
+  double rate_limit = 0;       // Starts a second; 0: none.
+  QueueSettings queue;
+};
+
+struct CreateSettings {
+  std::string queue_table;
+  int tasks = 16;
+  milliseconds interval{1'000};
+  milliseconds ttl{3'600'000};
+};
+
+Result<QueueSettings> queue_settings(const Environment& environment);
+Result<ProcessSettings> process_settings(const Environment& environment);
+Result<CreateSettings> create_settings(const Environment& environment);
+
+// TASK_RUNNER: "none", "fake", "http://HOST:PORT/PATH" or "exec:PROGRAM ARGUMENTS" (split at blanks; a part in
+// double quotes may hold blanks).
+Result<RunnerSettings> parse_runner(std::string_view text);
+
+// One row of the table in docs/operations.md; a test keeps the two in step.
+struct SettingHelp {
+  std::string_view name;
+  std::string_view value;  // Its form and range.
+  std::string_view fallback;
+  std::string_view meaning;
+};
+const std::vector<SettingHelp>& setting_table();
+
+}  // namespace freshet

@@ -1,0 +1,68 @@
+#include <algorithm>
+
+#include "functions/functions.h"
+#include "tables/value/json_reader.h"
+
+namespace freshet {
+
+namespace {
+
+struct Seen {
+  bool notification = false;
+  size_t inserts = 0;
+  std::string table;  // Whose stream it is.
+};
+
+// "arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL" -> NAME.
+std::string table_of(std::string_view arn) {
+  auto from = arn.find(":table/");
+  if (from == std::string_view::npos) return {};
+  auto name = arn.substr(from + 7);
+  return std::string(name.substr(0, name.find('/')));
+}
+
+std::string_view text_at(const JsonView& record, std::string_view name) {
+  const auto member = record.find(name);
+  return member && member->is(JsonKind::kString) ? member->text() : std::string_view{};
+}
+
+// Looks only at what decides; a batch may hold thousands of records.
+Seen look_at(const JsonView& event) {
+  Seen seen;
+  const auto records = event.find("Records");
+  if (!records) return seen;
+  for (const JsonView record : *records) {
+    if (text_at(record, "EventSource") == "aws:sns") seen.notification = true;
+    if (text_at(record, "eventName") != "INSERT") continue;
+    ++seen.inserts;
+    if (seen.table.empty()) seen.table = table_of(text_at(record, "eventSourceARN"));
+  }
+  return seen;
+}
+
+}  // namespace
+
+Async<Result<std::string>> trigger(Context& context, Queues& queues, const EventLog& log) {
+  const auto& environment = context.function.environment;
+  auto topic = environment.find("PROCESS_TASKS_TOPIC_ARN");
+  if (topic == environment.end() || topic->second.empty()) {
+    co_return invalid("PROCESS_TASKS_TOPIC_ARN is not set: it must be the ARN of the topic that starts process_tasks");
+  }
+  JsonDocument document;
+  const auto event = document.parse(context.invocation.payload);
+  if (!event) co_return fail(event.error());
+  const Seen seen = look_at(*event);
+  Queue* queue = queues.find_queue(seen.table);
+  bool busy = queue && queue->has_processor();
+  if (!seen.notification && (seen.inserts == 0 || busy)) {
+    log.debug("TRIGGER_SKIP_PROCESS_TASKS", {{"reason", busy ? "a processor is at work" : "nothing was inserted"}});
+    co_return std::string("null");
+  }
+  PublishInput input{topic->second, "Start", "", {}};
+  auto published = co_await context.services.topics.publish(std::move(input));
+  if (!published) co_return fail(published.error());
+  log.debug("TRIGGER_PROCESS_TASKS", {{"messageId", *published}, {"inserts", seen.inserts}});
+  co_return std::string("null");
+}
+
+}  // namespace freshet

@@ -1,0 +1,197 @@
+#include "runtime/deploy/apply.h"
+
+#include <algorithm>
+
+#include "streams/system_table.h"
+
+namespace freshet {
+namespace {
+
+constexpr std::string_view kKind = "deployment";
+constexpr std::string_view kId = "current";
+
+using NamesMember = std::vector<std::string> DeployedNames::*;
+constexpr std::pair<std::string_view, NamesMember> kMembers[] = {
+    {"tables", &DeployedNames::tables},
+    {"parts", &DeployedNames::parts},
+    {"topics", &DeployedNames::topics},
+    {"functions", &DeployedNames::functions},
+    {"subscriptions", &DeployedNames::subscriptions},
+    {"mappings", &DeployedNames::mappings},
+    {"schedules", &DeployedNames::schedules},
+};
+
+Item encode(const DeployedNames& names) {
+  Item item = system_item(kKind, kId);
+  for (const auto& [name, member] : kMembers) {
+    List list;
+    for (const std::string& one : names.*member) list.elements.emplace_back(one);
+    item.set(name, std::move(list));
+  }
+  return item;
+}
+
+DeployedNames decode(const Item& item) {
+  DeployedNames names;
+  for (const auto& [name, member] : kMembers) {
+    const Value* value = item.find(name);
+    const List* list = value ? value->get_if<List>() : nullptr;
+    if (!list) continue;
+    for (const Value& one : list->elements) {
+      if (auto* text = one.get_if<std::string>()) (names.*member).push_back(*text);
+    }
+  }
+  return names;
+}
+
+template <class List>
+auto find_named(const List& list, const std::string& name) {
+  return *std::find_if(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });
+}
+
+// An Error that says which change it was.
+tl::unexpected<Error> failed(const DeploymentChange& change, Error error) {
+  error.message = change.type + " " + change.name + ": " + error.message;
+  return fail(std::move(error));
+}
+
+template <class T>
+Result<void> without_value(Result<T> result) {
+  if (!result) return fail(std::move(result.error()));
+  return {};
+}
+
+Async<Result<void>> change_table(DeploymentChange change, TableDefinition table, Tables& tables) {
+  if (change.kind == DeploymentChange::Kind::kCreate) {
+    auto created = co_await tables.create_table(std::move(table));
+    co_return without_value(std::move(created));
+  }
+  auto altered = co_await tables.alter_table(std::move(table));
+  co_return without_value(std::move(altered));
+}
+
+Async<Result<void>> remove(DeploymentChange change, Runtime& runtime) {
+  std::string name = change.name;
+  if (change.type == "schedule") {
+    auto done = co_await runtime.remove_schedule(std::move(name));
+    co_return done;
+  }
+  if (change.type == "mapping") {
+    auto done = co_await runtime.remove_mapping(std::move(name));
+    co_return done;
+  }
+  if (change.type == "function") {
+    auto done = co_await runtime.remove_function(std::move(name));
+    co_return done;
+  }
+  if (change.type == "topic") {
+    auto done = co_await runtime.remove_topic(std::move(name));
+    co_return done;
+  }
+  size_t colon = name.find(':');
+  std::string arn = topic_arn(runtime.account(), name.substr(0, colon)) + name.substr(colon);
+  auto done = co_await runtime.unsubscribe(std::move(arn));
+  co_return done;
+}
+
+Async<Result<void>> make_change(DeploymentChange change, const Deployment& wanted, const DeploymentPlan& plan,
+                                Tables& tables, Runtime& runtime) {
+  if (change.kind == DeploymentChange::Kind::kRemove) {
+    auto done = co_await remove(std::move(change), runtime);
+    co_return done;
+  }
+  if (change.type == "table") {
+    TableDefinition table = find_named(plan.tables, change.name);
+    auto done = co_await change_table(std::move(change), std::move(table), tables);
+    co_return done;
+  }
+  if (change.type == "topic") {
+    TopicDefinition topic{change.name};
+    auto done = co_await runtime.put_topic(std::move(topic));
+    co_return done;
+  }
+  if (change.type == "function") {
+    FunctionDefinition function = find_named(wanted.functions, change.name);
+    auto done = co_await runtime.put_function(std::move(function));
+    co_return done;
+  }
+  if (change.type == "schedule") {
+    ScheduleDefinition schedule = find_named(wanted.schedules, change.name);
+    auto done = co_await runtime.put_schedule(std::move(schedule));
+    co_return done;
+  }
+  for (const SubscriptionDefinition& one : wanted.subscriptions) {
+    if (change.type != "subscription" || subscription_name(one) != change.name) continue;
+    SubscriptionDefinition subscription = one;
+    auto done = co_await runtime.subscribe(std::move(subscription));
+    co_return without_value(std::move(done));
+  }
+  for (const MappingDefinition& one : wanted.mappings) {
+    if (change.type != "mapping" || one.id != change.name) continue;
+    MappingDefinition mapping = one;
+    auto done = co_await runtime.put_mapping(std::move(mapping));
+    co_return without_value(std::move(done));
+  }
+  co_return fail(ErrorCode::kInternal, "a change of nothing");
+}
+
+}  // namespace
+
+Async<Result<DeployedState>> read_deployed_state(Deployment deployment, Tables& tables, Runtime& runtime) {
+  DeployedState state;
+  for (const TableDefinition& table : deployment.tables) {
+    std::string name = table.name;
+    auto described = co_await tables.describe_table(std::move(name));
+    if (described) {
+      state.tables.push_back(std::move(described->definition));
+    } else if (described.error().code != ErrorCode::kResourceNotFound) {
+      co_return fail(std::move(described.error()));
+    }
+  }
+  state.topics = runtime.topics();
+  state.subscriptions = runtime.subscriptions();
+  state.functions = runtime.functions();
+  state.schedules = runtime.schedules();
+  for (const MappingState& mapping : runtime.mappings()) state.mappings.push_back(mapping.definition);
+  GetItemInput get = get_system_item(kKind, kId);
+  auto record = co_await tables.get_item(std::move(get));
+  if (!record) co_return fail(std::move(record.error()));
+  if (*record) state.last = decode(record->decode());
+  co_return state;
+}
+
+Async<Result<DeploymentPlan>> apply_deployment(Deployment deployment, Tables& tables, Runtime& runtime) {
+  Deployment wanted = deployment;
+  auto state = co_await read_deployed_state(std::move(deployment), tables, runtime);
+  if (!state) co_return fail(std::move(state.error()));
+  auto plan = plan_deployment(wanted, *state);
+  if (!plan) co_return plan;
+  // Recorded first as both, so that a crash between the steps forgets nothing that has to be removed.
+  DeployedNames names = plan->names;
+  for (const auto& [name, member] : kMembers) {
+    for (const std::string& before : state->last.*member) {
+      auto& list = names.*member;
+      if (std::find(list.begin(), list.end(), before) == list.end()) list.push_back(before);
+    }
+  }
+  if (!(names == state->last)) {
+    PutItemInput put = put_system_item(encode(names));
+    auto recorded = co_await tables.put_item(std::move(put));
+    if (!recorded) co_return fail(std::move(recorded.error()));
+  }
+  for (const DeploymentChange& change : plan->changes) {
+    if (change.kind == DeploymentChange::Kind::kKeep) continue;
+    DeploymentChange copy = change;
+    auto done = co_await make_change(std::move(copy), wanted, *plan, tables, runtime);
+    bool gone = !done && change.kind == DeploymentChange::Kind::kRemove && done.error().code == ErrorCode::kNotFound;
+    if (!done && !gone) co_return failed(change, std::move(done.error()));
+  }
+  if (!(names == plan->names)) {
+    PutItemInput put = put_system_item(encode(plan->names));
+    auto recorded = co_await tables.put_item(std::move(put));
+    if (!recorded) co_return fail(std::move(recorded.error()));
+  }
+  co_return plan;
+}
+
+}  // namespace freshet

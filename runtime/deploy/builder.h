@@ -1,0 +1,93 @@
+// Turns resources into definitions. Internal to deployment.cc and the read_*.cc beside it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/deploy/deployment.h"
+#include "runtime/deploy/properties.h"
+
+namespace freshet {
+
+class DeploymentBuilder {
+ public:
+  DeploymentBuilder(const DeploymentInput& input, Diagnostics& diagnostics)
+      : input_(input), diagnostics_(diagnostics) {}
+
+  void add(const Resource& resource);
+  // Checks what one resource says about another, applies the overrides. Once, after the last add().
+  void finish();
+  Deployment take() { return std::move(out_); }
+
+ private:
+  enum class Kind { kTable, kTopic, kFunction, kTarget /* a function or a topic */ };
+  // A name that must be there when all resources are read.
+  struct Reference {
+    Kind kind;
+    std::string name;  // Or ARN.
+    int line;
+    Where where;
+  };
+
+  // read_table.cc
+  void add_table(const Resource& resource, Properties& properties);
+  void add_simple_table(const Resource& resource, Properties& properties);
+  void keep_table(const Resource& resource, TableDefinition table);
+  void read_table_metadata(const Resource& resource, TableDefinition& table);
+
+  // read_function.cc
+  void add_sam_function(const Resource& resource, Properties& properties);
+  void add_lambda_function(const Resource& resource, Properties& properties);
+  void add_invoke_config(const Resource& resource, Properties& properties);
+  FunctionDefinition read_function(const Resource& resource, Properties& properties);
+  void read_handler(const Resource& resource, Properties& properties, FunctionDefinition& function);
+  void read_async(Properties& properties, AsyncConfig& async);
+  void read_dead_letter(Properties& properties, std::string_view property, AsyncConfig& async);
+  Destination read_destination(Properties& properties, std::string_view name);
+
+  // read_events.cc
+  void add_event(const Resource& function, const Member& event, Properties& events);
+  void add_mapping(const Resource& resource, Properties& properties);
+  void add_rule(const Resource& resource, Properties& properties);
+  void read_stream_event(Properties& properties, MappingDefinition mapping, std::string_view source_property);
+  void read_schedule_event(Properties& properties, ScheduleDefinition schedule);
+  void read_schedule_v2_event(Properties& properties, ScheduleDefinition schedule);
+  void keep_schedule(Properties& properties, std::string_view property, ScheduleDefinition schedule);
+  std::string read_input(Properties& properties);
+
+  // read_topic.cc
+  void add_topic(const Resource& resource, Properties& properties);
+  void add_subscription(const Resource& resource, Properties& properties);
+  void read_topic_event(Properties& properties, SubscriptionDefinition subscription);
+  void read_filter(Properties& properties, SubscriptionDefinition& subscription);
+
+  // deployment.cc
+  // The text of the property, noted as naming something that must be there. "" if absent or wrong (reported).
+  std::string reference(Kind kind, Properties& properties, std::string_view property);
+  void check_reference(const Reference& reference);
+  void check_names();
+  void check_mappings();
+  void apply_overrides();
+
+  const DeploymentInput& input_;
+  Diagnostics& diagnostics_;
+  Deployment out_;
+  std::vector<Reference> references_;
+  struct Named {
+    std::string what;  // "table QueueTable"
+    std::string id;
+    int line;
+  };
+  std::vector<Named> names_;
+  struct InvokeConfig {
+    std::string function;
+    AsyncConfig async;
+    int line;
+    std::string id;
+  };
+  std::vector<InvokeConfig> invoke_configs_;
+  std::vector<std::pair<Where, int>> mapping_places_;  // Of out_.mappings: with the line.
+  std::map<std::string, std::string> function_names_;  // Logical id -> name.
+};
+
+}  // namespace freshet

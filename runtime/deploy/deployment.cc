@@ -1,0 +1,166 @@
+#include "runtime/deploy/deployment.h"
+
+#include <algorithm>
+
+#include "runtime/deploy/builder.h"
+#include "streams/arn.h"
+
+namespace freshet {
+namespace {
+
+template <class List>
+bool has_name(const List& list, const std::string& name) {
+  return std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.name == name; });
+}
+
+template <class List>
+void append_names(std::vector<std::string>& out, const List& list) {
+  for (const auto& one : list) out.push_back(one.name);
+}
+
+}  // namespace
+
+Result<EnvironmentOverride> parse_override(std::string_view text) {
+  size_t equals = text.find('=');
+  size_t dot = text.substr(0, equals).find('.');
+  if (equals == text.npos || dot == text.npos || dot == 0 || dot + 1 == equals) {
+    return invalid("--set " + std::string(text) + ": expected FUNCTION.VARIABLE=VALUE");
+  }
+  return EnvironmentOverride{std::string(text.substr(0, dot)), std::string(text.substr(dot + 1, equals - dot - 1)),
+                             std::string(text.substr(equals + 1))};
+}
+
+std::string DeploymentBuilder::reference(Kind kind, Properties& properties, std::string_view property) {
+  std::string name = properties.required_text(property);
+  int line = properties.line();
+  if (const Node* node = properties.take(property)) line = node->line;
+  if (!name.empty()) references_.push_back({kind, name, line, properties.where().below(property)});
+  return name;
+}
+
+void DeploymentBuilder::add(const Resource& resource) {
+  using Read = void (DeploymentBuilder::*)(const Resource&, Properties&);
+  static const std::map<std::string, Read> readers{
+      {"AWS::DynamoDB::Table", &DeploymentBuilder::add_table},
+      {"AWS::Serverless::SimpleTable", &DeploymentBuilder::add_simple_table},
+      {"AWS::Serverless::Function", &DeploymentBuilder::add_sam_function},
+      {"AWS::Lambda::Function", &DeploymentBuilder::add_lambda_function},
+      {"AWS::Lambda::EventInvokeConfig", &DeploymentBuilder::add_invoke_config},
+      {"AWS::Lambda::EventSourceMapping", &DeploymentBuilder::add_mapping},
+      {"AWS::SNS::Topic", &DeploymentBuilder::add_topic},
+      {"AWS::SNS::Subscription", &DeploymentBuilder::add_subscription},
+      {"AWS::Events::Rule", &DeploymentBuilder::add_rule},
+  };
+  Properties properties(&resource.properties, {resource.id, "Properties"}, diagnostics_);
+  if (!properties.present()) return;
+  (this->*readers.at(resource.type))(resource, properties);
+  bool is_table = resource.type == "AWS::DynamoDB::Table" || resource.type == "AWS::Serverless::SimpleTable";
+  if (const Node* ours = resource.metadata.find("Freshet"); ours && !is_table) {
+    diagnostics_.error(ours->line, {resource.id, "Metadata.Freshet"}, "is for tables only");
+  }
+}
+
+void DeploymentBuilder::check_reference(const Reference& reference) {
+  std::vector<std::string> known;
+  std::string name;
+  std::string what;
+  if (reference.kind == Kind::kTable) {
+    auto stream = parse_stream_arn(reference.name);
+    if (!stream) return;  // Reported where it was read.
+    name = stream->table;
+    what = "table";
+    append_names(known, out_.tables);
+  } else {
+    bool topic = reference.kind == Kind::kTopic;
+    if (reference.kind == Kind::kTarget) {
+      auto arn = parse_arn(reference.name);
+      topic = arn && arn->service == "sns";
+      if (!arn || (arn->service != "sns" && arn->service != "lambda")) {
+        return diagnostics_.error(reference.line, reference.where,
+                                  "'" + reference.name + "' is not the ARN of a topic or a function");
+      }
+    }
+    name = topic ? topic_name(reference.name) : function_name(reference.name);
+    what = topic ? "topic" : "function";
+    if (topic) {
+      append_names(known, out_.topics);
+    } else {
+      append_names(known, out_.functions);
+    }
+  }
+  if (name.empty()) {
+    return diagnostics_.error(reference.line, reference.where, "'" + reference.name + "' names no " + what);
+  }
+  if (std::find(known.begin(), known.end(), name) != known.end()) return;
+  diagnostics_.error(reference.line, reference.where,
+                     "there is no " + what + " '" + name + "' in this template" + did_you_mean(name, known));
+}
+
+void DeploymentBuilder::check_names() {
+  for (size_t i = 0; i < names_.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (names_[i].what != names_[j].what) continue;
+      diagnostics_.error(names_[i].line, {names_[i].id, ""},
+                         "the " + names_[i].what + " is there already: " + names_[j].id + " in line " +
+                             std::to_string(names_[j].line));
+    }
+  }
+}
+
+void DeploymentBuilder::check_mappings() {
+  for (size_t i = 0; i < out_.mappings.size(); ++i) {
+    for (const TableDefinition& table : out_.tables) {
+      if (table.name != out_.mappings[i].table || table.stream) continue;
+      diagnostics_.error(mapping_places_[i].second, mapping_places_[i].first,
+                         "the table " + table.name + " has no stream; give it a StreamSpecification");
+    }
+  }
+}
+
+void DeploymentBuilder::apply_overrides() {
+  for (const EnvironmentOverride& override : input_.overrides) {
+    auto by_id = function_names_.find(override.function);
+    const std::string& name = by_id != function_names_.end() ? by_id->second : override.function;
+    auto found = std::find_if(out_.functions.begin(), out_.functions.end(),
+                              [&](const FunctionDefinition& function) { return function.name == name; });
+    if (found != out_.functions.end()) {
+      found->environment[override.variable] = override.value;
+      continue;
+    }
+    std::vector<std::string> known;
+    for (const auto& [id, function] : function_names_) known.push_back(id);
+    std::string list;
+    for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+    diagnostics_.error(1, {},
+                       "--set " + override.function + "." + override.variable + ": there is no function '" +
+                           override.function + "'" + did_you_mean(override.function, known) +
+                           (list.empty() ? "" : "; there are " + list));
+  }
+}
+
+void DeploymentBuilder::finish() {
+  for (const InvokeConfig& config : invoke_configs_) {
+    for (FunctionDefinition& function : out_.functions) {
+      if (function.name == config.function) function.async = config.async;
+    }
+  }
+  for (const Reference& one : references_) check_reference(one);
+  check_names();
+  check_mappings();
+  apply_overrides();
+}
+
+Result<Deployment> resolve_deployment(const DeploymentInput& input) {
+  Diagnostics diagnostics(input.source.file);
+  Template resolved = resolve_template(input.source, diagnostics);
+  DeploymentBuilder builder(input, diagnostics);
+  for (const Resource& resource : resolved.resources) builder.add(resource);
+  builder.finish();
+  if (diagnostics.failed()) return fail(diagnostics.to_error());
+  Deployment out = builder.take();
+  out.outputs = std::move(resolved.outputs);
+  out.warnings = diagnostics.sorted_warnings();
+  return out;
+}
+
+}  // namespace freshet

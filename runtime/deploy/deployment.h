@@ -1,0 +1,55 @@
+// What a template deploys, as plain values: what is to be there, no matter what is there now (that is apply.h).
+// Which resources, properties and forms are understood: docs/templates.md.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/deploy/template.h"
+#include "runtime/invoke/definitions.h"
+#include "runtime/invoke/function.h"
+#include "streams/subscription.h"
+#include "tables/definition.h"
+
+namespace freshet {
+
+// `--set FUNCTION.VARIABLE=VALUE`.
+struct EnvironmentOverride {
+  std::string function;  // Logical id or name.
+  std::string variable;
+  std::string value;
+  bool operator==(const EnvironmentOverride&) const = default;
+};
+Result<EnvironmentOverride> parse_override(std::string_view text);
+
+struct DeploymentInput {
+  TemplateInput source;
+  std::vector<EnvironmentOverride> overrides;
+  // The names that Runtime `native` knows. Empty: they are not checked.
+  std::set<std::string> native_handlers;
+};
+
+struct Deployment {
+  std::vector<TableDefinition> tables;
+  std::vector<TopicDefinition> topics;
+  std::vector<SubscriptionDefinition> subscriptions;
+  std::vector<FunctionDefinition> functions;
+  std::vector<MappingDefinition> mappings;
+  std::vector<ScheduleDefinition> schedules;
+  std::vector<std::string> queues;  // Names of the tables that are queues.
+  std::vector<Output> outputs;
+  // Everything that the template says and that has no effect here, in the order of the file.
+  std::vector<Diagnostic> warnings;
+};
+
+// kValidation with one line for each error, "FILE:LINE: RESOURCE.PROPERTY: what and what would be right".
+Result<Deployment> resolve_deployment(const DeploymentInput& input);
+
+// An empty deployment: what the daemon runs without a template.
+inline Deployment empty_deployment() {
+  return {};
+}
+
+}  // namespace freshet

@@ -1,0 +1,77 @@
+#include "runtime/deploy/diagnostics.h"
+
+#include <algorithm>
+
+namespace freshet {
+namespace {
+
+// A template with more faults than this is some other file.
+constexpr size_t kMaxDiagnostics = 500;
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row[b.size()];
+}
+
+std::vector<Diagnostic> by_line(std::vector<Diagnostic> list) {
+  std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.line < b.line; });
+  return list;
+}
+
+}  // namespace
+
+std::string Diagnostic::to_string() const {
+  std::string out = file + ":" + std::to_string(line) + ": ";
+  std::string place = resource.empty() || property.empty() ? resource + property : resource + "." + property;
+  return out + (place.empty() ? "" : place + ": ") + message;
+}
+
+Where Where::below(std::string_view name) const {
+  return {resource, property.empty() ? std::string(name) : property + "." + std::string(name)};
+}
+
+void Diagnostics::add(std::vector<Diagnostic>& to, int line, const Where& where, std::string message) {
+  if (to.size() >= kMaxDiagnostics) return void(dropped_ = true);
+  for (const Diagnostic& there : to) {
+    if (there.line == line && there.message == message && there.property == where.property) return;
+  }
+  to.push_back({file_, line, where.resource, where.property, std::move(message)});
+}
+
+Error Diagnostics::to_error() const {
+  std::string text;
+  for (const Diagnostic& error : by_line(errors_)) text += (text.empty() ? "" : "\n") + error.to_string();
+  if (dropped_) text += "\n" + file_ + ": and more";
+  return {ErrorCode::kValidation, std::move(text), {}};
+}
+
+std::vector<Diagnostic> Diagnostics::sorted_warnings() const {
+  return by_line(warnings_);
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+  const std::string* best = nullptr;
+  size_t best_distance = std::max<size_t>(1, name.size() / 4) + 1;
+  if (known.size() > kMaxCandidates) return "";
+  for (const std::string& candidate : known) {
+    size_t longer = std::max(name.size(), candidate.size());
+    if (longer - std::min(name.size(), candidate.size()) >= best_distance) continue;
+    size_t distance = edit_distance(name.substr(0, 100), candidate);
+    if (distance < best_distance) {
+      best = &candidate;
+      best_distance = distance;
+    }
+  }
+  return best ? " (did you mean '" + *best + "'?)" : "";
+}
+
+}  // namespace freshet

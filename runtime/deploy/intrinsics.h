@@ -1,0 +1,83 @@
+// Works out intrinsic functions: Ref, Fn::GetAtt, Sub, Join, Select, Split, If, Equals, And, Or, Not, FindInMap,
+// Base64. Internal to template.cc.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/deploy/properties.h"
+#include "runtime/deploy/resource_types.h"
+#include "runtime/deploy/template.h"
+
+namespace freshet {
+
+// A resource as the template declares it, before anything is resolved.
+struct Declared {
+  std::string type;
+  int line = 0;
+  bool exists = true;  // Its condition holds.
+  Node properties;     // With Globals.
+  Node metadata;
+  std::optional<std::string> name;  // Once worked out; empty text if that failed.
+};
+
+// One template. Every cycle (names, conditions) is found and reported, every text is bounded.
+class Intrinsics {
+ public:
+  Intrinsics(const TemplateInput& input, Diagnostics& diagnostics);
+
+  void define_parameters(const Node* section);
+  void define_mappings(const Node* section);
+  void define_conditions(const Node* section);
+  // In the order of declaration. References may run in any direction.
+  std::map<std::string, Declared>& resources() { return resources_; }
+
+  // The node without intrinsic functions. Empty for AWS::NoValue: the member is not there. What could not be worked
+  // out is reported and becomes a null that is `broken`.
+  std::optional<Node> resolve(const Node& node, const Where& where);
+  bool condition(const std::string& name, int line, const Where& where);
+  // The physical name; "" if it cannot be worked out (reported).
+  std::string name_of(const std::string& id);
+
+ private:
+  using Function = std::optional<Node> (Intrinsics::*)(const Node& argument, const Where& where);
+  static const std::map<std::string, Function, std::less<>>& functions();
+
+  std::optional<Node> ref(const Node& argument, const Where& where);
+  std::optional<Node> get_att(const Node& argument, const Where& where);
+  std::optional<Node> sub(const Node& argument, const Where& where);
+  std::optional<Node> join(const Node& argument, const Where& where);
+  std::optional<Node> select(const Node& argument, const Where& where);
+  std::optional<Node> split(const Node& argument, const Where& where);
+  std::optional<Node> if_else(const Node& argument, const Where& where);
+  std::optional<Node> find_in_map(const Node& argument, const Where& where);
+  std::optional<Node> base64(const Node& argument, const Where& where);
+
+  std::optional<Node> reference(const std::string& name, int line, const Where& where);
+  std::optional<Node> attribute(const std::string& id, const std::string& name, int line, const Where& where);
+  std::optional<Node> pseudo_parameter(const std::string& name, int line);
+  std::optional<std::string> variable(const std::string& name, const std::map<std::string, std::string>& own, int line,
+                                      const Where& where);
+  bool evaluate(const Node& node, const Where& where);
+  void define_parameter(const Member& member);
+  std::string expand(std::string_view pattern, const std::string& name) const;
+
+  // The argument as a resolved list of `min`..`max` elements; empty if it is not (reported).
+  std::optional<std::vector<Node>> arguments(const Node& argument, size_t min, size_t max, std::string_view usage,
+                                             const Where& where);
+  std::optional<std::string> text(const Node& node, std::string_view what, const Where& where);
+  Node broken(int line, const Where& where, std::string message);
+
+  const TemplateInput& input_;
+  Diagnostics& diagnostics_;
+  std::map<std::string, Node> parameters_;
+  Node mappings_;
+  std::map<std::string, Node> conditions_;
+  std::map<std::string, bool> known_conditions_;
+  std::map<std::string, Declared> resources_;
+  std::vector<std::string> in_work_;  // Names and conditions being worked out, for cycles.
+};
+
+}  // namespace freshet

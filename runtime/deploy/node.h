@@ -1,0 +1,59 @@
+// A YAML or JSON document as a plain tree of values, each with the line it stands on. Value types.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/deploy/diagnostics.h"
+
+namespace freshet {
+
+// Bounds on a document, whatever its aliases expand to.
+inline constexpr size_t kMaxTemplateBytes = 1u << 20;
+inline constexpr size_t kMaxTemplateDepth = 48;
+inline constexpr size_t kMaxTemplateNodes = 50'000;
+
+struct Member;
+
+struct Node {
+  enum class Kind { kNull, kScalar, kList, kMap };
+  Kind kind = Kind::kNull;
+  int line = 0;         // Where it starts; 1 is the first line.
+  std::string text;     // Of a scalar.
+  bool quoted = false;  // The scalar was in quotes, so that "5" and "true" are text.
+  bool broken = false;  // Null because it could not be resolved; that has been reported.
+  std::vector<Node> list;
+  std::vector<Member> members;  // Of a map: in the document's order, names unique.
+
+  static Node scalar(std::string text, int line);      // Text, as if quoted.
+  static Node map(std::string_view name, Node value);  // One member, on the value's line.
+
+  bool is(Kind k) const { return kind == k; }
+  bool is_scalar() const { return kind == Kind::kScalar; }
+  const Node* find(std::string_view name) const;  // Null if absent or not a map.
+};
+
+struct Member {
+  std::string name;
+  int line = 0;
+  Node value;
+};
+
+// Equal but for lines and quotes: the way conditions compare.
+bool same_value(const Node& a, const Node& b);
+
+// For messages: "a list", "a map", "nothing", or the scalar itself in quotes, cut when long.
+std::string describe(const Node& node);
+
+// Plain JSON. Scalars that were not quoted and read as a JSON number, true or false are that, the rest is text.
+std::string to_json(const Node& node);
+
+// Reads one YAML 1.1 or JSON document. The short forms of intrinsic functions become the long ones: `!Ref X` is
+// {Ref: X}, `!GetAtt A.B` is {Fn::GetAtt: [A, B]}, `!Sub "..."` is {Fn::Sub: "..."}.
+// Empty with an error in `diagnostics` when it cannot be read: syntax, duplicate names, unknown tags, merge keys, bad
+// UTF-8, too big, too deep, more than one document.
+std::optional<Node> parse_document(std::string_view text, Diagnostics& diagnostics);
+
+}  // namespace freshet

@@ -1,0 +1,244 @@
+#include "runtime/deploy/plan.h"
+
+#include <algorithm>
+
+#include "streams/arn.h"
+
+namespace freshet {
+namespace {
+
+// What two definitions differ in, by name; "" if they are the same.
+class Difference {
+ public:
+  template <class T>
+  Difference& part(std::string_view name, const T& a, const T& b) {
+    if (!(a == b)) text_ += (text_.empty() ? "" : ", ") + std::string(name);
+    return *this;
+  }
+  std::string text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::vector<IndexDefinition> sorted(std::vector<IndexDefinition> indexes) {
+  std::sort(indexes.begin(), indexes.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  for (IndexDefinition& index : indexes) std::sort(index.included.begin(), index.included.end());
+  return indexes;
+}
+
+std::string difference(const TableDefinition& a, const TableDefinition& b) {
+  return Difference()
+      .part("indexes", sorted(a.indexes), sorted(b.indexes))
+      .part("stream", a.stream, b.stream)
+      .part("time to live", a.ttl_attribute, b.ttl_attribute)
+      .part("unit of time to live", a.ttl_in_milliseconds, b.ttl_in_milliseconds)
+      .part("books", a.books, b.books)
+      .text();
+}
+
+std::string difference(const FunctionDefinition& a, const FunctionDefinition& b) {
+  return Difference()
+      .part("host", a.host, b.host)
+      .part("handler", a.handler, b.handler)
+      .part("timeout", a.timeout, b.timeout)
+      .part("reserved concurrency", a.reserved_concurrency, b.reserved_concurrency)
+      .part("environment", a.environment, b.environment)
+      .part("asynchronous events", a.async, b.async)
+      .text();
+}
+
+std::string difference(const TopicDefinition&, const TopicDefinition&) {
+  return "";
+}
+
+std::string difference(SubscriptionDefinition a, SubscriptionDefinition b) {
+  for (SubscriptionDefinition* one : {&a, &b}) {
+    if (one->protocol == "lambda") one->endpoint = function_name(one->endpoint);
+  }
+  return Difference()
+      .part("endpoint", a.protocol + " " + a.endpoint, b.protocol + " " + b.endpoint)
+      .part("filter", a.filter_policy, b.filter_policy)
+      .part("filter scope", a.filter_on_body, b.filter_on_body)
+      .part("raw delivery", a.raw_delivery, b.raw_delivery)
+      .text();
+}
+
+std::string difference(const MappingDefinition& a, const MappingDefinition& b) {
+  return Difference()
+      .part("table", a.table, b.table)
+      .part("function", function_name(a.function), function_name(b.function))
+      .part("starting position", a.starting_position, b.starting_position)
+      .part("batch size", a.batch_size, b.batch_size)
+      .part("batching window", a.batching_window, b.batching_window)
+      .part("filters", a.filters, b.filters)
+      .part("record age", a.max_record_age, b.max_record_age)
+      .part("retries", a.max_retries, b.max_retries)
+      .part("bisect", a.bisect_on_error, b.bisect_on_error)
+      .part("response types", a.report_item_failures, b.report_item_failures)
+      .part("on-failure destination", a.on_failure, b.on_failure)
+      .part("enabled", a.enabled, b.enabled)
+      .text();
+}
+
+std::string difference(const ScheduleDefinition& a, const ScheduleDefinition& b) {
+  return Difference()
+      .part("expression", a.expression, b.expression)
+      .part("function", function_name(a.function), function_name(b.function))
+      .part("input", a.input, b.input)
+      .part("enabled", a.enabled, b.enabled)
+      .text();
+}
+
+std::string part(const TableDefinition& table, std::string_view name) {
+  return table.name + "/" + std::string(name);
+}
+
+std::vector<std::string> parts_of(const TableDefinition& table) {
+  std::vector<std::string> out;
+  if (table.stream) out.push_back(part(table, "stream"));
+  if (table.ttl_attribute) out.push_back(part(table, "ttl"));
+  if (table.books) out.push_back(part(table, "books"));
+  for (const IndexDefinition& index : table.indexes) out.push_back(part(table, "index/" + index.name));
+  return out;
+}
+
+TableDefinition with_parts_of_others(TableDefinition wanted, const TableDefinition& there,
+                                     const std::vector<std::string>& ours) {
+  auto keep = [&](std::string_view name) {
+    return std::find(ours.begin(), ours.end(), part(wanted, name)) == ours.end();
+  };
+  if (!wanted.stream && keep("stream")) wanted.stream = there.stream;
+  if (!wanted.books && keep("books")) wanted.books = there.books;
+  if (!wanted.ttl_attribute && keep("ttl")) {
+    wanted.ttl_attribute = there.ttl_attribute;
+    wanted.ttl_in_milliseconds = there.ttl_in_milliseconds;
+  }
+  for (const IndexDefinition& index : there.indexes) {
+    if (!wanted.index(index.name) && keep("index/" + index.name)) wanted.indexes.push_back(index);
+  }
+  return wanted;
+}
+
+const std::string& name_of(const TableDefinition& one) {
+  return one.name;
+}
+const std::string& name_of(const TopicDefinition& one) {
+  return one.name;
+}
+const std::string& name_of(const FunctionDefinition& one) {
+  return one.name;
+}
+const std::string& name_of(const MappingDefinition& one) {
+  return one.id;
+}
+const std::string& name_of(const ScheduleDefinition& one) {
+  return one.name;
+}
+std::string name_of(const SubscriptionDefinition& one) {
+  return subscription_name(one);
+}
+
+template <class List>
+auto find(const List& list, const std::string& name) {
+  return std::find_if(list.begin(), list.end(), [&](const auto& one) { return name_of(one) == name; });
+}
+
+template <class List>
+std::vector<std::string> names(const List& list) {
+  std::vector<std::string> out;
+  for (const auto& one : list) out.push_back(name_of(one));
+  return out;
+}
+
+// What must be made or changed so that all of `wanted` is there.
+template <class List>
+void bring(std::vector<DeploymentChange>& changes, const std::string& type, const List& wanted, const List& now) {
+  for (const auto& one : wanted) {
+    auto there = find(now, name_of(one));
+    if (there == now.end()) {
+      changes.push_back({DeploymentChange::Kind::kCreate, type, name_of(one), ""});
+    } else if (std::string detail = difference(*there, one); !detail.empty()) {
+      changes.push_back({DeploymentChange::Kind::kChange, type, name_of(one), std::move(detail)});
+    }
+  }
+}
+
+// What the deployment before made, is still there, and is no longer wanted.
+template <class List>
+void remove(std::vector<DeploymentChange>& changes, const std::string& type, const List& wanted, const List& now,
+            const std::vector<std::string>& before) {
+  for (const std::string& name : before) {
+    if (find(wanted, name) != wanted.end() || find(now, name) == now.end()) continue;
+    changes.push_back({DeploymentChange::Kind::kRemove, type, name, ""});
+  }
+}
+
+std::string show(const KeySchema& keys) {
+  auto one = [](const KeyAttribute& key) { return key.name + " (" + std::string(type_name(key.type)) + ")"; };
+  return one(keys.partition) + (keys.sort ? " and " + one(*keys.sort) : "");
+}
+
+}  // namespace
+
+std::string subscription_name(const SubscriptionDefinition& subscription) {
+  return topic_name(subscription.topic) + ":" + subscription.id;
+}
+
+std::string_view change_name(DeploymentChange::Kind kind) {
+  static constexpr std::string_view kNames[] = {"create", "change", "remove", "keep"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+std::string DeploymentPlan::to_string() const {
+  std::string out;
+  for (const DeploymentChange& change : changes) {
+    static constexpr std::string_view kSigns = "+~-=";
+    out += kSigns[static_cast<size_t>(change.kind)];
+    out += " " + change.type + " " + change.name;
+    if (!change.detail.empty()) out += ": " + change.detail;
+    if (change.kind == DeploymentChange::Kind::kKeep) out += " (no longer in the template; stays with its items)";
+    out += "\n";
+  }
+  return out;
+}
+
+Result<DeploymentPlan> plan_deployment(const Deployment& wanted, const DeployedState& now) {
+  DeploymentPlan plan;
+  for (const TableDefinition& table : wanted.tables) {
+    auto there = find(now.tables, table.name);
+    if (there == now.tables.end()) {
+      plan.tables.push_back(table);
+      continue;
+    }
+    plan.tables.push_back(with_parts_of_others(table, *there, now.last.parts));
+    if (there->keys == table.keys) continue;
+    return invalid("table " + table.name + " is there with the key " + show(there->keys) + "; the template wants " +
+                   show(table.keys) +
+                   ". Keys of a table cannot be changed: give the table another TableName, or delete it first");
+  }
+  bring(plan.changes, "table", plan.tables, now.tables);
+  bring(plan.changes, "topic", wanted.topics, now.topics);
+  bring(plan.changes, "function", wanted.functions, now.functions);
+  bring(plan.changes, "subscription", wanted.subscriptions, now.subscriptions);
+  bring(plan.changes, "mapping", wanted.mappings, now.mappings);
+  bring(plan.changes, "schedule", wanted.schedules, now.schedules);
+  remove(plan.changes, "schedule", wanted.schedules, now.schedules, now.last.schedules);
+  remove(plan.changes, "mapping", wanted.mappings, now.mappings, now.last.mappings);
+  remove(plan.changes, "subscription", wanted.subscriptions, now.subscriptions, now.last.subscriptions);
+  remove(plan.changes, "function", wanted.functions, now.functions, now.last.functions);
+  remove(plan.changes, "topic", wanted.topics, now.topics, now.last.topics);
+  for (const std::string& name : now.last.tables) {
+    if (find(wanted.tables, name) != wanted.tables.end()) continue;
+    plan.changes.push_back({DeploymentChange::Kind::kKeep, "table", name, ""});
+  }
+  std::vector<std::string> parts;
+  for (const TableDefinition& table : wanted.tables) {
+    for (std::string& one : parts_of(table)) parts.push_back(std::move(one));
+  }
+  plan.names = {names(wanted.tables),    std::move(parts),       names(wanted.topics),   names(wanted.subscriptions),
+                names(wanted.functions), names(wanted.mappings), names(wanted.schedules)};
+  return plan;
+}
+
+}  // namespace freshet

@@ -1,0 +1,146 @@
+// AWS::Serverless::Function, AWS::Lambda::Function and AWS::Lambda::EventInvokeConfig.
+#include "runtime/deploy/builder.h"
+#include "streams/arn.h"
+
+namespace freshet {
+namespace {
+
+constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
+constexpr int64_t kMaxConcurrency = 100'000;
+
+void note_no_effects(Properties& properties) {
+  properties.ignore({"Description", "Tags"});
+  properties.no_effect({"Role", "Policies", "PermissionsBoundary", "RolePath", "AssumeRolePolicyDocument"},
+                       "access is not checked by role or policy");
+  properties.no_effect({"MemorySize", "EphemeralStorage"}, "memory is not limited by function");
+  properties.no_effect({"Architectures"}, "functions run on this machine");
+  properties.no_effect({"Tracing", "TracingConfig"}, "there is no tracing service");
+  properties.no_effect({"KmsKeyArn", "SourceKMSKeyArn", "CodeSigningConfigArn"}, "nothing is encrypted or signed");
+  properties.no_effect({"Code", "CodeUri", "InlineCode", "ImageUri", "ImageConfig", "PackageType", "Layers"},
+                       "no code is loaded for the native and http hosts");
+  properties.no_effect({"VpcConfig", "FileSystemConfigs", "Ipv6AllowedForDualStack"}, "there is no such network");
+  properties.no_effect(
+      {"AutoPublishAlias", "AutoPublishAliasAllProperties", "AutoPublishCodeSha256", "DeploymentPreference",
+       "VersionDescription", "VersionDeletionPolicy", "PublishToLatestPublished"},
+      "functions have no versions");
+  properties.no_effect(
+      {"ProvisionedConcurrencyConfig", "SnapStart", "RuntimeManagementConfig", "CapacityProviderConfig"},
+      "there are no cold starts");
+  properties.no_effect({"LoggingConfig"}, "logs go to the daemon's own");
+  properties.no_effect({"RecursiveLoop"}, "loops are not detected");
+  properties.no_effect({"FunctionUrlConfig"}, "functions have no URLs; use the Invoke API");
+  properties.no_effect({"PropagateTags"}, "tags are not kept");
+}
+
+}  // namespace
+
+void DeploymentBuilder::read_handler(const Resource& resource, Properties& properties, FunctionDefinition& function) {
+  static constexpr std::string_view kNativePrefix = "native:";
+  std::string handler = properties.required_text("Handler");
+  std::string runtime = properties.text("Runtime").value_or("");
+  if (handler.empty()) return;
+  if (handler.starts_with(kNativePrefix)) {
+    if (!runtime.empty() && runtime != "native") properties.no_effect({"Runtime"}, "the handler is native");
+    handler.erase(0, kNativePrefix.size());
+    runtime = "native";
+  }
+  function.handler = handler;
+  function.host = runtime;
+  if (runtime == "native") {
+    if (input_.native_handlers.empty() || input_.native_handlers.contains(handler)) return;
+    std::string known;
+    for (const std::string& name : input_.native_handlers) known += (known.empty() ? "" : ", ") + name;
+    return properties.error("Handler", "there is no native handler '" + handler + "'; there are " + known);
+  }
+  if (runtime == "http") {
+    if (handler.starts_with("http://") && handler.size() > 7) return;
+    return properties.error("Handler",
+                            "Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH, not '" + handler + "'");
+  }
+  std::string found = runtime.empty() ? "Runtime is missing" : "Runtime " + runtime + " needs the process host";
+  properties.error("Runtime", "function " + resource.name + ": " + found +
+                                  (runtime.empty() ? "" : ", which is not there yet") +
+                                  "; use `Runtime: native` with the name of a built-in handler, or `Runtime: http` "
+                                  "with the URL of an endpoint");
+}
+
+FunctionDefinition DeploymentBuilder::read_function(const Resource& resource, Properties& properties) {
+  FunctionDefinition function;
+  function.name = resource.name;
+  properties.ignore({"FunctionName"});
+  read_handler(resource, properties, function);
+  if (auto timeout = properties.integer("Timeout", 1, kMaxTimeoutSeconds)) function.timeout = seconds(*timeout);
+  if (auto limit = properties.integer("ReservedConcurrentExecutions", 0, kMaxConcurrency)) {
+    function.reserved_concurrency = static_cast<int>(*limit);
+  }
+  properties.in("Environment",
+                [&](Properties& environment) { function.environment = environment.text_map("Variables"); });
+  note_no_effects(properties);
+  names_.push_back({"function " + function.name, resource.id, resource.line});
+  function_names_[resource.id] = function.name;
+  return function;
+}
+
+Destination DeploymentBuilder::read_destination(Properties& properties, std::string_view name) {
+  Destination out;
+  properties.in(name, [&](Properties& destination) {
+    auto type = destination.text("Type");
+    if (type && *type != "SNS" && *type != "Lambda") {
+      destination.error("Type", "destinations of type " + *type + " are not supported; use SNS or Lambda");
+      destination.ignore({"Destination"});
+      return;
+    }
+    out.target = reference(Kind::kTarget, destination, "Destination");
+  });
+  return out;
+}
+
+void DeploymentBuilder::read_async(Properties& properties, AsyncConfig& async) {
+  if (auto age = properties.integer("MaximumEventAgeInSeconds", 1, 6 * 3600)) async.max_event_age = seconds(*age);
+  if (auto retries = properties.integer("MaximumRetryAttempts", 0, 2)) async.max_retries = static_cast<int>(*retries);
+  properties.in("DestinationConfig", [&](Properties& destinations) {
+    if (destinations.take("OnSuccess")) async.on_success = read_destination(destinations, "OnSuccess");
+    if (destinations.take("OnFailure")) async.on_failure = read_destination(destinations, "OnFailure");
+  });
+}
+
+void DeploymentBuilder::read_dead_letter(Properties& properties, std::string_view property, AsyncConfig& async) {
+  properties.in(property, [&](Properties& queue) {
+    auto type = queue.text("Type");
+    if (type && *type != "SNS") {
+      queue.ignore({"TargetArn"});
+      return queue.error("Type", "dead letters go to a topic (Type: SNS); " + *type + " is not supported");
+    }
+    Destination target{reference(Kind::kTopic, queue, "TargetArn")};
+    if (async.on_failure.target.empty()) async.on_failure = target;
+    queue.warn("TargetArn", "is used as the on-failure destination: messages there also tell the error");
+  });
+}
+
+void DeploymentBuilder::add_sam_function(const Resource& resource, Properties& properties) {
+  FunctionDefinition function = read_function(resource, properties);
+  properties.in("EventInvokeConfig", [&](Properties& config) { read_async(config, function.async); });
+  read_dead_letter(properties, "DeadLetterQueue", function.async);
+  out_.functions.push_back(std::move(function));
+  properties.in("Events", [&](Properties& events) {
+    events.for_all([&](const Member& event) { add_event(resource, event, events); });
+  });
+}
+
+void DeploymentBuilder::add_lambda_function(const Resource& resource, Properties& properties) {
+  FunctionDefinition function = read_function(resource, properties);
+  read_dead_letter(properties, "DeadLetterConfig", function.async);
+  out_.functions.push_back(std::move(function));
+}
+
+void DeploymentBuilder::add_invoke_config(const Resource& resource, Properties& properties) {
+  InvokeConfig config;
+  config.id = resource.id;
+  config.line = resource.line;
+  config.function = function_name(reference(Kind::kFunction, properties, "FunctionName"));
+  properties.ignore({"Qualifier"});
+  read_async(properties, config.async);
+  invoke_configs_.push_back(std::move(config));
+}
+
+}  // namespace freshet

@@ -1,0 +1,83 @@
+// AWS::SNS::Topic, AWS::SNS::Subscription and a function's SNS event.
+#include "runtime/deploy/builder.h"
+#include "streams/arn.h"
+
+namespace freshet {
+namespace {
+
+// Reports an endpoint that cannot be delivered to.
+void check_endpoint(Properties& properties, const SubscriptionDefinition& subscription) {
+  const std::string& protocol = subscription.protocol;
+  if (protocol != "http" && protocol != "https") return;
+  if (!subscription.endpoint.empty() && !subscription.endpoint.starts_with(protocol + "://")) {
+    properties.error("Endpoint", "'" + subscription.endpoint + "' is no " + protocol + ":// URL");
+  }
+}
+
+}  // namespace
+
+void DeploymentBuilder::read_filter(Properties& properties, SubscriptionDefinition& subscription) {
+  if (const Node* policy = properties.take("FilterPolicy")) {
+    subscription.filter_policy = policy->is_scalar() ? policy->text : to_json(*policy);
+  }
+  auto scope = properties.choice("FilterPolicyScope", {"MessageAttributes", "MessageBody"});
+  subscription.filter_on_body = scope == "MessageBody";
+  properties.no_effect({"RedrivePolicy"}, "set the function's on-failure destination instead");
+  properties.no_effect({"Region"}, "there is one region");
+}
+
+void DeploymentBuilder::add_topic(const Resource& resource, Properties& properties) {
+  properties.ignore({"TopicName", "Tags", "DisplayName"});
+  for (std::string_view fifo : {"FifoTopic", "ContentBasedDeduplication"}) {
+    if (properties.boolean(fifo).value_or(false)) properties.error(fifo, "FIFO topics are not supported");
+  }
+  properties.no_effect({"FifoThroughputScope"}, "FIFO topics are not supported");
+  properties.no_effect({"KmsMasterKeyId"}, "nothing is encrypted at rest");
+  properties.no_effect({"TracingConfig"}, "there is no tracing service");
+  properties.no_effect({"SignatureVersion"}, "messages are not signed");
+  properties.no_effect({"DeliveryStatusLogging"}, "deliveries are in the daemon's log and /metrics");
+  properties.no_effect({"DataProtectionPolicy", "ArchivePolicy"}, "messages are not kept or inspected");
+  names_.push_back({"topic " + resource.name, resource.id, resource.line});
+  out_.topics.push_back({resource.name});
+  int number = 0;
+  properties.each("Subscription", [&](Properties& entry) {
+    SubscriptionDefinition subscription;
+    subscription.id = resource.id + "Subscription" + std::to_string(++number);
+    subscription.topic = resource.name;
+    entry.required_text("Protocol");
+    subscription.protocol = entry.choice("Protocol", {"lambda", "http", "https"}).value_or("");
+    subscription.endpoint = subscription.protocol == "lambda" ? reference(Kind::kFunction, entry, "Endpoint")
+                                                              : entry.required_text("Endpoint");
+    check_endpoint(entry, subscription);
+    out_.subscriptions.push_back(std::move(subscription));
+  });
+}
+
+void DeploymentBuilder::add_subscription(const Resource& resource, Properties& properties) {
+  SubscriptionDefinition subscription;
+  subscription.id = resource.name;
+  subscription.topic = topic_name(reference(Kind::kTopic, properties, "TopicArn"));
+  properties.required_text("Protocol");
+  subscription.protocol = properties.choice("Protocol", {"lambda", "http", "https"}).value_or("");
+  subscription.endpoint = subscription.protocol == "lambda"
+                              ? function_name(reference(Kind::kFunction, properties, "Endpoint"))
+                              : properties.required_text("Endpoint");
+  check_endpoint(properties, subscription);
+  subscription.raw_delivery = properties.boolean("RawMessageDelivery").value_or(false);
+  read_filter(properties, subscription);
+  properties.no_effect({"DeliveryPolicy"}, "deliveries are retried with the daemon's own backoff");
+  properties.no_effect({"SubscriptionRoleArn"}, "access is not checked by role");
+  properties.no_effect({"ReplayPolicy"}, "messages are not archived");
+  out_.subscriptions.push_back(std::move(subscription));
+}
+
+void DeploymentBuilder::read_topic_event(Properties& properties, SubscriptionDefinition subscription) {
+  subscription.topic = topic_name(reference(Kind::kTopic, properties, "Topic"));
+  subscription.protocol = "lambda";
+  read_filter(properties, subscription);
+  const Node* queue = properties.take("SqsSubscription");
+  if (queue && queue->text != "false") properties.error("SqsSubscription", "there are no SQS queues here");
+  out_.subscriptions.push_back(std::move(subscription));
+}
+
+}  // namespace freshet

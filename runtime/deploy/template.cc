@@ -1,0 +1,184 @@
+#include "runtime/deploy/template.h"
+
+#include <algorithm>
+
+#include "runtime/deploy/intrinsics.h"
+
+namespace freshet {
+namespace {
+
+// SAM's rule for Globals: maps are merged, lists are concatenated, anything else is replaced by the resource's own.
+Node merge(const Node& global, const Node& own) {
+  if (global.kind != own.kind || own.is_scalar()) return own;
+  Node out = own;
+  out.list.insert(out.list.begin(), global.list.begin(), global.list.end());
+  for (const Member& member : global.members) {
+    bool there = false;
+    for (Member& mine : out.members) {
+      if (mine.name != member.name) continue;
+      mine.value = merge(member.value, mine.value);
+      there = true;
+    }
+    if (!there) out.members.push_back(member);
+  }
+  return out;
+}
+
+class Reader {
+ public:
+  Reader(const TemplateInput& input, Diagnostics& diagnostics)
+      : input_(input), diagnostics_(diagnostics), intrinsics_(input, diagnostics) {}
+
+  Template read(const Node& root) {
+    Template out;
+    Properties top(&root, {"", ""}, diagnostics_);
+    check_header(top);
+    intrinsics_.define_parameters(top.take("Parameters"));
+    intrinsics_.define_mappings(top.take("Mappings"));
+    intrinsics_.define_conditions(top.take("Conditions"));
+    read_globals(top.take("Globals"));
+    const Node* resources = top.take("Resources");
+    if (!resources) {
+      diagnostics_.error(root.line, {"", ""}, "there is no section Resources");
+      return out;
+    }
+    declare(*resources);
+    {
+      Properties all(resources, {"Resources", ""}, diagnostics_);
+      all.for_all([&](const Member& member) { add_resource(member, out); });
+    }
+    Properties outputs(top.take("Outputs"), {"Outputs", ""}, diagnostics_);
+    outputs.for_all([&](const Member& member) { add_output(member, out); });
+    return out;
+  }
+
+ private:
+  void check_header(Properties& top) {
+    auto version = top.text("AWSTemplateFormatVersion");
+    if (version && *version != "2010-09-09") {
+      top.error("AWSTemplateFormatVersion", "'" + *version + "' is unknown; the only version is 2010-09-09");
+    }
+    top.ignore({"Description", "Metadata"});
+    top.no_effect({"Rules"}, "rules about parameters are not checked");
+    const Node* transform = top.take("Transform");
+    if (!transform) return;
+    std::vector<Node> list = transform->is(Node::Kind::kList) ? transform->list : std::vector<Node>{*transform};
+    for (const Node& one : list) {
+      if (one.text == "AWS::Serverless-2016-10-31") continue;
+      diagnostics_.error(one.line, {"Transform", ""},
+                         describe(one) + " is not supported; the only transform is AWS::Serverless-2016-10-31");
+    }
+  }
+
+  void read_globals(const Node* section) {
+    Properties globals(section, {"Globals", ""}, diagnostics_);
+    if (const Node* function = globals.take("Function")) function_globals_ = *function;
+    if (const Node* table = globals.take("SimpleTable")) table_globals_ = *table;
+    globals.no_effect({"Api", "HttpApi", "StateMachine", "LayerVersion", "CapacityProvider", "WebSocketApi"},
+                      "no such resources are supported");
+  }
+
+  // Everything that references need: which resources there are, of which type.
+  void declare(const Node& section) {
+    for (const Member& member : section.members) {
+      Declared declared;
+      declared.line = member.line;
+      if (const Node* type = member.value.find("Type")) declared.type = type->text;
+      if (const Node* properties = member.value.find("Properties")) declared.properties = *properties;
+      if (const Node* metadata = member.value.find("Metadata")) declared.metadata = *metadata;
+      const Node* globals = declared.type == "AWS::Serverless::Function"      ? &function_globals_
+                            : declared.type == "AWS::Serverless::SimpleTable" ? &table_globals_
+                                                                              : nullptr;
+      if (globals && declared.properties.is(Node::Kind::kNull)) declared.properties.kind = globals->kind;
+      if (globals) declared.properties = merge(*globals, declared.properties);
+      const Node* condition = member.value.find("Condition");
+      if (condition && condition->is_scalar()) {
+        declared.exists = intrinsics_.condition(condition->text, condition->line, {member.name, "Condition"});
+      }
+      intrinsics_.resources()[member.name] = std::move(declared);
+    }
+  }
+
+  void add_resource(const Member& member, Template& out) {
+    Where where{member.name, ""};
+    bool plain = !member.name.empty() && std::all_of(member.name.begin(), member.name.end(), [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    });
+    if (!plain) diagnostics_.error(member.line, where, "a logical id consists of letters and digits");
+    if (member.value.is(Node::Kind::kNull)) return diagnostics_.error(member.line, where, "the resource is empty");
+    Properties resource(&member.value, where, diagnostics_);
+    if (!resource.present()) return;
+    std::string type_name = resource.required_text("Type");
+    resource.ignore({"Properties", "Metadata", "Condition"});
+    if (const Node* condition = resource.take("Condition"); condition && !condition->is_scalar()) {
+      resource.error("Condition", "expected the name of a condition");
+    }
+    check_depends_on(resource);
+    resource.no_effect({"DeletionPolicy", "UpdateReplacePolicy"}, "a deployment never deletes a table or its items");
+    resource.no_effect({"UpdatePolicy", "CreationPolicy", "Connectors"}, "a deployment happens at once");
+    if (type_name.empty()) return;
+    Declared& declared = intrinsics_.resources()[member.name];
+    const ResourceType* type = find_resource_type(type_name);
+    if (!declared.exists) return;
+    if (!type) {
+      bool typo = !did_you_mean(type_name, supported_types()).empty();
+      std::string text = "the type " + type_name + " is not supported";
+      if (typo) return resource.error("Type", text + did_you_mean(type_name, supported_types()));
+      return resource.warn("Type", text + ": the resource is left out, and references to it are errors");
+    }
+    if (type->support == ResourceType::Support::kNoEffect) {
+      return resource.warn("Type", type_name + " has no effect here: " + std::string(type->why));
+    }
+    Resource made{member.name, type_name, intrinsics_.name_of(member.name), member.line, {}, {}};
+    where.property = "Metadata";
+    made.metadata = intrinsics_.resolve(declared.metadata, where).value_or(Node{});
+    where.property = "";
+    made.properties = intrinsics_.resolve(declared.properties, where).value_or(Node{});
+    if (made.properties.is(Node::Kind::kNull)) {
+      made.properties.kind = Node::Kind::kMap;
+      made.properties.line = member.line;
+    }
+    out.resources.push_back(std::move(made));
+  }
+
+  void check_depends_on(Properties& resource) {
+    const Node* depends = resource.take("DependsOn");
+    if (!depends) return;
+    std::vector<Node> list = depends->is(Node::Kind::kList) ? depends->list : std::vector<Node>{*depends};
+    for (const Node& one : list) {
+      if (one.is_scalar() && intrinsics_.resources().contains(one.text)) continue;
+      resource.error("DependsOn", describe(one) + " is no resource of this template");
+    }
+  }
+
+  void add_output(const Member& member, Template& out) {
+    Where where{"Outputs", member.name};
+    Properties output(&member.value, where, diagnostics_);
+    if (!output.present()) return;
+    auto description = output.text("Description");
+    output.no_effect({"Export"}, "there are no other stacks");
+    const Node* value = output.take("Value");
+    auto condition = output.text("Condition");
+    if (condition && !intrinsics_.condition(*condition, output.line(), where)) return;
+    if (!value) return output.error("Value", "Value is missing");
+    auto resolved = intrinsics_.resolve(*value, where);
+    if (!resolved || resolved->broken) return;
+    out.outputs.push_back(
+        {member.name, resolved->is_scalar() ? resolved->text : to_json(*resolved), description.value_or("")});
+  }
+
+  const TemplateInput& input_;
+  Diagnostics& diagnostics_;
+  Intrinsics intrinsics_;
+  Node function_globals_;
+  Node table_globals_;
+};
+
+}  // namespace
+
+Template resolve_template(const TemplateInput& input, Diagnostics& diagnostics) {
+  auto root = parse_document(input.text, diagnostics);
+  return root ? Reader(input, diagnostics).read(*root) : Template{};
+}
+
+}  // namespace freshet

@@ -1,0 +1,79 @@
+#include "runtime/invoke/destinations.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "base/log.h"
+#include "streams/arn.h"
+#include "streams/system_table.h"
+#include "tables/value/json.h"
+
+namespace freshet {
+
+bool is_passing(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kThroughputExceeded:
+    case ErrorCode::kRequestLimitExceeded:
+    case ErrorCode::kTransactionConflict:
+    case ErrorCode::kTransactionCanceled:
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+      return true;
+    default:
+      return false;
+  }
+}
+
+Result<std::vector<PreparedEvent>> Destinations::prepare(const std::string& target, std::string document) {
+  const auto arn = parse_arn(target);
+  if (arn && arn->service == "sns") {
+    PublishInput input;
+    input.topic_arn = target;
+    input.message = std::move(document);
+    auto prepared = topics_.prepare(std::move(input));
+    if (!prepared) return fail(std::move(prepared.error()));
+    return std::move(prepared->events);
+  }
+  auto event = queue_.prepare(target, std::move(document));
+  if (!event) return fail(std::move(event.error()));
+  std::vector<PreparedEvent> events;
+  events.push_back(std::move(*event));
+  return events;
+}
+
+Async<Result<void>> send_to(Destinations& destinations, Tables& tables, std::string target, std::string document) {
+  auto events = destinations.prepare(target, std::move(document));
+  if (!events) co_return fail(std::move(events.error()));
+  std::vector<WriteInput> writes;
+  for (PreparedEvent& event : *events) writes.push_back(std::move(event.write));
+  auto written = co_await write_together(tables, std::move(writes));
+  if (!written) co_return written;
+  for (const PreparedEvent& event : *events) event.logged();
+  co_return Result<void>();
+}
+
+std::string destination_document(const InvocationRecord& record) {
+  std::string out;
+  const auto text = [&out](std::string_view value) { append_json_string(out, value); };
+  fmt::format_to(std::back_inserter(out), R"({{"version":"1.0","timestamp":"{}","requestContext":{{"requestId":)",
+                 iso8601(record.at));
+  text(record.request_id);
+  out += R"(,"functionArn":)";
+  text(record.function_arn + ":$LATEST");
+  out += R"(,"condition":)";
+  text(record.condition);
+  fmt::format_to(std::back_inserter(out), R"(,"approximateInvokeCount":{}}},"requestPayload":{})", record.invocations,
+                 record.request_payload.empty() ? "null" : record.request_payload);
+  if (record.outcome) {
+    out += R"(,"responseContext":{"statusCode":200,"executedVersion":"$LATEST")";
+    if (record.outcome->error) out += R"(,"functionError":"Unhandled")";
+    out += R"(},"responsePayload":)";
+    out += record.outcome->payload;
+  }
+  out += '}';
+  return out;
+}
+
+}  // namespace freshet

@@ -1,0 +1,43 @@
+// Where outcomes are sent on to: a function or a topic, named by its ARN. Loop thread only.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/invoke/function.h"
+#include "streams/delivery_queue.h"
+#include "streams/topic_service.h"
+
+namespace freshet {
+
+class Destinations {
+ public:
+  Destinations(DeliveryQueue& queue, TopicService& topics) : queue_(queue), topics_(topics) {}
+  // The events to write so that `document` (JSON) reaches the target. kResourceNotFound / kNotFound if it does not
+  // exist, kTooManyRequests if its queue is full.
+  Result<std::vector<PreparedEvent>> prepare(const std::string& target, std::string document);
+
+ private:
+  DeliveryQueue& queue_;
+  TopicService& topics_;
+};
+
+// Writes the document's events and hands them over.
+Async<Result<void>> send_to(Destinations& destinations, Tables& tables, std::string target, std::string document);
+
+// Whether an error passes by itself, so that trying again later makes sense.
+bool is_passing(const Error& error);
+
+// One finished asynchronous invocation, as destinations are told of it.
+struct InvocationRecord {
+  WallTime at{};
+  std::string request_id;
+  std::string function_arn;
+  std::string condition;  // "Success", "RetriesExhausted", "EventAgeExceeded", "FunctionRemoved".
+  int invocations = 0;
+  std::string request_payload;             // JSON; empty for null.
+  const InvokeOutcome* outcome = nullptr;  // Null if it never ran.
+};
+std::string destination_document(const InvocationRecord& record);
+
+}  // namespace freshet

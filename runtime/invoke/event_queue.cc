@@ -1,0 +1,332 @@
+#include "runtime/invoke/event_queue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+#include "runtime/invoke/http_host.h"
+#include "streams/system_table.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr std::string_view kEventKind = "event";
+// Of the waiting events of a function so many keep their payload in memory.
+constexpr size_t kPayloadsKept = 16;
+// Events started by one step of the loop.
+constexpr int kStartsPerStep = 64;
+// What an item of an event holds beside its payload is less than this.
+constexpr size_t kEventOverhead = 4096;
+
+nanoseconds doubled(milliseconds first, milliseconds most, int times) {
+  const int doublings = std::clamp(times - 1, 0, 20);
+  return std::min<nanoseconds>(first * (int64_t{1} << doublings), most);
+}
+
+}  // namespace
+
+EventQueue::EventQueue(Parts parts) : parts_(std::move(parts)) {}
+
+EventQueue::~EventQueue() {
+  end_all();
+}
+
+void EventQueue::end_all() {
+  paused_ = true;
+  work_.clear();
+  for (auto& [function, queue] : queues_) {
+    parts_.scheduler.cancel(queue.timer);
+    queue.timer = 0;
+  }
+}
+
+size_t EventQueue::waiting(const std::string& function) const {
+  const auto queue = queues_.find(function);
+  return queue == queues_.end() ? 0 : queue->second.waiting.size();
+}
+
+Async<Result<void>> EventQueue::load() {
+  auto items = co_await load_system_items(parts_.tables, std::string(kEventKind));
+  if (!items) co_return fail(std::move(items.error()));
+  const BootTime now = parts_.scheduler.clock().boot();
+  const int64_t wall = epoch_ms(parts_.scheduler.clock().wall());
+  for (const ItemRef& ref : *items) {
+    const Item item = ref.decode();
+    auto event = std::make_unique<Event>();
+    event->id = item.string_or("id");
+    event->request_id = item.string_or("requestId");
+    event->errors = static_cast<int>(item.int_or("errors", 0));
+    event->born = now - milliseconds(std::max<int64_t>(0, wall - item.int_or("created", wall)));
+    const milliseconds wait(item.int_or("notBefore", wall) - wall);
+    event->due = now + std::clamp(wait, milliseconds(0), parts_.options.max_retry_delay);
+    enqueue(std::string(item.string_or("function")), std::move(event));
+  }
+  co_return Result<void>();
+}
+
+Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, std::string request_id, std::string payload) {
+  if (waiting(function->name) >= parts_.options.max_queued_events) {
+    return fail(ErrorCode::kTooManyRequests, fmt::format("{} events wait for function {} already; try again later",
+                                                         parts_.options.max_queued_events, function->name));
+  }
+  if (payload.size() + kEventOverhead > limits::kMaxItemBytes) {
+    return fail(ErrorCode::kRequestTooLarge, fmt::format("An event of {} bytes is too large", payload.size()));
+  }
+  const Clock& clock = parts_.scheduler.clock();
+  // Rises with time, so that a restart takes the events up in their order.
+  last_id_ = std::max(last_id_ + 1, static_cast<uint64_t>(epoch_ms(clock.wall())) << 20);
+  auto event = std::make_shared<EventPtr>(std::make_unique<Event>());
+  Event& e = **event;
+  e.id = fmt::format("{:020}-{}", last_id_, request_id);
+  e.request_id = request_id;
+  e.born = e.due = clock.boot();
+  Item item = system_item(kEventKind, e.id);
+  item.set("created", Value::number(epoch_ms(clock.wall())));
+  item.set("function", Value(function->name));
+  item.set("payload", Value(payload));
+  item.set("requestId", Value(std::move(request_id)));
+  e.payload = std::move(payload);
+  PreparedEvent prepared{put_system_item(std::move(item)), nullptr};
+  prepared.logged = [this, event, name = function->name] {
+    if (*event) enqueue(name, std::move(*event));
+  };
+  return prepared;
+}
+
+void EventQueue::enqueue(const std::string& function, EventPtr event) {
+  Queue& queue = queues_[function];
+  event->number = ++last_number_;
+  if (queue.waiting.size() >= kPayloadsKept) event->payload = std::string();
+  queue.by_age.emplace(Key(event->born, event->number), event->due);
+  queue.waiting.emplace(Key(event->due, event->number), std::move(event));
+  wake(queue, function);
+}
+
+EventQueue::EventPtr EventQueue::dequeue(Queue& queue, absl::btree_map<Key, EventPtr>::iterator at) {
+  EventPtr event = std::move(at->second);
+  queue.waiting.erase(at);
+  queue.by_age.erase(Key(event->born, event->number));
+  return event;
+}
+
+// Never from inside an event: the pump runs as a step of its own, in this turn if there is room.
+void EventQueue::wake(Queue& queue, const std::string& function) {
+  if (queue.pump_posted || paused_) return;
+  queue.pump_posted = true;
+  parts_.scheduler.post([this, function, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) pump(function);
+  });
+}
+
+void EventQueue::place_freed(const std::string& function, bool reserved) {
+  if (paused_) return;
+  if (reserved) {
+    const auto queue = queues_.find(function);
+    if (queue != queues_.end() && !queue->second.waiting.empty()) wake(queue->second, function);
+    return;
+  }
+  for (auto& [name, queue] : queues_) {
+    if (!queue.waiting.empty()) wake(queue, name);
+  }
+}
+
+void EventQueue::pump(const std::string& function) {
+  Queue& queue = queues_[function];
+  queue.pump_posted = false;
+  if (paused_) return;
+  const FunctionPtr definition = parts_.functions.find(function);
+  if (!definition) {
+    FunctionDefinition gone;
+    gone.name = function;
+    forget(std::make_shared<const FunctionDefinition>(std::move(gone)));
+    return;
+  }
+  expire(queue, definition);
+  const BootTime now = parts_.scheduler.clock().boot();
+  for (int starts = 0; !queue.waiting.empty() && queue.waiting.begin()->first.first <= now; ++starts) {
+    if (starts == kStartsPerStep) return wake(queue, function);
+    auto place = parts_.places.take(*definition);
+    if (!place) break;
+    EventPtr event = dequeue(queue, queue.waiting.begin());
+    work_.spawn(process(definition, std::move(event), std::move(*place)));
+  }
+  arm(queue, function, *definition);
+}
+
+void EventQueue::expire(Queue& queue, const FunctionPtr& function) {
+  const BootTime oldest = parts_.scheduler.clock().boot() - function->async.max_event_age;
+  while (!queue.by_age.empty() && queue.by_age.begin()->first.first <= oldest) {
+    const auto [born, number] = queue.by_age.begin()->first;
+    EventPtr event = dequeue(queue, queue.waiting.find(Key(queue.by_age.begin()->second, number)));
+    work_.spawn(give_up(function, std::move(event), "EventAgeExceeded", nullptr));
+  }
+}
+
+// The next time at which something happens without a place becoming free.
+void EventQueue::arm(Queue& queue, const std::string& function, const FunctionDefinition& definition) {
+  BootTime next = BootTime::max();
+  if (!queue.by_age.empty()) next = queue.by_age.begin()->first.first + definition.async.max_event_age;
+  if (!queue.waiting.empty()) {
+    const BootTime due = queue.waiting.begin()->first.first;
+    if (due > parts_.scheduler.clock().boot()) next = std::min(next, due);
+  }
+  if (queue.timer && next == queue.timer_at) return;
+  parts_.scheduler.cancel(queue.timer);
+  queue.timer = 0;
+  queue.timer_at = next;
+  if (next == BootTime::max()) return;
+  queue.timer = parts_.scheduler.call_at(next, [this, function] {
+    Queue& due = queues_[function];
+    due.timer = 0;
+    wake(due, function);
+  });
+}
+
+void EventQueue::forget(const FunctionPtr& function) {
+  Queue& queue = queues_[function->name];
+  while (!queue.waiting.empty()) {
+    EventPtr event = dequeue(queue, queue.waiting.begin());
+    work_.spawn(give_up(function, std::move(event), "FunctionRemoved", nullptr));
+  }
+  parts_.scheduler.cancel(queue.timer);
+  queue.timer = 0;
+}
+
+Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Place place) {
+  const Places::Place held = std::move(place);  // Until the outcome is written: who cannot write starts nothing more.
+  if (event->payload.empty()) {
+    GetItemInput get = get_system_item(kEventKind, event->id);
+    auto item = co_await parts_.tables.get_item(std::move(get));
+    if (item && !*item) co_return;  // Somebody has removed it.
+    if (!item) {
+      InvokeOutcome busy{"null", FunctionError{std::string(kHostUnavailable), item.error().message}};
+      co_await retry_later(std::move(function), std::move(event), std::move(busy));
+      co_return;
+    }
+    event->payload = item->decode().string_or("payload");
+  }
+  std::string payload = std::move(event->payload);
+  event->payload.clear();
+  auto running = parts_.run(function, event->request_id, std::move(payload));
+  InvokeOutcome outcome = co_await running;
+  co_await settle(std::move(function), std::move(event), std::move(outcome));
+}
+
+Async<void> EventQueue::settle(FunctionPtr function, EventPtr event, InvokeOutcome outcome) {
+  if (!outcome.error) {
+    std::string target = function->async.on_success.target;
+    auto result = std::make_unique<InvokeOutcome>(std::move(outcome));
+    std::string condition = "Success";
+    co_await conclude(std::move(function), std::move(event), std::move(target), std::move(condition),
+                      std::move(result));
+    co_return;
+  }
+  if (is_busy(outcome) || event->errors < function->async.max_retries) {
+    co_await retry_later(std::move(function), std::move(event), std::move(outcome));
+    co_return;
+  }
+  ++event->errors;
+  auto result = std::make_unique<InvokeOutcome>(std::move(outcome));
+  std::string condition = "RetriesExhausted";
+  co_await give_up(std::move(function), std::move(event), std::move(condition), std::move(result));
+}
+
+nanoseconds EventQueue::busy_wait(int times) {
+  const nanoseconds whole = doubled(parts_.options.busy_delay, parts_.options.max_busy_delay, times);
+  return whole / 2 + nanoseconds(parts_.random.below(static_cast<uint64_t>(whole.count() / 2 + 1)));
+}
+
+Async<void> EventQueue::retry_later(FunctionPtr function, EventPtr event, InvokeOutcome outcome) {
+  const Clock& clock = parts_.scheduler.clock();
+  if (is_busy(outcome)) {
+    event->due = clock.boot() + busy_wait(++event->busy);
+    enqueue(function->name, std::move(event));
+    co_return;
+  }
+  event->busy = 0;
+  ++event->errors;
+  ++parts_.stats(function->name).retries;
+  const nanoseconds wait = doubled(parts_.options.retry_delay, parts_.options.max_retry_delay, event->errors);
+  event->due = clock.boot() + wait;
+  UpdateItemInput update;
+  update.table = kSystemTable;
+  update.key = system_item(kEventKind, event->id);
+  update.update = "SET errors = :n, notBefore = :t, lastError = :e";
+  update.condition = "attribute_exists(id)";
+  update.placeholders.values.set(":n", Value::number(event->errors));
+  const auto not_before = clock.wall() + std::chrono::ceil<milliseconds>(wait);
+  update.placeholders.values.set(":t", Value::number(epoch_ms(not_before)));
+  std::string error = outcome.error->type + ": " + outcome.error->message;
+  error.resize(std::min<size_t>(error.size(), 1000));
+  update.placeholders.values.set(":e", Value(std::move(error)));
+  // Should this not be written, a restart tries once more than it had to.
+  auto written = co_await parts_.tables.update_item(std::move(update));
+  if (!written && written.error().code == ErrorCode::kConditionalCheckFailed) co_return;
+  enqueue(function->name, std::move(event));
+}
+
+Async<void> EventQueue::give_up(FunctionPtr function, EventPtr event, std::string condition,
+                                std::unique_ptr<InvokeOutcome> outcome) {
+  ++parts_.stats(function->name).dropped;
+  parts_.log.warn("ASYNC_EVENT_DROPPED", {{"function", function->name},
+                                          {"requestId", event->request_id},
+                                          {"condition", condition},
+                                          {"invocations", event->errors}});
+  std::string target = function->async.on_failure.target;
+  co_await conclude(std::move(function), std::move(event), std::move(target), std::move(condition), std::move(outcome));
+}
+
+Result<std::vector<PreparedEvent>> EventQueue::destination_events(const std::string& target,
+                                                                  const std::string& document) {
+  if (target.empty() || !destinations_) return std::vector<PreparedEvent>();
+  auto events = destinations_->prepare(target, document);
+  if (!events && !is_passing(events.error())) {
+    parts_.log.error("DESTINATION_FAILED", {{"target", target}, {"error", events.error().message}});
+    return std::vector<PreparedEvent>();
+  }
+  return events;
+}
+
+Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::string target, std::string condition,
+                                 std::unique_ptr<InvokeOutcome> outcome) {
+  std::string document;
+  if (!target.empty()) {
+    GetItemInput get = get_system_item(kEventKind, event->id);
+    auto item = co_await parts_.tables.get_item(std::move(get));
+    InvocationRecord record{.at = parts_.scheduler.clock().wall(),
+                            .request_id = event->request_id,
+                            .function_arn = function_arn(parts_.account, function->name),
+                            .condition = condition,
+                            .invocations = event->errors + (outcome && !outcome->error ? 1 : 0),
+                            .request_payload = {},
+                            .outcome = outcome.get()};
+    if (item && *item) record.request_payload = item->decode().string_or("payload");
+    document = destination_document(record);
+  }
+  for (int tries = 1;; ++tries) {
+    auto sent = destination_events(target, document);
+    Error error;
+    if (sent) {
+      std::vector<WriteInput> writes{delete_system_item(kEventKind, event->id)};
+      for (PreparedEvent& one : *sent) writes.push_back(std::move(one.write));
+      auto written = co_await write_together(parts_.tables, std::move(writes));
+      if (written) {
+        for (const PreparedEvent& one : *sent) one.logged();
+        co_return;
+      }
+      error = std::move(written.error());
+    } else {
+      error = std::move(sent.error());
+    }
+    if (!is_passing(error)) {
+      parts_.log.error("ASYNC_EVENT_NOT_SETTLED", {{"requestId", event->request_id}, {"error", error.message}});
+      co_return;  // It is still in the table: the next start runs it again.
+    }
+    co_await sleep_for(parts_.scheduler, busy_wait(tries));
+  }
+}
+
+}  // namespace freshet

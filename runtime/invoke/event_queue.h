@@ -1,0 +1,114 @@
+// Asynchronous events: durable items of the system table that wait for their function (see invoker.h for the promises).
+//
+// Of each function the waiting events are kept in memory by name and time only (the first few with their payload); the
+// payload is read again when one starts. Loop thread only.
+#pragma once
+
+#include <absl/container/btree_map.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/async.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "runtime/invoke/destinations.h"
+#include "runtime/invoke/function_registry.h"
+#include "runtime/invoke/invoker.h"
+#include "runtime/invoke/places.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+class EventQueue {
+ public:
+  // What it stands on; all must outlive it.
+  struct Parts {
+    Tables& tables;
+    Scheduler& scheduler;
+    Random& random;
+    FunctionRegistry& functions;
+    Places& places;
+    Account account;
+    InvokerOptions options;
+    EventLog log;
+    std::function<FunctionStats&(const std::string&)> stats;
+    // Runs one invocation whose place is already taken.
+    std::function<Async<InvokeOutcome>(FunctionPtr, std::string request_id, std::string payload)> run;
+  };
+  explicit EventQueue(Parts parts);
+  EventQueue(const EventQueue&) = delete;
+  EventQueue& operator=(const EventQueue&) = delete;
+  ~EventQueue();
+
+  void set_destinations(Destinations& destinations) { destinations_ = &destinations; }
+  // Takes up the events that the system table holds.
+  Async<Result<void>> load();
+  Result<PreparedEvent> prepare(const FunctionPtr& function, std::string request_id, std::string payload);
+  // A place is free: for this function only, or for any.
+  void place_freed(const std::string& function, bool reserved);
+  // The function is gone: its waiting events go to its failure destination or are deleted.
+  void forget(const FunctionPtr& function);
+  // The definition has changed: ages and places are looked at anew.
+  void changed(const std::string& function) { wake(queues_[function], function); }
+  // Starts nothing more.
+  void pause() { paused_ = true; }
+  // Ends everything where it waits.
+  void end_all();
+  size_t waiting(const std::string& function) const;
+  // Work in progress beside running handlers: outcomes that are being written.
+  size_t unsettled() const { return work_.size(); }
+
+ private:
+  struct Event {
+    std::string id;  // In the system table.
+    std::string request_id;
+    std::string payload;  // Empty: read it from the table.
+    BootTime born{};
+    BootTime due{};
+    int errors = 0;  // Of the handler. Durable.
+    int busy = 0;    // Times in a row that the endpoint did not take it.
+    uint64_t number = 0;
+  };
+  using EventPtr = std::unique_ptr<Event>;
+  using Key = std::pair<BootTime, uint64_t>;
+  struct Queue {
+    absl::btree_map<Key, EventPtr> waiting;  // By (due, number).
+    absl::btree_map<Key, BootTime> by_age;   // (born, number) -> due.
+    bool pump_posted = false;
+    TimerId timer = 0;
+    BootTime timer_at{};
+  };
+
+  void enqueue(const std::string& function, EventPtr event);
+  EventPtr dequeue(Queue& queue, absl::btree_map<Key, EventPtr>::iterator at);
+  void wake(Queue& queue, const std::string& function);
+  void pump(const std::string& function);
+  void expire(Queue& queue, const FunctionPtr& function);
+  void arm(Queue& queue, const std::string& function, const FunctionDefinition& definition);
+
+  Async<void> process(FunctionPtr function, EventPtr event, Places::Place place);
+  Async<void> settle(FunctionPtr function, EventPtr event, InvokeOutcome outcome);
+  Async<void> retry_later(FunctionPtr function, EventPtr event, InvokeOutcome outcome);
+  Async<void> give_up(FunctionPtr function, EventPtr event, std::string condition,
+                      std::unique_ptr<InvokeOutcome> outcome);
+  // Deletes the event and sends the outcome on to `target`, in one step, however long the store refuses.
+  Async<void> conclude(FunctionPtr function, EventPtr event, std::string target, std::string condition,
+                       std::unique_ptr<InvokeOutcome> outcome);
+  Result<std::vector<PreparedEvent>> destination_events(const std::string& target, const std::string& document);
+  nanoseconds busy_wait(int times);
+
+  const Parts parts_;
+  Destinations* destinations_ = nullptr;
+  std::map<std::string, Queue> queues_;
+  uint64_t last_number_ = 0;
+  uint64_t last_id_ = 0;
+  bool paused_ = false;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Scope work_;  // Last: ended first.
+};
+
+}  // namespace freshet

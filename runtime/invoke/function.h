@@ -1,0 +1,99 @@
+// What a function is, and what it sees while it runs.
+//
+// A function is addressed by name; a Host runs its code: native (C++ in process), http (POST to an endpoint), process
+// (issue 4). In-process functions reach tables, topics and timers only through their Context, as coroutines resumed by
+// the loop, so that the same source runs on the embedded store, on a remote one, and in simulation.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/async.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "runtime/ports.h"
+#include "streams/topics.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+// Name -> value: the function's environment, from the template and --set.
+using Environment = std::map<std::string, std::string>;
+
+struct Destination {
+  std::string target;  // ARN of a function or a topic; empty for none.
+  bool operator==(const Destination&) const = default;
+};
+
+// How asynchronous invocations of a function are treated (Lambda: EventInvokeConfig).
+struct AsyncConfig {
+  seconds max_event_age{6 * 3600};
+  int max_retries = 2;
+  Destination on_success;
+  Destination on_failure;
+  bool operator==(const AsyncConfig&) const = default;
+};
+
+struct FunctionDefinition {
+  std::string name;
+  std::string handler;  // Native: the registered name. http: the URL.
+  std::string host = "native";
+  milliseconds timeout{3000};
+  std::optional<int> reserved_concurrency;  // Empty: no limit of its own.
+  Environment environment;
+  AsyncConfig async;
+  bool operator==(const FunctionDefinition&) const = default;
+};
+
+struct Invocation {
+  std::string request_id;  // UUID.
+  std::string payload;     // JSON.
+  BootTime deadline{};     // When the timeout ends it.
+  std::string trace_id;    // "Root=1-...;Parent=...;Sampled=1", or empty.
+};
+
+// A handler that failed, as opposed to an invocation that could not be made (that is an Error).
+struct FunctionError {
+  std::string type;  // E.g. "Runtime.ExitError", "Sandbox.Timedout", or the handler's own.
+  std::string message;
+};
+
+struct InvokeOutcome {
+  std::string payload;  // JSON; the error document if `error` is set.
+  std::optional<FunctionError> error;
+};
+
+// The services a native function may use. Outlives every invocation. Loop thread.
+struct Services {
+  Tables& tables;
+  Publisher& topics;
+  Scheduler& scheduler;
+  Random& random;
+  HttpClient& http;
+  Spawner& spawner;
+};
+
+// One invocation's view. Owned by the host for as long as the handler runs.
+struct Context {
+  Services& services;
+  const FunctionDefinition& function;
+  Invocation invocation;
+  BootTime now() const { return services.scheduler.clock().boot(); }
+  nanoseconds remaining() const { return invocation.deadline - now(); }
+};
+
+// A native handler: a coroutine from event JSON (context.invocation.payload) to result JSON. An Error is an unhandled
+// function error. Destroyed where it waits when the timeout is over.
+using NativeHandler = std::function<Async<Result<std::string>>(Context& context)>;
+
+// Runs the code of functions of one kind. Loop thread.
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) = 0;
+};
+
+}  // namespace freshet

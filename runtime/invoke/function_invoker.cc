@@ -1,0 +1,158 @@
+#include "runtime/invoke/function_invoker.h"
+
+#include <fmt/format.h>
+
+#include "base/limits.h"
+#include "runtime/invoke/native_host.h"
+#include "tables/value/json.h"
+
+namespace freshet {
+
+namespace {
+
+auto no_function(const std::string& function) {
+  return fail(ErrorCode::kResourceNotFound, fmt::format("Function not found: {}", function));
+}
+
+Result<void> check_payload(const std::string& payload, size_t limit) {
+  if (payload.size() > limit) {
+    return fail(ErrorCode::kRequestTooLarge,
+                fmt::format("Request must be smaller than {} bytes for the InvokeFunction operation", limit));
+  }
+  const auto parsed = parse_plain_json(payload);
+  if (!parsed && parsed.error().code == ErrorCode::kSerialization) {
+    return fail(ErrorCode::kSerialization, "Could not parse request body into json: " + parsed.error().message);
+  }
+  return {};
+}
+
+}  // namespace
+
+FunctionInvoker::FunctionInvoker(Parts parts)
+    : parts_(std::move(parts)),
+      places_(parts_.options.unreserved_concurrency,
+              [this](const std::string& function, bool reserved) {
+                if (!closing_) events_.place_freed(function, reserved);
+              }),
+      events_(EventQueue::Parts{parts_.tables, parts_.scheduler, parts_.random, parts_.functions, places_,
+                                parts_.account, parts_.options, parts_.log,
+                                [this](const std::string& function) -> FunctionStats& { return stats_[function]; },
+                                [this](FunctionPtr function, std::string request_id, std::string payload) {
+                                  return run(std::move(function), std::move(request_id), std::move(payload));
+                                }}) {}
+
+FunctionInvoker::~FunctionInvoker() {
+  end_all();
+}
+
+void FunctionInvoker::end_all() {
+  closing_ = true;
+  running_.clear();
+  events_.end_all();
+}
+
+std::string FunctionInvoker::trace_id() {
+  Random& random = parts_.random;
+  return fmt::format("Root=1-{:08x}-{:016x}{:08x};Parent={:016x};Sampled=1",
+                     static_cast<uint32_t>(epoch_s(parts_.scheduler.clock().wall())), random.next(),
+                     static_cast<uint32_t>(random.next()), random.next());
+}
+
+Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string request_id, std::string payload) {
+  ++stats_[function->name].invocations;
+  const auto host = parts_.hosts.find(function->host);
+  if (host == parts_.hosts.end()) {
+    ++stats_[function->name].errors;
+    co_return failed_outcome("Runtime.HostNotFound", fmt::format("There is no host \"{}\"", function->host));
+  }
+  Invocation invocation;
+  invocation.request_id = std::move(request_id);
+  invocation.payload = std::move(payload);
+  invocation.deadline = parts_.scheduler.clock().boot() + function->timeout;
+  invocation.trace_id = trace_id();
+  InvokeOutcome outcome = co_await host->second->invoke(*function, std::move(invocation));
+  if (outcome.error) {
+    FunctionStats& stats = stats_[function->name];
+    ++stats.errors;
+    if (outcome.error->type == "Sandbox.Timedout") ++stats.timeouts;
+    parts_.log.warn(
+        "FUNCTION_ERROR",
+        {{"function", function->name}, {"errorType", outcome.error->type}, {"errorMessage", outcome.error->message}});
+  }
+  co_return outcome;
+}
+
+Async<void> FunctionInvoker::run_to(FunctionPtr function, std::string payload, Places::Place place,
+                                    Promise<InvokeOutcome> done) {
+  const Places::Place held = std::move(place);
+  std::string request_id = parts_.random.uuid();
+  InvokeOutcome outcome = co_await run(std::move(function), std::move(request_id), std::move(payload));
+  done.set(std::move(outcome));
+}
+
+Async<Result<InvokeOutcome>> FunctionInvoker::invoke(std::string function, std::string payload) {
+  if (payload.empty()) payload = "{}";
+  if (!find(function)) co_return no_function(function);
+  if (auto good = check_payload(payload, limits::kMaxInvokePayloadBytes); !good) {
+    co_return fail(std::move(good.error()));
+  }
+  auto outcome = co_await invoke_trusted(std::move(function), std::move(payload));
+  co_return outcome;
+}
+
+Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string function, std::string payload) {
+  FunctionPtr definition = find(function);
+  if (!definition) co_return no_function(function);
+  if (closing_) co_return fail(ErrorCode::kUnavailable, "The runtime is closing");
+  auto place = places_.take(*definition);
+  if (!place) {
+    ++stats_[definition->name].throttles;
+    co_return fail(ErrorCode::kTooManyRequests, "Rate Exceeded.");
+  }
+  Promise<InvokeOutcome> done(parts_.scheduler);
+  auto outcome = done.future();
+  // On its own: the invocation outlives a caller that goes away.
+  running_.spawn(run_to(std::move(definition), std::move(payload), std::move(*place), done));
+  InvokeOutcome result = co_await outcome;
+  co_return result;
+}
+
+Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, std::string payload) {
+  if (payload.empty()) payload = "{}";
+  FunctionPtr definition = find(function);
+  if (!definition) co_return no_function(function);
+  if (auto good = check_payload(payload, limits::kMaxAsyncEventBytes); !good) co_return fail(std::move(good.error()));
+  std::string request_id = parts_.random.uuid();
+  auto event = events_.prepare(definition, request_id, std::move(payload));
+  if (!event) co_return fail(std::move(event.error()));
+  auto& put = std::get<PutItemInput>(event->write);
+  auto written = co_await parts_.tables.put_item(std::move(put));
+  if (!written) co_return fail(std::move(written.error()));
+  ++stats_[definition->name].events;
+  event->logged();
+  co_return request_id;
+}
+
+Result<PreparedEvent> FunctionInvoker::prepare(const std::string& function, std::string payload) {
+  FunctionPtr definition = find(function);
+  if (!definition) return no_function(function);
+  auto event = events_.prepare(definition, parts_.random.uuid(), std::move(payload));
+  if (!event) return event;
+  event->logged = [this, name = definition->name, logged = std::move(event->logged)] {
+    ++stats_[name].events;
+    logged();
+  };
+  return event;
+}
+
+std::map<std::string, FunctionStats> FunctionInvoker::stats() const {
+  std::map<std::string, FunctionStats> all = stats_;
+  for (const FunctionDefinition& function : parts_.functions.list()) all.try_emplace(function.name);
+  for (auto& [name, stats] : all) {
+    stats.running = places_.running(name);
+    stats.queued = events_.waiting(name);
+  }
+  return all;
+}
+
+}  // namespace freshet

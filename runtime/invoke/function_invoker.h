@@ -1,0 +1,62 @@
+// The invoker: functions, their places and hosts, and the queue of asynchronous events, over one store.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "runtime/invoke/event_queue.h"
+#include "runtime/invoke/function_registry.h"
+#include "runtime/invoke/invoker.h"
+#include "runtime/invoke/places.h"
+
+namespace freshet {
+
+class FunctionInvoker final : public Invoker {
+ public:
+  // All must outlive this.
+  struct Parts {
+    Tables& tables;
+    Scheduler& scheduler;
+    Random& random;
+    FunctionRegistry& functions;
+    std::map<std::string, Host*> hosts;  // By FunctionDefinition::host.
+    Account account;
+    InvokerOptions options;
+    EventLog log;
+  };
+  explicit FunctionInvoker(Parts parts);
+  FunctionInvoker(const FunctionInvoker&) = delete;
+  FunctionInvoker& operator=(const FunctionInvoker&) = delete;
+  ~FunctionInvoker() override;
+
+  // Ends every handler where it waits. Nothing can be invoked after that.
+  void end_all();
+
+  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload) override;
+  // The same for a payload that is known to be JSON of a good size.
+  Async<Result<InvokeOutcome>> invoke_trusted(std::string function, std::string payload);
+  Async<Result<std::string>> invoke_async(std::string function, std::string payload) override;
+  Result<PreparedEvent> prepare(const std::string& function, std::string payload) override;
+  FunctionPtr find(const std::string& function) const override { return parts_.functions.find(function); }
+  std::map<std::string, FunctionStats> stats() const override;
+
+  EventQueue& events() { return events_; }
+  // Handlers run, or outcomes are being written.
+  bool busy() const { return places_.total() > 0 || events_.unsettled() > 0; }
+
+ private:
+  Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, std::string payload);
+  Async<void> run_to(FunctionPtr function, std::string payload, Places::Place place, Promise<InvokeOutcome> done);
+  std::string trace_id();
+
+  const Parts parts_;
+  std::map<std::string, FunctionStats> stats_;
+  bool closing_ = false;
+  Places places_;
+  EventQueue events_;
+  Scope running_;  // Last: ended first.
+};
+
+}  // namespace freshet

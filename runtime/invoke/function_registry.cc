@@ -1,0 +1,110 @@
+#include "runtime/invoke/function_registry.h"
+
+#include <fmt/format.h>
+
+#include "runtime/invoke/codec.h"
+#include "streams/arn.h"
+#include "streams/system_table.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr milliseconds kLongestTimeout = seconds(900);
+constexpr seconds kLongestEventAge{6 * 3600};
+constexpr int kMostRetries = 100;
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() <= 140 &&
+         name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
+             std::string_view::npos;
+}
+
+std::string names_of(const NativeRegistry& natives) {
+  std::string names;
+  for (const std::string& name : natives.names()) names += names.empty() ? name : ", " + name;
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+Result<void> FunctionRegistry::check(const FunctionDefinition& f) const {
+  if (!is_name(f.name)) {
+    return invalid(fmt::format("Function name \"{}\": 1 to 140 letters, digits, '-' and '_' are allowed", f.name));
+  }
+  const auto bad = [&](std::string what) { return invalid(fmt::format("Function {}: {}", f.name, what)); };
+  if (f.host == "native") {
+    if (!natives_.find(f.handler)) {
+      return bad(fmt::format("there is no native handler \"{}\"; there are: {}", f.handler, names_of(natives_)));
+    }
+  } else if (f.host == "http") {
+    if (!f.handler.starts_with("http://") && !f.handler.starts_with("https://")) {
+      return bad(fmt::format("its handler \"{}\" must be a URL, as its host is http", f.handler));
+    }
+  } else {
+    return bad(fmt::format("host \"{}\" is not supported; native and http are", f.host));
+  }
+  if (f.timeout < milliseconds(1) || f.timeout > kLongestTimeout) return bad("the timeout must be 1 ms to 900 s");
+  if (f.reserved_concurrency && *f.reserved_concurrency < 0) return bad("reserved concurrency must not be negative");
+  if (f.async.max_event_age < seconds(1) || f.async.max_event_age > kLongestEventAge) {
+    return bad("the maximum event age must be 1 to 21600 s");
+  }
+  if (f.async.max_retries < 0 || f.async.max_retries > kMostRetries) {
+    return bad(fmt::format("the number of retries must be 0 to {}", kMostRetries));
+  }
+  return {};
+}
+
+Async<Result<void>> FunctionRegistry::load() {
+  auto items = co_await load_system_items(tables_, std::string(kFunctionKind));
+  if (!items) co_return fail(std::move(items.error()));
+  for (const ItemRef& item : *items) {
+    FunctionDefinition function = function_of(item.decode());
+    const std::string name = function.name;
+    functions_[name] = std::make_shared<const FunctionDefinition>(std::move(function));
+  }
+  co_return Result<void>();
+}
+
+Async<Result<void>> FunctionRegistry::put(FunctionDefinition function) {
+  if (auto good = check(function); !good) co_return good;
+  const auto known = functions_.find(function.name);
+  if (known != functions_.end() && *known->second == function) co_return Result<void>();
+  PutItemInput put = put_system_item(to_item(function));
+  auto written = co_await tables_.put_item(std::move(put));
+  if (!written) co_return fail(std::move(written.error()));
+  const std::string name = function.name;
+  functions_[name] = std::make_shared<const FunctionDefinition>(std::move(function));
+  co_return Result<void>();
+}
+
+Async<Result<void>> FunctionRegistry::remove(std::string name) {
+  if (!functions_.contains(name)) {
+    co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", name));
+  }
+  DeleteItemInput input = delete_system_item(kFunctionKind, name);
+  auto written = co_await tables_.delete_item(std::move(input));
+  if (!written) co_return fail(std::move(written.error()));
+  functions_.erase(name);
+  co_return Result<void>();
+}
+
+FunctionPtr FunctionRegistry::find(const std::string& name_or_arn) const {
+  if (const auto found = functions_.find(name_or_arn); found != functions_.end()) return found->second;
+  if (const auto found = endpoints_.find(name_or_arn); found != endpoints_.end()) return found->second;
+  const auto found = functions_.find(function_name(name_or_arn));
+  return found == functions_.end() ? nullptr : found->second;
+}
+
+std::vector<FunctionDefinition> FunctionRegistry::list() const {
+  std::vector<FunctionDefinition> all;
+  for (const auto& [name, function] : functions_) all.push_back(*function);
+  return all;
+}
+
+void FunctionRegistry::put_endpoint(FunctionDefinition endpoint) {
+  const std::string name = endpoint.name;
+  endpoints_[name] = std::make_shared<const FunctionDefinition>(std::move(endpoint));
+}
+
+}  // namespace freshet

@@ -1,0 +1,69 @@
+// Runs functions: synchronously (the caller gets the outcome) and asynchronously (the event is durable first).
+//
+// Concurrency: a function with reserved concurrency runs at most that many invocations at a time; all others share
+// `unreserved_concurrency`. A synchronous call at the limit is kTooManyRequests ("Rate Exceeded."); an asynchronous
+// event waits, and starts as soon as a place is free.
+//
+// Asynchronous events are items of the system table: logged, then run, then deleted (or sent on to a destination, in
+// the same commit). When a place is free an event starts in the turn in which it is logged: an in-process function's
+// own effects follow the event in the same log, so a crash that loses the event loses them too; what acts outside of
+// the store (the http host, task runners) awaits Tables::durable() before it does. At least once: what ran when the
+// daemon died runs again. A handler's error is retried `max_retries` times; a place or an endpoint that is not there
+// costs no retry. What is older than `max_event_age`, or has used up its retries, goes to `on_failure` or is dropped
+// (counted).
+//
+// Bound: `max_queued_events` a function. At it invoke_async() and publishes to it are kTooManyRequests.
+// Loop thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "runtime/invoke/function.h"
+#include "streams/delivery_queue.h"
+
+namespace freshet {
+
+struct InvokerOptions {
+  int unreserved_concurrency = 1000;
+  size_t max_queued_events = 100'000;
+  // Waits before a handler's error is retried: first, then twice that, and so on.
+  milliseconds retry_delay{1'000};
+  milliseconds max_retry_delay{5 * 60'000};
+  // Waits while an endpoint refuses (429, 503, no connection): doubling, with jitter.
+  milliseconds busy_delay{200};
+  milliseconds max_busy_delay{30'000};
+};
+
+// Since the start; plain counters.
+struct FunctionStats {
+  uint64_t invocations = 0;
+  uint64_t errors = 0;
+  uint64_t timeouts = 0;
+  uint64_t throttles = 0;  // Synchronous calls refused.
+  uint64_t events = 0;     // Asynchronous events taken.
+  uint64_t retries = 0;
+  uint64_t dropped = 0;  // Given up: too old or out of retries, with or without a destination.
+  int running = 0;
+  size_t queued = 0;  // Events not running.
+};
+
+class Invoker : public DeliveryQueue {
+ public:
+  // kResourceNotFound, kTooManyRequests, kRequestTooLarge, kSerialization (payload is not JSON). An empty payload is
+  // "{}". The invocation goes on if the caller destroys the Async.
+  virtual Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload) = 0;
+  // The request id; the event is applied (see tables/tables.h).
+  virtual Async<Result<std::string>> invoke_async(std::string function, std::string payload) = 0;
+  // prepare(): for whoever logs an event together with items of its own (topics, schedules). The payload is trusted.
+
+  // Null if there is none. Name, not ARN.
+  virtual std::shared_ptr<const FunctionDefinition> find(const std::string& function) const = 0;
+  virtual std::map<std::string, FunctionStats> stats() const = 0;
+};
+
+}  // namespace freshet

@@ -1,0 +1,29 @@
+// Runs native handlers: C++ coroutines in this process, resumed by the loop.
+#pragma once
+
+#include "runtime/invoke/function.h"
+#include "runtime/invoke/native_registry.h"
+
+namespace freshet {
+
+// The outcome of a function that failed, with the error document that callers know:
+// {"errorMessage": ..., "errorType": ...}.
+InvokeOutcome failed_outcome(std::string type, std::string message);
+// "Sandbox.Timedout", "Task timed out after 3.00 seconds".
+InvokeOutcome timed_out(milliseconds timeout);
+
+class NativeHost final : public Host {
+ public:
+  // Registry and services must outlive every invocation.
+  NativeHost(const NativeRegistry& registry, Services& services) : registry_(registry), services_(services) {}
+
+  // A handler that still waits at the invocation's deadline is destroyed there. One that never waits cannot be stopped:
+  // native handlers do bounded work between waits.
+  Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) override;
+
+ private:
+  const NativeRegistry& registry_;
+  Services& services_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,198 @@
+#include "runtime/invoke/schedules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/invoke/codec.h"
+#include "runtime/invoke/destinations.h"
+#include "streams/system_table.h"
+#include "tables/value/json.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr std::string_view kStateKind = "schedule-state";
+constexpr nanoseconds kLongestWait = seconds(60);
+constexpr nanoseconds kRetry = seconds(1);
+
+Item state_item(const std::string& name, WallTime start, WallTime last) {
+  Item item = system_item(kStateKind, name);
+  item.set("start", Value::number(epoch_ms(start)));
+  item.set("last", Value::number(epoch_ms(last)));
+  return item;
+}
+
+Result<ScheduleExpression> check(const ScheduleDefinition& schedule) {
+  const auto bad = [&](std::string_view what) {
+    return invalid(fmt::format("Schedule \"{}\": {}", schedule.name, what));
+  };
+  if (schedule.name.empty() || schedule.name.size() > 256) return bad("a name has 1 to 256 characters");
+  if (schedule.function.empty()) return bad("it names no function");
+  auto expression = ScheduleExpression::parse(schedule.expression);
+  if (!expression) return bad(expression.error().message);
+  if (!schedule.input.empty()) {
+    const auto input = parse_plain_json(schedule.input);
+    if (!input && input.error().code == ErrorCode::kSerialization) return bad("its input is not JSON");
+  }
+  return expression;
+}
+
+}  // namespace
+
+Schedules::~Schedules() {
+  pause();
+}
+
+void Schedules::end_all() {
+  pause();
+  work_.clear();
+}
+
+void Schedules::pause() {
+  paused_ = true;
+  for (auto& [name, entry] : entries_) {
+    parts_.scheduler.cancel(entry.timer);
+    entry.timer = 0;
+  }
+}
+
+Async<Result<void>> Schedules::load() {
+  auto states = co_await load_system_items(parts_.tables, std::string(kStateKind));
+  if (!states) co_return fail(std::move(states.error()));
+  std::map<std::string, Item> by_name;
+  for (const ItemRef& ref : *states) {
+    Item state = ref.decode();
+    std::string name(state.string_or("id"));
+    by_name[std::move(name)] = std::move(state);
+  }
+  auto items = co_await load_system_items(parts_.tables, std::string(kScheduleKind));
+  if (!items) co_return fail(std::move(items.error()));
+  const WallTime now = parts_.scheduler.clock().wall();
+  for (const ItemRef& ref : *items) {
+    ScheduleDefinition definition = schedule_of(ref.decode());
+    auto expression = check(definition);
+    if (!expression) {
+      parts_.log.error("SCHEDULE_NOT_LOADED", {{"schedule", definition.name}, {"error", expression.error().message}});
+      continue;
+    }
+    const Item& state = by_name[definition.name];
+    const WallTime start(milliseconds(state.int_or("start", epoch_ms(now))));
+    const WallTime last(milliseconds(state.int_or("last", epoch_ms(now))));
+    add(Entry{std::move(definition), std::move(*expression), start, last});
+  }
+  co_return Result<void>();
+}
+
+Async<Result<void>> Schedules::put(ScheduleDefinition schedule) {
+  auto expression = check(schedule);
+  if (!expression) co_return fail(std::move(expression.error()));
+  schedule.function = function_name(schedule.function);
+  const auto known = entries_.find(schedule.name);
+  if (known != entries_.end() && known->second.definition == schedule) co_return Result<void>();
+  const WallTime now = parts_.scheduler.clock().wall();
+  const bool goes_on = known != entries_.end() && known->second.expression == *expression;
+  Entry entry{schedule, std::move(*expression), goes_on ? known->second.start : now,
+              goes_on ? known->second.last : now};
+  std::vector<WriteInput> writes{put_system_item(to_item(schedule)),
+                                 put_system_item(state_item(schedule.name, entry.start, entry.last))};
+  auto written = co_await write_together(parts_.tables, std::move(writes));
+  if (!written) co_return written;
+  add(std::move(entry));
+  co_return Result<void>();
+}
+
+Async<Result<void>> Schedules::remove(std::string name) {
+  if (!entries_.contains(name)) {
+    co_return fail(ErrorCode::kNotFound, fmt::format("There is no schedule \"{}\"", name));
+  }
+  std::vector<WriteInput> writes{delete_system_item(kScheduleKind, name), delete_system_item(kStateKind, name)};
+  auto written = co_await write_together(parts_.tables, std::move(writes));
+  if (!written) co_return written;
+  const auto entry = entries_.find(name);
+  if (entry == entries_.end()) co_return Result<void>();
+  parts_.scheduler.cancel(entry->second.timer);
+  entries_.erase(entry);
+  co_return Result<void>();
+}
+
+std::vector<ScheduleDefinition> Schedules::list() const {
+  std::vector<ScheduleDefinition> all;
+  for (const auto& [name, entry] : entries_) all.push_back(entry.definition);
+  return all;
+}
+
+void Schedules::add(Entry entry) {
+  const std::string name = entry.definition.name;
+  if (const auto old = entries_.find(name); old != entries_.end()) {
+    parts_.scheduler.cancel(old->second.timer);
+    entries_.erase(old);
+  }
+  arm(entries_.emplace(name, std::move(entry)).first->second);
+}
+
+void Schedules::arm(Entry& entry) {
+  if (paused_ || !entry.definition.enabled) return;
+  const auto next = entry.expression.next_fire(entry.last, entry.start);
+  if (!next) return;
+  const nanoseconds wait = std::max<nanoseconds>(*next - parts_.scheduler.clock().wall(), nanoseconds(0));
+  entry.timer =
+      parts_.scheduler.call_after(std::min(wait, kLongestWait), [this, name = entry.definition.name] { due(name); });
+}
+
+void Schedules::due(const std::string& name) {
+  Entry& entry = entries_.at(name);
+  entry.timer = 0;
+  const WallTime now = parts_.scheduler.clock().wall();
+  auto time = entry.expression.next_fire(entry.last, entry.start);
+  if (!time || *time > now) return arm(entry);
+  work_.spawn(fire(name, *time));
+}
+
+Async<void> Schedules::fire(std::string name, WallTime time) {
+  const ScheduleDefinition definition = entries_.at(name).definition;
+  const WallTime start = entries_.at(name).start;
+  // What was missed before now is skipped: the next one is after both.
+  const WallTime last = std::max(time, parts_.scheduler.clock().wall());
+  std::string payload = definition.input.empty() ? event_of(definition, time) : definition.input;
+  auto event = parts_.queue.prepare(definition.function, std::move(payload));
+  std::vector<WriteInput> writes{put_system_item(state_item(name, start, last))};
+  bool again = false;
+  if (event) {
+    writes.push_back(std::move(event->write));
+  } else {
+    parts_.log.error("SCHEDULE_FAILED", {{"schedule", name}, {"error", event.error().message}});
+    again = is_passing(event.error());
+  }
+  if (!again) {
+    auto written = co_await write_together(parts_.tables, std::move(writes));
+    if (written && event) event->logged();
+    again = !written;
+  }
+  const auto entry = entries_.find(name);
+  if (entry == entries_.end() || entry->second.timer || paused_) co_return;
+  if (again) {
+    entry->second.timer = parts_.scheduler.call_after(kRetry, [this, name] { due(name); });
+    co_return;
+  }
+  if (entry->second.definition == definition) entry->second.last = last;
+  arm(entry->second);
+}
+
+std::string Schedules::event_of(const ScheduleDefinition& schedule, WallTime time) {
+  std::string at = iso8601(time);
+  at.replace(at.find('.'), std::string::npos, "Z");
+  std::string out =
+      fmt::format(R"({{"version":"0","id":"{}","detail-type":"Scheduled Event","source":"aws.events","account":)",
+                  parts_.random.uuid());
+  append_json_string(out, parts_.account.id);
+  out += fmt::format(R"(,"time":"{}","region":)", at);
+  append_json_string(out, parts_.account.region);
+  out += R"(,"resources":[)";
+  append_json_string(out, rule_arn(parts_.account, schedule.name));
+  out += R"(],"detail":{}})";
+  return out;
+}
+
+}  // namespace freshet

@@ -1,0 +1,68 @@
+// Schedules: functions invoked asynchronously at times. The time of the last firing is written together with the event,
+// so that none is fired twice or forgotten; of those that were missed while the daemon was down, one is made up for.
+// Times are wall time, looked at afresh at least every minute, so that a clock that is set is followed; a clock that is
+// set back does not fire again what has been fired. Loop thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "runtime/deploy/schedule_expression.h"
+#include "runtime/invoke/definitions.h"
+#include "streams/arn.h"
+#include "streams/delivery_queue.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+class Schedules {
+ public:
+  // All must outlive it.
+  struct Parts {
+    Tables& tables;
+    Scheduler& scheduler;
+    Random& random;
+    DeliveryQueue& queue;
+    Account account;
+    EventLog log;
+  };
+  explicit Schedules(Parts parts) : parts_(std::move(parts)) {}
+  Schedules(const Schedules&) = delete;
+  Schedules& operator=(const Schedules&) = delete;
+  ~Schedules();
+
+  Async<Result<void>> load();  // Reads what the system table holds and starts it. Once, first.
+  Async<Result<void>> put(ScheduleDefinition schedule);
+  Async<Result<void>> remove(std::string name);  // kNotFound.
+  std::vector<ScheduleDefinition> list() const;
+  void pause();    // Fires nothing more.
+  void end_all();  // Also ends what is being fired.
+
+ private:
+  struct Entry {
+    ScheduleDefinition definition;
+    ScheduleExpression expression;
+    WallTime start{};  // When it was made: rates count from here.
+    WallTime last{};   // The last time that was fired, or the start.
+    TimerId timer = 0;
+  };
+
+  void add(Entry entry);
+  void arm(Entry& entry);
+  void due(const std::string& name);
+  Async<void> fire(std::string name, WallTime time);
+  std::string event_of(const ScheduleDefinition& schedule, WallTime time);
+
+  const Parts parts_;
+  std::map<std::string, Entry> entries_;
+  bool paused_ = false;
+  Scope work_;  // Last: ended first.
+};
+
+}  // namespace freshet

@@ -1,0 +1,123 @@
+// The one loop that owns all state.
+//
+// A turn: take what the mailbox holds; run_due() of every participant; timers that are due; ready work, until there is
+// none left or the turn's bounds are reached; commit() of every participant. Then, if nothing is ready, wait for the
+// next deadline or a delivery. Work posted during a turn runs in the same turn while its bounds last, so that a chain
+// of short steps shares one commit.
+//
+// Bounds, and what happens at them:
+//   mailbox_bound   works delivered and not yet taken. At it deliver() says false and the sender answers "try again".
+//                   A turn moves mail in only while less than max_steps works are ready, so the bound holds.
+//   max_steps,      works run in one turn, and time spent on them. At either the rest stays ready for the next turn,
+//   turn_budget     which follows at once; a single work is never interrupted.
+// Posted work and timers have no bound of their own: who posts bounds what it starts (each queue says how).
+//
+// Threads: deliver() and stop() from any; everything else on the loop's own thread (the one that calls run() or
+// turn()).
+#pragma once
+
+#include <absl/container/btree_map.h>
+#include <absl/container/flat_hash_map.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "base/scheduler.h"
+#include "runtime/loop/mail_queue.h"
+#include "runtime/loop/waiter.h"
+
+namespace freshet {
+
+struct LoopOptions {
+  size_t mailbox_bound = 65'536;
+  size_t max_steps = 2'048;
+  nanoseconds turn_budget = milliseconds(2);
+};
+
+// Durations by powers of two: bucket i counts those below 2^i microseconds (and not below 2^(i-1)); the last one all
+// that are longer. A value type.
+struct DurationCounts {
+  static constexpr size_t kBuckets = 24;
+  std::array<uint64_t, kBuckets> buckets{};
+  uint64_t count = 0;
+  nanoseconds sum{0};
+  nanoseconds max{0};  // Since the start or the last reset_max().
+  void add(nanoseconds d);
+};
+
+struct LoopStats {
+  uint64_t turns = 0;
+  uint64_t works = 0;    // Posted, delivered and timed work that has run.
+  DurationCounts steps;  // Time of a turn up to its commits.
+  DurationCounts commits;
+  size_t mailbox_max = 0;  // Most works taken from the mailbox in one turn.
+};
+
+class Loop final : public Scheduler, public Mailbox {
+ public:
+  // Clock and waiter must outlive the loop. On a SimClock time stands still during a turn.
+  Loop(const Clock& clock, Waiter& waiter, LoopOptions options = {});
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop() override;
+
+  void post(Work work) override;
+  TimerId call_at(BootTime when, Work work) override;
+  void cancel(TimerId id) override;
+  const Clock& clock() const override { return clock_; }
+  bool deliver(Work work) override;
+
+  // Participants take part in every turn, in the order they were added, until removed. Not from within a turn.
+  void add(TurnParticipant& participant);
+  void remove(TurnParticipant& participant);
+
+  // Turns until stop(). What is still ready then is left (and destroyed with the loop); the last turn was committed.
+  void run();
+  // run() returns after the turn that sees this; deliver() says false from now on. Once; a stopped loop does not run
+  // again.
+  void stop();
+  bool stopped() const { return stopping_.load(std::memory_order_relaxed); }
+
+  // The pieces of run(), for simulation. One turn, without waiting.
+  void turn();
+  // Whether a turn would find something to do now.
+  bool ready() const;
+  // The earliest timer or participant's deadline; BootTime::max() for none.
+  BootTime next_deadline() const;
+
+  const LoopStats& stats() const { return stats_; }
+  void reset_max();                                       // Starts the maxima of stats() anew.
+  size_t mailbox_depth() const { return mail_.depth(); }  // Any thread.
+  size_t ready_works() const { return posted_.size(); }
+  size_t timers() const { return timers_.size(); }
+
+ private:
+  using TimerKey = std::pair<BootTime, TimerId>;
+
+  void take_mail();
+  void run_timers(BootTime now);
+  void run_posted(BootTime started);
+
+  const Clock& clock_;
+  Waiter& waiter_;
+  const LoopOptions options_;
+
+  // Any thread.
+  MailQueue mail_;
+  std::atomic<bool> sleeping_{false};
+  std::atomic<bool> stopping_{false};
+
+  // Loop thread.
+  std::vector<TurnParticipant*> participants_;
+  std::deque<Work> posted_;
+  absl::btree_map<TimerKey, Work> timers_;
+  absl::flat_hash_map<TimerId, BootTime> timer_times_;
+  TimerId last_timer_ = 0;
+  LoopStats stats_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,42 @@
+// Many senders, one reader: a bounded queue of work without locks. Senders push onto a list with one compare-exchange;
+// the reader takes the whole list with one exchange and turns it round.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+
+#include "base/scheduler.h"
+
+namespace freshet {
+
+class MailQueue {
+ public:
+  explicit MailQueue(size_t bound) : bound_(bound) {}
+  MailQueue(const MailQueue&) = delete;
+  MailQueue& operator=(const MailQueue&) = delete;
+  ~MailQueue();
+
+  // Any thread. False when full or closed; the work was destroyed.
+  bool push(Work work);
+  // Any thread: push() says false from now on.
+  void close() { closed_.store(true); }
+  // Loop thread: moves everything to the end of `into`, in the order of the pushes.
+  void drain_into(std::deque<Work>& into);
+  // Any thread.
+  bool empty() const { return head_.load() == nullptr; }
+  // Any thread: waiting now.
+  size_t depth() const { return depth_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Node {
+    Work work;
+    Node* next;
+  };
+  const size_t bound_;
+  std::atomic<bool> closed_{false};
+  std::atomic<size_t> depth_{0};
+  std::atomic<Node*> head_{nullptr};
+};
+
+}  // namespace freshet

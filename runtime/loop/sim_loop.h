@@ -1,0 +1,46 @@
+// The real loop on a SimClock: for tests, replay and the overload lab. One thread; time moves only inside these calls,
+// from one deadline to the next.
+#pragma once
+
+#include "runtime/loop/loop.h"
+
+namespace freshet {
+
+class SimLoop {
+ public:
+  // Nobody else should advance the clock (steps of the wall clock are fine). It must outlive this.
+  explicit SimLoop(SimClock& clock, LoopOptions options = {})
+      : clock_(clock), waiter_(clock), loop_(clock, waiter_, options) {}
+  SimLoop(const SimLoop&) = delete;
+  SimLoop& operator=(const SimLoop&) = delete;
+
+  Loop& loop() { return loop_; }
+
+  // Turns (at least one) until nothing is ready at this moment. Aborts if that never ends.
+  void run_ready();
+  // Runs everything that becomes due within the next `d`, each at its time; then the clock stands `d` later.
+  void run_for(nanoseconds d);
+  // Goes from deadline to deadline until nothing waits for anything, or the next deadline is beyond `limit`; the clock
+  // stands at the last one reached. True if idle.
+  bool run_until_idle(nanoseconds limit);
+  // The same, until done() says true between turns. False if that did not happen within `limit`.
+  template <class Done>
+  bool run_until(Done done, nanoseconds limit) {
+    const BootTime end = clock_.boot() + limit;
+    while (!done()) {
+      if (!loop_.ready() && !jump(end)) return false;
+      loop_.turn();
+    }
+    return true;
+  }
+
+ private:
+  // Moves time to the next deadline; false if there is none up to `end`.
+  bool jump(BootTime end);
+
+  SimClock& clock_;
+  SimWaiter waiter_;
+  Loop loop_;
+};
+
+}  // namespace freshet

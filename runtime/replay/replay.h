@@ -1,0 +1,71 @@
+// Feeds a fixture through the functions of a deployment, in simulation: a store in memory, the same loop on a simulated
+// clock, the same mappings, topics and invoker, one seed. What the functions did comes out as JSON Lines
+// (docs/formats.md, "What a replay prints"). Same fixture, deployment, options and program: same bytes.
+//
+// Nothing outside is touched: HTTP requests and programs are answered by the replay itself (and are in what it prints).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "runtime/deploy/deployment.h"
+#include "runtime/invoke/native_registry.h"
+#include "runtime/runtime.h"
+#include "streams/fixture.h"
+
+namespace freshet {
+
+// The functions of a replay: what the wiring page adds to a runtime.
+class ReplayProgram {
+ public:
+  virtual ~ReplayProgram() = default;
+  // Before anything is deployed: adds the native handlers. All references outlive the program's use.
+  virtual void install(Services& services, NativeRegistry& natives, EventLog log) = 0;
+  // Once the deployment is there, before the first record.
+  virtual Async<Result<void>> begin(const Deployment&) { return Result<void>(); }
+  // At the end: no handler runs any more and the topics are gone; the other services go next. Lets go of all of them.
+  virtual void end() {}
+};
+
+// Handlers that need nothing but their context.
+class PlainReplayProgram final : public ReplayProgram {
+ public:
+  explicit PlainReplayProgram(NativeRegistry natives) : natives_(std::move(natives)) {}
+  void install(Services&, NativeRegistry& natives, EventLog) override { natives = natives_; }
+
+ private:
+  NativeRegistry natives_;
+};
+
+struct ReplayOptions {
+  uint64_t seed = 1;
+  Account account;
+  seconds run_on{120};          // Simulated time after the last record.
+  seconds max_span{24 * 3600};  // Longer fixtures are refused.
+  milliseconds ttl_sweep{100};
+  // Of a queue table whose fixture holds the original processor's own moves: applies only what came from outside.
+  // Left out are removals by TTL and changes of the status attribute; the replay makes its own.
+  bool inputs_only = false;
+  // How HTTP endpoints answer: with this status after this long, with the body {}; and programs: with exit status 0.
+  int http_status = 200;
+  milliseconds answer_after{100};
+  // Prints the event of each invocation as the function gets it, ids and all; else only what it is about.
+  bool whole_events = false;
+  LogLevel log_level = LogLevel::kInfo;
+};
+
+// kValidation when deployment and fixture do not fit together.
+Result<std::string> replay(const Fixture& fixture, const Deployment& deployment, ReplayProgram& program,
+                           const ReplayOptions& options);
+
+// Where two outputs part.
+struct ReplayDifference {
+  int line = 0;                         // 1 is the first.
+  std::optional<std::string> expected;  // Empty: nothing more was expected.
+  std::optional<std::string> actual;
+  std::string to_string() const;
+};
+std::optional<ReplayDifference> first_difference(std::string_view expected, std::string_view actual);
+
+}  // namespace freshet

@@ -1,0 +1,305 @@
+#include "runtime/runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "runtime/invoke/codec.h"
+#include "runtime/invoke/destinations.h"
+#include "runtime/invoke/event_source_mapping.h"
+#include "runtime/invoke/function_invoker.h"
+#include "runtime/invoke/function_registry.h"
+#include "runtime/invoke/http_host.h"
+#include "runtime/invoke/native_host.h"
+#include "runtime/invoke/schedules.h"
+#include "streams/stream_reader.h"
+#include "streams/system_table.h"
+#include "streams/topic_service.h"
+
+namespace freshet {
+
+namespace {
+
+// How topics treat their HTTP endpoints: at most so many requests at a time, for so long.
+constexpr milliseconds kEndpointTimeout = seconds(15);
+constexpr int kEndpointConcurrency = 16;
+constexpr seconds kEndpointMaxAge{3600};
+constexpr std::string_view kPositionKind = "mapping-position";
+constexpr nanoseconds kDrainLook = milliseconds(5);
+
+FunctionDefinition endpoint_of(const SubscriptionDefinition& subscription, const std::string& arn) {
+  FunctionDefinition endpoint;
+  endpoint.name = arn;
+  endpoint.handler = subscription.endpoint;
+  endpoint.host = "endpoint";
+  endpoint.timeout = kEndpointTimeout;
+  endpoint.reserved_concurrency = kEndpointConcurrency;
+  endpoint.async.max_event_age = kEndpointMaxAge;
+  endpoint.async.max_retries = 0;
+  return endpoint;
+}
+
+}  // namespace
+
+struct Runtime::Parts {
+  Parts(RuntimePorts p, RuntimeOptions o)
+      : ports(p),
+        options(std::move(o)),
+        functions(ports.tables, ports.natives),
+        native_host(ports.natives, services),
+        http_host(ports.tables, ports.http, ports.scheduler.clock()),
+        endpoint_host(ports.tables, ports.http),
+        invoker({ports.tables,
+                 ports.scheduler,
+                 ports.random,
+                 functions,
+                 {{"native", &native_host}, {"http", &http_host}, {"endpoint", &endpoint_host}},
+                 options.account,
+                 options.invoker,
+                 options.log}),
+        topics(ports.tables, ports.scheduler.clock(), ports.random, invoker, options.account),
+        services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner},
+        destinations(invoker, topics),
+        streams(ports.tables, ports.scheduler.clock(), options.account),
+        schedules({ports.tables, ports.scheduler, ports.random, invoker, options.account, options.log}) {
+    invoker.events().set_destinations(destinations);
+  }
+  ~Parts() { end_all(); }  // Handlers may hold on to any of the rest.
+
+  void end_all() {
+    schedules.end_all();
+    mappings.clear();
+    invoker.end_all();
+  }
+
+  EventSourceMapping::Parts mapping_parts() {
+    return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log};
+  }
+  EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<EventSourceMapping::Position> position);
+  Async<Result<void>> load_mappings();
+  bool busy() const;
+
+  const RuntimePorts ports;
+  const RuntimeOptions options;
+  FunctionRegistry functions;
+  NativeHost native_host;
+  HttpHost http_host;
+  EndpointHost endpoint_host;
+  FunctionInvoker invoker;
+  TopicService topics;
+  Services services;
+  Destinations destinations;
+  StreamReader streams;
+  std::map<std::string, std::unique_ptr<EventSourceMapping>> mappings;
+  Schedules schedules;
+};
+
+EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition,
+                                                std::optional<EventSourceMapping::Position> position) {
+  std::unique_ptr<EventSourceMapping>& place = mappings[definition.id];
+  place.reset();
+  place = std::make_unique<EventSourceMapping>(mapping_parts(), std::move(definition), std::move(position));
+  return *place;
+}
+
+Async<Result<void>> Runtime::Parts::load_mappings() {
+  auto positions = co_await load_system_items(ports.tables, std::string(kPositionKind));
+  if (!positions) co_return fail(std::move(positions.error()));
+  std::map<std::string, EventSourceMapping::Position> by_id;
+  for (const ItemRef& ref : *positions) {
+    const Item item = ref.decode();
+    if (auto position = EventSourceMapping::position_of(item)) by_id[std::string(item.string_or("id"))] = *position;
+  }
+  auto items = co_await load_system_items(ports.tables, std::string(kMappingKind));
+  if (!items) co_return fail(std::move(items.error()));
+  for (const ItemRef& ref : *items) {
+    MappingDefinition definition = mapping_of(ref.decode());
+    const auto position = by_id.find(definition.id);
+    auto known = position == by_id.end() ? std::nullopt : std::optional(position->second);
+    add_mapping(std::move(definition), std::move(known));
+  }
+  co_return Result<void>();
+}
+
+bool Runtime::Parts::busy() const {
+  if (invoker.busy()) return true;
+  return std::any_of(mappings.begin(), mappings.end(), [](const auto& entry) { return entry.second->delivering(); });
+}
+
+Runtime::Runtime(RuntimePorts ports, RuntimeOptions options)
+    : parts_(std::make_unique<Parts>(ports, std::move(options))) {}
+
+Runtime::~Runtime() = default;
+
+Async<Result<void>> Runtime::start() {
+  Parts& p = *parts_;
+  auto done = co_await ensure_system_table(p.ports.tables);
+  if (!done) co_return done;
+  done = co_await p.functions.load();
+  if (!done) co_return done;
+  done = co_await p.topics.load();
+  if (!done) co_return done;
+  for (const SubscriptionDefinition& subscription : p.topics.subscriptions()) {
+    if (subscription.protocol == "lambda") continue;
+    p.functions.put_endpoint(endpoint_of(subscription, p.topics.arn_of(subscription)));
+  }
+  done = co_await p.invoker.events().load();
+  if (!done) co_return done;
+  done = co_await p.load_mappings();
+  if (!done) co_return done;
+  for (auto& [id, mapping] : p.mappings) mapping->start();
+  done = co_await p.schedules.load();
+  co_return done;
+}
+
+Async<bool> Runtime::drain(BootTime deadline) {
+  Parts& p = *parts_;
+  p.schedules.pause();
+  for (auto& [id, mapping] : p.mappings) mapping->pause();
+  p.invoker.events().pause();
+  while (p.busy() && p.ports.scheduler.clock().boot() < deadline) {
+    co_await sleep_for(p.ports.scheduler, kDrainLook);
+  }
+  for (auto& [id, mapping] : p.mappings) co_await mapping->save();
+  co_return !p.busy();
+}
+
+void Runtime::end_all() {
+  parts_->end_all();
+}
+
+Async<Result<void>> Runtime::put_function(FunctionDefinition function) {
+  const std::string name = function.name;
+  auto done = co_await parts_->functions.put(std::move(function));
+  if (done) parts_->invoker.events().changed(name);
+  co_return done;
+}
+
+Async<Result<void>> Runtime::remove_function(std::string name) {
+  const FunctionPtr function = parts_->functions.find(name);
+  auto done = co_await parts_->functions.remove(std::move(name));
+  if (done && function) parts_->invoker.events().forget(function);
+  co_return done;
+}
+
+Async<Result<void>> Runtime::put_topic(TopicDefinition topic) {
+  return parts_->topics.put_topic(std::move(topic));
+}
+
+Async<Result<void>> Runtime::remove_topic(std::string name) {
+  std::vector<std::string> endpoints;
+  for (const SubscriptionDefinition& subscription : parts_->topics.subscriptions()) {
+    if (subscription.topic == name) endpoints.push_back(parts_->topics.arn_of(subscription));
+  }
+  auto done = co_await parts_->topics.remove_topic(std::move(name));
+  if (done) {
+    for (const std::string& endpoint : endpoints) parts_->functions.remove_endpoint(endpoint);
+  }
+  co_return done;
+}
+
+Async<Result<std::string>> Runtime::subscribe(SubscriptionDefinition subscription) {
+  SubscriptionDefinition asked = subscription;
+  auto arn = co_await parts_->topics.subscribe(std::move(subscription));
+  if (arn && asked.protocol != "lambda") {
+    parts_->functions.put_endpoint(endpoint_of(asked, *arn));
+    parts_->invoker.events().changed(*arn);
+  }
+  co_return arn;
+}
+
+Async<Result<void>> Runtime::unsubscribe(std::string subscription_arn) {
+  const std::string arn = subscription_arn;
+  auto done = co_await parts_->topics.unsubscribe(std::move(subscription_arn));
+  if (done) parts_->functions.remove_endpoint(arn);
+  co_return done;
+}
+
+Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
+  Parts& p = *parts_;
+  if (auto good = EventSourceMapping::check(mapping); !good) co_return fail(std::move(good.error()));
+  mapping.table = table_name(mapping.table);
+  const FunctionPtr function = p.functions.find(mapping.function);
+  if (!function) co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", mapping.function));
+  mapping.function = function->name;
+  if (mapping.id.empty()) mapping.id = p.ports.random.uuid();
+  const std::string id = mapping.id;
+  auto stream = co_await p.streams.stream_of(mapping.table);
+  if (!stream) co_return fail(std::move(stream.error()));
+
+  std::optional<EventSourceMapping::Position> position;
+  if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
+    if (known->second->definition() == mapping) co_return id;
+    if (known->second->definition().table == mapping.table) position = known->second->position();
+  }
+  if (!position) {
+    const bool latest = mapping.starting_position == StartingPosition::kLatest;
+    position = {stream->label, latest ? stream->bounds.next : stream->bounds.oldest};
+  }
+  std::vector<WriteInput> writes{put_system_item(to_item(mapping)),
+                                 put_system_item(EventSourceMapping::position_item(id, *position))};
+  auto written = co_await write_together(p.ports.tables, std::move(writes));
+  if (!written) co_return fail(std::move(written.error()));
+  p.add_mapping(std::move(mapping), std::move(position)).start();
+  co_return id;
+}
+
+Async<Result<void>> Runtime::remove_mapping(std::string id) {
+  Parts& p = *parts_;
+  if (!p.mappings.contains(id)) {
+    co_return fail(ErrorCode::kNotFound, fmt::format("There is no event source mapping \"{}\"", id));
+  }
+  std::vector<WriteInput> writes{delete_system_item(kMappingKind, id), delete_system_item(kPositionKind, id)};
+  auto written = co_await write_together(p.ports.tables, std::move(writes));
+  if (written) p.mappings.erase(id);
+  co_return written;
+}
+
+Async<Result<void>> Runtime::put_schedule(ScheduleDefinition schedule) {
+  if (!parts_->functions.find(schedule.function)) {
+    return Result<void>(fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", schedule.function)));
+  }
+  return parts_->schedules.put(std::move(schedule));
+}
+
+Async<Result<void>> Runtime::remove_schedule(std::string name) {
+  return parts_->schedules.remove(std::move(name));
+}
+
+std::vector<FunctionDefinition> Runtime::functions() const {
+  return parts_->functions.list();
+}
+std::vector<TopicDefinition> Runtime::topics() const {
+  return parts_->topics.topics();
+}
+std::vector<SubscriptionDefinition> Runtime::subscriptions() const {
+  return parts_->topics.subscriptions();
+}
+std::vector<ScheduleDefinition> Runtime::schedules() const {
+  return parts_->schedules.list();
+}
+
+std::vector<MappingState> Runtime::mappings() const {
+  std::vector<MappingState> all;
+  for (const auto& [id, mapping] : parts_->mappings) {
+    const uint64_t next = mapping->position() ? mapping->position()->next : 0;
+    all.push_back({mapping->definition(), next, mapping->last_error()});
+  }
+  return all;
+}
+
+Invoker& Runtime::invoker() {
+  return parts_->invoker;
+}
+Publisher& Runtime::publisher() {
+  return parts_->topics;
+}
+Services& Runtime::services() {
+  return parts_->services;
+}
+const Account& Runtime::account() const {
+  return parts_->options.account;
+}
+
+}  // namespace freshet

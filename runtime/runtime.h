@@ -1,0 +1,96 @@
+// The runtime as one thing: functions, their invoker, topics, event source mappings and schedules, over one store.
+//
+// All of it is durable in the system table: start() on the same store brings everything back as it was, with the
+// asynchronous events that were not finished. Every put_... is an upsert of a whole definition and changes nothing
+// when it is the same; its result is *applied* (see tables/tables.h), the caller that tells the world awaits
+// durable(). Loop thread only.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "runtime/invoke/definitions.h"
+#include "runtime/invoke/function.h"
+#include "runtime/invoke/invoker.h"
+#include "runtime/invoke/native_registry.h"
+#include "runtime/ports.h"
+#include "streams/arn.h"
+#include "streams/subscription.h"
+#include "streams/topics.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+struct RuntimeOptions {
+  Account account;
+  InvokerOptions invoker;
+  EventLog log;  // Drops everything unless set.
+};
+
+// What the runtime stands on. All of it must outlive the runtime.
+struct RuntimePorts {
+  Tables& tables;
+  Scheduler& scheduler;
+  Random& random;
+  HttpClient& http;
+  Spawner& spawner;
+  const NativeRegistry& natives;
+};
+
+struct MappingState {
+  MappingDefinition definition;
+  uint64_t position = 0;   // Sequence of the next record to deliver.
+  std::string last_error;  // Why it is waiting, or empty.
+};
+
+class Runtime {
+ public:
+  explicit Runtime(RuntimePorts ports, RuntimeOptions options = {});
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  ~Runtime();  // Ends every handler where it waits; unfinished asynchronous events run again at the next start.
+
+  // Creates the system table if it is not there, loads what it holds, and goes on with it. Once, first.
+  Async<Result<void>> start();
+  // Mappings, schedules and queued events start nothing new; waits until every running invocation has ended or until
+  // `deadline`. True if nothing is left running. What has not run stays durable.
+  Async<bool> drain(BootTime deadline);
+  // Ends every handler, mapping and schedule where it waits; nothing runs after that. The destructor does it too; for
+  // owners of what handlers refer to and that goes before the runtime.
+  void end_all();
+
+  // All kValidation for a bad definition, kNotFound for a part that is not there.
+  Async<Result<void>> put_function(FunctionDefinition function);
+  Async<Result<void>> remove_function(
+      std::string name);  // Its queued events go to its failure destination or are gone.
+  Async<Result<void>> put_topic(TopicDefinition topic);
+  Async<Result<void>> remove_topic(std::string name);                         // With its subscriptions.
+  Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);  // The subscription's ARN.
+  Async<Result<void>> unsubscribe(std::string subscription_arn);
+  Async<Result<std::string>> put_mapping(MappingDefinition mapping);  // Its id.
+  Async<Result<void>> remove_mapping(std::string id);
+  Async<Result<void>> put_schedule(ScheduleDefinition schedule);
+  Async<Result<void>> remove_schedule(std::string name);
+
+  // What is there now, sorted by name or id.
+  std::vector<FunctionDefinition> functions() const;
+  std::vector<TopicDefinition> topics() const;
+  std::vector<SubscriptionDefinition> subscriptions() const;
+  std::vector<MappingState> mappings() const;
+  std::vector<ScheduleDefinition> schedules() const;
+
+  Invoker& invoker();
+  Publisher& publisher();
+  Services& services();  // What native functions see.
+  const Account& account() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,114 @@
+// What the task API (wire/tasks, the command line) asks of a queue. functions/queue fulfils it; one Queue object owns
+// every claim on its table, for the processor and for pull workers alike. States and arrows: docs/lifecycle.md.
+//
+// Loop thread. Tasks travel as ItemRef, so that I/O threads serialise them without another copy.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+struct NewTask {
+  std::string id;  // Chosen by the client: creating it again answers with the task that is there. Empty: one is made.
+  Value payload;   // Plain JSON as a value.
+  std::optional<milliseconds> ttl;    // From now; empty: the queue's default.
+  std::optional<WallTime> deadline;   // Never started after that.
+  std::optional<milliseconds> delay;  // Not before now + delay.
+  std::string key;                    // With `replace`: the waiting task of that key is replaced; else deduplicated.
+  bool replace = false;
+  std::string group;
+  int priority = 0;  // Higher first. -100..100.
+  std::optional<int> max_attempts;
+  Map attributes;  // Further attributes of the item; reserved names are refused.
+};
+
+struct CreatedTask {
+  std::string id;
+  bool created = true;  // False: it was there already (same id, or same key without replace).
+};
+
+struct TakeInput {
+  int max = 1;                        // At most that many, newest first.
+  std::string owner;                  // For people: shown on the task.
+  std::optional<milliseconds> lease;  // Empty: the queue's default.
+  milliseconds wait{0};               // Waits up to that long for the first task.
+};
+
+struct TakenTask {
+  ItemRef task;       // As stored after the claim.
+  std::string lease;  // Token: names this claim in settle(). Opaque.
+};
+
+struct Settlement {
+  enum class Kind { kComplete, kFail, kRelease, kHeartbeat };
+  Kind kind = Kind::kComplete;
+  std::string id;
+  std::string lease;
+  Value result;                       // Of kComplete; kept and shown.
+  std::string error;                  // Of kFail; kept and shown.
+  std::optional<milliseconds> delay;  // Of kFail and kRelease: not before that; empty: the queue's backoff / none.
+  bool final = false;                 // Of kFail: no further attempt, straight to FAILURE.
+};
+
+struct ListInput {
+  std::string state = "PENDING";
+  uint32_t limit = 100;
+  std::string cursor;  // From the previous page; empty for the first.
+  bool oldest_first = false;
+};
+
+struct TaskPage {
+  std::vector<ItemRef> tasks;
+  std::string cursor;  // Empty at the end.
+};
+
+struct QueueStats {
+  std::map<std::string, uint64_t> depth;  // By state.
+  std::map<std::string, uint64_t> flow;   // "PENDING->TAKEN" etc., from the books.
+  std::map<std::string, uint64_t> shed;   // By reason.
+  std::optional<WallTime> newest;         // Created time of the newest and oldest PENDING task.
+  std::optional<WallTime> oldest;
+  uint64_t running = 0;  // Held by this daemon's processor and pull workers.
+};
+
+struct RedriveInput {
+  std::string state = "DEAD";    // Or FAILURE, CANCELLED.
+  std::vector<std::string> ids;  // Empty: all of that state.
+  uint32_t limit = 1000;
+};
+
+class TaskQueue {
+ public:
+  virtual ~TaskQueue() = default;
+  virtual const std::string& name() const = 0;  // Of the table.
+  // One answer each, in order. kValidation for bad fields, kTooManyRequests / kThroughputExceeded when full.
+  virtual Async<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks) = 0;
+  virtual Async<Result<std::vector<TakenTask>>> take(TakeInput input) = 0;
+  // One answer each, in order: the task as stored afterwards. kConflict when the lease is stale: nothing is changed.
+  virtual Async<std::vector<Result<ItemRef>>> settle(std::vector<Settlement> settlements) = 0;
+  virtual Async<Result<ItemRef>> get(std::string id) = 0;  // kNotFound.
+  virtual Async<Result<TaskPage>> list(ListInput input) = 0;
+  // PENDING and DELAYED tasks become CANCELLED; a TAKEN one is marked and its holder learns at the next heartbeat.
+  virtual Async<std::vector<Result<ItemRef>>> cancel(std::vector<std::string> ids) = 0;
+  virtual Async<Result<uint64_t>> redrive(RedriveInput input) = 0;  // How many went back to PENDING.
+  virtual Async<Result<QueueStats>> stats() = 0;
+  // The newest lines of the durable shed log, newest first.
+  virtual Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) = 0;
+};
+
+// The queues of this daemon, by name. Loop thread.
+class TaskQueues {
+ public:
+  virtual ~TaskQueues() = default;
+  virtual TaskQueue* find(std::string_view name) = 0;  // Null if there is none. Lives as long as this.
+  virtual std::vector<std::string> names() const = 0;  // Sorted.
+};
+
+}  // namespace freshet

@@ -1,0 +1,47 @@
+// Fixtures: what happened to a table, as JSON Lines. A header, the items that were there, then every change as the
+// standard stream event record with both images, whatever the view of the table's own stream. The format is written
+// down in docs/formats.md, "Fixtures". Pure functions; same input, same bytes.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "streams/arn.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+inline constexpr int kFixtureVersion = 1;
+inline constexpr size_t kMaxFixtureLine = 4u << 20;
+
+struct FixtureHeader {
+  std::string table;
+  KeySchema keys;
+  StreamView view = StreamView::kKeysOnly;  // Of the table's stream when it was recorded; for information.
+  WallTime start{};                         // When the snapshot was taken; replay begins there.
+  std::string note;                         // For people.
+  bool operator==(const FixtureHeader&) const = default;
+};
+
+struct Fixture {
+  FixtureHeader header;
+  std::vector<Item> snapshot;
+  std::vector<ChangeRecord> records;  // In the order of the lines, which need not be that of their times.
+};
+
+// Each is one line with its line break.
+std::string header_line(const FixtureHeader& header);
+std::string snapshot_line(const ItemRef& item);
+std::string record_line(const ChangeRecord& record, const std::string& table, const Account& account);
+std::string write_fixture(const Fixture& fixture, const Account& account);
+
+// kValidation with "FILE:LINE: what is wrong"; kUnsupportedFormat for a newer version. Blank lines and lines that begin
+// with '#' are skipped. Of a record these are read: eventName, and of dynamodb ApproximateCreationDateTime (seconds, up
+// to three decimals), NewImage and OldImage, Keys (else taken from the images), SequenceNumber (else the record's
+// number); and userIdentity.
+Result<Fixture> read_fixture(std::string_view text, const std::string& file);
+
+}  // namespace freshet

@@ -1,0 +1,321 @@
+#include "streams/pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tables/value/json.h"
+
+namespace freshet {
+
+namespace {
+
+enum class Op { kEqual, kPrefix, kSuffix, kEqualIgnoreCase, kNumeric, kExists, kAnythingBut };
+
+struct Bound {
+  std::string comparison;  // "=", "<", "<=", ">", ">=".
+  Decimal value;
+};
+
+struct Matcher {
+  Op op = Op::kEqual;
+  Value operand;                 // Of kEqual; a string of the string operators.
+  bool exists = true;            // Of kExists.
+  std::vector<Bound> bounds;     // Of kNumeric: all must hold.
+  std::vector<Matcher> refused;  // Of kAnythingBut: none may match.
+};
+
+}  // namespace
+
+struct Pattern::Node {
+  std::map<std::string, Node, std::less<>> fields;
+  std::vector<Matcher> matchers;          // Of a leaf: one must match.
+  std::vector<std::vector<Node>> any_of;  // Each "$or": one alternative must match.
+  bool is_leaf() const { return !matchers.empty(); }
+};
+
+namespace {
+
+using Node = Pattern::Node;
+
+std::string at(const std::string& path) {
+  return path.empty() ? std::string("at the top level") : fmt::format("at \"{}\"", path);
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+// ---- parsing
+
+Result<Matcher> string_matcher(Op op, const std::string& name, const Value& operand, const std::string& path) {
+  if (!operand.is(Type::kString)) return invalid(fmt::format("Pattern {}: {} wants a string", at(path), name));
+  Matcher matcher;
+  matcher.op = op;
+  matcher.operand = operand;
+  return matcher;
+}
+
+std::optional<Op> string_operator(std::string_view name) {
+  if (name == "prefix") return Op::kPrefix;
+  if (name == "suffix") return Op::kSuffix;
+  if (name == "equals-ignore-case") return Op::kEqualIgnoreCase;
+  return std::nullopt;
+}
+
+Result<Matcher> numeric_matcher(const Value& operand, const std::string& path) {
+  const auto wrong = [&] {
+    return invalid(fmt::format(
+        R"(Pattern {}: numeric wants pairs of a comparison (=, <, <=, >, >=) and a number, like [">=", 1, "<", 5])",
+        at(path)));
+  };
+  const List* list = operand.get_if<List>();
+  if (!list || list->elements.empty() || list->elements.size() % 2 != 0 || list->elements.size() > 4) return wrong();
+  Matcher matcher;
+  matcher.op = Op::kNumeric;
+  for (size_t i = 0; i < list->elements.size(); i += 2) {
+    const auto* comparison = list->elements[i].get_if<std::string>();
+    const auto* value = list->elements[i + 1].get_if<Decimal>();
+    if (!comparison || !value) return wrong();
+    if (*comparison != "=" && *comparison != "<" && *comparison != "<=" && *comparison != ">" && *comparison != ">=") {
+      return wrong();
+    }
+    matcher.bounds.push_back({*comparison, *value});
+  }
+  return matcher;
+}
+
+bool is_plain(const Value& value) {
+  return value.is(Type::kString) || value.is(Type::kNumber) || value.is(Type::kBool) || value.is(Type::kNull);
+}
+
+Matcher equal_matcher(const Value& operand) {
+  Matcher matcher;
+  matcher.operand = operand;
+  return matcher;
+}
+
+// {"anything-but": ...}: a value, a list of values, or {"prefix": s or [s, ...]} and the like.
+Result<Matcher> anything_but(const Value& operand, const std::string& path) {
+  Matcher matcher;
+  matcher.op = Op::kAnythingBut;
+  std::optional<Op> op;
+  std::string name;
+  const Value* what = &operand;
+  if (const Map* map = operand.get_if<Map>()) {
+    if (map->size() == 1) {
+      name = map->begin()->first;
+      op = string_operator(name);
+      what = &map->begin()->second;
+    }
+    if (!op) return invalid(fmt::format("Pattern {}: anything-but does not know this operator", at(path)));
+  }
+  std::vector<Value> operands{*what};
+  if (const List* list = what->get_if<List>()) operands = list->elements;
+  if (operands.empty()) return invalid(fmt::format("Pattern {}: anything-but wants at least one value", at(path)));
+  for (const Value& one : operands) {
+    if (op) {
+      auto inner = string_matcher(*op, name, one, path);
+      if (!inner) return inner;
+      matcher.refused.push_back(std::move(*inner));
+    } else if (is_plain(one)) {
+      matcher.refused.push_back(equal_matcher(one));
+    } else {
+      return invalid(fmt::format("Pattern {}: anything-but wants plain values", at(path)));
+    }
+  }
+  return matcher;
+}
+
+Result<Matcher> parse_matcher(const Value& value, const std::string& path) {
+  if (is_plain(value)) return equal_matcher(value);
+  const Map* map = value.get_if<Map>();
+  if (!map || map->size() != 1) {
+    return invalid(fmt::format("Pattern {}: a matcher is a plain value or one operator in an object", at(path)));
+  }
+  const auto& [name, operand] = *map->begin();
+  if (const auto op = string_operator(name)) return string_matcher(*op, name, operand, path);
+  if (name == "numeric") return numeric_matcher(operand, path);
+  if (name == "anything-but") return anything_but(operand, path);
+  if (name == "exists") {
+    const bool* flag = operand.get_if<bool>();
+    if (!flag) return invalid(fmt::format("Pattern {}: exists wants true or false", at(path)));
+    Matcher matcher;
+    matcher.op = Op::kExists;
+    matcher.exists = *flag;
+    return matcher;
+  }
+  return invalid(
+      fmt::format("Pattern {}: unknown operator \"{}\"; there are prefix, suffix, equals-ignore-case, anything-but, "
+                  "numeric, exists",
+                  at(path), name));
+}
+
+Result<Node> parse_node(const Map& map, const std::string& path);
+
+Result<std::vector<Node>> parse_alternatives(const Value& value, const std::string& path) {
+  const List* list = value.get_if<List>();
+  if (!list || list->elements.empty()) {
+    return invalid(fmt::format("Pattern {}: $or wants a list of patterns", at(path)));
+  }
+  std::vector<Node> alternatives;
+  for (const Value& element : list->elements) {
+    const Map* map = element.get_if<Map>();
+    if (!map) return invalid(fmt::format("Pattern {}: $or wants a list of patterns", at(path)));
+    auto node = parse_node(*map, path);
+    if (!node) return fail(std::move(node.error()));
+    alternatives.push_back(std::move(*node));
+  }
+  return alternatives;
+}
+
+Result<Node> parse_leaf(const List& list, const std::string& path) {
+  if (list.elements.empty()) return invalid(fmt::format("Pattern {}: an empty list matches nothing", at(path)));
+  Node leaf;
+  for (const Value& element : list.elements) {
+    auto matcher = parse_matcher(element, path);
+    if (!matcher) return fail(std::move(matcher.error()));
+    leaf.matchers.push_back(std::move(*matcher));
+  }
+  return leaf;
+}
+
+Result<Node> parse_node(const Map& map, const std::string& path) {
+  if (map.empty()) return invalid(fmt::format("Pattern {}: an empty object; name at least one field", at(path)));
+  Node node;
+  for (const auto& [name, value] : map) {
+    if (name == "$or") {
+      auto alternatives = parse_alternatives(value, path);
+      if (!alternatives) return fail(std::move(alternatives.error()));
+      node.any_of.push_back(std::move(*alternatives));
+      continue;
+    }
+    const std::string below = path.empty() ? name : path + "." + name;
+    const Map* inner = value.get_if<Map>();
+    const List* list = value.get_if<List>();
+    if (!inner && !list) {
+      return invalid(
+          fmt::format("Pattern {}: wants a list of values, like [\"x\"], or an object of fields", at(below)));
+    }
+    auto parsed = inner ? parse_node(*inner, below) : parse_leaf(*list, below);
+    if (!parsed) return parsed;
+    node.fields.emplace(name, std::move(*parsed));
+  }
+  return node;
+}
+
+// ---- matching
+
+bool within(const Decimal& number, const Bound& bound) {
+  const auto order = number <=> bound.value;
+  if (bound.comparison == "=") return order == 0;
+  if (bound.comparison == "<") return order < 0;
+  if (bound.comparison == "<=") return order <= 0;
+  if (bound.comparison == ">") return order > 0;
+  return order >= 0;
+}
+
+bool matches_text(Op op, std::string_view text, std::string_view operand) {
+  if (op == Op::kPrefix) return text.starts_with(operand);
+  if (op == Op::kSuffix) return text.ends_with(operand);
+  return std::equal(text.begin(), text.end(), operand.begin(), operand.end(),
+                    [](char a, char b) { return lower(a) == lower(b); });
+}
+
+bool matches_plain(const Matcher& matcher, const Value& value) {
+  switch (matcher.op) {
+    case Op::kEqual:
+      return value == matcher.operand;
+    case Op::kPrefix:
+    case Op::kSuffix:
+    case Op::kEqualIgnoreCase: {
+      const auto* text = value.get_if<std::string>();
+      return text && matches_text(matcher.op, *text, *matcher.operand.get_if<std::string>());
+    }
+    case Op::kNumeric: {
+      const auto* number = value.get_if<Decimal>();
+      return number && std::all_of(matcher.bounds.begin(), matcher.bounds.end(),
+                                   [&](const Bound& bound) { return within(*number, bound); });
+    }
+    case Op::kExists:
+      return matcher.exists;
+    case Op::kAnythingBut:
+      return std::none_of(matcher.refused.begin(), matcher.refused.end(),
+                          [&](const Matcher& refused) { return matches_plain(refused, value); });
+  }
+  return false;
+}
+
+bool matches_leaf(const Node& leaf, const Value* value) {
+  if (!value || value->is(Type::kMap)) {
+    return std::any_of(leaf.matchers.begin(), leaf.matchers.end(),
+                       [](const Matcher& matcher) { return matcher.op == Op::kExists && !matcher.exists; });
+  }
+  if (const List* list = value->get_if<List>()) {
+    return std::any_of(list->elements.begin(), list->elements.end(),
+                       [&](const Value& element) { return matches_leaf(leaf, &element); });
+  }
+  return std::any_of(leaf.matchers.begin(), leaf.matchers.end(),
+                     [&](const Matcher& matcher) { return matches_plain(matcher, *value); });
+}
+
+bool matches_node(const Node& node, const Map& event);
+
+bool matches_field(const Node& node, const Value* value) {
+  static const Map nothing;
+  if (node.is_leaf()) return matches_leaf(node, value);
+  if (!value) return matches_node(node, nothing);
+  if (const Map* map = value->get_if<Map>()) return matches_node(node, *map);
+  if (const List* list = value->get_if<List>()) {
+    return std::any_of(list->elements.begin(), list->elements.end(), [&](const Value& element) {
+      return element.is(Type::kMap) && matches_node(node, *element.get_if<Map>());
+    });
+  }
+  return matches_node(node, nothing);
+}
+
+bool matches_node(const Node& node, const Map& event) {
+  for (const auto& [name, field] : node.fields) {
+    if (!matches_field(field, event.find(name))) return false;
+  }
+  return std::all_of(node.any_of.begin(), node.any_of.end(), [&](const std::vector<Node>& alternatives) {
+    return std::any_of(alternatives.begin(), alternatives.end(),
+                       [&](const Node& alternative) { return matches_node(alternative, event); });
+  });
+}
+
+bool node_looks_at(const Node& node, std::string_view field) {
+  if (node.fields.find(field) != node.fields.end()) return true;
+  for (const auto& alternatives : node.any_of) {
+    for (const Node& alternative : alternatives) {
+      if (node_looks_at(alternative, field)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Pattern> Pattern::parse(std::string_view json) {
+  auto value = parse_plain_json(json);
+  if (!value) return invalid("Pattern is not JSON: " + value.error().message);
+  const Map* map = value->get_if<Map>();
+  if (!map) return invalid("Pattern: wants a JSON object");
+  auto root = parse_node(*map, "");
+  if (!root) return fail(std::move(root.error()));
+  return Pattern(std::make_shared<const Node>(std::move(*root)));
+}
+
+bool Pattern::matches(const Map& event) const {
+  return matches_node(*root_, event);
+}
+
+bool Pattern::looks_at(std::string_view top_level_field) const {
+  return node_looks_at(*root_, top_level_field);
+}
+
+}  // namespace freshet

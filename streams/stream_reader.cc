@@ -1,0 +1,152 @@
+#include "streams/stream_reader.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <charconv>
+
+namespace freshet {
+
+namespace {
+
+// In a token: "the oldest record at the time of reading".
+constexpr uint64_t kFromHorizon = 0;
+
+uint64_t token_sum(std::string_view text) {
+  return XXH3_64bits(text.data(), text.size());
+}
+
+struct Token {
+  std::string arn;
+  uint64_t from = 0;
+  WallTime made{};
+};
+
+std::optional<uint64_t> parse_hex(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "ARN|1|" and three numbers of 16 hex digits: place, time, checksum of all before.
+Result<Token> parse_token(const std::string& text) {
+  constexpr size_t kNumbers = 48;
+  const auto bad = [] { return invalid("Invalid ShardIterator"); };
+  if (text.size() < kNumbers + 3) return bad();
+  const size_t numbers = text.size() - kNumbers;
+  const std::string_view view = text;
+  if (view.substr(numbers - 3, 3) != "|1|") return bad();
+  const auto from = parse_hex(view.substr(numbers, 16));
+  const auto made = parse_hex(view.substr(numbers + 16, 16));
+  const auto sum = parse_hex(view.substr(numbers + 32, 16));
+  if (!from || !made || !sum || *sum != token_sum(view.substr(0, numbers + 32))) return bad();
+  return Token{text.substr(0, numbers - 3), *from, WallTime(milliseconds(static_cast<int64_t>(*made)))};
+}
+
+auto no_such_stream(const std::string& arn) {
+  return fail(ErrorCode::kResourceNotFound, fmt::format("Requested resource not found: Stream: {} not found", arn));
+}
+
+Result<uint64_t> start_of(const ShardIteratorInput& input, const StreamBounds& bounds) {
+  if (input.type == IteratorType::kTrimHorizon) return kFromHorizon;
+  if (input.type == IteratorType::kLatest) return bounds.next;
+  const auto given = parse_sequence_number(input.sequence_number);
+  if (!given) return invalid(fmt::format("Invalid SequenceNumber: \"{}\" is not a number", input.sequence_number));
+  const uint64_t from = *given + (input.type == IteratorType::kAfterSequenceNumber ? 1 : 0);
+  if (from < bounds.oldest) {
+    return fail(ErrorCode::kTrimmedDataAccess,
+                fmt::format("The sequence number {} is beyond the trim point of the stream: the oldest is {}",
+                            input.sequence_number, sequence_number(bounds.oldest)));
+  }
+  if (from > bounds.next || *given >= bounds.next) {
+    return invalid(fmt::format("Invalid SequenceNumber: {} is not in the stream", input.sequence_number));
+  }
+  return from;
+}
+
+}  // namespace
+
+std::optional<IteratorType> parse_iterator_type(std::string_view name) {
+  if (name == "TRIM_HORIZON") return IteratorType::kTrimHorizon;
+  if (name == "LATEST") return IteratorType::kLatest;
+  if (name == "AT_SEQUENCE_NUMBER") return IteratorType::kAtSequenceNumber;
+  if (name == "AFTER_SEQUENCE_NUMBER") return IteratorType::kAfterSequenceNumber;
+  return std::nullopt;
+}
+
+StreamReader::StreamReader(Tables& tables, const Clock& clock, Account account)
+    : tables_(tables), clock_(clock), account_(std::move(account)) {}
+
+std::string StreamReader::token(const std::string& arn, uint64_t from) const {
+  std::string text = fmt::format("{}|1|{:016x}{:016x}", arn, from, static_cast<uint64_t>(epoch_ms(clock_.wall())));
+  text += fmt::format("{:016x}", token_sum(text));
+  return text;
+}
+
+Async<Result<StreamDescription>> StreamReader::stream_of(std::string table) {
+  auto described = co_await tables_.describe_table(table);
+  if (!described) co_return fail(std::move(described.error()));
+  const TableDefinition& definition = described->definition;
+  if (!definition.stream || definition.system) {
+    co_return fail(ErrorCode::kResourceNotFound,
+                   fmt::format("Requested resource not found: Table: {} has no stream", table));
+  }
+  auto bounds = co_await tables_.stream_bounds(table);
+  if (!bounds) co_return fail(std::move(bounds.error()));
+  StreamDescription stream;
+  stream.source = {account_, stream_arn(account_, table, described->stream_label), *definition.stream};
+  stream.table = table;
+  stream.label = described->stream_label;
+  stream.keys = definition.keys;
+  stream.created = described->created;
+  stream.bounds = *bounds;
+  co_return stream;
+}
+
+Async<Result<StreamDescription>> StreamReader::describe(std::string stream_arn) {
+  const auto name = parse_stream_arn(stream_arn);
+  if (!name) co_return invalid(fmt::format("Invalid StreamArn: \"{}\"", stream_arn));
+  auto stream = co_await stream_of(name->table);
+  if (!stream && stream.error().code != ErrorCode::kResourceNotFound) co_return stream;
+  if (!stream || stream->label != name->label) co_return no_such_stream(stream_arn);
+  stream->source.arn = stream_arn;
+  co_return stream;
+}
+
+Async<Result<std::string>> StreamReader::shard_iterator(ShardIteratorInput input) {
+  auto stream = co_await describe(input.stream_arn);
+  if (!stream) co_return fail(std::move(stream.error()));
+  if (input.shard_id != kShardId) {
+    co_return fail(ErrorCode::kResourceNotFound,
+                   fmt::format("Requested resource not found: Shard: {} in Stream: {} not found", input.shard_id,
+                               input.stream_arn));
+  }
+  auto from = start_of(input, stream->bounds);
+  if (!from) co_return fail(std::move(from.error()));
+  co_return token(input.stream_arn, *from);
+}
+
+Async<Result<StreamRecords>> StreamReader::records(std::string iterator, uint32_t limit) {
+  if (limit < 1 || limit > 1000) co_return invalid(fmt::format("Limit: {} is not in 1..1000", limit));
+  auto parsed = parse_token(iterator);
+  if (!parsed) co_return fail(std::move(parsed.error()));
+  if (clock_.wall() - parsed->made > kIteratorLife) {
+    co_return fail(ErrorCode::kExpiredIterator, "Iterator expired: it is good for 15 minutes; get a new one");
+  }
+  auto stream = co_await describe(parsed->arn);
+  if (!stream) co_return fail(std::move(stream.error()));
+  ReadStreamInput read;
+  read.table = stream->table;
+  read.from = parsed->from == kFromHorizon ? stream->bounds.oldest : parsed->from;
+  read.limit = limit;
+  auto page = co_await tables_.read_stream(std::move(read));
+  if (!page) co_return fail(std::move(page.error()));
+  StreamRecords records;
+  records.source = std::move(stream->source);
+  records.records = std::move(page->records);
+  records.next_iterator = token(parsed->arn, page->next);
+  co_return records;
+}
+
+}  // namespace freshet

@@ -1,0 +1,65 @@
+// Reading a table's change stream as the stream protocol does: describe, shard iterators, records.
+//
+// An iterator is an opaque token that names a stream and a place in it; it is good for kIteratorLife and for nothing
+// else, and needs no memory here. Loop thread only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "streams/stream_event.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+inline constexpr seconds kIteratorLife{15 * 60};
+
+enum class IteratorType { kTrimHorizon, kLatest, kAtSequenceNumber, kAfterSequenceNumber };
+std::optional<IteratorType> parse_iterator_type(std::string_view name);  // "TRIM_HORIZON", ...
+
+struct ShardIteratorInput {
+  std::string stream_arn;
+  std::string shard_id;
+  IteratorType type = IteratorType::kTrimHorizon;
+  std::string sequence_number;  // Of the two that need one.
+};
+
+struct StreamDescription {
+  StreamSource source;
+  std::string table;
+  std::string label;
+  KeySchema keys;
+  WallTime created{};
+  StreamBounds bounds;
+};
+
+struct StreamRecords {
+  StreamSource source;
+  std::vector<ChangeRecord> records;
+  std::string next_iterator;
+};
+
+class StreamReader {
+ public:
+  StreamReader(Tables& tables, const Clock& clock, Account account);
+
+  // kResourceNotFound if there is no such stream (any more).
+  Async<Result<StreamDescription>> describe(std::string stream_arn);
+  // The stream that the table has now. kResourceNotFound without one.
+  Async<Result<StreamDescription>> stream_of(std::string table);
+  // kTrimmedDataAccess for a sequence number that is trimmed, kValidation for one that never was.
+  Async<Result<std::string>> shard_iterator(ShardIteratorInput input);
+  // Durable records only; none if there are none now. 1..1000. kExpiredIterator, kTrimmedDataAccess, kValidation.
+  Async<Result<StreamRecords>> records(std::string iterator, uint32_t limit = 1000);
+
+ private:
+  std::string token(const std::string& arn, uint64_t from) const;
+
+  Tables& tables_;
+  const Clock& clock_;
+  const Account account_;
+};
+
+}  // namespace freshet

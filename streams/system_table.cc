@@ -1,0 +1,106 @@
+#include "streams/system_table.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "base/limits.h"
+
+namespace freshet {
+
+namespace {
+
+TableDefinition definition() {
+  TableDefinition table;
+  table.name = kSystemTable;
+  table.keys = KeySchema{{"kind", Type::kString}, KeyAttribute{"id", Type::kString}};
+  table.system = true;
+  return table;
+}
+
+}  // namespace
+
+Async<Result<void>> ensure_system_table(Tables& tables) {
+  auto created = co_await tables.create_table(definition());
+  if (!created && created.error().code != ErrorCode::kResourceInUse) co_return fail(std::move(created.error()));
+  co_return Result<void>();
+}
+
+Item system_item(std::string_view kind, std::string_view id) {
+  return Item{{"kind", kind}, {"id", id}};
+}
+
+PutItemInput put_system_item(Item item) {
+  PutItemInput put;
+  put.table = kSystemTable;
+  put.item = std::move(item);
+  return put;
+}
+
+DeleteItemInput delete_system_item(std::string_view kind, std::string_view id) {
+  DeleteItemInput input;
+  input.table = kSystemTable;
+  input.key = system_item(kind, id);
+  return input;
+}
+
+GetItemInput get_system_item(std::string_view kind, std::string_view id) {
+  GetItemInput input;
+  input.table = kSystemTable;
+  input.key = system_item(kind, id);
+  return input;
+}
+
+Async<Result<std::vector<ItemRef>>> load_system_items(Tables& tables, std::string kind) {
+  std::vector<ItemRef> items;
+  Item after;
+  do {
+    QueryInput query;
+    query.table = kSystemTable;
+    query.key_condition = "#k = :k";
+    query.placeholders.names.emplace_back("#k", "kind");
+    query.placeholders.values.set(":k", kind);
+    query.exclusive_start_key = std::move(after);
+    query.consistent = true;
+    auto page = co_await tables.query(std::move(query));
+    if (!page) co_return fail(std::move(page.error()));
+    std::move(page->items.begin(), page->items.end(), std::back_inserter(items));
+    after = std::move(page->last_evaluated_key);
+  } while (!after.empty());
+  co_return items;
+}
+
+namespace {
+
+Async<Result<void>> write_one(Tables& tables, WriteInput write) {
+  if (auto* put = std::get_if<PutItemInput>(&write)) {
+    auto done = co_await tables.put_item(std::move(*put));
+    if (!done) co_return fail(std::move(done.error()));
+  } else if (auto* update = std::get_if<UpdateItemInput>(&write)) {
+    auto done = co_await tables.update_item(std::move(*update));
+    if (!done) co_return fail(std::move(done.error()));
+  } else {
+    auto done = co_await tables.delete_item(std::move(std::get<DeleteItemInput>(write)));
+    if (!done) co_return fail(std::move(done.error()));
+  }
+  co_return Result<void>();
+}
+
+}  // namespace
+
+Async<Result<void>> write_together(Tables& tables, std::vector<WriteInput> writes) {
+  if (writes.size() == 1) {
+    WriteInput only = std::move(writes.front());
+    auto done = co_await write_one(tables, std::move(only));
+    co_return done;
+  }
+  for (size_t from = 0; from < writes.size(); from += limits::kMaxTransactionActions) {
+    const size_t end = std::min(writes.size(), from + limits::kMaxTransactionActions);
+    std::vector<WriteInput> group(std::make_move_iterator(writes.begin() + static_cast<ptrdiff_t>(from)),
+                                  std::make_move_iterator(writes.begin() + static_cast<ptrdiff_t>(end)));
+    auto done = co_await tables.transact_write(std::move(group));
+    if (!done) co_return done;
+  }
+  co_return Result<void>();
+}
+
+}  // namespace freshet

@@ -1,0 +1,32 @@
+// Freshet's own table: what streams and the runtime must not lose (topics, functions, asynchronous events, positions).
+// One partition a kind; the documents are in docs/formats.md, "System tables".
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/async.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+inline constexpr std::string_view kSystemTable = "freshet.system";
+
+// Makes the table if it is not there.
+Async<Result<void>> ensure_system_table(Tables& tables);
+
+// An item with its key attributes `kind` and `id` set.
+Item system_item(std::string_view kind, std::string_view id);
+PutItemInput put_system_item(Item item);
+DeleteItemInput delete_system_item(std::string_view kind, std::string_view id);
+GetItemInput get_system_item(std::string_view kind, std::string_view id);
+
+// Every item of a kind, in order of id.
+Async<Result<std::vector<ItemRef>>> load_system_items(Tables& tables, std::string kind);
+
+// Applies all writes, none or all of them up to limits::kMaxTransactionActions; beyond that in groups of that size, in
+// order, up to the first group that fails. In the embedded store all groups are in one commit.
+Async<Result<void>> write_together(Tables& tables, std::vector<WriteInput> writes);
+
+}  // namespace freshet

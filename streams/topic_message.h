@@ -1,0 +1,29 @@
+// A message on its way to one subscription, in the shapes that functions and HTTP endpoints know. Pure functions.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "streams/topics.h"
+#include "tables/value/value.h"
+
+namespace freshet {
+
+struct TopicMessage {
+  std::string id;
+  WallTime at{};
+  PublishInput content;
+};
+
+// What a subscribed function gets: {"Records":[{"EventSource":"aws:sns", ...}]}.
+std::string topic_event(const TopicMessage& message, const std::string& subscription_arn);
+// What an HTTP endpoint gets, unless the subscription wants the message alone.
+std::string topic_notification(const TopicMessage& message);
+
+// The attributes as plain data for filter policies: strings, exact numbers, lists of String.Array. Others are left out.
+Map filterable_attributes(const PublishInput& input);
+
+// kValidation with the service's text: empty or too long message, bad attributes.
+Result<void> validate(const PublishInput& input);
+
+}  // namespace freshet

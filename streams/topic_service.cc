@@ -1,0 +1,240 @@
+#include "streams/topic_service.h"
+
+#include <fmt/format.h>
+
+#include "streams/system_table.h"
+#include "streams/topic_message.h"
+#include "tables/value/json.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr std::string_view kTopicKind = "topic";
+constexpr std::string_view kSubscriptionKind = "subscription";
+
+bool is_endpoint(const SubscriptionDefinition& subscription) {
+  return subscription.protocol != "lambda";
+}
+
+Item to_item(const SubscriptionDefinition& s, const std::string& arn) {
+  Item item = system_item(kSubscriptionKind, arn);
+  item.set("subscription", s.id);
+  item.set("topic", s.topic);
+  item.set("protocol", s.protocol);
+  item.set("endpoint", s.endpoint);
+  if (!s.filter_policy.empty()) item.set("filterPolicy", s.filter_policy);
+  if (s.filter_on_body) item.set("filterOnBody", Value::boolean(true));
+  if (s.raw_delivery) item.set("rawDelivery", Value::boolean(true));
+  return item;
+}
+
+SubscriptionDefinition to_subscription(const Item& item) {
+  SubscriptionDefinition s;
+  s.id = item.string_or("subscription");
+  s.topic = item.string_or("topic");
+  s.protocol = item.string_or("protocol");
+  s.endpoint = item.string_or("endpoint");
+  s.filter_policy = item.string_or("filterPolicy");
+  s.filter_on_body = item.contains("filterOnBody");
+  s.raw_delivery = item.contains("rawDelivery");
+  return s;
+}
+
+bool is_name(std::string_view name) {
+  if (name.empty() || name.size() > 256) return false;
+  return name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+         std::string_view::npos;
+}
+
+auto no_topic() {
+  return fail(ErrorCode::kNotFound, "Topic does not exist");
+}
+
+Result<void> check_endpoint(const SubscriptionDefinition& s) {
+  if (s.protocol == "lambda") {
+    if (!is_name(function_name(s.endpoint))) {
+      return invalid(fmt::format("Invalid parameter: Endpoint: \"{}\" names no function", s.endpoint));
+    }
+    return {};
+  }
+  if (s.protocol != "http" && s.protocol != "https") {
+    return invalid(
+        fmt::format("Invalid parameter: Protocol \"{}\" is not supported; lambda, http and https are", s.protocol));
+  }
+  const std::string scheme = s.protocol + "://";
+  if (!s.endpoint.starts_with(scheme) || s.endpoint.size() == scheme.size()) {
+    return invalid(fmt::format("Invalid parameter: Endpoint: \"{}\" must start with {}", s.endpoint, scheme));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string delivery_target(const SubscriptionDefinition& subscription, const std::string& subscription_arn) {
+  return is_endpoint(subscription) ? subscription_arn : function_name(subscription.endpoint);
+}
+
+TopicService::TopicService(Tables& tables, const Clock& clock, Random& random, DeliveryQueue& queue, Account account)
+    : tables_(tables), clock_(clock), random_(random), queue_(queue), account_(std::move(account)) {}
+
+std::string TopicService::arn_of(const SubscriptionDefinition& subscription) const {
+  return topic_arn(account_, subscription.topic) + ":" + subscription.id;
+}
+
+Result<TopicService::Subscription> TopicService::compile(SubscriptionDefinition definition) {
+  if (auto good = check_endpoint(definition); !good) return fail(std::move(good.error()));
+  Subscription subscription;
+  if (!definition.filter_policy.empty()) {
+    auto filter = Pattern::parse(definition.filter_policy);
+    if (!filter) return invalid("Invalid parameter: FilterPolicy: " + filter.error().message);
+    subscription.filter = std::move(*filter);
+  }
+  subscription.definition = std::move(definition);
+  return subscription;
+}
+
+void TopicService::accept(const SubscriptionDefinition& definition) {
+  const auto topic = topics_.find(definition.topic);
+  auto subscription = compile(definition);
+  if (topic == topics_.end() || !subscription) return;
+  topic->second.subscriptions.insert_or_assign(definition.id, std::move(*subscription));
+}
+
+Async<Result<void>> TopicService::load() {
+  auto topics = co_await load_system_items(tables_, std::string(kTopicKind));
+  if (!topics) co_return fail(std::move(topics.error()));
+  for (const ItemRef& item : *topics) {
+    std::string name(item.decode().string_or("id"));
+    topics_[name].definition.name = name;
+  }
+  auto subscriptions = co_await load_system_items(tables_, std::string(kSubscriptionKind));
+  if (!subscriptions) co_return fail(std::move(subscriptions.error()));
+  for (const ItemRef& item : *subscriptions) accept(to_subscription(item.decode()));
+  co_return Result<void>();
+}
+
+Async<Result<void>> TopicService::put_topic(TopicDefinition topic) {
+  if (!is_name(topic.name)) co_return invalid(fmt::format("Invalid parameter: Topic Name \"{}\"", topic.name));
+  if (has_topic(topic.name)) co_return Result<void>();
+  PutItemInput put = put_system_item(system_item(kTopicKind, topic.name));
+  auto written = co_await tables_.put_item(std::move(put));
+  if (!written) co_return fail(std::move(written.error()));
+  topics_[topic.name].definition = topic;
+  co_return Result<void>();
+}
+
+Async<Result<void>> TopicService::remove_topic(std::string name) {
+  const auto topic = topics_.find(name);
+  if (topic == topics_.end()) co_return no_topic();
+  std::vector<WriteInput> writes{delete_system_item(kTopicKind, name)};
+  for (const auto& [id, subscription] : topic->second.subscriptions) {
+    writes.emplace_back(delete_system_item(kSubscriptionKind, arn_of(subscription.definition)));
+  }
+  auto written = co_await write_together(tables_, std::move(writes));
+  if (!written) co_return written;
+  topics_.erase(name);
+  co_return Result<void>();
+}
+
+Async<Result<std::string>> TopicService::subscribe(SubscriptionDefinition subscription) {
+  subscription.topic = topic_name(subscription.topic);
+  if (!has_topic(subscription.topic)) co_return no_topic();
+  if (subscription.id.empty()) subscription.id = random_.uuid();
+  if (!is_name(subscription.id)) {
+    co_return invalid(fmt::format("Invalid parameter: subscription id \"{}\"", subscription.id));
+  }
+  auto compiled = compile(subscription);
+  if (!compiled) co_return fail(std::move(compiled.error()));
+  const std::string arn = arn_of(subscription);
+  const auto& known = topics_[subscription.topic].subscriptions;
+  const auto same = known.find(subscription.id);
+  if (same != known.end() && same->second.definition == subscription) co_return arn;
+  PutItemInput put = put_system_item(to_item(subscription, arn));
+  auto written = co_await tables_.put_item(std::move(put));
+  if (!written) co_return fail(std::move(written.error()));
+  accept(subscription);
+  co_return arn;
+}
+
+Async<Result<void>> TopicService::unsubscribe(std::string subscription_arn) {
+  for (auto& [name, topic] : topics_) {
+    for (const auto& [id, subscription] : topic.subscriptions) {
+      if (arn_of(subscription.definition) != subscription_arn) continue;
+      const std::string topic_key = name;
+      const std::string key = id;
+      DeleteItemInput input = delete_system_item(kSubscriptionKind, subscription_arn);
+      auto written = co_await tables_.delete_item(std::move(input));
+      if (!written) co_return fail(std::move(written.error()));
+      if (const auto found = topics_.find(topic_key); found != topics_.end()) found->second.subscriptions.erase(key);
+      co_return Result<void>();
+    }
+  }
+  co_return fail(ErrorCode::kNotFound, "Subscription does not exist");
+}
+
+std::vector<TopicDefinition> TopicService::topics() const {
+  std::vector<TopicDefinition> all;
+  for (const auto& [name, topic] : topics_) all.push_back(topic.definition);
+  return all;
+}
+
+std::vector<SubscriptionDefinition> TopicService::subscriptions() const {
+  std::vector<SubscriptionDefinition> all;
+  for (const auto& [name, topic] : topics_) {
+    for (const auto& [id, subscription] : topic.subscriptions) all.push_back(subscription.definition);
+  }
+  return all;
+}
+
+bool TopicService::passes(const Subscription& subscription, const PublishInput& input) {
+  if (!subscription.filter) return true;
+  if (!subscription.definition.filter_on_body) return subscription.filter->matches(filterable_attributes(input));
+  const auto body = parse_plain_json(input.message);
+  const Map* map = body ? body->get_if<Map>() : nullptr;
+  return map && subscription.filter->matches(*map);
+}
+
+Result<PreparedPublish> TopicService::prepare(PublishInput input) {
+  if (auto good = validate(input); !good) return fail(std::move(good.error()));
+  const auto topic = topics_.find(topic_name(input.topic_arn));
+  if (topic == topics_.end()) return no_topic();
+  input.topic_arn = topic_arn(account_, topic->first);
+  const TopicMessage message{random_.uuid(), clock_.wall(), std::move(input)};
+  PreparedPublish prepared{message.id, {}};
+  for (const auto& [id, subscription] : topic->second.subscriptions) {
+    const SubscriptionDefinition& definition = subscription.definition;
+    if (!passes(subscription, message.content)) {
+      ++stats_.filtered;
+      continue;
+    }
+    const std::string arn = arn_of(definition);
+    std::string payload = !is_endpoint(definition)  ? topic_event(message, arn)
+                          : definition.raw_delivery ? message.content.message
+                                                    : topic_notification(message);
+    auto event = queue_.prepare(delivery_target(definition, arn), std::move(payload));
+    if (event) {
+      prepared.events.push_back(std::move(*event));
+    } else if (event.error().code == ErrorCode::kResourceNotFound) {
+      ++stats_.undeliverable;
+    } else {
+      return fail(std::move(event.error()));
+    }
+  }
+  return prepared;
+}
+
+Async<Result<std::string>> TopicService::publish(PublishInput input) {
+  auto prepared = prepare(std::move(input));
+  if (!prepared) co_return fail(std::move(prepared.error()));
+  std::vector<WriteInput> writes;
+  for (PreparedEvent& event : prepared->events) writes.push_back(std::move(event.write));
+  auto written = co_await write_together(tables_, std::move(writes));
+  if (!written) co_return fail(std::move(written.error()));
+  for (const PreparedEvent& event : prepared->events) event.logged();
+  ++stats_.published;
+  stats_.deliveries += prepared->events.size();
+  co_return std::move(prepared->message_id);
+}
+
+}  // namespace freshet

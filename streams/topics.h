@@ -1,0 +1,35 @@
+// Topics: publish once, deliver at least once to every subscription.
+//
+// Topics and subscriptions are items of the system table; a publish is acknowledged together with its logged
+// deliveries. Who delivers (to functions, to HTTP endpoints) is the runtime's business. Loop thread only.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/async.h"
+#include "base/result.h"
+
+namespace freshet {
+
+struct MessageAttribute {
+  std::string type;  // "String", "Number", "Binary", "String.Array".
+  std::string value;
+};
+
+struct PublishInput {
+  std::string topic_arn;
+  std::string message;
+  std::string subject;
+  std::map<std::string, MessageAttribute> attributes;
+};
+
+// What functions see of topics.
+class Publisher {
+ public:
+  virtual ~Publisher() = default;
+  // The message id. kNotFound for an unknown topic. Ready only when the deliveries are logged.
+  virtual Async<Result<std::string>> publish(PublishInput input) = 0;
+};
+
+}  // namespace freshet

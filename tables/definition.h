@@ -1,0 +1,103 @@
+// What a table is: keys, indexes, stream, TTL, books. Value types, used by the seam, templates and the wire.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "tables/value/value.h"
+
+namespace freshet {
+
+// Every system table's name starts with this, and no client's table does: the wire tells them apart without a look-up.
+inline constexpr std::string_view kSystemTablePrefix = "freshet.";
+
+struct KeyAttribute {
+  std::string name;
+  Type type = Type::kString;  // kString, kNumber or kBinary.
+  bool operator==(const KeyAttribute&) const = default;
+};
+
+struct KeySchema {
+  KeyAttribute partition;
+  std::optional<KeyAttribute> sort;
+  bool operator==(const KeySchema&) const = default;
+};
+
+enum class Projection { kAll, kKeysOnly, kInclude };
+
+struct IndexDefinition {
+  std::string name;
+  KeySchema keys;
+  bool local = false;  // Same partition key as the table.
+  Projection projection = Projection::kAll;
+  std::vector<std::string> included;  // Of kInclude.
+  bool operator==(const IndexDefinition&) const = default;
+};
+
+enum class StreamView { kKeysOnly, kNewImage, kOldImage, kNewAndOldImages };
+
+// Turns the books on: the engine counts items by status and every move between statuses, by whomever.
+struct BooksDefinition {
+  std::string status_attribute = "taskStatus";
+  // Items in this status are not removed by TTL until they leave it (a held lease).
+  std::string held_status = "TAKEN";
+  bool operator==(const BooksDefinition&) const = default;
+};
+
+struct TableDefinition {
+  std::string name;
+  KeySchema keys;
+  std::vector<IndexDefinition> indexes;
+  std::optional<StreamView> stream;
+  std::optional<std::string> ttl_attribute;  // A number, epoch seconds.
+  bool ttl_in_milliseconds = false;          // Reads values that can only be milliseconds as such.
+  std::optional<BooksDefinition> books;
+  bool system = false;  // Freshet's own; not listed to clients, not writable by them.
+  bool operator==(const TableDefinition&) const = default;
+
+  const IndexDefinition* index(std::string_view index_name) const;
+};
+
+// kValidation with the service's text: names, key types, limits, duplicate indexes, local index rules.
+Result<void> validate(const TableDefinition& definition);
+
+struct TableDescription {
+  TableDefinition definition;
+  std::string id;  // UUID.
+  WallTime created{};
+  std::string stream_label;  // Empty without a stream. "2026-11-21T00:08:52.709"
+  uint64_t items = 0;
+  uint64_t bytes = 0;  // As the service counts sizes.
+};
+
+// Who caused a write, for the books and the stream.
+enum class Cause : uint8_t {
+  kClient,     // Anybody through the item store's API: a foreign move.
+  kQueue,      // The queue that owns the claims.
+  kTimeToLive  // The sweep; its stream records carry the service's userIdentity.
+};
+
+// One arrow of the books. "" stands for outside the table; "?" for an item without the status attribute.
+struct Arrow {
+  std::string from;
+  std::string to;
+  Cause cause = Cause::kClient;
+  auto operator<=>(const Arrow&) const = default;
+};
+
+// Invariant at every commit: for each status, sum of flow into it - sum of flow out of it = stock.
+struct Books {
+  std::map<std::string, uint64_t> stock;
+  std::map<Arrow, uint64_t> flow;
+  bool operator==(const Books&) const = default;
+};
+// Names the first status whose numbers disagree, or success.
+Result<void> check_balance(const Books& books);
+
+}  // namespace freshet

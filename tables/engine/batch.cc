@@ -1,0 +1,277 @@
+#include "tables/engine/batch.h"
+
+#include <cstring>
+
+namespace freshet {
+namespace {
+
+constexpr uint8_t kVersion = 1;
+
+enum Tag : uint8_t { kCounters = 1, kTable = 2, kDrop = 3, kPut = 4, kDelete = 5, kFlow = 6 };
+
+// Of kPut and kDelete.
+enum Flag : uint8_t { kHasChange = 1, kIsInsert = 2, kByTtl = 4, kHasBefore = 8 };
+
+void append_varint(std::string& out, uint64_t v) {
+  char bytes[10];
+  size_t n = 0;
+  for (; v >= 0x80; v >>= 7) bytes[n++] = static_cast<char>(v | 0x80);
+  bytes[n++] = static_cast<char>(v);
+  out.append(bytes, n);
+}
+
+void append_fixed(std::string& out, uint64_t v) {
+  for (int shift = 0; shift < 64; shift += 8) out.push_back(static_cast<char>(v >> shift));
+}
+
+void append_bytes(std::string& out, std::string_view bytes) {
+  append_varint(out, bytes.size());
+  out.append(bytes);
+}
+
+// Reads from the front; after the first fault everything reads as zero and ok() is false.
+class Reader {
+ public:
+  explicit Reader(std::string_view in) : in_(in) {}
+  bool ok() const { return ok_; }
+  bool at_end() const { return !ok_ || in_.empty(); }
+
+  uint8_t byte() {
+    if (!need(1)) return 0;
+    const auto b = static_cast<uint8_t>(in_[0]);
+    in_.remove_prefix(1);
+    return b;
+  }
+  uint64_t varint() {
+    uint64_t v = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      const uint8_t b = byte();
+      v |= uint64_t{b & 0x7fu} << shift;
+      if (!(b & 0x80)) return v;
+    }
+    ok_ = false;
+    return 0;
+  }
+  uint64_t fixed() {
+    uint64_t v = 0;
+    for (int shift = 0; shift < 64; shift += 8) v |= uint64_t{byte()} << shift;
+    return v;
+  }
+  uint32_t number() {
+    const uint64_t v = varint();
+    if (v > UINT32_MAX) ok_ = false;
+    return static_cast<uint32_t>(v);
+  }
+  std::string_view bytes() {
+    const uint64_t size = varint();
+    if (!need(size)) return {};
+    const std::string_view out = in_.substr(0, size);
+    in_.remove_prefix(size);
+    return out;
+  }
+
+ private:
+  bool need(uint64_t size) {
+    if (ok_ && size <= in_.size()) return true;
+    ok_ = false;
+    return false;
+  }
+  std::string_view in_;
+  bool ok_ = true;
+};
+
+uint8_t flags_of(const StoredChange& change) {
+  if (change.sequence == 0) return 0;
+  uint8_t flags = kHasChange;
+  if (change.kind == ChangeRecord::Kind::kInsert) flags |= kIsInsert;
+  if (change.by_ttl) flags |= kByTtl;
+  if (!change.before.empty()) flags |= kHasBefore;
+  return flags;
+}
+
+void append_change(std::string& out, const StoredChange& change) {
+  if (change.sequence == 0) return;
+  append_varint(out, change.sequence);
+  if (!change.before.empty()) append_bytes(out, change.before);
+}
+
+StoredChange read_change(Reader& in, uint8_t flags, ChangeRecord::Kind otherwise) {
+  StoredChange change;
+  if (!(flags & kHasChange)) return change;
+  change.sequence = in.varint();
+  change.kind = (flags & kIsInsert) ? ChangeRecord::Kind::kInsert : otherwise;
+  change.by_ttl = flags & kByTtl;
+  if (flags & kHasBefore) change.before = in.bytes();
+  return change;
+}
+
+tl::unexpected<Error> malformed(const char* what) {
+  return fail(ErrorCode::kCorruption, std::string("a batch of the log is malformed: ") + what);
+}
+
+Result<void> read_table(Reader& in, BatchSink& sink) {
+  auto item = decode_item(in.bytes());
+  if (!in.ok() || !item) return malformed("table");
+  StoredTable table;
+  const Value* definition = item->find("definition");
+  if (!definition || !definition->get_if<Map>()) return malformed("table without definition");
+  auto parsed = definition_from_item(*definition->get_if<Map>());
+  if (!parsed) return fail(parsed.error());
+  table.description.definition = std::move(*parsed);
+  table.number = static_cast<uint32_t>(item->int_or("number", 0));
+  table.description.id = item->string_or("id");
+  table.description.created = WallTime(milliseconds(item->int_or("created", 0)));
+  table.description.stream_label = item->string_or("label");
+  table.stream_next = static_cast<uint64_t>(item->int_or("next", 1));
+  table.stream_oldest = static_cast<uint64_t>(item->int_or("oldest", 1));
+  return sink.on_table(std::move(table));
+}
+
+Result<void> read_put(Reader& in, BatchSink& sink) {
+  StoredPut put;
+  const uint8_t flags = in.byte();
+  put.table = in.number();
+  put.creation = in.varint();
+  put.change = read_change(in, flags, ChangeRecord::Kind::kModify);
+  put.item = in.bytes();
+  if (!in.ok()) return malformed("put");
+  return sink.on_put(put);
+}
+
+Result<void> read_delete(Reader& in, BatchSink& sink) {
+  StoredDelete del;
+  const uint8_t flags = in.byte();
+  del.table = in.number();
+  del.change = read_change(in, flags, ChangeRecord::Kind::kRemove);
+  del.keys = in.bytes();
+  if (!in.ok()) return malformed("delete");
+  return sink.on_delete(del);
+}
+
+Result<void> read_flow(Reader& in, BatchSink& sink) {
+  StoredFlow flow;
+  flow.table = in.number();
+  flow.arrow.from = in.bytes();
+  flow.arrow.to = in.bytes();
+  const uint8_t cause = in.byte();
+  flow.value = in.varint();
+  if (!in.ok() || cause > static_cast<uint8_t>(Cause::kTimeToLive)) return malformed("flow");
+  flow.arrow.cause = static_cast<Cause>(cause);
+  return sink.on_flow(flow);
+}
+
+Result<void> read_counters(Reader& in, BatchSink& sink) {
+  StoredCounters counters;
+  counters.hash_seed = in.varint();
+  counters.next_creation = in.varint();
+  counters.next_table = in.number();
+  if (!in.ok()) return malformed("counters");
+  return sink.on_counters(counters);
+}
+
+Result<void> read_drop(Reader& in, BatchSink& sink) {
+  const uint32_t table = in.number();
+  if (!in.ok()) return malformed("drop");
+  return sink.on_drop(table);
+}
+
+}  // namespace
+
+void append_batch_header(std::string& out, WallTime at) {
+  out.push_back(static_cast<char>(kVersion));
+  append_fixed(out, static_cast<uint64_t>(epoch_ms(at)));
+}
+
+void append_record(std::string& out, const StoredCounters& counters) {
+  out.push_back(kCounters);
+  append_varint(out, counters.hash_seed);
+  append_varint(out, counters.next_creation);
+  append_varint(out, counters.next_table);
+}
+
+void append_record(std::string& out, const StoredTable& table) {
+  Item item;
+  item.set("number", Value::number(table.number));
+  item.set("id", Value(table.description.id));
+  item.set("created", Value::number(epoch_ms(table.description.created)));
+  item.set("label", Value(table.description.stream_label));
+  item.set("next", Value::number(static_cast<int64_t>(table.stream_next)));
+  item.set("oldest", Value::number(static_cast<int64_t>(table.stream_oldest)));
+  item.set("definition", Value(definition_to_item(table.description.definition)));
+  std::string encoded;
+  append_encoded(encoded, item);
+  out.push_back(kTable);
+  append_bytes(out, encoded);
+}
+
+void append_record(std::string& out, const StoredPut& put) {
+  out.push_back(kPut);
+  out.push_back(static_cast<char>(flags_of(put.change)));
+  append_varint(out, put.table);
+  append_varint(out, put.creation);
+  append_change(out, put.change);
+  append_bytes(out, put.item);
+}
+
+void append_record(std::string& out, const StoredDelete& del) {
+  out.push_back(kDelete);
+  out.push_back(static_cast<char>(flags_of(del.change)));
+  append_varint(out, del.table);
+  append_change(out, del.change);
+  append_bytes(out, del.keys);
+}
+
+void append_record(std::string& out, const StoredFlow& flow) {
+  out.push_back(kFlow);
+  append_varint(out, flow.table);
+  append_bytes(out, flow.arrow.from);
+  append_bytes(out, flow.arrow.to);
+  out.push_back(static_cast<char>(flow.arrow.cause));
+  append_varint(out, flow.value);
+}
+
+void append_drop_record(std::string& out, uint32_t table) {
+  out.push_back(kDrop);
+  append_varint(out, table);
+}
+
+Result<void> read_batch(std::string_view payload, BatchSink& sink) {
+  Reader in(payload);
+  const uint8_t version = in.byte();
+  const WallTime at(milliseconds(static_cast<int64_t>(in.fixed())));
+  if (!in.ok()) return malformed("header");
+  if (version != kVersion) {
+    return fail(ErrorCode::kUnsupportedFormat, "a batch of the log has payload version " + std::to_string(version) +
+                                                   "; this program reads version " + std::to_string(kVersion));
+  }
+  if (auto ok = sink.on_begin(at); !ok) return ok;
+  while (!in.at_end()) {
+    Result<void> ok;
+    switch (in.byte()) {
+      case kCounters:
+        ok = read_counters(in, sink);
+        break;
+      case kTable:
+        ok = read_table(in, sink);
+        break;
+      case kDrop:
+        ok = read_drop(in, sink);
+        break;
+      case kPut:
+        ok = read_put(in, sink);
+        break;
+      case kDelete:
+        ok = read_delete(in, sink);
+        break;
+      case kFlow:
+        ok = read_flow(in, sink);
+        break;
+      default:
+        return malformed("unknown record");
+    }
+    if (!ok) return ok;
+  }
+  return {};
+}
+
+}  // namespace freshet

@@ -1,0 +1,69 @@
+#include "tables/engine/books_keeper.h"
+
+namespace freshet {
+namespace {
+constexpr size_t kLongestStatus = 64;
+}
+
+std::string_view status_of(const std::optional<ValueView>& status) {
+  if (!status || status->type() != Type::kString) return kNoStatus;
+  const std::string_view text = status->bytes();
+  return text.empty() || text.size() > kLongestStatus ? kNoStatus : text;
+}
+
+uint32_t BooksKeeper::status(std::string_view name) {
+  // A handful of statuses is the rule: the walk beats the hash.
+  for (uint32_t i = 0; i < statuses_.size() && i < 8; ++i) {
+    if (statuses_[i].name == name) return i;
+  }
+  const auto [it, added] = status_numbers_.try_emplace(std::string(name), static_cast<uint32_t>(statuses_.size()));
+  if (added) statuses_.push_back({std::string(name)});
+  return it->second;
+}
+
+BooksKeeper::Counter& BooksKeeper::counter(uint32_t from, uint32_t to, Cause cause) {
+  for (uint32_t i = 0; i < counters_.size() && i < 12; ++i) {
+    Counter& known = counters_[i];
+    if (known.from == from && known.to == to && known.cause == cause) return known;
+  }
+  const uint64_t key = (uint64_t{from} << 34) | (uint64_t{to} << 4) | static_cast<uint64_t>(cause);
+  const auto [it, added] = counter_numbers_.try_emplace(key, static_cast<uint32_t>(counters_.size()));
+  if (added) counters_.push_back({from, to, cause, false, 0});
+  return counters_[it->second];
+}
+
+void BooksKeeper::mark(Counter& counter) {
+  if (counter.changed) return;
+  counter.changed = true;
+  changed_.push_back(static_cast<uint32_t>(&counter - counters_.data()));
+}
+
+void BooksKeeper::change(std::string_view from_name, std::string_view to_name, Cause cause) {
+  if (from_name == to_name) return;
+  const uint32_t from = status(from_name);
+  const uint32_t to = status(to_name);
+  if (!from_name.empty()) --statuses_[from].stock;
+  if (!to_name.empty()) ++statuses_[to].stock;
+  Counter& moved = counter(from, to, cause);
+  ++moved.value;
+  mark(moved);
+}
+
+void BooksKeeper::count(std::string_view name) {
+  ++statuses_[status(name)].stock;
+}
+
+void BooksKeeper::set_flow(const Arrow& arrow, uint64_t value) {
+  counter(status(arrow.from), status(arrow.to), arrow.cause).value = value;
+}
+
+Books BooksKeeper::snapshot() const {
+  Books books;
+  for (const auto& status : statuses_) {
+    if (!status.name.empty() && status.stock > 0) books.stock[status.name] = status.stock;
+  }
+  visit_all([&](const Arrow& arrow, uint64_t value) { books.flow[arrow] = value; });
+  return books;
+}
+
+}  // namespace freshet

@@ -1,0 +1,74 @@
+// The books of one table, as a commit observer: stock by status, flow per arrow. Loop thread only.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tables/definition.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+// What the books call the status of an item: the string in its status attribute; "?" when that is missing, empty, no
+// string or longer than 64 bytes (so that a client cannot fill the books with essays); "" for no item.
+inline constexpr std::string_view kNoStatus = "?";
+std::string_view status_of(const std::optional<ValueView>& status);  // Of an item that exists.
+
+class BooksKeeper {
+ public:
+  explicit BooksKeeper(BooksDefinition definition) : definition_(std::move(definition)) {}
+  const BooksDefinition& definition() const { return definition_; }
+
+  // A write moved an item; "" for outside. A status that stays is no arrow.
+  void change(std::string_view from, std::string_view to, Cause cause);
+  // Recovery: counts a live item; sets a counter to what the log says.
+  void count(std::string_view status);
+  void set_flow(const Arrow& arrow, uint64_t value);
+
+  Books snapshot() const;
+  // Calls visit(arrow, value) for counters that changed since the last call, or for all, in no promised order.
+  template <class Visit>
+  void take_changed(Visit&& visit) {
+    for (const uint32_t at : changed_) {
+      counters_[at].changed = false;
+      visit(arrow(counters_[at]), counters_[at].value);
+    }
+    changed_.clear();
+  }
+  template <class Visit>
+  void visit_all(Visit&& visit) const {
+    for (const auto& counter : counters_) visit(arrow(counter), counter.value);
+  }
+  bool has_changed() const { return !changed_.empty(); }
+
+ private:
+  struct Status {
+    std::string name;
+    uint64_t stock = 0;
+  };
+  struct Counter {
+    uint32_t from;
+    uint32_t to;
+    Cause cause;
+    bool changed;
+    uint64_t value;
+  };
+  uint32_t status(std::string_view name);
+  Counter& counter(uint32_t from, uint32_t to, Cause cause);
+  void mark(Counter& counter);
+  Arrow arrow(const Counter& c) const { return {statuses_[c.from].name, statuses_[c.to].name, c.cause}; }
+
+  const BooksDefinition definition_;
+  std::vector<Status> statuses_;  // In order of first sight; "" counts nothing.
+  absl::flat_hash_map<std::string, uint32_t> status_numbers_;
+  std::vector<Counter> counters_;  // In order of first sight.
+  absl::flat_hash_map<uint64_t, uint32_t> counter_numbers_;
+  std::vector<uint32_t> changed_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,37 @@
+// All tables of one store, and the counters that outlive them. Loop thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tables/engine/batch.h"
+#include "tables/engine/table.h"
+
+namespace freshet {
+
+class Catalog {
+ public:
+  explicit Catalog(size_t stream_memory_bytes) : stream_memory_(stream_memory_bytes) {}
+
+  StoredCounters counters;
+
+  // kResourceNotFound with the service's text.
+  Result<Table*> find(const std::string& name) const;
+  // Null if there is none.
+  Table* find_number(uint32_t number) const;
+  Table& add(uint32_t number, TableDescription description);
+  void remove(Table& table);
+
+  const std::map<std::string, std::unique_ptr<Table>, std::less<>>& tables() const { return tables_; }
+  const StreamMemory& stream_memory() const { return stream_memory_; }
+  StreamMemory& stream_memory() { return stream_memory_; }
+
+ private:
+  StreamMemory stream_memory_;  // Outlives the tables.
+  std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;
+  std::map<uint32_t, Table*> by_number_;
+};
+
+}  // namespace freshet

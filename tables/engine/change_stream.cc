@@ -1,0 +1,265 @@
+#include "tables/engine/change_stream.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "tables/engine/keys.h"
+
+namespace freshet {
+namespace {
+
+constexpr uint64_t kMarkSpacing = 64u << 10;  // Log bytes between two places of the sparse index.
+constexpr size_t kReadStep = 256u << 10;      // Log bytes read at a time.
+
+// Picks one table's change records out of batches.
+class RecordReader final : public BatchSink {
+ public:
+  using Take =
+      std::function<Result<void>(const StoredChange&, std::string_view keys, std::string_view after, WallTime)>;
+  RecordReader(uint32_t table, Take take) : table_(table), take_(std::move(take)) {}
+
+  Result<void> on_begin(WallTime at) override {
+    at_ = at;
+    return {};
+  }
+  Result<void> on_put(const StoredPut& put) override {
+    if (put.table != table_ || put.change.sequence == 0) return {};
+    return take_(put.change, {}, put.item, at_);
+  }
+  Result<void> on_delete(const StoredDelete& del) override {
+    if (del.table != table_ || del.change.sequence == 0) return {};
+    return take_(del.change, del.keys, {}, at_);
+  }
+  Result<void> on_counters(const StoredCounters&) override { return {}; }
+  Result<void> on_table(StoredTable) override { return {}; }
+  Result<void> on_drop(uint32_t) override { return {}; }
+  Result<void> on_flow(const StoredFlow&) override { return {}; }
+
+ private:
+  const uint32_t table_;
+  const Take take_;
+  WallTime at_{};
+};
+
+size_t size_of(const StreamRecord& record) {
+  size_t bytes = 64;
+  for (const ItemRef* item : {&record.before, &record.after}) {
+    if (*item) bytes += item->encoded().size();
+  }
+  return bytes;
+}
+
+size_t memory_of(const StreamRecord& record) {
+  size_t bytes = sizeof(StreamRecord) + record.keys_of.memory();
+  if (record.before && record.before.identity() != record.keys_of.identity()) bytes += record.before.memory();
+  if (record.after && record.after.identity() != record.keys_of.identity()) bytes += record.after.memory();
+  return bytes;
+}
+
+Result<StreamRecord> decode_record(const StoredChange& change, std::string_view keys, std::string_view after,
+                                   WallTime at) {
+  StreamRecord record{change.sequence, change.kind, change.by_ttl, at, {}, {}, {}, 0};
+  if (!change.before.empty()) {
+    auto item = ItemRef::from_encoded(change.before);
+    if (!item) return fail(item.error());
+    record.before = std::move(*item);
+  }
+  auto item = ItemRef::from_encoded(after.empty() ? keys : after);
+  if (!item) return fail(item.error());
+  record.keys_of = *item;
+  if (!after.empty()) record.after = std::move(*item);
+  return record;
+}
+
+}  // namespace
+
+bool needs_before(StreamView view) {
+  return view == StreamView::kOldImage || view == StreamView::kNewAndOldImages;
+}
+
+void StreamMemory::added(ChangeStream& stream, size_t bytes) {
+  bytes_ += bytes;
+  order_.push_back(&stream);
+  shrink();
+}
+
+void StreamMemory::shrink() {
+  while (bytes_ > budget_) {
+    ChangeStream* oldest = order_.front();
+    // What is not in the log yet has no other home.
+    if (oldest && oldest->tail_.front().sequence >= oldest->logged_next_) return;
+    order_.pop_front();
+    if (oldest) bytes_ -= oldest->drop_oldest();
+  }
+}
+
+void StreamMemory::forget(ChangeStream& stream) {
+  for (auto& entry : order_) {
+    if (entry == &stream) entry = nullptr;
+  }
+  for (const auto& record : stream.tail_) bytes_ -= record.memory;
+  stream.tail_.clear();
+}
+
+size_t ChangeStream::drop_oldest() {
+  const size_t bytes = tail_.front().memory;
+  const uint64_t sequence = tail_.front().sequence;
+  // Without a place in the log (trimmed, or there is no log) what memory forgets is gone.
+  if (marks_.empty() || marks_.front().sequence > sequence) oldest_ = sequence + 1;
+  tail_.pop_front();
+  return bytes;
+}
+
+void ChangeStream::add(StreamRecord record) {
+  const size_t bytes = memory_of(record);
+  record.memory = static_cast<uint32_t>(bytes);
+  tail_.push_back(std::move(record));
+  memory_.added(*this, bytes);
+}
+
+void ChangeStream::add_mark(uint64_t sequence, LogPosition at) {
+  const auto after = std::partition_point(marks_.begin(), marks_.end(), [&](const Mark& m) { return m.at <= at; });
+  if (after != marks_.begin()) {
+    const Mark& previous = *std::prev(after);
+    if (previous.at.segment == at.segment && at.offset - previous.at.offset < kMarkSpacing) return;
+  }
+  if (after != marks_.end() && after->sequence <= sequence) return;
+  marks_.insert(after, {sequence, at});
+}
+
+void ChangeStream::logged(LogPosition at) {
+  if (logged_next_ == next_) return;
+  add_mark(logged_next_, at);
+  logged_next_ = next_;
+}
+
+void ChangeStream::release_before(uint64_t sequence) {
+  if (sequence <= readable_) return;
+  readable_ = sequence;
+  logged_next_ = std::max(logged_next_, sequence);
+  wake();
+}
+
+void ChangeStream::restore(uint64_t next, uint64_t oldest) {
+  next_ = std::max(next_, next);
+  oldest_ = std::max(oldest_, oldest);
+  logged_next_ = readable_ = next_;
+}
+
+void ChangeStream::restored(StreamRecord record, LogPosition at) {
+  if (record.sequence < next_) return;  // Said again.
+  add_mark(record.sequence, at);
+  next_ = logged_next_ = readable_ = std::max(next_, record.sequence + 1);
+  add(std::move(record));
+}
+
+void ChangeStream::mark(uint64_t sequence, LogPosition at) {
+  add_mark(sequence, at);
+}
+
+ChangeRecord ChangeStream::expose(const StreamRecord& record) const {
+  return {record.sequence, record.kind,  record.at,    keys_only(record.keys_of, keys_),
+          record.before,   record.after, record.by_ttl};
+}
+
+bool ChangeStream::full(const ReadStreamInput& input, const StreamPage& page, size_t bytes) const {
+  return page.records.size() >= std::max<uint32_t>(input.limit, 1) || bytes >= input.max_bytes;
+}
+
+Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {
+  StreamPage page;
+  page.next = std::max<uint64_t>(input.from, 1);
+  if (page.next < oldest_) {
+    return fail(ErrorCode::kTrimmedDataAccess,
+                "The operation attempted to read past the oldest stream record: sequence " + std::to_string(page.next) +
+                    " is trimmed, the oldest is " + std::to_string(oldest_));
+  }
+  if (page.next >= readable_) return page;
+  if (page.next < tail_first()) {
+    FRESHET_CHECK(log != nullptr, "without a log, memory has all that is not trimmed");
+    if (auto ok = read_log(input, *log, page); !ok) return fail(ok.error());
+    return page;
+  }
+  size_t bytes = 0;
+  for (size_t i = page.next - tail_first(); i < tail_.size() && page.next < readable_; ++i) {
+    if (full(input, page, bytes)) break;
+    bytes += size_of(tail_[i]);
+    page.records.push_back(expose(tail_[i]));
+    page.next = tail_[i].sequence + 1;
+  }
+  return page;
+}
+
+Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, StreamPage& page) {
+  const auto after =
+      std::partition_point(marks_.begin(), marks_.end(), [&](const Mark& m) { return m.sequence <= page.next; });
+  FRESHET_CHECK(after != marks_.begin(), "every record that is not trimmed lies behind a mark");
+  LogPosition at = std::prev(after)->at;
+  size_t bytes = 0;
+  bool done = false;
+  uint64_t first_of_batch = 0;
+  RecordReader reader(
+      table_,
+      [&](const StoredChange& change, std::string_view keys, std::string_view item, WallTime when) -> Result<void> {
+        if (first_of_batch == 0) first_of_batch = change.sequence;
+        if (done || change.sequence < page.next) return {};
+        done = change.sequence >= readable_ || full(input, page, bytes);
+        if (done) return {};
+        FRESHET_CHECK(change.sequence == page.next, "a stream has no gaps");
+        auto record = decode_record(change, keys, item, when);
+        if (!record) return fail(record.error());
+        bytes += size_of(*record);
+        page.records.push_back(expose(*record));
+        page.next = change.sequence + 1;
+        return {};
+      });
+  const auto visit = [&](const LogBatch& batch) -> Result<void> {
+    if (batch.kind != BatchKind::kCommit || done) return {};
+    first_of_batch = 0;
+    auto ok = read_batch(batch.payload, reader);
+    if (ok && first_of_batch != 0) add_mark(first_of_batch, batch.at);
+    return ok;
+  };
+  // Until the page is full, or memory has the rest.
+  while (!done && page.next < tail_first() && page.next < readable_) {
+    const uint32_t segment = at.segment;
+    const auto segments = log.segments();
+    const auto info = std::find_if(segments.begin(), segments.end(), [&](const auto& s) { return s.id >= segment; });
+    FRESHET_CHECK(info != segments.end(), "the log ends before the stream does");
+    if (info->id != segment) at = {info->id, 0};
+    auto next = log.read(at, kReadStep, visit);
+    if (!next) return fail(next.error());
+    at = next->segment == at.segment && next->offset >= info->bytes ? LogPosition{at.segment + 1, 0} : *next;
+  }
+  return {};
+}
+
+void ChangeStream::wait(const Promise<bool>& waiter) {
+  std::erase_if(waiters_, [](const auto& old) { return old.is_set(); });
+  waiters_.push_back(waiter);
+}
+
+void ChangeStream::wake() {
+  for (const auto& waiter : waiters_) waiter.set(true);
+  waiters_.clear();
+}
+
+void ChangeStream::trim_before(uint32_t segment) {
+  while (!marks_.empty() && marks_.front().at.segment < segment) marks_.pop_front();
+  // Records between the cut and the next mark cannot be reached any more.
+  const uint64_t reachable = marks_.empty() ? logged_next_ : marks_.front().sequence;
+  oldest_ = std::max(oldest_, reachable);  // Whatever memory still has: a restart would not.
+}
+
+void ChangeStream::trim_all() {
+  marks_.clear();
+  memory_.forget(*this);
+  oldest_ = logged_next_ = readable_ = next_;
+  wake();
+}
+
+bool ChangeStream::needs_before_segment(uint32_t segment) const {
+  return !marks_.empty() && marks_.front().at.segment < segment;
+}
+
+}  // namespace freshet

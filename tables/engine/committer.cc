@@ -1,0 +1,314 @@
+#include "tables/engine/committer.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "tables/engine/keys.h"
+
+namespace freshet {
+namespace {
+
+constexpr uint32_t kUnplaced = UINT32_MAX;  // Of an item whose batch is not in the log yet.
+constexpr size_t kGrowth = 256;             // A write that adds more counts as one that fills the store.
+
+}  // namespace
+
+void Committer::set_log(std::unique_ptr<Log> log) {
+  log_ = std::move(log);
+  refresh_space();
+  log_->set_reserve(reserve_bytes());
+  refresh_space();
+}
+
+// Compaction starts at garbage of a segment and an eighth of what lives (compactor.cc), and needs the floor to work
+// with. The reserve lets garbage grow well beyond that before anything but growth is refused.
+uint64_t Committer::reserve_bytes() const {
+  return floor_bytes() + 3 * options_.segment_bytes + live_bytes_ / 4;
+}
+
+void Committer::refresh_space() {
+  space_left_ = log_->bytes_left();
+  live_bytes_ = 0;
+  live_items_ = 0;
+  for (const auto& [name, table] : catalog_.tables()) {
+    live_bytes_ += table->live_bytes();
+    live_items_ += table->items().size();
+  }
+}
+
+uint64_t Committer::memory() const {
+  uint64_t bytes = catalog_.stream_memory().bytes();
+  for (const auto& [name, table] : catalog_.tables()) bytes += table->memory();
+  return bytes;
+}
+
+Result<void> Committer::admit(const Mutation& mutation) {
+  if (failure_) return fail(*failure_);
+  uint64_t bytes = 0;
+  bool grows = false;
+  for (const auto& change : mutation) {
+    const size_t before = log_size(change.before);
+    const size_t after = log_size(change.after);
+    bytes += before + after + kRecordOverhead;
+    // The runtime's own items (events, positions) are bounded by itself, and without them nothing would be worked off.
+    const bool own = change.table->definition().system;
+    grows = grows || (!own && change.after && (!change.before || after > before + kGrowth));
+  }
+  if (log_) {
+    // Completions may use the reserve down to what compaction needs to free more.
+    const uint64_t keep = grows ? reserve_bytes() : floor_bytes();
+    if (stalled_ || space_left_ < keep + batch_.size() + bytes) {
+      ++stats_.throttled;
+      return fail(ErrorCode::kThroughputExceeded,
+                  "The store is out of disk space (or at --max-data-bytes): writes that add data are refused until "
+                  "tasks are completed, items are deleted or space is freed. Retry later.");
+    }
+  }
+  if (grows && options_.max_memory_bytes != 0 && memory() + bytes > options_.max_memory_bytes) {
+    ++stats_.throttled;
+    return fail(ErrorCode::kThroughputExceeded,
+                "The store is at its memory cap (--max-memory-bytes): writes that add data are refused until tasks are "
+                "completed or items are deleted. Retry later.");
+  }
+  return {};
+}
+
+void Committer::apply(Mutation mutation) {
+  for (auto& change : mutation) apply_one(change);
+  if (batch_.size() > options_.max_batch_bytes) flush();
+}
+
+void Committer::apply_one(Change& change) {
+  if (change.after) {
+    const uint64_t creation = change.before ? change.before.creation() : catalog_.counters.next_creation++;
+    change.after.set_place(creation, kUnplaced);
+  }
+  change.table->apply(change);
+  const uint64_t sequence = add_to_stream(change);
+  if (log_) {
+    add_to_batch(change, sequence);
+  } else if (sequence) {
+    change.table->stream().release_before(sequence + 1);
+  }
+}
+
+uint64_t Committer::add_to_stream(const Change& change) {
+  Table& table = *change.table;
+  if (!table.definition().stream) return 0;
+  StreamRecord record;
+  record.sequence = table.stream().take_sequence();
+  record.kind = !change.before  ? ChangeRecord::Kind::kInsert
+                : !change.after ? ChangeRecord::Kind::kRemove
+                                : ChangeRecord::Kind::kModify;
+  record.by_ttl = change.cause == Cause::kTimeToLive;
+  begin_batch();
+  record.at = batch_time_;
+  record.keys_of = change.after ? change.after : change.before;
+  if (table.stream_wants_before(change.cause)) record.before = change.before;
+  record.after = change.after;
+  const uint64_t sequence = record.sequence;
+  table.stream().add(std::move(record));
+  return sequence;
+}
+
+void Committer::begin_batch() {
+  if (!log_) batch_time_ = scheduler_.clock().wall();
+  if (!log_ || !batch_.empty()) return;
+  batch_time_ = scheduler_.clock().wall();
+  append_batch_header(batch_, batch_time_);
+}
+
+void Committer::add_to_batch(const Change& change, uint64_t sequence) {
+  begin_batch();
+  StoredChange stored;
+  stored.sequence = sequence;
+  stored.by_ttl = change.cause == Cause::kTimeToLive;
+  if (sequence && change.before && change.table->stream_wants_before(change.cause))
+    stored.before = change.before.encoded();
+  if (change.after) {
+    stored.kind = change.before ? ChangeRecord::Kind::kModify : ChangeRecord::Kind::kInsert;
+    append_record(batch_, StoredPut{change.table->number(), change.after.creation(), stored, change.after.encoded()});
+    placed_.push_back(change.after);
+    return;
+  }
+  stored.kind = ChangeRecord::Kind::kRemove;
+  std::string keys;
+  append_encoded(keys, keys_only(change.before, change.table->definition().keys));
+  append_record(batch_, StoredDelete{change.table->number(), stored, keys});
+}
+
+void Committer::log_table(Table& table) {
+  if (!log_) return;
+  begin_batch();
+  append_record(batch_,
+                StoredTable{table.number(), table.describe(), table.stream().next(), table.stream().bounds().oldest});
+}
+
+void Committer::log_drop(uint32_t table) {
+  if (!log_) return;
+  begin_batch();
+  append_drop_record(batch_, table);
+}
+
+void Committer::append_changed_flows() {
+  for (const auto& [name, table] : catalog_.tables()) {
+    if (!table->books() || !table->books()->has_changed()) continue;
+    table->books()->take_changed([&](const Arrow& arrow, uint64_t value) {
+      append_record(batch_, StoredFlow{table->number(), arrow, value});
+    });
+  }
+}
+
+std::string Committer::checkpoint() const {
+  std::string out;
+  append_record(out, catalog_.counters);
+  for (const auto& [name, table] : catalog_.tables()) {
+    append_record(out, StoredTable{table->number(), table->describe(), table->stream().logged_next(),
+                                   table->stream().bounds().oldest});
+    if (!table->books()) continue;
+    table->books()->visit_all([&](const Arrow& arrow, uint64_t value) {
+      append_record(out, StoredFlow{table->number(), arrow, value});
+    });
+  }
+  return out;
+}
+
+Result<LogPosition> Committer::append(BatchKind kind, const std::string& payload) {
+  if (!log_->starts_segment(payload.size())) return log_->append(kind, payload);
+  // The checkpoint says what holds after this batch; said first, it lets replay begin here.
+  std::string whole = payload.substr(0, kBatchHeaderBytes);
+  whole += checkpoint();
+  whole.append(payload, kBatchHeaderBytes);
+  return log_->append(kind, whole);
+}
+
+bool Committer::flush() {
+  if (failure_) return false;
+  if (batch_.empty()) return true;
+  append_changed_flows();
+  const auto at = append(BatchKind::kCommit, batch_);
+  if (!at) {
+    report(at.error());
+    stalled_ = !failure_;
+    return false;
+  }
+  stalled_ = false;
+  stats_.appended_bytes += batch_.size();
+  ++stats_.batches;
+  for (const auto& item : placed_) item.set_place(item.creation(), at->segment);
+  placed_.clear();
+  batch_.clear();
+  Release release{log_->last_sequence(), {}, std::move(waiters_)};
+  waiters_.clear();
+  for (const auto& [name, table] : catalog_.tables()) {
+    if (table->stream().logged_next() == table->stream().next()) continue;
+    table->stream().logged(*at);
+    release.streams.emplace_back(table->number(), table->stream().next());
+  }
+  unreleased_.push_back(std::move(release));
+  catalog_.stream_memory().shrink();
+  refresh_space();
+  return true;
+}
+
+bool Committer::append_moves(const std::vector<std::pair<uint32_t, ItemRef>>& items) {
+  FRESHET_CHECK(batch_.empty(), "moves do not overtake writes");
+  if (failure_) return false;
+  std::string payload;
+  append_batch_header(payload, scheduler_.clock().wall());
+  for (const auto& [table, item] : items) append_record(payload, StoredPut{table, item.creation(), {}, item.encoded()});
+  const auto at = append(BatchKind::kMove, payload);
+  if (!at) {
+    report(at.error());
+    return false;
+  }
+  for (const auto& [table, item] : items) item.set_place(item.creation(), at->segment);
+  stats_.moved_bytes += payload.size();
+  refresh_space();
+  return true;
+}
+
+bool Committer::roll() {
+  auto rolled = log_->roll();
+  if (!rolled) report(rolled.error());
+  refresh_space();
+  return rolled.has_value();
+}
+
+void Committer::commit() {
+  if (!log_ || failure_) return;
+  flush();
+  if (failure_) return;
+  const BootTime now = scheduler_.clock().boot();
+  // A new segment may have synced the last batch already.
+  if (log_->last_sequence() != log_->durable_sequence() || now >= log_->sync_due()) {
+    log_->set_reserve(reserve_bytes());
+    if (auto ok = log_->sync(now); !ok) report(ok.error());
+    refresh_space();  // There may be space again, though nothing was written.
+  }
+  if (!failure_) release();
+}
+
+void Committer::release() {
+  const uint64_t durable = log_->durable_sequence();
+  while (!unreleased_.empty() && unreleased_.front().log_sequence <= durable) {
+    Release release = std::move(unreleased_.front());
+    unreleased_.pop_front();
+    for (const auto& [number, sequence] : release.streams) {
+      if (Table* table = catalog_.find_number(number)) table->stream().release_before(sequence);
+    }
+    for (const auto& waiter : release.waiters) waiter.set({});
+  }
+}
+
+void Committer::report(const Error& error) {
+  if (error.code != ErrorCode::kDiskFull) fail_store(error);
+}
+
+void Committer::fail_store(const Error& error) {
+  if (failure_) return;
+  failure_ =
+      Error{ErrorCode::kInternal, "The store has failed and acknowledges nothing any more: " + error.message, {}};
+  for (auto& release : unreleased_) {
+    for (const auto& waiter : release.waiters) waiter.set(fail(*failure_));
+  }
+  for (const auto& waiter : waiters_) waiter.set(fail(*failure_));
+  unreleased_.clear();
+  waiters_.clear();
+  for (const auto& [name, table] : catalog_.tables()) table->stream().wake();
+  if (options_.on_failure) options_.on_failure(*failure_);
+}
+
+Async<Result<void>> Committer::durable() {
+  if (failure_) return Result<void>(fail(*failure_));
+  if (!log_ || (batch_.empty() && unreleased_.empty())) return Result<void>{};
+  return wait_durable();
+}
+
+Async<Result<void>> Committer::wait_durable() {
+  Promise<Result<void>> promise(scheduler_);
+  (batch_.empty() ? unreleased_.back().waiters : waiters_).push_back(promise);
+  auto result = co_await promise.future();
+  co_return result;
+}
+
+BootTime Committer::next_due() const {
+  if (!log_ || failure_) return BootTime::max();
+  const BootTime now = scheduler_.clock().boot();
+  if (!batch_.empty()) return stalled_ ? now + milliseconds(100) : now;
+  return log_->sync_due();
+}
+
+EmbeddedStats Committer::stats() const {
+  EmbeddedStats stats = stats_;
+  for (const auto& [name, table] : catalog_.tables()) stats.items += table->items().size();
+  stats.memory_bytes = memory();
+  stats.live_bytes = live_bytes_;
+  if (log_) {
+    stats.log_bytes = log_->bytes_used();
+    stats.log_bytes_left = log_->bytes_left();
+  }
+  return stats;
+}
+
+}  // namespace freshet

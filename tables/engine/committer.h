@@ -1,0 +1,106 @@
+// The one commit pipeline. Everything that changes a store goes through apply(): main structure and observers at once,
+// records into the batch that commit() appends and syncs.
+//
+// Loop thread only.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/async.h"
+#include "tables/engine/catalog.h"
+#include "tables/engine/embedded.h"
+#include "tables/log/log.h"
+
+namespace freshet {
+
+class Committer {
+ public:
+  Committer(Scheduler& scheduler, Catalog& catalog, const EmbeddedOptions& options)
+      : scheduler_(scheduler), catalog_(catalog), options_(options) {}
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+
+  // Without this call the store keeps nothing. Recovery has loaded what the log holds.
+  void set_log(std::unique_ptr<Log> log);
+  Log* log() const { return log_.get(); }
+
+  // Whether a write may be applied now: kInternal after a failure of the log, kThroughputExceeded at a cap.
+  Result<void> admit(const Mutation& mutation);
+  // Applies a mutation that was planned against the state as it is and admitted (the store's own deletes need not be).
+  void apply(Mutation mutation);
+  // The catalog changed: says so in the batch.
+  void log_table(Table& table);
+  void log_drop(uint32_t table);
+
+  // The end of the turn.
+  void commit();
+  // Appends what is pending now instead of at the end of the turn. False if that was not possible (disk full or
+  // failed); it is tried again by commit().
+  bool flush();
+  // Compaction: appends live items again as they are and moves them to the open segment. Nothing may be pending.
+  // False if that was not possible.
+  bool append_moves(const std::vector<std::pair<uint32_t, ItemRef>>& items);
+  // Opens a new segment. False if that was not possible.
+  bool roll();
+  // A log operation outside of commit failed: kDiskFull is passed over, everything else is for good.
+  void report(const Error& error);
+
+  Async<Result<void>> durable();
+  bool failed() const { return failure_.has_value(); }
+  // When commit() has something to do although nothing else happens (durability by interval).
+  BootTime next_due() const;
+
+  // What live items take in the log, as of the last batch.
+  uint64_t live_bytes() const { return live_bytes_; }
+  // Space that growth leaves alone, and that completions and deletes leave to compaction.
+  uint64_t reserve_bytes() const;
+  uint64_t floor_bytes() const { return 2 * options_.segment_bytes; }
+  uint64_t space_left() const { return space_left_; }
+  EmbeddedStats stats() const;
+  void count_expired(uint64_t n) { stats_.expired += n; }
+  uint64_t appended_bytes() const { return stats_.appended_bytes; }
+
+ private:
+  struct Release {
+    uint64_t log_sequence;
+    std::vector<std::pair<uint32_t, uint64_t>> streams;  // Table number, its stream is readable before.
+    std::vector<Promise<Result<void>>> waiters;
+  };
+
+  void apply_one(Change& change);
+  uint64_t add_to_stream(const Change& change);
+  void add_to_batch(const Change& change, uint64_t sequence);
+  void begin_batch();
+  void append_changed_flows();
+  std::string checkpoint() const;
+  Result<LogPosition> append(BatchKind kind, const std::string& payload);
+  void fail_store(const Error& error);
+  void release();
+  void refresh_space();
+  uint64_t memory() const;
+  Async<Result<void>> wait_durable();
+
+  Scheduler& scheduler_;
+  Catalog& catalog_;
+  const EmbeddedOptions& options_;
+  std::unique_ptr<Log> log_;
+
+  // The batch of this turn.
+  std::string batch_;  // Empty if nothing was written.
+  WallTime batch_time_{};
+  std::vector<ItemRef> placed_;  // New items, whose place is known when the batch is.
+  std::vector<Promise<Result<void>>> waiters_;
+
+  std::deque<Release> unreleased_;  // Appended, not durable.
+  std::optional<Error> failure_;
+  bool stalled_ = false;  // The batch did not fit onto the disk; nothing is admitted until it does.
+
+  uint64_t live_bytes_ = 0;
+  uint64_t live_items_ = 0;
+  uint64_t space_left_ = 0;
+  EmbeddedStats stats_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,208 @@
+#include "tables/engine/compactor.h"
+
+#include <algorithm>
+
+#include "tables/engine/keys.h"
+#include "tables/engine/recovery.h"
+
+namespace freshet {
+namespace {
+
+constexpr size_t kLongestStep = 512u << 10;  // Log bytes; keeps a turn short.
+constexpr size_t kMoveItems = 256;           // Items moved at a time.
+constexpr milliseconds kBlockedPause{100};
+constexpr seconds kTidyPeriod{1};
+
+}  // namespace
+
+// Finds the items of one segment that are still the newest of their kind.
+class Compactor::Finder final : public BatchSink {
+ public:
+  Finder(const Catalog& catalog, uint32_t segment, std::deque<std::pair<uint32_t, ItemRef>>& found)
+      : catalog_(catalog), segment_(segment), found_(found) {}
+
+  Result<void> on_put(const StoredPut& put) override {
+    const Table* table = catalog_.find_number(put.table);
+    if (!table) return {};
+    auto copy = ItemRef::from_encoded(put.item);
+    if (!copy) return fail(copy.error());
+    const ItemRef* item = table->find(key_of(*copy, table->definition().keys));
+    if (item && item->segment() == segment_ && item->same_bytes(*copy)) found_.emplace_back(put.table, *item);
+    return {};
+  }
+  Result<void> on_begin(WallTime) override { return {}; }
+  Result<void> on_counters(const StoredCounters&) override { return {}; }
+  Result<void> on_table(StoredTable) override { return {}; }
+  Result<void> on_drop(uint32_t) override { return {}; }
+  Result<void> on_delete(const StoredDelete&) override { return {}; }
+  Result<void> on_flow(const StoredFlow&) override { return {}; }
+
+ private:
+  const Catalog& catalog_;
+  const uint32_t segment_;
+  std::deque<std::pair<uint32_t, ItemRef>>& found_;
+};
+
+bool Compactor::space_is_low() const {
+  return committer_.space_left() < committer_.reserve_bytes() + 2 * options_.segment_bytes;
+}
+
+std::optional<uint32_t> Compactor::choose() const {
+  const Log& log = *committer_.log();
+  const uint64_t live = committer_.live_bytes();
+  const uint64_t segment = options_.segment_bytes;
+  const bool low = space_is_low();
+  const uint64_t bound = low ? live + live / 8 + segment : 2 * live + 4 * segment;
+  if (log.bytes_used() <= bound) return std::nullopt;
+  uint64_t unretired = 0;
+  std::optional<uint32_t> oldest;
+  const auto segments = log.segments();
+  for (size_t i = 0; i < segments.size(); ++i) {
+    if (segments[i].retired || segments[i].id <= retired_through_) continue;
+    unretired += segments[i].bytes;
+    if (!oldest && i + 1 < segments.size()) oldest = segments[i].id;  // Never the open one.
+  }
+  return unretired > bound ? oldest : std::nullopt;
+}
+
+void Compactor::run_due() {
+  if (!committer_.log() || committer_.failed()) return;
+  const BootTime now = clock_.boot();
+  tidy();
+  if (now < blocked_until_) return;
+  if (!cursor_) {
+    const auto segment = choose();
+    if (segment) cursor_ = LogPosition{*segment, 0};
+  }
+  if (cursor_ && !step()) blocked_until_ = now + kBlockedPause;
+}
+
+BootTime Compactor::next_due() const {
+  if (!committer_.log() || committer_.failed()) return BootTime::max();
+  if (cursor_ || choose()) return std::max(clock_.boot(), blocked_until_);
+  return BootTime::max();
+}
+
+// Keeps pace with what is written: what is looked at gives back only its share of garbage.
+bool Compactor::step() {
+  const uint64_t appended = committer_.appended_bytes();
+  const uint64_t live = committer_.live_bytes();
+  const uint64_t used = committer_.log()->bytes_used();
+  const uint64_t garbage = std::max(used - std::min(used, live), options_.segment_bytes);
+  const uint64_t wanted = (appended - std::exchange(appended_before_, appended)) * (3 + live / garbage);
+  // The oldest segments may hold nothing but live items: when space is low, get through them before it runs out.
+  const size_t budget =
+      space_is_low() ? kLongestStep : std::clamp<uint64_t>(wanted, options_.move_step_bytes, kLongestStep);
+  const Log& log = *committer_.log();
+  for (size_t done = 0; done < budget && cursor_;) {
+    if (!waiting_.empty()) {
+      const size_t before = waiting_.size();
+      if (!move_some()) return false;
+      done += (before - waiting_.size()) * 256;
+      continue;
+    }
+    const auto segments = log.segments();
+    const uint64_t end = segments[cursor_->segment - segments.front().id].bytes;
+    if (cursor_->offset >= end) {
+      finish_segment();
+      continue;
+    }
+    const uint64_t from = cursor_->offset;
+    if (!find_live()) return false;
+    done += cursor_->offset - from;
+  }
+  return true;
+}
+
+bool Compactor::find_live() {
+  Finder finder(catalog_, cursor_->segment, waiting_);
+  auto next = committer_.log()->read(*cursor_, options_.move_step_bytes,
+                                     [&](const LogBatch& batch) { return read_batch(batch.payload, finder); });
+  if (!next) {
+    committer_.report(next.error());  // The log is damaged under our hands: stop while everything is in memory.
+    return false;
+  }
+  *cursor_ = *next;
+  return true;
+}
+
+bool Compactor::move_some() {
+  std::vector<std::pair<uint32_t, ItemRef>> items;
+  size_t bytes = 0;
+  size_t taken = 0;
+  for (; taken < waiting_.size() && items.size() < kMoveItems && bytes < options_.move_step_bytes; ++taken) {
+    const auto& [number, item] = waiting_[taken];
+    // It may have changed since, or been found twice.
+    const Table* table = catalog_.find_number(number);
+    const ItemRef* current = table ? table->find(key_of(item, table->definition().keys)) : nullptr;
+    if (!current || current->identity() != item.identity() || item.segment() != cursor_->segment) continue;
+    if (!items.empty() && items.back().second.identity() == item.identity()) continue;
+    bytes += item.encoded().size();
+    items.emplace_back(number, item);
+  }
+  if (!items.empty() && !(committer_.flush() && committer_.append_moves(items))) return false;
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken));
+  return true;
+}
+
+void Compactor::finish_segment() {
+  retired_through_ = cursor_->segment;
+  committer_.log()->retire_through(retired_through_);
+  cursor_.reset();
+}
+
+// Retired segments that nobody needs are removed; seldom while space is plenty, as little changes between.
+void Compactor::tidy() {
+  const BootTime now = clock_.boot();
+  const auto segments = committer_.log()->segments();
+  if (segments.back().id == tidied_segment_ && now < tidied_ + kTidyPeriod && !space_is_low()) return;
+  tidied_segment_ = segments.back().id;
+  tidied_ = now;
+  trim(segments);
+  remove_files();
+  // Retired segments give their space back only behind the next header: do not wait for it when space is short.
+  const bool pending = !segments.front().retired && segments.front().id <= retired_through_;
+  if (pending && space_is_low() && committer_.flush() && !committer_.roll()) blocked_until_ = now + kBlockedPause;
+}
+
+void Compactor::trim(const std::vector<SegmentInfo>& segments) {
+  uint64_t retired = 0;
+  for (const auto& segment : segments) retired += segment.retired ? segment.bytes : 0;
+  const WallTime horizon = clock_.wall() - options_.stream_retention;
+  for (size_t i = 0; i + 1 < segments.size(); ++i) {
+    const uint32_t next = segments[i + 1].id;
+    const bool needed = std::any_of(catalog_.tables().begin(), catalog_.tables().end(), [&](const auto& entry) {
+      return entry.second->stream().needs_before_segment(next);
+    });
+    if (needed) {
+      const bool too_much = segments[i].retired && (retired > options_.stream_max_bytes || space_is_low());
+      const auto end = too_much ? std::nullopt : start_of(next);
+      if (!too_much && (!end || *end > horizon)) return;
+      for (const auto& [name, table] : catalog_.tables()) table->stream().trim_before(next);
+    }
+    if (segments[i].retired) retired -= segments[i].bytes;
+  }
+}
+
+void Compactor::remove_files() {
+  for (;;) {
+    const auto segments = committer_.log()->segments();
+    if (segments.size() < 2 || !segments.front().retired) return;
+    const uint32_t next = segments[1].id;
+    for (const auto& [name, table] : catalog_.tables()) {
+      if (table->stream().needs_before_segment(next)) return;
+    }
+    if (auto ok = committer_.log()->remove_oldest(); !ok) return committer_.report(ok.error());
+  }
+}
+
+std::optional<WallTime> Compactor::start_of(uint32_t segment) {
+  if (known_start_ && known_start_->first == segment) return known_start_->second;
+  auto start = read_segment_start(*committer_.log(), segment);
+  if (!start) return std::nullopt;
+  if (start->at == WallTime{}) return std::nullopt;  // Still empty.
+  known_start_ = {segment, start->at};
+  return start->at;
+}
+
+}  // namespace freshet

@@ -1,0 +1,56 @@
+// Keeps the log short without a pause: live items of the oldest segment are appended again in small steps, then the
+// segment is retired (replay skips it) and, when no stream needs it any more, removed. Trims streams by age and size.
+// Loop thread only.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "tables/engine/committer.h"
+
+namespace freshet {
+
+class Compactor {
+ public:
+  Compactor(const Clock& clock, Catalog& catalog, Committer& committer, const EmbeddedOptions& options)
+      : clock_(clock), catalog_(catalog), committer_(committer), options_(options) {}
+  Compactor(const Compactor&) = delete;
+  Compactor& operator=(const Compactor&) = delete;
+
+  void run_due();
+  BootTime next_due() const;
+
+ private:
+  class Finder;
+
+  bool space_is_low() const;
+  // The segment to clean next: the oldest that is not retired, if there is reason to.
+  std::optional<uint32_t> choose() const;
+  // One bounded step; false when it could not go on for want of space.
+  bool step();
+  bool find_live();
+  bool move_some();
+  void finish_segment();
+  void tidy();
+  void trim(const std::vector<SegmentInfo>& segments);
+  void remove_files();
+  std::optional<WallTime> start_of(uint32_t segment);
+
+  const Clock& clock_;
+  Catalog& catalog_;
+  Committer& committer_;
+  const EmbeddedOptions& options_;
+
+  std::optional<LogPosition> cursor_;                 // In the segment that is being cleaned.
+  std::deque<std::pair<uint32_t, ItemRef>> waiting_;  // Live there when found, not moved yet: table number, item.
+  uint32_t retired_through_ = 0;                      // Perhaps not yet by a durable header.
+  uint64_t appended_before_ = 0;                      // Bytes written when the last step was made.
+  BootTime blocked_until_{};
+
+  BootTime tidied_{};
+  uint32_t tidied_segment_ = 0;  // The open segment then.
+  std::optional<std::pair<uint32_t, WallTime>> known_start_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,114 @@
+// Definitions as items: what the catalog in the log holds.
+#include "tables/engine/batch.h"
+
+namespace freshet {
+namespace {
+
+Value key_to_value(const KeyAttribute& key) {
+  return Value(Map{{"name", Value(key.name)}, {"type", Value(type_name(key.type))}});
+}
+
+Value keys_to_value(const KeySchema& keys) {
+  Map map{{"partition", key_to_value(keys.partition)}};
+  if (keys.sort) map.set("sort", key_to_value(*keys.sort));
+  return Value(std::move(map));
+}
+
+Value index_to_value(const IndexDefinition& index) {
+  Map map{{"name", Value(index.name)},
+          {"keys", keys_to_value(index.keys)},
+          {"local", Value::boolean(index.local)},
+          {"projection", Value::number(static_cast<int64_t>(index.projection))}};
+  List included;
+  for (const auto& name : index.included) included.elements.emplace_back(name);
+  map.set("included", Value(std::move(included)));
+  return Value(std::move(map));
+}
+
+const Map& map_or_empty(const Map& map, std::string_view name) {
+  static const Map kEmpty;
+  const Value* value = map.find(name);
+  const Map* found = value ? value->get_if<Map>() : nullptr;
+  return found ? *found : kEmpty;
+}
+
+const List& list_or_empty(const Map& map, std::string_view name) {
+  static const List kEmpty;
+  const Value* value = map.find(name);
+  const List* found = value ? value->get_if<List>() : nullptr;
+  return found ? *found : kEmpty;
+}
+
+bool bool_or_false(const Map& map, std::string_view name) {
+  const Value* value = map.find(name);
+  const bool* found = value ? value->get_if<bool>() : nullptr;
+  return found && *found;
+}
+
+KeyAttribute key_from_map(const Map& map) {
+  KeyAttribute key{std::string(map.string_or("name")), Type::kString};
+  if (map.string_or("type") == "N") key.type = Type::kNumber;
+  if (map.string_or("type") == "B") key.type = Type::kBinary;
+  return key;
+}
+
+KeySchema keys_from_map(const Map& map) {
+  KeySchema keys{key_from_map(map_or_empty(map, "partition")), {}};
+  if (map.contains("sort")) keys.sort = key_from_map(map_or_empty(map, "sort"));
+  return keys;
+}
+
+IndexDefinition index_from_map(const Map& map) {
+  IndexDefinition index;
+  index.name = map.string_or("name");
+  index.keys = keys_from_map(map_or_empty(map, "keys"));
+  index.local = bool_or_false(map, "local");
+  index.projection = static_cast<Projection>(map.int_or("projection", 0));
+  for (const auto& name : list_or_empty(map, "included").elements) {
+    if (const auto* text = name.get_if<std::string>()) index.included.push_back(*text);
+  }
+  return index;
+}
+
+}  // namespace
+
+Item definition_to_item(const TableDefinition& definition) {
+  Item item{{"name", Value(definition.name)},
+            {"keys", keys_to_value(definition.keys)},
+            {"system", Value::boolean(definition.system)},
+            {"ttl_in_milliseconds", Value::boolean(definition.ttl_in_milliseconds)}};
+  List indexes;
+  for (const auto& index : definition.indexes) indexes.elements.push_back(index_to_value(index));
+  item.set("indexes", Value(std::move(indexes)));
+  if (definition.stream) item.set("stream", Value::number(static_cast<int64_t>(*definition.stream)));
+  if (definition.ttl_attribute) item.set("ttl_attribute", Value(*definition.ttl_attribute));
+  if (definition.books) {
+    item.set("books", Value(Map{{"status_attribute", Value(definition.books->status_attribute)},
+                                {"held_status", Value(definition.books->held_status)}}));
+  }
+  return item;
+}
+
+Result<TableDefinition> definition_from_item(const Item& item) {
+  TableDefinition definition;
+  definition.name = item.string_or("name");
+  definition.keys = keys_from_map(map_or_empty(item, "keys"));
+  definition.system = bool_or_false(item, "system");
+  definition.ttl_in_milliseconds = bool_or_false(item, "ttl_in_milliseconds");
+  for (const auto& index : list_or_empty(item, "indexes").elements) {
+    if (const auto* map = index.get_if<Map>()) definition.indexes.push_back(index_from_map(*map));
+  }
+  if (item.contains("stream")) definition.stream = static_cast<StreamView>(item.int_or("stream", 0));
+  if (item.contains("ttl_attribute")) definition.ttl_attribute = std::string(item.string_or("ttl_attribute"));
+  if (item.contains("books")) {
+    const Map& books = map_or_empty(item, "books");
+    definition.books =
+        BooksDefinition{std::string(books.string_or("status_attribute")), std::string(books.string_or("held_status"))};
+  }
+  if (auto ok = validate(definition); !ok) {
+    return fail(ErrorCode::kCorruption, "the log's catalog holds a table that is none: " + ok.error().message);
+  }
+  return definition;
+}
+
+}  // namespace freshet

@@ -1,0 +1,357 @@
+#include "tables/engine/embedded.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "tables/engine/committer.h"
+#include "tables/engine/compactor.h"
+#include "tables/engine/keys.h"
+#include "tables/engine/plan.h"
+#include "tables/engine/read.h"
+#include "tables/engine/recovery.h"
+#include "tables/engine/ttl_sweeper.h"
+
+namespace freshet {
+namespace {
+
+std::string stream_label(WallTime at) {
+  const auto day = std::chrono::floor<std::chrono::days>(at);
+  const std::chrono::year_month_day date(day);
+  const std::chrono::hh_mm_ss time(at - day);
+  char text[40];
+  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%03d", static_cast<int>(date.year()),
+                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
+                static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
+  return text;
+}
+
+EmbeddedOptions checked(EmbeddedOptions options) {
+  // A bound on the data leaves room for the open segment, the reserve and compaction.
+  constexpr uint64_t kSmallestSegment = 4096;
+  if (options.max_data_bytes != 0) {
+    const uint64_t share = std::max(options.max_data_bytes / 16, kSmallestSegment);
+    options.segment_bytes = std::min(options.segment_bytes, share);
+    options.stream_max_bytes = std::min(options.stream_max_bytes, options.max_data_bytes / 4);
+  }
+  options.max_batch_bytes = std::min<size_t>(options.max_batch_bytes, options.segment_bytes / 4);
+  return options;
+}
+
+class Engine final : public EmbeddedTables {
+ public:
+  Engine(Scheduler& scheduler, Random& random, EmbeddedOptions options)
+      : scheduler_(scheduler),
+        random_(random),
+        options_(checked(std::move(options))),
+        catalog_(options_.stream_memory_bytes),
+        committer_(scheduler, catalog_, options_),
+        ttl_(scheduler.clock(), catalog_, committer_, options_),
+        compactor_(scheduler.clock(), catalog_, committer_, options_) {}
+
+  Result<void> open(Files* files);
+
+  Async<Result<TableDescription>> create_table(TableDefinition definition) override;
+  Async<Result<TableDescription>> describe_table(std::string table) override;
+  Async<Result<TableDescription>> delete_table(std::string table) override;
+  Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
+  Async<Result<std::vector<std::string>>> list_tables() override;
+
+  Async<Result<WriteOutput>> put_item(PutItemInput input) override { return write(input); }
+  Async<Result<WriteOutput>> update_item(UpdateItemInput input) override { return write(input); }
+  Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override { return write(input); }
+  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  Async<Result<void>> transact_write(std::vector<WriteInput> inputs) override;
+
+  Async<Result<ItemRef>> get_item(GetItemInput input) override { return read_item(catalog_, cache_, input); }
+  Async<Result<Page>> query(QueryInput input) override { return read_query(catalog_, cache_, input); }
+  Async<Result<Page>> scan(ScanInput input) override { return read_scan(catalog_, cache_, input); }
+
+  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
+  Async<Result<StreamBounds>> stream_bounds(std::string table) override;
+  Async<Result<Books>> books(std::string table) override;
+  Async<Result<void>> durable() override { return committer_.durable(); }
+
+  void run_due() override;
+  void commit() override { committer_.commit(); }
+  BootTime next_due() const override;
+
+  EmbeddedStats stats() const override;
+  Result<void> keep_images(const std::string& table, bool keep) override;
+
+ private:
+  template <class Input>
+  Result<WriteOutput> write(Input& input);
+  Result<void> transact(std::vector<WriteInput>& inputs);
+  Result<Table*> streaming(const std::string& name) const;
+  Result<StreamPage> read_ready(const ReadStreamInput& input);
+  Async<Result<StreamPage>> wait_stream(ReadStreamInput input);
+
+  Scheduler& scheduler_;
+  Random& random_;
+  const EmbeddedOptions options_;
+  ExpressionCache cache_;
+  Catalog catalog_;
+  Committer committer_;
+  TtlSweeper ttl_;
+  Compactor compactor_;
+  bool backfilling_ = false;
+};
+
+Result<void> Engine::open(Files* files) {
+  catalog_.counters.hash_seed = random_.next();
+  if (options_.directory == kMemoryDirectory) return {};
+  FRESHET_CHECK(files != nullptr, "a store on disk needs files");
+  LogOptions log_options{options_.directory, options_.segment_bytes, options_.durability, options_.max_data_bytes,
+                         random_.next()};
+  Recovery recovery(catalog_);
+  auto log = open_log(*files, log_options, [&](const LogBatch& batch) { return recovery.visit(batch); });
+  if (!log) return fail(log.error());
+  if (auto ok = recovery.finish(**log); !ok) return ok;
+  committer_.set_log(std::move(*log));
+  return {};
+}
+
+Async<Result<TableDescription>> Engine::create_table(TableDefinition definition) {
+  using Out = Result<TableDescription>;
+  if (committer_.failed()) return Out(fail(ErrorCode::kInternal, "The store has failed"));
+  if (auto ok = validate(definition); !ok) return Out(fail(ok.error()));
+  if (catalog_.tables().contains(definition.name)) {
+    return Out(fail(ErrorCode::kResourceInUse, "Table already exists: " + definition.name));
+  }
+  TableDescription description;
+  description.id = random_.uuid();
+  description.created = scheduler_.clock().wall();
+  if (definition.stream) description.stream_label = stream_label(description.created);
+  description.definition = std::move(definition);
+  Table& table = catalog_.add(catalog_.counters.next_table++, std::move(description));
+  committer_.log_table(table);
+  return Out(table.describe());
+}
+
+Async<Result<TableDescription>> Engine::describe_table(std::string name) {
+  using Out = Result<TableDescription>;
+  auto table = catalog_.find(name);
+  if (!table) {
+    return Out(fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + name + " not found"));
+  }
+  return Out((*table)->describe());
+}
+
+Async<Result<TableDescription>> Engine::delete_table(std::string name) {
+  using Out = Result<TableDescription>;
+  if (committer_.failed()) return Out(fail(ErrorCode::kInternal, "The store has failed"));
+  auto table = catalog_.find(name);
+  if (!table) {
+    return Out(fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + name + " not found"));
+  }
+  TableDescription description = (*table)->describe();
+  (*table)->stream().wake();
+  committer_.log_drop((*table)->number());
+  catalog_.remove(**table);
+  return Out(std::move(description));
+}
+
+Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) {
+  using Out = Result<TableDescription>;
+  if (committer_.failed()) return Out(fail(ErrorCode::kInternal, "The store has failed"));
+  if (auto ok = validate(definition); !ok) return Out(fail(ok.error()));
+  auto table = catalog_.find(definition.name);
+  if (!table) {
+    return Out(
+        fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + definition.name + " not found"));
+  }
+  if (!((*table)->definition().keys == definition.keys)) {
+    return Out(invalid("The key schema of table " + definition.name + " cannot be changed"));
+  }
+  const std::string label = definition.stream ? stream_label(scheduler_.clock().wall()) : std::string();
+  (*table)->alter(std::move(definition), label);
+  backfilling_ = (*table)->is_backfilling() || backfilling_;
+  committer_.log_table(**table);
+  return Out((*table)->describe());
+}
+
+Async<Result<std::vector<std::string>>> Engine::list_tables() {
+  std::vector<std::string> names;
+  for (const auto& [name, table] : catalog_.tables()) names.push_back(name);
+  return Result<std::vector<std::string>>(std::move(names));
+}
+
+template <class Input>
+Result<WriteOutput> Engine::write(Input& input) {
+  auto planned = plan(catalog_, cache_, input);
+  if (!planned) return fail(planned.error());
+  if (planned->change) {
+    Mutation mutation;
+    mutation.push_back(std::move(*planned->change));
+    if (auto ok = committer_.admit(mutation); !ok) return fail(ok.error());
+    committer_.apply(std::move(mutation));
+  }
+  return std::move(planned->output);
+}
+
+Async<std::vector<Result<WriteOutput>>> Engine::write_many(std::vector<WriteInput> inputs) {
+  std::vector<Result<WriteOutput>> outputs;
+  outputs.reserve(inputs.size());
+  for (auto& input : inputs) outputs.push_back(write(input));
+  return outputs;
+}
+
+Async<Result<void>> Engine::transact_write(std::vector<WriteInput> inputs) {
+  return transact(inputs);
+}
+
+// All plans see the state before the transaction: its items are distinct.
+Result<void> Engine::transact(std::vector<WriteInput>& inputs) {
+  if (inputs.empty() || inputs.size() > limits::kMaxTransactionActions) {
+    return invalid("1 validation error detected: Value at 'transactItems' failed to satisfy constraint: Member must " +
+                   std::string("have length between 1 and 100"));
+  }
+  Mutation mutation;
+  std::set<std::pair<const Table*, std::string>> seen;
+  std::vector<std::string> reasons;
+  bool cancelled = false;
+  for (auto& input : inputs) {
+    const std::string name = std::visit([](const auto& write) { return write.table; }, input);
+    auto table = catalog_.find(name);
+    if (!table) return fail(table.error());
+    const KeySchema& keys = (*table)->definition().keys;
+    std::string identity;
+    const bool keyed = std::visit(
+        [&](const auto& write) {
+          const Item* item = nullptr;
+          if constexpr (requires { write.key; }) {
+            item = &write.key;
+          } else {
+            item = &write.item;
+          }
+          if (!check_item_keys(*item, keys)) return false;
+          const ItemKey key(*item, keys);
+          identity = std::to_string(key.view().partition.size()) + ":";
+          identity.append(key.view().partition).append(key.view().sort);
+          return true;
+        },
+        input);
+    if (keyed && !seen.emplace(*table, identity).second) {
+      return invalid("Transaction request cannot include multiple operations on one item");
+    }
+    auto planned = plan(catalog_, cache_, input);
+    if (planned) {
+      reasons.emplace_back("None");
+      if (planned->change) mutation.push_back(std::move(*planned->change));
+      continue;
+    }
+    const ErrorCode code = planned.error().code;
+    if (code != ErrorCode::kConditionalCheckFailed) return fail(planned.error());
+    reasons.emplace_back("ConditionalCheckFailed");
+    cancelled = true;
+  }
+  if (cancelled) {
+    std::string text;
+    for (const auto& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
+    return fail(ErrorCode::kTransactionCanceled,
+                "Transaction cancelled, please refer cancellation reasons for specific reasons [" + text + "]");
+  }
+  if (auto ok = committer_.admit(mutation); !ok) return ok;
+  committer_.apply(std::move(mutation));
+  return {};
+}
+
+Result<Table*> Engine::streaming(const std::string& name) const {
+  auto table = catalog_.find(name);
+  if (!table) return table;
+  if (!(*table)->definition().stream) {
+    return fail(ErrorCode::kResourceNotFound, "Requested resource not found: table " + name + " has no stream");
+  }
+  return table;
+}
+
+Result<StreamPage> Engine::read_ready(const ReadStreamInput& input) {
+  auto table = streaming(input.table);
+  if (!table) return fail(table.error());
+  return (*table)->stream().read(input, committer_.log());
+}
+
+Async<Result<StreamPage>> Engine::read_stream(ReadStreamInput input) {
+  auto page = read_ready(input);
+  if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until) return page;
+  return wait_stream(std::move(input));
+}
+
+Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
+  struct Timer {
+    Scheduler& scheduler;
+    TimerId id;
+    ~Timer() { scheduler.cancel(id); }
+  };
+  Promise<bool> over(scheduler_);
+  Timer timer{scheduler_, scheduler_.call_at(input.wait_until, [over] { over.set(true); })};
+  for (;;) {
+    auto page = read_ready(input);
+    if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until || committer_.failed()) {
+      co_return page;
+    }
+    Promise<bool> woken(scheduler_);
+    catalog_.find(input.table).value()->stream().wait(woken);
+    Timer end{scheduler_, scheduler_.call_at(input.wait_until, [woken] { woken.set(true); })};
+    co_await woken.future();
+  }
+}
+
+Async<Result<StreamBounds>> Engine::stream_bounds(std::string name) {
+  using Out = Result<StreamBounds>;
+  auto table = streaming(name);
+  if (!table) return Out(fail(table.error()));
+  return Out((*table)->stream().bounds());
+}
+
+Async<Result<Books>> Engine::books(std::string name) {
+  using Out = Result<Books>;
+  auto table = catalog_.find(name);
+  if (!table) return Out(fail(table.error()));
+  if (!(*table)->books()) return Out(invalid("Table " + name + " keeps no books"));
+  return Out((*table)->books()->snapshot());
+}
+
+void Engine::run_due() {
+  ttl_.run_due();
+  compactor_.run_due();
+  if (!backfilling_) return;
+  backfilling_ = false;
+  size_t left = options_.backfill_step;
+  for (const auto& [name, table] : catalog_.tables()) {
+    left -= table->backfill(left);
+    backfilling_ = backfilling_ || table->is_backfilling();
+  }
+}
+
+BootTime Engine::next_due() const {
+  if (backfilling_) return scheduler_.clock().boot();
+  return std::min({committer_.next_due(), ttl_.next_due(), compactor_.next_due()});
+}
+
+EmbeddedStats Engine::stats() const {
+  EmbeddedStats stats = committer_.stats();
+  stats.ttl_paused = ttl_.paused();
+  return stats;
+}
+
+Result<void> Engine::keep_images(const std::string& name, bool keep) {
+  auto table = catalog_.find(name);
+  if (!table) return fail(table.error());
+  (*table)->keep_images(keep);
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EmbeddedTables>> open_embedded(Files* files, Scheduler& scheduler, Random& random,
+                                                      EmbeddedOptions options) {
+  auto engine = std::make_unique<Engine>(scheduler, random, std::move(options));
+  if (auto ok = engine->open(files); !ok) return fail(ok.error());
+  return engine;
+}
+
+}  // namespace freshet

@@ -1,0 +1,76 @@
+// The embedded store: memory-resident, log-structured, on one loop. Implements the seam of tables/tables.h.
+//
+// All state is in memory, every write in one append-only log (tables/log). Each operation only plans: it checks and
+// returns a Mutation (plan.h); one pipeline applies mutations (committer.h): main structure, indexes, TTL order, books,
+// stream, log. What a turn did is one batch and one sync, in commit().
+//
+// Loop thread only. Results are ready at once, applied; durable() says when they are safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/files.h"
+#include "base/random.h"
+#include "base/scheduler.h"
+#include "tables/log/log.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+inline constexpr std::string_view kMemoryDirectory = ":memory:";
+
+struct EmbeddedOptions {
+  std::string directory;  // ":memory:" keeps nothing: no log at all.
+  Durability durability;
+  uint64_t segment_bytes = 16u << 20;  // At most a sixteenth of max_data_bytes is used.
+  uint64_t max_data_bytes = 0;         // Bound on the files; 0 for the disk's own.
+  uint64_t max_memory_bytes = 0;       // Bound on items, indexes and stream tails; 0 for none.
+
+  size_t stream_memory_bytes = 16u << 20;  // Recent change records kept in memory, all tables together.
+  uint64_t stream_max_bytes = 4ull << 30;  // Retired log kept for streams only.
+  seconds stream_retention = std::chrono::hours(24);
+
+  milliseconds ttl_sweep{10};          // How late an expired item may go at the earliest: the sweep's period.
+  size_t ttl_step = 500;               // Expired items removed in one turn.
+  seconds wall_jump{60};               // A wall clock that jumps by more pauses the sweep until it is back in line, or
+  seconds wall_jump_pause{60};         // has gone on evenly for that long.
+  size_t move_step_bytes = 64u << 10;  // Log bytes looked at by compaction in one turn, at least.
+  size_t backfill_step = 2000;         // Items added to a new index in one turn.
+  size_t max_batch_bytes = 1u << 20;   // A turn that writes more becomes several batches, with one sync.
+
+  // The log has failed for good: nothing is acknowledged any more; the daemon must stop, loudly. Once.
+  std::function<void(const Error&)> on_failure;
+  // Something a person should know, e.g. a TTL attribute in milliseconds. Once per table and reason.
+  std::function<void(const std::string& table, const std::string& message)> on_warning;
+};
+
+struct EmbeddedStats {
+  uint64_t items = 0;
+  uint64_t memory_bytes = 0;  // Estimate of items, indexes and stream tails.
+  uint64_t live_bytes = 0;    // What the live items take in the log.
+  uint64_t log_bytes = 0;     // Files, with what is kept for streams.
+  uint64_t log_bytes_left = 0;
+  uint64_t batches = 0;         // Appended since the start.
+  uint64_t appended_bytes = 0;  // By writes, since the start.
+  uint64_t moved_bytes = 0;     // By compaction, since the start.
+  uint64_t expired = 0;         // Items removed by TTL since the start.
+  uint64_t throttled = 0;       // Writes refused by caps since the start.
+  bool ttl_paused = false;      // The wall clock jumped.
+};
+
+class EmbeddedTables : public Tables, public TurnParticipant {
+ public:
+  virtual EmbeddedStats stats() const = 0;
+  // A recorder wants both images in the stream of that table whatever its view, from now on. kResourceNotFound.
+  virtual Result<void> keep_images(const std::string& table, bool keep) = 0;
+};
+
+// Opens or creates the store and recovers what is there. `files` may be null for ":memory:". All references outlive
+// the store. Errors: kCorruption and kUnsupportedFormat as open_log() says; kConflict when another process has it open.
+Result<std::unique_ptr<EmbeddedTables>> open_embedded(Files* files, Scheduler& scheduler, Random& random,
+                                                      EmbeddedOptions options);
+
+}  // namespace freshet

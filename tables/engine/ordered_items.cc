@@ -1,0 +1,127 @@
+#include "tables/engine/ordered_items.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace freshet {
+namespace {
+
+uint64_t prefix_of(std::string_view sort) {
+  uint64_t raw = 0;
+  if (!sort.empty()) std::memcpy(&raw, sort.data(), std::min(sort.size(), sizeof raw));
+  return __builtin_bswap64(raw);
+}
+
+template <class T>
+int three_way(const T& a, const T& b) {
+  return a < b ? -1 : (b < a ? 1 : 0);
+}
+
+}  // namespace
+
+OrderedItems::OrderedItems(KeySchema keys, Kind kind, uint64_t seed)
+    : keys_(std::move(keys)), by_creation_(kind == Kind::kSecondary), seed_(seed), set_(Order{this}) {}
+
+uint64_t OrderedItems::hash(std::string_view partition) const {
+  return XXH3_64bits_withSeed(partition.data(), partition.size(), seed_);
+}
+
+OrderedItems::Probe OrderedItems::probe(const KeyView& key, uint64_t creation) const {
+  return {hash(key.partition), prefix_of(key.sort), key.partition, key.sort, creation};
+}
+
+OrderedItems::Entry OrderedItems::entry(const KeyView& key, const ItemRef& item) const {
+  return {hash(key.partition), prefix_of(key.sort), item};
+}
+
+int OrderedItems::compare(const Entry& a, const Probe& b) const {
+  return a.hash != b.hash ? (a.hash < b.hash ? -1 : 1) : compare_same_hash(a, b);
+}
+
+int OrderedItems::compare_same_hash(const Entry& a, const Probe& b) const {
+  if (b.side != Probe::Side::kKey) return -static_cast<int>(b.side);
+  if (a.prefix != b.prefix) return a.prefix < b.prefix ? -1 : 1;
+  const KeyView key = key_of(a.item, keys_);
+  if (const int c = key.partition.compare(b.partition)) return c;
+  if (const int c = key.sort.compare(b.sort)) return c;
+  return by_creation_ ? three_way(a.item.creation(), b.creation) : 0;
+}
+
+int OrderedItems::compare_ties(const Entry& a, const Entry& b) const {
+  if (a.item.identity() == b.item.identity()) return 0;
+  const KeyView key = key_of(b.item, keys_);
+  return compare_same_hash(a, {b.hash, b.prefix, key.partition, key.sort, b.item.creation()});
+}
+
+const ItemRef* OrderedItems::find(const KeyView& key) const {
+  const auto it = set_.find(probe(key, 0));
+  return it == set_.end() ? nullptr : &it->item;
+}
+
+OrderedItems::Place OrderedItems::place(const KeyView& key) const {
+  const Probe wanted = probe(key, 0);
+  Place place{set_.lower_bound(wanted), false, version_};
+  place.found = place.at != set_.end() && compare(*place.at, wanted) == 0;
+  return place;
+}
+
+void OrderedItems::change(const Place& known, const ItemRef& before, const ItemRef& after) {
+  const Place place = known.version == version_ ? known : this->place(key_of(after ? after : before, keys_));
+  FRESHET_CHECK(place.found == static_cast<bool>(before), "a write was planned against the state it is applied to");
+  if (before && after) {
+    place.at->item = after;
+    return;
+  }
+  ++version_;
+  if (before) {
+    set_.erase(place.at);
+  } else {
+    set_.insert(place.at, entry(key_of(after, keys_), after));
+  }
+}
+
+void OrderedItems::change(const ItemRef& before, const std::optional<KeyView>& old_key, const ItemRef& after,
+                          const std::optional<KeyView>& new_key) {
+  if (old_key) {
+    const auto it = set_.find(probe(*old_key, before.creation()));
+    FRESHET_CHECK(it != set_.end(), "an index has every item that it should have");
+    if (new_key && *new_key == *old_key) {
+      it->item = after;
+      return;
+    }
+    set_.erase(it);
+  }
+  if (new_key) {
+    const bool added = set_.insert(entry(*new_key, after)).second;
+    FRESHET_CHECK(added, "an index has an item once");
+  }
+}
+
+ItemRef OrderedItems::put(ItemRef item) {
+  Entry added = entry(key_of(item, keys_), item);
+  ++version_;
+  const auto [it, is_new] = set_.insert(std::move(added));
+  if (is_new) return {};
+  std::swap(it->item, item);
+  return item;
+}
+
+OrderedItems::Iterator OrderedItems::after(const ItemRef& item) const {
+  return set_.upper_bound(probe(key_of(item, keys_), 0));
+}
+
+bool OrderedItems::precedes(const ItemRef& a, const ItemRef& b) const {
+  return compare(entry(key_of(a, keys_), a), probe(key_of(b, keys_), 0)) < 0;
+}
+
+bool OrderedItems::holds(const Entry& entry, std::string_view partition) const {
+  const auto value = entry.item.find(keys_.partition.name);
+  return value && value->key_bytes() == partition;
+}
+
+}  // namespace freshet

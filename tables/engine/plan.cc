@@ -1,0 +1,192 @@
+#include "tables/engine/plan.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "tables/engine/keys.h"
+
+namespace freshet {
+namespace {
+
+Result<void> condition_failed(const ItemRef& item, bool with_item) {
+  std::shared_ptr<ConditionFailed> detail;
+  if (with_item && item) {
+    detail = std::make_shared<ConditionFailed>();
+    detail->item = item;
+  }
+  return fail(ErrorCode::kConditionalCheckFailed, "The conditional request failed", std::move(detail));
+}
+
+Result<void> normalize_item(Item& item) {
+  for (const auto& [name, value] : item) {
+    // Scalars are always normal; the map hands out its values by name for changes.
+    if (value.type() <= Type::kNull) continue;
+    if (auto ok = normalize(*item.find(name), name); !ok) return ok;
+  }
+  return {};
+}
+
+// The size, as the service counts it.
+Result<uint64_t> check_size(const Item& item, bool update) {
+  const uint64_t size = billed_size(item);
+  if (size <= limits::kMaxItemBytes) return size;
+  return invalid(update ? "Item size to update has exceeded the maximum allowed size"
+                        : "Item size has exceeded the maximum allowed size");
+}
+
+Result<void> check_returns(ReturnValues wanted) {
+  if (wanted == ReturnValues::kNone || wanted == ReturnValues::kAllOld) return {};
+  return invalid("ReturnValues can only be ALL_OLD or NONE");
+}
+
+OrderedItems::Place current(const Table& table, const Item& keyed) {
+  const ItemKey key(keyed, table.definition().keys);
+  return table.place(key.view());
+}
+
+ItemRef item_at(const OrderedItems::Place& place) {
+  return place.found ? *place.item() : ItemRef{};
+}
+
+// Binds the condition, then checks that all placeholders are used, then that the condition holds.
+Result<void> check_condition(Expressions& expressions, const std::string& text, const KeySchema& keys,
+                             const ItemRef& old, bool with_item) {
+  auto condition = expressions.condition(text);
+  if (!condition) return fail(condition.error());
+  if (auto ok = expressions.finish(); !ok) return ok;
+  if (auto ok = check_keys(*condition, keys); !ok) return ok;
+  if (*condition && !evaluate(*condition, old)) return condition_failed(old, with_item);
+  return {};
+}
+
+// `size` is that of `after`; that of `before` is taken from its encoding, which is close to it.
+Plan make_plan(Table& table, const OrderedItems::Place& place, ItemRef before, ItemRef after, uint64_t size,
+               Cause cause) {
+  Plan plan;
+  plan.output.billed_bytes = before ? std::max<uint64_t>(size, before.encoded().size()) : size;
+  if (!before && !after) return plan;
+  if (before && after && before.same_bytes(after)) return plan;
+  plan.change = Change{&table, std::move(before), std::move(after), cause, place};
+  return plan;
+}
+
+struct Updated {
+  ItemRef after;
+  Item touched;  // What the update may have changed, at least, as it is afterwards.
+  uint64_t size = 0;
+};
+
+Result<Updated> create_item(const BoundUpdate& update, Item key) {
+  auto item = apply(update, std::move(key));
+  if (!item) return fail(item.error());
+  if (auto ok = normalize_item(*item); !ok) return fail(ok.error());
+  auto size = check_size(*item, true);
+  if (!size) return fail(size.error());
+  ItemRef after = ItemRef::encode(*item);
+  return Updated{std::move(after), std::move(*item), *size};
+}
+
+// Only what the update looks at is decoded; the rest keeps its bytes.
+Result<Updated> update_item(const BoundUpdate& update, const ItemRef& old) {
+  const auto names = top_level_attributes(update);
+  Item some;
+  for (const auto name : names) {
+    if (const auto value = old.find(name)) some.append_sorted(std::string(name), value->decode());
+  }
+  auto item = apply(update, std::move(some));
+  if (!item) return fail(item.error());
+  if (auto ok = normalize_item(*item); !ok) return fail(ok.error());
+  Updated result{old.with(names, *item), std::move(*item), 0};
+  // An encoding is never smaller than what the service counts, and close to it.
+  result.size = result.after.encoded().size();
+  if (result.size > limits::kMaxItemBytes) {
+    if (auto size = check_size(result.after.decode(), true); !size) return fail(size.error());
+  }
+  return result;
+}
+
+// What UpdateItem gives back.
+ItemRef updated(ReturnValues wanted, const BoundUpdate& update, const ItemRef& before, const ItemRef& after,
+                const Item& touched) {
+  const auto some = [](const Item& item) { return item.empty() ? ItemRef{} : ItemRef::encode(item); };
+  switch (wanted) {
+    case ReturnValues::kNone:
+      return {};
+    case ReturnValues::kAllOld:
+      return before;
+    case ReturnValues::kAllNew:
+      return after;
+    case ReturnValues::kUpdatedOld:
+      return before ? some(updated_attributes(update, before.decode())) : ItemRef{};
+    case ReturnValues::kUpdatedNew:
+      return some(updated_attributes(update, touched));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input) {
+  auto table = catalog.find(input.table);
+  if (!table) return fail(table.error());
+  const TableDefinition& definition = (*table)->definition();
+  if (auto ok = check_returns(input.return_values); !ok) return fail(ok.error());
+  if (auto ok = check_item_keys(input.item, definition.keys); !ok) return fail(ok.error());
+  if (auto ok = check_index_keys(input.item, definition); !ok) return fail(ok.error());
+  if (auto ok = normalize_item(input.item); !ok) return fail(ok.error());
+  auto size = check_size(input.item, false);
+  if (!size) return fail(size.error());
+
+  const OrderedItems::Place place = current(**table, input.item);
+  ItemRef old = item_at(place);
+  Expressions expressions(cache, input.placeholders);
+  auto ok = check_condition(expressions, input.condition, definition.keys, old, input.return_item_on_failure);
+  if (!ok) return fail(ok.error());
+  Plan plan = make_plan(**table, place, old, ItemRef::encode(input.item), *size, input.cause);
+  if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
+  return plan;
+}
+
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input) {
+  auto table = catalog.find(input.table);
+  if (!table) return fail(table.error());
+  if (auto ok = check_returns(input.return_values); !ok) return fail(ok.error());
+  const KeySchema& keys = (*table)->definition().keys;
+  if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
+
+  const OrderedItems::Place place = current(**table, input.key);
+  ItemRef old = item_at(place);
+  Expressions expressions(cache, input.placeholders);
+  auto ok = check_condition(expressions, input.condition, keys, old, input.return_item_on_failure);
+  if (!ok) return fail(ok.error());
+  Plan plan = make_plan(**table, place, old, {}, 0, input.cause);
+  if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
+  return plan;
+}
+
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input) {
+  auto table = catalog.find(input.table);
+  if (!table) return fail(table.error());
+  const TableDefinition& definition = (*table)->definition();
+  if (auto ok = check_key(input.key, definition.keys); !ok) return fail(ok.error());
+  const OrderedItems::Place place = current(**table, input.key);
+  ItemRef old = item_at(place);
+
+  Expressions expressions(cache, input.placeholders);
+  auto update = expressions.update(input.update);
+  if (!update) return fail(update.error());
+  if (auto ok = check_update(*update, definition.keys); !ok) return fail(ok.error());
+  auto condition = check_condition(expressions, input.condition, definition.keys, old, input.return_item_on_failure);
+  if (!condition) return fail(condition.error());
+  if (!old && !creates(*update)) return Plan{};
+
+  auto result = old ? update_item(*update, old) : create_item(*update, std::move(input.key));
+  if (!result) return fail(result.error());
+  if (auto ok = check_index_keys(result->touched, definition); !ok) return fail(ok.error());
+  ItemRef output = updated(input.return_values, *update, old, result->after, result->touched);
+  Plan plan = make_plan(**table, place, std::move(old), std::move(result->after), result->size, input.cause);
+  plan.output.attributes = std::move(output);
+  return plan;
+}
+
+}  // namespace freshet

@@ -1,0 +1,28 @@
+// What a write would do: the checks of the item store, and the change that follows. Planning changes nothing.
+// Loop thread only.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "tables/engine/catalog.h"
+#include "tables/expression/expression.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+struct Plan {
+  std::optional<Change> change;  // Empty when the item stays as it is.
+  WriteOutput output;
+};
+
+// kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed where asked).
+// Inputs may be emptied.
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input);
+inline Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, WriteInput& input) {
+  return std::visit([&](auto& write) { return plan(catalog, cache, write); }, input);
+}
+
+}  // namespace freshet

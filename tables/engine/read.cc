@@ -1,0 +1,346 @@
+#include "tables/engine/read.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "tables/engine/keys.h"
+
+namespace freshet {
+namespace {
+
+using Side = OrderedItems::Probe::Side;
+
+// What a query or scan walks over.
+struct Source {
+  const Table* table = nullptr;
+  const SecondaryIndex* index = nullptr;  // Null for the table itself.
+  const OrderedItems* items = nullptr;
+  const KeySchema& keys() const { return items->keys(); }
+};
+
+// What is done with every entry of the walk.
+struct Shape {
+  BoundCondition filter;
+  BoundProjection projection;
+  uint32_t limit = 0;
+  bool count_only = false;
+  std::optional<std::string> partition;       // Entries of others in the range are skipped.
+  std::vector<std::string> index_attributes;  // Of an index that holds only these; empty for all.
+};
+
+struct Range {
+  OrderedItems::Iterator begin;
+  OrderedItems::Iterator end;
+};
+
+Result<Source> find_source(const Catalog& catalog, const std::string& name, const std::string& index, bool consistent) {
+  auto table = catalog.find(name);
+  if (!table) return fail(table.error());
+  Source source{*table, nullptr, &(*table)->items()};
+  if (index.empty()) return source;
+  const IndexDefinition* definition = (*table)->definition().index(index);
+  if (!definition) return invalid("The table does not have the specified index: " + index);
+  if (consistent && !definition->local) {
+    return invalid("Consistent reads are not supported on global secondary indexes");
+  }
+  source.index = (*table)->index(index);
+  if (!source.index) return invalid("Cannot read from backfilling global secondary index: " + index);
+  source.items = &source.index->items;
+  return source;
+}
+
+void add_unique(std::vector<std::string>& names, const std::string& name) {
+  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+}
+
+// The attributes an index holds; empty for all.
+std::vector<std::string> held_attributes(const Source& source) {
+  std::vector<std::string> names;
+  if (!source.index || source.index->definition.projection == Projection::kAll) return names;
+  for (const KeySchema* keys : {&source.table->definition().keys, &source.index->definition.keys}) {
+    add_unique(names, keys->partition.name);
+    if (keys->sort) add_unique(names, keys->sort->name);
+  }
+  for (const auto& name : source.index->definition.included) add_unique(names, name);
+  return names;
+}
+
+// A global index must hold what is asked of it; a local one fetches the rest from the table, as on the service.
+Result<void> check_projected(const Source& source, Shape& shape) {
+  if (shape.index_attributes.empty() || !shape.projection) return {};
+  if (source.index->definition.local) {
+    shape.index_attributes.clear();
+    return {};
+  }
+  for (const auto name : top_level_attributes(shape.projection)) {
+    if (std::find(shape.index_attributes.begin(), shape.index_attributes.end(), name) == shape.index_attributes.end()) {
+      return invalid("One or more parameter values were invalid: Global secondary index " +
+                     source.index->definition.name + " does not project [" + std::string(name) + "]");
+    }
+  }
+  return {};
+}
+
+Result<void> check_filter_attributes(const Source& source, const Shape& shape) {
+  if (shape.index_attributes.empty() || !shape.filter || source.index->definition.local) return {};
+  for (const auto name : top_level_attributes(shape.filter)) {
+    if (std::find(shape.index_attributes.begin(), shape.index_attributes.end(), name) == shape.index_attributes.end()) {
+      return invalid("One or more parameter values were invalid: Global secondary index " +
+                     source.index->definition.name + " does not project " + std::string(name));
+    }
+  }
+  return {};
+}
+
+template <class Input>
+Result<Shape> make_shape(Expressions& expressions, const Source& source, const Input& input) {
+  Shape shape;
+  auto filter = expressions.filter(input.filter);
+  if (!filter) return fail(filter.error());
+  auto projection = expressions.projection(input.projection);
+  if (!projection) return fail(projection.error());
+  if (auto ok = expressions.finish(); !ok) return fail(ok.error());
+  if (auto ok = check_keys(*filter, source.keys()); !ok) return fail(ok.error());
+  if (auto ok = check_keys(*projection, source.keys()); !ok) return fail(ok.error());
+  if (input.count_only && *projection) {
+    return invalid("Cannot specify the ProjectionExpression when choosing to get only the Count");
+  }
+  shape.filter = std::move(*filter);
+  shape.projection = std::move(*projection);
+  shape.limit = input.limit;
+  shape.count_only = input.count_only;
+  shape.index_attributes = held_attributes(source);
+  if (auto ok = check_projected(source, shape); !ok) return fail(ok.error());
+  if (auto ok = check_filter_attributes(source, shape); !ok) return fail(ok.error());
+  return shape;
+}
+
+ItemRef only(const ItemRef& item, const std::vector<std::string>& names) {
+  Item out;
+  for (const auto& name : names) {
+    if (const auto value = item.find(name)) out.set(name, value->decode());
+  }
+  return ItemRef::encode(out);
+}
+
+ItemRef shaped(const ItemRef& item, const Shape& shape) {
+  if (shape.projection) return ItemRef::encode(project(shape.projection, item));
+  return shape.index_attributes.empty() ? item : only(item, shape.index_attributes);
+}
+
+Item continuation_key(const ItemRef& item, const Source& source) {
+  Item key = keys_only(item, source.table->definition().keys);
+  if (!source.index) return key;
+  const KeySchema& keys = source.keys();
+  key.set(keys.partition.name, item.find(keys.partition.name)->decode());
+  if (keys.sort) key.set(keys.sort->name, item.find(keys.sort->name)->decode());
+  return key;
+}
+
+// Walks the range in one direction and fills a page. True when the page is full.
+class PageBuilder {
+ public:
+  PageBuilder(const Source& source, const Shape& shape) : source_(source), shape_(shape) {}
+
+  bool add(const OrderedItems::Entry& entry) {
+    if (shape_.partition && !source_.items->holds(entry, *shape_.partition)) return false;
+    const ItemRef& item = entry.item;
+    ++page_.scanned;
+    page_.scanned_bytes += item.encoded().size();
+    if (!shape_.filter || evaluate(shape_.filter, item)) {
+      ++page_.count;
+      if (!shape_.count_only) page_.items.push_back(shaped(item, shape_));
+    }
+    const bool full =
+        (shape_.limit != 0 && page_.scanned >= shape_.limit) || page_.scanned_bytes >= limits::kMaxPageBytes;
+    if (full) page_.last_evaluated_key = continuation_key(item, source_);
+    return full;
+  }
+  Page take() { return std::move(page_); }
+
+ private:
+  const Source& source_;
+  const Shape& shape_;
+  Page page_;
+};
+
+Page walk(const Source& source, const Shape& shape, Range range, bool forward) {
+  PageBuilder builder(source, shape);
+  if (forward) {
+    for (auto it = range.begin; it != range.end; ++it) {
+      if (builder.add(*it)) break;
+    }
+  } else {
+    for (auto it = range.end; it != range.begin;) {
+      if (builder.add(*--it)) break;
+    }
+  }
+  return builder.take();
+}
+
+Result<void> check_start_key(const Source& source, const Item& start) {
+  const auto wrong = [] { return invalid("The provided starting key is invalid"); };
+  std::vector<std::string> names;
+  const KeySchema& main = source.table->definition().keys;
+  for (const KeySchema* keys : {&main, &source.keys()}) {
+    for (const KeyAttribute* key : {&keys->partition, keys->sort ? &*keys->sort : nullptr}) {
+      if (!key) continue;
+      const Value* value = start.find(key->name);
+      if (!value || !value->is(key->type)) return wrong();
+      add_unique(names, key->name);
+    }
+  }
+  return names.size() == start.size() ? Result<void>{} : wrong();
+}
+
+// The place of a start key: just after it going forward, just before it going back. Ties of a secondary index stand in
+// creation order; where the start item has gone or moved, its ties are given again rather than skipped.
+OrderedItems::Iterator after_start(const Source& source, const Item& start, bool forward) {
+  const ItemKey key(start, source.keys());
+  if (!source.index) {
+    auto it = source.items->at(source.items->probe(key.view(), 0));
+    const bool there = it != source.items->end() && key_of(it->item, source.keys()) == key.view();
+    return forward && there ? std::next(it) : it;
+  }
+  const ItemKey main_key(start, source.table->definition().keys);
+  const ItemRef* item = source.table->find(main_key.view());
+  const auto current = item ? index_key_of(*item, source.keys()) : std::nullopt;
+  if (!current || !(*current == key.view())) {
+    return source.items->at(source.items->probe(key.view(), forward ? 0 : UINT64_MAX));
+  }
+  return source.items->at(source.items->probe(key.view(), item->creation() + (forward ? 1 : 0)));
+}
+
+// Cuts a range by a start key inside it.
+void resume(const Source& source, const Item& start, bool forward, Range& range) {
+  (forward ? range.begin : range.end) = after_start(source, start, forward);
+}
+
+// The least string above all that start with `prefix`; empty if there is none.
+std::string successor(std::string prefix) {
+  while (!prefix.empty()) {
+    if (static_cast<uint8_t>(prefix.back()) != 0xff) {
+      ++prefix.back();
+      return prefix;
+    }
+    prefix.pop_back();
+  }
+  return prefix;
+}
+
+Range key_range_of(const Source& source, const KeyRange& range) {
+  const OrderedItems& items = *source.items;
+  const KeyBytes partition(range.partition);
+  const uint64_t hash = items.hash(partition.view());
+  const auto edge = [&](Side side) { return items.at({hash, 0, {}, {}, 0, side}); };
+  const auto at = [&](std::string_view sort, bool after) {
+    if (!after) return items.at(items.probe({partition.view(), sort}, 0));
+    auto it = items.at(items.probe({partition.view(), sort}, UINT64_MAX));
+    // Keys of a main table are unique: its entry stands at the place, not before it.
+    if (!source.index && it != items.end() && key_of(it->item, items.keys()) == KeyView{partition.view(), sort}) ++it;
+    return it;
+  };
+  Range out{edge(Side::kBeforeHash), edge(Side::kAfterHash)};
+  if (range.prefix) {
+    const KeyBytes prefix(*range.prefix);
+    const std::string next = successor(std::string(prefix.view()));
+    out.begin = at(prefix.view(), false);
+    if (!next.empty()) out.end = at(next, false);
+    return out;
+  }
+  if (range.lower) out.begin = at(KeyBytes(range.lower->value).view(), !range.lower->inclusive);
+  if (range.upper) out.end = at(KeyBytes(range.upper->value).view(), range.upper->inclusive);
+  return out;
+}
+
+bool is_empty(const KeyRange& range) {
+  if (!range.lower || !range.upper) return false;
+  const auto order = compare(range.lower->value, range.upper->value);
+  if (order == std::partial_ordering::equivalent) return !range.lower->inclusive || !range.upper->inclusive;
+  return order == std::partial_ordering::greater;
+}
+
+Result<void> check_query_start(const Source& source, const KeyRange& range, const Item& start) {
+  if (auto ok = check_start_key(source, start); !ok) return ok;
+  const KeySchema& keys = source.keys();
+  const bool inside = *start.find(keys.partition.name) == range.partition &&
+                      (!keys.sort || range.contains(*start.find(keys.sort->name)));
+  if (inside) return {};
+  return invalid("The provided starting key is outside query boundaries based on provided conditions");
+}
+
+}  // namespace
+
+Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
+  auto table = catalog.find(input.table);
+  if (!table) return fail(table.error());
+  const KeySchema& keys = (*table)->definition().keys;
+  if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
+  Expressions expressions(cache, input.placeholders);
+  auto projection = expressions.projection(input.projection);
+  if (!projection) return fail(projection.error());
+  if (auto ok = expressions.finish(); !ok) return fail(ok.error());
+  if (auto ok = check_keys(*projection, keys); !ok) return fail(ok.error());
+  const ItemKey key(input.key, keys);
+  const ItemRef* found = (*table)->find(key.view());
+  if (!found) return ItemRef{};
+  return *projection ? ItemRef::encode(project(*projection, *found)) : *found;
+}
+
+Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input) {
+  auto source = find_source(catalog, input.table, input.index, input.consistent);
+  if (!source) return fail(source.error());
+  Expressions expressions(cache, input.placeholders);
+  auto condition = expressions.key_condition(input.key_condition);
+  if (!condition) return fail(condition.error());
+  auto shape = make_shape(expressions, *source, input);
+  if (!shape) return fail(shape.error());
+  auto range = key_range(*condition, source->keys());
+  if (!range) return fail(range.error());
+  if (auto ok = check_filter(shape->filter, source->keys()); !ok) return fail(ok.error());
+  if (!input.exclusive_start_key.empty()) {
+    if (auto ok = check_query_start(*source, *range, input.exclusive_start_key); !ok) return fail(ok.error());
+  }
+  if (is_empty(*range)) return Page{};
+  Range walked = key_range_of(*source, *range);
+  if (!input.exclusive_start_key.empty()) resume(*source, input.exclusive_start_key, input.forward, walked);
+  shape->partition = std::string(KeyBytes(range->partition).view());
+  return walk(*source, *shape, walked, input.forward);
+}
+
+Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input) {
+  if (input.total_segments == 0 || input.total_segments > 1'000'000) {
+    return invalid("1 validation error detected: Value '" + std::to_string(input.total_segments) +
+                   "' at 'totalSegments' failed to satisfy constraint: Member must have value between 1 and 1000000");
+  }
+  if (input.segment >= input.total_segments) {
+    return invalid("The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: " +
+                   std::to_string(input.segment) +
+                   " is not less than TotalSegments: " + std::to_string(input.total_segments));
+  }
+  auto source = find_source(catalog, input.table, input.index, input.consistent);
+  if (!source) return fail(source.error());
+  Expressions expressions(cache, input.placeholders);
+  auto shape = make_shape(expressions, *source, input);
+  if (!shape) return fail(shape.error());
+
+  const uint64_t share = UINT64_MAX / input.total_segments;
+  const auto first_hash = [&](uint64_t segment) { return segment * share; };
+  const OrderedItems& items = *source->items;
+  const uint64_t low = first_hash(input.segment);
+  Range range{items.at({low, 0, {}, {}, 0, Side::kBeforeHash}), items.end()};
+  const bool last = input.segment + 1 == input.total_segments;
+  if (!last) range.end = items.at({first_hash(input.segment + 1), 0, {}, {}, 0, Side::kBeforeHash});
+  if (!input.exclusive_start_key.empty()) {
+    if (auto ok = check_start_key(*source, input.exclusive_start_key); !ok) return fail(ok.error());
+    const uint64_t hash = items.hash(ItemKey(input.exclusive_start_key, source->keys()).view().partition);
+    if (hash < low || (!last && hash >= first_hash(input.segment + 1))) {
+      return invalid("The provided Exclusive start key does not map to the provided Segment and TotalSegments values.");
+    }
+    resume(*source, input.exclusive_start_key, true, range);
+  }
+  return walk(*source, *shape, range, true);
+}
+
+}  // namespace freshet

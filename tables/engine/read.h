@@ -1,0 +1,14 @@
+// Reading: get, query, scan. Pure functions of the catalog as it is; loop thread only.
+#pragma once
+
+#include "tables/engine/catalog.h"
+#include "tables/expression/expression.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input);
+Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input);
+Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input);
+
+}  // namespace freshet

@@ -1,0 +1,44 @@
+// Rebuilds a catalog from the log's batches. Loop thread only.
+#pragma once
+
+#include "tables/engine/catalog.h"
+#include "tables/log/log.h"
+
+namespace freshet {
+
+class Recovery final : public BatchSink {
+ public:
+  explicit Recovery(Catalog& catalog) : catalog_(catalog) {}
+
+  // For open_log().
+  Result<void> visit(const LogBatch& batch);
+  // After the last batch: builds indexes, TTL order and books, finds what streams can still be read from retired
+  // segments, and checks that the books balance.
+  Result<void> finish(Log& log);
+
+  Result<void> on_begin(WallTime at) override;
+  Result<void> on_counters(const StoredCounters& counters) override;
+  Result<void> on_table(StoredTable table) override;
+  Result<void> on_drop(uint32_t table) override;
+  Result<void> on_put(const StoredPut& put) override;
+  Result<void> on_delete(const StoredDelete& del) override;
+  Result<void> on_flow(const StoredFlow& flow) override;
+
+ private:
+  Result<Table*> table_of(uint32_t number) const;
+  Result<void> on_change(Table& table, const StoredChange& change, ItemRef keys_of, ItemRef after);
+  Result<void> mark_retired(Log& log);
+
+  Catalog& catalog_;
+  WallTime batch_time_{};
+  LogPosition at_;
+};
+
+// Reads the checkpoint at the beginning of a kept segment: when it was written, and where each stream stood.
+struct SegmentStart {
+  WallTime at{};
+  std::map<uint32_t, uint64_t> stream_next;  // By table number.
+};
+Result<SegmentStart> read_segment_start(Log& log, uint32_t segment);
+
+}  // namespace freshet

@@ -1,0 +1,225 @@
+#include "tables/engine/table.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace freshet {
+namespace {
+// A 24-byte entry in a B-tree whose nodes are two thirds full.
+constexpr size_t kEntryMemory = 36;
+
+std::unique_ptr<TtlOrder> make_ttl(const TableDefinition& d) {
+  return std::make_unique<TtlOrder>(d.ttl_in_milliseconds, d.books ? d.books->held_status : std::string());
+}
+
+const IndexDefinition* find_same(const std::vector<IndexDefinition>& indexes, const IndexDefinition& wanted) {
+  const auto it = std::find(indexes.begin(), indexes.end(), wanted);
+  return it == indexes.end() ? nullptr : &*it;
+}
+}  // namespace
+
+Table::Table(uint32_t number, TableDescription description, uint64_t hash_seed, StreamMemory& stream_memory)
+    : number_(number),
+      hash_seed_(hash_seed),
+      description_(std::move(description)),
+      items_(description_.definition.keys, OrderedItems::Kind::kMain, hash_seed),
+      stream_(number, description_.definition.keys, stream_memory) {
+  make_observers();
+}
+
+void Table::make_observers() {
+  const TableDefinition& d = definition();
+  for (const auto& index : d.indexes) indexes_.push_back(std::make_unique<SecondaryIndex>(index, hash_seed_));
+  if (d.ttl_attribute) ttl_ = make_ttl(d);
+  if (d.books) books_ = std::make_unique<BooksKeeper>(*d.books);
+  make_slots();
+}
+
+void Table::make_slots() {
+  const TableDefinition& d = definition();
+  std::vector<std::string> names;
+  for (const auto& index : d.indexes) {
+    names.push_back(index.keys.partition.name);
+    if (index.keys.sort) names.push_back(index.keys.sort->name);
+  }
+  if (d.ttl_attribute) names.push_back(*d.ttl_attribute);
+  if (d.books) names.push_back(d.books->status_attribute);
+  names_ = PickNames(std::move(names));
+  for (const auto& index : indexes_) index->slots = KeySlots(names_, index->definition.keys);
+  if (d.ttl_attribute) ttl_slot_ = names_.slot(*d.ttl_attribute);
+  if (d.books) status_slot_ = names_.slot(d.books->status_attribute);
+}
+
+std::string_view Table::status(const ItemRef& item, const Picked& picked) const {
+  return item && books_ ? status_of(picked[status_slot_]) : std::string_view{};
+}
+
+TtlOrder::Seen Table::seen(const ItemRef& item, const Picked& picked) const {
+  if (!item) return {};
+  return {picked[ttl_slot_], status(item, picked)};
+}
+
+TableDescription Table::describe() const {
+  TableDescription description = description_;
+  description.items = items_.size();
+  description.bytes = bytes_;
+  return description;
+}
+
+uint64_t Table::memory() const {
+  size_t entries = items_.size() + (ttl_ ? ttl_->size() : 0);
+  for (const auto& index : indexes_) entries += index->items.size();
+  return item_memory_ + entries * kEntryMemory;
+}
+
+const SecondaryIndex* Table::index(std::string_view name) const {
+  for (const auto& index : indexes_) {
+    if (index->definition.name == name) return index->backfill ? nullptr : index.get();
+  }
+  return nullptr;
+}
+
+void Table::count(const ItemRef& before, const ItemRef& after) {
+  if (before) {
+    bytes_ -= before.encoded().size();
+    item_memory_ -= before.memory();
+  }
+  if (after) {
+    bytes_ += after.encoded().size();
+    item_memory_ += after.memory();
+  }
+}
+
+void Table::load(const ItemRef& item) {
+  count(items_.put(item), item);
+}
+
+void Table::unload(const KeyView& key) {
+  const OrderedItems::Place place = items_.place(key);
+  if (!place.found) return;
+  const ItemRef item = *place.item();
+  count(item, {});
+  items_.change(place, item, {});
+}
+
+void Table::reload(TableDescription description) {
+  const bool same_books = description.definition.books == definition().books;
+  auto books = std::move(books_);
+  description_ = std::move(description);
+  indexes_.clear();
+  ttl_.reset();
+  make_observers();
+  if (same_books && books) books_ = std::move(books);  // Its flows were said before.
+}
+
+void Table::apply(const Change& change) {
+  count(change.before, change.after);
+  items_.change(change.place, change.before, change.after);
+  const Picked before(names_, change.before);
+  const Picked after(names_, change.after);
+  const ItemRef& any = change.after ? change.after : change.before;
+  for (const auto& index : indexes_) {
+    if (!covers(index->backfill, any)) continue;
+    index->items.change(change.before, index->slots.key(before), change.after, index->slots.key(after));
+  }
+  if (ttl_ && covers(ttl_backfill_, any)) {
+    ttl_->change(change.before, seen(change.before, before), change.after, seen(change.after, after));
+  }
+  if (books_) books_->change(status(change.before, before), status(change.after, after), change.cause);
+}
+
+void Table::build_observers() {
+  for (const auto& entry : items_) {
+    const Picked picked(names_, entry.item);
+    for (const auto& index : indexes_) index->items.change({}, {}, entry.item, index->slots.key(picked));
+    if (ttl_) ttl_->change({}, {}, entry.item, seen(entry.item, picked));
+    if (books_) books_->count(status(entry.item, picked));
+  }
+}
+
+void Table::alter(TableDefinition next, std::string stream_label) {
+  const TableDefinition old = std::exchange(description_.definition, std::move(next));
+  const TableDefinition& d = definition();
+  std::vector<std::unique_ptr<SecondaryIndex>> kept;
+  for (const auto& wanted : d.indexes) {
+    const bool same = find_same(old.indexes, wanted) != nullptr;
+    const auto it = std::find_if(indexes_.begin(), indexes_.end(),
+                                 [&](const auto& have) { return have && have->definition.name == wanted.name; });
+    if (same && it != indexes_.end()) {
+      kept.push_back(std::move(*it));
+      continue;
+    }
+    kept.push_back(std::make_unique<SecondaryIndex>(wanted, hash_seed_));
+    kept.back()->backfill.emplace();
+  }
+  indexes_ = std::move(kept);
+
+  if (d.ttl_attribute != old.ttl_attribute || d.ttl_in_milliseconds != old.ttl_in_milliseconds ||
+      d.books != old.books) {
+    ttl_.reset();
+    ttl_backfill_.reset();
+    if (d.ttl_attribute) {
+      ttl_ = make_ttl(d);
+      ttl_backfill_.emplace();
+    }
+  }
+  if (d.books != old.books) {
+    books_.reset();
+    if (d.books) {
+      books_ = std::make_unique<BooksKeeper>(*d.books);
+      // Opening balance: everything that is there came from outside.
+      for (const auto& entry : items_) {
+        books_->change({}, status_of(entry.item.find(d.books->status_attribute)), Cause::kClient);
+      }
+    }
+  }
+  if (d.stream != old.stream) {
+    stream_.trim_all();
+    description_.stream_label = std::move(stream_label);
+  }
+  make_slots();
+}
+
+bool Table::covers(const std::optional<Backfill>& backfill, const ItemRef& item) const {
+  return !backfill || (backfill->last && !items_.precedes(backfill->last, item));
+}
+
+template <class Tell>
+size_t Table::walk(std::optional<Backfill>& backfill, size_t limit, Tell&& tell) {
+  auto it = backfill->last ? items_.after(backfill->last) : items_.begin();
+  size_t told = 0;
+  for (; it != items_.end() && told < limit; ++it, ++told) {
+    tell(it->item);
+    backfill->last = it->item;
+  }
+  if (it == items_.end()) backfill.reset();
+  return told;
+}
+
+size_t Table::backfill(size_t limit) {
+  size_t told = 0;
+  for (const auto& index : indexes_) {
+    if (!index->backfill || told >= limit) continue;
+    told += walk(index->backfill, limit - told, [&](const ItemRef& item) {
+      index->items.change({}, {}, item, index->slots.key(Picked(names_, item)));
+    });
+  }
+  if (ttl_backfill_ && told < limit) {
+    told += walk(ttl_backfill_, limit - told,
+                 [&](const ItemRef& item) { ttl_->change({}, {}, item, seen(item, Picked(names_, item))); });
+  }
+  return told;
+}
+
+bool Table::is_backfilling() const {
+  return ttl_backfill_ || std::any_of(indexes_.begin(), indexes_.end(), [](const auto& i) { return i->backfill; });
+}
+
+bool Table::stream_wants_before(Cause cause) const {
+  // Whoever keeps a queue's books wants to know what expired.
+  if (cause == Cause::kTimeToLive && definition().books) return true;
+  return keep_images_ || (definition().stream && needs_before(*definition().stream));
+}
+
+}  // namespace freshet

@@ -1,0 +1,124 @@
+// One table: its definition, the main structure that owns the items, and the observers of every write but the log.
+// Loop thread only.
+#pragma once
+
+#include <absl/container/inlined_vector.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tables/engine/books_keeper.h"
+#include "tables/engine/change_stream.h"
+#include "tables/engine/ordered_items.h"
+#include "tables/engine/picked.h"
+#include "tables/engine/ttl_order.h"
+
+namespace freshet {
+
+class Table;
+
+inline constexpr size_t kRecordOverhead = 24;  // Of an item in the log beside its own bytes, about.
+inline size_t log_size(const ItemRef& item) {
+  return item ? item.encoded().size() + kRecordOverhead : 0;
+}
+
+// One write, planned and checked: what the commit pipeline applies. Null refs for absent; not both.
+struct Change {
+  Table* table = nullptr;
+  ItemRef before;
+  ItemRef after;
+  Cause cause = Cause::kClient;
+  OrderedItems::Place place{};  // Of its key in the main structure, where the planner has found it.
+};
+// A write's changes, applied all or none.
+using Mutation = absl::InlinedVector<Change, 1>;
+
+// How far a new observer has been told of the items that were there before it: all up to `last` in the order of the
+// main structure. Writes beyond are left to the walk.
+struct Backfill {
+  ItemRef last;  // Null before the first step. May be gone from the table meanwhile.
+};
+
+struct SecondaryIndex {
+  SecondaryIndex(IndexDefinition d, uint64_t seed)
+      : definition(std::move(d)), items(definition.keys, OrderedItems::Kind::kSecondary, seed) {}
+  IndexDefinition definition;
+  OrderedItems items;
+  KeySlots slots;
+  std::optional<Backfill> backfill;
+};
+
+class Table {
+ public:
+  Table(uint32_t number, TableDescription description, uint64_t hash_seed, StreamMemory& stream_memory);
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+
+  uint32_t number() const { return number_; }
+  const TableDefinition& definition() const { return description_.definition; }
+  TableDescription describe() const;
+  // What the items take in the log; and in memory with all index entries, roughly.
+  uint64_t live_bytes() const { return bytes_ + items_.size() * kRecordOverhead; }
+  uint64_t memory() const;
+
+  const OrderedItems& items() const { return items_; }
+  const ItemRef* find(const KeyView& key) const { return items_.find(key); }
+  OrderedItems::Place place(const KeyView& key) const { return items_.place(key); }
+  // Null if there is no such index, or it is still being built.
+  const SecondaryIndex* index(std::string_view name) const;
+
+  ChangeStream& stream() { return stream_; }
+  BooksKeeper* books() { return books_ ? books_.get() : nullptr; }
+  const BooksKeeper* books() const { return books_.get(); }
+  TtlOrder* ttl() { return ttl_.get(); }
+  const TtlOrder* ttl() const { return ttl_.get(); }
+
+  // The write pipeline's: main structure, indexes, TTL order, books.
+  void apply(const Change& change);
+  // Recovery: only the main structure; the observers are built afterwards.
+  void load(const ItemRef& item);
+  void unload(const KeyView& key);
+  void build_observers();
+  // Recovery: the definition as the log goes on. Observers are made anew, empty.
+  void reload(TableDescription description);
+
+  // Becomes `definition` (same name and keys). New books count all items at once (what is there came from outside);
+  // new indexes and a new TTL order are filled by backfill().
+  void alter(TableDefinition definition, std::string stream_label);
+  // Tells new observers of up to `limit` items; how many it were.
+  size_t backfill(size_t limit);
+  bool is_backfilling() const;
+  // A recorder asks for both images whatever the view.
+  void keep_images(bool keep) { keep_images_ = keep; }
+  bool stream_wants_before(Cause cause) const;
+
+ private:
+  void make_observers();
+  void make_slots();
+  std::string_view status(const ItemRef& item, const Picked& picked) const;
+  TtlOrder::Seen seen(const ItemRef& item, const Picked& picked) const;
+  void count(const ItemRef& before, const ItemRef& after);
+  // Whether that walk has passed the place of the item.
+  bool covers(const std::optional<Backfill>& backfill, const ItemRef& item) const;
+  template <class Tell>
+  size_t walk(std::optional<Backfill>& backfill, size_t limit, Tell&& tell);
+
+  const uint32_t number_;
+  const uint64_t hash_seed_;
+  TableDescription description_;
+  OrderedItems items_;
+  PickNames names_;  // What the observers look at.
+  size_t ttl_slot_ = 0;
+  size_t status_slot_ = 0;
+  std::vector<std::unique_ptr<SecondaryIndex>> indexes_;
+  std::unique_ptr<TtlOrder> ttl_;
+  std::optional<Backfill> ttl_backfill_;
+  std::unique_ptr<BooksKeeper> books_;
+  ChangeStream stream_;
+  uint64_t bytes_ = 0;        // Encoded items.
+  uint64_t item_memory_ = 0;  // Their blocks.
+  bool keep_images_ = false;
+};
+
+}  // namespace freshet

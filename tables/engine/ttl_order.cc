@@ -1,0 +1,60 @@
+#include "tables/engine/ttl_order.h"
+
+#include "base/check.h"
+
+namespace freshet {
+namespace {
+constexpr int64_t kFiveYears = 5LL * 365 * 86400;
+constexpr int64_t kOnlyMilliseconds = 100'000'000'000;  // As seconds this would be the year 5138.
+}  // namespace
+
+std::optional<int64_t> TtlOrder::expiry(const Seen& seen) {
+  if (!seen.ttl || seen.ttl->type() != Type::kNumber) return std::nullopt;
+  if (!held_.empty() && seen.status == held_) return std::nullopt;
+  int64_t at = seen.ttl->number().floor_int64();
+  if (at > kOnlyMilliseconds && milliseconds_) {
+    at = at / 1000 + (at % 1000 ? 1 : 0);  // Never early.
+  } else if (at > kOnlyMilliseconds) {
+    if (!suspect_) suspect_ = at;
+    return std::nullopt;  // Expires after the year 5138: never.
+  }
+  return at > 0 ? std::optional(at) : std::nullopt;  // Else more than five years ago.
+}
+
+void TtlOrder::change(const ItemRef& before, const Seen& old_seen, const ItemRef& after, const Seen& new_seen) {
+  const auto old_expiry = expiry(old_seen);
+  const auto new_expiry = expiry(new_seen);
+  if (old_expiry) {
+    const auto it = set_.find(Entry{*old_expiry, before.creation(), {}});
+    FRESHET_CHECK(it != set_.end(), "the TTL order has every item that expires");
+    if (new_expiry == old_expiry) {
+      it->item = after;
+      return;
+    }
+    set_.erase(it);
+  }
+  if (new_expiry) set_.insert(Entry{*new_expiry, after.creation(), after});
+}
+
+absl::btree_set<TtlOrder::Entry>::const_iterator TtlOrder::first(int64_t now) const {
+  return set_.lower_bound(Entry{now - kFiveYears, 0, {}});
+}
+
+ItemRef TtlOrder::expired(int64_t now) const {
+  const auto it = first(now);
+  return it != set_.end() && it->expires <= now ? it->item : ItemRef{};
+}
+
+std::optional<int64_t> TtlOrder::next(int64_t now) const {
+  const auto it = first(now);
+  if (it == set_.end()) return std::nullopt;
+  return it->expires;
+}
+
+std::optional<int64_t> TtlOrder::take_suspect() {
+  if (!suspect_ || suspect_told_) return std::nullopt;
+  suspect_told_ = true;
+  return suspect_;
+}
+
+}  // namespace freshet

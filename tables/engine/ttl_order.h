@@ -1,0 +1,60 @@
+// Which items expire when, as a commit observer. Loop thread only.
+//
+// As on the service: the attribute is a number of epoch seconds, an item is expired when it is <= now, values more than
+// five years in the past are ignored, items without a number there never expire. An item whose books status is the held
+// one is not in the order; it comes back when it leaves that status.
+#pragma once
+
+#include <absl/container/btree_set.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "tables/definition.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+class TtlOrder {
+ public:
+  // `held`: the books' held status, empty without books.
+  TtlOrder(bool in_milliseconds, std::string held) : milliseconds_(in_milliseconds), held_(std::move(held)) {}
+  TtlOrder(const TtlOrder&) = delete;
+  TtlOrder& operator=(const TtlOrder&) = delete;
+
+  // The value of the TTL attribute in an item, and its books status.
+  struct Seen {
+    std::optional<ValueView> ttl;
+    std::string_view status;
+  };
+  // What a write did. Null refs for absent, with nothing seen.
+  void change(const ItemRef& before, const Seen& old_seen, const ItemRef& after, const Seen& new_seen);
+  // The item that expired first; null if none has at that epoch second.
+  ItemRef expired(int64_t now) const;
+  // When the next item will expire, seen from `now` (epoch seconds); empty for never.
+  std::optional<int64_t> next(int64_t now) const;
+  size_t size() const { return set_.size(); }
+  // The first value seen that can only be milliseconds while seconds are read; once.
+  std::optional<int64_t> take_suspect();
+
+ private:
+  struct Entry {
+    int64_t expires;  // Epoch seconds.
+    uint64_t creation;
+    mutable ItemRef item;
+    bool operator<(const Entry& other) const {
+      return expires != other.expires ? expires < other.expires : creation < other.creation;
+    }
+  };
+  std::optional<int64_t> expiry(const Seen& seen);
+  absl::btree_set<Entry>::const_iterator first(int64_t now) const;
+
+  const bool milliseconds_;
+  const std::string held_;
+  absl::btree_set<Entry> set_;
+  std::optional<int64_t> suspect_;
+  bool suspect_told_ = false;
+};
+
+}  // namespace freshet

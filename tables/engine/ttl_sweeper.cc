@@ -1,0 +1,86 @@
+#include "tables/engine/ttl_sweeper.h"
+
+#include <algorithm>
+
+namespace freshet {
+namespace {
+// The wall may be set at any time: how long a sweep sleeps at most.
+constexpr seconds kLongestSleep{1};
+}  // namespace
+
+nanoseconds WallGuard::offset() const {
+  return clock_.wall().time_since_epoch() - clock_.boot().time_since_epoch();
+}
+
+bool WallGuard::trusted() {
+  const nanoseconds now = offset();
+  if (!believed_ || near(now, *believed_)) {
+    believed_ = now;  // Follows the small steps of a clock that is kept right.
+    jumped_to_.reset();
+    return true;
+  }
+  if (!jumped_to_ || !near(now, *jumped_to_)) {
+    jumped_to_ = now;
+    jumped_at_ = clock_.boot();
+  }
+  if (clock_.boot() - jumped_at_ < pause_) return false;
+  believed_ = now;
+  jumped_to_.reset();
+  return true;
+}
+
+void TtlSweeper::run_due() {
+  for (const auto& [name, table] : catalog_.tables()) {
+    if (table->ttl()) warn(*table);
+  }
+  const BootTime now = clock_.boot();
+  if (now < not_before_ || committer_.failed()) return;
+  paused_ = !guard_.trusted();
+  if (paused_) {
+    not_before_ = now + kLongestSleep;
+    return;
+  }
+  const int64_t wall = epoch_s(clock_.wall());
+  size_t left = options_.ttl_step;
+  for (const auto& [name, table] : catalog_.tables()) {
+    if (table->ttl()) left -= sweep(*table, wall, left);
+  }
+  committer_.count_expired(options_.ttl_step - left);
+  not_before_ = left == 0 ? now : now + options_.ttl_sweep;
+}
+
+size_t TtlSweeper::sweep(Table& table, int64_t now, size_t limit) {
+  size_t swept = 0;
+  for (; swept < limit; ++swept) {
+    ItemRef item = table.ttl()->expired(now);
+    if (!item) break;
+    Mutation gone{Change{&table, std::move(item), {}, Cause::kTimeToLive, {}}};
+    if (!committer_.admit(gone)) break;
+    committer_.apply(std::move(gone));
+  }
+  return swept;
+}
+
+BootTime TtlSweeper::next_due() const {
+  const WallTime wall = clock_.wall();
+  std::optional<int64_t> earliest;
+  for (const auto& [name, table] : catalog_.tables()) {
+    const auto next = table->ttl() ? table->ttl()->next(epoch_s(wall)) : std::nullopt;
+    if (next) earliest = std::min(earliest.value_or(*next), *next);
+  }
+  if (!earliest || committer_.failed()) return BootTime::max();
+  const BootTime now = clock_.boot();
+  const nanoseconds until = WallTime(seconds(*earliest)) - wall;
+  return std::max(not_before_, now + std::clamp<nanoseconds>(until, nanoseconds::zero(), kLongestSleep));
+}
+
+void TtlSweeper::warn(Table& table) {
+  const auto suspect = table.ttl()->take_suspect();
+  if (!suspect || !options_.on_warning) return;
+  options_.on_warning(table.definition().name,
+                      "the TTL attribute " + *table.definition().ttl_attribute + " holds " + std::to_string(*suspect) +
+                          ", which can only be milliseconds; TTL is read as epoch seconds, so that such items never "
+                          "expire. Write seconds, or turn on reading milliseconds for this table.");
+}
+
+}  // namespace freshet

@@ -1,0 +1,192 @@
+// The item store's expression language: conditions, filters, updates, key conditions, projections.
+// Source: Amazon DynamoDB Developer Guide, "Using expressions in DynamoDB" and the API reference; docs/compatibility.md
+// says where this differs.
+//
+// How a request uses it:
+//     Expressions expressions(cache, input.placeholders);      // the input outlives everything bound from it
+//     auto condition = expressions.condition(input.condition); // Result<BoundCondition>
+//     auto update = expressions.update(input.update);
+//     auto used = expressions.finish();                        // every placeholder used?
+//     ... evaluate(*condition, old) ... apply(*update, std::move(base)) ...
+//
+// Compilation is by text alone and cached; placeholders are bound per request, and what depends on them (undefined
+// names, operand types of literal values, overlapping paths) is checked there. All errors are kValidation with the
+// service's own text unless said otherwise.
+// Threading: the cache and Expressions belong to the loop thread. Compiled expressions are immutable; evaluation is
+// pure and may run on any thread.
+#pragma once
+
+#include <absl/container/inlined_vector.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tables/definition.h"
+#include "tables/value/item_ref.h"
+#include "tables/value/value.h"
+
+namespace freshet {
+
+struct Placeholders;  // tables/tables.h
+namespace expression {
+struct Compiled;
+}
+
+// What an expression is for; its errors start with "Invalid <name>: ".
+enum class ExpressionKind : uint8_t { kCondition, kFilter, kUpdate, kKeyCondition, kProjection };
+std::string_view expression_name(ExpressionKind kind);  // "ConditionExpression", ...
+
+// Parsed expressions. Opaque; made by the compile functions, or from the cache.
+class CompiledCondition;  // Of kCondition, kFilter and kKeyCondition.
+class CompiledUpdate;
+class CompiledProjection;
+
+// `kind` is one of the three that CompiledCondition is for.
+Result<std::shared_ptr<const CompiledCondition>> compile_condition(std::string_view text, ExpressionKind kind);
+Result<std::shared_ptr<const CompiledUpdate>> compile_update(std::string_view text);
+Result<std::shared_ptr<const CompiledProjection>> compile_projection(std::string_view text);
+
+// Compiled expressions by kind and text, the least recently used dropped first. Bounded in number and, against floods
+// of long ones, in bytes of text. Failures are not kept.
+class ExpressionCache {
+ public:
+  explicit ExpressionCache(size_t capacity_per_kind = 1000);
+  ~ExpressionCache();
+  ExpressionCache(const ExpressionCache&) = delete;
+  ExpressionCache& operator=(const ExpressionCache&) = delete;
+
+  Result<std::shared_ptr<const CompiledCondition>> condition(std::string_view text, ExpressionKind kind);
+  Result<std::shared_ptr<const CompiledUpdate>> update(std::string_view text);
+  Result<std::shared_ptr<const CompiledProjection>> projection(std::string_view text);
+
+  uint64_t hits() const;
+  uint64_t misses() const;
+  size_t size() const;  // Of all kinds.
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// What an expression's "#n" and ":v" stand for in one request: views into that request's Placeholders.
+struct Bindings {
+  absl::InlinedVector<std::string_view, 4> names;  // By slot of the compiled expression.
+  absl::InlinedVector<const Value*, 4> values;     // By slot; never null.
+  // Sorted copies of values that held sets out of order; `values` then points here.
+  std::vector<std::shared_ptr<const Value>> sorted;
+};
+
+// Bound expressions: valid as long as the Placeholders they were bound from; free to copy. Default-constructed ones
+// stand for "no expression": a condition that holds, an update that changes nothing, a projection of everything.
+struct BoundCondition {
+  std::shared_ptr<const CompiledCondition> compiled;
+  Bindings bindings;
+  explicit operator bool() const { return compiled != nullptr; }
+};
+struct BoundUpdate {
+  std::shared_ptr<const CompiledUpdate> compiled;
+  Bindings bindings;
+  explicit operator bool() const { return compiled != nullptr; }
+};
+struct BoundProjection {
+  std::shared_ptr<const CompiledProjection> compiled;
+  Bindings bindings;
+  explicit operator bool() const { return compiled != nullptr; }
+};
+
+// All expressions of one request, which share their placeholders. Each is bound at most once; empty text gives the
+// default-constructed bound expression. One per request (of a transaction or write_many: one per action).
+class Expressions {
+ public:
+  // Both outlive this object.
+  Expressions(ExpressionCache& cache, const Placeholders& placeholders);
+
+  Result<BoundCondition> condition(std::string_view text);
+  Result<BoundCondition> filter(std::string_view text);
+  Result<BoundCondition> key_condition(std::string_view text);
+  Result<BoundUpdate> update(std::string_view text);
+  Result<BoundProjection> projection(std::string_view text);
+  // After all have been bound: refuses placeholders that none of them uses.
+  Result<void> finish();
+
+ private:
+  Result<BoundCondition> bind_condition(std::string_view text, ExpressionKind kind);
+  Result<void> check_placeholders();
+  Result<void> bind(const expression::Compiled& compiled, Bindings& out);
+  size_t find_name(std::string_view placeholder) const;  // Index in placeholders_.names, its size if absent.
+
+  ExpressionCache& cache_;
+  const Placeholders& placeholders_;
+  absl::InlinedVector<bool, 8> used_names_;   // Parallel to placeholders_.names.
+  absl::InlinedVector<bool, 8> used_values_;  // Parallel to placeholders_.values.
+  std::vector<size_t> names_in_order_;        // Of placeholders_.names, when they are many.
+  bool checked_ = false;
+  bool any_ = false;
+};
+
+// --- Conditions and filters ---
+
+// An absent item is an empty Item. Values of types that an operator is not for make it false, never an error.
+bool evaluate(const BoundCondition& condition, const Item& item);
+// The same on the stored form, decoding only what the condition looks at. A null ref is an absent item.
+bool evaluate(const BoundCondition& condition, const ItemRef& item);
+// A query's filter may not look at the keys of what is read (the table or the index).
+Result<void> check_filter(const BoundCondition& filter, const KeySchema& keys);
+// Keys are scalars: no path may look into them. For conditions, scan filters and projections.
+Result<void> check_keys(const BoundCondition& condition, const KeySchema& keys);
+Result<void> check_keys(const BoundProjection& projection, const KeySchema& keys);
+
+// --- Updates ---
+
+// The item after the update. `item` is the old item, or for an absent one its bare key. All operands are read from the
+// item as it was before. Refuses results larger than limits::kMaxItemBytes or nested deeper than limits::kMaxNesting.
+// On failure nothing of the input is of use any more.
+Result<Item> apply(const BoundUpdate& update, Item item);
+// Whether the update makes an item where there is none: one that only removes (REMOVE, DELETE) does not, and then
+// leaves nothing behind and reports no error.
+bool creates(const BoundUpdate& update);
+// An update may not touch key attributes of the table.
+Result<void> check_update(const BoundUpdate& update, const KeySchema& keys);
+// For UPDATED_OLD pass the old item, for UPDATED_NEW the new one: what the update's paths hold there, with the maps and
+// lists around it. Paths that are not there are left out.
+Item updated_attributes(const BoundUpdate& update, const Item& item);
+// Whether the update writes this top-level attribute (or a part of it).
+bool touches(const BoundUpdate& update, std::string_view attribute);
+
+// --- Key conditions ---
+
+struct KeyBound {
+  Value value;
+  bool inclusive = true;
+};
+// Which sort keys are asked for. At most one of prefix and (lower, upper) is set; none of them means all.
+// `=` is lower == upper, both inclusive.
+struct KeyRange {
+  Value partition;
+  std::optional<KeyBound> lower;
+  std::optional<KeyBound> upper;
+  std::optional<Value> prefix;  // S or B.
+  bool contains(const Value& sort_key) const;
+};
+// Checks the condition's form and its values' types against the keys of the table or index.
+Result<KeyRange> key_range(const BoundCondition& key_condition, const KeySchema& keys);
+
+// --- Projections ---
+
+Item project(const BoundProjection& projection, const Item& item);
+// The same on the stored form, decoding only what is asked for. `item` is not null.
+Item project(const BoundProjection& projection, const ItemRef& item);
+// The top-level attributes that the projection reads, in its order. For "does the index have them all". Each once,
+// unless placeholders give one name twice.
+std::vector<std::string_view> top_level_attributes(const BoundProjection& projection);
+// Those that an update reads or writes, sorted: apply() to an item of these alone does the same to them.
+std::vector<std::string_view> top_level_attributes(const BoundUpdate& update);
+// Those that a filter reads.
+std::vector<std::string_view> top_level_attributes(const BoundCondition& condition);
+
+}  // namespace freshet

@@ -1,0 +1,203 @@
+// Key conditions: checked for their form, then for their keys.
+
+#include "tables/expression/paths.h"
+#include "tables/expression/text.h"
+
+namespace freshet {
+namespace expression {
+namespace {
+
+// One condition on one key attribute, the attribute on its left.
+struct KeyTest {
+  std::string_view attribute;
+  Operator op;  // kFunction is begins_with.
+  const Value* first = nullptr;
+  const Value* second = nullptr;  // Of kBetween.
+};
+
+std::string_view name_of(const Condition& test) {
+  return test.op == Operator::kFunction ? function_name(test.operands[0].function) : operator_name(test.op);
+}
+
+Operator mirrored(Operator op) {
+  switch (op) {
+    case Operator::kLess:
+      return Operator::kGreater;
+    case Operator::kLessOrEqual:
+      return Operator::kGreaterOrEqual;
+    case Operator::kGreater:
+      return Operator::kLess;
+    case Operator::kGreaterOrEqual:
+      return Operator::kLessOrEqual;
+    default:
+      return op;
+  }
+}
+
+Result<void> collect(const Condition& condition, std::vector<const Condition*>& tests) {
+  if (condition.op == Operator::kAnd) {
+    for (const auto& child : condition.children) {
+      if (auto done = collect(child, tests); !done) return done;
+    }
+    return {};
+  }
+  const bool begins_with =
+      condition.op == Operator::kFunction && condition.operands[0].function == Function::kBeginsWith;
+  const bool refused = condition.op == Operator::kOr || condition.op == Operator::kNot ||
+                       condition.op == Operator::kIn || condition.op == Operator::kNotEqual ||
+                       (condition.op == Operator::kFunction && !begins_with);
+  if (refused) return invalid(concat("Invalid operator used in KeyConditionExpression: ", name_of(condition)));
+  tests.push_back(&condition);
+  return {};
+}
+
+Result<KeyTest> read_test(const Condition& condition, const Bindings& bindings) {
+  const bool call = condition.op == Operator::kFunction;
+  const auto& operands = call ? condition.operands[0].arguments : condition.operands;
+  if ((call || condition.op == Operator::kBetween) && operands[0].kind == Operand::Kind::kValue) {
+    return invalid(concat("Invalid condition in KeyConditionExpression: ", name_of(condition),
+                          " operator must have the key attribute as its first operand"));
+  }
+  KeyTest test;
+  test.op = condition.op;
+  bool named = false;
+  for (const auto& operand : operands) {
+    if (operand.kind == Operand::Kind::kFunction) {
+      return invalid("KeyConditionExpressions cannot contain nested operations");
+    }
+    if (operand.kind == Operand::Kind::kValue) {
+      (test.first ? test.second : test.first) = bindings.values[operand.slot];
+      continue;
+    }
+    if (named)
+      return invalid("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition");
+    if (operand.path.size() > 1) return invalid("KeyConditionExpressions cannot have conditions on nested attributes");
+    named = true;
+    test.attribute = element_name(operand.path[0], bindings);
+    if (&operand != &operands[0]) test.op = mirrored(test.op);
+  }
+  if (!named) return invalid("Invalid condition in KeyConditionExpression: No key attribute specified");
+  return test;
+}
+
+Result<std::vector<KeyTest>> read_tests(const BoundCondition& bound) {
+  std::vector<const Condition*> conditions;
+  if (auto done = collect(bound.compiled->root, conditions); !done) return fail(done.error());
+  std::vector<KeyTest> tests;
+  for (const auto* condition : conditions) {
+    auto test = read_test(*condition, bound.bindings);
+    if (!test) return fail(test.error());
+    tests.push_back(*test);
+  }
+  for (size_t i = 0; i < tests.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (tests[i].attribute == tests[j].attribute) {
+        return invalid("KeyConditionExpressions must only contain one condition per key");
+      }
+    }
+  }
+  if (tests.size() > 2) return invalid("Conditions can be of length 1 or 2 only");
+  return tests;
+}
+
+Result<void> check_types(const KeyTest& test, const KeyAttribute& key) {
+  for (const auto* value : {test.first, test.second}) {
+    if (!value) continue;
+    if (!value->is(key.type)) {
+      return invalid("One or more parameter values were invalid: Condition parameter type does not match schema type");
+    }
+    const auto* text = value->get_if<std::string>();
+    const auto* binary = value->get_if<Binary>();
+    // An empty prefix or bound is fine; an empty key cannot be.
+    if (test.op == Operator::kEqual && ((text && text->empty()) || (binary && binary->bytes.empty()))) {
+      return invalid(concat(
+          "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty ",
+          text ? "string" : "binary", " value. Key: ", key.name));
+    }
+  }
+  return {};
+}
+
+void narrow(const KeyTest& test, KeyRange& range) {
+  switch (test.op) {
+    case Operator::kEqual:
+      range.lower = KeyBound{*test.first, true};
+      range.upper = KeyBound{*test.first, true};
+      break;
+    case Operator::kLess:
+    case Operator::kLessOrEqual:
+      range.upper = KeyBound{*test.first, test.op == Operator::kLessOrEqual};
+      break;
+    case Operator::kGreater:
+    case Operator::kGreaterOrEqual:
+      range.lower = KeyBound{*test.first, test.op == Operator::kGreaterOrEqual};
+      break;
+    case Operator::kBetween:
+      range.lower = KeyBound{*test.first, true};
+      range.upper = KeyBound{*test.second, true};
+      break;
+    default:
+      range.prefix = *test.first;
+  }
+}
+
+}  // namespace
+}  // namespace expression
+
+Result<KeyRange> key_range(const BoundCondition& key_condition, const KeySchema& keys) {
+  if (!key_condition) {
+    return invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.");
+  }
+  auto tests = expression::read_tests(key_condition);
+  if (!tests) return fail(tests.error());
+  const expression::KeyTest* partition = nullptr;
+  const expression::KeyTest* sort = nullptr;
+  for (const auto& test : *tests) {
+    if (test.attribute == keys.partition.name) {
+      partition = &test;
+    } else if (keys.sort && test.attribute == keys.sort->name) {
+      sort = &test;
+    }
+  }
+  if (!partition)
+    return invalid(expression::concat("Query condition missed key schema element: ", keys.partition.name));
+  if (tests->size() == 2 && !sort) {
+    if (!keys.sort) {
+      return invalid(
+          "The number of query conditions (2) exceeds the number of key attributes defined in the schema (1)");
+    }
+    return invalid(expression::concat("Query condition missed key schema element: ", keys.sort->name));
+  }
+  if (partition->op != expression::Operator::kEqual) return invalid("Query key condition not supported");
+  if (auto typed = expression::check_types(*partition, keys.partition); !typed) return fail(typed.error());
+  KeyRange range;
+  range.partition = *partition->first;
+  if (sort) {
+    if (auto typed = expression::check_types(*sort, *keys.sort); !typed) return fail(typed.error());
+    expression::narrow(*sort, range);
+  }
+  return range;
+}
+
+bool KeyRange::contains(const Value& sort_key) const {
+  if (prefix) {
+    if (const auto* text = prefix->get_if<std::string>()) {
+      const auto* key = sort_key.get_if<std::string>();
+      return key && key->starts_with(*text);
+    }
+    const auto* bytes = prefix->get_if<Binary>();
+    const auto* key = sort_key.get_if<Binary>();
+    return bytes && key && key->bytes.starts_with(bytes->bytes);
+  }
+  if (lower) {
+    const auto order = compare(sort_key, lower->value);
+    if (!(lower->inclusive ? order >= 0 : order > 0)) return false;
+  }
+  if (upper) {
+    const auto order = compare(sort_key, upper->value);
+    if (!(upper->inclusive ? order <= 0 : order < 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace freshet

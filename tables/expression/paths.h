@@ -1,0 +1,51 @@
+// Document paths: naming them in messages, comparing them, following them into values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tables/expression/ast.h"
+
+namespace freshet::expression {
+
+// A path with its placeholders resolved is what both need to look at an element: the names come from `bindings`.
+inline std::string_view element_name(const PathElement& element, const Bindings& bindings) {
+  return element.kind == PathElement::Kind::kName ? std::string_view(element.name) : bindings.names[element.number];
+}
+inline bool is_index(const PathElement& element) {
+  return element.kind == PathElement::Kind::kIndex;
+}
+inline bool has_placeholder(const Path& path) {
+  for (const auto& element : path) {
+    if (element.kind == PathElement::Kind::kPlaceholder) return true;
+  }
+  return false;
+}
+
+// Names sort before indexes, names bytewise, indexes by number.
+std::strong_ordering compare_elements(const PathElement& a, const PathElement& b, const Bindings& bindings);
+// Element by element; a path sorts before those that start with it.
+std::strong_ordering compare_paths(const Path& a, const Path& b, const Bindings& bindings);
+bool same_path(const Path& a, const Path& b, const Bindings& bindings);
+// As the service writes paths in messages: "[a, b, [3]]".
+std::string path_text(const Path& path, const Bindings& bindings);
+
+// Empty if no two paths overlap (one is the other or above it) or conflict (one treats as a list what the other treats
+// as a map); else the service's message about the first pair.
+std::string overlap_message(const std::vector<const Path*>& paths, const Bindings& bindings);
+
+// What the elements of a path after the first, up to `end`, lead to from `value`; null if there is nothing.
+const Value* follow(const Path& path, size_t end, const Value* value, const Bindings& bindings);
+inline const Value* find(const Path& path, const Item& item, const Bindings& bindings) {
+  return follow(path, path.size(), item.find(element_name(path[0], bindings)), bindings);
+}
+// What the path's last element is looked up in. Only for paths of two elements and more.
+inline const Value* find_parent(const Path& path, const Item& item, const Bindings& bindings) {
+  return follow(path, path.size() - 1, item.find(element_name(path[0], bindings)), bindings);
+}
+
+// What `item` holds at the paths, with the maps and lists around it; elements of a list keep their order.
+Item extract(const std::vector<const Path*>& paths, const Item& item, const Bindings& bindings);
+
+}  // namespace freshet::expression

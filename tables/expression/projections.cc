@@ -1,0 +1,112 @@
+// Projections, and what keys ask of the paths of any expression.
+
+#include <algorithm>
+
+#include "tables/expression/paths.h"
+#include "tables/expression/text.h"
+#include "tables/expression/walk.h"
+
+namespace freshet {
+namespace {
+
+bool is_key(std::string_view name, const KeySchema& keys) {
+  return name == keys.partition.name || (keys.sort && name == keys.sort->name);
+}
+
+Error nested_key(std::string_view name) {
+  return Error{ErrorCode::kValidation,
+               expression::concat("Key attributes must be scalars; list random access '[]' and map lookup '.' are not "
+                                  "allowed: Key: ",
+                                  name),
+               nullptr};
+}
+
+// The first path that looks into a key attribute.
+std::optional<Error> key_path_error(const expression::Path& path, const Bindings& bindings, const KeySchema& keys) {
+  const auto name = expression::element_name(path[0], bindings);
+  if (path.size() == 1 || !is_key(name, keys)) return std::nullopt;
+  return nested_key(name);
+}
+
+std::vector<std::string_view> root_names(const expression::Compiled& compiled, const Bindings& bindings) {
+  std::vector<std::string_view> names;
+  names.reserve(compiled.roots.size());
+  for (const auto* root : compiled.roots) names.push_back(expression::element_name(*root, bindings));
+  return names;
+}
+
+}  // namespace
+
+Result<void> check_keys(const BoundCondition& condition, const KeySchema& keys) {
+  if (!condition) return {};
+  std::optional<Error> error;
+  expression::each_path(condition.compiled->root, [&](const expression::Path& path) {
+    if (!error) error = key_path_error(path, condition.bindings, keys);
+  });
+  if (error) return fail(std::move(*error));
+  return {};
+}
+
+Result<void> check_keys(const BoundProjection& projection, const KeySchema& keys) {
+  if (!projection) return {};
+  for (const auto& path : projection.compiled->paths) {
+    if (auto error = key_path_error(path, projection.bindings, keys)) return fail(std::move(*error));
+  }
+  return {};
+}
+
+Result<void> check_filter(const BoundCondition& filter, const KeySchema& keys) {
+  if (auto scalars = check_keys(filter, keys); !scalars) return scalars;
+  for (const auto name : top_level_attributes(filter)) {
+    if (!is_key(name, keys)) continue;
+    return invalid(expression::concat(
+        "Filter Expression can only contain non-primary key attributes: Primary key attribute: ", name));
+  }
+  return {};
+}
+
+Result<void> check_update(const BoundUpdate& update, const KeySchema& keys) {
+  if (!update) return {};
+  for (const auto* path : update.compiled->written) {
+    const auto name = expression::element_name((*path)[0], update.bindings);
+    if (!is_key(name, keys)) continue;
+    if (path->size() > 1) return fail(nested_key(name));
+    return invalid(expression::concat("One or more parameter values were invalid: Cannot update attribute ", name,
+                                      ". This attribute is part of the key"));
+  }
+  return {};
+}
+
+Item project(const BoundProjection& projection, const Item& item) {
+  if (!projection) return item;
+  return expression::extract(projection.compiled->written, item, projection.bindings);
+}
+
+Item project(const BoundProjection& projection, const ItemRef& item) {
+  if (!projection) return item.decode();
+  Item wanted;
+  for (const auto name : top_level_attributes(projection)) {
+    if (const auto view = item.find(name)) wanted.set(name, view->decode());
+  }
+  const auto& paths = projection.compiled->paths;
+  const bool whole = std::all_of(paths.begin(), paths.end(), [](const auto& path) { return path.size() == 1; });
+  return whole ? wanted : project(projection, wanted);
+}
+
+std::vector<std::string_view> top_level_attributes(const BoundProjection& projection) {
+  return projection ? root_names(*projection.compiled, projection.bindings) : std::vector<std::string_view>();
+}
+
+std::vector<std::string_view> top_level_attributes(const BoundUpdate& update) {
+  if (!update) return {};
+  auto names = root_names(*update.compiled, update.bindings);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<std::string_view> top_level_attributes(const BoundCondition& condition) {
+  return condition ? root_names(*condition.compiled, condition.bindings) : std::vector<std::string_view>();
+}
+
+}  // namespace freshet

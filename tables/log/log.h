@@ -1,0 +1,117 @@
+// The append-only log: numbered, preallocated segments of checksummed, length-prefixed batches. One batch is one
+// commit, atomic across tables, indexes, streams and books. Format: docs/formats.md.
+//
+// Threading: loop thread. Errors: any error but kDiskFull is for good: every later call returns it again and nothing
+// is acknowledged any more (a failed fdatasync must never be retried: the kernel may have dropped the pages).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/result.h"
+
+namespace freshet {
+
+enum class BatchKind : uint8_t {
+  kCommit = 1,  // What one turn did.
+  kMove = 2,    // Compaction: the same items again; streams ignore it.
+};
+
+enum class DurabilityMode { kSync, kInterval, kNone };
+struct Durability {
+  DurabilityMode mode = DurabilityMode::kSync;
+  milliseconds interval{0};  // Of kInterval.
+};
+
+struct LogOptions {
+  std::string directory;
+  uint64_t segment_bytes = 64u << 20;  // A batch larger than this gets a segment of its own.
+  Durability durability;
+  // Bound on all segments together, spares included; 0 for the disk's own. Segments are at most an eighth of it.
+  uint64_t max_bytes = 0;
+  // Identity of a log that is made anew; seeds its checksums, so that stored bytes cannot pass for batches. Random in
+  // production; an existing log keeps its own.
+  uint64_t new_log_id = 0;
+};
+
+struct LogPosition {
+  uint32_t segment = 0;
+  uint64_t offset = 0;
+  auto operator<=>(const LogPosition&) const = default;
+};
+
+struct LogBatch {
+  BatchKind kind = BatchKind::kCommit;
+  uint64_t sequence = 0;  // Rises by one per batch.
+  LogPosition at;
+  std::string_view payload;  // Valid during the call that hands it out.
+};
+
+// Sees each batch once, in order. An error from it stops the recovery.
+using BatchVisitor = std::function<Result<void>(const LogBatch&)>;
+
+struct SegmentInfo {
+  uint32_t id = 0;
+  uint64_t first_sequence = 0;
+  uint64_t bytes = 0;  // Used, header included.
+  bool retired = false;
+};
+
+class Log {
+ public:
+  virtual ~Log() = default;
+
+  // Appends one batch; it is in the file (page cache) when this returns, not yet durable. kDiskFull when a new segment
+  // is needed and cannot be had; then nothing has been written and the log goes on working.
+  virtual Result<LogPosition> append(BatchKind kind, std::string_view payload) = 0;
+  // Opens a new segment now, so that retire_through() takes effect; nothing if the open one is still empty. Errors as
+  // append().
+  virtual Result<void> roll() = 0;
+  // True when a payload of that size would be the first batch of its segment (a new one, or an open one that is still
+  // empty, as after a crash): the store puts a checkpoint (catalog, books, counters) at the front of that payload, so
+  // that every segment begins with all that older ones said beside their items.
+  virtual bool starts_segment(size_t payload_bytes) const = 0;
+  // Makes all appended batches durable as the durability mode asks (kNone: only says so; kInterval: when the interval
+  // is over).
+  virtual Result<void> sync(BootTime now) = 0;
+  // When sync() should be called next even if nothing is appended (an interval is over, the reserve is to be filled
+  // when the disk has space again); BootTime::max() for never.
+  virtual BootTime sync_due() const = 0;
+
+  virtual uint64_t last_sequence() const = 0;
+  virtual uint64_t durable_sequence() const = 0;
+
+  // Oldest first; the last is the open one. Retired ones are a prefix: replay skips them, streams may still read them.
+  virtual std::vector<SegmentInfo> segments() const = 0;
+  // Every live item of segments up to `id` has been appended again. Takes effect for replay with the next segment's
+  // header; until then replaying them is harmless.
+  virtual void retire_through(uint32_t id) = 0;
+  // Deletes the oldest segment file, which must be retired by a durable header. The stream has been trimmed past it.
+  virtual Result<void> remove_oldest() = 0;
+  // Visits the batches from `from` (a batch start, or offset 0 for the first of a segment) to the end of that segment,
+  // or until the visitor has had `max_bytes` (one batch at least). Returns where to go on; at SegmentInfo::bytes the
+  // segment is done. kTrimmedDataAccess if the segment has been removed, kCorruption if no batch is at `from` or the
+  // file is damaged; errors of read() do not end the log. The visitor must not change the log.
+  virtual Result<LogPosition> read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) = 0;
+
+  // Space. Bytes that may still be appended before append() can say kDiskFull: the rest of the open segment, spare
+  // segments held in reserve, and what max_bytes and the disk leave (in whole segments). A batch of n bytes may fail
+  // with up to n bytes more than that left, as it goes into one segment.
+  virtual uint64_t bytes_left() const = 0;
+  virtual uint64_t bytes_used() const = 0;  // Of all segments, headers included.
+  // Keeps at least so much preallocated as spare segments, as far as the disk and max_bytes allow (retried by sync()).
+  virtual void set_reserve(uint64_t bytes) = 0;
+};
+
+// Opens or creates the log and replays it. Holds an exclusive lock on the directory while the log lives (kConflict if
+// another process does). Damage above the highest position known durable is a torn tail and is cut; below it,
+// kCorruption naming file and offset. A newer format version: kUnsupportedFormat, nothing touched.
+Result<std::unique_ptr<Log>> open_log(Files& files, const LogOptions& options, const BatchVisitor& replay);
+
+}  // namespace freshet

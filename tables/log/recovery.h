@@ -1,0 +1,32 @@
+// From the files of a data directory to the state of its log: docs/formats.md, "Recovery".
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "tables/log/log.h"
+
+namespace freshet::log_detail {
+
+struct Segment {
+  uint32_t id = 0;
+  uint64_t first_sequence = 1;
+  uint64_t bytes = 0;      // Used, header included.
+  uint64_t allocated = 0;  // Size of the file.
+};
+
+struct Recovered {
+  uint64_t log_id = 0;
+  uint32_t first_unretired = 1;
+  std::vector<Segment> segments;  // Oldest first, ids without gap; empty for a new log.
+  uint64_t last_sequence = 0;
+  LogPosition durable;  // The highest mark seen.
+};
+
+// Checks and replays the segments of a directory, `names` being what is in it. Changes nothing before every header has
+// been checked; then cuts the torn tail, if any, and makes everything that it returns durable.
+Result<Recovered> recover(Files& files, const std::string& directory, const std::vector<std::string>& names,
+                          const BatchVisitor& replay);
+
+}  // namespace freshet::log_detail

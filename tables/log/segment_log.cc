@@ -1,0 +1,375 @@
+#include "tables/log/segment_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "base/check.h"
+#include "tables/log/segment.h"
+
+namespace freshet::log_detail {
+namespace {
+
+constexpr uint64_t kMinSegmentBytes = 4096;
+constexpr uint64_t kWriteAhead = 64u << 10;
+constexpr uint64_t kSegmentsInBound = 8;
+constexpr milliseconds kDiskLookPeriod{100};
+constexpr milliseconds kTrashPeriod{1};
+constexpr int kSparesPerCall = 4;         // Allocating takes time: a turn stays short.
+constexpr size_t kMaxUnsyncedFiles = 16;  // Open ones, with durability `none`.
+constexpr uint64_t kUnbounded = std::numeric_limits<uint64_t>::max();
+
+uint64_t choose_segment_bytes(const LogOptions& options) {
+  uint64_t bytes = options.segment_bytes;
+  if (options.max_bytes > 0) bytes = std::min(bytes, options.max_bytes / kSegmentsInBound);
+  return std::max(bytes, kMinSegmentBytes);
+}
+
+}  // namespace
+
+SegmentLog::SegmentLog(Files& files, LogOptions options, std::unique_ptr<FileLock> lock)
+    : files_(files),
+      options_(std::move(options)),
+      segment_bytes_(choose_segment_bytes(options_)),
+      lock_(std::move(lock)),
+      spares_(files, options_.directory, segment_bytes_),
+      trash_(files, options_.directory) {}
+
+std::string SegmentLog::path(uint32_t id) const {
+  return options_.directory + "/" + segment_name(id);
+}
+
+tl::unexpected<Error> SegmentLog::fail_for_good(Error error) {
+  // Only a refused allocation is a full disk that one can wait for.
+  if (error.code == ErrorCode::kDiskFull) error.code = ErrorCode::kIo;
+  if (!failed_) failed_ = std::move(error);
+  return fail(*failed_);
+}
+
+Result<void> SegmentLog::open(const BatchVisitor& replay) {
+  const auto names = files_.list(options_.directory);
+  if (!names) return fail(names.error());
+  auto recovered = recover(files_, options_.directory, *names, replay);
+  if (!recovered) return fail(std::move(recovered.error()));
+  if (auto cleared = trash_.clear(*names); !cleared) return cleared;
+  if (auto adopted = spares_.adopt(*names); !adopted) return adopted;
+
+  log_id_ = recovered->segments.empty() ? options_.new_log_id : recovered->log_id;
+  first_unretired_ = next_first_unretired_ = recovered->first_unretired;
+  last_sequence_ = durable_sequence_ = file_durable_sequence_ = recovered->last_sequence;
+  durable_ = recovered->durable;
+  segments_.assign(recovered->segments.begin(), recovered->segments.end());
+  allocated_ = spares_.bytes();
+  for (const Segment& segment : segments_) {
+    used_ += segment.bytes;
+    allocated_ += segment.allocated;
+  }
+  look_at_disk();
+  return segments_.empty() ? start_segment(0) : go_on_in_last_segment();
+}
+
+Result<void> SegmentLog::go_on_in_last_segment() {
+  Segment& last = segments_.back();
+  auto file = files_.open(path(last.id), OpenMode::kReadWrite);
+  if (!file) return fail(std::move(file.error()));
+  file_ = std::move(*file);
+  written_end_ = last.bytes;
+  // On a full disk it stays as it is; the next batch that does not fit asks for a segment. Its size may have outlived
+  // its allocation, so ask even if it has it.
+  const uint64_t whole = std::max(last.allocated, segment_bytes_);
+  if (whole > last.allocated && whole - last.allocated > room()) return {};
+  const auto allocated = file_->preallocate(whole);
+  if (allocated) {
+    allocated_ += whole - last.allocated;
+    last.allocated = whole;
+  } else if (allocated.error().code == ErrorCode::kDiskFull) {
+    last.allocated = last.bytes;
+  } else {
+    return allocated;
+  }
+  return {};
+}
+
+Result<LogPosition> SegmentLog::append(BatchKind kind, std::string_view payload) {
+  if (failed_) return fail(*failed_);
+  FRESHET_CHECK(payload.size() <= std::numeric_limits<uint32_t>::max(), "a batch has a 32-bit length");
+  const uint64_t bytes = batch_bytes(payload.size());
+  if (!fits(bytes)) {
+    if (auto started = start_segment(bytes); !started) return fail(std::move(started.error()));
+  }
+  Segment& open = segments_.back();
+  const uint64_t to_write = bytes_to_write(bytes);
+  if (frame_.size() < to_write) frame_.resize(to_write);
+  encode({checksum(payload, log_id_), static_cast<uint32_t>(payload.size()), open.id, last_sequence_ + 1, durable_,
+          static_cast<uint8_t>(kind)},
+         log_id_, frame_.data());
+  std::memcpy(frame_.data() + kBatchHeaderBytes, payload.data(), payload.size());
+  const uint64_t used = kBatchHeaderBytes + payload.size();
+  std::memset(frame_.data() + used, 0, to_write - used);
+  if (auto written = file_->write_at(open.bytes, std::string_view(frame_.data(), to_write)); !written) {
+    return fail_for_good(std::move(written.error()));
+  }
+  written_end_ = std::max(written_end_, open.bytes + to_write);
+  const LogPosition at{open.id, open.bytes};
+  open.bytes += bytes;
+  used_ += bytes;
+  ++last_sequence_;
+  return at;
+}
+
+// The first write to a preallocated block makes its sync a transaction of the file system, half as slow again. So small
+// batches write zeros ahead of them, for many at once.
+uint64_t SegmentLog::bytes_to_write(uint64_t batch) const {
+  const Segment& open = segments_.back();
+  const uint64_t end = open.bytes + batch;
+  const bool ahead = options_.durability.mode == DurabilityMode::kSync && batch < kWriteAhead && end > written_end_;
+  if (!ahead) return batch;
+  return std::min((end / kWriteAhead + 1) * kWriteAhead, open.allocated) - open.bytes;
+}
+
+Result<void> SegmentLog::roll() {
+  if (failed_) return fail(*failed_);
+  return segments_.back().bytes == kSegmentHeaderBytes ? Result<void>{} : start_segment(0);
+}
+
+bool SegmentLog::starts_segment(size_t payload_bytes) const {
+  return segments_.back().bytes == kSegmentHeaderBytes || !fits(batch_bytes(payload_bytes));
+}
+
+Result<Spares::Space> SegmentLog::find_space(uint64_t bytes) {
+  const bool from_spare = spares_.can_take(bytes);
+  if (!from_spare && options_.max_bytes > 0 && allocated_ + std::max(bytes, segment_bytes_) > options_.max_bytes) {
+    return fail(ErrorCode::kDiskFull, "the log in " + options_.directory + " has reached its bound of " +
+                                          std::to_string(options_.max_bytes) + " bytes");
+  }
+  auto space = spares_.take(bytes);
+  if (!space) {
+    if (space.error().code == ErrorCode::kDiskFull) return fail(std::move(space.error()));
+    return fail_for_good(std::move(space.error()));
+  }
+  if (!from_spare) {
+    allocated_ += space->bytes;
+    disk_free_ -= std::min(disk_free_, space->bytes);
+  }
+  return space;
+}
+
+// In the order that docs/formats.md gives ("Rotation").
+Result<void> SegmentLog::start_segment(uint64_t batch_bytes) {
+  auto space = find_space(kSegmentHeaderBytes + batch_bytes);
+  if (!space) return fail(std::move(space.error()));
+
+  const uint32_t id = segments_.empty() ? 1 : segments_.back().id + 1;
+  if (!segments_.empty()) {
+    if (auto left = leave_open_segment(next_first_unretired_ > first_unretired_); !left) return left;
+  }
+  const uint64_t previous_bytes = segments_.empty() ? 0 : segments_.back().bytes;
+  const SegmentHeader header{log_id_, id, next_first_unretired_, last_sequence_ + 1, durable_, previous_bytes};
+  auto done = space->file->write_at(0, encode(header));
+  if (done) done = space->file->sync();
+  if (done) done = files_.rename(space->path, path(id));
+  if (done) done = files_.sync_directory(options_.directory);
+  if (!done) return fail_for_good(std::move(done.error()));
+  auto file = files_.open(path(id), OpenMode::kReadWrite);  // Anew, so that errors name the segment.
+  if (!file) return fail_for_good(std::move(file.error()));
+
+  file_ = std::move(*file);
+  written_end_ = kSegmentHeaderBytes;
+  segments_.push_back({id, header.first_sequence, kSegmentHeaderBytes, space->bytes});
+  used_ += kSegmentHeaderBytes;
+  first_unretired_ = next_first_unretired_;
+  if (all_durable()) durable_ = {id, kSegmentHeaderBytes};
+  return {};
+}
+
+Result<void> SegmentLog::leave_open_segment(bool raises_unretired) {
+  Segment& open = segments_.back();
+  const bool must_sync = options_.durability.mode != DurabilityMode::kNone || raises_unretired;
+  if (must_sync) {
+    if (auto synced = sync_files(); !synced) return synced;
+  }
+  if (auto cut = file_->truncate(open.bytes); !cut) return fail_for_good(std::move(cut.error()));
+  allocated_ -= open.allocated - open.bytes;
+  disk_free_ += open.allocated - open.bytes;
+  open.allocated = open.bytes;
+  if (must_sync) return {};
+  unsynced_files_.push_back(std::move(file_));
+  if (unsynced_files_.size() > kMaxUnsyncedFiles) {
+    if (auto synced = unsynced_files_.front()->sync(); !synced) return fail_for_good(std::move(synced.error()));
+    unsynced_files_.pop_front();
+  }
+  return {};
+}
+
+Result<void> SegmentLog::sync_files() {
+  while (!unsynced_files_.empty()) {
+    if (auto synced = unsynced_files_.front()->sync(); !synced) return fail_for_good(std::move(synced.error()));
+    unsynced_files_.pop_front();
+  }
+  if (auto synced = file_->sync(); !synced) return fail_for_good(std::move(synced.error()));
+  durable_ = {segments_.back().id, segments_.back().bytes};
+  durable_sequence_ = file_durable_sequence_ = last_sequence_;
+  interval_end_.reset();
+  return {};
+}
+
+Result<void> SegmentLog::sync(BootTime now) {
+  if (failed_) return fail(*failed_);
+  if (now >= disk_seen_ + kDiskLookPeriod) {
+    disk_seen_ = now;
+    look_at_disk();
+  }
+  space_kept_ = now;
+  keep_space();
+  if (failed_) return fail(*failed_);
+  if (all_durable()) return {};
+  switch (options_.durability.mode) {
+    case DurabilityMode::kSync:
+      return sync_files();
+    case DurabilityMode::kInterval:
+      if (!interval_end_) interval_end_ = now + options_.durability.interval;
+      return now >= *interval_end_ ? sync_files() : Result<void>{};
+    case DurabilityMode::kNone:
+      durable_sequence_ = last_sequence_;
+      return {};
+  }
+  return {};
+}
+
+BootTime SegmentLog::sync_due() const {
+  if (failed_) return BootTime::max();
+  BootTime due = interval_end_.value_or(BootTime::max());
+  // While only the disk keeps the reserve from being whole, look at it again and again.
+  if (spares_.bytes() < reserve_ && bound_left() >= segment_bytes_) due = std::min(due, disk_seen_ + kDiskLookPeriod);
+  if (!trash_.empty()) due = std::min(due, space_kept_ + kTrashPeriod);
+  return due;
+}
+
+std::vector<SegmentInfo> SegmentLog::segments() const {
+  std::vector<SegmentInfo> infos;
+  infos.reserve(segments_.size());
+  for (const Segment& segment : segments_) {
+    infos.push_back({segment.id, segment.first_sequence, segment.bytes, segment.id < first_unretired_});
+  }
+  return infos;
+}
+
+void SegmentLog::retire_through(uint32_t id) {
+  FRESHET_CHECK(id < segments_.back().id, "the open segment cannot be retired");
+  next_first_unretired_ = std::max(next_first_unretired_, id + 1);
+}
+
+Result<void> SegmentLog::remove_oldest() {
+  if (failed_) return fail(*failed_);
+  const Segment& oldest = segments_.front();
+  if (oldest.id >= first_unretired_) {
+    return fail(ErrorCode::kConflict, path(oldest.id) + " cannot be removed: replay still begins there");
+  }
+  if (read_segment_ == oldest.id) {
+    read_file_.reset();
+    read_segment_ = 0;
+  }
+  if (auto taken = trash_.take(path(oldest.id), oldest.allocated); !taken) {
+    return fail_for_good(std::move(taken.error()));
+  }
+  used_ -= oldest.bytes;
+  segments_.pop_front();
+  return {};
+}
+
+Result<LogPosition> SegmentLog::read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) {
+  if (from.segment < segments_.front().id) {
+    return fail(ErrorCode::kTrimmedDataAccess, "log segment " + std::to_string(from.segment) + " has been removed");
+  }
+  if (from.segment > segments_.back().id) {
+    return fail(ErrorCode::kNotFound, "log segment " + std::to_string(from.segment) + " is not written yet");
+  }
+  const Segment& segment = segments_[from.segment - segments_.front().id];
+  const bool open = from.segment == segments_.back().id;
+  if (!open && read_segment_ != from.segment) {
+    auto file = files_.open(path(from.segment), OpenMode::kRead);
+    if (!file) return fail(std::move(file.error()));
+    read_file_ = std::move(*file);
+    read_segment_ = from.segment;
+  }
+  BatchReader reader(open ? *file_ : *read_file_, log_id_, segment.id, segment.bytes, read_buffer_);
+  LogPosition at{from.segment, std::max<uint64_t>(from.offset, kSegmentHeaderBytes)};
+  for (uint64_t given = 0; at.offset < segment.bytes && (given < max_bytes || given == 0);) {
+    auto found = reader.at(at.offset);
+    if (!found) return fail(std::move(found.error()));
+    if (!*found) {
+      return fail(ErrorCode::kCorruption, path(segment.id) + ", offset " + std::to_string(at.offset) +
+                                              ": no whole batch is there, though the segment has " +
+                                              std::to_string(segment.bytes) + " bytes");
+    }
+    const BatchReader::Batch& batch = **found;
+    auto visited = visit({static_cast<BatchKind>(batch.header.kind), batch.header.sequence, at, batch.payload});
+    if (!visited) return fail(std::move(visited.error()));
+    given += batch.end - at.offset;
+    at.offset = batch.end;
+  }
+  return at;
+}
+
+void SegmentLog::look_at_disk() {
+  const auto free = files_.free_bytes(options_.directory);
+  disk_free_ = free ? *free : 0;  // If it cannot be told, hope for nothing: append() asks the disk itself anyway.
+}
+
+uint64_t SegmentLog::bound_left() const {
+  if (options_.max_bytes == 0) return kUnbounded;
+  return options_.max_bytes - std::min(options_.max_bytes, allocated_);
+}
+
+uint64_t SegmentLog::room() const {
+  return std::min(bound_left(), disk_free_);
+}
+
+uint64_t SegmentLog::bytes_left() const {
+  if (failed_) return 0;
+  const Segment& open = segments_.back();
+  return open.allocated - open.bytes + spares_.bytes() + room() / segment_bytes_ * segment_bytes_;
+}
+
+void SegmentLog::set_reserve(uint64_t bytes) {
+  reserve_ = bytes;
+  if (!failed_) make_spares();
+}
+
+void SegmentLog::keep_space() {
+  if (auto freed = trash_.step()) {
+    allocated_ -= *freed;
+    disk_free_ += *freed;
+  } else {
+    fail_for_good(std::move(freed.error()));
+    return;
+  }
+  make_spares();
+}
+
+void SegmentLog::make_spares() {
+  for (int made = 0; made < kSparesPerCall && spares_.bytes() < reserve_ && room() >= segment_bytes_; ++made) {
+    if (auto added = spares_.add(); !added) {
+      if (added.error().code != ErrorCode::kDiskFull) fail_for_good(std::move(added.error()));
+      disk_free_ = 0;  // Until looked at again.
+      return;
+    }
+    allocated_ += segment_bytes_;
+    disk_free_ -= std::min(disk_free_, segment_bytes_);
+  }
+}
+
+}  // namespace freshet::log_detail
+
+namespace freshet {
+
+Result<std::unique_ptr<Log>> open_log(Files& files, const LogOptions& options, const BatchVisitor& replay) {
+  if (auto made = files.create_directories(options.directory); !made) return fail(std::move(made.error()));
+  auto lock = files.lock(options.directory + "/LOCK");
+  if (!lock) return fail(std::move(lock.error()));
+  auto log = std::make_unique<log_detail::SegmentLog>(files, options, std::move(*lock));
+  if (auto opened = log->open(replay); !opened) return fail(std::move(opened.error()));
+  return log;
+}
+
+}  // namespace freshet

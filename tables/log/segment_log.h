@@ -1,0 +1,101 @@
+// The log on segment files. Format: docs/formats.md.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tables/log/log.h"
+#include "tables/log/recovery.h"
+#include "tables/log/spares.h"
+#include "tables/log/trash.h"
+
+namespace freshet::log_detail {
+
+class SegmentLog final : public Log {
+ public:
+  SegmentLog(Files& files, LogOptions options, std::unique_ptr<FileLock> lock);
+  SegmentLog(const SegmentLog&) = delete;
+  SegmentLog& operator=(const SegmentLog&) = delete;
+
+  // Once, before anything else: replays what is there and makes ready to append.
+  Result<void> open(const BatchVisitor& replay);
+
+  Result<LogPosition> append(BatchKind kind, std::string_view payload) override;
+  Result<void> roll() override;
+  bool starts_segment(size_t payload_bytes) const override;
+  Result<void> sync(BootTime now) override;
+  BootTime sync_due() const override;
+  uint64_t last_sequence() const override { return last_sequence_; }
+  uint64_t durable_sequence() const override { return durable_sequence_; }
+  std::vector<SegmentInfo> segments() const override;
+  void retire_through(uint32_t id) override;
+  Result<void> remove_oldest() override;
+  Result<LogPosition> read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) override;
+  uint64_t bytes_left() const override;
+  uint64_t bytes_used() const override { return used_; }
+  void set_reserve(uint64_t bytes) override;
+
+ private:
+  bool fits(uint64_t bytes) const { return segments_.back().bytes + bytes <= segments_.back().allocated; }
+  Result<void> go_on_in_last_segment();
+  Result<void> start_segment(uint64_t batch_bytes);
+  uint64_t bytes_to_write(uint64_t batch) const;
+  Result<Spares::Space> find_space(uint64_t bytes);
+  Result<void> leave_open_segment(bool raises_unretired);
+  Result<void> sync_files();
+  void keep_space();
+  void make_spares();
+  void look_at_disk();
+  uint64_t bound_left() const;  // What max_bytes leaves for further files,
+  uint64_t room() const;        // and the disk too.
+  bool all_durable() const { return file_durable_sequence_ == last_sequence_; }
+  // Keeps the first final error: every later call gets it.
+  tl::unexpected<Error> fail_for_good(Error error);
+
+  std::string path(uint32_t id) const;
+
+  // Constant after construction.
+  Files& files_;
+  const LogOptions options_;
+  const uint64_t segment_bytes_;
+  const std::unique_ptr<FileLock> lock_;
+
+  std::optional<Error> failed_;
+
+  // The segments, oldest first; the last is open.
+  std::deque<Segment> segments_;
+  std::unique_ptr<File> file_;                        // Of the open segment.
+  std::deque<std::unique_ptr<File>> unsynced_files_;  // Closed segments that durability `none` has not synced.
+  uint64_t log_id_ = 0;
+  uint32_t first_unretired_ = 1;       // As the open segment's header says.
+  uint32_t next_first_unretired_ = 1;  // As the next one will say.
+  uint64_t written_end_ = 0;           // How far the open segment's blocks have been written, zeros included.
+  std::string frame_;                  // Reused by append().
+
+  // Progress.
+  uint64_t last_sequence_ = 0;
+  uint64_t durable_sequence_ = 0;       // As told to callers: with `none` it runs ahead of the next one.
+  uint64_t file_durable_sequence_ = 0;  // Really durable, as is everything before the next one.
+  LogPosition durable_;
+  std::optional<BootTime> interval_end_;  // Of durability `interval`, while something waits for it.
+
+  // Space.
+  Spares spares_;
+  Trash trash_;
+  uint64_t used_ = 0;
+  uint64_t allocated_ = 0;  // Segments, spares and trash.
+  uint64_t reserve_ = 0;
+  uint64_t disk_free_ = 0;  // As last seen.
+  BootTime disk_seen_{};
+  BootTime space_kept_{};  // Last time that sync() saw to spares and trash.
+
+  // Reading.
+  std::unique_ptr<File> read_file_;  // Of segment read_segment_.
+  uint32_t read_segment_ = 0;
+  std::string read_buffer_;
+};
+
+}  // namespace freshet::log_detail

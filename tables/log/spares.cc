@@ -1,0 +1,70 @@
+#include "tables/log/spares.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace freshet::log_detail {
+namespace {
+
+constexpr std::string_view kPrefix = "spare-";
+
+uint64_t parse_number(std::string_view name) {
+  uint64_t number = 0;
+  if (name.substr(0, kPrefix.size()) != kPrefix) return 0;
+  name.remove_prefix(kPrefix.size());
+  const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
+  return parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() ? number : 0;
+}
+
+}  // namespace
+
+Result<void> Spares::adopt(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const uint64_t number = parse_number(name);
+    if (number == 0) continue;
+    last_number_ = std::max(last_number_, number);
+    const std::string path = directory_ + "/" + name;
+    auto file = files_.open(path, OpenMode::kReadWrite);
+    if (!file) return fail(std::move(file.error()));
+    const auto size = (*file)->size();
+    if (!size) return fail(size.error());
+    // The size may have outlived the allocation.
+    if (*size == spare_bytes_ && (*file)->preallocate(spare_bytes_)) {
+      spares_.push_back(path);
+    } else if (auto removed = files_.remove(path); !removed) {
+      return removed;
+    }
+  }
+  return {};
+}
+
+Result<void> Spares::add() {
+  auto made = make(spare_bytes_);
+  if (!made) return fail(std::move(made.error()));
+  spares_.push_back(std::move(made->path));
+  return {};
+}
+
+Result<Spares::Space> Spares::take(uint64_t bytes) {
+  if (!can_take(bytes)) return make(std::max(bytes, spare_bytes_));
+  auto file = files_.open(spares_.front(), OpenMode::kReadWrite);
+  if (!file) return fail(std::move(file.error()));
+  Space space{std::move(*file), std::move(spares_.front()), spare_bytes_};
+  spares_.pop_front();
+  return space;
+}
+
+Result<Spares::Space> Spares::make(uint64_t bytes) {
+  const std::string path = directory_ + "/" + std::string(kPrefix) + std::to_string(++last_number_);
+  auto file = files_.open(path, OpenMode::kCreate);
+  if (!file) return fail(std::move(file.error()));
+  if (auto allocated = (*file)->preallocate(bytes); !allocated) {
+    file->reset();
+    // What fails now too matters less than the first failure; a leftover is adopted or deleted at the next start.
+    static_cast<void>(files_.remove(path));
+    return fail(std::move(allocated.error()));
+  }
+  return Space{std::move(*file), path, bytes};
+}
+
+}  // namespace freshet::log_detail

@@ -1,0 +1,50 @@
+#include "tables/log/trash.h"
+
+#include <algorithm>
+
+namespace freshet::log_detail {
+namespace {
+
+constexpr std::string_view kPrefix = "trash-";
+constexpr uint64_t kStepBytes = 2u << 20;
+
+}  // namespace
+
+Result<void> Trash::clear(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!name.starts_with(kPrefix)) continue;
+    if (auto removed = files_.remove(directory_ + "/" + name); !removed) return removed;
+  }
+  return {};
+}
+
+Result<void> Trash::take(const std::string& path, uint64_t bytes) {
+  std::string away = directory_ + "/" + std::string(kPrefix) + path.substr(path.rfind('/') + 1);
+  if (auto renamed = files_.rename(path, away); !renamed) return renamed;
+  // A power loss must not bring the name back with half of the file.
+  if (auto synced = files_.sync_directory(directory_); !synced) return synced;
+  waiting_.push_back({std::move(away), bytes, nullptr});
+  return {};
+}
+
+Result<uint64_t> Trash::step() {
+  if (waiting_.empty()) return uint64_t{0};
+  Waiting& next = waiting_.front();
+  const uint64_t given = std::min(next.bytes, kStepBytes);
+  if (given == next.bytes) {
+    next.file.reset();
+    if (auto removed = files_.remove(next.path); !removed) return fail(std::move(removed.error()));
+    waiting_.pop_front();
+    return given;
+  }
+  if (!next.file) {
+    auto file = files_.open(next.path, OpenMode::kReadWrite);
+    if (!file) return fail(std::move(file.error()));
+    next.file = std::move(*file);
+  }
+  if (auto cut = next.file->truncate(next.bytes - given); !cut) return fail(std::move(cut.error()));
+  next.bytes -= given;
+  return given;
+}
+
+}  // namespace freshet::log_detail

@@ -1,0 +1,185 @@
+// The store seam: an item store in its own terms. Two implementations: embedded (tables/engine) and remote (wire).
+// One conformance suite runs on both; tests/sim has a third that answers late and out of step.
+//
+// Threading: loop thread only. Ownership: inputs are taken by value; results own what they hold.
+// Async: the embedded store's results are ready at once, *applied* but not yet durable; whoever tells the outside world
+// (a reply, a runner's start, a stream delivery) first awaits durable(). On a remote store applied means durable.
+// Errors: the item store's own (kValidation, kConditionalCheckFailed, kResourceNotFound, kThroughputExceeded, ...). A
+// failed operation has changed nothing.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "tables/definition.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+// Expression placeholders: "#n" -> attribute name, ":v" -> value. All must be used.
+struct Placeholders {
+  std::vector<std::pair<std::string, std::string>> names;
+  Map values;
+};
+
+enum class ReturnValues { kNone, kAllOld, kUpdatedOld, kAllNew, kUpdatedNew };
+
+struct PutItemInput {
+  std::string table;
+  Item item;
+  std::string condition;  // Expression; empty for none.
+  Placeholders placeholders;
+  ReturnValues return_values = ReturnValues::kNone;  // kNone or kAllOld.
+  bool return_item_on_failure = false;               // See ConditionFailed.
+  Cause cause = Cause::kClient;
+};
+
+struct UpdateItemInput {
+  std::string table;
+  Item key;
+  std::string update;  // Expression; empty creates the bare key or changes nothing.
+  std::string condition;
+  Placeholders placeholders;
+  ReturnValues return_values = ReturnValues::kNone;
+  bool return_item_on_failure = false;
+  Cause cause = Cause::kClient;
+};
+
+struct DeleteItemInput {
+  std::string table;
+  Item key;
+  std::string condition;
+  Placeholders placeholders;
+  ReturnValues return_values = ReturnValues::kNone;  // kNone or kAllOld.
+  bool return_item_on_failure = false;
+  Cause cause = Cause::kClient;
+};
+
+using WriteInput = std::variant<PutItemInput, UpdateItemInput, DeleteItemInput>;
+
+struct WriteOutput {
+  ItemRef attributes;         // What return_values asked for; empty ref if nothing.
+  uint64_t billed_bytes = 0;  // The larger one of the item before and after, as the service counts sizes.
+};
+
+// Detail of kConditionalCheckFailed when return_item_on_failure was set and the item exists.
+struct ConditionFailed : ErrorDetail {
+  ItemRef item;
+};
+
+struct GetItemInput {
+  std::string table;
+  Item key;
+  std::string projection;  // Expression; empty for all attributes.
+  Placeholders placeholders;
+  bool consistent = true;
+};
+
+struct QueryInput {
+  std::string table;
+  std::string index;  // Empty for the table itself.
+  std::string key_condition;
+  std::string filter;
+  std::string projection;
+  Placeholders placeholders;
+  bool forward = true;
+  uint32_t limit = 0;  // Items looked at; 0 for no limit but the page size.
+  Item exclusive_start_key;
+  bool consistent = false;
+  bool count_only = false;
+};
+
+struct ScanInput {
+  std::string table;
+  std::string index;
+  std::string filter;
+  std::string projection;
+  Placeholders placeholders;
+  uint32_t limit = 0;
+  Item exclusive_start_key;
+  uint32_t segment = 0;
+  uint32_t total_segments = 1;
+  bool consistent = false;
+  bool count_only = false;
+};
+
+struct Page {
+  std::vector<ItemRef> items;  // Empty if count_only.
+  uint64_t count = 0;
+  uint64_t scanned = 0;
+  Item last_evaluated_key;     // Empty when the end was reached.
+  uint64_t scanned_bytes = 0;  // Of the items looked at, as the service counts sizes.
+};
+
+// One entry of a table's change stream. Images are as complete as the stream's view needs, or better.
+struct ChangeRecord {
+  enum class Kind : uint8_t { kInsert, kModify, kRemove };
+  uint64_t sequence = 0;  // Rises within the table, never reused; 1 is the first.
+  Kind kind = Kind::kInsert;
+  WallTime at{};
+  Item keys;
+  ItemRef before;  // Null for inserts and where the view does not need it.
+  ItemRef after;   // Null for removes.
+  bool by_ttl = false;
+};
+
+struct ReadStreamInput {
+  std::string table;
+  uint64_t from = 1;  // First sequence wanted.
+  uint32_t limit = 1000;
+  size_t max_bytes = 1u << 20;
+  // Waits for a record until then; BootTime{} answers at once, with nothing if there is nothing.
+  BootTime wait_until{};
+};
+
+struct StreamPage {
+  std::vector<ChangeRecord> records;  // Durable ones only, in order, without gaps from `from`.
+  uint64_t next = 1;                  // `from` of the next read.
+};
+
+struct StreamBounds {
+  uint64_t oldest = 1;  // First sequence that can still be read.
+  uint64_t next = 1;    // The next record will have this one.
+};
+
+class Tables {
+ public:
+  virtual ~Tables() = default;
+
+  virtual Async<Result<TableDescription>> create_table(TableDefinition definition) = 0;
+  virtual Async<Result<TableDescription>> describe_table(std::string table) = 0;
+  virtual Async<Result<TableDescription>> delete_table(std::string table) = 0;
+  // Turns TTL, stream, books on or off and adds or drops indexes, so that the table becomes `definition`
+  // (same name and keys). Index backfill of a large table goes on after the answer.
+  virtual Async<Result<TableDescription>> alter_table(TableDefinition definition) = 0;
+  virtual Async<Result<std::vector<std::string>>> list_tables() = 0;  // Sorted, with system tables.
+
+  virtual Async<Result<WriteOutput>> put_item(PutItemInput input) = 0;
+  virtual Async<Result<WriteOutput>> update_item(UpdateItemInput input) = 0;
+  virtual Async<Result<WriteOutput>> delete_item(DeleteItemInput input) = 0;
+  // Independent writes, one answer each, in order. Not a transaction.
+  virtual Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) = 0;
+  // All or nothing, at most limits::kMaxTransactionActions. kTransactionCanceled otherwise.
+  virtual Async<Result<void>> transact_write(std::vector<WriteInput> inputs) = 0;
+
+  // A null ref if there is no such item.
+  virtual Async<Result<ItemRef>> get_item(GetItemInput input) = 0;
+  virtual Async<Result<Page>> query(QueryInput input) = 0;
+  virtual Async<Result<Page>> scan(ScanInput input) = 0;
+
+  // kTrimmedDataAccess when `from` is no longer there.
+  virtual Async<Result<StreamPage>> read_stream(ReadStreamInput input) = 0;
+  virtual Async<Result<StreamBounds>> stream_bounds(std::string table) = 0;
+
+  // kValidation for a table without books.
+  virtual Async<Result<Books>> books(std::string table) = 0;
+
+  // Resolves when everything applied so far is durable; an error means that the store has failed for good.
+  virtual Async<Result<void>> durable() = 0;
+};
+
+}  // namespace freshet

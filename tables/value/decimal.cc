@@ -1,0 +1,371 @@
+#include "tables/value/decimal.h"
+
+#include <array>
+#include <bit>
+#include <limits>
+
+namespace freshet {
+namespace {
+
+using u128 = Decimal::Coefficient;
+
+constexpr int kMaxDigits = 38;
+constexpr int kMaxMagnitude = 125;  // Of the leading digit.
+constexpr int kMinMagnitude = -130;
+constexpr uint64_t kTen18 = 1'000'000'000'000'000'000u;
+constexpr size_t kShownText = 128;  // Of a refused number, in the message.
+
+constexpr std::array<u128, 39> make_powers() {
+  std::array<u128, 39> powers{};
+  powers[0] = 1;
+  for (size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] * 10;
+  return powers;
+}
+constexpr std::array<u128, 39> kPowers = make_powers();
+
+int bit_length(u128 v) {
+  auto high = static_cast<uint64_t>(v >> 64);
+  return high ? 128 - std::countl_zero(high) : 64 - std::countl_zero(static_cast<uint64_t>(v));
+}
+
+// Decimal digits of v; 0 for 0.
+int count_digits(u128 v) {
+  int guess = bit_length(v) * 1233 >> 12;  // floor(bits * log10(2)): right or one too small.
+  return guess < 39 && v >= kPowers[guess] ? guess + 1 : guess;
+}
+
+// Removes trailing zeros of a value that is not 0 and counts them.
+int strip_zeros(u128& v) {
+  int zeros = 0;
+  while (v > std::numeric_limits<uint64_t>::max() && v % 10 == 0) v /= 10, ++zeros;
+  if (v > std::numeric_limits<uint64_t>::max()) return zeros;
+  auto small = static_cast<uint64_t>(v);
+  while (small % 10 == 0) small /= 10, ++zeros;
+  v = small;
+  return zeros;
+}
+
+// Writes the digits of v and returns how many.
+int write_digits(u128 v, char (&out)[40]) {
+  char reversed[40];
+  int n = 0;
+  while (v >= kTen18) {
+    auto low = static_cast<uint64_t>(v % kTen18);
+    v /= kTen18;
+    for (int i = 0; i < 18; ++i, low /= 10) reversed[n++] = static_cast<char>('0' + low % 10);
+  }
+  for (auto low = static_cast<uint64_t>(v); low; low /= 10) reversed[n++] = static_cast<char>('0' + low % 10);
+  for (int i = 0; i < n; ++i) out[i] = reversed[n - 1 - i];
+  return n;
+}
+
+tl::unexpected<Error> too_many_digits() {
+  return invalid("Attempting to store more than 38 significant digits in a Number");
+}
+
+Result<void> check_range(int64_t magnitude) {
+  if (magnitude > kMaxMagnitude) {
+    return invalid("Number overflow. Attempting to store a number with magnitude larger than supported range");
+  }
+  if (magnitude < kMinMagnitude) {
+    return invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range");
+  }
+  return {};
+}
+
+tl::unexpected<Error> not_a_number(std::string_view text) {
+  if (text.empty()) return invalid("The parameter cannot be converted to a numeric value");
+  std::string message = "The parameter cannot be converted to a numeric value: ";
+  message += text.substr(0, kShownText);
+  if (text.size() > kShownText) message += "...";
+  return invalid(std::move(message));
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// "E" has been read; the sign and digits of an exponent. Saturates far outside of the range.
+bool read_exponent(std::string_view text, int64_t& exponent) {
+  bool negative = false;
+  if (!text.empty() && (text[0] == '+' || text[0] == '-')) {
+    negative = text[0] == '-';
+    text.remove_prefix(1);
+  }
+  if (text.empty()) return false;
+  exponent = 0;
+  for (char c : text) {
+    if (!is_digit(c)) return false;
+    if (exponent < 1'000'000'000'000) exponent = exponent * 10 + (c - '0');
+  }
+  if (negative) exponent = -exponent;
+  return true;
+}
+
+// The significant digits of a number while they are read.
+struct Digits {
+  u128 coefficient = 0;
+  int64_t count = 0;     // Significant digits, without the trailing zeros below.
+  int64_t zeros = 0;     // Zeros after the last digit that is not zero.
+  int64_t fraction = 0;  // Digits after the point.
+  bool any = false;
+
+  void add(char c, bool after_point) {
+    any = true;
+    fraction += after_point;
+    if (c == '0') {
+      zeros += count > 0;
+      return;
+    }
+    count += zeros + 1;
+    if (count <= kMaxDigits) {
+      coefficient = coefficient * kPowers[static_cast<size_t>(zeros) + 1] + static_cast<unsigned>(c - '0');
+    }
+    zeros = 0;
+  }
+};
+
+int floor_half(int v) {
+  return (v - (v & 1)) / 2;
+}
+
+// Header bytes of the ordered form, for positive numbers: 0x81 and a second byte for the two smallest exponents of
+// base 100, which would not fit otherwise; 0x82.. for the others. Negative numbers are the complement; zero is 0x80.
+constexpr int kZeroHeader = 0x80;
+constexpr int kSmallHeader = 0x81;
+constexpr int kFirstSmall = -65;
+constexpr int kFirstCommon = -63;
+
+}  // namespace
+
+Decimal::Decimal(int64_t value) : negative_(value < 0) {
+  if (value == 0) return;
+  coefficient_ = value < 0 ? -static_cast<u128>(value) : static_cast<u128>(value);
+  exponent_ = static_cast<int16_t>(strip_zeros(coefficient_));
+}
+
+Result<Decimal> Decimal::parse(std::string_view text) {
+  size_t at = 0;
+  bool negative = false;
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
+    negative = text[0] == '-';
+    at = 1;
+  }
+  Digits digits;
+  for (; at < text.size() && is_digit(text[at]); ++at) digits.add(text[at], false);
+  if (at < text.size() && text[at] == '.') {
+    for (++at; at < text.size() && is_digit(text[at]); ++at) digits.add(text[at], true);
+  }
+  int64_t exponent = 0;
+  bool ok = digits.any;
+  if (ok && at < text.size()) {
+    ok = (text[at] == 'e' || text[at] == 'E') && read_exponent(text.substr(at + 1), exponent);
+  }
+  if (!ok) return not_a_number(text);
+
+  Decimal result;
+  if (digits.count == 0) return result;
+  exponent += digits.zeros - digits.fraction;
+  if (auto range = check_range(exponent + digits.count - 1); !range) return fail(std::move(range.error()));
+  if (digits.count > kMaxDigits) return too_many_digits();
+  result.coefficient_ = digits.coefficient;
+  result.exponent_ = static_cast<int16_t>(exponent);
+  result.negative_ = negative;
+  return result;
+}
+
+std::string Decimal::to_string() const {
+  if (is_zero()) return "0";
+  char digits[40];
+  int n = write_digits(coefficient_, digits);
+  std::string out;
+  if (negative_) out += '-';
+  int whole = n + exponent_;  // Digits before the point.
+  if (exponent_ >= 0) {
+    out.append(digits, static_cast<size_t>(n)).append(static_cast<size_t>(exponent_), '0');
+  } else if (whole > 0) {
+    out.append(digits, static_cast<size_t>(whole)) += '.';
+    out.append(digits + whole, static_cast<size_t>(n - whole));
+  } else {
+    out.append("0.").append(static_cast<size_t>(-whole), '0').append(digits, static_cast<size_t>(n));
+  }
+  return out;
+}
+
+int64_t Decimal::to_int64(bool& fits) const {
+  fits = false;
+  if (is_zero()) {
+    fits = true;
+    return 0;
+  }
+  if (exponent_ < 0 || exponent_ + count_digits(coefficient_) > 19) return 0;
+  u128 magnitude = coefficient_ * kPowers[static_cast<size_t>(exponent_)];
+  u128 bound = static_cast<u128>(std::numeric_limits<int64_t>::max()) + (negative_ ? 1 : 0);
+  if (magnitude > bound) return 0;
+  fits = true;
+  auto bits = static_cast<uint64_t>(magnitude);
+  return static_cast<int64_t>(negative_ ? 0 - bits : bits);
+}
+
+int64_t Decimal::floor_int64() const {
+  bool fits = false;
+  int64_t exact = to_int64(fits);
+  if (fits) return exact;
+  int64_t extreme = negative_ ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+  int digits = count_digits(coefficient_);
+  if (digits + exponent_ > 19 || exponent_ >= 0) return extreme;
+  if (digits + exponent_ <= 0) return negative_ ? -1 : 0;
+  auto whole = static_cast<uint64_t>(coefficient_ / kPowers[static_cast<size_t>(-exponent_)]);
+  constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+  if (whole > kMax) return extreme;
+  return negative_ ? -static_cast<int64_t>(whole) - 1 : static_cast<int64_t>(whole);
+}
+
+Decimal Decimal::negated() const {
+  Decimal result = *this;
+  result.negative_ = !negative_ && !is_zero();
+  return result;
+}
+
+Result<Decimal> Decimal::add(const Decimal& a, const Decimal& b) {
+  if (a.is_zero()) return b;
+  if (b.is_zero()) return a;
+  const Decimal& high = a.exponent_ >= b.exponent_ ? a : b;
+  const Decimal& low = a.exponent_ >= b.exponent_ ? b : a;
+  // The lowest digit of `low` stays in the result unless both end at the same place, so a shifted `high` above
+  // 2 * 10^38 cannot come back under 39 digits; below that nothing here overflows 128 bits.
+  int shift = high.exponent_ - low.exponent_;
+  if (shift > kMaxDigits || shift + count_digits(high.coefficient_) > kMaxDigits + 1) return too_many_digits();
+  u128 limit = 2 * kPowers[kMaxDigits];
+  if (high.coefficient_ > limit / kPowers[static_cast<size_t>(shift)]) return too_many_digits();
+  u128 shifted = high.coefficient_ * kPowers[static_cast<size_t>(shift)];
+
+  Decimal result;
+  result.negative_ = high.negative_;
+  if (high.negative_ == low.negative_) {
+    result.coefficient_ = shifted + low.coefficient_;
+  } else if (shifted >= low.coefficient_) {
+    result.coefficient_ = shifted - low.coefficient_;
+  } else {
+    result.coefficient_ = low.coefficient_ - shifted;
+    result.negative_ = low.negative_;
+  }
+  if (result.coefficient_ == 0) return Decimal();
+  int exponent = low.exponent_ + strip_zeros(result.coefficient_);
+  int digits = count_digits(result.coefficient_);
+  if (digits > kMaxDigits) return too_many_digits();
+  if (auto range = check_range(exponent + digits - 1); !range) return fail(std::move(range.error()));
+  result.exponent_ = static_cast<int16_t>(exponent);
+  return result;
+}
+
+Result<Decimal> Decimal::subtract(const Decimal& a, const Decimal& b) {
+  return add(a, b.negated());
+}
+
+std::strong_ordering Decimal::operator<=>(const Decimal& other) const {
+  if (negative_ != other.negative_) return other.negative_ <=> negative_;
+  const Decimal& a = negative_ ? other : *this;  // Of two negative numbers the one of smaller magnitude is greater.
+  const Decimal& b = negative_ ? *this : other;
+  if (a.is_zero() || b.is_zero()) return !a.is_zero() <=> !b.is_zero();
+  if (a.exponent_ == b.exponent_) return a.coefficient_ <=> b.coefficient_;
+  int a_digits = count_digits(a.coefficient_);
+  int b_digits = count_digits(b.coefficient_);
+  if (a_digits + a.exponent_ != b_digits + b.exponent_) return a_digits + a.exponent_ <=> b_digits + b.exponent_;
+  u128 a_scaled = a.coefficient_;
+  u128 b_scaled = b.coefficient_;
+  if (a_digits < b_digits) a_scaled *= kPowers[static_cast<size_t>(b_digits - a_digits)];
+  if (b_digits < a_digits) b_scaled *= kPowers[static_cast<size_t>(a_digits - b_digits)];
+  return a_scaled <=> b_scaled;
+}
+
+bool Decimal::operator==(const Decimal& other) const {
+  return coefficient_ == other.coefficient_ && exponent_ == other.exponent_ && negative_ == other.negative_;
+}
+
+void Decimal::append_ordered(std::string& out) const {
+  if (is_zero()) {
+    out += static_cast<char>(kZeroHeader);
+    return;
+  }
+  unsigned char bytes[24];  // Filled from the back: the pairs, then the header.
+  unsigned char* end = bytes + sizeof bytes;
+  unsigned char* at = end;
+  // Pairs sit at even powers of ten, so a number that ends at an odd one gets a zero behind it.
+  bool odd = (exponent_ & 1) != 0;
+  if (coefficient_ < kTen18) {
+    auto rest = static_cast<uint64_t>(coefficient_) * (odd ? 10 : 1);
+    for (; rest; rest /= 100) *--at = static_cast<unsigned char>(rest % 100 * 2 + 1);
+  } else {
+    char digits[40];
+    int n = write_digits(coefficient_, digits);
+    if (odd) digits[n++] = '0';
+    for (; n >= 2; n -= 2)
+      *--at = static_cast<unsigned char>(((digits[n - 2] - '0') * 10 + digits[n - 1] - '0') * 2 + 1);
+    if (n == 1) *--at = static_cast<unsigned char>((digits[0] - '0') * 2 + 1);
+  }
+  end[-1] &= 0xfe;  // No pair follows the last one.
+  int exponent = floor_half(exponent_) + static_cast<int>(end - at) - 1;
+  if (exponent < kFirstCommon) {
+    *--at = static_cast<unsigned char>(exponent - kFirstSmall);
+    *--at = kSmallHeader;
+  } else {
+    *--at = static_cast<unsigned char>(kSmallHeader + 1 + exponent - kFirstCommon);
+  }
+  if (negative_) {
+    for (unsigned char* p = at; p < end; ++p) *p = static_cast<unsigned char>(~*p);
+  }
+  out.append(reinterpret_cast<const char*>(at), static_cast<size_t>(end - at));
+}
+
+bool Decimal::read_ordered(std::string_view& in, Decimal& out) {
+  if (in.empty()) return false;
+  auto first = static_cast<unsigned char>(in[0]);
+  out = Decimal();
+  if (first == kZeroHeader) {
+    in.remove_prefix(1);
+    return true;
+  }
+  bool negative = first < kZeroHeader;
+  auto byte_at = [&](size_t i) {
+    auto raw = static_cast<unsigned char>(in[i]);
+    return static_cast<int>(negative ? static_cast<unsigned char>(~raw) : raw);
+  };
+  int header = byte_at(0);
+  if (header < kSmallHeader) return false;
+  size_t at = 1;
+  int exponent = header - kSmallHeader - 1 + kFirstCommon;
+  if (header == kSmallHeader) {
+    if (in.size() < 2 || byte_at(1) > 1) return false;
+    exponent = kFirstSmall + byte_at(1);
+    at = 2;
+  }
+  u128 coefficient = 0;
+  int pairs = 0;
+  int digits = 0;
+  for (bool more = true; more; ++at) {
+    if (at >= in.size() || pairs == 20) return false;
+    int byte = byte_at(at);
+    int pair = byte / 2;
+    more = (byte & 1) != 0;
+    if (pair > 99 || (pair == 0 && (pairs == 0 || !more))) return false;
+    bool single = !more && pair % 10 == 0;  // The last pair's second digit is only there for alignment.
+    digits += (pairs == 0 && pair < 10 ? 1 : 2) - (single ? 1 : 0);
+    if (digits > kMaxDigits) return false;
+    coefficient =
+        single ? coefficient * 10 + static_cast<unsigned>(pair / 10) : coefficient * 100 + static_cast<unsigned>(pair);
+    ++pairs;
+    if (single) out.exponent_ = 1;
+  }
+  out.exponent_ = static_cast<int16_t>(out.exponent_ + 2 * (exponent - pairs + 1));
+  out.coefficient_ = coefficient;
+  out.negative_ = negative;
+  in.remove_prefix(at);
+  return true;
+}
+
+size_t Decimal::billed_size() const {
+  return 1 + static_cast<size_t>(count_digits(coefficient_) + 1) / 2;
+}
+
+}  // namespace freshet

@@ -1,0 +1,415 @@
+#include "tables/value/item_ref.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/check.h"
+#include "tables/value/encoding.h"
+#include "tables/value/text.h"
+
+namespace freshet {
+namespace {
+
+using namespace encoding;
+
+constexpr size_t kMaxVarintBytes = 5;
+constexpr size_t kKeptScratch = 1u << 20;
+constexpr size_t kAllocatorOverhead = 8;
+
+// --- Writing ---
+
+void append_text(std::string& out, std::string_view text) {
+  append_varint(out, text.size());
+  out.append(text);
+}
+
+// Appends what `write` writes with its length before it. The length takes one byte until it turns out longer.
+template <class Write>
+void append_sized(std::string& out, const Write& write) {
+  size_t start = out.size();
+  out += '\0';
+  write();
+  size_t length = out.size() - start - 1;
+  if (length < 0x80) {
+    out[start] = static_cast<char>(length);
+    return;
+  }
+  std::string prefix;
+  append_varint(prefix, length);
+  out.replace(start, 1, prefix);
+}
+
+// Sets are written sorted and without duplicates, whoever made them.
+template <class T, class Write>
+void append_set(std::string& out, const std::vector<T>& members, const Write& write) {
+  auto not_rising = [](const T& a, const T& b) { return !(a < b); };
+  if (std::adjacent_find(members.begin(), members.end(), not_rising) == members.end()) {
+    append_varint(out, members.size());
+    for (const T& member : members) write(member);
+    return;
+  }
+  std::vector<T> sorted = members;
+  std::sort(sorted.begin(), sorted.end(), [](const T& a, const T& b) { return a < b; });
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+  append_varint(out, sorted.size());
+  for (const T& member : sorted) write(member);
+}
+
+void append_number(std::string& out, const Decimal& number) {
+  append_sized(out, [&] { number.append_ordered(out); });
+}
+
+void append_content(std::string& out, const Value& value) {
+  auto text = [&](const std::string& member) { append_text(out, member); };
+  auto number = [&](const Decimal& member) { append_number(out, member); };
+  switch (value.type()) {
+    case Type::kMap:
+      append_encoded(out, *value.get_if<Map>());
+      break;
+    case Type::kList: {
+      const auto& elements = value.get_if<List>()->elements;
+      append_varint(out, elements.size());
+      for (const auto& element : elements) append_encoded(out, element);
+      break;
+    }
+    case Type::kStringSet:
+      append_set(out, value.get_if<StringSet>()->members, text);
+      break;
+    case Type::kNumberSet:
+      append_set(out, value.get_if<NumberSet>()->members, number);
+      break;
+    case Type::kBinarySet:
+      append_set(out, value.get_if<BinarySet>()->members, text);
+      break;
+    default:
+      break;
+  }
+}
+
+// --- Checking ---
+
+bool read_varint(std::string_view& in, size_t& value) {
+  value = 0;
+  for (size_t i = 0; i < kMaxVarintBytes && i < in.size(); ++i) {
+    auto byte = static_cast<unsigned char>(in[i]);
+    value |= static_cast<size_t>(byte & 0x7f) << (7 * i);
+    if (byte >= 0x80) continue;
+    in.remove_prefix(i + 1);
+    return i == 0 || byte != 0;  // Shortest form only.
+  }
+  return false;
+}
+
+bool read_text(std::string_view& in, std::string_view& text) {
+  size_t length = 0;
+  if (!read_varint(in, length) || length > in.size()) return false;
+  text = take_bytes(in, length);
+  return true;
+}
+
+bool read_number(std::string_view text, Decimal& number) {
+  return Decimal::read_ordered(text, number) && text.empty();
+}
+
+bool check_map(std::string_view in, size_t depth);
+
+bool check_list(std::string_view in, size_t depth);
+
+bool check_set(std::string_view in, Type type) {
+  size_t count = 0;
+  if (!read_varint(in, count)) return false;
+  std::string_view last;
+  for (size_t i = 0; i < count; ++i) {
+    std::string_view member;
+    Decimal number;
+    if (!read_text(in, member)) return false;
+    if (i > 0 && !(last < member)) return false;
+    if (type == Type::kNumberSet && !read_number(member, number)) return false;
+    last = member;
+  }
+  return in.empty();
+}
+
+bool check_value(std::string_view& in, size_t depth) {
+  if (in.empty() || static_cast<unsigned char>(in[0]) > static_cast<unsigned char>(Type::kBinarySet)) return false;
+  Type type = type_of(in);
+  in.remove_prefix(1);
+  if (type == Type::kNull) return true;
+  if (type == Type::kBool) {
+    if (in.empty() || static_cast<unsigned char>(in[0]) > 1) return false;
+    in.remove_prefix(1);
+    return true;
+  }
+  std::string_view content;
+  if (!read_text(in, content)) return false;
+  Decimal number;
+  switch (type) {
+    case Type::kString:
+      return true;
+    case Type::kNumber:
+      return read_number(content, number);
+    case Type::kMap:
+      return check_map(content, depth + 1);
+    case Type::kList:
+      return check_list(content, depth + 1);
+    case Type::kStringSet:
+    case Type::kNumberSet:
+    case Type::kBinarySet:
+      return check_set(content, type);
+    default:
+      return true;
+  }
+}
+
+bool check_list(std::string_view in, size_t depth) {
+  size_t count = 0;
+  if (depth > kMaxDepth || !read_varint(in, count)) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (!check_value(in, depth)) return false;
+  }
+  return in.empty();
+}
+
+bool check_map(std::string_view in, size_t depth) {
+  size_t count = 0;
+  if (depth > kMaxDepth || !read_varint(in, count)) return false;
+  std::string_view last;
+  for (size_t i = 0; i < count; ++i) {
+    std::string_view name;
+    if (!read_text(in, name) || (i > 0 && !(last < name)) || !is_utf8(name)) return false;
+    last = name;
+    if (!check_value(in, depth)) return false;
+  }
+  return in.empty();
+}
+
+Result<void> check_item(std::string_view encoded) {
+  if (encoded.size() <= UINT32_MAX && check_map(encoded, 0)) return {};
+  return fail(ErrorCode::kCorruption,
+              "these " + std::to_string(encoded.size()) + " bytes are not the encoding of an item");
+}
+
+// --- Reading ---
+
+Decimal number_of(std::string_view bytes) {
+  Decimal number;
+  FRESHET_CHECK(Decimal::read_ordered(bytes, number), "an item in memory holds a damaged number");
+  return number;
+}
+
+Map decode_map(std::string_view in) {
+  Map map;
+  map.reserve(take_varint(in));
+  while (!in.empty()) {
+    std::string_view name = take_text(in);
+    map.append_sorted(std::string(name), ValueView(take_value(in)).decode());
+  }
+  return map;
+}
+
+List decode_list(std::string_view in) {
+  List list;
+  list.elements.reserve(take_varint(in));
+  while (!in.empty()) list.elements.push_back(ValueView(take_value(in)).decode());
+  return list;
+}
+
+std::vector<std::string> decode_texts(std::string_view in) {
+  std::vector<std::string> members;
+  members.reserve(take_varint(in));
+  while (!in.empty()) members.emplace_back(take_text(in));
+  return members;
+}
+
+NumberSet decode_numbers(std::string_view in) {
+  NumberSet set;
+  set.members.reserve(take_varint(in));
+  while (!in.empty()) set.members.push_back(number_of(take_text(in)));
+  return set;
+}
+
+}  // namespace
+
+void append_encoded(std::string& out, const Value& value) {
+  out += static_cast<char>(value.type());
+  switch (value.type()) {
+    case Type::kString:
+      append_text(out, *value.get_if<std::string>());
+      break;
+    case Type::kNumber:
+      append_number(out, *value.get_if<Decimal>());
+      break;
+    case Type::kBinary:
+      append_text(out, value.get_if<Binary>()->bytes);
+      break;
+    case Type::kBool:
+      out += static_cast<char>(*value.get_if<bool>());
+      break;
+    case Type::kNull:
+      break;
+    default:
+      append_sized(out, [&] { append_content(out, value); });
+  }
+}
+
+void append_encoded(std::string& out, const Item& item) {
+  append_varint(out, item.size());
+  for (const auto& [name, value] : item) {
+    append_text(out, name);
+    append_encoded(out, value);
+  }
+}
+
+Result<Item> decode_item(std::string_view encoded) {
+  if (auto checked = check_item(encoded); !checked) return fail(std::move(checked.error()));
+  return decode_map(encoded);
+}
+
+Type ValueView::type() const {
+  return type_of(encoded_);
+}
+
+std::string_view ValueView::bytes() const {
+  return content_of(encoded_);
+}
+
+Decimal ValueView::number() const {
+  return number_of(content_of(encoded_));
+}
+
+std::string_view ValueView::key_bytes() const {
+  return content_of(encoded_);
+}
+
+Value ValueView::decode() const {
+  std::string_view content = content_of(encoded_);
+  switch (type()) {
+    case Type::kString:
+      return Value(content);
+    case Type::kNumber:
+      return Value(number_of(content));
+    case Type::kBinary:
+      return Value(Binary{std::string(content)});
+    case Type::kBool:
+      return Value::boolean(content[0] != 0);
+    case Type::kNull:
+      return Value(Null{});
+    case Type::kMap:
+      return Value(decode_map(content));
+    case Type::kList:
+      return Value(decode_list(content));
+    case Type::kStringSet:
+      return Value(StringSet{decode_texts(content)});
+    case Type::kNumberSet:
+      return Value(decode_numbers(content));
+    case Type::kBinarySet:
+      return Value(BinarySet{decode_texts(content)});
+  }
+  return {};
+}
+
+ItemRef ItemRef::allocate(size_t size) {
+  static_assert(sizeof(Block) == 24, "two million blocks: every byte here is two megabytes");
+  FRESHET_CHECK(size <= UINT32_MAX, "an item of 4 GiB");
+  void* memory = ::operator new(sizeof(Block) + size);
+  auto* block = new (memory) Block{};
+  block->references.store(1, std::memory_order_relaxed);
+  block->size = static_cast<uint32_t>(size);
+  return ItemRef(block);
+}
+
+void ItemRef::release() {
+  if (!block_ || block_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  block_->~Block();
+  ::operator delete(block_);
+}
+
+ItemRef ItemRef::encode(const Item& item) {
+  thread_local std::string scratch;
+  scratch.clear();
+  append_encoded(scratch, item);
+  ItemRef result = allocate(scratch.size());
+  std::memcpy(result.block_->bytes(), scratch.data(), scratch.size());
+  if (scratch.capacity() > kKeptScratch) scratch = std::string();
+  return result;
+}
+
+Result<ItemRef> ItemRef::from_encoded(std::string_view encoded) {
+  if (auto checked = check_item(encoded); !checked) return fail(std::move(checked.error()));
+  ItemRef result = allocate(encoded.size());
+  std::memcpy(result.block_->bytes(), encoded.data(), encoded.size());
+  return result;
+}
+
+Item ItemRef::decode() const {
+  return decode_map(encoded());
+}
+
+std::optional<ValueView> ItemRef::find(std::string_view name) const {
+  std::string_view in = encoded();
+  take_varint(in);
+  while (!in.empty()) {
+    std::string_view here = take_text(in);
+    if (here == name) return ValueView(take_value(in));
+    take_value(in);
+  }
+  return std::nullopt;
+}
+
+void ItemRef::pick(std::span<const std::string> names, std::string_view* values) const {
+  std::string_view in = encoded();
+  take_varint(in);
+  for (size_t i = 0; i < names.size() && !in.empty();) {
+    const std::string_view here = take_text(in);
+    while (i < names.size() && std::string_view(names[i]) < here) ++i;
+    const std::string_view value = take_value(in);
+    if (i < names.size() && here == names[i]) values[i++] = value;
+  }
+}
+
+ItemRef ItemRef::with(std::span<const std::string_view> names, const Item& changed) const {
+  thread_local std::string scratch;
+  scratch.clear();
+  size_t count = 0;
+  size_t next = 0;
+  auto take_changed = [&] {
+    const Value* value = changed.find(names[next]);
+    if (value) {
+      append_text(scratch, names[next]);
+      append_encoded(scratch, *value);
+      ++count;
+    }
+    ++next;
+  };
+  std::string_view in = encoded();
+  take_varint(in);
+  while (!in.empty()) {
+    const std::string_view start = in;
+    const std::string_view here = take_text(in);
+    take_value(in);
+    while (next < names.size() && names[next] < here) take_changed();
+    if (next < names.size() && names[next] == here) {
+      take_changed();
+      continue;
+    }
+    scratch.append(start.data(), static_cast<size_t>(in.data() - start.data()));
+    ++count;
+  }
+  while (next < names.size()) take_changed();
+
+  std::string prefix;
+  append_varint(prefix, count);
+  ItemRef result = allocate(prefix.size() + scratch.size());
+  std::memcpy(result.block_->bytes(), prefix.data(), prefix.size());
+  std::memcpy(result.block_->bytes() + prefix.size(), scratch.data(), scratch.size());
+  if (scratch.capacity() > kKeptScratch) scratch = std::string();
+  return result;
+}
+
+// As glibc rounds: asking it (malloc_usable_size) would touch a cache line of the block.
+size_t ItemRef::memory() const {
+  return block_ ? (sizeof(Block) + block_->size + kAllocatorOverhead + 15) / 16 * 16 : 0;
+}
+
+}  // namespace freshet

@@ -1,0 +1,100 @@
+// The stored form of an item: one immutable, reference-counted block of compact encoded bytes.
+//
+// Encoding is canonical: equal items have equal bytes (names sorted, sets sorted, numbers in their ordered form), so
+// "a write that changed nothing" is a memcmp. The layout is in docs/formats.md.
+// Threading: the count is atomic; a block may be read and released on any thread, and is made on any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "tables/value/value.h"
+
+namespace freshet {
+
+// An encoded attribute value inside a block: a view, valid while the block lives.
+class ValueView {
+ public:
+  explicit ValueView(std::string_view encoded) : encoded_(encoded) {}
+  Type type() const;
+  std::string_view encoded() const { return encoded_; }
+  std::string_view bytes() const;  // Of S and B: the content.
+  Decimal number() const;          // Of N.
+  // Of S, N and B: bytes whose memcmp order is the order of the values (S and B as they are, N in ordered form). This
+  // is how sort keys are compared.
+  std::string_view key_bytes() const;
+  Value decode() const;
+
+ private:
+  std::string_view encoded_;
+};
+
+class ItemRef {
+ public:
+  ItemRef() = default;  // No item.
+  static ItemRef encode(const Item& item);
+  // Copies checked bytes (e.g. from the log). kCorruption if they are not an item's encoding.
+  static Result<ItemRef> from_encoded(std::string_view encoded);
+
+  ItemRef(const ItemRef& other) : block_(other.block_) {
+    if (block_) block_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  ItemRef(ItemRef&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  ItemRef& operator=(ItemRef other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~ItemRef() { release(); }
+
+  explicit operator bool() const { return block_ != nullptr; }
+  std::string_view encoded() const { return {block_->bytes(), block_->size}; }
+  Item decode() const;
+  // The attribute's encoded value, found by a linear walk over the names.
+  std::optional<ValueView> find(std::string_view name) const;
+  // Several attributes in one walk: `names` sorted and unique, the encoded value of the i-th goes to values[i], which
+  // stays as it is where the item has none.
+  void pick(std::span<const std::string> names, std::string_view* values) const;
+  // A copy in which the attributes of these names (sorted, unique) are as in `changed`, or gone if it has them not; all
+  // others are taken over as they are encoded.
+  ItemRef with(std::span<const std::string_view> names, const Item& changed) const;
+  bool same_bytes(const ItemRef& other) const { return encoded() == other.encoded(); }
+  // Bytes of memory that the block holds, header and allocator overhead included (estimate).
+  size_t memory() const;
+
+  // Set by the engine when the item is committed; loop thread only; not part of the encoding.
+  uint64_t creation() const { return block_->creation; }  // Creation sequence: survives updates.
+  uint32_t segment() const { return block_->segment; }    // Log segment that holds the newest copy.
+  void set_place(uint64_t creation, uint32_t segment) const {
+    block_->creation = creation;
+    block_->segment = segment;
+  }
+  // Identity of the block, for index entries that hold plain pointers while the main table owns the reference.
+  const void* identity() const { return block_; }
+
+ private:
+  struct Block {
+    std::atomic<uint32_t> references;
+    uint32_t size;
+    uint64_t creation;
+    uint32_t segment;
+    const char* bytes() const { return reinterpret_cast<const char*>(this + 1); }
+    char* bytes() { return reinterpret_cast<char*>(this + 1); }
+  };
+  explicit ItemRef(Block* block) : block_(block) {}
+  static ItemRef allocate(size_t size);
+  void release();
+  Block* block_ = nullptr;
+};
+
+// Appends the encoding of an item (without a block), e.g. keys into the log, or of one value.
+void append_encoded(std::string& out, const Item& item);
+void append_encoded(std::string& out, const Value& value);
+Result<Item> decode_item(std::string_view encoded);
+
+}  // namespace freshet

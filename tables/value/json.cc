@@ -1,0 +1,414 @@
+#include "tables/value/json.h"
+
+#include <array>
+
+#include "base/limits.h"
+#include "tables/value/encoding.h"
+#include "tables/value/json_reader.h"
+#include "tables/value/text.h"
+
+namespace freshet {
+namespace {
+
+using namespace encoding;
+
+// --- Writing ---
+
+enum CharClass : uint8_t { kPlain, kEscaped, kMultibyte };
+
+constexpr std::array<uint8_t, 256> make_classes() {
+  std::array<uint8_t, 256> classes{};
+  for (size_t c = 0; c < 0x20; ++c) classes[c] = kEscaped;
+  classes['"'] = kEscaped;
+  classes['\\'] = kEscaped;
+  for (size_t c = 0x80; c < 0x100; ++c) classes[c] = kMultibyte;
+  return classes;
+}
+constexpr std::array<uint8_t, 256> kClasses = make_classes();
+
+void append_escape(std::string& out, char c) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::string_view kShort = "\"\\\b\f\n\r\t";
+  constexpr std::string_view kLetters = "\"\\bfnrt";
+  out += '\\';
+  if (size_t i = kShort.find(c); i != std::string_view::npos) {
+    out += kLetters[i];
+    return;
+  }
+  out += "u00";
+  out += kHex[static_cast<unsigned char>(c) >> 4];
+  out += kHex[static_cast<unsigned char>(c) & 15];
+}
+
+void append_number(std::string& out, std::string_view ordered) {
+  Decimal number;
+  Decimal::read_ordered(ordered, number);
+  out += number.to_string();
+}
+
+void append_base64_string(std::string& out, std::string_view bytes) {
+  out += '"';
+  append_base64(out, bytes);
+  out += '"';
+}
+
+template <class Write>
+void append_sequence(std::string& out, std::string_view in, char open, char close, const Write& write) {
+  take_varint(in);
+  out += open;
+  for (bool first = true; !in.empty(); first = false) {
+    if (!first) out += ',';
+    write(in);
+  }
+  out += close;
+}
+
+// Both spellings walk the encoded form alike; they differ in the tag around a value and in the quotes around a number.
+template <bool tagged>
+struct Writer {
+  static void value(std::string& out, std::string_view encoded) {
+    Type type = type_of(encoded);
+    if constexpr (tagged) {
+      out += "{\"";
+      out += type_name(type);
+      out += "\":";
+    }
+    content(out, type, content_of(encoded));
+    if constexpr (tagged) out += '}';
+  }
+
+  static void content(std::string& out, Type type, std::string_view in) {
+    switch (type) {
+      case Type::kString:
+        append_json_string(out, in);
+        break;
+      case Type::kNumber:
+        number(out, in);
+        break;
+      case Type::kBinary:
+        append_base64_string(out, in);
+        break;
+      case Type::kBool:
+        out += in[0] ? "true" : "false";
+        break;
+      case Type::kNull:
+        out += tagged ? "true" : "null";
+        break;
+      case Type::kMap:
+        map(out, in);
+        break;
+      case Type::kList:
+        append_sequence(out, in, '[', ']', [&](std::string_view& rest) { value(out, take_value(rest)); });
+        break;
+      case Type::kStringSet:
+        append_sequence(out, in, '[', ']', [&](std::string_view& rest) { append_json_string(out, take_text(rest)); });
+        break;
+      case Type::kNumberSet:
+        append_sequence(out, in, '[', ']', [&](std::string_view& rest) { number(out, take_text(rest)); });
+        break;
+      case Type::kBinarySet:
+        append_sequence(out, in, '[', ']', [&](std::string_view& rest) { append_base64_string(out, take_text(rest)); });
+        break;
+    }
+  }
+
+  static void number(std::string& out, std::string_view ordered) {
+    if constexpr (tagged) out += '"';
+    append_number(out, ordered);
+    if constexpr (tagged) out += '"';
+  }
+
+  static void map(std::string& out, std::string_view in) {
+    append_sequence(out, in, '{', '}', [&](std::string_view& rest) {
+      append_json_string(out, take_text(rest));
+      out += ':';
+      value(out, take_value(rest));
+    });
+  }
+
+  static void decoded(std::string& out, const Value& decoded_value) {
+    std::string encoded;
+    append_encoded(encoded, decoded_value);
+    value(out, encoded);
+  }
+  static void decoded(std::string& out, const Item& item) {
+    std::string encoded;
+    append_encoded(encoded, item);
+    map(out, encoded);
+  }
+};
+
+// --- Reading ---
+
+std::string at(const JsonView& json) {
+  std::string path = json.path();
+  return path.empty() ? std::string() : " (at " + path + ")";
+}
+
+tl::unexpected<Error> with_place(Error error, const JsonView& json) {
+  error.message += at(json);
+  return fail(std::move(error));
+}
+
+Result<void> check_depth(size_t depth, const JsonView& json) {
+  if (depth < limits::kMaxNesting) return {};
+  return invalid(
+      "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported "
+      "limit" +
+      at(json));
+}
+
+Result<std::string> blob_of(const JsonView& json) {
+  auto text = json.as_string();
+  if (!text) return fail(std::move(text.error()));
+  std::string bytes;
+  std::string problem = append_from_base64(bytes, *text);
+  if (problem.empty()) return bytes;
+  constexpr size_t kShown = 100;
+  std::string shown(text->substr(0, kShown));
+  return fail(ErrorCode::kSerialization, "'" + shown + (text->size() > kShown ? "..." : "") +
+                                             "' can not be converted to a Blob: " + problem + at(json));
+}
+
+Result<Decimal> number_of(const JsonView& json) {
+  auto text = json.as_string();
+  if (!text) return fail(std::move(text.error()));
+  auto number = Decimal::parse(*text);
+  if (!number) return with_place(std::move(number.error()), json);
+  return number;
+}
+
+Result<std::string> string_of(const JsonView& json) {
+  auto text = json.as_string();
+  if (!text) return fail(std::move(text.error()));
+  return std::string(*text);
+}
+
+template <class T, class Read>
+Result<std::vector<T>> members_of(const JsonView& json, const Read& read) {
+  auto array = json.as_array();
+  if (!array) return fail(std::move(array.error()));
+  std::vector<T> members;
+  members.reserve(json.size());
+  for (JsonView element : json) {
+    Result<T> member = read(element);
+    if (!member) return fail(std::move(member.error()));
+    members.push_back(std::move(*member));
+  }
+  return members;
+}
+
+template <class Set, class T, class Read>
+Result<Value> set_of(const JsonView& json, const Read& read) {
+  auto members = members_of<T>(json, read);
+  if (!members) return fail(std::move(members.error()));
+  Value value(Set{std::move(*members)});
+  if (auto done = normalize(value, {}); !done) return with_place(std::move(done.error()), json);
+  return value;
+}
+
+template <class T>
+Result<Value> value_from(Result<T> part) {
+  if (!part) return fail(std::move(part.error()));
+  return Value(std::move(*part));
+}
+
+Result<Value> attribute_at(const JsonView& json, size_t depth);
+Result<Value> plain_at(const JsonView& json, size_t depth);
+
+template <class Read>
+Result<Map> map_at(const JsonView& json, size_t depth, const Read& read) {
+  auto object = json.as_object();
+  if (!object) return fail(std::move(object.error()));
+  std::vector<Map::Entry> entries;
+  entries.reserve(json.size());
+  for (JsonView member : json) {
+    Result<Value> value = read(member, depth);
+    if (!value) return fail(std::move(value.error()));
+    entries.emplace_back(std::string(member.name()), std::move(*value));
+  }
+  return Map::from_entries(std::move(entries));
+}
+
+template <class Read>
+Result<Value> list_at(const JsonView& json, size_t depth, const Read& read) {
+  auto elements = members_of<Value>(json, [&](const JsonView& element) { return read(element, depth); });
+  if (!elements) return fail(std::move(elements.error()));
+  return Value(List{std::move(*elements)});
+}
+
+Result<Value> boolean_of(const JsonView& json, bool null) {
+  auto value = json.as_bool();
+  if (!value) return fail(std::move(value.error()));
+  if (!null) return Value::boolean(*value);
+  if (*value) return Value(Null{});
+  return invalid("One or more parameter values were invalid: Null attribute value types must have the value of true" +
+                 at(json));
+}
+
+Result<Value> binary_of(const JsonView& json) {
+  auto bytes = blob_of(json);
+  if (!bytes) return fail(std::move(bytes.error()));
+  return Value(Binary{std::move(*bytes)});
+}
+
+// The type that a member's name stands for; nothing if the service knows no such type.
+std::optional<Type> type_named(std::string_view name) {
+  for (auto type = static_cast<uint8_t>(Type::kString); type <= static_cast<uint8_t>(Type::kBinarySet); ++type) {
+    if (type_name(static_cast<Type>(type)) == name) return static_cast<Type>(type);
+  }
+  return std::nullopt;
+}
+
+Result<Value> content_at(const JsonView& json, Type type, size_t depth) {
+  switch (type) {
+    case Type::kString:
+      return value_from(string_of(json));
+    case Type::kNumber:
+      return value_from(number_of(json));
+    case Type::kBinary:
+      return binary_of(json);
+    case Type::kBool:
+      return boolean_of(json, false);
+    case Type::kNull:
+      return boolean_of(json, true);
+    case Type::kStringSet:
+      return set_of<StringSet, std::string>(json, string_of);
+    case Type::kNumberSet:
+      return set_of<NumberSet, Decimal>(json, number_of);
+    case Type::kBinarySet:
+      return set_of<BinarySet, std::string>(json, blob_of);
+    default:
+      break;
+  }
+  if (auto fits = check_depth(depth, json); !fits) return fail(std::move(fits.error()));
+  if (type == Type::kMap) return value_from(map_at(json, depth + 1, attribute_at));
+  return list_at(json, depth + 1, attribute_at);
+}
+
+Result<Value> attribute_at(const JsonView& json, size_t depth) {
+  auto object = json.as_object();
+  if (!object) return fail(std::move(object.error()));
+  std::optional<Type> type;
+  std::optional<JsonView> content;
+  for (JsonView member : json) {
+    if (member.is(JsonKind::kNull)) continue;
+    auto named = type_named(member.name());
+    if (!named) continue;
+    if (type && *type != *named) {
+      return invalid(
+          "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported "
+          "datatypes" +
+          at(json));
+    }
+    type = named;
+    content = member;
+  }
+  if (!type) {
+    return invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes" + at(json));
+  }
+  return content_at(*content, *type, depth);
+}
+
+Result<Value> plain_at(const JsonView& json, size_t depth) {
+  switch (json.kind()) {
+    case JsonKind::kNull:
+      return Value(Null{});
+    case JsonKind::kBool:
+      return Value::boolean(json.boolean());
+    case JsonKind::kString:
+      return Value(json.text());
+    case JsonKind::kNumber: {
+      auto number = Decimal::parse(json.text());
+      if (!number) return with_place(std::move(number.error()), json);
+      return Value(*number);
+    }
+    default:
+      break;
+  }
+  if (auto fits = check_depth(depth, json); !fits) return fail(std::move(fits.error()));
+  if (json.is(JsonKind::kObject)) return value_from(map_at(json, depth + 1, plain_at));
+  return list_at(json, depth + 1, plain_at);
+}
+
+}  // namespace
+
+void append_json_string(std::string& out, std::string_view text) {
+  out += '"';
+  while (!text.empty()) {
+    size_t n = 0;
+    while (n < text.size() && kClasses[static_cast<unsigned char>(text[n])] == kPlain) ++n;
+    out.append(text, 0, n);
+    text.remove_prefix(n);
+    if (text.empty()) break;
+    size_t taken = 1;
+    if (kClasses[static_cast<unsigned char>(text[0])] == kEscaped) {
+      append_escape(out, text[0]);
+    } else if (size_t valid = utf8_sequence(text)) {
+      out.append(text, 0, valid);
+      taken = valid;
+    } else {
+      out += "\xef\xbf\xbd";
+    }
+    text.remove_prefix(taken);
+  }
+  out += '"';
+}
+
+void append_attribute_json(std::string& out, const Value& value) {
+  Writer<true>::decoded(out, value);
+}
+void append_attribute_json(std::string& out, const ValueView& value) {
+  Writer<true>::value(out, value.encoded());
+}
+void append_item_json(std::string& out, const Item& item) {
+  Writer<true>::decoded(out, item);
+}
+void append_item_json(std::string& out, const ItemRef& item) {
+  Writer<true>::map(out, item.encoded());
+}
+void append_plain_json(std::string& out, const Value& value) {
+  Writer<false>::decoded(out, value);
+}
+void append_plain_json(std::string& out, const ValueView& value) {
+  Writer<false>::value(out, value.encoded());
+}
+void append_plain_json(std::string& out, const Item& item) {
+  Writer<false>::decoded(out, item);
+}
+void append_plain_json(std::string& out, const ItemRef& item) {
+  Writer<false>::map(out, item.encoded());
+}
+
+Result<Item> item_of(const JsonView& json) {
+  return map_at(json, 0, attribute_at);
+}
+Result<Value> attribute_of(const JsonView& json) {
+  return attribute_at(json, 0);
+}
+Result<Value> plain_value_of(const JsonView& json) {
+  return plain_at(json, 0);
+}
+
+Result<Item> parse_item_json(std::string_view json) {
+  JsonDocument document;
+  auto root = document.parse(json);
+  if (!root) return fail(std::move(root.error()));
+  return item_of(*root);
+}
+
+Result<Value> parse_attribute_json(std::string_view json) {
+  JsonDocument document;
+  auto root = document.parse(json);
+  if (!root) return fail(std::move(root.error()));
+  return attribute_of(*root);
+}
+
+Result<Value> parse_plain_json(std::string_view json) {
+  JsonDocument document;
+  auto root = document.parse(json);
+  if (!root) return fail(std::move(root.error()));
+  return plain_value_of(*root);
+}
+
+}  // namespace freshet

@@ -1,0 +1,77 @@
+#!/bin/bash
+# Installs what is missing, builds, and runs the tests.
+#
+#   ./test.sh                all: build, format check, unit and property tests, replay, real clients, kill and disk tests
+#   ./test.sh unit           the same without the format check and the benchmarks' build
+#   ./test.sh asan|tsan      the C++ tests under sanitizers (builds a second tree)
+#   ./test.sh tidy           clang-tidy over the sources (slow: not part of `all`)
+#   ./test.sh long           the long forms: 200 kills, thousands of crash seeds
+set -euo pipefail
+cd "$(dirname "$0")"
+
+install_missing() {
+  local missing=() package
+  for package in $(awk '$1 == "build" || $1 == "test" {print $2}' config/packages.txt); do
+    # What stands on the PATH already (a node from elsewhere) need not come from Debian.
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' ||
+      command -v "$package" >/dev/null || missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  local sudo=()
+  if ((EUID != 0)); then sudo=(sudo); fi
+  echo "Installing: ${missing[*]}" >&2
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+build() { # preset
+  cmake --preset "$1" -DFRESHET_TESTS=ON "${@:2}" >/dev/null
+  cmake --build --preset "$1"
+}
+
+# The AWS SDK for JavaScript, for the conformance tests; kept in the build folder.
+node_modules() {
+  [ -d build/node/node_modules/@aws-sdk/client-dynamodb ] && return 0
+  mkdir -p build/node
+  (cd build/node && npm init -y && npm install --no-audit --no-fund @aws-sdk/client-dynamodb@3) >/dev/null 2>&1 ||
+    echo "the AWS SDK for JavaScript could not be installed: its conformance tests are skipped" >&2
+}
+
+unit() { ctest --preset "$1" -j2 --no-tests=error "${@:2}"; }
+
+format() {
+  git ls-files '*.cc' '*.h' | xargs clang-format --dry-run -Werror
+}
+
+install_missing
+case "${1:-all}" in
+all)
+  node_modules
+  build release -DFRESHET_BENCH=ON
+  format
+  unit release
+  ;;
+unit)
+  build release
+  unit release
+  ;;
+asan | tsan)
+  build "$1"
+  unit "$1"
+  ;;
+tidy)
+  build release
+  git ls-files '*.cc' | grep -v '^bench/' | xargs -P2 -n4 clang-tidy --quiet -p build/release
+  ;;
+long)
+  build release
+  FRESHET_LONG=1 unit release
+  ;;
+-h | --help)
+  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  ;;
+*)
+  echo "unknown part '$1'; see ./test.sh --help" >&2
+  exit 2
+  ;;
+esac

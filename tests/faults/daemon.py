@@ -1,0 +1,114 @@
+"""A daemon under test: starts the real binary on a free port, speaks the task API, stops or kills it."""
+import http.client
+import json
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+import urllib.parse
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+QUEUE = "/queues/QueueTable"
+
+
+class Refused(Exception):
+    """An answer with an error status."""
+
+    def __init__(self, status, document):
+        super().__init__(f"{status} {document}")
+        self.status = status
+        self.code = document.get("error", {}).get("code", "")
+
+
+class Daemon:
+    def __init__(self, binary, data, *options, template=ROOT / "config/lifo.yaml", runner="none"):
+        self.binary, self.data, self.options, self.template, self.runner = binary, pathlib.Path(data), options, template, runner
+        self.log_path = self.data / "daemon.log"
+        self.process = None
+        self.local = threading.local()
+
+    def launch(self):
+        """Starts the process without waiting for anything."""
+        self.data.mkdir(parents=True, exist_ok=True)
+        self.ready = self.data / "ready"
+        self.ready.unlink(missing_ok=True)
+        argv = [str(self.binary), "run"]
+        if self.template:
+            argv += [str(self.template), "--set", f"ProcessTasksFunction.TASK_RUNNER={self.runner}"]
+        argv += ["--data", str(self.data / "store"), "--listen", "127.0.0.1:0", "--ready-file", str(self.ready)]
+        with open(self.log_path, "ab") as log:
+            self.process = subprocess.Popen(argv + [str(o) for o in self.options], stdout=log, stderr=log)
+        return self
+
+    def start(self):
+        self.launch()
+        while not self.ready.exists():
+            if self.process.poll() is not None:
+                raise RuntimeError(f"the daemon ended with {self.process.returncode}:\n{self.log_tail()}")
+            time.sleep(0.005)
+        self.port = urllib.parse.urlparse(self.ready.read_text().strip()).port
+        return self
+
+    def log_tail(self):
+        return self.log_path.read_text(errors="replace")[-3000:]
+
+    def call(self, method, path, document=None, headers=None):
+        """One request on this thread's kept-alive connection. OSError if the daemon is gone."""
+        if getattr(self.local, "port", None) != self.port:
+            self.local.connection, self.local.port = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30), self.port
+        try:
+            body = json.dumps(document) if document is not None else None
+            self.local.connection.request(method, path, body, headers or {"Content-Type": "application/json"})
+            response = self.local.connection.getresponse()
+            answer = json.loads(response.read() or b"{}")
+        except (http.client.HTTPException, json.JSONDecodeError) as error:
+            self.local.port = None
+            raise OSError(f"broken off: {error!r}") from error
+        except OSError:
+            self.local.port = None
+            raise
+        if response.status >= 300:
+            raise Refused(response.status, answer)
+        return answer
+
+    def dynamodb(self, operation, **members):
+        return self.call("POST", "/", members, {"X-Amz-Target": f"DynamoDB_20120810.{operation}",
+                                                "Content-Type": "application/x-amz-json-1.0"})
+
+    def stats(self):
+        return self.call("GET", QUEUE + "/stats")
+
+    def tasks(self, state):
+        found, cursor = [], ""
+        while True:
+            page = self.call("GET", f"{QUEUE}/tasks?state={state}&limit=1000" + (f"&cursor={urllib.parse.quote(cursor)}" if cursor else ""))
+            found += page["tasks"]
+            cursor = page.get("cursor", "")
+            if not cursor:
+                return found
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(60)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise RuntimeError("SIGTERM did not end the daemon in 60 s")
+        return self.process.returncode if self.process else None
+
+
+def check_books(stats):
+    """For every state: moves in - moves out = depth."""
+    balance = {}
+    for arrow, count in stats["flow"].items():
+        source, target = arrow.split("->")
+        balance[source] = balance.get(source, 0) - count
+        balance[target] = balance.get(target, 0) + count
+    for state, depth in stats["depth"].items():
+        assert balance.get(state, 0) == depth, f"books of {state}: in - out = {balance.get(state, 0)}, stock = {depth}\n{stats}"

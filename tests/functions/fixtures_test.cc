@@ -1,0 +1,81 @@
+// The fixtures that ship in streams/fixtures, through the built-in functions. To accept changed outputs on purpose, run
+// with FRESHET_ACCEPT=1 and read the difference.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "functions/register.h"
+#include "functions/replay_program.h"
+
+namespace freshet {
+namespace {
+
+const std::string kRoot = FRESHET_SOURCE_DIR;
+
+std::string read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// The settings that the daemon would take from the processor's environment.
+std::map<std::string, QueueSettings> settings_of(const Deployment& deployment) {
+  std::map<std::string, QueueSettings> out;
+  for (const FunctionDefinition& function : deployment.functions) {
+    if (function.handler != "process_tasks") continue;
+    auto settings = process_settings(function.environment);
+    EXPECT_TRUE(settings) << settings.error().message;
+    if (settings) out[settings->queue_table] = settings->queue;
+  }
+  return out;
+}
+
+Result<std::string> run(const std::string& name, std::vector<EnvironmentOverride> overrides) {
+  auto fixture = read_fixture(read(kRoot + "/streams/fixtures/" + name + ".jsonl"), name);
+  if (!fixture) return fail(fixture.error());
+  DeploymentInput input;
+  input.source.file = "config/lifo.yaml";
+  input.source.text = read(kRoot + "/config/lifo.yaml");
+  input.overrides = std::move(overrides);
+  auto deployment = resolve_deployment(input);
+  if (!deployment) return fail(deployment.error());
+  QueueReplayProgram program(settings_of(*deployment));
+  return replay(*fixture, *deployment, program, {});
+}
+
+struct Case {
+  const char* name;
+  std::vector<EnvironmentOverride> overrides;
+};
+
+class Fixtures : public testing::TestWithParam<Case> {};
+
+TEST_P(Fixtures, DoWhatIsExpected) {
+  auto out = run(GetParam().name, GetParam().overrides);
+  ASSERT_TRUE(out) << out.error().message;
+  const std::string path = kRoot + "/streams/fixtures/" + GetParam().name + ".expected.jsonl";
+  if (std::getenv("FRESHET_ACCEPT")) std::ofstream(path, std::ios::binary) << *out;
+  auto difference = first_difference(read(path), *out);
+  EXPECT_FALSE(difference) << difference->to_string();
+  auto again = run(GetParam().name, GetParam().overrides);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, *out) << "not deterministic";
+}
+
+const EnvironmentOverride kFast{"ProcessTasksFunction", "FAKE_MS", "1000"};
+const EnvironmentOverride kTwo{"ProcessTasksFunction", "CONCURRENCY", "2"};
+
+INSTANTIATE_TEST_SUITE_P(Shipped, Fixtures,
+                         testing::Values(Case{"burst", {kFast, kTwo}}, Case{"overload", {kFast, kTwo}},
+                                         Case{"out-of-order", {kFast, kTwo}}),
+                         [](const auto& given) {
+                           std::string name = given.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include "base/limits.h"
+#include "functions/queue/arrows.h"
+#include "functions/queue/attributes.h"
+#include "functions/queue/lease_book.h"
+#include "functions/queue/policy/backoff.h"
+#include "functions/queue/policy/expiry.h"
+#include "functions/queue/policy/outcome.h"
+#include "tables/value/text.h"
+
+namespace freshet {
+namespace {
+
+constexpr milliseconds operator""_ms(unsigned long long n) {
+  return milliseconds(n);
+}
+
+WallTime wall(int64_t ms) {
+  return WallTime(milliseconds(ms));
+}
+
+ItemRef task(std::initializer_list<Map::Entry> more) {
+  Item item(more);
+  item.set(attribute::kId, Value("t"));
+  item.set(attribute::kStatus, Value(state::kTaken));
+  return ItemRef::encode(item);
+}
+
+TEST(Backoff, GrowsToItsCap) {
+  BackoffSettings settings{100_ms, 1000_ms, 2, 0};
+  EXPECT_EQ(backoff_delay(settings, 1, 0.5), 100_ms);
+  EXPECT_EQ(backoff_delay(settings, 2, 0.5), 200_ms);
+  EXPECT_EQ(backoff_delay(settings, 4, 0.5), 800_ms);
+  EXPECT_EQ(backoff_delay(settings, 5, 0.5), 1000_ms);
+  EXPECT_EQ(backoff_delay(settings, 1'000'000, 0.5), 1000_ms);
+  EXPECT_EQ(backoff_delay(settings, 0, 0.5), 100_ms);
+}
+
+TEST(Backoff, JitterTakesAwayAShare) {
+  BackoffSettings settings{100_ms, 1000_ms, 2, 0.5};
+  EXPECT_EQ(backoff_delay(settings, 1, 0), 100_ms);
+  EXPECT_EQ(backoff_delay(settings, 1, 0.999), 50_ms);
+  EXPECT_EQ(backoff_delay(settings, 5, 0.5), 750_ms);
+  EXPECT_EQ(backoff_delay({0_ms, 1000_ms, 2, 0.5}, 3, 0.2), 0_ms);
+}
+
+TEST(Expiry, IsToldBySecondsAndDeadline) {
+  auto by_ttl = task({{"ttl", Value::number(100)}});
+  EXPECT_EQ(expired(by_ttl, wall(99'999), false), "");
+  EXPECT_EQ(expired(by_ttl, wall(100'000), false), "ttl");
+  auto by_deadline = task({{"deadline", Value::number(99'500)}, {"ttl", Value::number(100)}});
+  EXPECT_EQ(expired(by_deadline, wall(99'499), false), "");
+  EXPECT_EQ(expired(by_deadline, wall(99'500), false), "deadline");
+  EXPECT_EQ(expired(task({}), wall(int64_t{1} << 50), false), "");
+  EXPECT_EQ(expired(task({{"ttl", Value("soon")}, {"deadline", Value::number(0)}}), wall(5), false), "");
+}
+
+TEST(Expiry, MillisecondsInTtlNeverExpireUnlessTold) {
+  auto sample = task({{"ttl", Value::number(1'700'000'000'000)}});
+  EXPECT_EQ(expired(sample, wall(1'800'000'000'000), false), "");
+  EXPECT_EQ(expired(sample, wall(1'800'000'000'000), true), "ttl");
+  EXPECT_EQ(expired(sample, wall(1'600'000'000'000), true), "");
+}
+
+TEST(Staleness, DoesNotBelieveAJumpAtOnce) {
+  StalenessClock clock;
+  BootTime boot{};
+  EXPECT_EQ(clock.now(wall(1'000'000), boot), wall(1'000'000));
+  boot += seconds(10);
+  EXPECT_EQ(clock.now(wall(1'060'000), boot), wall(1'060'000)) << "50 s ahead is no jump";
+  boot += seconds(10);
+  EXPECT_EQ(clock.now(wall(9'000'000), boot), wall(1'070'000)) << "goes on by the old reckoning";
+  EXPECT_TRUE(clock.paused());
+  boot += seconds(100);
+  EXPECT_EQ(clock.now(wall(9'100'000), boot), wall(1'170'000));
+  boot += seconds(200);
+  EXPECT_EQ(clock.now(wall(9'300'000), boot), wall(9'300'000)) << "and then follows";
+  EXPECT_FALSE(clock.paused());
+}
+
+TEST(Staleness, AClockThatStepsBackIsFollowed) {
+  StalenessClock clock;
+  BootTime boot{};
+  clock.now(wall(9'000'000), boot);
+  EXPECT_EQ(clock.now(wall(1'000'000), boot + seconds(1)), wall(1'000'000));
+  EXPECT_EQ(clock.now(wall(1'030'000), boot + seconds(31)), wall(1'030'000));
+  EXPECT_FALSE(clock.paused());
+}
+
+TEST(Outcome, FailureUsesTheAttemptAndBacksOff) {
+  QueueSettings settings;
+  settings.max_attempts = 3;
+  settings.backoff = {100_ms, 1000_ms, 2, 0};
+  auto second = after_failure(task({{"attempt", Value::number(2)}}), settings, false, {}, 0);
+  EXPECT_EQ(second.to, state::kDelayed);
+  EXPECT_EQ(second.delay, 200_ms);
+  EXPECT_FALSE(second.give_back);
+  EXPECT_EQ(after_failure(task({{"attempt", Value::number(3)}}), settings, false, {}, 0).to, state::kDead);
+  EXPECT_EQ(after_failure(task({{"attempt", Value::number(2)}}), settings, true, {}, 0).to, state::kFailure);
+  EXPECT_EQ(after_failure(task({{"attempt", Value::number(2)}}), settings, false, 0_ms, 0).to, state::kPending);
+  auto own = task({{"attempt", Value::number(3)}, {"maxAttempts", Value::number(4)}});
+  EXPECT_EQ(after_failure(own, settings, false, {}, 0).to, state::kDelayed);
+  settings.retry_failures = false;
+  EXPECT_EQ(after_failure(task({{"attempt", Value::number(1)}}), settings, false, {}, 0).to, state::kFailure);
+  EXPECT_EQ(after_restart(task({{"attempt", Value::number(1)}}), settings).to, state::kPending);
+  EXPECT_EQ(after_restart(task({{"attempt", Value::number(3)}}), settings).to, state::kDead);
+}
+
+TEST(Outcome, ReleaseGivesTheAttemptBack) {
+  auto at_once = after_release(task({{"attempt", Value::number(1)}}), {});
+  EXPECT_EQ(at_once.to, state::kPending);
+  EXPECT_TRUE(at_once.give_back);
+  EXPECT_FALSE(at_once.failed);
+  auto later = after_release(task({}), 700_ms);
+  EXPECT_EQ(later.to, state::kDelayed);
+  EXPECT_EQ(later.delay, 700_ms);
+}
+
+TEST(Outcome, ACancelledTaskDoesNotComeBack) {
+  auto cancelled = task({{"attempt", Value::number(1)}, {"cancelRequested", Value::boolean(true)}});
+  EXPECT_EQ(after_release(cancelled, {}).to, state::kCancelled);
+  EXPECT_EQ(after_failure(cancelled, {}, false, {}, 0).to, state::kCancelled);
+}
+
+TEST(LeaseBook, TimesFromFirstSightOfTokenAndBeat) {
+  LeaseBook book;
+  BootTime start{};
+  Lease lease{"n:i:1", 0, 1000_ms, false, task({})};
+  book.observe("t", lease, start);
+  book.observe("t", lease, start + 900_ms);
+  EXPECT_EQ(book.next_end(), start + 1000_ms) << "the same beat changes nothing";
+  lease.beat = 1;
+  book.observe("t", lease, start + 900_ms);
+  EXPECT_TRUE(book.ended(start + 1899_ms, 10).empty());
+  EXPECT_EQ(book.ended(start + 1900_ms, 10), std::vector<std::string>{"t"});
+  book.postpone("t", start + 5000_ms);
+  EXPECT_TRUE(book.ended(start + 1900_ms, 10).empty());
+  book.forget("t");
+  EXPECT_EQ(book.next_end(), BootTime::max());
+  EXPECT_EQ(book.size(), 0u);
+}
+
+TEST(LeaseBook, NamesTheFirstToEndFirstAndCountsItsOwn) {
+  LeaseBook book;
+  BootTime start{};
+  for (int i = 0; i < 5; ++i) {
+    book.start("t" + std::to_string(i), Lease{"l", 0, milliseconds(100 * (5 - i)), i % 2 == 0, {}}, start);
+  }
+  EXPECT_EQ(book.mine(), 3u);
+  EXPECT_EQ(book.ended(start + 1000_ms, 2), (std::vector<std::string>{"t4", "t3"}));
+  book.start("t4", Lease{"m", 0, 2000_ms, false, {}}, start);
+  EXPECT_EQ(book.mine(), 2u);
+  EXPECT_EQ(book.ended(start + 300_ms, 9), (std::vector<std::string>{"t3", "t2"}));
+}
+
+// An error that was cut inside a character made the log unreadable at the next start.
+TEST(Arrows, ErrorsAreCutAtACharacter) {
+  std::string error = "x";
+  for (int i = 0; i < 3000; ++i) error += "\u00e9";
+  Outcome outcome;
+  outcome.to = state::kDelayed;
+  outcome.failed = true;
+  const auto input = end_claim("T", task({}), "lease", outcome, "failed", error, {}, wall(1));
+  size_t texts = 0;
+  for (const auto& [name, value] : input.placeholders.values) {
+    const auto* text = value.get_if<std::string>();
+    if (!text || text->size() < 1000) continue;
+    ++texts;
+    EXPECT_TRUE(is_utf8(*text));
+    EXPECT_LE(text->size(), 4096u);
+  }
+  EXPECT_EQ(texts, 1u);
+}
+
+TEST(Arrows, ASuccessIsRecordedWithoutAResultThatDoesNotFit) {
+  const ItemRef large = task({{"payload", Value(std::string(limits::kMaxItemBytes - 1000, 'p'))}});
+  const auto input = complete("T", large, "lease", Value(std::string(2000, 'r')), wall(1));
+  bool said = false;
+  for (const auto& [name, value] : input.placeholders.values) {
+    const auto* text = value.get_if<std::string>();
+    EXPECT_FALSE(text && text->size() == 2000);
+    said = said || (text && text->find("does not fit") != std::string::npos);
+  }
+  EXPECT_TRUE(said);
+}
+
+}  // namespace
+}  // namespace freshet

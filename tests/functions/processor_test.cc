@@ -1,0 +1,384 @@
+// process_tasks, trigger, create_tasks and the runners, in both worlds.
+#include "functions/functions.h"
+#include "functions/queue/policy/token_bucket.h"
+#include "functions/runners/http_runner.h"
+#include "tables/value/json.h"
+#include "tests/functions/world.h"
+
+namespace freshet {
+namespace {
+
+// A function as the runtime would run it.
+class Running {
+ public:
+  using Function = Async<Result<std::string>> (*)(Context&, Queues&, const EventLog&);
+  Running(World& world, Function function, Environment environment, std::string payload = "{}")
+      : definition_(define(std::move(environment))),
+        context_{*world.services, definition_, {"id", std::move(payload), world.clock.boot() + seconds(120), ""}},
+        work_(function(context_, *world.queues, log_)) {}
+  bool ended() const { return work_.is_ready(); }
+  Result<std::string> outcome(World& world) { return world.wait(std::move(work_)); }
+
+ private:
+  static FunctionDefinition define(Environment environment) {
+    FunctionDefinition definition;
+    definition.environment = std::move(environment);
+    return definition;
+  }
+  FunctionDefinition definition_;
+  EventLog log_;
+  Context context_;
+  Async<Result<std::string>> work_;
+};
+
+class ProcessorTest : public ::testing::TestWithParam<bool> {
+ protected:
+  World world{GetParam()};
+  Environment environment{{"QUEUE_TABLE", "QueueTable"},    {"TASK_RUNNER", "http://handler/work"},
+                          {"TRIGGER_TOPIC_ARN", "trigger"}, {"LINGER_MS", "0"},
+                          {"BACKOFF_BASE_MS", "60000"},     {"BACKOFF_JITTER", "0"}};
+
+  Queue& start() {
+    auto settings = process_settings(environment);
+    EXPECT_TRUE(settings) << settings.error().message;
+    return world.start(settings->queue);
+  }
+  void create(Queue& queue, std::initializer_list<const char*> names) {
+    for (auto& created : world.wait(queue.create(named(names)))) ASSERT_TRUE(created) << created.error().message;
+  }
+  std::string process() {
+    Running running(world, process_tasks, environment);
+    auto outcome = running.outcome(world);
+    return outcome ? *outcome : outcome.error().message;
+  }
+  std::string order() const {
+    std::string out;
+    for (const auto& request : world.http.requests) {
+      auto task = parse_plain_json(request.body);
+      out += (out.empty() ? "" : " ") + std::string(task->get_if<Map>()->string_or("taskId"));
+    }
+    return out;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, ProcessorTest, ::testing::Values(false, true),
+                         [](const auto& store) { return store.param ? "late" : "embedded"; });
+
+TEST_P(ProcessorTest, WorksNewestFirstAndKeepsResults) {
+  Queue& queue = start();
+  create(queue, {"a", "b", "c"});
+  world.http.answer = [](const HttpRequest&) {
+    HttpResponse response;
+    response.body = "{\"ok\":true}";
+    return response;
+  };
+  EXPECT_EQ(process(),
+            "{\"taken\":3,\"succeeded\":3,\"failed\":0,\"bounced\":0,\"shed\":0,\"lost\":0,\"tailCall\":false}");
+  EXPECT_EQ(order(), "c b a");
+  EXPECT_TRUE(world.read("a").find("result")->get_if<Map>()->contains("ok"));
+  EXPECT_EQ(world.stock("SUCCESS"), 3u);
+  EXPECT_EQ(world.http.urls[0], "http://handler/work");
+  EXPECT_EQ(world.http.requests[0].target, "/work");
+  EXPECT_EQ(world.http.timeouts[0], milliseconds(60'000));
+}
+
+TEST_P(ProcessorTest, TheHandlerSeesTheTaskAsPlainJson) {
+  Queue& queue = start();
+  NewTask task;
+  task.id = "t";
+  task.payload = Value(Map{{"n", Value::number(7)}});
+  task.attributes.set("color", Value("red"));
+  world.wait(queue.create({task}));
+  process();
+  auto seen = parse_plain_json(world.http.requests[0].body);
+  ASSERT_TRUE(seen) << world.http.requests[0].body;
+  const auto& map = *seen->get_if<Map>();
+  EXPECT_EQ(map.string_or("taskId"), "t");
+  EXPECT_EQ(map.int_or("attempt", 0), 1);
+  EXPECT_EQ(map.find("payload")->get_if<Map>()->int_or("n", 0), 7);
+  EXPECT_EQ(map.string_or("color"), "red");
+  EXPECT_EQ(map.string_or("lease"), "n:life1:1");
+  EXPECT_GT(map.int_or("taskCreated", 0), 0);
+}
+
+TEST_P(ProcessorTest, FillsFreeSlotsWithTheNewestWithoutABarrier) {
+  environment["CONCURRENCY"] = "2";
+  Queue& queue = start();
+  create(queue, {"a", "b", "c"});
+  world.http.duration = milliseconds(1'000);
+  Running running(world, process_tasks, environment);
+  world.pass(milliseconds(500));
+  create(queue, {"d"});
+  world.pass(milliseconds(10'000));
+  ASSERT_TRUE(running.ended());
+  EXPECT_EQ(order(), "c b d a");
+  EXPECT_EQ(world.http.most_in_work, 2);
+}
+
+TEST_P(ProcessorTest, FailuresBackOffAndBouncesGiveTheAttemptBack) {
+  Queue& queue = start();
+  create(queue, {"fails", "bounces"});
+  world.http.answer = [](const HttpRequest& request) {
+    HttpResponse response;
+    bool bounces = request.body.find("\"bounces\"") != std::string::npos;
+    response.status = bounces ? 429 : 500;
+    if (bounces) response.headers.emplace_back("retry-after", "30");
+    response.body = "no";
+    return response;
+  };
+  EXPECT_EQ(process(),
+            "{\"taken\":2,\"succeeded\":0,\"failed\":1,\"bounced\":1,\"shed\":0,\"lost\":0,\"tailCall\":false}");
+  Item fails = world.read("fails");
+  EXPECT_EQ(fails.string_or("taskStatus"), "DELAYED");
+  EXPECT_EQ(fails.int_or("attempt", -1), 1);
+  EXPECT_EQ(fails.string_or("error"), "the handler answered 500: no");
+  EXPECT_NEAR(static_cast<double>(fails.int_or("notBefore", 0) - world.now_ms()), 60'000, 1'000);
+  Item bounces = world.read("bounces");
+  EXPECT_EQ(bounces.string_or("taskStatus"), "DELAYED");
+  EXPECT_EQ(bounces.int_or("attempt", -1), 0);
+  EXPECT_NEAR(static_cast<double>(bounces.int_or("notBefore", 0) - world.now_ms()), 30'000, 1'000);
+}
+
+TEST_P(ProcessorTest, FailuresAreFinalOnRequest) {
+  environment["ON_FAILURE"] = "fail";
+  Queue& queue = start();
+  create(queue, {"a"});
+  world.http.answer = [](const HttpRequest&) { return fail(ErrorCode::kTimeout, "no answer within 60000 ms"); };
+  process();
+  EXPECT_EQ(world.status("a"), "FAILURE");
+  EXPECT_EQ(world.read("a").string_or("error"), "no answer within 60000 ms");
+}
+
+TEST_P(ProcessorTest, StopsPickingInTimeAndCallsItsTail) {
+  environment["MAX_ACTIVE_MS"] = "2500";
+  Queue& queue = start();
+  create(queue, {"a", "b", "c", "d", "e"});
+  world.http.duration = milliseconds(1'000);
+  auto report = process();
+  EXPECT_EQ(report, "{\"taken\":3,\"succeeded\":3,\"failed\":0,\"bounced\":0,\"shed\":0,\"lost\":0,\"tailCall\":true}");
+  ASSERT_EQ(world.topics.published.size(), 1u);
+  EXPECT_EQ(world.topics.published[0].topic_arn, "trigger");
+  EXPECT_EQ(world.topics.published[0].message, "Start");
+}
+
+TEST_P(ProcessorTest, LingersForNewWork) {
+  environment["LINGER_MS"] = "5000";
+  Queue& queue = start();
+  Running running(world, process_tasks, environment);
+  world.pass(milliseconds(4'000));
+  create(queue, {"a"});
+  world.pass(milliseconds(100));
+  EXPECT_EQ(world.status("a"), "SUCCESS");
+  world.pass(milliseconds(4'000));
+  EXPECT_FALSE(running.ended());
+  world.pass(milliseconds(2'000));
+  EXPECT_TRUE(running.ended());
+}
+
+TEST_P(ProcessorTest, TheFakeRunnerBouncesBeyondItsSlotsInPages) {
+  environment["TASK_RUNNER"] = "fake";
+  environment["PAGE_LIMIT"] = "10";
+  environment["FAKE_MS"] = "15000";
+  Queue& queue = start();
+  create(queue, {"a", "b", "c", "d", "e"});
+  Running running(world, process_tasks, environment);
+  world.pass(milliseconds(1'000));
+  EXPECT_EQ(world.stock("TAKEN"), 3u);
+  EXPECT_EQ(world.stock("PENDING"), 2u) << "no other page before this one has ended";
+  EXPECT_EQ(world.status("a"), "PENDING");
+  EXPECT_EQ(world.read("a").int_or("attempt", -1), 0);
+  world.pass(milliseconds(40'000));
+  ASSERT_TRUE(running.ended());
+  EXPECT_EQ(world.stock("SUCCESS"), 5u);
+}
+
+TEST_P(ProcessorTest, ABounceDoesNotSpin) {
+  environment["TASK_RUNNER"] = "fake";
+  environment["CONCURRENCY"] = "10";
+  environment["FAKE_SLOTS"] = "1";
+  environment["FAKE_MS"] = "2000";
+  Queue& queue = start();
+  create(queue, {"a", "b"});
+  Running running(world, process_tasks, environment);
+  world.pass(milliseconds(1'900));
+  auto books = world.books();
+  EXPECT_LE((books.flow[{"PENDING", "TAKEN", Cause::kQueue}]), 7u);
+  world.pass(milliseconds(10'000));
+  EXPECT_EQ(world.stock("SUCCESS"), 2u);
+}
+
+TEST_P(ProcessorTest, HeartbeatsKeepLongWorkAndACancelEndsIt) {
+  environment["LEASE_MS"] = "3000";
+  Queue& queue = start();
+  create(queue, {"a"});
+  world.http.duration = seconds(60);
+  Running running(world, process_tasks, environment);
+  world.pass(seconds(20));
+  EXPECT_EQ(world.status("a"), "TAKEN");
+  EXPECT_EQ(world.http.requests.size(), 1u) << "never taken again";
+  EXPECT_GT(world.read("a").int_or("leaseBeat", 0), 15);
+  world.wait(queue.cancel({"a"}));
+  world.pass(seconds(2));
+  EXPECT_EQ(world.status("a"), "CANCELLED");
+  EXPECT_EQ(world.http.in_work, 0) << "the request is abandoned";
+}
+
+TEST_P(ProcessorTest, WhatATimeoutCutsOffIsAFailedAttempt) {
+  Queue& queue = start();
+  create(queue, {"a"});
+  world.http.duration = seconds(60);
+  auto running = std::make_unique<Running>(world, process_tasks, environment);
+  world.pass(seconds(1));
+  EXPECT_EQ(world.status("a"), "TAKEN");
+  running.reset();
+  world.pass(seconds(1));
+  EXPECT_EQ(world.status("a"), "DELAYED");
+  EXPECT_EQ(world.read("a").int_or("attempt", -1), 1);
+  EXPECT_EQ(world.read("a").string_or("error"), "the processor was ended while this was in work");
+}
+
+TEST_P(ProcessorTest, DrainingGivesWorkBack) {
+  Queue& queue = start();
+  create(queue, {"a", "b"});
+  world.http.duration = seconds(60);
+  auto running = std::make_unique<Running>(world, process_tasks, environment);
+  world.pass(seconds(1));
+  queue.drain();
+  running.reset();
+  world.pass(seconds(1));
+  EXPECT_EQ(world.stock("PENDING"), 2u);
+  EXPECT_EQ(world.read("b").int_or("attempt", -1), 0);
+}
+
+TEST_P(ProcessorTest, ExpiredTasksAreNeverStarted) {
+  environment["CONCURRENCY"] = "4";
+  Queue& queue = start();
+  world.http.duration = milliseconds(700);
+  uint64_t late_starts = 0;
+  world.http.answer = [](const HttpRequest&) { return HttpResponse{}; };
+  for (int i = 0; i < 40; ++i) {
+    NewTask task;
+    task.deadline = world.clock.wall() + milliseconds(50 * i);
+    world.wait(queue.create({task}));
+  }
+  Running running(world, process_tasks, environment);
+  for (int i = 0; i < 30'000 && !running.ended(); ++i) {
+    auto before = world.http.requests.size();
+    world.pass(milliseconds(1));
+    for (auto n = before; n < world.http.requests.size(); ++n) {
+      auto task = parse_plain_json(world.http.requests[n].body);
+      late_starts += task->get_if<Map>()->int_or("deadline", 0) + 1 < world.now_ms();
+    }
+  }
+  ASSERT_TRUE(running.ended());
+  EXPECT_EQ(late_starts, 0u);
+  world.pass(seconds(1));
+  EXPECT_GT(world.stock("SHED"), 0u);
+  EXPECT_EQ(world.stock("SHED") + world.stock("SUCCESS"), 40u);
+  EXPECT_EQ(world.wait(queue.stats())->shed["deadline"], world.stock("SHED"));
+}
+
+TEST_P(ProcessorTest, ExecRunsAProgramPerTask) {
+  environment["TASK_RUNNER"] = "exec:/bin/handle --fast";
+  environment["MY_SETTING"] = "on";
+  Queue& queue = start();
+  create(queue, {"ok", "busy", "bad"});
+  world.spawner.answer = [](const ProcessSpec& spec) {
+    ProcessResult result;
+    auto id = spec.environment.at("FRESHET_TASK_ID");
+    result.exit_status = id == "ok" ? 0 : id == "busy" ? 75 : 3;
+    result.output = "\"fine\"\n";
+    result.error_output = id == "bad" ? "cannot read\n" : "";
+    return result;
+  };
+  environment["BOUNCE_DELAY_MS"] = "5000";
+  EXPECT_EQ(process(),
+            "{\"taken\":3,\"succeeded\":1,\"failed\":1,\"bounced\":1,\"shed\":0,\"lost\":0,\"tailCall\":false}");
+  EXPECT_EQ(world.read("ok").string_or("result"), "fine");
+  EXPECT_EQ(world.read("bad").string_or("error"), "the program ended with exit status 3: cannot read");
+  EXPECT_EQ(world.status("busy"), "DELAYED");
+  const auto& spec = world.spawner.specs[0];
+  EXPECT_EQ(spec.argv, (std::vector<std::string>{"/bin/handle", "--fast"}));
+  EXPECT_EQ(spec.environment.at("MY_SETTING"), "on");
+  EXPECT_EQ(spec.timeout, milliseconds(60'000));
+  EXPECT_TRUE(spec.input.starts_with("{") && spec.input.ends_with("}\n"));
+}
+
+TEST_P(ProcessorTest, SettingsThatAreWrongAreAnErrorOfTheFunction) {
+  start();
+  environment["CONCURRENCY"] = "many";
+  EXPECT_EQ(process(), "CONCURRENCY is 'many': it must be a whole number from 1 to 100000");
+}
+
+TEST_P(ProcessorTest, CreateTasksCreatesTheSamplesTasks) {
+  start();
+  Running running(world, create_tasks, {{"QUEUE_TABLE", "QueueTable"}});
+  world.pass(seconds(17));
+  ASSERT_TRUE(running.ended());
+  EXPECT_EQ(*running.outcome(world), "null");
+  EXPECT_EQ(world.stock("PENDING"), 16u);
+}
+
+TEST_P(ProcessorTest, TriggerPublishesForInsertsAndNotifications) {
+  start();
+  Environment trigger_environment{{"PROCESS_TASKS_TOPIC_ARN", "process"}};
+  auto published = [&](const std::string& event) {
+    auto before = world.topics.published.size();
+    Running running(world, trigger, trigger_environment, event);
+    auto outcome = running.outcome(world);
+    EXPECT_EQ(outcome ? *outcome : outcome.error().message, "null");
+    return world.topics.published.size() - before;
+  };
+  std::string arn = R"("eventSourceARN":"arn:aws:dynamodb:us-east-1:000000000000:table/QueueTable/stream/L")";
+  std::string insert = R"({"Records":[{"eventName":"MODIFY"},{"eventName":"INSERT",)" + arn + "}]}";
+  EXPECT_EQ(published(insert), 1u);
+  EXPECT_EQ(world.topics.published.back().topic_arn, "process");
+  EXPECT_EQ(published(R"({"Records":[{"eventName":"MODIFY"},{"eventName":"REMOVE"}]})"), 0u);
+  EXPECT_EQ(published(R"({"Records":[{"EventSource":"aws:sns","Sns":{"Message":"Start"}}]})"), 1u);
+  EXPECT_EQ(published("{}"), 0u);
+  Queue* queue = world.queues->find_queue("QueueTable");
+  queue->processor_began();
+  EXPECT_EQ(published(insert), 0u) << "a processor is at work";
+  queue->processor_ended();
+  Running wrong(world, trigger, {}, insert);
+  EXPECT_EQ(wrong.outcome(world).error().message,
+            "PROCESS_TASKS_TOPIC_ARN is not set: it must be the ARN of the topic that starts process_tasks");
+}
+
+TEST(TokenBucketTest, LimitsTheRate) {
+  TokenBucket bucket(10);
+  BootTime now{};
+  EXPECT_EQ(bucket.available(now, 100), 10u);
+  bucket.use(10);
+  EXPECT_EQ(bucket.available(now, 1), 0u);
+  EXPECT_NEAR(std::chrono::duration<double>(bucket.next(now) - now).count(), 0.1, 0.001);
+  EXPECT_EQ(bucket.available(bucket.next(now), 5), 1u);
+  EXPECT_EQ(TokenBucket(0).available(now, 7), 7u);
+}
+
+TEST(HttpRunnerTest, ReadsRetryAfter) {
+  auto now = WallTime(seconds(784'111'777));  // Sun, 06 Nov 1994 08:49:37 GMT.
+  EXPECT_EQ(retry_after("120", now), milliseconds(120'000));
+  EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:50:37 GMT", now), milliseconds(60'000));
+  EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:40:37 GMT", now), milliseconds(0));
+  EXPECT_EQ(retry_after("99999999999", now), milliseconds(2'592'000'000));
+  for (auto text : {"", "-1", "soon", "Sun, 06 Nix 1994 08:49:37 GMT", "Sun, 36 Nov 1994 08:49:37 GMT"}) {
+    EXPECT_EQ(retry_after(text, now), std::nullopt) << text;
+  }
+}
+
+TEST(HttpRunnerTest, KeepsResultsAsWhatTheyAre) {
+  EXPECT_TRUE(kept_result("", 100).is(Type::kNull));
+  EXPECT_TRUE(kept_result("{\"a\":1}", 100).is(Type::kMap));
+  EXPECT_EQ(*kept_result("plain text", 100).get_if<std::string>(), "plain text");
+  EXPECT_EQ(*kept_result("{\"a\":1}", 4).get_if<std::string>(), "{\"a\"");
+}
+
+TEST(HttpRunnerTest, CutsTextBetweenCharacters) {
+  EXPECT_EQ(clean_text("h\xC3\xA9!", 100), "h\xC3\xA9!");
+  EXPECT_EQ(clean_text("h\xC3\xA9!", 2), "h");
+  EXPECT_EQ(clean_text("a\xFF\xFE", 100), "a\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+}  // namespace
+}  // namespace freshet

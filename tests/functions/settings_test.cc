@@ -1,0 +1,121 @@
+#include "functions/settings.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace freshet {
+namespace {
+
+std::string error_of(const Environment& environment) {
+  auto settings = process_settings(environment);
+  return settings ? "" : settings.error().message;
+}
+
+TEST(Settings, DefaultsAreThoseOfTheTable) {
+  auto settings = process_settings({{"QUEUE_TABLE", "QueueTable"}});
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(settings->queue_table, "QueueTable");
+  EXPECT_EQ(settings->runner.kind, RunnerSettings::Kind::kFake);
+  EXPECT_EQ(settings->concurrency, 1);
+  EXPECT_EQ(settings->page_limit, 0);
+  EXPECT_EQ(settings->max_active, milliseconds(60'000));
+  EXPECT_EQ(settings->queue.max_attempts, 5);
+  EXPECT_EQ(settings->queue.order, Order::kNewestFirst);
+  EXPECT_FALSE(settings->queue.default_ttl);
+}
+
+TEST(Settings, ReadsWhatIsSet) {
+  auto settings = process_settings({{"QUEUE_TABLE", "Q"},
+                                    {"TRIGGER_TOPIC_ARN", "arn:t"},
+                                    {"TASK_RUNNER", "http://127.0.0.1:1/work"},
+                                    {"CONCURRENCY", "32"},
+                                    {"ORDER", "fifo"},
+                                    {"DEFAULT_TTL_S", "3600"},
+                                    {"BACKOFF_FACTOR", "1.5"},
+                                    {"ON_FAILURE", "fail"},
+                                    {"BOUNCE_DELAY_MS", "0"}});
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(settings->trigger_topic, "arn:t");
+  EXPECT_EQ(settings->queue.start_topic, "arn:t");
+  EXPECT_EQ(settings->runner.kind, RunnerSettings::Kind::kHttp);
+  EXPECT_EQ(settings->runner.url, "http://127.0.0.1:1/work");
+  EXPECT_EQ(settings->runner.retry_after, milliseconds(0));
+  EXPECT_EQ(settings->concurrency, 32);
+  EXPECT_EQ(settings->queue.order, Order::kOldestFirst);
+  EXPECT_EQ(settings->queue.default_ttl, milliseconds(3'600'000));
+  EXPECT_EQ(settings->queue.backoff.factor, 1.5);
+  EXPECT_FALSE(settings->queue.retry_failures);
+}
+
+TEST(Settings, WrongValuesSayWhatWouldBeRight) {
+  EXPECT_EQ(error_of({}), "QUEUE_TABLE is not set: it must be the name of the queue's table");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CONCURRENCY", "0"}}),
+            "CONCURRENCY is '0': it must be a whole number from 1 to 100000");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CONCURRENCY", "3x"}}),
+            "CONCURRENCY is '3x': it must be a whole number from 1 to 100000");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"ORDER", "newest"}}), "ORDER is 'newest': it must be 'lifo' or 'fifo'");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "1.5"}}),
+            "BACKOFF_JITTER is '1.5': it must be a number from 0 to 1");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "nan"}}),
+            "BACKOFF_JITTER is 'nan': it must be a number from 0 to 1");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"TASK_RUNNER", "ftp://x"}}),
+            "TASK_RUNNER is 'ftp://x': it must be none, fake, http://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"LEASE_MS", "99999999999999999999"}}),
+            "LEASE_MS is '99999999999999999999': it must be a whole number from 10 to 31622400000");
+}
+
+TEST(Settings, RunnersAreSplitIntoWords) {
+  auto runner = parse_runner("exec:/bin/handle  --name \"two words\" \"\"");
+  ASSERT_TRUE(runner) << runner.error().message;
+  EXPECT_EQ(runner->argv, (std::vector<std::string>{"/bin/handle", "--name", "two words", ""}));
+  EXPECT_EQ(parse_runner("exec: ").error().message, "TASK_RUNNER 'exec:' names no program");
+  EXPECT_EQ(parse_runner("exec:a \"b").error().message,
+            "TASK_RUNNER 'exec:a \"b' has a quotation mark that is not closed");
+  EXPECT_EQ(parse_runner("http://").error().message, "TASK_RUNNER 'http://' names no host");
+  EXPECT_EQ(parse_runner("none")->kind, RunnerSettings::Kind::kNone);
+}
+
+TEST(Settings, TheUrlOfARunnerIsCheckedAtTheStart) {
+  for (const char* good : {"http://127.0.0.1:8000/", "http://localhost", "http://a-b.example_c:1?x=1",
+                           "http://[::1]:80", "http://h:65535/a#b"}) {
+    auto runner = parse_runner(good);
+    ASSERT_TRUE(runner) << runner.error().message;
+    EXPECT_EQ(runner->url, good);
+  }
+  auto why = [](const std::string& url) {
+    auto runner = parse_runner(url);
+    return runner ? std::string("accepted") : runner.error().message;
+  };
+  EXPECT_EQ(
+      why("https://example.com/"),
+      "TASK_RUNNER 'https://example.com/' cannot be reached: https is not supported yet, use http://HOST:PORT/PATH");
+  const std::string port = " has a port that is not a number from 1 to 65535";
+  for (const char* bad : {"http://h:", "http://h:/x", "http://h:0", "http://h:65536", "http://h:8x/", "http://[::1]80",
+                          "http://h:-1", "http://h:+1"}) {
+    EXPECT_EQ(why(bad), "TASK_RUNNER '" + std::string(bad) + "'" + port);
+  }
+  for (const char* bad : {"http:///x", "http://:80/", "http://[]:80"}) {
+    EXPECT_EQ(why(bad), "TASK_RUNNER '" + std::string(bad) + "' names no host");
+  }
+  EXPECT_EQ(why("http://user@h/"), "TASK_RUNNER 'http://user@h/' names no usable host: 'user@h'");
+  EXPECT_EQ(why("http://a b/"), "TASK_RUNNER 'http://a b/' names no usable host: 'a b'");
+  EXPECT_EQ(why("http://[::1"), "TASK_RUNNER 'http://[::1' has no ']' after its host");
+  EXPECT_EQ(why("http://h/a b"), "TASK_RUNNER 'http://h/a b' holds a blank or control character");
+}
+
+// docs/operations.md holds exactly the rows of setting_table().
+TEST(Settings, AreDocumentedRowByRow) {
+  std::ifstream file(FRESHET_SOURCE_DIR "/docs/operations.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const auto& row : setting_table()) {
+    std::string line = "| `" + std::string(row.name) + "` | " + std::string(row.value) + " | " +
+                       std::string(row.fallback) + " | " + std::string(row.meaning) + " |\n";
+    EXPECT_NE(text.str().find(line), std::string::npos) << "missing in docs/operations.md: " << line;
+  }
+}
+
+}  // namespace
+}  // namespace freshet

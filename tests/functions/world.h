@@ -1,0 +1,199 @@
+// A queue's world in a test: simulated time, a store in memory that answers at once or late, and fakes of everything
+// outside. Tests of functions run in both worlds.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+
+#include "functions/queue/queues.h"
+#include "tables/engine/embedded.h"
+#include "tests/sim/late_tables.h"
+#include "tests/sim/sim_scheduler.h"
+
+namespace freshet {
+
+class FakePublisher final : public Publisher {
+ public:
+  Async<Result<std::string>> publish(PublishInput input) override {
+    published.push_back(input);
+    if (on_publish) on_publish(input);
+    return Result<std::string>("message-" + std::to_string(published.size()));
+  }
+  std::vector<PublishInput> published;
+  std::function<void(const PublishInput&)> on_publish;
+};
+
+class FakeHttp final : public HttpClient {
+ public:
+  explicit FakeHttp(Scheduler& scheduler) : scheduler_(scheduler) {}
+  Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) override {
+    urls.push_back(url);
+    requests.push_back(request);
+    timeouts.push_back(timeout);
+    ++in_work;
+    struct Done {
+      int& n;
+      ~Done() { --n; }
+    };
+    Done done{in_work};
+    most_in_work = std::max(most_in_work, in_work);
+    co_await sleep_for(scheduler_, duration);
+    co_return answer(request);
+  }
+  std::vector<std::string> urls;
+  std::vector<HttpRequest> requests;
+  std::vector<milliseconds> timeouts;
+  std::function<Result<HttpResponse>(const HttpRequest&)> answer = [](const HttpRequest&) { return HttpResponse{}; };
+  nanoseconds duration{0};
+  int in_work = 0;
+  int most_in_work = 0;
+
+ private:
+  Scheduler& scheduler_;
+};
+
+class FakeSpawner final : public Spawner {
+ public:
+  Async<Result<ProcessResult>> run(ProcessSpec spec) override {
+    specs.push_back(spec);
+    return answer(spec);
+  }
+  std::vector<ProcessSpec> specs;
+  std::function<Result<ProcessResult>(const ProcessSpec&)> answer = [](const ProcessSpec&) {
+    ProcessResult result;
+    result.exit_status = 0;
+    return result;
+  };
+};
+
+inline TableDefinition queue_table() {
+  TableDefinition table;
+  table.name = "QueueTable";
+  table.keys = {{"taskId", Type::kString}, {}};
+  KeySchema keys{{"taskStatus", Type::kString}, KeyAttribute{"taskCreated", Type::kNumber}};
+  table.indexes.push_back({"task-status-created-index", keys, false, Projection::kAll, {}});
+  table.stream = StreamView::kKeysOnly;
+  table.ttl_attribute = "ttl";
+  return table;
+}
+
+class World {
+ public:
+  explicit World(bool late, uint64_t seed = 1)
+      : scheduler(clock),
+        random(seed),
+        http(scheduler),
+        store_random(seed),
+        store(open()),
+        late_(*store, scheduler, seed) {
+    scheduler.add(*store);
+    tables = late ? static_cast<Tables*>(&late_) : store.get();
+    services = std::make_unique<Services>(Services{*tables, topics, scheduler, random, http, spawner});
+    auto created = wait(store->create_table(queue_table()));
+    EXPECT_TRUE(created) << created.error().message;
+  }
+  ~World() { scheduler.remove(*store); }
+
+  // Lets time pass until the answer is there.
+  template <class T>
+  T wait(Async<T> work) {
+    for (int i = 0; i < 10'000'000 && !work.is_ready(); ++i) {
+      scheduler.run_ready();
+      if (!work.is_ready()) scheduler.advance(milliseconds(1));
+    }
+    EXPECT_TRUE(work.is_ready()) << "no answer";
+    return work.take();
+  }
+
+  // A new life of the daemon's queues on the same store.
+  Queue& start(QueueSettings settings = {}) {
+    ++lives_;
+    queues = std::make_unique<Queues>(*services, EventLog(), QueueIdentity{"n", "life" + std::to_string(lives_)});
+    auto opened = wait(queues->open("QueueTable", settings));
+    EXPECT_TRUE(opened) << opened.error().message;
+    queues->begin();
+    pass(milliseconds(100));
+    return **opened;
+  }
+  void pass(nanoseconds time) { scheduler.advance(time); }
+
+  Books books() { return *wait(store->books("QueueTable")); }
+  uint64_t stock(const std::string& status) { return books().stock[status]; }
+  int64_t now_ms() const { return epoch_ms(clock.wall()); }
+
+  // As any SDK client would.
+  void put(Item item) {
+    PutItemInput input;
+    input.table = "QueueTable";
+    input.item = std::move(item);
+    auto put = wait(store->put_item(std::move(input)));
+    EXPECT_TRUE(put) << put.error().message;
+  }
+  void put_pending(const std::string& id, int64_t created) {
+    put(Item{{"taskId", Value(id)}, {"taskStatus", Value("PENDING")}, {"taskCreated", Value::number(created)}});
+  }
+  Item read(const std::string& id) {
+    GetItemInput input;
+    input.table = "QueueTable";
+    input.key.set("taskId", Value(id));
+    auto item = wait(store->get_item(std::move(input)));
+    return item && *item ? item->decode() : Item();
+  }
+  std::string status(const std::string& id) { return std::string(read(id).string_or("taskStatus")); }
+
+  SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
+  SimScheduler scheduler;
+  Random random;
+  FakePublisher topics;
+  FakeHttp http;
+  FakeSpawner spawner;
+  Random store_random;
+  std::unique_ptr<EmbeddedTables> store;
+  Tables* tables = nullptr;
+  std::unique_ptr<Services> services;
+  std::unique_ptr<Queues> queues;
+
+ private:
+  std::unique_ptr<EmbeddedTables> open() {
+    EmbeddedOptions options;
+    options.directory = kMemoryDirectory;
+    auto opened = open_embedded(nullptr, scheduler, store_random, options);
+    EXPECT_TRUE(opened) << opened.error().message;
+    return std::move(*opened);
+  }
+
+  LateTables late_;
+  int lives_ = 0;
+};
+
+// The ids of taken tasks, in order.
+inline std::string ids(const Result<std::vector<TakenTask>>& taken) {
+  if (!taken) return "error: " + taken.error().message;
+  std::string out;
+  for (const auto& task : *taken) {
+    if (!out.empty()) out += " ";
+    out += task.task.decode().string_or("taskId");
+  }
+  return out;
+}
+
+inline std::vector<NewTask> named(std::initializer_list<const char*> names) {
+  std::vector<NewTask> tasks;
+  for (const char* name : names) {
+    tasks.emplace_back();
+    tasks.back().id = name;
+  }
+  return tasks;
+}
+
+inline Settlement settlement(Settlement::Kind kind, const TakenTask& task) {
+  Settlement out;
+  out.kind = kind;
+  out.id = task.task.decode().string_or("taskId");
+  out.lease = task.lease;
+  return out;
+}
+
+}  // namespace freshet

@@ -1,0 +1,232 @@
+#include "tests/house/rules.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <regex>
+
+namespace freshet::house {
+namespace {
+
+constexpr int kMaxFileLines = 600;
+constexpr int kMaxFunctionLines = 70;
+
+std::string at(std::string_view path, int line) {
+  return std::string(path) + ":" + std::to_string(line) + ": ";
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+std::string_view folder_of(std::string_view path) {
+  const size_t slash = path.find('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+// Places in the one direction; folders of the same place do not know each other.
+std::optional<int> place_of(std::string_view folder) {
+  static const std::map<std::string_view, int> kPlaces = {{"base", 0},    {"tables", 1},    {"streams", 2},
+                                                          {"runtime", 3}, {"functions", 4}, {"wire", 4},
+                                                          {"app", 5},     {"bench", 6},     {"tests", 7}};
+  const auto found = kPlaces.find(folder);
+  return found == kPlaces.end() ? std::nullopt : std::optional(found->second);
+}
+
+// Where the comment or literal that starts at `i` ends; `i` itself if none starts there.
+size_t end_of_blank(std::string_view s, size_t i) {
+  const auto behind = [&](std::string_view end, size_t from) {
+    const size_t found = s.find(end, from);
+    return found == std::string_view::npos ? s.size() : found + end.size();
+  };
+  if (s.substr(i, 2) == "//") return std::min(s.find('\n', i), s.size());
+  if (s.substr(i, 2) == "/*") return behind("*/", i + 2);
+  if (s.substr(i, 2) == "R\"") {
+    const size_t open = std::min(s.find('(', i), s.size() - 1);
+    return behind(")" + std::string(s.substr(i + 2, open - i - 2)) + "\"", open);
+  }
+  const bool digit_before = i > 0 && std::isalnum(static_cast<unsigned char>(s[i - 1])) != 0;
+  if (s[i] != '"' && (s[i] != '\'' || digit_before)) return i;  // 1'000 is a number.
+  size_t end = i + 1;
+  while (end < s.size() && s[end] != s[i] && s[end] != '\n') end += s[end] == '\\' ? 2 : 1;
+  return std::min(end + 1, s.size());
+}
+
+// Blanks out preprocessor lines, continued ones too.
+void blank_directives(std::string& code) {
+  bool inside = false;
+  for (size_t start = 0; start < code.size();) {
+    const size_t end = std::min(code.find('\n', start), code.size());
+    const size_t first = code.find_first_not_of(" \t", start);
+    inside = inside || (first < end && code[first] == '#');
+    const bool goes_on = end > start && code[end - 1] == '\\';
+    if (inside) std::fill(code.begin() + static_cast<long>(start), code.begin() + static_cast<long>(end), ' ');
+    inside = inside && goes_on;
+    start = end + 1;
+  }
+}
+
+// The text behind `template <...>` at the start, if it starts so.
+std::string_view without_template(std::string_view head) {
+  constexpr std::string_view kTemplate = "template";
+  if (!head.starts_with(kTemplate)) return head;
+  int open = 0;
+  for (size_t i = kTemplate.size(); i < head.size(); ++i) {
+    open += head[i] == '<' ? 1 : head[i] == '>' ? -1 : 0;
+    if (head[i] == '>' && open == 0) return head.substr(i + 1);
+  }
+  return head;
+}
+
+// What a brace opens, seen from outside of any function. `head` is the text between the last ; { } and the brace.
+enum class Block { kScope, kTable, kFunction };
+Block classify(std::string_view head) {
+  static const std::regex kScopeHead(
+      R"(^\s*((inline\s+)?namespace\b|extern\s*$|(typedef\s+)?(class|struct|union|enum)\b[^()]*$))");
+  const std::string_view rest = without_template(head);
+  if (std::regex_search(rest.begin(), rest.end(), kScopeHead)) return Block::kScope;
+  const size_t last = head.find_last_not_of(" \t\n");
+  return last != std::string_view::npos && head[last] == '=' ? Block::kTable : Block::kFunction;
+}
+
+// For each line, how many lines of nothing but string literals and punctuation stand before it.
+std::vector<int> data_lines_before(std::string_view source, std::string_view code) {
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const auto source_lines = lines_of(source);
+  const auto code_lines = lines_of(code);
+  std::vector<int> before = {0};
+  for (size_t i = 0; i < source_lines.size(); ++i) {
+    const bool data = source_lines[i].find('"') != std::string_view::npos && i < code_lines.size() &&
+                      std::none_of(code_lines[i].begin(), code_lines[i].end(), is_word);
+    before.push_back(before.back() + (data ? 1 : 0));
+  }
+  return before;
+}
+
+}  // namespace
+
+std::string code_only(std::string_view source) {
+  std::string code(source);
+  for (size_t i = 0; i < source.size();) {
+    const size_t end = end_of_blank(source, i);
+    for (size_t j = i; j < end; ++j) {
+      if (code[j] != '\n') code[j] = ' ';
+    }
+    i = std::max(end, i + 1);
+  }
+  return code;
+}
+
+std::vector<Function> functions(std::string_view source) {
+  std::string code = code_only(source);
+  blank_directives(code);
+  const std::vector<int> data_before = data_lines_before(source, code);
+  std::vector<Function> found;
+  std::vector<Block> open;
+  std::string head;
+  int head_line = 0;  // Where the head's first word stands; 0 before it.
+  int line = 1;
+  for (const char c : code) {
+    const bool in_scope = open.empty() || open.back() == Block::kScope;
+    if (c == '\n') ++line;
+    if (c == '{') {
+      // Within a function or table only the depth matters.
+      const Block block = in_scope ? classify(head) : Block::kTable;
+      open.push_back(block);
+      if (block == Block::kFunction) found.push_back({head_line == 0 ? line : head_line, 0, 0});
+    } else if (c == '}' && !open.empty()) {
+      if (open.back() == Block::kFunction) found.back().last_line = line;
+      open.pop_back();
+    }
+    if (c == '{' || c == '}' || (c == ';' && in_scope)) {
+      head.clear();
+      head_line = 0;
+    } else if (in_scope) {
+      if (head_line == 0 && std::isspace(static_cast<unsigned char>(c)) == 0) head_line = line;
+      if (head_line != 0) head.push_back(c);
+    }
+  }
+  for (Function& each : found) {
+    const int data =
+        data_before[static_cast<size_t>(each.last_line)] - data_before[static_cast<size_t>(each.first_line)];
+    each.lines = each.last_line - each.first_line + 1 - data;
+  }
+  return found;
+}
+
+Complaints check_includes(std::string_view path, std::string_view source) {
+  static const std::regex kInclude(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  static const std::regex kHeavy(
+      R"(^(boost/(asio|beast)|nlohmann/json\.hpp|simdjson|yaml-cpp|spdlog|openssl|CLI|prometheus)\b)");
+  const std::string_view folder = folder_of(path);
+  const auto place = place_of(folder);
+  const bool light = path.ends_with(".h") && folder != "app";  // Nobody but app/ itself includes its headers.
+  Complaints complaints;
+  int number = 0;
+  for (const std::string_view line : lines_of(source)) {
+    ++number;
+    if (line.find('#') == std::string_view::npos) continue;  // Regular expressions are slow.
+    std::match_results<std::string_view::const_iterator> match;
+    if (!std::regex_search(line.begin(), line.end(), match, kInclude)) continue;
+    const std::string target = match[2];
+    if (match[1] == "<") {
+      if (light && std::regex_search(target, kHeavy)) {
+        complaints.push_back(at(path, number) + "heavy header <" + target + "> in a header: include it in a .cc file");
+      }
+      continue;
+    }
+    const std::string_view to = folder_of(target);
+    const auto to_place = place_of(to);
+    if (!to_place) {
+      complaints.push_back(at(path, number) + "\"" + target + "\" does not start at the repository's root");
+    } else if (place && to != folder && *to_place >= *place) {
+      complaints.push_back(at(path, number) + std::string(folder) + "/ must not include \"" + target + "\"");
+    }
+  }
+  return complaints;
+}
+
+Complaints check_sizes(std::string_view path, std::string_view source) {
+  Complaints complaints;
+  const auto lines = static_cast<int>(lines_of(source).size());
+  if (lines > kMaxFileLines) {
+    complaints.push_back(at(path, lines) + "the file has " + std::to_string(lines) + " lines, at most " +
+                         std::to_string(kMaxFileLines) + " are allowed");
+  }
+  for (const Function& function : functions(source)) {
+    if (function.lines <= kMaxFunctionLines) continue;
+    complaints.push_back(at(path, function.first_line) + "the function has " + std::to_string(function.lines) +
+                         " lines, at most " + std::to_string(kMaxFunctionLines) + " are allowed");
+  }
+  return complaints;
+}
+
+Complaints check_words(std::string_view path, std::string_view text) {
+  // Put together here, so that this file does not complain about itself.
+  static const std::regex kLooseEnd(std::string(R"(\b(TO)") + "DO|FIX" + R"(ME)\b)");
+  static const std::regex kMachinePath(std::string(R"((^|[\s"'`=(:,]))") + R"((/home/[a-z]|/ro)" + R"(ot/|/wo)" +
+                                       R"(rk/|/Us)" + "ers/)");
+  Complaints complaints;
+  int number = 0;
+  for (const std::string_view line : lines_of(text)) {
+    ++number;
+    const bool suspect = line.find("DO") != std::string_view::npos || line.find("ME") != std::string_view::npos;
+    if (suspect && std::regex_search(line.begin(), line.end(), kLooseEnd)) {
+      complaints.push_back(at(path, number) + "a loose end: finish it, or open an issue");
+    }
+    if (line.find('/') != std::string_view::npos && std::regex_search(line.begin(), line.end(), kMachinePath)) {
+      complaints.push_back(at(path, number) + "a path of somebody's machine: make it relative or an option");
+    }
+  }
+  return complaints;
+}
+
+}  // namespace freshet::house

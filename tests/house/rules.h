@@ -1,0 +1,32 @@
+// The house rules of docs/CONTRIBUTING.md as functions over text, so that they can be tested on samples.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace freshet::house {
+
+// One sentence each: file, line, what is wrong.
+using Complaints = std::vector<std::string>;
+
+// The source with comments and the contents of literals blanked out, line breaks kept.
+std::string code_only(std::string_view source);
+
+struct Function {
+  int first_line = 0;  // Of its signature, from 1.
+  int last_line = 0;   // Of its closing brace.
+  int lines = 0;       // From one to the other; rows of nothing but string literals are data and do not count.
+};
+// Functions with a body, by a look at braces: lambdas belong to the function around them.
+std::vector<Function> functions(std::string_view source);
+
+// Includes only to the left: base < tables < streams < runtime < functions, wire < app; tests/ and app/ are included
+// by app, tests and bench alone. Heavy library headers stay out of headers (app/'s own
+// excepted).
+Complaints check_includes(std::string_view path, std::string_view source);
+Complaints check_sizes(std::string_view path, std::string_view source);
+// Loose ends and paths of somebody's machine, in any text file.
+Complaints check_words(std::string_view path, std::string_view text);
+
+}  // namespace freshet::house

@@ -1,0 +1,160 @@
+#include "runtime/deploy/apply.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/loop/sim_loop.h"
+#include "streams/system_table.h"
+#include "tables/engine/embedded.h"
+
+namespace freshet {
+namespace {
+
+class NoHttp final : public HttpClient {
+ public:
+  Async<Result<HttpResponse>> send(std::string, HttpRequest, milliseconds) override {
+    return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "none"));
+  }
+};
+class NoSpawner final : public Spawner {
+ public:
+  Async<Result<ProcessResult>> run(ProcessSpec) override {
+    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "none"));
+  }
+};
+
+// A store in memory with a runtime on it, which can be started anew.
+class World {
+ public:
+  World() {
+    EmbeddedOptions options;
+    options.directory = std::string(kMemoryDirectory);
+    auto opened = open_embedded(nullptr, loop_.loop(), random_, options);
+    EXPECT_TRUE(opened);
+    tables_ = std::move(*opened);
+    loop_.loop().add(*tables_);
+    natives_.add("work", [](Context&) -> Async<Result<std::string>> { return Result<std::string>("{}"); });
+    restart();
+  }
+  ~World() {
+    runtime_.reset();
+    loop_.loop().remove(*tables_);
+  }
+
+  template <class T>
+  T wait(Async<T> work) {
+    EXPECT_TRUE(loop_.run_until([&] { return work.is_ready(); }, seconds(60)));
+    return work.take();
+  }
+
+  void restart() {
+    runtime_.reset();
+    runtime_ = std::make_unique<Runtime>(RuntimePorts{*tables_, loop_.loop(), random_, http_, spawner_, natives_});
+    EXPECT_TRUE(wait(runtime_->start()));
+  }
+
+  // The plan that was done, or the error.
+  std::string apply(const std::string& text) {
+    DeploymentInput input;
+    input.source.file = "t.yaml";
+    input.source.text = text;
+    auto deployment = resolve_deployment(input);
+    if (!deployment) return deployment.error().message;
+    auto plan = wait(apply_deployment(*deployment, *tables_, *runtime_));
+    return plan ? plan->to_string() : plan.error().message;
+  }
+
+  uint64_t writes() {
+    GetItemInput get = get_system_item("deployment", "current");
+    auto record = wait(tables_->get_item(std::move(get)));
+    return tables_->stats().appended_bytes;
+  }
+
+  Tables& tables() { return *tables_; }
+  Runtime& runtime() { return *runtime_; }
+
+ private:
+  SimClock clock_{WallTime(milliseconds(1'767'225'600'000))};
+  SimLoop loop_{clock_};
+  Random random_{1};
+  NoHttp http_;
+  NoSpawner spawner_;
+  NativeRegistry natives_;
+  std::unique_ptr<EmbeddedTables> tables_;
+  std::unique_ptr<Runtime> runtime_;
+};
+
+const std::string kTable =
+    "Resources:\n"
+    "  Tasks:\n"
+    "    Type: AWS::DynamoDB::Table\n"
+    "    Metadata: {Freshet: {Queue: true}}\n"
+    "    Properties:\n"
+    "      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n"
+    "      KeySchema: [{AttributeName: id, KeyType: HASH}]\n"
+    "      StreamSpecification: {StreamViewType: NEW_IMAGE}\n";
+const std::string kRest =
+    "  News: {Type: AWS::SNS::Topic}\n"
+    "  Work:\n"
+    "    Type: AWS::Serverless::Function\n"
+    "    Properties:\n"
+    "      Runtime: native\n"
+    "      Handler: work\n"
+    "      Events:\n"
+    "        Rows: {Type: DynamoDB, Properties: {Stream: !GetAtt Tasks.StreamArn, StartingPosition: LATEST}}\n"
+    "        News: {Type: SNS, Properties: {Topic: !Ref News, FilterPolicy: {a: [b]}}}\n"
+    "        Tick: {Type: Schedule, Properties: {Schedule: rate(1 hour)}}\n";
+
+TEST(Apply, DeploysOnceAndAfterARestartFindsItAllThere) {
+  World world;
+  EXPECT_EQ(world.apply(kTable + kRest),
+            "+ table Tasks\n+ topic News\n+ function Work\n+ subscription News:WorkNews\n+ mapping WorkRows\n"
+            "+ schedule WorkTick\n");
+  auto table = world.wait(world.tables().describe_table("Tasks"));
+  ASSERT_TRUE(table);
+  EXPECT_EQ(table->definition.stream, StreamView::kNewImage);
+  EXPECT_TRUE(table->definition.books);
+  ASSERT_EQ(world.runtime().functions().size(), 1u);
+  EXPECT_EQ(world.runtime().functions()[0].handler, "work");
+  ASSERT_EQ(world.runtime().mappings().size(), 1u);
+  EXPECT_EQ(world.runtime().mappings()[0].definition.table, "Tasks");
+  ASSERT_EQ(world.runtime().subscriptions().size(), 1u);
+  ASSERT_EQ(world.runtime().schedules().size(), 1u);
+
+  uint64_t before = world.writes();
+  EXPECT_EQ(world.apply(kTable + kRest), "");
+  EXPECT_EQ(world.writes(), before);
+  world.restart();
+  EXPECT_EQ(world.apply(kTable + kRest), "");
+}
+
+TEST(Apply, ChangesAndRemovesWhatTheTemplateNoLongerSays) {
+  World world;
+  world.apply(kTable + kRest);
+  ASSERT_TRUE(world.wait(world.runtime().put_topic({"ByAClient"})));
+  EXPECT_EQ(world.apply(kTable + kRest + "      Timeout: 9\n"), "~ function Work: timeout\n");
+  EXPECT_EQ(world.runtime().functions()[0].timeout, seconds(9));
+  EXPECT_EQ(world.apply(kTable + "      TimeToLiveSpecification: {AttributeName: ttl}\n"),
+            "~ table Tasks: time to live\n- schedule WorkTick\n- mapping WorkRows\n- subscription News:WorkNews\n"
+            "- function Work\n- topic News\n");
+  EXPECT_TRUE(world.runtime().functions().empty());
+  EXPECT_TRUE(world.runtime().mappings().empty());
+  EXPECT_TRUE(world.runtime().subscriptions().empty());
+  EXPECT_TRUE(world.runtime().schedules().empty());
+  EXPECT_EQ(world.runtime().topics(), std::vector<TopicDefinition>{{"ByAClient"}});
+  EXPECT_EQ(world.apply("Resources: {}\n"), "= table Tasks (no longer in the template; stays with its items)\n");
+  EXPECT_TRUE(world.wait(world.tables().describe_table("Tasks")));
+}
+
+TEST(Apply, ARefusalDoesNothingAtAll) {
+  World world;
+  world.apply(kTable);
+  std::string other = kTable;
+  other.replace(other.find("AttributeType: S"), 16, "AttributeType: N");
+  EXPECT_EQ(world.apply(other + kRest).substr(0, 75),
+            "table Tasks is there with the key id (S); the template wants id (N). Keys o");
+  EXPECT_TRUE(world.runtime().functions().empty());
+  EXPECT_TRUE(world.runtime().topics().empty());
+}
+
+}  // namespace
+}  // namespace freshet

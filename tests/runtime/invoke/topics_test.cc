@@ -1,0 +1,308 @@
+// Topics and schedules through the whole runtime, and the walk from a put to the last function.
+#include <gtest/gtest.h>
+
+#include "tests/runtime/invoke/world.h"
+
+namespace freshet {
+namespace {
+
+Map json(const std::string& text) {
+  auto value = parse_plain_json(text);
+  return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
+}
+
+struct TopicTest : testing::Test {
+  World world;
+  TopicTest() { world.must(world.runtime->put_topic({"News"})); }
+
+  std::string subscribe(const std::string& function, const std::string& policy = "") {
+    SubscriptionDefinition subscription;
+    subscription.topic = topic_arn(Account{}, "News");
+    subscription.protocol = "lambda";
+    subscription.endpoint = function_arn(Account{}, function);
+    subscription.filter_policy = policy;
+    return world.must(world.runtime->subscribe(subscription));
+  }
+  PublishInput message(const std::string& text) {
+    PublishInput input;
+    input.topic_arn = topic_arn(Account{}, "News");
+    input.message = text;
+    return input;
+  }
+  std::string publish(PublishInput input) { return world.must(world.runtime->publisher().publish(std::move(input))); }
+};
+
+TEST_F(TopicTest, APublishReachesEverySubscriptionAndIsLoggedFirst) {
+  world.add_function("A");
+  world.add_function("B", {}, 0);
+  const std::string arn = subscribe("A");
+  subscribe("B");
+  EXPECT_TRUE(arn.starts_with("arn:aws:sns:us-east-1:000000000000:News:"));
+  const std::string id = publish(message("Start"));
+  EXPECT_EQ(world.stored("event"), 2u);
+  world.must(world.tables->durable());
+  world.power_loss();
+  world.sim.run_ready();
+  ASSERT_EQ(world.calls("A"), 1u) << "an acknowledged message was lost";
+  EXPECT_EQ(world.stats("B").queued, 1u);
+  const Map event = json(world.payloads("A").front());
+  const Map record = *event.find("Records")->get_if<List>()->elements.at(0).get_if<Map>();
+  EXPECT_EQ(record.string_or("EventSource"), "aws:sns");
+  EXPECT_EQ(record.string_or("EventSubscriptionArn"), arn);
+  EXPECT_EQ(record.find("Sns")->get_if<Map>()->string_or("MessageId"), id);
+}
+
+TEST_F(TopicTest, FilterPoliciesLookAtAttributesOrTheBody) {
+  world.add_function("A");
+  world.add_function("B");
+  world.add_function("C");
+  subscribe("A", R"({"kind":["x"],"n":[{"numeric":[">",5]}]})");
+  SubscriptionDefinition body;
+  body.topic = "News";
+  body.protocol = "lambda";
+  body.endpoint = "B";
+  body.filter_policy = R"({"kind":["x"]})";
+  body.filter_on_body = true;
+  world.must(world.runtime->subscribe(body));
+  subscribe("C");
+  PublishInput attributes = message("text");
+  attributes.attributes = {{"kind", {"String", "x"}}, {"n", {"Number", "6"}}};
+  publish(attributes);
+  attributes.attributes["n"].value = "5";
+  publish(attributes);
+  publish(message(R"({"kind":"x"})"));
+  world.sim.run_ready();
+  EXPECT_EQ(world.calls("A"), 1u);
+  EXPECT_EQ(world.calls("B"), 1u);
+  EXPECT_EQ(world.calls("C"), 3u);
+}
+
+TEST_F(TopicTest, WhatDoesNotExistIsAnErrorOrSkipped) {
+  auto unknown = world.wait(world.runtime->publisher().publish({topic_arn(Account{}, "Other"), "x", "", {}}));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(unknown.error().message, "Topic does not exist");
+  subscribe("Missing");
+  world.add_function("A");
+  subscribe("A");
+  publish(message("x"));
+  world.sim.run_ready();
+  EXPECT_EQ(world.calls("A"), 1u);
+  const auto error = [&](SubscriptionDefinition s) {
+    auto result = world.wait(world.runtime->subscribe(std::move(s)));
+    return result ? std::string() : result.error().message;
+  };
+  SubscriptionDefinition s{"", "News", "email", "a@b", "", false, false};
+  EXPECT_NE(error(s).find("\"email\" is not supported"), std::string::npos);
+  s = {"", "News", "http", "ftp://x", "", false, false};
+  EXPECT_NE(error(s).find("must start with http://"), std::string::npos);
+  s = {"", "News", "lambda", "A", R"({"a":"x"})", false, false};
+  EXPECT_NE(error(s).find("FilterPolicy"), std::string::npos);
+  s = {"", "Other", "lambda", "A", "", false, false};
+  EXPECT_NE(error(s).find("does not exist"), std::string::npos);
+}
+
+TEST_F(TopicTest, AFullQueueRefusesThePublishWhole) {
+  RuntimeOptions options;
+  options.invoker.max_queued_events = 1;
+  World small(options);
+  small.must(small.runtime->put_topic({"News"}));
+  small.add_function("A", {}, 0);
+  small.add_function("B", {}, 0);
+  small.must(small.runtime->subscribe({"a", "News", "lambda", "A", "", false, false}));
+  small.must(small.runtime->invoker().invoke_async("B", "{}"));
+  small.must(small.runtime->subscribe({"b", "News", "lambda", "B", "", false, false}));
+  auto refused = small.wait(small.runtime->publisher().publish(message("x")));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kTooManyRequests);
+  EXPECT_EQ(small.stored("event"), 1u);
+}
+
+TEST_F(TopicTest, HttpEndpointsGetTheNotificationAndAreTriedAgain) {
+  SubscriptionDefinition subscription{"e", "News", "http", "http://127.0.0.1:2/hook", "", false, false};
+  const std::string arn = world.must(world.runtime->subscribe(subscription));
+  world.http.answers.push_back(fail(ErrorCode::kUnavailable, "refused"));
+  world.http.answers.push_back(HttpResponse{500, "", {}, ""});
+  const std::string id = publish(message("Hello"));
+  world.sim.run_for(milliseconds(1));
+  EXPECT_EQ(world.http.sent.size(), 1u);
+  world.start();
+  world.sim.run_for(seconds(10));
+  ASSERT_EQ(world.http.sent.size(), 3u);
+  const HttpRequest& request = world.http.sent.back().second;
+  EXPECT_EQ(world.http.sent.back().first, "http://127.0.0.1:2/hook");
+  EXPECT_EQ(header(request.headers, "x-amz-sns-message-type"), "Notification");
+  EXPECT_EQ(header(request.headers, "x-amz-sns-message-id"), id);
+  EXPECT_EQ(header(request.headers, "x-amz-sns-subscription-arn"), arn);
+  EXPECT_EQ(header(request.headers, "x-amz-sns-topic-arn"), topic_arn(Account{}, "News"));
+  EXPECT_EQ(json(request.body).string_or("Message"), "Hello");
+  EXPECT_EQ(world.stored("event"), 0u);
+
+  world.http.answers.push_back(HttpResponse{404, "", {}, ""});
+  publish(message("Gone"));
+  world.sim.run_for(seconds(60));
+  EXPECT_EQ(world.http.sent.size(), 4u) << "a client error is final";
+  subscription.raw_delivery = true;
+  world.must(world.runtime->subscribe(subscription));
+  publish(message("raw"));
+  world.sim.run_ready();
+  EXPECT_EQ(world.http.sent.back().second.body, "raw");
+}
+
+TEST_F(TopicTest, TopicsAndSubscriptionsAreKeptAndRemoved) {
+  world.add_function("A");
+  const std::string arn = subscribe("A", R"({"k":["v"]})");
+  subscribe("A");
+  world.start();
+  EXPECT_EQ(world.runtime->topics().size(), 1u);
+  EXPECT_EQ(world.runtime->subscriptions().size(), 2u);
+  world.must(world.runtime->unsubscribe(arn));
+  EXPECT_FALSE(world.wait(world.runtime->unsubscribe(arn)));
+  publish(message("x"));
+  world.sim.run_ready();
+  EXPECT_EQ(world.calls("A"), 1u);
+  world.must(world.runtime->remove_topic("News"));
+  EXPECT_FALSE(world.wait(world.runtime->remove_topic("News")));
+  world.start();
+  EXPECT_TRUE(world.runtime->subscriptions().empty());
+  EXPECT_EQ(world.stored("topic") + world.stored("subscription"), 0u);
+}
+
+struct ScheduleTest : testing::Test {
+  World world;
+  ScheduleTest() { world.add_function("F"); }
+  void put(const std::string& expression, const std::string& input = "") {
+    ScheduleDefinition schedule{"tick", expression, "F", input, true};
+    world.must(world.runtime->put_schedule(schedule));
+  }
+};
+
+TEST_F(ScheduleTest, ARateFiresWithTheStandardEvent) {
+  put("rate(5 minutes)");
+  world.sim.run_for(seconds(299));
+  EXPECT_EQ(world.calls("F"), 0u);
+  world.sim.run_for(seconds(1 + 600));
+  ASSERT_EQ(world.calls("F"), 3u);
+  const Map event = json(world.payloads("F").front());
+  EXPECT_EQ(event.string_or("source"), "aws.events");
+  EXPECT_EQ(event.string_or("detail-type"), "Scheduled Event");
+  EXPECT_EQ(event.string_or("time"), "2023-11-14T22:18:20Z");
+  EXPECT_EQ(*event.find("resources"), Value(List{{Value(rule_arn(Account{}, "tick"))}}));
+}
+
+TEST_F(ScheduleTest, ARestartNeitherForgetsNorRepeats) {
+  put("rate(5 minutes)", R"({"own":1})");
+  world.sim.run_for(seconds(300));
+  ASSERT_EQ(world.payloads("F"), std::vector<std::string>{R"({"own":1})"});
+  world.power_loss();
+  world.sim.run_for(seconds(299));
+  EXPECT_EQ(world.calls("F"), 1u);
+  world.sim.run_for(seconds(1));
+  EXPECT_EQ(world.calls("F"), 2u);
+  world.runtime.reset();
+  world.sim.run_for(seconds(3000));
+  world.start();
+  world.sim.run_ready();
+  EXPECT_EQ(world.calls("F"), 3u) << "one firing stands for all that were missed";
+  world.sim.run_for(seconds(300));
+  EXPECT_EQ(world.calls("F"), 4u);
+}
+
+TEST_F(ScheduleTest, AClockThatIsSetIsFollowedWithoutFiringTwice) {
+  put("cron(0 * * * ? *)");
+  world.sim.run_for(seconds(3600));
+  ASSERT_EQ(world.calls("F"), 1u);
+  world.clock.step_wall(-std::chrono::minutes(90));
+  world.sim.run_for(std::chrono::minutes(90));
+  EXPECT_EQ(world.calls("F"), 1u);
+  world.sim.run_for(std::chrono::minutes(60));
+  EXPECT_EQ(world.calls("F"), 2u);
+}
+
+TEST_F(ScheduleTest, ChangesTakeEffectAndBadOnesAreRefused) {
+  put("rate(1 hour)");
+  put("rate(1 minute)");
+  world.sim.run_for(seconds(60));
+  EXPECT_EQ(world.calls("F"), 1u);
+  auto bad = world.wait(world.runtime->put_schedule({"x", "rate(1 fortnight)", "F", "", true}));
+  ASSERT_FALSE(bad);
+  EXPECT_NE(bad.error().message.find("\"x\""), std::string::npos);
+  EXPECT_FALSE(world.wait(world.runtime->put_schedule({"x", "rate(1 hour)", "G", "", true})));
+  EXPECT_FALSE(world.wait(world.runtime->put_schedule({"x", "rate(1 hour)", "F", "{", true})));
+  world.must(world.runtime->remove_schedule("tick"));
+  world.sim.run_for(seconds(300));
+  EXPECT_EQ(world.calls("F"), 1u);
+  EXPECT_EQ(world.stored("schedule") + world.stored("schedule-state"), 0u);
+}
+
+// The sample application's wiring with three functions: what each step costs.
+struct WalkTest : testing::Test {
+  World world;
+
+  static Async<Result<std::string>> trigger(Context& context) {
+    PublishInput input;
+    input.topic_arn = topic_arn(Account{}, "Process");
+    input.message = "Start";
+    auto published = co_await context.services.topics.publish(std::move(input));
+    if (!published) co_return fail(std::move(published.error()));
+    co_return std::string("null");
+  }
+  WalkTest() {
+    world.natives.add("trigger", trigger);
+    FunctionDefinition function;
+    function.name = "Trigger";
+    function.handler = "trigger";
+    world.must(world.runtime->put_function(function));
+    world.add_function("Process");
+    world.add_table("Queue");
+    world.must(world.runtime->put_topic({"Process"}));
+    world.must(world.runtime->subscribe({"p", "Process", "lambda", "Process", "", false, false}));
+    MappingDefinition mapping;
+    mapping.table = "Queue";
+    mapping.function = "Trigger";
+    mapping.filters = {R"({"eventName":["INSERT"]})"};
+    world.must(world.runtime->put_mapping(mapping));
+    world.sim.run_for(seconds(5));
+  }
+};
+
+TEST_F(WalkTest, OneCommitStandsBetweenACreateAndTheLastFunctionsStart) {
+  const uint64_t syncs = world.files.syncs();
+  world.put("Queue", Item{{"taskId", "1"}});
+  ASSERT_TRUE(world.sim.run_until([&] { return world.calls("Process") > 0; }, seconds(1)));
+  EXPECT_EQ(world.seen.back().syncs - syncs, 1u);
+  world.sim.run_ready();
+  EXPECT_LE(world.files.syncs() - syncs, 2u);
+  EXPECT_EQ(world.stored("event"), 0u);
+}
+
+// Power is lost at the n-th call to the files after a create: if the create was durable, the last function runs.
+TEST_F(WalkTest, APowerLossAtAnyCallLosesNoAcknowledgedTask) {
+  int acknowledged = 0;
+  for (uint64_t n = 1; n <= 12; ++n) {
+    world.seen.clear();
+    world.files.crash_at(world.files.calls() + n);
+    bool durable = false;
+    {
+      PutItemInput input;
+      input.table = "Queue";
+      input.item = Item{{"taskId", std::to_string(n)}};
+      auto put = world.wait(world.tables->put_item(std::move(input)));
+      auto safe = world.tables->durable();
+      world.sim.run_for(milliseconds(100));
+      durable = put && safe.is_ready() && safe.take();
+    }
+    acknowledged += durable ? 1 : 0;
+    world.power_loss();
+    world.sim.run_for(seconds(5));
+    if (durable) {
+      EXPECT_GE(world.calls("Process"), 1u) << "crash at call " << n;
+    }
+    EXPECT_EQ(world.stored("event"), 0u);
+  }
+  EXPECT_GT(acknowledged, 0);
+  EXPECT_LT(acknowledged, 12) << "no crash came early enough";
+}
+
+}  // namespace
+}  // namespace freshet

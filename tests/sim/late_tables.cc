@@ -1,0 +1,95 @@
+#include "tests/sim/late_tables.h"
+
+namespace freshet {
+
+nanoseconds LateTables::delay() {
+  ++calls_;
+  auto most = std::chrono::duration_cast<nanoseconds>(most_).count();
+  return nanoseconds(random_.below(static_cast<uint64_t>(most) + 1));
+}
+
+template <class Answer, class Input>
+Async<Answer> LateTables::late(Async<Answer> (Tables::*call)(Input), Input input) {
+  co_await sleep_for(scheduler_, delay());
+  auto work = (tables_.*call)(std::move(input));
+  auto answer = co_await work;
+  co_await sleep_for(scheduler_, delay());
+  co_return answer;
+}
+
+template <class Answer>
+Async<Answer> LateTables::late(Async<Answer> (Tables::*call)()) {
+  co_await sleep_for(scheduler_, delay());
+  auto work = (tables_.*call)();
+  auto answer = co_await work;
+  co_await sleep_for(scheduler_, delay());
+  co_return answer;
+}
+
+Async<Result<TableDescription>> LateTables::create_table(TableDefinition definition) {
+  return late(&Tables::create_table, std::move(definition));
+}
+Async<Result<TableDescription>> LateTables::describe_table(std::string table) {
+  return late(&Tables::describe_table, std::move(table));
+}
+Async<Result<TableDescription>> LateTables::delete_table(std::string table) {
+  return late(&Tables::delete_table, std::move(table));
+}
+Async<Result<TableDescription>> LateTables::alter_table(TableDefinition definition) {
+  return late(&Tables::alter_table, std::move(definition));
+}
+Async<Result<std::vector<std::string>>> LateTables::list_tables() {
+  return late(&Tables::list_tables);
+}
+Async<Result<WriteOutput>> LateTables::put_item(PutItemInput input) {
+  return late(&Tables::put_item, std::move(input));
+}
+Async<Result<WriteOutput>> LateTables::update_item(UpdateItemInput input) {
+  return late(&Tables::update_item, std::move(input));
+}
+Async<Result<WriteOutput>> LateTables::delete_item(DeleteItemInput input) {
+  return late(&Tables::delete_item, std::move(input));
+}
+
+// Not a transaction: each write takes effect at a point of its own.
+Async<std::vector<Result<WriteOutput>>> LateTables::write_many(std::vector<WriteInput> inputs) {
+  co_await sleep_for(scheduler_, delay());
+  std::vector<Result<WriteOutput>> answers;
+  for (auto& input : inputs) {
+    if (random_.below(4) == 0) co_await sleep_for(scheduler_, delay() / 4);
+    std::vector<WriteInput> one;
+    one.push_back(std::move(input));
+    auto work = tables_.write_many(std::move(one));
+    auto answer = co_await work;
+    answers.push_back(std::move(answer[0]));
+  }
+  co_await sleep_for(scheduler_, delay());
+  co_return answers;
+}
+
+Async<Result<void>> LateTables::transact_write(std::vector<WriteInput> inputs) {
+  return late(&Tables::transact_write, std::move(inputs));
+}
+Async<Result<ItemRef>> LateTables::get_item(GetItemInput input) {
+  return late(&Tables::get_item, std::move(input));
+}
+Async<Result<Page>> LateTables::query(QueryInput input) {
+  return late(&Tables::query, std::move(input));
+}
+Async<Result<Page>> LateTables::scan(ScanInput input) {
+  return late(&Tables::scan, std::move(input));
+}
+Async<Result<StreamPage>> LateTables::read_stream(ReadStreamInput input) {
+  return late(&Tables::read_stream, std::move(input));
+}
+Async<Result<StreamBounds>> LateTables::stream_bounds(std::string table) {
+  return late(&Tables::stream_bounds, std::move(table));
+}
+Async<Result<Books>> LateTables::books(std::string table) {
+  return late(&Tables::books, std::move(table));
+}
+Async<Result<void>> LateTables::durable() {
+  return late(&Tables::durable);
+}
+
+}  // namespace freshet

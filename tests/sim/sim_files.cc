@@ -1,0 +1,360 @@
+#include "tests/sim/sim_files.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+
+namespace freshet {
+namespace {
+
+// A file's bytes: those written, then zeros up to the size.
+struct Content {
+  std::string written;
+  uint64_t size = 0;
+
+  void write(uint64_t offset, std::string_view bytes) {
+    if (bytes.empty()) return;
+    if (written.size() < offset + bytes.size()) written.resize(offset + bytes.size(), '\0');
+    std::memcpy(written.data() + offset, bytes.data(), bytes.size());
+    size = std::max<uint64_t>(size, written.size());
+  }
+  void resize(uint64_t bytes) {
+    if (written.size() > bytes) written.resize(bytes);
+    size = bytes;
+  }
+};
+
+std::string parent(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+}  // namespace
+
+struct SimFiles::Inode {
+  struct Change {
+    enum class Kind { kWrite, kGrow, kTruncate } kind = Kind::kWrite;
+    uint64_t at = 0;  // Offset of a write; size of the others.
+    std::string bytes;
+    bool lost_by_sync = false;  // A failed sync has taken it for done.
+
+    void apply(Content& content) const {
+      if (kind == Kind::kWrite) content.write(at, bytes);
+      if (kind == Kind::kGrow) content.resize(std::max(content.size, at));
+      if (kind == Kind::kTruncate) content.resize(at);
+    }
+  };
+
+  Content now;
+  Content durable;
+  std::vector<Change> changes;  // Since it was durable.
+  uint64_t allocated = 0;
+
+  void change(Change::Kind kind, uint64_t at, std::string_view bytes) {
+    changes.push_back({kind, at, std::string(bytes), false});
+    changes.back().apply(now);
+    allocated = kind == Change::Kind::kTruncate ? at : std::max(allocated, now.size);
+  }
+
+  void sync() {
+    std::vector<Change> lost;
+    for (Change& each : changes) {
+      if (each.lost_by_sync) {
+        lost.push_back(std::move(each));
+      } else {
+        each.apply(durable);
+      }
+    }
+    changes = std::move(lost);
+  }
+
+  // Each change that was not synced is there, or not, or in part.
+  void lose_power(Random& random) {
+    for (Change& each : changes) {
+      const uint64_t fate = random.below(3);
+      if (fate == 0) continue;
+      if (fate == 1 && each.kind == Change::Kind::kWrite) {
+        const uint64_t from = random.below(2) == 0 ? 0 : random.below(each.bytes.size() + 1);
+        const uint64_t size = random.below(each.bytes.size() - from + 1);
+        each.bytes = each.bytes.substr(from, size);
+        each.at += from;
+      }
+      each.apply(durable);
+    }
+    changes.clear();
+    now = durable;
+    allocated = now.size;
+  }
+};
+
+class SimFile final : public File {
+ public:
+  SimFile(SimFiles& files, std::string path, std::shared_ptr<SimFiles::Inode> inode, bool writable)
+      : files_(files),
+        path_(std::move(path)),
+        inode_(std::move(inode)),
+        writable_(writable),
+        incarnation_(files.incarnation_) {}
+
+  Result<size_t> read_at(uint64_t offset, std::span<char> into) override {
+    if (auto ok = call("read"); !ok) return fail(std::move(ok.error()));
+    const Content& content = inode_->now;
+    if (offset >= content.size) return size_t{0};
+    const size_t size = std::min<uint64_t>(into.size(), content.size - offset);
+    const size_t real = offset >= content.written.size() ? 0 : std::min(size, content.written.size() - offset);
+    std::memcpy(into.data(), content.written.data() + (real == 0 ? 0 : offset), real);
+    std::memset(into.data() + real, 0, size - real);
+    return size;
+  }
+
+  Result<void> write_at(uint64_t offset, std::string_view bytes) override {
+    if (auto ok = call("write", true); !ok) {
+      if (alive() && writable_ && files_.calls_ == files_.crash_at_) write_part(offset, bytes);
+      return ok;
+    }
+    if (files_.fail_write_ > 0 && --files_.fail_write_ == 0) {
+      write_part(offset, bytes);
+      return fail(ErrorCode::kIo, "cannot write " + path_ + ": simulated fault");
+    }
+    if (auto ok = files_.claim(*inode_, offset + bytes.size(), path_); !ok) return ok;
+    inode_->change(SimFiles::Inode::Change::Kind::kWrite, offset, bytes);
+    return {};
+  }
+
+  Result<void> preallocate(uint64_t bytes) override {
+    if (auto ok = call("allocate space for", true); !ok) return ok;
+    if (auto ok = files_.claim(*inode_, bytes, path_); !ok) return ok;
+    if (bytes > inode_->now.size) inode_->change(SimFiles::Inode::Change::Kind::kGrow, bytes, {});
+    return {};
+  }
+
+  Result<void> truncate(uint64_t bytes) override {
+    if (auto ok = call("truncate", true); !ok) return ok;
+    if (auto ok = files_.claim(*inode_, bytes, path_); !ok) return ok;
+    inode_->change(SimFiles::Inode::Change::Kind::kTruncate, bytes, {});
+    return {};
+  }
+
+  Result<void> sync() override {
+    if (auto ok = call("sync"); !ok) return ok;
+    if (files_.fail_sync_ > 0 && --files_.fail_sync_ == 0) {
+      for (auto& change : inode_->changes) change.lost_by_sync = true;
+      return fail(ErrorCode::kIo, "cannot sync " + path_ + ": simulated fault");
+    }
+    inode_->sync();
+    ++files_.syncs_;
+    return {};
+  }
+
+  Result<uint64_t> size() override {
+    if (auto ok = call("look at"); !ok) return fail(std::move(ok.error()));
+    return inode_->now.size;
+  }
+
+ private:
+  bool alive() const { return incarnation_ == files_.incarnation_; }
+
+  Result<void> call(const std::string& what, bool writes = false) {
+    if (auto ok = files_.call(what + " " + path_); !ok) return ok;
+    if (!alive()) return fail(ErrorCode::kIo, "cannot " + what + " " + path_ + ": opened before the restart");
+    if (writes && !writable_) return fail(ErrorCode::kIo, "cannot " + what + " " + path_ + ": opened for reading");
+    return {};
+  }
+
+  void write_part(uint64_t offset, std::string_view bytes) {
+    const std::string_view part = bytes.substr(0, files_.random_.below(bytes.size() + 1));
+    if (!part.empty()) inode_->change(SimFiles::Inode::Change::Kind::kWrite, offset, part);
+  }
+
+  SimFiles& files_;
+  const std::string path_;
+  const std::shared_ptr<SimFiles::Inode> inode_;
+  const bool writable_;
+  const uint64_t incarnation_;
+};
+
+class SimFileLock final : public FileLock {
+ public:
+  SimFileLock(SimFiles& files, std::string path)
+      : files_(files), path_(std::move(path)), incarnation_(files.incarnation_) {}
+  ~SimFileLock() override {
+    if (incarnation_ == files_.incarnation_) files_.locks_.erase(path_);
+  }
+
+ private:
+  SimFiles& files_;
+  const std::string path_;
+  const uint64_t incarnation_;
+};
+
+SimFiles::SimFiles(uint64_t seed) : random_(seed) {}
+SimFiles::~SimFiles() = default;
+
+Result<void> SimFiles::call(const std::string& what) {
+  ++calls_;
+  if (crashed()) return fail(ErrorCode::kIo, "cannot " + what + ": simulated crash");
+  return {};
+}
+
+Result<void> SimFiles::claim(Inode& inode, uint64_t bytes, const std::string& path) {
+  if (bytes <= inode.allocated) return {};
+  if (bytes - inode.allocated > disk_bytes_ - std::min(disk_bytes_, bytes_allocated())) {
+    return fail(ErrorCode::kDiskFull, "cannot allocate space for " + path + ": simulated disk is full");
+  }
+  return {};
+}
+
+void SimFiles::apply(const DirectoryChange& change, Names& names) {
+  if (!change.removed.empty()) {
+    auto found = names.find(change.removed);
+    if (found != names.end() && found->second == change.inode) names.erase(found);
+  }
+  if (!change.added.empty()) names[change.added] = change.inode;
+}
+
+void SimFiles::change_directory(DirectoryChange change) {
+  apply(change, names_);
+  changes_.push_back(std::move(change));
+}
+
+Result<std::unique_ptr<File>> SimFiles::open(const std::string& path, OpenMode mode) {
+  const bool create = mode == OpenMode::kCreate;
+  if (auto ok = call("open " + path); !ok) return fail(std::move(ok.error()));
+  auto found = names_.find(path);
+  if (create) {
+    if (found != names_.end()) return fail(ErrorCode::kIo, "cannot create " + path + ": it exists");
+    if (!directories_.contains(parent(path))) {
+      return fail(ErrorCode::kNotFound, "cannot create " + path + ": no such directory");
+    }
+    change_directory({parent(path), "", path, std::make_shared<Inode>()});
+    found = names_.find(path);
+  } else if (found == names_.end()) {
+    return fail(ErrorCode::kNotFound, "cannot open " + path + ": no such file");
+  }
+  return std::make_unique<SimFile>(*this, path, found->second, mode != OpenMode::kRead);
+}
+
+Result<void> SimFiles::create_directories(const std::string& path) {
+  if (auto ok = call("create directory " + path); !ok) return ok;
+  for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
+    directories_.insert(path.substr(0, end));
+  }
+  directories_.insert(path);
+  return {};
+}
+
+Result<std::vector<std::string>> SimFiles::list(const std::string& directory) {
+  if (auto ok = call("list " + directory); !ok) return fail(std::move(ok.error()));
+  if (!directories_.contains(directory)) {
+    return fail(ErrorCode::kNotFound, "cannot list " + directory + ": no such directory");
+  }
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& path) {
+    if (parent(path) == directory) found.push_back(path.substr(directory.size() + 1));
+  };
+  for (const auto& [path, inode] : names_) add(path);
+  for (const std::string& path : directories_) add(path);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Result<void> SimFiles::remove(const std::string& path) {
+  if (auto ok = call("remove " + path); !ok) return ok;
+  auto found = names_.find(path);
+  if (found == names_.end()) return fail(ErrorCode::kNotFound, "cannot remove " + path + ": no such file");
+  change_directory({parent(path), path, "", found->second});
+  return {};
+}
+
+Result<void> SimFiles::rename(const std::string& from, const std::string& to) {
+  if (auto ok = call("rename " + from); !ok) return ok;
+  auto found = names_.find(from);
+  if (found == names_.end()) return fail(ErrorCode::kNotFound, "cannot rename " + from + ": no such file");
+  change_directory({parent(to), from, to, found->second});
+  return {};
+}
+
+Result<void> SimFiles::sync_directory(const std::string& directory) {
+  if (auto ok = call("sync directory " + directory); !ok) return ok;
+  std::vector<DirectoryChange> others;
+  for (DirectoryChange& change : changes_) {
+    if (change.directory == directory) {
+      apply(change, durable_names_);
+    } else {
+      others.push_back(std::move(change));
+    }
+  }
+  changes_ = std::move(others);
+  return {};
+}
+
+Result<std::unique_ptr<FileLock>> SimFiles::lock(const std::string& path) {
+  if (auto ok = call("lock " + path); !ok) return fail(std::move(ok.error()));
+  if (!locks_.insert(path).second) return fail(ErrorCode::kConflict, path + " is locked by another process");
+  if (!names_.contains(path)) change_directory({parent(path), "", path, std::make_shared<Inode>()});
+  return std::make_unique<SimFileLock>(*this, path);
+}
+
+Result<uint64_t> SimFiles::free_bytes(const std::string& directory) {
+  if (auto ok = call("look at the space of " + directory); !ok) return fail(std::move(ok.error()));
+  return disk_bytes_ - std::min(disk_bytes_, bytes_allocated());
+}
+
+void SimFiles::begin_again() {
+  ++incarnation_;
+  locks_.clear();
+  crash_at_ = std::numeric_limits<uint64_t>::max();
+  fail_sync_ = fail_write_ = 0;
+}
+
+void SimFiles::restart() {
+  std::set<std::shared_ptr<Inode>> seen;
+  std::vector<std::shared_ptr<Inode>> in_order;  // Deterministic: never by address.
+  const auto collect = [&](const std::shared_ptr<Inode>& inode) {
+    if (seen.insert(inode).second) in_order.push_back(inode);
+  };
+  for (const auto& [path, inode] : durable_names_) collect(inode);
+  for (const DirectoryChange& change : changes_) {
+    collect(change.inode);
+    if (random_.below(2) == 0) apply(change, durable_names_);
+  }
+  for (const auto& inode : in_order) inode->lose_power(random_);
+  names_ = durable_names_;
+  changes_.clear();
+  begin_again();
+}
+
+void SimFiles::restart_process() {
+  begin_again();
+}
+
+std::string SimFiles::content(const std::string& path) const {
+  FRESHET_CHECK(exists(path), "no such simulated file");
+  const Content& content = names_.at(path)->now;
+  std::string bytes = content.written;
+  bytes.resize(content.size, '\0');
+  return bytes;
+}
+
+void SimFiles::set_content(const std::string& path, std::string bytes) {
+  auto& inode = names_[path];
+  if (!inode) inode = std::make_shared<Inode>();
+  inode->now = inode->durable = {bytes, bytes.size()};
+  inode->changes.clear();
+  inode->allocated = bytes.size();
+  durable_names_[path] = inode;
+  directories_.insert(parent(path));
+}
+
+bool SimFiles::exists(const std::string& path) const {
+  return names_.contains(path);
+}
+
+uint64_t SimFiles::bytes_allocated() const {
+  uint64_t total = 0;
+  for (const auto& [path, inode] : names_) total += inode->allocated;
+  return total;
+}
+
+}  // namespace freshet

@@ -1,0 +1,99 @@
+// Files in memory that fail as real ones may, from a seed. The twin of base/files_posix.cc.
+//
+// What was written and not synced may be lost or torn by a crash, byte by byte, each write on its own; so may
+// creations, renames and removals until their directory is synced. One thread.
+//
+//   SimFiles files(seed);
+//   files.crash_at(files.calls() + 17);   // The 17th call from now and all later ones fail.
+//   ...
+//   files.restart();                      // What survived, as a new process would find it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/random.h"
+
+namespace freshet {
+
+class SimFiles final : public Files {
+ public:
+  explicit SimFiles(uint64_t seed);
+  SimFiles(const SimFiles&) = delete;
+  SimFiles& operator=(const SimFiles&) = delete;
+  ~SimFiles() override;
+
+  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override;
+  Result<void> create_directories(const std::string& path) override;
+  Result<std::vector<std::string>> list(const std::string& directory) override;
+  Result<void> remove(const std::string& path) override;
+  Result<void> rename(const std::string& from, const std::string& to) override;
+  Result<void> sync_directory(const std::string& directory) override;
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
+  Result<uint64_t> free_bytes(const std::string& directory) override;
+
+  // Faults. Calls are counted over all files, reads included; a crash at n lets the n-th call fail, half done perhaps.
+  uint64_t calls() const { return calls_; }
+  void crash_at(uint64_t call) { crash_at_ = call; }
+  bool crashed() const { return calls_ >= crash_at_; }
+  // The n-th sync of a file from now (1: the next) fails, and what it should have synced may be lost even if a later
+  // sync succeeds, as the kernel does it.
+  void fail_sync(uint64_t n) { fail_sync_ = n; }
+  // The n-th write_at from now fails, having written any part.
+  void fail_write(uint64_t n) { fail_write_ = n; }
+  // Bytes that all files together may take (their allocated or written size).
+  void set_disk_bytes(uint64_t bytes) { disk_bytes_ = bytes; }
+
+  // After a power loss: what was not synced is lost, kept or torn. Files and locks of before are dead. Ends a crash.
+  void restart();
+  // After the death of the process alone: everything written is there.
+  void restart_process();
+
+  // For tests that look at or damage files. The file must exist.
+  std::string content(const std::string& path) const;
+  void set_content(const std::string& path, std::string bytes);  // Durable at once.
+  bool exists(const std::string& path) const;
+  uint64_t bytes_allocated() const;
+  uint64_t syncs() const { return syncs_; }  // Of files, successful ones.
+
+ private:
+  friend class SimFile;
+  friend class SimFileLock;
+  struct Inode;
+  using Names = std::map<std::string, std::shared_ptr<Inode>>;
+  struct DirectoryChange {
+    std::string directory;
+    std::string removed;  // Path, if any.
+    std::string added;    // Path, if any.
+    std::shared_ptr<Inode> inode;
+  };
+
+  // Counts a call; an error if the machine has crashed.
+  Result<void> call(const std::string& what);
+  static void apply(const DirectoryChange& change, Names& names);
+  void change_directory(DirectoryChange change);
+  Result<void> claim(Inode& inode, uint64_t bytes, const std::string& path);
+  void begin_again();
+
+  Random random_;
+  Names names_;                           // As the process sees them.
+  Names durable_names_;                   // As they are on the disk for sure.
+  std::vector<DirectoryChange> changes_;  // Since then.
+  std::set<std::string> directories_;     // Durable at once, for simplicity.
+  std::set<std::string> locks_;
+  uint64_t incarnation_ = 0;
+  uint64_t calls_ = 0;
+  uint64_t crash_at_ = std::numeric_limits<uint64_t>::max();
+  uint64_t syncs_ = 0;
+  uint64_t fail_sync_ = 0;
+  uint64_t fail_write_ = 0;
+  uint64_t disk_bytes_ = std::numeric_limits<uint64_t>::max();
+};
+
+}  // namespace freshet

@@ -1,0 +1,112 @@
+#include "streams/pattern.h"
+
+#include <gtest/gtest.h>
+
+#include "tables/value/json.h"
+
+namespace freshet {
+namespace {
+
+struct Case {
+  const char* pattern;
+  const char* event;
+  bool matches;
+};
+
+Map event_of(const char* json) {
+  auto value = parse_plain_json(json);
+  return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
+}
+
+struct PatternMatch : testing::TestWithParam<Case> {};
+
+TEST_P(PatternMatch, Decides) {
+  const Case& c = GetParam();
+  const auto pattern = Pattern::parse(c.pattern);
+  ASSERT_TRUE(pattern) << pattern.error().message;
+  EXPECT_EQ(pattern->matches(event_of(c.event)), c.matches) << c.pattern << " on " << c.event;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, PatternMatch,
+    testing::Values(
+        Case{R"({"a":["x"]})", R"({"a":"x"})", true}, Case{R"({"a":["x"]})", R"({"a":"X"})", false},
+        Case{R"({"a":["x"]})", R"({"b":"x"})", false}, Case{R"({"a":["x","y"]})", R"({"a":"y"})", true},
+        Case{R"({"a":["x"],"b":[1]})", R"({"a":"x","b":1})", true},
+        Case{R"({"a":["x"],"b":[1]})", R"({"a":"x","b":2})", false}, Case{R"({"a":[100]})", R"({"a":1e2})", true},
+        Case{R"({"a":[1]})", R"({"a":"1"})", false}, Case{R"({"a":[null]})", R"({"a":null})", true},
+        Case{R"({"a":[true]})", R"({"a":false})", false}, Case{R"({"a":["x"]})", R"({"a":["y","x"]})", true},
+        Case{R"({"a":["x"]})", R"({"a":{"x":1}})", false},
+        // Strings.
+        Case{R"({"a":[{"prefix":"ab"}]})", R"({"a":"abc"})", true},
+        Case{R"({"a":[{"prefix":"ab"}]})", R"({"a":"cab"})", false},
+        Case{R"({"a":[{"suffix":".png"}]})", R"({"a":"x.png"})", true},
+        Case{R"({"a":[{"suffix":".png"}]})", R"({"a":5})", false},
+        Case{R"({"a":[{"equals-ignore-case":"Blue"}]})", R"({"a":"bLUE"})", true},
+        Case{R"({"a":[{"equals-ignore-case":"Blue"}]})", R"({"a":"blues"})", false},
+        // Numbers: exact.
+        Case{R"({"a":[{"numeric":[">",0,"<=",5]}]})", R"({"a":5})", true},
+        Case{R"({"a":[{"numeric":[">",0,"<=",5]}]})", R"({"a":0})", false},
+        Case{R"({"a":[{"numeric":["=",0.3]}]})", R"({"a":0.30})", true},
+        Case{R"({"a":[{"numeric":["<",9007199254740993]}]})", R"({"a":9007199254740992})", true},
+        Case{R"({"a":[{"numeric":[">=",1]}]})", R"({"a":"1"})", false},
+        // anything-but wants the field to be there.
+        Case{R"({"a":[{"anything-but":"x"}]})", R"({"a":"y"})", true},
+        Case{R"({"a":[{"anything-but":"x"}]})", R"({"a":"x"})", false},
+        Case{R"({"a":[{"anything-but":["x",1]}]})", R"({"a":1})", false},
+        Case{R"({"a":[{"anything-but":["x",1]}]})", R"({"a":2})", true},
+        Case{R"({"a":[{"anything-but":"x"}]})", R"({"b":1})", false},
+        Case{R"({"a":[{"anything-but":{"prefix":"ab"}}]})", R"({"a":"abc"})", false},
+        Case{R"({"a":[{"anything-but":{"suffix":["1","2"]}}]})", R"({"a":"x3"})", true},
+        Case{R"({"a":[{"anything-but":{"suffix":["1","2"]}}]})", R"({"a":"x2"})", false},
+        // exists.
+        Case{R"({"a":[{"exists":true}]})", R"({"a":null})", true}, Case{R"({"a":[{"exists":true}]})", R"({})", false},
+        Case{R"({"a":[{"exists":false}]})", R"({})", true}, Case{R"({"a":[{"exists":false}]})", R"({"a":1})", false},
+        Case{R"({"a":["x",{"exists":false}]})", R"({"b":1})", true},
+        // Nesting and $or.
+        Case{R"({"a":{"b":{"c":["x"]}}})", R"({"a":{"b":{"c":"x"}}})", true},
+        Case{R"({"a":{"b":{"c":["x"]}}})", R"({"a":{"b":"x"}})", false},
+        Case{R"({"a":{"b":[{"exists":false}]}})", R"({"a":1})", true},
+        Case{R"({"a":{"b":[1]}})", R"({"a":[{"b":2},{"b":1}]})", true},
+        Case{R"({"$or":[{"a":[1]},{"b":[2]}]})", R"({"b":2})", true},
+        Case{R"({"$or":[{"a":[1]},{"b":[2]}]})", R"({"a":2,"b":1})", false},
+        Case{R"({"c":[3],"$or":[{"a":[1]},{"b":[2]}]})", R"({"a":1})", false}));
+
+struct BadPattern {
+  const char* pattern;
+  const char* says;
+};
+struct PatternRefused : testing::TestWithParam<BadPattern> {};
+
+TEST_P(PatternRefused, SaysWhereAndWhat) {
+  const auto pattern = Pattern::parse(GetParam().pattern);
+  ASSERT_FALSE(pattern) << GetParam().pattern;
+  EXPECT_EQ(pattern.error().code, ErrorCode::kValidation);
+  EXPECT_NE(pattern.error().message.find(GetParam().says), std::string::npos) << pattern.error().message;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, PatternRefused,
+    testing::Values(BadPattern{"", "not JSON"}, BadPattern{"[1]", "wants a JSON object"},
+                    BadPattern{"{}", "name at least one field"}, BadPattern{R"({"a":"x"})", "at \"a\""},
+                    BadPattern{R"({"a":{"b":"x"}})", "at \"a.b\""}, BadPattern{R"({"a":[]})", "matches nothing"},
+                    BadPattern{R"({"a":[{"wildcard":"*"}]})", "unknown operator \"wildcard\""},
+                    BadPattern{R"({"a":[{"prefix":1}]})", "prefix wants a string"},
+                    BadPattern{R"({"a":[{"exists":"yes"}]})", "exists wants true or false"},
+                    BadPattern{R"({"a":[{"numeric":["<"]}]})", "numeric wants pairs"},
+                    BadPattern{R"({"a":[{"numeric":["!",1]}]})", "numeric wants pairs"},
+                    BadPattern{R"({"a":[{"anything-but":[]}]})", "at least one value"},
+                    BadPattern{R"({"a":[{"anything-but":{"numeric":[]}}]})", "does not know this operator"},
+                    BadPattern{R"({"a":[["x"]]})", "a matcher is"}, BadPattern{R"({"$or":[]})", "$or wants"},
+                    BadPattern{R"({"$or":[1]})", "$or wants"}));
+
+TEST(Pattern, KnowsWhatItLooksAt) {
+  const auto pattern = Pattern::parse(R"({"eventName":["INSERT"],"$or":[{"dynamodb":{"x":[1]}},{"y":[2]}]})");
+  ASSERT_TRUE(pattern);
+  EXPECT_TRUE(pattern->looks_at("eventName"));
+  EXPECT_TRUE(pattern->looks_at("dynamodb"));
+  EXPECT_FALSE(pattern->looks_at("x"));
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,130 @@
+#include "streams/stream_reader.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/loop/sim_loop.h"
+#include "tables/engine/embedded.h"
+
+namespace freshet {
+namespace {
+
+struct StreamReaderTest : testing::Test {
+  SimClock clock{WallTime(seconds(1'700'000'000))};
+  SimLoop sim{clock};
+  Random random{1};
+  std::unique_ptr<EmbeddedTables> tables;
+  std::unique_ptr<StreamReader> reader;
+  std::string arn;
+
+  StreamReaderTest() {
+    EmbeddedOptions options;
+    options.directory = kMemoryDirectory;
+    tables = std::move(*open_embedded(nullptr, sim.loop(), random, options));
+    sim.loop().add(*tables);
+    reader = std::make_unique<StreamReader>(*tables, clock, Account{});
+    TableDefinition table;
+    table.name = "Tasks";
+    table.keys = KeySchema{{"id", Type::kString}, {}};
+    table.stream = StreamView::kNewImage;
+    auto created = tables->create_table(table).take();
+    arn = stream_arn(Account{}, "Tasks", created->stream_label);
+  }
+  void put(const std::string& id) {
+    PutItemInput input;
+    input.table = "Tasks";
+    input.item = Item{{"id", id}};
+    ASSERT_TRUE(tables->put_item(std::move(input)).take());
+    sim.run_ready();
+  }
+  Result<std::string> iterator(IteratorType type, std::string sequence = "") {
+    return reader->shard_iterator({arn, std::string(kShardId), type, std::move(sequence)}).take();
+  }
+  std::vector<uint64_t> read(const Result<std::string>& from, uint32_t limit = 1000) {
+    EXPECT_TRUE(from) << from.error().message;
+    auto records = reader->records(*from, limit).take();
+    EXPECT_TRUE(records) << records.error().message;
+    std::vector<uint64_t> sequences;
+    for (const ChangeRecord& record : records->records) sequences.push_back(record.sequence);
+    next = records->next_iterator;
+    return sequences;
+  }
+  std::string next;
+};
+
+using Sequences = std::vector<uint64_t>;
+
+TEST_F(StreamReaderTest, IteratorsStartWhereTheySay) {
+  for (const char* id : {"a", "b", "c"}) put(id);
+  EXPECT_EQ(read(iterator(IteratorType::kTrimHorizon)), (Sequences{1, 2, 3}));
+  EXPECT_EQ(read(iterator(IteratorType::kLatest)), Sequences{});
+  EXPECT_EQ(read(iterator(IteratorType::kAtSequenceNumber, sequence_number(2))), (Sequences{2, 3}));
+  EXPECT_EQ(read(iterator(IteratorType::kAfterSequenceNumber, sequence_number(2))), Sequences{3});
+  EXPECT_EQ(read(iterator(IteratorType::kAfterSequenceNumber, sequence_number(3))), Sequences{});
+}
+
+TEST_F(StreamReaderTest, TheNextIteratorGoesOnWithoutGap) {
+  const auto latest = iterator(IteratorType::kLatest);
+  for (const char* id : {"a", "b", "c"}) put(id);
+  EXPECT_EQ(read(latest, 2), (Sequences{1, 2}));
+  EXPECT_EQ(read(next, 2), Sequences{3});
+  EXPECT_EQ(read(next), Sequences{});
+  put("d");
+  EXPECT_EQ(read(next), Sequences{4});
+}
+
+TEST_F(StreamReaderTest, AnIteratorExpires) {
+  const auto token = iterator(IteratorType::kTrimHorizon);
+  sim.run_for(kIteratorLife);
+  EXPECT_TRUE(reader->records(*token).take());
+  sim.run_for(seconds(1));
+  const auto expired = reader->records(*token).take();
+  ASSERT_FALSE(expired);
+  EXPECT_EQ(expired.error().code, ErrorCode::kExpiredIterator);
+}
+
+TEST_F(StreamReaderTest, ATokenThatWasNotMadeHereIsRefused) {
+  const std::string good = *iterator(IteratorType::kTrimHorizon);
+  for (size_t i = 0; i < good.size(); ++i) {
+    std::string bad = good;
+    bad[i] = bad[i] == '0' ? '1' : '0';
+    const auto result = reader->records(bad).take();
+    ASSERT_FALSE(result) << i;
+    EXPECT_EQ(result.error().code, ErrorCode::kValidation);
+  }
+  EXPECT_FALSE(reader->records("").take());
+  EXPECT_FALSE(reader->records(good, 0).take());
+  EXPECT_FALSE(reader->records(good, 1001).take());
+}
+
+TEST_F(StreamReaderTest, WhatIsNotThereIsNamed) {
+  put("a");
+  const auto code = [](const auto& result) {
+    return result ? std::string("none") : std::string(error_name(result.error().code));
+  };
+  EXPECT_EQ(code(iterator(IteratorType::kAtSequenceNumber, sequence_number(0))),
+            error_name(ErrorCode::kTrimmedDataAccess));
+  EXPECT_EQ(code(iterator(IteratorType::kAtSequenceNumber, sequence_number(2))), error_name(ErrorCode::kValidation));
+  EXPECT_EQ(code(iterator(IteratorType::kAtSequenceNumber, "x")), error_name(ErrorCode::kValidation));
+  EXPECT_EQ(code(reader->shard_iterator({arn, "shardId-x", IteratorType::kLatest, ""}).take()),
+            error_name(ErrorCode::kResourceNotFound));
+  EXPECT_EQ(code(reader->describe(arn + "x").take()), error_name(ErrorCode::kResourceNotFound));
+  EXPECT_EQ(code(reader->describe("arn:nothing").take()), error_name(ErrorCode::kValidation));
+  const auto stream = reader->describe(arn).take();
+  ASSERT_TRUE(stream);
+  EXPECT_EQ(stream->source.view, StreamView::kNewImage);
+  EXPECT_EQ(stream->bounds.next, 2u);
+  const auto token = iterator(IteratorType::kTrimHorizon);
+  ASSERT_TRUE(tables->delete_table("Tasks").take());
+  EXPECT_EQ(code(reader->records(*token).take()), error_name(ErrorCode::kResourceNotFound));
+}
+
+TEST(IteratorType, NamesAreRead) {
+  EXPECT_EQ(parse_iterator_type("TRIM_HORIZON"), IteratorType::kTrimHorizon);
+  EXPECT_EQ(parse_iterator_type("LATEST"), IteratorType::kLatest);
+  EXPECT_EQ(parse_iterator_type("AT_SEQUENCE_NUMBER"), IteratorType::kAtSequenceNumber);
+  EXPECT_EQ(parse_iterator_type("AFTER_SEQUENCE_NUMBER"), IteratorType::kAfterSequenceNumber);
+  EXPECT_FALSE(parse_iterator_type("latest"));
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,227 @@
+#include <gmock/gmock.h>
+
+#include "tests/tables/engine/store_dump.h"
+#include "tests/tables/engine/store_fixture.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+using DurableTest = DiskStoreTest;
+
+Item key(const std::string& id) {
+  return Item{{"id", Value(id)}};
+}
+
+TEST_F(DurableTest, AnswersWhenTheTurnIsSynced) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  Async<Result<void>> durable = store->durable();
+  EXPECT_FALSE(durable.is_ready());
+  EXPECT_TRUE(stream("Queue").empty());
+  const uint64_t syncs = files.syncs();
+  turn();
+  ASSERT_TRUE(durable.is_ready());
+  EXPECT_TRUE(durable.take());
+  EXPECT_EQ(files.syncs(), syncs + 1);
+  EXPECT_EQ(stream("Queue").size(), 1u);
+  EXPECT_TRUE(store->durable().is_ready());
+  turn();
+  EXPECT_EQ(files.syncs(), syncs + 1) << "a turn without writes does not sync";
+}
+
+TEST_F(DurableTest, IntervalSyncsWhenItIsOver) {
+  options.durability = {DurabilityMode::kInterval, milliseconds(50)};
+  open();
+  create(queue_definition());
+  turn();
+  scheduler.advance(milliseconds(60));
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  Async<Result<void>> durable = store->durable();
+  turn();
+  EXPECT_FALSE(durable.is_ready());
+  scheduler.advance(milliseconds(60));
+  EXPECT_TRUE(durable.is_ready());
+}
+
+TEST_F(DurableTest, ReopeningShowsTheSameStore) {
+  create(queue_definition());
+  create(pair_definition());
+  TableDefinition plain = pair_definition("Plain", Type::kBinary);
+  plain.stream = StreamView::kKeysOnly;
+  create(plain);
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(put("Queue", task("t" + std::to_string(i), "PENDING", i / 3, kNow + 3600)));
+    ASSERT_TRUE(put("Pairs", Item{{"p", Value("k")}, {"s", Value::number(i)}}));
+    ASSERT_TRUE(put("Plain", Item{{"p", Value("k")}, {"s", Value(Binary{std::to_string(i)})}}));
+    if (i % 7 == 0) turn();
+  }
+  for (int i = 0; i < 50; i += 5) {
+    ASSERT_TRUE(update("Queue", key("t" + std::to_string(i)), "SET #st = :s", Map{{":s", Value("TAKEN")}}, {},
+                       ReturnValues::kNone, Cause::kQueue));
+    ASSERT_TRUE(erase("Plain", Item{{"p", Value("k")}, {"s", Value(Binary{std::to_string(i)})}}));
+  }
+  ASSERT_TRUE(erase("Queue", key("t7")));
+  ASSERT_TRUE(now(store->delete_table("Pairs")));
+  create(pair_definition());
+  turn();
+  const std::string before = dump(*store);
+  EXPECT_THAT(before, HasSubstr("PENDING->TAKEN by 1: 10"));
+  reopen();
+  EXPECT_EQ(dump(*store), before);
+  // Sequences go on.
+  ASSERT_TRUE(put("Queue", task("next", "PENDING", 99)));
+  turn();
+  EXPECT_EQ(stream("Queue").back().sequence, 62u);
+  reopen();
+  EXPECT_EQ(get("Queue", key("next")), task("next", "PENDING", 99));
+}
+
+TEST_F(DurableTest, UnsyncedWritesMayBeLostButNotHalved) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  turn();
+  ASSERT_TRUE(put("Queue", task("b", "PENDING", 1)));
+  close();  // Without the end of the turn.
+  files.restart();
+  open();
+  EXPECT_EQ(get("Queue", key("a")), task("a", "PENDING", 1));
+  EXPECT_EQ(get("Queue", key("b")), Item{});
+  EXPECT_EQ(books().stock.at("PENDING"), 1u);
+}
+
+TEST_F(DurableTest, AFailedSyncStopsTheStoreLoudly) {
+  std::vector<std::string> told;
+  options.on_failure = [&](const Error& error) { told.push_back(error.message); };
+  open();
+  create(queue_definition());
+  turn();
+  files.fail_sync(1);
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  Async<Result<void>> durable = store->durable();
+  turn();
+  ASSERT_TRUE(durable.is_ready());
+  EXPECT_THAT(text(durable.take()), HasSubstr("The store has failed and acknowledges nothing any more"));
+  EXPECT_EQ(told.size(), 1u);
+  EXPECT_EQ(put("Queue", task("b", "PENDING", 1)).error().code, ErrorCode::kInternal);
+  EXPECT_FALSE(now(store->durable()));
+  turn();
+  EXPECT_EQ(told.size(), 1u);
+}
+
+TEST_F(DurableTest, OneProcessHasADirectory) {
+  auto second = open_embedded(&files, scheduler, random, options);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+}
+
+TEST_F(DurableTest, StreamsGiveImagesByView) {
+  create(queue_definition());
+  TableDefinition d = queue_definition("Keys");
+  d.stream = StreamView::kKeysOnly;
+  create(d);
+  for (const char* table : {"Queue", "Keys"}) {
+    ASSERT_TRUE(put(table, task("a", "PENDING", 1)));
+    ASSERT_TRUE(put(table, task("a", "PENDING", 1)));  // Changes nothing: no record.
+    ASSERT_TRUE(put(table, task("a", "DONE", 1)));
+    ASSERT_TRUE(erase(table, key("a")));
+  }
+  turn();
+  for (int round = 0; round < 2; ++round) {
+    const auto full = stream("Queue");
+    ASSERT_EQ(full.size(), 3u);
+    using Kind = ChangeRecord::Kind;
+    EXPECT_EQ(full[0].kind, Kind::kInsert);
+    EXPECT_EQ(full[0].keys, key("a"));
+    EXPECT_FALSE(full[0].before);
+    EXPECT_EQ(full[0].after.decode(), task("a", "PENDING", 1));
+    EXPECT_EQ(full[1].kind, Kind::kModify);
+    EXPECT_EQ(full[1].before.decode(), task("a", "PENDING", 1));
+    EXPECT_EQ(full[2].kind, Kind::kRemove);
+    EXPECT_EQ(full[2].before.decode(), task("a", "DONE", 1));
+    EXPECT_FALSE(full[2].after);
+    EXPECT_EQ(full[2].sequence, 3u);
+    const auto keys = stream("Keys");
+    ASSERT_EQ(keys.size(), 3u);
+    EXPECT_FALSE(keys[2].before);
+    EXPECT_EQ(keys[2].keys, key("a"));
+    reopen();
+  }
+}
+
+TEST_F(DurableTest, ReadersWaitForRecords) {
+  create(queue_definition());
+  turn();
+  ReadStreamInput input;
+  input.table = "Queue";
+  input.wait_until = clock.boot() + seconds(5);
+  auto waiting = store->read_stream(input);
+  auto vain = store->read_stream(input);
+  EXPECT_FALSE(waiting.is_ready());
+  scheduler.advance(seconds(1));
+  EXPECT_FALSE(waiting.is_ready());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  EXPECT_FALSE(waiting.is_ready());
+  turn();
+  ASSERT_TRUE(waiting.is_ready());
+  EXPECT_EQ(waiting.take()->records.size(), 1u);
+  ASSERT_TRUE(vain.is_ready());
+  input.from = 2;
+  auto late = store->read_stream(input);
+  scheduler.advance(seconds(5));
+  ASSERT_TRUE(late.is_ready());
+  const auto page = late.take();
+  EXPECT_TRUE(page->records.empty());
+  EXPECT_EQ(page->next, 2u);
+}
+
+TEST_F(DurableTest, OldRecordsComeBackFromTheLog) {
+  options.stream_memory_bytes = 4096;
+  options.segment_bytes = 32u << 10;
+  open();
+  create(queue_definition());
+  create(queue_definition("Other"));
+  for (int i = 0; i < 600; ++i) {
+    ASSERT_TRUE(put("Queue", task("t" + std::to_string(i), "PENDING", i)));
+    ASSERT_TRUE(put("Other", task("t" + std::to_string(i), "PENDING", i)));
+    if (i % 10 == 9) turn();
+  }
+  for (int round = 0; round < 2; ++round) {
+    uint64_t next = 1;
+    while (next <= 600) {
+      const auto records = stream("Queue", next, 17);
+      ASSERT_FALSE(records.empty()) << next;
+      for (const auto& record : records) {
+        EXPECT_EQ(record.sequence, next);
+        EXPECT_EQ(record.keys.string_or("id"), "t" + std::to_string(next - 1));
+        ++next;
+      }
+    }
+    EXPECT_EQ(next, 601u);
+    reopen();
+  }
+  EXPECT_LT(store->stats().memory_bytes, 600u * 2 * 400);
+}
+
+TEST_F(DurableTest, MemoryKeepsNothingAndIsDurableAtOnce) {
+  options.directory = std::string(kMemoryDirectory);
+  options.stream_memory_bytes = 2000;
+  open();
+  create(queue_definition());
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(put("Queue", task("t" + std::to_string(i), "PENDING", i)));
+  EXPECT_TRUE(store->durable().is_ready());
+  const StreamBounds bounds = *now(store->stream_bounds("Queue"));
+  EXPECT_EQ(bounds.next, 101u);
+  EXPECT_GT(bounds.oldest, 80u);
+  EXPECT_EQ(stream("Queue", bounds.oldest).size(), 101 - bounds.oldest);
+  ReadStreamInput input;
+  input.table = "Queue";
+  EXPECT_EQ(now(store->read_stream(input)).error().code, ErrorCode::kTrimmedDataAccess);
+  reopen();
+  EXPECT_TRUE(now(store->list_tables())->empty());
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,298 @@
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "tests/tables/engine/store_fixture.h"
+
+namespace freshet {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using ReadTest = MemoryStoreTest;
+
+Item key(const std::string& id) {
+  return Item{{"id", Value(id)}};
+}
+
+Item pair(const std::string& p, Value s) {
+  return Item{{"p", Value(p)}, {"s", std::move(s)}};
+}
+
+QueryInput sorts(const std::string& condition, Map values, bool forward = true) {
+  QueryInput input;
+  input.table = "Pairs";
+  input.key_condition = condition;
+  input.placeholders.values = std::move(values);
+  input.forward = forward;
+  return input;
+}
+
+std::vector<int64_t> numbers(const Result<Page>& page) {
+  std::vector<int64_t> out;
+  if (!page) ADD_FAILURE() << page.error().message;
+  if (page) {
+    for (const auto& item : page->items) out.push_back(item.decode().int_or("s", -999));
+  }
+  return out;
+}
+
+TEST_F(ReadTest, IndexGivesBothDirectionsAndKeepsCreationOrderInTies) {
+  create(queue_definition());
+  for (const char* id : {"c", "a", "b"}) ASSERT_TRUE(put("Queue", task(id, "PENDING", 5)));
+  ASSERT_TRUE(put("Queue", task("old", "PENDING", 1)));
+  ASSERT_TRUE(put("Queue", task("new", "PENDING", 9)));
+  ASSERT_TRUE(put("Queue", task("x", "TAKEN", 7)));
+  ASSERT_TRUE(put("Queue", key("sparse")));
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("old", "c", "a", "b", "new"));
+  EXPECT_THAT(ids_by_status("PENDING", false), ElementsAre("new", "b", "a", "c", "old"));
+  EXPECT_THAT(ids_by_status("PENDING", false, 2), ElementsAre("new", "b"));
+  // An update keeps the place among ties; leaving the index and coming back, too.
+  ASSERT_TRUE(update("Queue", key("a"), "SET n = :n", Map{{":n", Value::number(1)}}));
+  ASSERT_TRUE(update("Queue", key("c"), "SET #st = :n", Map{{":n", Value("TAKEN")}}));
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("old", "a", "b", "new"));
+  ASSERT_TRUE(update("Queue", key("c"), "SET #st = :n", Map{{":n", Value("PENDING")}}));
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("old", "c", "a", "b", "new"));
+}
+
+TEST_F(ReadTest, SortKeyConditionsOnNumbers) {
+  create(pair_definition());
+  for (const int64_t s : {-20, -3, 0, 1, 7, 100, 1'000'000'007}) ASSERT_TRUE(put("Pairs", pair("k", Value::number(s))));
+  ASSERT_TRUE(put("Pairs", pair("other", Value::number(3))));
+  const auto run = [&](const std::string& condition, int64_t a, int64_t b, bool forward = true) {
+    Map values{{":p", Value("k")}};
+    if (condition.find(":a") != std::string::npos) values.set(":a", Value::number(a));
+    if (condition.find(":b") != std::string::npos) values.set(":b", Value::number(b));
+    return numbers(now(store->query(sorts(condition, std::move(values), forward))));
+  };
+  EXPECT_THAT(run("p = :p", 0, 0), ElementsAre(-20, -3, 0, 1, 7, 100, 1'000'000'007));
+  EXPECT_THAT(run("p = :p", 0, 0, false), ElementsAre(1'000'000'007, 100, 7, 1, 0, -3, -20));
+  EXPECT_THAT(run("p = :p AND s = :a", 7, 0), ElementsAre(7));
+  EXPECT_THAT(run("p = :p AND s < :a", 0, 0), ElementsAre(-20, -3));
+  EXPECT_THAT(run("p = :p AND s <= :a", 0, 0), ElementsAre(-20, -3, 0));
+  EXPECT_THAT(run("p = :p AND s > :a", 7, 0), ElementsAre(100, 1'000'000'007));
+  EXPECT_THAT(run("p = :p AND s >= :a", 7, 0, false), ElementsAre(1'000'000'007, 100, 7));
+  EXPECT_THAT(run("p = :p AND s BETWEEN :a AND :b", -3, 7), ElementsAre(-3, 0, 1, 7));
+}
+
+TEST_F(ReadTest, SortKeyConditionsOnStringsAndTheirPrefixes) {
+  create(pair_definition("Pairs", Type::kString));
+  const std::string high = "longer than eight bytes \xff";
+  for (const std::string& s : {std::string("longer than eight bytes"), std::string("longer than eight bytfs"),
+                               std::string("long"), std::string("longer"), high, std::string("m")}) {
+    ASSERT_TRUE(put("Pairs", pair("k", Value(s))));
+  }
+  const auto run = [&](const std::string& condition, const std::string& a) {
+    return ids(*now(store->query(sorts(condition, Map{{":p", Value("k")}, {":a", Value(a)}}))), "s");
+  };
+  EXPECT_THAT(run("p = :p AND begins_with(s, :a)", "longer than eight byt"),
+              ElementsAre("longer than eight bytes", high, "longer than eight bytfs"));
+  EXPECT_THAT(run("p = :p AND begins_with(s, :a)", "longer than eight bytes "), ElementsAre(high));
+  EXPECT_THAT(run("p = :p AND s > :a", "longer than eight bytes"), ElementsAre(high, "longer than eight bytfs", "m"));
+  EXPECT_THAT(run("p = :p AND s < :a", "longer"), ElementsAre("long"));
+}
+
+TEST_F(ReadTest, PagesGoOnWhereTheyStoppedInBothDirections) {
+  create(queue_definition());
+  std::vector<std::string> expected;
+  for (int i = 0; i < 25; ++i) {
+    const std::string id = "t" + std::to_string(100 + i);
+    ASSERT_TRUE(put("Queue", task(id, "PENDING", i / 4)));  // Ties across page borders.
+    expected.push_back(id);
+  }
+  for (const bool forward : {true, false}) {
+    std::vector<std::string> seen;
+    QueryInput input = by_status("PENDING", forward, 3);
+    for (int pages = 0; pages < 20; ++pages) {
+      const auto page = now(store->query(input));
+      ASSERT_TRUE(page) << page.error().message;
+      for (const auto& id : ids(*page)) seen.push_back(id);
+      if (page->last_evaluated_key.empty()) break;
+      EXPECT_EQ(page->last_evaluated_key.size(), 3u);
+      input.exclusive_start_key = page->last_evaluated_key;
+    }
+    if (!forward) std::reverse(seen.begin(), seen.end());
+    EXPECT_EQ(seen, expected);
+  }
+}
+
+TEST_F(ReadTest, APageWhoseStartHasGoneMayRepeatTiesButSkipsNothing) {
+  create(queue_definition());
+  for (const char* id : {"a", "b", "c", "d"}) ASSERT_TRUE(put("Queue", task(id, "PENDING", 5)));
+  for (const bool forward : {true, false}) {
+    QueryInput input = by_status("PENDING", forward, 2);
+    const auto first = now(store->query(input));
+    const std::string last = ids(*first)[1];
+    input.exclusive_start_key = first->last_evaluated_key;
+    input.limit = 0;
+    ASSERT_TRUE(update("Queue", key(last), "SET #st = :t", Map{{":t", Value("TAKEN")}}));
+    const auto rest = ids(*now(store->query(input)));
+    const std::set<std::string> seen(rest.begin(), rest.end());
+    for (const char* id : {"a", "b", "c", "d"}) {
+      if (id == last || id == ids(*first)[0]) continue;
+      EXPECT_TRUE(seen.contains(id)) << id;
+    }
+    ASSERT_TRUE(update("Queue", key(last), "SET #st = :t", Map{{":t", Value("PENDING")}}));
+  }
+}
+
+TEST_F(ReadTest, StartKeysAreChecked) {
+  create(queue_definition());
+  QueryInput input = by_status("PENDING", true);
+  input.exclusive_start_key = key("a");
+  EXPECT_EQ(text(now(store->query(input))), "ValidationException: The provided starting key is invalid");
+  input.exclusive_start_key = task("a", "TAKEN", 1);
+  EXPECT_EQ(text(now(store->query(input))),
+            "ValidationException: The provided starting key is outside query boundaries based on provided conditions");
+  input.exclusive_start_key = task("a", "PENDING", 1, 5);
+  EXPECT_EQ(text(now(store->query(input))), "ValidationException: The provided starting key is invalid");
+}
+
+TEST_F(ReadTest, FilterCountLimitAndProjection) {
+  create(queue_definition());
+  for (int i = 0; i < 6; ++i) ASSERT_TRUE(put("Queue", task("t" + std::to_string(i), "PENDING", i, 1000 + i)));
+  QueryInput input = by_status("PENDING", true, 4);
+  input.filter = "#ttl >= :ttl";
+  input.placeholders.names.emplace_back("#ttl", "ttl");
+  input.placeholders.values.set(":ttl", Value::number(1002));
+  auto page = now(store->query(input));
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_THAT(ids(*page), ElementsAre("t2", "t3"));
+  EXPECT_EQ(page->scanned, 4u);
+  EXPECT_EQ(page->count, 2u);
+  EXPECT_EQ(page->last_evaluated_key.string_or("id"), "t3");
+  input.count_only = true;
+  page = now(store->query(input));
+  EXPECT_THAT(page->items, IsEmpty());
+  EXPECT_EQ(page->count, 2u);
+  input.count_only = false;
+  input.projection = "id, nothing";
+  page = now(store->query(input));
+  EXPECT_EQ(page->items[0].decode(), key("t2"));
+  input.filter = "#st = :ttl";
+  EXPECT_THAT(text(now(store->query(input))), HasSubstr("ValidationException"));
+  EXPECT_THAT(text(now(store->query(by_status("PENDING", true)))), "ok");
+  input = by_status("PENDING", true);
+  input.placeholders.values.set(":unused", Value("x"));
+  EXPECT_THAT(text(now(store->query(input))), HasSubstr(":unused"));
+}
+
+TEST_F(ReadTest, APageHoldsOneMegabyte) {
+  create(pair_definition());
+  for (int i = 0; i < 30; ++i) {
+    Item item = pair("k", Value::number(i));
+    item.set("body", Value(std::string(100'000, 'x')));
+    ASSERT_TRUE(put("Pairs", item));
+  }
+  QueryInput input = sorts("p = :p", Map{{":p", Value("k")}});
+  auto page = now(store->query(input));
+  EXPECT_EQ(page->count, 11u);  // The one that crosses the bound is the last.
+  EXPECT_EQ(page->last_evaluated_key, pair("k", Value::number(10)));
+  input.exclusive_start_key = page->last_evaluated_key;
+  EXPECT_EQ(numbers(now(store->query(input))).front(), 11);
+}
+
+TEST_F(ReadTest, ProjectedIndexesShowOnlyWhatTheyHold) {
+  TableDefinition d = queue_definition();
+  d.indexes[0].projection = Projection::kKeysOnly;
+  create(d);
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, 99)));
+  QueryInput input = by_status("PENDING", true);
+  EXPECT_EQ(now(store->query(input))->items.at(0).decode(), task("a", "PENDING", 1));
+  input.projection = "id, #ttl";
+  input.placeholders.names.emplace_back("#ttl", "ttl");
+  EXPECT_EQ(text(now(store->query(input))),
+            "ValidationException: One or more parameter values were invalid: Global secondary index status-created "
+            "does not project [ttl]");
+  input = by_status("PENDING", true);
+  input.consistent = true;
+  EXPECT_EQ(text(now(store->query(input))),
+            "ValidationException: Consistent reads are not supported on global secondary indexes");
+  input.index = "none";
+  EXPECT_EQ(text(now(store->query(input))), "ValidationException: The table does not have the specified index: none");
+}
+
+TEST_F(ReadTest, LocalIndexFetchesFromTheTable) {
+  TableDefinition d = pair_definition();
+  IndexDefinition local;
+  local.name = "by-rank";
+  local.keys = {d.keys.partition, KeyAttribute{"rank", Type::kNumber}};
+  local.local = true;
+  local.projection = Projection::kKeysOnly;
+  d.indexes.push_back(local);
+  create(d);
+  for (int i = 0; i < 3; ++i) {
+    Item item = pair("k", Value::number(i));
+    item.set("rank", Value::number(10 - i));
+    item.set("body", Value("x"));
+    ASSERT_TRUE(put("Pairs", item));
+  }
+  QueryInput input = sorts("p = :p", Map{{":p", Value("k")}});
+  input.index = "by-rank";
+  input.consistent = true;
+  EXPECT_THAT(numbers(now(store->query(input))), ElementsAre(2, 1, 0));
+  EXPECT_FALSE(now(store->query(input))->items[0].decode().contains("body"));
+  input.projection = "body";
+  EXPECT_EQ(now(store->query(input))->items.at(0).decode(), (Item{{"body", Value("x")}}));
+}
+
+TEST_F(ReadTest, ScansSeeEverythingOnceInPagesAndSegments) {
+  create(pair_definition());
+  std::multiset<std::pair<std::string, int64_t>> expected;
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(put("Pairs", pair("p" + std::to_string(i % 37), Value::number(i))));
+    expected.emplace("p" + std::to_string(i % 37), i);
+  }
+  for (const uint32_t segments : {1u, 3u, 16u}) {
+    std::multiset<std::pair<std::string, int64_t>> seen;
+    for (uint32_t segment = 0; segment < segments; ++segment) {
+      ScanInput input;
+      input.table = "Pairs";
+      input.limit = 7;
+      input.segment = segment;
+      input.total_segments = segments;
+      for (;;) {
+        const auto page = now(store->scan(input));
+        ASSERT_TRUE(page) << page.error().message;
+        for (const auto& item : page->items) {
+          const Item decoded = item.decode();
+          seen.emplace(decoded.string_or("p"), decoded.int_or("s", -1));
+        }
+        if (page->last_evaluated_key.empty()) break;
+        input.exclusive_start_key = page->last_evaluated_key;
+      }
+    }
+    EXPECT_EQ(seen, expected) << segments;
+  }
+  ScanInput wrong;
+  wrong.table = "Pairs";
+  wrong.segment = 4;
+  wrong.total_segments = 4;
+  EXPECT_THAT(text(now(store->scan(wrong))), HasSubstr("Segment: 4 is not less than TotalSegments: 4"));
+}
+
+TEST_F(ReadTest, KeysMayBeNumbersAndBinaries) {
+  TableDefinition d;
+  d.name = "Odd";
+  d.keys.partition = {"n", Type::kNumber};
+  d.keys.sort = KeyAttribute{"b", Type::kBinary};
+  create(d);
+  const auto item = [](const char* n, std::string b) {
+    return Item{{"n", Value(*Decimal::parse(n))}, {"b", Value(Binary{std::move(b)})}};
+  };
+  ASSERT_TRUE(put("Odd", item("1.50", {"\x00\x01", 2})));
+  ASSERT_TRUE(put("Odd", item("1.5", {"\x00", 1})));
+  EXPECT_EQ(get("Odd", item("15e-1", {"\x00", 1})), item("1.5", {"\x00", 1}));
+  QueryInput input;
+  input.table = "Odd";
+  input.key_condition = "n = :n";
+  input.placeholders.values = Map{{":n", Value(*Decimal::parse("1.5"))}};
+  const auto page = now(store->query(input));
+  ASSERT_EQ(page->items.size(), 2u);
+  EXPECT_EQ(page->items[0].decode(), item("1.5", {"\x00", 1}));
+}
+
+}  // namespace
+}  // namespace freshet

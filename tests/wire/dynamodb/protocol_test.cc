@@ -1,0 +1,394 @@
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "base/random.h"
+#include "tables/engine/embedded.h"
+#include "tables/value/json_reader.h"
+#include "tests/sim/sim_scheduler.h"
+#include "wire/dynamodb/route.h"
+
+namespace freshet {
+namespace {
+
+// The protocol over a store in memory: a request in, the answer's document out.
+class DynamoDbTest : public testing::Test {
+ protected:
+  DynamoDbTest() {
+    EmbeddedOptions options;
+    options.directory = std::string(kMemoryDirectory);
+    auto opened = open_embedded(nullptr, scheduler_, random_, options);
+    EXPECT_TRUE(opened) << opened.error().message;
+    store_ = std::move(*opened);
+    route_ = make_dynamodb_route(*store_);
+  }
+
+  HttpResponse send(const std::string& operation, std::string body, HttpHeaders more = {}) {
+    HttpRequest request{
+        "POST", "/", {{"X-Amz-Target", "DynamoDB_20120810." + operation}, {"Host", "localhost:8000"}}, std::move(body)};
+    request.headers.insert(request.headers.end(), more.begin(), more.end());
+    EXPECT_TRUE(route_->matches(request));
+    auto exchange = route_->accept(std::move(request));
+    Async<void> work = exchange->run();
+    EXPECT_TRUE(work.is_ready());
+    HttpResponse response = exchange->respond();
+    const auto* bytes = reinterpret_cast<const Bytef*>(response.body.data());
+    EXPECT_EQ(header(response.headers, "x-amz-crc32"), std::to_string(::crc32_z(0, bytes, response.body.size())));
+    EXPECT_EQ(header(response.headers, "x-amzn-RequestId").size(), 52u);
+    JsonDocument document;
+    EXPECT_TRUE(document.parse(response.body)) << response.body;
+    return response;
+  }
+  // The answer of a request that must succeed.
+  std::string ok(const std::string& operation, std::string body) {
+    HttpResponse response = send(operation, std::move(body));
+    EXPECT_EQ(response.status, 200) << response.body;
+    return response.body;
+  }
+  // "Name: message" of a request that must fail with 400.
+  std::string error(const std::string& operation, std::string body) {
+    const HttpResponse response = send(operation, std::move(body));
+    EXPECT_EQ(response.status, 400) << response.body;
+    JsonDocument document;
+    auto view = document.parse(response.body);
+    if (!view) return response.body;
+    std::string type(*view->string_or("__type"));
+    return type.substr(type.find('#') + 1) + ": " +
+           std::string(*view->string_or("message", *view->string_or("Message")));
+  }
+  void make_tasks() {
+    ok("CreateTable", R"({"TableName":"Tasks","BillingMode":"PAY_PER_REQUEST",
+      "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"},{"AttributeName":"state","AttributeType":"S"},
+                              {"AttributeName":"at","AttributeType":"N"}],
+      "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}],
+      "GlobalSecondaryIndexes":[{"IndexName":"by-state","Projection":{"ProjectionType":"KEYS_ONLY"},
+        "KeySchema":[{"AttributeName":"state","KeyType":"HASH"},{"AttributeName":"at","KeyType":"RANGE"}]}],
+      "StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}})");
+  }
+
+  SimClock clock_{WallTime(milliseconds(1'800'000'000'123))};
+  SimScheduler scheduler_{clock_};
+  Random random_{7};
+  std::unique_ptr<EmbeddedTables> store_;
+  std::unique_ptr<Route> route_;
+};
+
+TEST_F(DynamoDbTest, ServesOnlyItsTargets) {
+  EXPECT_FALSE(route_->matches({"POST", "/", {}, ""}));
+  EXPECT_FALSE(route_->matches({"GET", "/", {{"X-Amz-Target", "DynamoDB_20120810.PutItem"}}, ""}));
+  EXPECT_FALSE(route_->matches({"POST", "/x", {{"X-Amz-Target", "DynamoDB_20120810.PutItem"}}, ""}));
+  EXPECT_TRUE(route_->matches({"POST", "/", {{"x-amz-target", "DynamoDB_20120810.PutItem"}}, ""}));
+}
+
+TEST_F(DynamoDbTest, CreatesDescribesListsAndDeletesTables) {
+  make_tasks();
+  const std::string table = ok("DescribeTable", R"({"TableName":"Tasks"})");
+  for (const char* part :
+       {R"("TableName":"Tasks")", R"("TableStatus":"ACTIVE")", R"("CreationDateTime":1800000000.123)",
+        R"("TableArn":"arn:aws:dynamodb:us-east-1:000000000000:table/Tasks")", R"("IndexName":"by-state")",
+        R"("Projection":{"ProjectionType":"KEYS_ONLY"})", R"("BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"})",
+        R"("KeySchema":[{"AttributeName":"state","KeyType":"HASH"},{"AttributeName":"at","KeyType":"RANGE"}])",
+        R"({"AttributeName":"at","AttributeType":"N"})", R"("StreamViewType":"NEW_IMAGE")",
+        R"("LatestStreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/Tasks/stream/)"}) {
+    EXPECT_NE(table.find(part), std::string::npos) << part << "\n" << table;
+  }
+  EXPECT_EQ(ok("DescribeTable", R"({"TableName":"arn:aws:dynamodb:us-east-1:000000000000:table/Tasks"})"), table);
+  EXPECT_EQ(error("CreateTable", R"({"TableName":"Tasks","BillingMode":"PAY_PER_REQUEST",
+      "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+      "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]})"),
+            "ResourceInUseException: Table already exists: Tasks");
+  EXPECT_EQ(ok("ListTables", "{}"), R"({"TableNames":["Tasks"]})");
+  EXPECT_NE(ok("DeleteTable", R"({"TableName":"Tasks"})").find(R"("TableStatus":"DELETING")"), std::string::npos);
+  EXPECT_EQ(error("DescribeTable", R"({"TableName":"Tasks"})"),
+            "ResourceNotFoundException: Requested resource not found: Table: Tasks not found");
+  EXPECT_EQ(ok("ListTables", "{}"), R"({"TableNames":[]})");
+}
+
+TEST_F(DynamoDbTest, ListsTablesInPages) {
+  for (const char* name : {"aaa", "bbb", "ccc"}) {
+    ok("CreateTable", R"({"TableName":")" + std::string(name) + R"(","BillingMode":"PAY_PER_REQUEST",
+      "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+      "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]})");
+  }
+  EXPECT_EQ(ok("ListTables", R"({"Limit":2})"), R"({"TableNames":["aaa","bbb"],"LastEvaluatedTableName":"bbb"})");
+  EXPECT_EQ(ok("ListTables", R"({"Limit":2,"ExclusiveStartTableName":"bbb"})"), R"({"TableNames":["ccc"]})");
+}
+
+TEST_F(DynamoDbTest, ChecksCreateTable) {
+  const auto create = [&](const std::string& rest) {
+    return error("CreateTable", R"({"TableName":"abc",)" + rest + "}");
+  };
+  const std::string key = R"("KeySchema":[{"AttributeName":"a","KeyType":"HASH"}])";
+  const std::string attribute = R"("AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"}])";
+  const std::string mode = R"("BillingMode":"PAY_PER_REQUEST")";
+  EXPECT_EQ(create(mode),
+            "ValidationException: 2 validation errors detected: Value null at 'attributeDefinitions' failed to satisfy "
+            "constraint: Member must not be null; Value null at 'keySchema' failed to satisfy constraint: Member must "
+            "not be null");
+  EXPECT_EQ(create(mode + R"(,"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"SS"}],)" + key),
+            "ValidationException: 1 validation error detected: Value 'SS' at 'attributeDefinitions.1.member."
+            "attributeType' failed to satisfy constraint: Member must satisfy enum value set: [B, N, S]");
+  EXPECT_EQ(create(attribute + "," + key),
+            "ValidationException: One or more parameter values were invalid: ReadCapacityUnits and WriteCapacityUnits "
+            "must both be specified when BillingMode is PROVISIONED");
+  EXPECT_EQ(create(attribute + "," + key + R"(,"ProvisionedThroughput":{"ReadCapacityUnits":0})"),
+            "ValidationException: 2 validation errors detected: Value '0' at 'provisionedThroughput.readCapacityUnits' "
+            "failed to satisfy constraint: Member must have value greater than or equal to 1; Value null at "
+            "'provisionedThroughput.writeCapacityUnits' failed to satisfy constraint: Member must not be null");
+  EXPECT_EQ(create(mode + R"(,"KeySchema":[{"AttributeName":"a","KeyType":"RANGE"}],)" + attribute),
+            "ValidationException: Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
+  EXPECT_EQ(create(mode + R"(,"KeySchema":[{"AttributeName":"b","KeyType":"HASH"}],)" + attribute),
+            "ValidationException: One or more parameter values were invalid: Some index key attributes are not defined "
+            "in AttributeDefinitions. Keys: [b], AttributeDefinitions: [a]");
+  EXPECT_EQ(
+      create(mode + "," + key +
+             R"(,"AttributeDefinitions":[{"AttributeName":"a","AttributeType":"S"},)"
+             R"({"AttributeName":"b","AttributeType":"N"}])"),
+      "ValidationException: One or more parameter values were invalid: Number of attributes in KeySchema does not "
+      "exactly match number of attributes defined in AttributeDefinitions");
+  EXPECT_EQ(create(mode + "," + key + "," + attribute + R"(,"GlobalSecondaryIndexes":[])"),
+            "ValidationException: One or more parameter values were invalid: List of GlobalSecondaryIndexes is empty");
+  EXPECT_EQ(create(mode + "," + key + "," + attribute + R"(,"StreamSpecification":{"StreamEnabled":true})"),
+            "ValidationException: One or more parameter values were invalid: StreamViewType is required when "
+            "StreamEnabled is true");
+  EXPECT_EQ(create(mode + "," + key + "," + attribute + R"(,"DeletionProtectionEnabled":true)"),
+            "ValidationException: The parameter DeletionProtectionEnabled is not supported yet");
+  EXPECT_EQ(ok("ListTables", "{}"), R"({"TableNames":[]})") << "something was half applied";
+}
+
+TEST_F(DynamoDbTest, PutsGetsUpdatesAndDeletesItems) {
+  make_tasks();
+  EXPECT_EQ(ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"},"n":{"N":"1.50"},"deep":{"M":{"l":{"L":
+                [{"BOOL":true},{"NULL":true},{"B":"AQI="},{"SS":["y","x"]}]}}}}})"),
+            "{}");
+  EXPECT_EQ(ok("GetItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"ConsistentRead":true})"),
+            R"({"Item":{"deep":{"M":{"l":{"L":[{"BOOL":true},{"NULL":true},{"B":"AQI="},{"SS":["x","y"]}]}}},)"
+            R"("id":{"S":"a"},"n":{"N":"1.5"}}})");
+  EXPECT_EQ(ok("GetItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"ProjectionExpression":"deep.#l[2]",
+                "ExpressionAttributeNames":{"#l":"l"}})"),
+            R"({"Item":{"deep":{"M":{"l":{"L":[{"B":"AQI="}]}}}}})");
+  EXPECT_EQ(ok("GetItem", R"({"TableName":"Tasks","Key":{"id":{"S":"none"}}})"), "{}");
+  EXPECT_EQ(
+      ok("UpdateItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"UpdateExpression":"SET n = n + :one REMOVE deep",
+                "ExpressionAttributeValues":{":one":{"N":"1"}},"ReturnValues":"UPDATED_NEW"})"),
+      R"({"Attributes":{"n":{"N":"2.5"}}})");
+  EXPECT_EQ(ok("UpdateItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"UpdateExpression":"SET n = :one",
+                "ExpressionAttributeValues":{":one":{"N":"1"}},"ReturnValues":"ALL_OLD"})"),
+            R"({"Attributes":{"id":{"S":"a"},"n":{"N":"2.5"}}})");
+  EXPECT_EQ(ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ReturnValues":"ALL_OLD"})"),
+            R"({"Attributes":{"id":{"S":"a"},"n":{"N":"1"}}})");
+  EXPECT_EQ(ok("DeleteItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"ReturnValues":"ALL_OLD"})"),
+            R"({"Attributes":{"id":{"S":"a"}}})");
+  EXPECT_EQ(ok("DeleteItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"ReturnValues":"ALL_OLD"})"), "{}");
+}
+
+TEST_F(DynamoDbTest, FailedConditionsSayWhatWasThere) {
+  make_tasks();
+  ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"},"v":{"N":"3"}}})");
+  const std::string put =
+      R"x({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ConditionExpression":"attribute_not_exists(id)")x";
+  EXPECT_EQ(send("PutItem", put + "}").body,
+            R"({"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",)"
+            R"("message":"The conditional request failed"})");
+  EXPECT_EQ(send("PutItem", put + R"(,"ReturnValuesOnConditionCheckFailure":"ALL_OLD"})").body,
+            R"({"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",)"
+            R"("message":"The conditional request failed","Item":{"id":{"S":"a"},"v":{"N":"3"}}})");
+}
+
+TEST_F(DynamoDbTest, QueriesAndScansInPages) {
+  make_tasks();
+  for (int i = 0; i < 5; ++i) {
+    ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"t)" + std::to_string(i) +
+                      R"("},"state":{"S":"PENDING"},"at":{"N":")" + std::to_string(i) + R"("},"more":{"S":"x"}}})");
+  }
+  const std::string query = R"({"TableName":"Tasks","IndexName":"by-state","KeyConditionExpression":"#s = :s",
+      "ExpressionAttributeNames":{"#s":"state"},"ExpressionAttributeValues":{":s":{"S":"PENDING"}})";
+  EXPECT_EQ(ok("Query", query + R"(,"ScanIndexForward":false,"Limit":2})"),
+            R"({"Items":[{"at":{"N":"4"},"id":{"S":"t4"},"state":{"S":"PENDING"}},)"
+            R"({"at":{"N":"3"},"id":{"S":"t3"},"state":{"S":"PENDING"}}],"Count":2,"ScannedCount":2,)"
+            R"("LastEvaluatedKey":{"at":{"N":"3"},"id":{"S":"t3"},"state":{"S":"PENDING"}}})");
+  EXPECT_EQ(ok("Query", query + R"(,"ScanIndexForward":false,"ProjectionExpression":"id",
+                "ExclusiveStartKey":{"at":{"N":"3"},"id":{"S":"t3"},"state":{"S":"PENDING"}}})"),
+            R"({"Items":[{"id":{"S":"t2"}},{"id":{"S":"t1"}},{"id":{"S":"t0"}}],"Count":3,"ScannedCount":3})");
+  EXPECT_EQ(ok("Query", query + R"(,"Select":"COUNT"})"), R"({"Count":5,"ScannedCount":5})");
+  EXPECT_EQ(ok("Scan", R"({"TableName":"Tasks","Select":"COUNT","FilterExpression":"#a > :a",
+                "ExpressionAttributeNames":{"#a":"at"},
+                "ExpressionAttributeValues":{":a":{"N":"2"}}})"),
+            R"({"Count":2,"ScannedCount":5})");
+  EXPECT_EQ(
+      error("Query", query + R"(,"Select":"ALL_ATTRIBUTES"})"),
+      "ValidationException: One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported "
+      "for global secondary index by-state because its projection type is not ALL");
+  EXPECT_EQ(error("Query", query + R"(,"ConsistentRead":true})"),
+            "ValidationException: Consistent reads are not supported on global secondary indexes");
+  EXPECT_EQ(
+      error("Query", query + R"(,"Limit":0})"),
+      "ValidationException: 1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member "
+      "must have value greater than or equal to 1");
+  EXPECT_EQ(
+      error("Query", R"({"TableName":"Tasks"})"),
+      "ValidationException: Either the KeyConditions or KeyConditionExpression parameter must be specified in the "
+      "request.");
+  EXPECT_EQ(error("Scan", R"({"TableName":"Tasks","Segment":1})"),
+            "ValidationException: The TotalSegments parameter is required but was not present in the request when "
+            "Segment parameter is present");
+  EXPECT_EQ(error("Scan", R"({"TableName":"Tasks","Select":"SPECIFIC_ATTRIBUTES"})"),
+            "ValidationException: Must specify the AttributesToGet or ProjectionExpression when choosing to get "
+            "SPECIFIC_ATTRIBUTES");
+}
+
+TEST_F(DynamoDbTest, ReportsCapacity) {
+  make_tasks();
+  const std::string item = R"("Item":{"id":{"S":"a"},"x":{"S":")" + std::string(1500, 'x') + R"("}})";
+  EXPECT_EQ(ok("PutItem", R"({"TableName":"Tasks","ReturnConsumedCapacity":"TOTAL",)" + item + "}"),
+            R"({"ConsumedCapacity":{"TableName":"Tasks","CapacityUnits":2.0}})");
+  EXPECT_EQ(ok("DeleteItem", R"({"TableName":"Tasks","ReturnConsumedCapacity":"INDEXES","Key":{"id":{"S":"b"}}})"),
+            R"({"ConsumedCapacity":{"TableName":"Tasks","CapacityUnits":1.0,"Table":{"CapacityUnits":1.0}}})");
+  EXPECT_EQ(ok("GetItem", R"({"TableName":"Tasks","ReturnConsumedCapacity":"TOTAL","Key":{"id":{"S":"b"}}})"),
+            R"({"ConsumedCapacity":{"TableName":"Tasks","CapacityUnits":0.5}})");
+  EXPECT_EQ(ok("Query", R"({"TableName":"Tasks","IndexName":"by-state","KeyConditionExpression":"#s = :s",
+                "ExpressionAttributeNames":{"#s":"state"},"ExpressionAttributeValues":{":s":{"S":"PENDING"}},
+                "ReturnConsumedCapacity":"INDEXES"})"),
+            R"({"Items":[],"Count":0,"ScannedCount":0,"ConsumedCapacity":{"TableName":"Tasks","CapacityUnits":0.5,)"
+            R"("Table":{"CapacityUnits":0.0},"GlobalSecondaryIndexes":{"by-state":{"CapacityUnits":0.5}}}})");
+}
+
+struct Bad {
+  const char* operation;
+  const char* body;
+  const char* error;
+};
+
+TEST_F(DynamoDbTest, RefusesBadRequestsInTheServicesWords) {
+  make_tasks();
+  const Bad cases[] = {
+      {"PutItem", "{}",
+       "ValidationException: 2 validation errors detected: Value null at 'tableName' failed to satisfy constraint: "
+       "Member must not be null; Value null at 'item' failed to satisfy constraint: Member must not be null"},
+      {"GetItem", R"({"TableName":"a;","Key":{"id":{"S":"a"}}})",
+       "ValidationException: 2 validation errors detected: Value 'a;' at 'tableName' failed to satisfy constraint: "
+       "Member must have length greater than or equal to 3; Value 'a;' at 'tableName' failed to satisfy constraint: "
+       "Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+"},
+      {"PutItem", R"({"TableName":23,"Item":{}})",
+       "SerializationException: NUMBER_VALUE cannot be converted to String (at TableName)"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"id":"a"}})",
+       "SerializationException: STRING_VALUE cannot be converted to Map (at Item.id)"},
+      {"PutItem", R"({"TableName":"Tasks","Item":[]})",
+       "SerializationException: Start of list found where not expected (at Item)"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"},"n":{"N":"x"}}})",
+       "ValidationException: The parameter cannot be converted to a numeric value: x (at Item.n.N)"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"x":{"S":"a"}}})",
+       "ValidationException: One or more parameter values were invalid: Missing the key id in the item"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ReturnValues":"ALL_NEW"})",
+       "ValidationException: ReturnValues can only be ALL_OLD or NONE"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ReturnValues":"hi"})",
+       "ValidationException: 1 validation error detected: Value 'hi' at 'returnValues' failed to satisfy constraint: "
+       "Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"Expected":{}})",
+       "ValidationException: The parameter Expected is not supported yet"},
+      {"UpdateItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"AttributeUpdates":{}})",
+       "ValidationException: The parameter AttributeUpdates is not supported yet"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ConditionExpression":""})",
+       "ValidationException: Invalid ConditionExpression: The expression can not be empty;"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ExpressionAttributeValues":{":a":{"N":"1"}}})",
+       "ValidationException: ExpressionAttributeValues can only be specified when using expressions"},
+      {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ExpressionAttributeNames":{}})",
+       "ValidationException: ExpressionAttributeNames must not be empty"},
+      {"GetItem", R"({"TableName":"None","Key":{"id":{"S":"a"}}})",
+       "ResourceNotFoundException: Requested resource not found"},
+      {"GetItem", R"({"TableName":"Tasks","Key":{"id":{"N":"1"}}})",
+       "ValidationException: The provided key element does not match the schema"},
+      {"GetItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"ConsistentRead":"yes"})",
+       "SerializationException: STRING_VALUE cannot be converted to Boolean (at ConsistentRead)"},
+      {"Invent", "{}", "UnknownOperationException: The operation DynamoDB_20120810.Invent is not known"},
+  };
+  for (const Bad& bad : cases) EXPECT_EQ(error(bad.operation, bad.body), bad.error) << bad.operation << bad.body;
+  EXPECT_TRUE(error("PutItem", "{\"TableName\":").starts_with("SerializationException: malformed JSON at offset"));
+  EXPECT_TRUE(error("PutItem", "[]").starts_with("SerializationException: "));
+  EXPECT_EQ(ok("Scan", R"({"TableName":"Tasks","Select":"COUNT"})"), R"({"Count":0,"ScannedCount":0})");
+}
+
+TEST_F(DynamoDbTest, UnknownMembersAreIgnored) {
+  make_tasks();
+  EXPECT_EQ(ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"Invented":{"a":[1,2]}})"), "{}");
+}
+
+TEST_F(DynamoDbTest, HidesSystemTables) {
+  TableDefinition definition;
+  definition.name = "freshet.secret";
+  definition.keys.partition = {"id", Type::kString};
+  definition.system = true;
+  ASSERT_TRUE(store_->create_table(definition).take());
+  EXPECT_EQ(ok("ListTables", "{}"), R"({"TableNames":[]})");
+  const std::string name = R"({"TableName":"freshet.secret")";
+  const std::string gone = "ResourceNotFoundException: Requested resource not found: Table: freshet.secret not found";
+  EXPECT_EQ(error("DescribeTable", name + "}"), gone);
+  EXPECT_EQ(error("DeleteTable", name + "}"), gone);
+  EXPECT_EQ(error("Scan", name + "}"), gone);
+  EXPECT_EQ(error("GetItem", name + R"(,"Key":{"id":{"S":"a"}}})"), gone);
+  EXPECT_EQ(error("PutItem", name + R"(,"Item":{"id":{"S":"a"}}})"), gone);
+  EXPECT_EQ(
+      error("BatchWriteItem", R"({"RequestItems":{"freshet.secret":[{"PutRequest":{"Item":{"id":{"S":"a"}}}}]}})"),
+      gone);
+  EXPECT_EQ(error("BatchGetItem", R"({"RequestItems":{"freshet.secret":{"Keys":[{"id":{"S":"a"}}]}}})"), gone);
+  EXPECT_EQ(error("CreateTable", R"({"TableName":"freshet.mine","BillingMode":"PAY_PER_REQUEST",
+      "AttributeDefinitions":[{"AttributeName":"id","AttributeType":"S"}],
+      "KeySchema":[{"AttributeName":"id","KeyType":"HASH"}]})"),
+            "ValidationException: Table names that start with 'freshet.' are reserved");
+}
+
+TEST_F(DynamoDbTest, SwitchesTimeToLive) {
+  make_tasks();
+  const auto update = [](const char* attribute, const char* enabled) {
+    return R"({"TableName":"Tasks","TimeToLiveSpecification":{"AttributeName":")" + std::string(attribute) +
+           R"(","Enabled":)" + enabled + "}}";
+  };
+  EXPECT_EQ(ok("DescribeTimeToLive", R"({"TableName":"Tasks"})"),
+            R"({"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}})");
+  EXPECT_EQ(error("UpdateTimeToLive", update("ttl", "false")), "ValidationException: TimeToLive is already disabled");
+  EXPECT_EQ(ok("UpdateTimeToLive", update("ttl", "true")),
+            R"({"TimeToLiveSpecification":{"AttributeName":"ttl","Enabled":true}})");
+  EXPECT_EQ(ok("DescribeTimeToLive", R"({"TableName":"Tasks"})"),
+            R"({"TimeToLiveDescription":{"TimeToLiveStatus":"ENABLED","AttributeName":"ttl"}})");
+  EXPECT_EQ(error("UpdateTimeToLive", update("ttl", "true")), "ValidationException: TimeToLive is already enabled");
+  EXPECT_EQ(error("UpdateTimeToLive", update("other", "true")),
+            "ValidationException: TimeToLive is active on a different AttributeName: current AttributeName is ttl");
+  ok("UpdateTimeToLive", update("ttl", "false"));
+  EXPECT_EQ(ok("DescribeTimeToLive", R"({"TableName":"Tasks"})"),
+            R"({"TimeToLiveDescription":{"TimeToLiveStatus":"DISABLED"}})");
+}
+
+TEST_F(DynamoDbTest, WritesAndReadsBatches) {
+  make_tasks();
+  EXPECT_EQ(ok("BatchWriteItem", R"({"RequestItems":{"Tasks":[{"PutRequest":{"Item":{"id":{"S":"a"},"x":{"N":"1"}}}},
+                {"PutRequest":{"Item":{"id":{"S":"b"}}}},{"DeleteRequest":{"Key":{"id":{"S":"c"}}}}]}})"),
+            R"({"UnprocessedItems":{}})");
+  EXPECT_EQ(ok("BatchGetItem", R"({"RequestItems":{"Tasks":{"Keys":[{"id":{"S":"a"}},{"id":{"S":"c"}},{"id":{"S":"b"}}],
+                "ProjectionExpression":"x"}}})"),
+            R"({"Responses":{"Tasks":[{"x":{"N":"1"}},{}]},"UnprocessedKeys":{}})");
+  EXPECT_EQ(error("BatchWriteItem", R"({"RequestItems":{"Tasks":[{"PutRequest":{"Item":{"id":{"S":"new"}}}},
+                {"PutRequest":{"Item":{"x":{"S":"b"}}}}]}})"),
+            "ValidationException: One or more parameter values were invalid: Missing the key id in the item");
+  EXPECT_EQ(error("BatchWriteItem", R"({"RequestItems":{"Tasks":[{"PutRequest":{"Item":{"id":{"S":"new"}}}},
+                {"DeleteRequest":{"Key":{"id":{"S":"new"}}}}]}})"),
+            "ValidationException: Provided list of item keys contains duplicates");
+  EXPECT_EQ(ok("GetItem", R"({"TableName":"Tasks","Key":{"id":{"S":"new"}}})"), "{}") << "half applied";
+  EXPECT_EQ(error("BatchGetItem", R"({"RequestItems":{"Tasks":{"Keys":[{"id":{"S":"a"}},{"id":{"S":"a"}}]}}})"),
+            "ValidationException: Provided list of item keys contains duplicates");
+  EXPECT_EQ(error("BatchGetItem", R"({"RequestItems":{}})"),
+            "ValidationException: 1 validation error detected: Value '{}' at 'requestItems' failed to satisfy "
+            "constraint: Member must have length greater than or equal to 1");
+}
+
+TEST_F(DynamoDbTest, AnswersInTheVersionThatWasAsked) {
+  const HttpResponse one = send("ListTables", "{}", {{"Content-Type", "application/x-amz-json-1.1"}});
+  EXPECT_EQ(one.content_type, "application/x-amz-json-1.1");
+  EXPECT_EQ(send("ListTables", "{}").content_type, "application/x-amz-json-1.0");
+  EXPECT_EQ(send("DescribeEndpoints", "{}").body,
+            R"({"Endpoints":[{"Address":"localhost:8000","CachePeriodInMinutes":1440}]})");
+  EXPECT_EQ(send("DescribeEndpoints", "{}", {{"Content-Encoding", "gzip"}}).status, 200);
+  EXPECT_NE(send("ListTables", "{}", {{"Content-Encoding", "gzip"}}).body.find("Content-Encoding gzip"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace freshet

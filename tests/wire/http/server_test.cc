@@ -1,0 +1,499 @@
+#include "wire/http/server.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/wire/http/harness.h"
+
+namespace freshet {
+namespace {
+
+using wire_test::body_of;
+using wire_test::get;
+using wire_test::LoopThread;
+using wire_test::RawClient;
+using wire_test::status_of;
+using wire_test::Tally;
+
+// What the test's exchanges report, and what lets held ones go on. Promises belong to the loop.
+struct Shared {
+  Tally started;
+  Tally destroyed;
+  std::vector<Promise<bool>> held;  // Loop thread.
+  std::vector<std::string> order;   // Loop thread: bodies or targets as they ran.
+};
+
+// /echo answers with method, target and body at once; /hold waits until the test lets it go; /big answers 3 MB.
+class TestExchange final : public Exchange {
+ public:
+  TestExchange(Shared& shared, Scheduler& scheduler, HttpRequest request)
+      : shared_(shared), scheduler_(scheduler), request_(std::move(request)) {}
+  ~TestExchange() override { shared_.destroyed.add(); }
+
+  Async<void> run() override {
+    shared_.order.push_back(request_.target);
+    if (request_.target.starts_with("/hold")) return hold();
+    return {};
+  }
+  HttpResponse respond() override {
+    HttpResponse response;
+    response.content_type = "text/plain";
+    response.headers.emplace_back("X-Bad", "a\r\nInjected: yes");
+    response.body = request_.target == "/big" ? std::string(3u << 20, 'x')
+                                              : request_.method + " " + request_.target + " " + request_.body;
+    return response;
+  }
+
+ private:
+  Async<void> hold() {
+    const Promise<bool> promise(scheduler_);
+    shared_.held.push_back(promise);
+    shared_.started.add();
+    co_await promise.future();
+  }
+  Shared& shared_;
+  Scheduler& scheduler_;
+  HttpRequest request_;
+};
+
+class TestRoute final : public Route {
+ public:
+  TestRoute(Shared& shared, Scheduler& scheduler) : shared_(shared), scheduler_(scheduler) {}
+  bool matches(const HttpRequest& request) const override { return request.target != "/nothing"; }
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    return std::make_unique<TestExchange>(shared_, scheduler_, std::move(request));
+  }
+
+ private:
+  Shared& shared_;
+  Scheduler& scheduler_;
+};
+
+class HttpServerTest : public testing::Test {
+ protected:
+  void start(HttpServerOptions options = {}, LoopOptions loop_options = {}, size_t threads = 1) {
+    loop_ = std::make_unique<LoopThread>(loop_options);
+    std::vector<IoThread*> io;
+    for (size_t i = 0; i < threads; ++i) {
+      io_.push_back(*IoThread::start(loop_->clock()));
+      io.push_back(io_.back().get());
+    }
+    std::vector<std::unique_ptr<Route>> routes;
+    routes.push_back(std::make_unique<TestRoute>(shared_, loop_->loop()));
+    loop_->run([&] {
+      auto started = HttpServer::start(std::move(options), std::move(routes), io, loop_->clock(), loop_->loop(),
+                                       loop_->loop(), [this]() -> Async<Result<void>> { return durability(); });
+      ASSERT_TRUE(started) << started.error().message;
+      server_ = std::move(*started);
+    });
+  }
+  void TearDown() override {
+    if (!loop_) return;
+    loop_->run([&] {
+      scope_.clear();
+      server_.reset();
+      shared_.held.clear();
+      durable_.reset();
+    });
+    loop_->end();
+  }
+  void let_go() {
+    loop_->run([&] {
+      for (const auto& promise : std::exchange(shared_.held, {})) promise.set(true);
+    });
+  }
+  std::future<bool> stop(milliseconds patience) {
+    auto stopped = std::make_shared<std::promise<bool>>();
+    loop_->run([&] { scope_.spawn(tell_stopped(*server_, patience, stopped)); });
+    return stopped->get_future();
+  }
+  static Async<void> tell_stopped(HttpServer& server, milliseconds patience,
+                                  std::shared_ptr<std::promise<bool>> stopped) {
+    const bool clean = co_await server.stop(patience);
+    stopped->set_value(clean);
+  }
+  Async<Result<void>> durability() {
+    if (broken_) return Result<void>(fail(ErrorCode::kIo, "the disk is gone"));
+    if (durable_) return wait_durable(*durable_);
+    return Result<void>{};
+  }
+  static Async<Result<void>> wait_durable(Promise<bool> promise) {
+    co_await promise.future();
+    co_return Result<void>{};
+  }
+
+  Shared shared_;
+  std::unique_ptr<LoopThread> loop_;
+  std::vector<std::unique_ptr<IoThread>> io_;
+  std::unique_ptr<HttpServer> server_;
+  std::optional<Promise<bool>> durable_;  // Loop thread. Set: answers wait for it.
+  Scope scope_;                           // Loop thread.
+  bool broken_ = false;                   // Loop thread.
+};
+
+TEST_F(HttpServerTest, AnswersAndKeepsTheConnection) {
+  start();
+  RawClient client(server_->port());
+  for (int i = 0; i < 3; ++i) {
+    client.send("POST /echo?x=1 HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Length: 5\r\n\r\nhello");
+    const std::string answer = client.answer();
+    EXPECT_EQ(status_of(answer), 200) << answer;
+    EXPECT_EQ(body_of(answer), "POST /echo?x=1 hello");
+    EXPECT_NE(answer.find("\r\nContent-Type: text/plain\r\n"), std::string::npos);
+    EXPECT_NE(answer.find(" GMT\r\n"), std::string::npos);
+    EXPECT_EQ(answer.find("\r\nInjected"), std::string::npos) << "a header value started a header";
+  }
+  client.send(get("/echo", "Connection: close\r\n"));
+  const std::string last = client.rest();
+  EXPECT_EQ(status_of(last), 200);
+  EXPECT_NE(last.find("Connection: close"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, ReadsRequestsBytewise) {
+  start();
+  RawClient client(server_->port());
+  const std::string request =
+      "\r\nPOST /echo HTTP/1.1\r\nhOST: LocalHost:80\r\nTransfer-Encoding: chunked\r\n\r\n"
+      "3;ext=1\r\nabc\r\n2\r\nde\r\n0\r\nX-Trailer: 1\r\n\r\n";
+  for (const char c : request) client.send({&c, 1});
+  EXPECT_EQ(body_of(client.answer()), "POST /echo abcde");
+}
+
+TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrderAndRunsThemOneAfterTheOther) {
+  start();
+  RawClient client(server_->port());
+  client.send(get("/echo/1") + get("/hold/2") + get("/echo/3") + get("/hold/4") + get("/echo/5"));
+  EXPECT_EQ(body_of(client.answer()), "GET /echo/1 ");
+  shared_.started.wait_for(1);
+  loop_->run([&] { EXPECT_EQ(shared_.order, (std::vector<std::string>{"/echo/1", "/hold/2"})); });
+  let_go();
+  EXPECT_EQ(body_of(client.answer()), "GET /hold/2 ");
+  EXPECT_EQ(body_of(client.answer()), "GET /echo/3 ");
+  shared_.started.wait_for(2);
+  let_go();
+  EXPECT_EQ(body_of(client.answer()), "GET /hold/4 ");
+  EXPECT_EQ(body_of(client.answer()), "GET /echo/5 ");
+}
+
+TEST_F(HttpServerTest, BoundsPipeliningWithoutLosingRequests) {
+  HttpServerOptions options;
+  options.max_pipelined = 4;
+  start(options);
+  RawClient client(server_->port());
+  std::string all;
+  for (int i = 0; i < 1000; ++i) all += get("/echo/" + std::to_string(i));
+  client.send(all);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(body_of(client.answer()), "GET /echo/" + std::to_string(i) + " ");
+}
+
+TEST_F(HttpServerTest, WritesLargeAnswersToSlowReaders) {
+  start();
+  RawClient client(server_->port());
+  client.send(get("/big") + get("/echo") + get("/big"));
+  EXPECT_EQ(body_of(client.answer()).size(), 3u << 20);
+  EXPECT_EQ(body_of(client.answer()), "GET /echo ");
+  EXPECT_EQ(body_of(client.answer()).size(), 3u << 20);
+}
+
+TEST_F(HttpServerTest, HeadHasNoBodyAndHttp10Closes) {
+  start();
+  RawClient client(server_->port());
+  client.send("HEAD /echo HTTP/1.1\r\nHost: localhost\r\n\r\n" +
+              std::string("GET /echo HTTP/1.0\r\nHost: localhost\r\n\r\n"));
+  const std::string all = client.rest();
+  EXPECT_NE(all.find("Content-Length: 11\r\n"), std::string::npos) << all;
+  EXPECT_EQ(all.find("HEAD /echo"), std::string::npos);
+  EXPECT_TRUE(all.ends_with("GET /echo ")) << all;
+}
+
+TEST_F(HttpServerTest, AsksForTheBodyOfAClientThatWaits) {
+  start();
+  RawClient client(server_->port());
+  client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  EXPECT_EQ(client.answer(), "HTTP/1.1 100 Continue\r\n\r\n");
+  client.send("ok");
+  EXPECT_EQ(body_of(client.answer()), "POST /echo ok");
+}
+
+struct Refusal {
+  std::string request;
+  int status;
+  std::string says;
+};
+
+TEST_F(HttpServerTest, RefusesBadRequestsAndCloses) {
+  HttpServerOptions options;
+  options.limits.header_bytes = 2048;
+  options.limits.header_count = 10;
+  options.limits.body_bytes = 1000;
+  start(options);
+  const std::string host = "Host: localhost\r\n";
+  std::string many;
+  for (int i = 0; i < 11; ++i) many += "A" + std::to_string(i) + ": b\r\n";
+  const std::vector<Refusal> cases = {
+      {"garbage\r\n\r\n", 400, "not an HTTP message"},
+      {std::string("\0\1\2\3\xff\xfe\r\n\r\n", 10), 400, "not an HTTP message"},
+      {"GET / HTTP/2.0\r\n" + host + "\r\n", 505, "HTTP/1.1"},
+      {"GET /\x01 HTTP/1.1\r\n" + host + "\r\n", 400, ""},
+      {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400, ""},
+      {"POST /echo HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n", 400, ""},
+      {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 3\r\nContent-Length: 3\r\n\r\nabc", 400, "Content-Length"},
+      {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 3, 3\r\n\r\nabc", 400, "Content-Length"},
+      {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 3\r\nContent-Length: 4\r\n\r\nabc", 400, ""},
+      {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: -3\r\n\r\n", 400, ""},
+      {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 99999999999999999999\r\n\r\n", 400, ""},
+      {"POST /echo HTTP/1.1\r\n" + host + "Transfer-Encoding: gzip, chunked\r\n\r\n", 501, "chunked"},
+      {"POST /echo HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked, identity\r\n\r\n", 501, "chunked"},
+      {"POST /echo HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400, ""},
+      {"POST /echo HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n3e9\r\n", 413, "1000 bytes"},
+      {"POST /echo HTTP/1.1\r\n" + host + "Transfer-Encoding: chunked\r\n\r\n1;" + std::string(5000, 'e'), 431, "line"},
+      {"POST /echo HTTP/1.1\r\n" + host + "Content-Length: 1001\r\nExpect: 100-continue\r\n\r\n", 413, "1000 bytes"},
+      {"GET /echo HTTP/1.1\r\n" + host + "A: " + std::string(3000, 'x') + "\r\n\r\n", 431, "2048 bytes"},
+      {"GET /" + std::string(5000, 'x'), 431, "2048 bytes"},
+      {"GET /echo HTTP/1.1\r\n" + host + many + "\r\n", 431, "10 headers"},
+      {"GET /echo HTTP/1.1\r\n" + host + "Bad Name: x\r\n\r\n", 400, ""},
+  };
+  for (const Refusal& bad : cases) {
+    RawClient client(server_->port());
+    client.send(bad.request);
+    const std::string answer = client.answer();
+    EXPECT_EQ(status_of(answer), bad.status) << bad.request.substr(0, 200) << "\n" << answer;
+    EXPECT_NE(body_of(answer).find(bad.says), std::string::npos) << answer;
+    EXPECT_TRUE(body_of(answer).starts_with("{\"__type\":\"")) << answer;
+    EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
+    client.half_close();
+    EXPECT_EQ(client.rest(), "");
+  }
+  loop_->run([&] { EXPECT_EQ(shared_.order, std::vector<std::string>{}) << "a refused request reached the loop"; });
+}
+
+TEST_F(HttpServerTest, AnswersWhatCameBeforeABadRequest) {
+  start();
+  RawClient client(server_->port());
+  client.send(get("/hold") + "garbage\r\n\r\n");
+  shared_.started.wait_for(1);
+  let_go();
+  EXPECT_EQ(status_of(client.answer()), 200);
+  EXPECT_EQ(status_of(client.answer()), 400);
+  EXPECT_EQ(client.rest(), "");
+}
+
+TEST_F(HttpServerTest, KnowsOnlyItsOwnHosts) {
+  HttpServerOptions options;
+  options.host_names = {"Queue.example", "*.amazonaws.com"};
+  start(options);
+  const auto status = [&](const std::string& headers) {
+    RawClient client(server_->port());
+    client.send("GET /echo HTTP/1.1\r\n" + headers + "\r\n");
+    return status_of(client.answer());
+  };
+  for (const char* good : {"localhost", "LOCALHOST:8000", "127.0.0.1", "127.0.0.1:8000", "127.1.2.3", "[::1]:80",
+                           "queue.example", "dynamodb.us-east-1.amazonaws.com:443", "sns.localhost"}) {
+    EXPECT_EQ(status("Host: " + std::string(good) + "\r\n"), 200) << good;
+  }
+  for (const char* bad : {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "amazonaws.com",
+                          "evilamazonaws.com", "127.0.0.256", "127.0.1", "[::2]", "localhost:x", "[::1", "10.0.0.1"}) {
+    EXPECT_EQ(status("Host: " + std::string(bad) + "\r\n"), 421) << bad;
+  }
+  EXPECT_EQ(status(""), 400);
+  EXPECT_EQ(status("Host: localhost\r\nHost: localhost\r\n"), 400);
+  RawClient client(server_->port());
+  client.send("GET http://localhost/echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_EQ(status_of(client.answer()), 400);
+}
+
+TEST_F(HttpServerTest, UnknownPathsAreNotFoundAndTheConnectionGoesOn) {
+  start();
+  RawClient client(server_->port());
+  client.send(get("/nothing"));
+  const std::string answer = client.answer();
+  EXPECT_EQ(status_of(answer), 404);
+  EXPECT_EQ(body_of(answer), "{\"__type\":\"NotFound\",\"message\":\"nothing is served at GET /nothing\"}");
+  client.send(get("/echo"));
+  EXPECT_EQ(status_of(client.answer()), 200);
+}
+
+TEST_F(HttpServerTest, AHangUpDestroysTheRunningExchange) {
+  start();
+  auto client = std::make_unique<RawClient>(server_->port());
+  client->send(get("/hold") + get("/echo/after"));
+  shared_.started.wait_for(1);
+  EXPECT_EQ(shared_.destroyed.count(), 0);
+  client.reset();
+  shared_.destroyed.wait_for(2);
+  loop_->run([&] { EXPECT_EQ(shared_.order, std::vector<std::string>{"/hold"}); });
+  let_go();
+  loop_->run([&] { EXPECT_EQ(server_->in_flight(), 0u); });
+}
+
+TEST_F(HttpServerTest, AnswersOnlyWhatIsDurable) {
+  start();
+  loop_->run([&] { durable_.emplace(loop_->loop()); });
+  RawClient client(server_->port());
+  client.send(get("/echo"));
+  while (server_->in_flight() == 0) std::this_thread::yield();
+  loop_->run([&] { EXPECT_EQ(server_->in_flight(), 1u); });
+  loop_->run([&] { std::exchange(durable_, std::nullopt)->set(true); });
+  EXPECT_EQ(status_of(client.answer()), 200);
+  loop_->run([&] { broken_ = true; });
+  client.send(get("/echo"));
+  const std::string answer = client.answer();
+  EXPECT_EQ(status_of(answer), 500);
+  EXPECT_NE(answer.find("the disk is gone"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, BoundsConnectionsAndExchanges) {
+  HttpServerOptions options;
+  options.max_connections = 2;
+  options.max_in_flight = 1;
+  start(options);
+  RawClient first(server_->port());
+  first.send(get("/hold"));
+  shared_.started.wait_for(1);
+  RawClient second(server_->port());
+  second.send(get("/echo"));
+  const std::string answer = second.answer();
+  EXPECT_EQ(status_of(answer), 503);
+  EXPECT_NE(answer.find("Retry-After: 1\r\n"), std::string::npos);
+  RawClient third(server_->port());
+  const std::string refused = third.rest();
+  EXPECT_EQ(status_of(refused), 503) << refused;
+  EXPECT_NE(refused.find("Retry-After: 1\r\n"), std::string::npos);
+  let_go();
+  EXPECT_EQ(status_of(first.answer()), 200);
+  second.send(get("/echo"));
+  EXPECT_EQ(status_of(second.answer()), 200);
+}
+
+TEST_F(HttpServerTest, BoundsTheBytesOfAllBodies) {
+  HttpServerOptions options;
+  options.max_body_bytes = 1000;
+  start(options);
+  const std::string head = "POST /hold HTTP/1.1\r\nHost: localhost\r\nContent-Length: 600\r\n\r\n";
+  RawClient first(server_->port());
+  first.send(head + std::string(600, 'a'));
+  shared_.started.wait_for(1);
+  RawClient whole(server_->port());
+  whole.send(head + std::string(600, 'b'));
+  EXPECT_EQ(status_of(whole.answer()), 503);
+  RawClient arriving(server_->port());
+  arriving.send(head + std::string(500, 'c'));
+  const std::string answer = arriving.answer();
+  EXPECT_EQ(status_of(answer), 503);
+  EXPECT_NE(answer.find("Retry-After: 1\r\n"), std::string::npos);
+  let_go();
+  EXPECT_EQ(body_of(first.answer()).size(), 600u + std::string("POST /hold ").size());
+  RawClient last(server_->port());
+  last.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900\r\n\r\n" + std::string(900, 'd'));
+  EXPECT_EQ(status_of(last.answer()), 200) << "bytes of refused and answered requests are still counted";
+}
+
+TEST_F(HttpServerTest, AFullMailboxIsAnswered503) {
+  LoopOptions loop_options;
+  loop_options.mailbox_bound = 1;
+  start({}, loop_options);
+  std::promise<void> hold;
+  std::promise<void> holding;
+  ASSERT_TRUE(loop_->loop().deliver([&] {
+    holding.set_value();
+    hold.get_future().wait();
+  }));
+  holding.get_future().wait();
+  ASSERT_TRUE(loop_->loop().deliver([] {}));
+  RawClient client(server_->port());
+  client.send(get("/echo"));
+  const std::string answer = client.answer();
+  hold.set_value();
+  EXPECT_EQ(status_of(answer), 503) << answer;
+  EXPECT_NE(answer.find("Retry-After: 1\r\n"), std::string::npos);
+}
+
+TEST_F(HttpServerTest, CutsSlowAndIdleClients) {
+  HttpServerOptions options;
+  options.read_timeout = milliseconds(40);
+  options.idle_timeout = milliseconds(40);
+  options.write_timeout = milliseconds(40);
+  start(options);
+  RawClient slow_header(server_->port());
+  slow_header.send("GET /echo HTTP/1.1\r\nHos");
+  RawClient slow_body(server_->port());
+  slow_body.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nab");
+  RawClient idle(server_->port());
+  RawClient held(server_->port());
+  held.send(get("/hold"));
+  shared_.started.wait_for(1);
+  RawClient deaf(server_->port());
+  for (int i = 0; i < 20; ++i) deaf.send(get("/big"));
+  EXPECT_EQ(status_of(slow_header.answer()), 408);
+  EXPECT_EQ(status_of(slow_body.answer()), 408);
+  EXPECT_EQ(idle.rest(), "");
+  while (server_->connections() > 3) std::this_thread::yield();  // The deaf one is cut; two linger or are gone.
+  let_go();
+  EXPECT_EQ(status_of(held.answer()), 200) << "an exchange in work has no timeout";
+}
+
+TEST_F(HttpServerTest, StopsCleanly) {
+  start({}, {}, 2);
+  RawClient idle(server_->port());
+  idle.send(get("/echo"));
+  idle.answer();
+  RawClient busy(server_->port());
+  busy.send(get("/hold"));
+  shared_.started.wait_for(1);
+  auto stopped = stop(seconds(20));
+  EXPECT_EQ(idle.rest(), "");
+  let_go();
+  const std::string answer = busy.rest();
+  EXPECT_EQ(status_of(answer), 200);
+  EXPECT_NE(answer.find("Connection: close"), std::string::npos);
+  busy.close();
+  EXPECT_TRUE(stopped.get());
+}
+
+TEST_F(HttpServerTest, StopGivesUpWhenPatienceEnds) {
+  start();
+  RawClient busy(server_->port());
+  busy.send(get("/hold"));
+  shared_.started.wait_for(1);
+  EXPECT_FALSE(stop(milliseconds(1)).get());
+  loop_->run([&] { server_.reset(); });
+  EXPECT_EQ(busy.rest(), "");
+  shared_.destroyed.wait_for(1);
+}
+
+TEST_F(HttpServerTest, ManyConnectionsOverTwoThreads) {
+  start({}, {}, 2);
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 40; ++i) clients.push_back(std::make_unique<RawClient>(server_->port()));
+  for (int round = 0; round < 5; ++round) {
+    for (size_t i = 0; i < clients.size(); ++i) clients[i]->send(get("/echo/" + std::to_string(i)));
+    for (size_t i = 0; i < clients.size(); ++i) {
+      ASSERT_EQ(body_of(clients[i]->answer()), "GET /echo/" + std::to_string(i) + " ");
+    }
+  }
+}
+
+TEST(HttpServerStart, SaysWhyItCannotListen) {
+  LoopThread loop;
+  auto io = *IoThread::start(loop.clock());
+  const auto start = [&](const std::string& address, uint16_t port) {
+    HttpServerOptions options;
+    options.address = address;
+    options.port = port;
+    return HttpServer::start(options, {}, {io.get()}, loop.clock(), loop.loop(), loop.loop(),
+                             []() -> Async<Result<void>> { return Result<void>{}; });
+  };
+  loop.run([&] {
+    auto named = start("localhost", 0);
+    ASSERT_FALSE(named);
+    EXPECT_EQ(named.error().message, "cannot listen on 'localhost': it is not an IPv4 or IPv6 address");
+    auto first = start("127.0.0.1", 0);
+    ASSERT_TRUE(first);
+    auto second = start("127.0.0.1", (*first)->port());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().message,
+              "cannot listen on 127.0.0.1:" + std::to_string((*first)->port()) + ": Address already in use");
+  });
+}
+
+}  // namespace
+}  // namespace freshet

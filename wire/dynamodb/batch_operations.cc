@@ -1,0 +1,307 @@
+// BatchGetItem and BatchWriteItem.
+#include <algorithm>
+
+#include "base/limits.h"
+#include "tables/expression/expression.h"
+#include "tables/value/json.h"
+#include "wire/dynamodb/capacity.h"
+#include "wire/dynamodb/operation.h"
+
+namespace freshet::dynamodb {
+
+namespace {
+
+constexpr size_t kMaxGets = 100;
+constexpr size_t kMaxWrites = 25;
+
+// Sums of half units by table, in the order of the request.
+class Capacities {
+ public:
+  explicit Capacities(CapacityReport report) : report_(report) {}
+  void add(const std::string& table, uint64_t half_units) {
+    if (report_ == CapacityReport::kNone) return;
+    const auto found = std::find_if(sums_.begin(), sums_.end(), [&](const auto& sum) { return sum.first == table; });
+    if (found == sums_.end()) {
+      sums_.emplace_back(table, half_units);
+    } else {
+      found->second += half_units;
+    }
+  }
+  void append(std::string& json) const {
+    if (report_ == CapacityReport::kNone) return;
+    json += ",\"ConsumedCapacity\":[";
+    for (const auto& [table, half_units] : sums_) {
+      if (!json.ends_with('[')) json += ',';
+      append_capacity(json, report_, table, half_units);
+    }
+    json += ']';
+  }
+
+ private:
+  const CapacityReport report_;
+  std::vector<std::pair<std::string, uint64_t>> sums_;
+};
+
+struct TableGets {
+  std::string table;
+  std::vector<Item> keys;
+  std::string projection;
+  std::vector<std::pair<std::string, std::string>> names;
+  bool consistent = false;
+  std::vector<ItemRef> found;
+  size_t done = 0;  // Keys answered; the rest is unprocessed.
+};
+
+class BatchGet final : public Operation {
+ public:
+  BatchGet(std::vector<TableGets> gets, CapacityReport report) : gets_(std::move(gets)), capacities_(report) {}
+
+  Async<Result<void>> run(Tables& tables) override {
+    uint64_t bytes = 0;
+    for (TableGets& gets : gets_) {
+      if (is_system_table(gets.table)) co_return table_not_found(gets.table);
+      for (const Item& key : gets.keys) {
+        if (bytes >= limits::kMaxRequestBytes) break;
+        GetItemInput input;
+        input.table = gets.table;
+        input.key = key;
+        input.projection = gets.projection;
+        input.placeholders.names = gets.names;
+        input.consistent = gets.consistent;
+        Result<ItemRef> item = co_await tables.get_item(std::move(input));
+        if (!item) co_return fail(item.error());
+        ++gets.done;
+        const uint64_t size = *item ? item->encoded().size() : 0;
+        bytes += size;
+        capacities_.add(gets.table, read_half_units(size, gets.consistent));
+        if (*item) gets.found.push_back(std::move(*item));
+      }
+    }
+    co_return Result<void>{};
+  }
+
+  void write(std::string& json, const Place&) const override {
+    json += "{\"Responses\":{";
+    for (const TableGets& gets : gets_) {
+      if (!json.ends_with('{')) json += ',';
+      append_json_string(json, gets.table);
+      json += ":[";
+      for (const ItemRef& item : gets.found) {
+        if (!json.ends_with('[')) json += ',';
+        append_item_json(json, item);
+      }
+      json += ']';
+    }
+    json += "},\"UnprocessedKeys\":{";
+    for (const TableGets& gets : gets_) append_unprocessed(json, gets);
+    json += '}';
+    capacities_.append(json);
+    json += '}';
+  }
+
+ private:
+  static void append_unprocessed(std::string& json, const TableGets& gets) {
+    if (gets.done == gets.keys.size()) return;
+    if (!json.ends_with('{')) json += ',';
+    append_json_string(json, gets.table);
+    json += ":{\"Keys\":[";
+    for (size_t i = gets.done; i < gets.keys.size(); ++i) {
+      if (!json.ends_with('[')) json += ',';
+      append_item_json(json, gets.keys[i]);
+    }
+    json += ']';
+    if (!gets.projection.empty()) {
+      json += ",\"ProjectionExpression\":";
+      append_json_string(json, gets.projection);
+    }
+    if (!gets.names.empty()) {
+      json += ",\"ExpressionAttributeNames\":{";
+      for (const auto& [placeholder, name] : gets.names) {
+        if (!json.ends_with('{')) json += ',';
+        append_json_string(json, placeholder);
+        json += ':';
+        append_json_string(json, name);
+      }
+      json += '}';
+    }
+    json += gets.consistent ? ",\"ConsistentRead\":true}" : "}";
+  }
+
+  std::vector<TableGets> gets_;
+  Capacities capacities_;
+};
+
+struct Write {
+  std::string table;
+  bool is_put = false;
+  Item item;  // The whole item of a put, the key of a delete.
+  bool processed = false;
+};
+
+// The part of a put or delete that names its item, or what is wrong with it.
+Result<Item> key_of(const TableDefinition& table, const Write& write) {
+  Item key;
+  const KeyAttribute* parts[] = {&table.keys.partition, table.keys.sort ? &*table.keys.sort : nullptr};
+  for (const KeyAttribute* part : parts) {
+    if (part == nullptr) continue;
+    const Value* value = write.item.find(part->name);
+    if (value == nullptr && write.is_put) {
+      return invalid("One or more parameter values were invalid: Missing the key " + part->name + " in the item");
+    }
+    if (value == nullptr || (!write.is_put && !value->is(part->type))) {
+      return invalid("The provided key element does not match the schema");
+    }
+    if (!value->is(part->type)) {
+      return invalid("One or more parameter values were invalid: Type mismatch for key " + part->name + " expected: " +
+                     std::string(type_name(part->type)) + " actual: " + std::string(type_name(value->type())));
+    }
+    key.set(part->name, *value);
+  }
+  if (!write.is_put && key.size() != write.item.size()) {
+    return invalid("The provided key element does not match the schema");
+  }
+  if (write.is_put && billed_size(write.item) > limits::kMaxItemBytes) {
+    return invalid("Item size has exceeded the maximum allowed size");
+  }
+  return key;
+}
+
+class BatchWrite final : public Operation {
+ public:
+  BatchWrite(std::vector<Write> writes, CapacityReport report) : writes_(std::move(writes)), capacities_(report) {}
+
+  Async<Result<void>> run(Tables& tables) override {
+    // All is checked before anything is written, so that a bad request writes nothing.
+    std::vector<std::pair<std::string, Item>> seen;
+    std::optional<TableDescription> table;
+    for (const Write& write : writes_) {
+      if (is_system_table(write.table)) co_return table_not_found(write.table);
+      if (!table || table->definition.name != write.table) {
+        std::string name = write.table;
+        Result<TableDescription> found = co_await tables.describe_table(std::move(name));
+        if (!found) co_return fail(found.error());
+        table = std::move(*found);
+      }
+      Result<Item> key = key_of(table->definition, write);
+      if (!key) co_return fail(key.error());
+      std::pair<std::string, Item> named(write.table, std::move(*key));
+      if (std::find(seen.begin(), seen.end(), named) != seen.end()) {
+        co_return invalid("Provided list of item keys contains duplicates");
+      }
+      seen.push_back(std::move(named));
+    }
+    std::vector<Result<WriteOutput>> answers = co_await tables.write_many(inputs());
+    for (size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i]) {
+        writes_[i].processed = true;
+        capacities_.add(writes_[i].table, write_half_units(answers[i]->billed_bytes));
+      } else if (answers[i].error().code != ErrorCode::kThroughputExceeded) {
+        co_return fail(answers[i].error());
+      }
+    }
+    co_return Result<void>{};
+  }
+
+  void write(std::string& json, const Place&) const override {
+    json += "{\"UnprocessedItems\":{";
+    std::string_view open;
+    for (const Write& write : writes_) {
+      if (write.processed) continue;
+      if (write.table != open) {
+        if (!open.empty()) json += "],";
+        append_json_string(json, write.table);
+        json += ":[";
+        open = write.table;
+      } else {
+        json += ',';
+      }
+      json += write.is_put ? "{\"PutRequest\":{\"Item\":" : "{\"DeleteRequest\":{\"Key\":";
+      append_item_json(json, write.item);
+      json += "}}";
+    }
+    json += open.empty() ? "}" : "]}";
+    capacities_.append(json);
+    json += '}';
+  }
+
+ private:
+  std::vector<WriteInput> inputs() const {
+    std::vector<WriteInput> out;
+    out.reserve(writes_.size());
+    for (const Write& write : writes_) {
+      if (write.is_put) {
+        PutItemInput put;
+        put.table = write.table;
+        put.item = write.item;
+        out.emplace_back(std::move(put));
+      } else {
+        DeleteItemInput gone;
+        gone.table = write.table;
+        gone.key = write.item;
+        out.emplace_back(std::move(gone));
+      }
+    }
+    return out;
+  }
+
+  std::vector<Write> writes_;  // A table's stand together.
+  Capacities capacities_;
+};
+
+}  // namespace
+
+Parsed parse_batch_get_item(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  std::vector<TableGets> all;
+  size_t keys = 0;
+  for (const auto& [table, request] : in.map("RequestItems", Need::kRequired, {1, kMaxGets})) {
+    request.refuse({"AttributesToGet"});
+    TableGets gets;
+    gets.table = table;
+    gets.keys = request.items("Keys", {1, kMaxGets});
+    gets.projection = request.expression("ProjectionExpression", ExpressionKind::kProjection);
+    gets.names = request.names();
+    gets.consistent = request.flag("ConsistentRead");
+    keys += gets.keys.size();
+    for (auto key = gets.keys.begin(); key != gets.keys.end(); ++key) {
+      if (std::find(gets.keys.begin(), key, *key) == key) continue;
+      checks.add({ErrorCode::kValidation, "Provided list of item keys contains duplicates", nullptr});
+    }
+    all.push_back(std::move(gets));
+  }
+  if (keys > kMaxGets) {
+    checks.add({ErrorCode::kValidation, "Too many items requested for the BatchGetItem call", nullptr});
+  }
+  const CapacityReport report = capacity_report_of(in);
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<BatchGet>(std::move(all), report);
+}
+
+Parsed parse_batch_write_item(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  in.choice("ReturnItemCollectionMetrics", {"SIZE", "NONE"});
+  std::vector<Write> writes;
+  for (const auto& [table, requests] : in.lists("RequestItems", {1, kMaxWrites})) {
+    for (const Input& request : requests) {
+      const auto put = request.structure("PutRequest");
+      const auto gone = request.structure("DeleteRequest");
+      if (put.has_value() == gone.has_value()) {
+        checks.add({ErrorCode::kValidation, "Each write request must have exactly one of PutRequest and DeleteRequest",
+                    nullptr});
+        continue;
+      }
+      writes.push_back({table, put.has_value(),
+                        put ? put->item("Item", Need::kRequired) : gone->item("Key", Need::kRequired), false});
+    }
+  }
+  if (writes.size() > kMaxWrites) {
+    checks.add({ErrorCode::kValidation, "Too many items requested for the BatchWriteItem call", nullptr});
+  }
+  const CapacityReport report = capacity_report_of(in);
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<BatchWrite>(std::move(writes), report);
+}
+
+}  // namespace freshet::dynamodb

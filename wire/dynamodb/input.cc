@@ -1,0 +1,349 @@
+#include "wire/dynamodb/input.h"
+
+#include <algorithm>
+
+#include "base/limits.h"
+#include "tables/expression/expression.h"
+
+namespace freshet::dynamodb {
+
+namespace {
+
+constexpr size_t kMaxViolations = 10;  // The service names no more than that.
+
+std::string camel(std::string_view name) {
+  std::string out(name);
+  if (!out.empty() && out[0] >= 'A' && out[0] <= 'Z') out[0] = static_cast<char>(out[0] + ('a' - 'A'));
+  return out;
+}
+
+bool is_name(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
+  });
+}
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string out;
+  for (const std::string_view part : parts) {
+    if (!out.empty()) out += ", ";
+    out += part;
+  }
+  return out;
+}
+
+}  // namespace
+
+void Checks::add(Error error) {
+  std::optional<Error>& place = error.code == ErrorCode::kSerialization ? serialization_ : validation_;
+  if (!place) place = std::move(error);
+}
+
+void Checks::violated(std::optional<std::string_view> value, const std::string& path, const std::string& rule) {
+  if (violations_.size() >= kMaxViolations) return;
+  const std::string shown = value ? "'" + std::string(value->substr(0, 1024)) + "'" : "null";
+  violations_.push_back("Value " + shown + " at '" + path + "' failed to satisfy constraint: Member must " + rule);
+}
+
+Result<void> Checks::result() const {
+  if (serialization_) return fail(*serialization_);
+  if (!violations_.empty()) {
+    const size_t count = violations_.size();
+    std::string message =
+        std::to_string(count) + " validation error" + (count == 1 ? "" : "s") + " detected: " + violations_[0];
+    for (size_t i = 1; i < count; ++i) message += "; " + violations_[i];
+    return invalid(std::move(message));
+  }
+  if (validation_) return fail(*validation_);
+  return {};
+}
+
+Input::Input(JsonView object, Checks& checks, std::string path)
+    : object_(object), checks_(checks), path_(std::move(path)) {
+  if (auto fine = object_.as_object(); !fine) checks_.add(fine.error());
+}
+
+std::string Input::path_of(std::string_view name) const {
+  return path_.empty() ? camel(name) : path_ + "." + camel(name);
+}
+
+std::optional<JsonView> Input::need(std::string_view name, Need need) const {
+  std::optional<JsonView> member = object_.find(name);
+  if (!member && need == Need::kRequired) checks_.violated(std::nullopt, path_of(name), "not be null");
+  return member;
+}
+
+void Input::check_length(std::string_view value, const std::string& path, Range length) const {
+  const auto size = static_cast<int64_t>(value.size());
+  if (size < length.least) {
+    checks_.violated(value, path, "have length greater than or equal to " + std::to_string(length.least));
+  }
+  if (size > length.most) {
+    checks_.violated(value, path, "have length less than or equal to " + std::to_string(length.most));
+  }
+}
+
+std::string Input::text(std::string_view name, Need needed, Range length) const {
+  const auto member = need(name, needed);
+  if (!member) return {};
+  const auto value = member->as_string();
+  if (!value) {
+    checks_.add(value.error());
+    return {};
+  }
+  check_length(*value, path_of(name), length);
+  return std::string(*value);
+}
+
+std::string Input::pattern_text(std::string_view name, Need needed, Range length) const {
+  const size_t before = has(name) ? 1 : 0;
+  std::string value = text(name, needed, length);
+  if (before == 1 && !is_name(value)) {
+    checks_.violated(value, path_of(name), "satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
+  }
+  return value;
+}
+
+bool Input::flag(std::string_view name, bool fallback) const {
+  const auto value = object_.bool_or(name, fallback);
+  if (value) return *value;
+  checks_.add(value.error());
+  return fallback;
+}
+
+std::optional<int64_t> Input::number(std::string_view name, Range range) const {
+  const auto member = object_.find(name);
+  if (!member) return std::nullopt;
+  const auto value = member->as_int();
+  if (!value) {
+    checks_.add(value.error());
+    return std::nullopt;
+  }
+  const std::string shown = std::to_string(*value);
+  if (*value < range.least) {
+    checks_.violated(shown, path_of(name), "have value greater than or equal to " + std::to_string(range.least));
+  }
+  if (*value > range.most) {
+    checks_.violated(shown, path_of(name), "have value less than or equal to " + std::to_string(range.most));
+  }
+  return *value;
+}
+
+std::string Input::choice(std::string_view name, std::initializer_list<std::string_view> values, Need needed) const {
+  const bool there = has(name);
+  std::string value = text(name, needed);
+  if (there && std::find(values.begin(), values.end(), value) == values.end()) {
+    checks_.violated(value, path_of(name), "satisfy enum value set: [" + joined(values) + "]");
+  }
+  return value;
+}
+
+std::string Input::expression(std::string_view name, ExpressionKind kind) const {
+  const bool there = has(name);
+  std::string value = text(name);
+  if (there && value.empty()) {
+    checks_.add({ErrorCode::kValidation,
+                 "Invalid " + std::string(expression_name(kind)) + ": The expression can not be empty;", nullptr});
+  }
+  return value;
+}
+
+Item Input::item(std::string_view name, Need needed) const {
+  const auto member = need(name, needed);
+  if (!member) return {};
+  Result<Item> value = item_of(*member);
+  if (value) return std::move(*value);
+  checks_.add(std::move(value.error()));
+  return {};
+}
+
+std::vector<std::pair<std::string, std::string>> Input::names() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  const auto member = object_.find("ExpressionAttributeNames");
+  if (!member) return out;
+  if (auto fine = member->as_object(); !fine) {
+    checks_.add(fine.error());
+    return out;
+  }
+  if (member->size() == 0) {
+    checks_.add({ErrorCode::kValidation, "ExpressionAttributeNames must not be empty", nullptr});
+  }
+  for (const JsonView entry : *member) {
+    const auto value = entry.as_string();
+    if (!value) {
+      checks_.add(value.error());
+      return out;
+    }
+    out.emplace_back(entry.name(), *value);
+  }
+  return out;
+}
+
+Placeholders Input::placeholders() const {
+  Placeholders out;
+  out.names = names();
+  const auto member = object_.find("ExpressionAttributeValues");
+  if (!member) return out;
+  Result<Item> values = item_of(*member);
+  if (!values) {
+    Error error = std::move(values.error());
+    if (error.code == ErrorCode::kValidation) {
+      error.message = "ExpressionAttributeValues contains invalid value: " + error.message;
+    }
+    checks_.add(std::move(error));
+  } else if (values->empty()) {
+    checks_.add({ErrorCode::kValidation, "ExpressionAttributeValues must not be empty", nullptr});
+  } else {
+    out.values = std::move(*values);
+  }
+  return out;
+}
+
+std::string Input::table() const {
+  constexpr Range kLength{static_cast<int64_t>(limits::kMinTableNameBytes),
+                          static_cast<int64_t>(limits::kMaxTableNameBytes)};
+  const auto member = object_.find("TableName");
+  if (member && member->is(JsonKind::kString) && member->text().starts_with("arn:")) {
+    const std::string_view arn = member->text();
+    const size_t slash = arn.find(":table/");
+    const std::string_view name = slash == std::string_view::npos ? std::string_view{} : arn.substr(slash + 7);
+    if (!name.empty() && is_name(name)) return std::string(name);
+  }
+  return pattern_text("TableName", Need::kRequired, kLength);
+}
+
+std::optional<Input> Input::structure(std::string_view name, Need needed) const {
+  const auto member = need(name, needed);
+  if (!member) return std::nullopt;
+  return Input(*member, checks_, path_of(name));
+}
+
+std::optional<JsonView> Input::array(std::string_view name, Need needed, Range length) const {
+  const auto member = need(name, needed);
+  if (!member) return std::nullopt;
+  const auto value = member->as_array();
+  if (!value) {
+    checks_.add(value.error());
+    return std::nullopt;
+  }
+  const auto size = static_cast<int64_t>(value->size());
+  if (size < length.least) {
+    checks_.violated("[]", path_of(name), "have length greater than or equal to " + std::to_string(length.least));
+  }
+  if (size > length.most) {
+    checks_.violated("[...]", path_of(name), "have length less than or equal to " + std::to_string(length.most));
+  }
+  return *value;
+}
+
+std::optional<JsonView> Input::object(std::string_view name, Need needed, Range length) const {
+  const auto member = need(name, needed);
+  if (!member) return std::nullopt;
+  const auto value = member->as_object();
+  if (!value) {
+    checks_.add(value.error());
+    return std::nullopt;
+  }
+  const auto size = static_cast<int64_t>(value->size());
+  if (size < length.least) {
+    checks_.violated("{}", path_of(name), "have length greater than or equal to " + std::to_string(length.least));
+  }
+  if (size > length.most) {
+    checks_.violated("{...}", path_of(name), "have length less than or equal to " + std::to_string(length.most));
+  }
+  return *value;
+}
+
+std::vector<Input> Input::list(std::string_view name, Need needed, Range length) const {
+  std::vector<Input> out;
+  const auto value = array(name, needed, length);
+  if (!value) return out;
+  for (const JsonView element : *value) {
+    out.emplace_back(element, checks_, path_of(name) + "." + std::to_string(out.size() + 1) + ".member");
+  }
+  return out;
+}
+
+std::vector<std::string> Input::texts(std::string_view name, Range length) const {
+  std::vector<std::string> out;
+  const auto value = array(name, Need::kOptional, length);
+  if (!value) return out;
+  for (const JsonView element : *value) {
+    const auto text = element.as_string();
+    if (!text) {
+      checks_.add(text.error());
+      return out;
+    }
+    out.emplace_back(*text);
+  }
+  return out;
+}
+
+std::vector<Item> Input::items(std::string_view name, Range length) const {
+  std::vector<Item> out;
+  const auto value = array(name, Need::kRequired, length);
+  if (!value) return out;
+  for (const JsonView element : *value) {
+    Result<Item> item = item_of(element);
+    if (!item) {
+      checks_.add(std::move(item.error()));
+      return out;
+    }
+    out.push_back(std::move(*item));
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, Input>> Input::map(std::string_view name, Need needed, Range length) const {
+  std::vector<std::pair<std::string, Input>> out;
+  const auto value = object(name, needed, length);
+  if (!value) return out;
+  for (const JsonView entry : *value) {
+    const std::string key(entry.name());
+    out.emplace_back(key, Input(entry, checks_, path_of(name) + "." + key + ".member"));
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::vector<Input>>> Input::lists(std::string_view name, Range length) const {
+  std::vector<std::pair<std::string, std::vector<Input>>> out;
+  const auto value = object(name, Need::kRequired, length);
+  if (!value) return out;
+  const Input tables(*value, checks_, path_of(name));
+  for (const JsonView entry : *value) {
+    std::string key(entry.name());
+    std::vector<Input> list = tables.list(key, Need::kRequired, {1, INT64_MAX});
+    out.emplace_back(std::move(key), std::move(list));
+  }
+  return out;
+}
+
+void Input::refuse(std::initializer_list<std::string_view> names) const {
+  for (const std::string_view name : names) {
+    if (!has(name)) continue;
+    checks_.add({ErrorCode::kValidation, "The parameter " + std::string(name) + " is not supported yet", nullptr});
+  }
+}
+
+ReturnValues return_values_of(const Input& input, std::initializer_list<std::string_view> allowed) {
+  const std::string value = input.choice("ReturnValues", {"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"});
+  if (value.empty() || value == "NONE") return ReturnValues::kNone;
+  if (std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
+    input.checks().add({ErrorCode::kValidation, "ReturnValues can only be ALL_OLD or NONE", nullptr});
+  }
+  if (value == "ALL_OLD") return ReturnValues::kAllOld;
+  if (value == "UPDATED_OLD") return ReturnValues::kUpdatedOld;
+  if (value == "ALL_NEW") return ReturnValues::kAllNew;
+  return ReturnValues::kUpdatedNew;
+}
+
+bool wants_item_on_failure(const Input& input) {
+  return input.choice("ReturnValuesOnConditionCheckFailure", {"ALL_OLD", "NONE"}) == "ALL_OLD";
+}
+
+bool is_system_table(std::string_view name) {
+  return name.starts_with(kSystemTablePrefix);
+}
+
+}  // namespace freshet::dynamodb

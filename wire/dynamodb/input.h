@@ -1,0 +1,97 @@
+// Reading a request's members with the service's own checks and texts.
+//
+// What is wrong is collected in a Checks, so that reading code stays flat and all violated constraints are named at
+// once, as the service does: members of a wrong type first (kSerialization), then constraints ("2 validation errors
+// detected: ..."), then values that no item may hold. Members that the service does not know are ignored.
+// One thread; views into the request's document.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tables/expression/expression.h"
+#include "tables/tables.h"
+#include "tables/value/json_reader.h"
+
+namespace freshet::dynamodb {
+
+class Checks {
+ public:
+  // Keeps the first error of each rank.
+  void add(Error error);
+  // "Value 'x' at 'path' failed to satisfy constraint: Member must RULE". A null value is spelled null.
+  void violated(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
+  Result<void> result() const;
+
+ private:
+  std::optional<Error> serialization_;
+  std::vector<std::string> violations_;
+  std::optional<Error> validation_;
+};
+
+enum class Need { kOptional, kRequired };
+
+// Bounds of a string's length or a number's value.
+struct Range {
+  int64_t least = 0;
+  int64_t most = INT64_MAX;
+};
+
+// The members of one structure. `path` is how the service spells its place: "keySchema.1.member".
+class Input {
+ public:
+  Input(JsonView object, Checks& checks, std::string path = {});
+
+  bool has(std::string_view name) const { return object_.find(name).has_value(); }
+  Checks& checks() const { return checks_; }
+
+  std::string text(std::string_view name, Need need = Need::kOptional, Range length = {}) const;
+  std::string pattern_text(std::string_view name, Need need, Range length) const;  // [a-zA-Z0-9_.-]+
+  bool flag(std::string_view name, bool fallback = false) const;
+  std::optional<int64_t> number(std::string_view name, Range range = {}) const;
+  // One of `values`, which are in the service's order; "" if absent.
+  std::string choice(std::string_view name, std::initializer_list<std::string_view> values,
+                     Need need = Need::kOptional) const;
+  // An expression: may be absent, but not empty.
+  std::string expression(std::string_view name, ExpressionKind kind) const;
+  Item item(std::string_view name, Need need) const;
+  Placeholders placeholders() const;
+  std::vector<std::pair<std::string, std::string>> names() const;  // ExpressionAttributeNames alone.
+  std::string table() const;                                       // TableName, or the name in an ARN of a table.
+  std::optional<Input> structure(std::string_view name, Need need = Need::kOptional) const;
+  // The structures of a list; their paths count from 1, as the service does.
+  std::vector<Input> list(std::string_view name, Need need = Need::kOptional, Range length = {}) const;
+  std::vector<std::string> texts(std::string_view name, Range length = {}) const;
+  // A map's structures with their names.
+  std::vector<std::pair<std::string, Input>> map(std::string_view name, Need need, Range length) const;
+  // A map of lists of structures, of one table's name each.
+  std::vector<std::pair<std::string, std::vector<Input>>> lists(std::string_view name, Range length) const;
+  std::vector<Item> items(std::string_view name, Range length) const;  // A required list of items.
+  // Parameters of the service that this server does not have yet: named, never dropped.
+  void refuse(std::initializer_list<std::string_view> names) const;
+
+  std::string path_of(std::string_view name) const;
+
+ private:
+  std::optional<JsonView> need(std::string_view name, Need need) const;
+  std::optional<JsonView> object(std::string_view name, Need need, Range length) const;
+  std::optional<JsonView> array(std::string_view name, Need need, Range length) const;
+  void check_length(std::string_view value, const std::string& path, Range length) const;
+
+  JsonView object_;
+  Checks& checks_;
+  std::string path_;
+};
+
+ReturnValues return_values_of(const Input& input, std::initializer_list<std::string_view> allowed);
+bool wants_item_on_failure(const Input& input);
+
+// Whether the name is one of Freshet's own tables, which clients do not see.
+bool is_system_table(std::string_view name);
+
+}  // namespace freshet::dynamodb

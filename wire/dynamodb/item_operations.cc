@@ -1,0 +1,170 @@
+// PutItem, GetItem, UpdateItem, DeleteItem.
+#include <algorithm>
+
+#include "tables/expression/expression.h"
+#include "tables/value/json.h"
+#include "wire/dynamodb/capacity.h"
+#include "wire/dynamodb/operation.h"
+
+namespace freshet::dynamodb {
+
+namespace {
+
+// What the three writes have in common. `In` is the store's input, `kCall` its member function.
+template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>
+class WriteOperation final : public Operation {
+ public:
+  WriteOperation(In input, CapacityReport report) : input_(std::move(input)), table_(input_.table), report_(report) {}
+
+  Async<Result<void>> run(Tables& tables) override {
+    if (is_system_table(table_)) return Result<void>(table_not_found(table_));
+    Async<Result<WriteOutput>> answer = (tables.*kCall)(std::move(input_));
+    if (answer.is_ready()) return keep(answer.take());
+    return keep_later(std::move(answer));
+  }
+
+  void write(std::string& json, const Place&) const override {
+    json += '{';
+    if (output_.attributes) {
+      json += "\"Attributes\":";
+      append_item_json(json, output_.attributes);
+    }
+    if (report_ != CapacityReport::kNone) {
+      json += output_.attributes ? ",\"ConsumedCapacity\":" : "\"ConsumedCapacity\":";
+      append_capacity(json, report_, table_, write_half_units(output_.billed_bytes));
+    }
+    json += '}';
+  }
+
+ private:
+  Result<void> keep(Result<WriteOutput> output) {
+    if (!output) return fail(std::move(output.error()));
+    output_ = std::move(*output);
+    return {};
+  }
+  Async<Result<void>> keep_later(Async<Result<WriteOutput>> answer) {
+    Result<WriteOutput> output = co_await answer;
+    co_return keep(std::move(output));
+  }
+
+  In input_;
+  const std::string table_;
+  const CapacityReport report_;
+  WriteOutput output_;
+};
+
+// Parameters of all three writes beyond table, item or key, and update.
+template <class In>
+void read_write_parameters(const Input& in, In& input) {
+  in.refuse({"Expected", "ConditionalOperator"});
+  in.choice("ReturnItemCollectionMetrics", {"SIZE", "NONE"});
+  input.condition = in.expression("ConditionExpression", ExpressionKind::kCondition);
+  input.placeholders = in.placeholders();
+  input.return_item_on_failure = wants_item_on_failure(in);
+}
+
+class GetOperation final : public Operation {
+ public:
+  GetOperation(GetItemInput input, CapacityReport report)
+      : input_(std::move(input)), table_(input_.table), consistent_(input_.consistent), report_(report) {}
+
+  Async<Result<void>> run(Tables& tables) override {
+    if (is_system_table(table_)) return Result<void>(table_not_found(table_));
+    Async<Result<ItemRef>> answer = tables.get_item(std::move(input_));
+    if (answer.is_ready()) return keep(answer.take());
+    return keep_later(std::move(answer));
+  }
+
+  void write(std::string& json, const Place&) const override {
+    json += '{';
+    if (item_) {
+      json += "\"Item\":";
+      append_item_json(json, item_);
+    }
+    if (report_ != CapacityReport::kNone) {
+      const uint64_t bytes = item_ ? billed_size(item_.decode()) : 0;
+      json += item_ ? ",\"ConsumedCapacity\":" : "\"ConsumedCapacity\":";
+      append_capacity(json, report_, table_, read_half_units(bytes, consistent_));
+    }
+    json += '}';
+  }
+
+ private:
+  Result<void> keep(Result<ItemRef> item) {
+    if (!item) return fail(std::move(item.error()));
+    item_ = std::move(*item);
+    return {};
+  }
+  Async<Result<void>> keep_later(Async<Result<ItemRef>> answer) {
+    Result<ItemRef> item = co_await answer;
+    co_return keep(std::move(item));
+  }
+
+  GetItemInput input_;
+  const std::string table_;
+  const bool consistent_;
+  const CapacityReport report_;
+  ItemRef item_;
+};
+
+template <class Op, class In>
+Parsed made(const Checks& checks, In input, CapacityReport report) {
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<Op>(std::move(input), report);
+}
+
+}  // namespace
+
+Parsed parse_put_item(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  PutItemInput input;
+  input.table = in.table();
+  input.item = in.item("Item", Need::kRequired);
+  input.return_values = return_values_of(in, {"ALL_OLD"});
+  read_write_parameters(in, input);
+  const CapacityReport report = capacity_report_of(in);
+  return made<WriteOperation<PutItemInput, &Tables::put_item>>(checks, std::move(input), report);
+}
+
+Parsed parse_update_item(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  UpdateItemInput input;
+  input.table = in.table();
+  input.key = in.item("Key", Need::kRequired);
+  in.refuse({"AttributeUpdates"});
+  input.update = in.expression("UpdateExpression", ExpressionKind::kUpdate);
+  input.return_values = return_values_of(in, {"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "UPDATED_NEW"});
+  read_write_parameters(in, input);
+  const CapacityReport report = capacity_report_of(in);
+  return made<WriteOperation<UpdateItemInput, &Tables::update_item>>(checks, std::move(input), report);
+}
+
+Parsed parse_delete_item(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  DeleteItemInput input;
+  input.table = in.table();
+  input.key = in.item("Key", Need::kRequired);
+  input.return_values = return_values_of(in, {"ALL_OLD"});
+  read_write_parameters(in, input);
+  const CapacityReport report = capacity_report_of(in);
+  return made<WriteOperation<DeleteItemInput, &Tables::delete_item>>(checks, std::move(input), report);
+}
+
+Parsed parse_get_item(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  in.refuse({"AttributesToGet"});
+  GetItemInput input;
+  input.table = in.table();
+  input.key = in.item("Key", Need::kRequired);
+  input.projection = in.expression("ProjectionExpression", ExpressionKind::kProjection);
+  input.placeholders.names = in.names();
+  input.consistent = in.flag("ConsistentRead");
+  const CapacityReport report = capacity_report_of(in);
+  return made<GetOperation>(checks, std::move(input), report);
+}
+
+}  // namespace freshet::dynamodb

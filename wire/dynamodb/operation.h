@@ -1,0 +1,55 @@
+// One operation of the protocol: parsed on an I/O thread, run on the loop, written on an I/O thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "tables/tables.h"
+#include "wire/dynamodb/input.h"
+
+namespace freshet::dynamodb {
+
+// What answers say of the place they come from.
+struct Place {
+  std::string region;
+  std::string account;
+  std::string table_arn(std::string_view table) const;
+};
+
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  virtual Async<Result<void>> run(Tables& tables) = 0;  // Loop thread; once.
+  // Appends the answer's JSON document. I/O thread, after run() has succeeded.
+  virtual void write(std::string& json, const Place& place) const = 0;
+};
+
+using Parsed = Result<std::unique_ptr<Operation>>;
+
+// The parser of an operation by its name ("PutItem"); null if there is none of that name.
+using Parser = Parsed (*)(const JsonView& body);
+Parser find_parser(std::string_view operation);
+
+Parsed parse_put_item(const JsonView& body);
+Parsed parse_get_item(const JsonView& body);
+Parsed parse_update_item(const JsonView& body);
+Parsed parse_delete_item(const JsonView& body);
+Parsed parse_query(const JsonView& body);
+Parsed parse_scan(const JsonView& body);
+Parsed parse_batch_get_item(const JsonView& body);
+Parsed parse_batch_write_item(const JsonView& body);
+Parsed parse_create_table(const JsonView& body);
+Parsed parse_describe_table(const JsonView& body);
+Parsed parse_delete_table(const JsonView& body);
+Parsed parse_list_tables(const JsonView& body);
+Parsed parse_update_time_to_live(const JsonView& body);
+Parsed parse_describe_time_to_live(const JsonView& body);
+Parsed parse_describe_limits(const JsonView& body);
+
+// The error of an operation on a table that is not there, or must not be seen.
+tl::unexpected<Error> table_not_found(std::string_view table);
+
+}  // namespace freshet::dynamodb

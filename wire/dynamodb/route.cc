@@ -1,0 +1,248 @@
+#include "wire/dynamodb/route.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "tables/value/json.h"
+#include "tables/value/json_reader.h"
+#include "wire/dynamodb/operation.h"
+
+namespace freshet {
+
+namespace dynamodb {
+
+std::string Place::table_arn(std::string_view table) const {
+  return "arn:aws:dynamodb:" + region + ":" + account + ":table/" + std::string(table);
+}
+
+tl::unexpected<Error> table_not_found(std::string_view table) {
+  return fail(ErrorCode::kResourceNotFound,
+              "Requested resource not found: Table: " + std::string(table) + " not found");
+}
+
+Parser find_parser(std::string_view operation) {
+  static constexpr std::pair<std::string_view, Parser> kParsers[] = {
+      {"PutItem", parse_put_item},
+      {"GetItem", parse_get_item},
+      {"UpdateItem", parse_update_item},
+      {"DeleteItem", parse_delete_item},
+      {"Query", parse_query},
+      {"Scan", parse_scan},
+      {"BatchGetItem", parse_batch_get_item},
+      {"BatchWriteItem", parse_batch_write_item},
+      {"CreateTable", parse_create_table},
+      {"DescribeTable", parse_describe_table},
+      {"DeleteTable", parse_delete_table},
+      {"ListTables", parse_list_tables},
+      {"UpdateTimeToLive", parse_update_time_to_live},
+      {"DescribeTimeToLive", parse_describe_time_to_live},
+      {"DescribeLimits", parse_describe_limits},
+  };
+  const auto* found = std::find_if(std::begin(kParsers), std::end(kParsers),
+                                   [&](const auto& entry) { return entry.first == operation; });
+  return found == std::end(kParsers) ? nullptr : found->second;
+}
+
+namespace {
+
+constexpr std::string_view kTarget = "DynamoDB_20120810.";
+
+// Where the service defines an exception, and how it spells the name of the message there.
+struct ErrorForm {
+  std::string_view space;
+  std::string_view message_member;
+};
+
+ErrorForm form_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kValidation:
+      return {"com.amazon.coral.validate#", "message"};
+    case ErrorCode::kSerialization:
+    case ErrorCode::kUnknownOperation:
+    case ErrorCode::kAccessDenied:
+      return {"com.amazon.coral.service#", "Message"};
+    default:
+      return {"com.amazonaws.dynamodb.v20120810#", "message"};
+  }
+}
+
+// Errors that the protocol has no name for are its internal error; the message keeps what happened.
+ErrorCode protocol_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kDiskFull:
+      return ErrorCode::kThroughputExceeded;
+    case ErrorCode::kRequestTooLarge:
+      return ErrorCode::kValidation;
+    case ErrorCode::kNotFound:
+      return ErrorCode::kResourceNotFound;
+    case ErrorCode::kConflict:
+      return ErrorCode::kResourceInUse;
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kTimeout:
+    case ErrorCode::kCancelled:
+    case ErrorCode::kIo:
+    case ErrorCode::kCorruption:
+    case ErrorCode::kUnsupportedFormat:
+      return ErrorCode::kInternal;
+    default:
+      return code;
+  }
+}
+
+void append_error(std::string& json, const Error& error) {
+  const ErrorCode code = protocol_code(error.code);
+  const ErrorForm form = form_of(code);
+  json += "{\"__type\":\"";
+  json += form.space;
+  json += error_name(code);
+  json += '"';
+  if (!error.message.empty()) {
+    json += ",\"";
+    json += form.message_member;
+    json += "\":";
+    append_json_string(json, error.message);
+  }
+  if (const auto* failed = dynamic_cast<const ConditionFailed*>(error.detail.get()); failed && failed->item) {
+    json += ",\"Item\":";
+    append_item_json(json, failed->item);
+  }
+  json += '}';
+}
+
+// 52 capital letters and digits, as the service's request ids look.
+std::string request_id(uint64_t seed, uint64_t number) {
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
+  std::string id;
+  id.reserve(52);
+  uint64_t state = seed ^ (number * 0x9e3779b97f4a7c15u);
+  while (id.size() < 52) {
+    state += 0x9e3779b97f4a7c15u;  // splitmix64, https://prng.di.unimi.it
+    uint64_t bits = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+    bits ^= bits >> 31;
+    for (int i = 0; i < 12 && id.size() < 52; ++i, bits >>= 5) id += kAlphabet[bits & 31];
+  }
+  return id;
+}
+
+// Constant but for the counter; shared by exchanges on all threads.
+struct Shared {
+  Tables& tables;
+  Place place;
+  uint64_t seed;
+  std::atomic<uint64_t> requests{0};
+};
+
+class ProtocolExchange final : public Exchange {
+ public:
+  ProtocolExchange(std::shared_ptr<Shared> shared, Parsed parsed, bool json11)
+      : shared_(std::move(shared)), json11_(json11) {
+    if (parsed) {
+      operation_ = std::move(*parsed);
+    } else {
+      outcome_ = fail(std::move(parsed.error()));
+    }
+  }
+
+  Async<void> run() override {
+    if (!operation_) return {};
+    Async<Result<void>> work = operation_->run(shared_->tables);
+    if (!work.is_ready()) return finish(std::move(work));
+    outcome_ = work.take();
+    return {};
+  }
+
+  HttpResponse respond() override {
+    HttpResponse response;
+    response.content_type = json11_ ? "application/x-amz-json-1.1" : "application/x-amz-json-1.0";
+    if (outcome_) {
+      operation_->write(response.body, shared_->place);
+    } else {
+      append_error(response.body, outcome_.error());
+      response.status = protocol_code(outcome_.error().code) == ErrorCode::kInternal ? 500 : 400;
+    }
+    const auto* bytes = reinterpret_cast<const Bytef*>(response.body.data());
+    const uLong sum = ::crc32_z(0, bytes, response.body.size());
+    response.headers.reserve(2);
+    response.headers.emplace_back("x-amzn-RequestId", request_id(shared_->seed, ++shared_->requests));
+    response.headers.emplace_back("x-amz-crc32", std::to_string(sum));
+    return response;
+  }
+
+ private:
+  Async<void> finish(Async<Result<void>> work) {
+    Result<void> outcome = co_await work;
+    outcome_ = std::move(outcome);
+  }
+
+  const std::shared_ptr<Shared> shared_;
+  const bool json11_;
+  std::unique_ptr<Operation> operation_;
+  Result<void> outcome_;
+};
+
+// Answers that clients of this very server may ask for: where it is.
+class EndpointsOperation final : public Operation {
+ public:
+  explicit EndpointsOperation(std::string host) : host_(std::move(host)) {}
+  Async<Result<void>> run(Tables&) override { return Result<void>{}; }
+  void write(std::string& json, const Place&) const override {
+    json += "{\"Endpoints\":[{\"Address\":";
+    append_json_string(json, host_);
+    json += ",\"CachePeriodInMinutes\":1440}]}";
+  }
+
+ private:
+  const std::string host_;
+};
+
+Parsed parse(const HttpRequest& request) {
+  const std::string_view target = header(request.headers, "X-Amz-Target");
+  const std::string_view name = target.substr(std::min(kTarget.size(), target.size()));
+  if (target.starts_with(kTarget) && name == "DescribeEndpoints") {
+    return std::make_unique<EndpointsOperation>(std::string(header(request.headers, "Host")));
+  }
+  const Parser parser = target.starts_with(kTarget) ? find_parser(name) : nullptr;
+  if (parser == nullptr) {
+    return fail(ErrorCode::kUnknownOperation, "The operation " + std::string(target.substr(0, 100)) + " is not known");
+  }
+  const std::string_view encoding = header(request.headers, "Content-Encoding");
+  if (!encoding.empty() && encoding != "identity") {
+    return fail(ErrorCode::kSerialization, "Content-Encoding " + std::string(encoding) + " is not supported");
+  }
+  JsonDocument document;
+  Result<JsonView> body = document.parse(request.body);
+  if (!body) return fail(std::move(body.error()));
+  return parser(*body);
+}
+
+class ProtocolRoute final : public Route {
+ public:
+  explicit ProtocolRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  bool matches(const HttpRequest& request) const override {
+    return request.method == "POST" && request.target == "/" &&
+           header(request.headers, "X-Amz-Target").starts_with("DynamoDB");
+  }
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    const bool json11 = header(request.headers, "Content-Type").starts_with("application/x-amz-json-1.1");
+    return std::make_unique<ProtocolExchange>(shared_, parse(request), json11);
+  }
+
+ private:
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace
+}  // namespace dynamodb
+
+std::unique_ptr<Route> make_dynamodb_route(Tables& tables, DynamoDbOptions options) {
+  auto shared = std::make_shared<dynamodb::Shared>(
+      tables, dynamodb::Place{std::move(options.region), std::move(options.account)}, options.seed);
+  return std::make_unique<dynamodb::ProtocolRoute>(std::move(shared));
+}
+
+}  // namespace freshet

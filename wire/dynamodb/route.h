@@ -1,0 +1,22 @@
+// Amazon DynamoDB's protocol (AWS JSON 1.0) on POST /, as its SDKs speak it. Signatures are not checked: whoever opens
+// the server beyond loopback checks credentials before.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/ports.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+struct DynamoDbOptions {
+  std::string region = "us-east-1";
+  std::string account = "000000000000";
+  uint64_t seed = 0;  // Of the request ids.
+};
+
+// Serves POST / with an X-Amz-Target of DynamoDB. The store outlives the route.
+std::unique_ptr<Route> make_dynamodb_route(Tables& tables, DynamoDbOptions options = {});
+
+}  // namespace freshet

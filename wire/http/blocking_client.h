@@ -1,0 +1,24 @@
+// A plain blocking HTTP client for the command line: one connection, kept alive. Not for the daemon (see client.h).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "runtime/ports.h"
+
+namespace freshet {
+
+// One thread at a time.
+class BlockingClient {
+ public:
+  // `base_url` is http://HOST[:PORT], without a path. kValidation if it is not.
+  static Result<std::unique_ptr<BlockingClient>> make(const std::string& base_url);
+  virtual ~BlockingClient() = default;
+  // Connects if need be. kUnavailable (naming the address) if the server cannot be reached or breaks off. A request
+  // that went out on a kept-alive connection that the server had closed is sent once more. Any status is a success
+  // here.
+  virtual Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body) = 0;
+};
+
+}  // namespace freshet

@@ -1,0 +1,31 @@
+// The daemon's HTTP client (runtime/ports.h) over the I/O threads: kept-alive connections per host and port, whole
+// answers, bounded. http:// only.
+//
+// A request on a kept-alive connection that the peer has closed meanwhile is sent once more on a fresh one, but only if
+// it had not been sent in full and nothing was received: else the peer may have acted on it, and the caller gets
+// kUnavailable and decides.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/scheduler.h"
+#include "runtime/ports.h"
+#include "wire/http/io_thread.h"
+#include "wire/http/message_parser.h"
+
+namespace freshet {
+
+struct HttpClientOptions {
+  HttpLimits limits;                  // Of answers; beyond them kUnavailable.
+  size_t max_calls = 10'000;          // Under way; beyond it kUnavailable at once.
+  size_t max_idle = 256;              // Kept-alive connections without a call, per I/O thread; the oldest is closed.
+  milliseconds idle_timeout{30'000};  // Of such a connection.
+};
+
+// Loop thread only; I/O threads, clock, scheduler and mailbox outlive it. Its calls' Asyncs do not.
+std::unique_ptr<HttpClient> make_http_client(HttpClientOptions options, std::vector<IoThread*> threads,
+                                             const Clock& clock, Scheduler& scheduler, Mailbox& mailbox);
+
+}  // namespace freshet

@@ -1,0 +1,414 @@
+#include "wire/http/connection.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "tables/value/json.h"
+
+namespace freshet::http_server {
+
+namespace {
+
+constexpr size_t kOwnSegment = 16u << 10;       // A body from this size on is not copied.
+constexpr size_t kSegment = 64u << 10;          // Small answers are gathered up to this.
+constexpr size_t kMaxPendingOutput = 1u << 20;  // Above it no further request is read.
+constexpr size_t kMaxDiscarded = 64u << 20;
+constexpr milliseconds kLinger{2'000};
+
+std::string_view status_text(int status) {
+  switch (status) {
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 204:
+      return "No Content";
+    case 304:
+      return "Not Modified";
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 421:
+      return "Misdirected Request";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Other";
+  }
+}
+
+std::string_view refusal_name(int status) {
+  switch (status) {
+    case 408:
+      return "RequestTimeout";
+    case 413:
+      return "RequestTooLarge";
+    case 431:
+      return "RequestHeadersTooLarge";
+    case 503:
+      return "ServiceUnavailable";
+    case 501:
+      return "NotImplemented";
+    case 505:
+      return "HttpVersionNotSupported";
+    default:
+      return "BadRequest";
+  }
+}
+
+// A header value must not be able to start another header.
+void append_value(std::string& out, std::string_view value) {
+  for (const char c : value) out += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? ' ' : c;
+}
+
+}  // namespace
+
+HttpResponse error_response(int status, std::string_view name, std::string_view reason) {
+  HttpResponse response;
+  response.status = status;
+  response.body = "{\"__type\":";
+  append_json_string(response.body, name);
+  response.body += ",\"message\":";
+  append_json_string(response.body, reason);
+  response.body += '}';
+  return response;
+}
+
+Connection::Connection(ConnectionOwner& owner, Fd socket, uint64_t id)
+    : owner_(owner), socket_(std::move(socket)), id_(id), parser_(owner.options().limits), since_(owner.io().now()) {}
+
+void Connection::on_ready(bool readable, bool writable, bool hung_up) {
+  if (closed_) return;
+  can_read_ = can_read_ || readable;
+  can_write_ = can_write_ || writable;
+  hung_up_ = hung_up_ || hung_up;
+  if (writable && !out_.empty()) flush();
+  read();
+}
+
+bool Connection::accepting() const {
+  return !closed_ && !refusing_ && slots_.size() < owner_.options().max_pipelined &&
+         pending_output() < kMaxPendingOutput;
+}
+
+void Connection::read() {
+  if (accepting() && !unread_.empty()) consume(unread_, true);
+  while (can_read_ && (lingering_ || accepting())) {
+    if (!read_once()) return;
+  }
+  // Even while nothing is read, a client that has gone must not leave its exchanges running.
+  if (!closed_ && hung_up_ && !lingering_ && !accepting()) end_of_stream();
+}
+
+// One read and what it brings. False when the socket has no more, or is closed.
+bool Connection::read_once() {
+  char* place = owner_.io().scratch();
+  size_t room = IoThread::kScratchBytes;
+  const size_t kept = unread_.size();
+  if (kept > 0) {
+    room = 16u << 10;
+    unread_.resize(kept + room);
+    place = unread_.data() + kept;
+  }
+  ssize_t n = 0;
+  do {
+    n = ::recv(socket_.get(), place, room, 0);
+  } while (n < 0 && errno == EINTR);
+  if (kept > 0) unread_.resize(kept + static_cast<size_t>(std::max<ssize_t>(n, 0)));
+  if (n < 0) {
+    can_read_ = false;
+    if (errno != EAGAIN) end_of_stream();
+    return false;
+  }
+  if (n == 0) {
+    can_read_ = false;
+    end_of_stream();
+    return false;
+  }
+  // Less than there was room for: the socket is empty, and what comes later rings again. A hang-up has rung already.
+  if (static_cast<size_t>(n) < room && !hung_up_) can_read_ = false;
+  if (lingering_) {
+    unread_.clear();
+    discarded_ += static_cast<size_t>(n);
+    if (discarded_ > kMaxDiscarded) close();
+    return !closed_;
+  }
+  if (kept > 0) {
+    consume(unread_, true);
+  } else {
+    consume({place, static_cast<size_t>(n)}, false);
+  }
+  return !closed_;
+}
+
+// Parses what it can of `in`, which is unread_ itself or the scratch buffer, and keeps the rest in unread_.
+void Connection::consume(std::string_view in, bool is_unread) {
+  size_t taken = 0;
+  while (taken < in.size() && accepting()) {
+    const bool fresh = !parser_.started();
+    taken += parser_.feed(in.substr(taken));
+    if (fresh && parser_.started()) since_ = owner_.io().now();
+    if (parser_.state() == ParseState::kFailed) {
+      refuse(parser_.failure().status, parser_.failure().reason);
+    } else if (parser_.state() == ParseState::kComplete) {
+      take_request();
+    } else {
+      if (!charge(parser_.body_bytes())) refuse(503, "too many large requests are in work; try again");
+      send_continue_if_wanted();
+      break;
+    }
+  }
+  if (refusing_) taken = in.size();
+  if (is_unread) {
+    unread_.erase(0, taken);
+  } else if (taken < in.size()) {
+    unread_.assign(in.substr(taken));
+  }
+}
+
+void Connection::take_request() {
+  Slot& slot = slots_.emplace_back();
+  slot.http10 = parser_.http10();
+  slot.close_after = !parser_.keep_alive();
+  HttpRequest request = parser_.take();
+  continue_sent_ = false;
+  charge(0);
+  slot.to_head = request.method == "HEAD";
+  refusing_ = slot.close_after;
+  owner_.submit(id_, first_request_ + slots_.size() - 1, std::move(request));
+}
+
+// Answers after everything that is in work, then closes.
+void Connection::refuse(int status, std::string reason) {
+  refusing_ = true;
+  charge(0);
+  Slot& slot = slots_.emplace_back();
+  slot.close_after = true;
+  HttpResponse response = error_response(status, refusal_name(status), reason);
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  answer(first_request_ + slots_.size() - 1, std::move(response));
+}
+
+bool Connection::charge(size_t body_bytes) {
+  if (body_bytes == charged_) return true;
+  return owner_.charge(std::exchange(charged_, body_bytes), body_bytes);
+}
+
+void Connection::send_continue_if_wanted() {
+  if (continue_sent_ || !slots_.empty() || !parser_.expects_continue()) return;
+  if (parser_.state() != ParseState::kNeedMore || refusing_) return;
+  continue_sent_ = true;
+  out_.emplace_back("HTTP/1.1 100 Continue\r\n\r\n");
+  if (!std::exchange(flush_wanted_, true)) owner_.has_output(id_);
+}
+
+// The client has closed its side, or all of it.
+void Connection::end_of_stream() {
+  const bool in_work = std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return !slot.done; });
+  if (!in_work && !out_.empty()) {
+    // The answers are complete: a client that only closed its sending side still reads them.
+    refusing_ = true;
+    return;
+  }
+  if (in_work) owner_.hung_up(id_);
+  close();
+}
+
+void Connection::abandon() {
+  out_.clear();
+  end_of_stream();
+}
+
+void Connection::answer(uint64_t request_number, HttpResponse response) {
+  if (closed_ || request_number < first_request_) return;
+  const size_t index = request_number - first_request_;
+  if (index >= slots_.size()) return;
+  slots_[index].done = true;
+  slots_[index].response = std::move(response);
+  if (index > 0) return;
+  write_front();
+}
+
+void Connection::write_front() {
+  size_t done = 0;
+  while (done < slots_.size() && slots_[done].done) {
+    Slot& slot = slots_[done++];
+    const bool last = done == slots_.size() && unread_.empty() && !parser_.started();
+    const bool close_after = slot.close_after || (last && owner_.stopping());
+    refusing_ = refusing_ || close_after;
+    append_answer(slot, slot.response, close_after);
+  }
+  slots_.erase(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(done));
+  first_request_ += done;
+  if (!parser_.started()) since_ = owner_.io().now();
+  send_continue_if_wanted();
+  if (!std::exchange(flush_wanted_, true)) owner_.has_output(id_);
+}
+
+void Connection::append_answer(const Slot& slot, HttpResponse& response, bool close_after) {
+  const bool bodiless = response.status == 204 || response.status == 304;
+  if (out_.empty() || out_.back().size() > kSegment) out_.push_back(std::exchange(spare_, {}));
+  std::string& out = out_.back();
+  out += "HTTP/1.1 ";
+  out += std::to_string(response.status);
+  out += ' ';
+  out += status_text(response.status);
+  out += "\r\n";
+  if (!bodiless) {
+    out += "Content-Type: ";
+    append_value(out, response.content_type);
+    out += "\r\nContent-Length: ";
+    out += std::to_string(response.body.size());
+    out += "\r\n";
+  }
+  out += "Date: ";
+  out += owner_.date();
+  out += "\r\n";
+  for (const auto& [name, value] : response.headers) {
+    append_value(out, name);
+    out += ": ";
+    append_value(out, value);
+    out += "\r\n";
+  }
+  if (close_after) {
+    out += "Connection: close\r\n";
+  } else if (slot.http10) {
+    out += "Connection: keep-alive\r\n";
+  }
+  out += "\r\n";
+  if (bodiless || slot.to_head) return;
+  if (response.body.size() < kOwnSegment) {
+    out += response.body;
+  } else {
+    out_.push_back(std::move(response.body));
+    out_.emplace_back();
+  }
+}
+
+size_t Connection::pending_output() const {
+  size_t bytes = 0;
+  for (const std::string& segment : out_) bytes += segment.size();
+  return bytes;
+}
+
+void Connection::flush() {
+  flush_wanted_ = false;
+  if (closed_) return;
+  while (can_write_ && !out_.empty()) {
+    std::array<iovec, 16> parts;
+    size_t count = 0;
+    size_t bytes = 0;
+    for (; count < out_.size() && count < parts.size(); ++count) {
+      const size_t skip = count == 0 ? out_offset_ : 0;
+      parts[count] = {out_[count].data() + skip, out_[count].size() - skip};
+      bytes += parts[count].iov_len;
+    }
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = count;
+    const ssize_t n = bytes == 0 ? 0 : ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      can_write_ = false;
+      if (errno != EAGAIN) {
+        abandon();
+        return;
+      }
+      break;
+    }
+    since_ = owner_.io().now();
+    size_t written = static_cast<size_t>(n) + out_offset_;
+    size_t whole = 0;
+    while (whole < count && written >= out_[whole].size()) written -= out_[whole++].size();
+    if (whole > 0 && out_[0].capacity() <= kOwnSegment) {
+      spare_ = std::move(out_[0]);
+      spare_.clear();
+    }
+    out_.erase(out_.begin(), out_.begin() + static_cast<ptrdiff_t>(whole));
+    out_offset_ = written;
+  }
+  if (!out_.empty()) return;
+  if (slots_.empty() && refusing_) {
+    begin_linger();
+  } else if (can_read_ || !unread_.empty()) {
+    read();
+  }
+}
+
+// Closing at once would make the kernel reset the connection while the client still sends, and the client might lose
+// the answer. So only our side is closed, and the rest is read and dropped for a while.
+void Connection::begin_linger() {
+  if (lingering_) return;
+  if (hung_up_) {
+    close();
+    return;
+  }
+  lingering_ = true;
+  unread_.clear();
+  since_ = owner_.io().now();
+  ::shutdown(socket_.get(), SHUT_WR);
+  read();
+}
+
+void Connection::begin_stop() {
+  if (idle() || lingering_) close();
+}
+
+void Connection::check_timeout(BootTime now) {
+  const nanoseconds past = now - since_;
+  const HttpServerOptions& options = owner_.options();
+  if (lingering_) {
+    if (past > kLinger) close();
+  } else if (!out_.empty()) {
+    if (past > options.write_timeout) abandon();
+  } else if (!slots_.empty() || refusing_) {
+    return;  // The exchange takes as long as it takes.
+  } else if (parser_.started() || !unread_.empty()) {
+    if (past > options.read_timeout) refuse(408, "the request did not arrive in time");
+  } else if (past > options.idle_timeout) {
+    begin_stop();
+  }
+}
+
+void Connection::close() {
+  if (closed_) return;
+  closed_ = true;
+  charge(0);
+  socket_.reset();
+  owner_.closed(id_);
+}
+
+}  // namespace freshet::http_server

@@ -1,0 +1,98 @@
+// One connection of the server: reads and parses requests, keeps their answers in order, writes them. I/O thread.
+// Not for use outside wire/http.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/http/io_thread.h"
+#include "wire/http/message_parser.h"
+#include "wire/http/server.h"
+
+namespace freshet::http_server {
+
+// What a connection needs of the thread's part of the server. Outlives its connections.
+class ConnectionOwner {
+ public:
+  virtual ~ConnectionOwner() = default;
+  virtual const HttpServerOptions& options() const = 0;
+  virtual IoThread& io() = 0;
+  virtual bool stopping() const = 0;
+  // The body that a connection is receiving has grown or is gone. False if all bodies together are too much.
+  virtual bool charge(size_t before, size_t now) = 0;
+  virtual std::string_view date() = 0;  // Of now, as a Date header spells it.
+  // A whole request; its answer comes as answer(request_number, ...), now or later.
+  virtual void submit(uint64_t connection, uint64_t request_number, HttpRequest request) = 0;
+  virtual void hung_up(uint64_t connection) = 0;     // The client has gone while requests were in work.
+  virtual void has_output(uint64_t connection) = 0;  // Wants flush() at the end of the turn.
+  virtual void closed(uint64_t connection) = 0;      // Destroys the connection at the end of the turn.
+};
+
+class Connection final : public IoThread::Handler {
+ public:
+  Connection(ConnectionOwner& owner, Fd socket, uint64_t id);
+  void on_ready(bool readable, bool writable, bool hung_up) override;
+
+  // The answer to a request. Answers go out in the order of the requests.
+  void answer(uint64_t request_number, HttpResponse response);
+  void flush();  // Writes what is there.
+  void check_timeout(BootTime now);
+  void begin_stop();  // Closes as soon as nothing is in work.
+  void close();
+  int fd() const { return socket_.get(); }
+
+ private:
+  // A request that is not answered yet.
+  struct Slot {
+    bool done = false;
+    bool close_after = false;
+    bool to_head = false;
+    bool http10 = false;
+    HttpResponse response;
+  };
+
+  void read();
+  bool read_once();
+  void consume(std::string_view in, bool is_unread);
+  bool accepting() const;
+  void take_request();
+  void refuse(int status, std::string reason);
+  bool charge(size_t body_bytes);
+  void send_continue_if_wanted();
+  void end_of_stream();
+  void abandon();  // As end_of_stream(), and what is unwritten is dropped.
+  void write_front();
+  void append_answer(const Slot& slot, HttpResponse& response, bool close_after);
+  void begin_linger();
+  bool idle() const { return slots_.empty() && !parser_.started() && unread_.empty() && out_.empty(); }
+  size_t pending_output() const;
+
+  ConnectionOwner& owner_;
+  Fd socket_;
+  const uint64_t id_;
+  RequestParser parser_;
+  std::string unread_;    // Received, not yet parsed.
+  bool can_read_ = true;  // The socket may have more.
+  bool can_write_ = true;
+  bool hung_up_ = false;    // Epoll has said so; the end of the stream is still to be read.
+  bool refusing_ = false;   // No further request is parsed: an error or "Connection: close" ends the connection.
+  bool lingering_ = false;  // All is written; what still arrives is dropped until the client closes.
+  bool closed_ = false;
+  bool continue_sent_ = false;
+  bool flush_wanted_ = false;
+  size_t charged_ = 0;          // Bytes of the body that is arriving, as the owner knows them.
+  uint64_t first_request_ = 0;  // Number of slots_[0].
+  std::vector<Slot> slots_;
+  std::vector<std::string> out_;  // To be written, in order.
+  std::string spare_;             // Keeps its memory for the next answer.
+  size_t out_offset_ = 0;         // Written of out_[0].
+  size_t discarded_ = 0;          // While lingering.
+  BootTime since_;                // Start of what the timeout watches: idling, the request, the last write, lingering.
+};
+
+// The whole answer of a status and a reason, in the server's own words: {"__type": NAME, "message": REASON}.
+HttpResponse error_response(int status, std::string_view name, std::string_view reason);
+
+}  // namespace freshet::http_server

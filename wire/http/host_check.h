@@ -1,0 +1,24 @@
+// Which Host headers are answered. A web page that a browser loads from evil.example, re-resolved to 127.0.0.1, still
+// sends "Host: evil.example": refusing unknown names is what keeps such pages out (DNS rebinding).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace freshet {
+
+// A value type; any thread.
+class HostCheck {
+ public:
+  // Loopback names and addresses are always allowed. `names` are further host names or addresses without a port;
+  // "*.example.com" allows every name below example.com.
+  explicit HostCheck(std::vector<std::string> names);
+  // `host` as in the header: name or address, with or without a port. Any port is allowed.
+  bool allows(std::string_view host) const;
+
+ private:
+  std::vector<std::string> names_;  // Lower case.
+};
+
+}  // namespace freshet

@@ -1,0 +1,109 @@
+// The threads that own sockets: an epoll loop each. Raw epoll rather than Asio, because a turn of it is what batching
+// needs: all sockets that are ready are read first, then everything goes to the loop in one delivery, and all answers
+// of a turn come back in one wake-up.
+//
+// A turn: sockets that are ready, posted work, services whose time has come, end_of_turn() of every service.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/scheduler.h"
+
+namespace freshet {
+
+// Owner of a file descriptor. Closes it when destroyed.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~Fd() { reset(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+class IoThread {
+ public:
+  // What happens on a file descriptor. I/O thread.
+  class Handler {
+   public:
+    virtual ~Handler() = default;
+    // Edge-triggered: called once when the descriptor becomes readable, writable, or is hung up, not again until it
+    // has been read or written until it would block. `hung_up`: the peer has closed its sending side, or all of it.
+    virtual void on_ready(bool readable, bool writable, bool hung_up) = 0;
+  };
+
+  // A part of the thread's work with its own timing. I/O thread. Added and removed by posted work only.
+  class Service {
+   public:
+    virtual ~Service() = default;
+    virtual void end_of_turn() = 0;          // Pass on what the turn has brought.
+    virtual BootTime next_due() const = 0;   // BootTime::max() for never. Asked after every turn: keep it cheap.
+    virtual void run_due(BootTime now) = 0;  // Called at or soon after next_due().
+  };
+
+  static Result<std::unique_ptr<IoThread>> start(const Clock& clock);
+  ~IoThread();  // Ends the thread; work that is still posted is dropped. Handlers and services must be gone.
+  IoThread(const IoThread&) = delete;
+  IoThread& operator=(const IoThread&) = delete;
+
+  // Any thread. Work runs in order per sender.
+  void post(Work work);
+  // Any thread but this one: posts and waits until it has run.
+  void run_and_wait(Work work);
+
+  // I/O thread only from here on.
+  Result<void> watch(int fd, Handler& handler);
+  // Destroys the handler at the end of the turn, so that events of the same turn cannot reach a dead one.
+  void retire(std::unique_ptr<Handler> handler) { retired_.push_back(std::move(handler)); }
+  void add(Service& service) { services_.push_back(&service); }
+  void remove(Service& service) { std::erase(services_, &service); }
+  BootTime now() const { return now_; }  // Read once a turn.
+  // Room for one read, shared by all connections of the thread.
+  static constexpr size_t kScratchBytes = 128u << 10;
+  char* scratch() { return scratch_.get(); }
+
+ private:
+  struct Node {
+    Work work;
+    Node* next = nullptr;
+  };
+
+  explicit IoThread(const Clock& clock) : clock_(clock), scratch_(std::make_unique<char[]>(kScratchBytes)) {}
+  void run();
+  void run_posted();
+  void wait();
+  int wait_milliseconds() const;
+  void wake();
+
+  const Clock& clock_;
+  Fd epoll_;
+  Fd wake_;
+  // Written by any thread.
+  std::atomic<Node*> posted_{nullptr};  // Newest first.
+  std::atomic<bool> sleeping_{false};
+  std::atomic<bool> stopping_{false};
+  // I/O thread only.
+  BootTime now_{};
+  std::unique_ptr<char[]> scratch_;
+  std::vector<Service*> services_;
+  std::vector<std::unique_ptr<Handler>> retired_;
+  std::thread thread_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,54 @@
+// Host names to socket addresses, without ever blocking an I/O thread: addresses and "localhost" at once, other names
+// on a helper thread of their own. One look-up per name at a time; the answer is kept for a short while.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/functional/any_invocable.h>
+#include <sys/socket.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "wire/http/io_thread.h"
+
+namespace freshet {
+
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+};
+
+// I/O thread only, but for construction. Destroying it drops what waits.
+class Resolver {
+ public:
+  using Done = absl::AnyInvocable<void(Result<std::vector<SocketAddress>>)>;
+  explicit Resolver(IoThread& io);
+  ~Resolver();
+  Resolver(const Resolver&) = delete;
+  // `done` runs inside the call if the answer is known, else later on this thread. kUnavailable if there is none.
+  void resolve(const std::string& host, uint16_t port, Done done);
+
+ private:
+  using Addresses = Result<std::vector<SocketAddress>>;
+  struct Shared;  // With the helper threads.
+  struct Waiting {
+    uint16_t port;
+    Done done;
+  };
+  struct Known {
+    Addresses addresses;
+    BootTime until;
+  };
+  void finish(const std::string& host, Addresses addresses);
+
+  IoThread& io_;
+  std::shared_ptr<Shared> shared_;
+  absl::flat_hash_map<std::string, std::vector<Waiting>> waiting_;
+  absl::flat_hash_map<std::string, Known> known_;
+};
+
+}  // namespace freshet

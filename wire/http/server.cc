@@ -1,0 +1,275 @@
+#include "wire/http/server.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+
+#include "wire/http/server_part.h"
+
+namespace freshet {
+
+namespace http_server {
+
+namespace {
+
+// The answer of every exchange once the store has failed for good.
+class FailedExchange final : public Exchange {
+ public:
+  explicit FailedExchange(std::string why) : why_(std::move(why)) {}
+  Async<void> run() override { return {}; }
+  HttpResponse respond() override { return error_response(500, "InternalServerError", why_); }
+
+ private:
+  std::string why_;
+};
+
+}  // namespace
+
+// Runs exchanges. Kept alive by work in the mailbox; close() ends all effect of it.
+class Runner final : public LoopSide, public std::enable_shared_from_this<Runner> {
+ public:
+  Runner(Scheduler& scheduler, DurableFunction durable) : scheduler_(scheduler), durable_(std::move(durable)) {}
+
+  void set_parts(std::vector<std::pair<IoThread*, std::shared_ptr<ServerPart>>> parts) { parts_ = std::move(parts); }
+
+  void receive(Inbound inbound) override {
+    if (closed_) return;
+    for (Job& job : inbound.jobs) begin(std::move(job));
+    for (const uint64_t connection : inbound.hung_up) running_.erase(connection);
+    if (inbound.drained && ++drained_ == parts_.size() && all_drained_) all_drained_->set(true);
+    release();
+  }
+
+  // Loop thread. Resolves when every part has closed its last connection, or at `until` with false.
+  Async<bool> drained(BootTime until) {
+    if (drained_ == parts_.size()) co_return true;
+    all_drained_.emplace(scheduler_);
+    const Promise<bool> promise = *all_drained_;
+    const TimerId timer = scheduler_.call_at(until, [promise] { promise.set(false); });
+    const bool clean = co_await promise.future();
+    scheduler_.cancel(timer);
+    co_return clean;
+  }
+
+  void close() {
+    closed_ = true;
+    running_.clear();
+    releases_.clear();
+    finished_.clear();
+    parts_.clear();
+  }
+
+ private:
+  // A connection's exchange that waits for something, and the requests that came after it.
+  struct Running {
+    explicit Running(Job j) : job(std::move(j)) {}
+    Job job;
+    std::deque<Job> next;
+    Scope scope;  // Last, so that it ends before the exchange it works on.
+  };
+
+  void begin(Job job) {
+    if (const auto found = running_.find(job.connection); found != running_.end()) {
+      found->second->next.push_back(std::move(job));
+      return;
+    }
+    Async<void> work = job.exchange->run();
+    if (work.is_ready()) {
+      finished_.push_back(std::move(job));
+      return;
+    }
+    auto running = std::make_unique<Running>(std::move(job));
+    Running& entry = *running;
+    running_.emplace(entry.job.connection, std::move(running));
+    entry.scope.spawn(finish(entry.job.connection, std::move(work)));
+  }
+
+  Async<void> finish(uint64_t connection, Async<void> work) {
+    co_await work;
+    // The entry owns this coroutine, so somebody else has to take it down.
+    scheduler_.post([self = shared_from_this(), connection] {
+      self->finished(connection);
+      self->release();
+    });
+  }
+
+  void finished(uint64_t connection) {
+    const auto found = running_.find(connection);
+    if (found == running_.end()) return;  // Hung up meanwhile.
+    const std::unique_ptr<Running> entry = std::move(found->second);
+    running_.erase(found);
+    finished_.push_back(std::move(entry->job));
+    for (Job& job : entry->next) begin(std::move(job));
+  }
+
+  // Everything that has run is answered as soon as what it observed is durable: one wait for all of a turn.
+  void release() {
+    if (finished_.empty()) return;
+    std::vector<Job> jobs = std::exchange(finished_, {});
+    Async<Result<void>> durable = durable_();
+    if (durable.is_ready()) {
+      hand_over(std::move(jobs), durable.take());
+    } else {
+      releases_.spawn(release_later(std::move(jobs), std::move(durable)));
+    }
+  }
+
+  Async<void> release_later(std::vector<Job> jobs, Async<Result<void>> durable) {
+    const Result<void> outcome = co_await durable;
+    hand_over(std::move(jobs), outcome);
+  }
+
+  void hand_over(std::vector<Job> jobs, const Result<void>& durable) {
+    if (!durable) {
+      for (Job& job : jobs) job.exchange = std::make_unique<FailedExchange>(durable.error().message);
+    }
+    if (parts_.size() == 1) return post(0, std::move(jobs));
+    std::vector<std::vector<Job>> by_thread(parts_.size());
+    for (Job& job : jobs) by_thread[job.thread].push_back(std::move(job));
+    for (size_t i = 0; i < by_thread.size(); ++i) {
+      if (!by_thread[i].empty()) post(i, std::move(by_thread[i]));
+    }
+  }
+
+  void post(size_t thread, std::vector<Job> jobs) {
+    const auto& [io, part] = parts_[thread];
+    io->post([keep = part, batch = std::move(jobs)]() mutable { keep->answer(std::move(batch)); });
+  }
+
+  Scheduler& scheduler_;
+  const DurableFunction durable_;
+  std::vector<std::pair<IoThread*, std::shared_ptr<ServerPart>>> parts_;
+  absl::flat_hash_map<uint64_t, std::unique_ptr<Running>> running_;  // By connection.
+  std::vector<Job> finished_;
+  Scope releases_;
+  size_t drained_ = 0;
+  std::optional<Promise<bool>> all_drained_;
+  bool closed_ = false;
+};
+
+namespace {
+
+Result<Fd> open_listener(const std::string& address, uint16_t port, uint16_t& bound) {
+  const std::string where = address + ":" + std::to_string(port);
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  if (auto* v4 = reinterpret_cast<sockaddr_in*>(&storage); ::inet_pton(AF_INET, address.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(port);
+    size = sizeof(*v4);
+  } else if (auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+             ::inet_pton(AF_INET6, address.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    size = sizeof(*v6);
+  } else {
+    return fail(ErrorCode::kValidation, "cannot listen on '" + address + "': it is not an IPv4 or IPv6 address");
+  }
+  Fd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&storage), size) != 0 || ::listen(fd.get(), 1024) != 0) {
+    return fail(ErrorCode::kIo, "cannot listen on " + where + ": " + std::strerror(errno));
+  }
+  size = sizeof(storage);
+  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
+    return fail(ErrorCode::kIo, "cannot listen on " + where + ": " + std::strerror(errno));
+  }
+  bound = ntohs(storage.ss_family == AF_INET ? reinterpret_cast<sockaddr_in*>(&storage)->sin_port
+                                             : reinterpret_cast<sockaddr_in6*>(&storage)->sin6_port);
+  return fd;
+}
+
+// How many connections the process may have, beside the files it needs otherwise.
+size_t connections_within_limits(size_t wanted) {
+  constexpr size_t kOthers = 256;
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return wanted;
+  if (files.rlim_cur < wanted + kOthers) {
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, wanted + kOthers);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+    ::getrlimit(RLIMIT_NOFILE, &files);
+  }
+  const size_t spare = files.rlim_cur > 2 * kOthers ? files.rlim_cur - kOthers : files.rlim_cur / 2;
+  return std::min(wanted, spare);
+}
+
+class Server final : public HttpServer {
+ public:
+  Server(std::shared_ptr<const ServerShared> shared, std::vector<IoThread*> threads, Scheduler& scheduler,
+         DurableFunction durable, uint16_t port)
+      : shared_(std::move(shared)),
+        scheduler_(scheduler),
+        runner_(std::make_shared<Runner>(scheduler, std::move(durable))),
+        port_(port) {
+    for (IoThread* io : threads) {
+      parts_.emplace_back(io, std::make_shared<ServerPart>(parts_.size(), *io, shared_, runner_));
+    }
+    runner_->set_parts(parts_);
+  }
+
+  ~Server() override {
+    runner_->close();
+    for (auto& [io, part] : parts_) io->run_and_wait([keep = part] { keep->end(); });
+  }
+
+  void listen(Fd listener) {
+    for (auto& [io, part] : parts_) io->post([keep = part] { keep->begin(); });
+    auto hand_out = [parts = parts_, next = size_t{0}](Fd socket) mutable {
+      const auto& [io, part] = parts[next++ % parts.size()];
+      if (part == parts[0].second) return part->adopt(std::move(socket));
+      io->post([keep = part, fd = std::move(socket)]() mutable { keep->adopt(std::move(fd)); });
+    };
+    parts_[0].first->post([part = parts_[0].second, fd = std::move(listener), hand_out]() mutable {
+      part->listen(std::move(fd), std::move(hand_out));
+    });
+  }
+
+  uint16_t port() const override { return port_; }
+  size_t in_flight() const override { return shared_->counters->in_flight.load(); }
+  size_t connections() const override { return shared_->counters->connections.load(); }
+
+  Async<bool> stop(milliseconds patience) override {
+    for (auto& [io, part] : parts_) io->post([keep = part] { keep->begin_stop(); });
+    return runner_->drained(scheduler_.clock().boot() + patience);
+  }
+
+ private:
+  std::shared_ptr<const ServerShared> shared_;
+  Scheduler& scheduler_;
+  std::shared_ptr<Runner> runner_;
+  std::vector<std::pair<IoThread*, std::shared_ptr<ServerPart>>> parts_;
+  const uint16_t port_;
+};
+
+}  // namespace
+}  // namespace http_server
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
+                                                      std::vector<std::unique_ptr<Route>> routes,
+                                                      std::vector<IoThread*> threads, const Clock& clock,
+                                                      Scheduler& scheduler, Mailbox& mailbox, DurableFunction durable) {
+  FRESHET_CHECK(!threads.empty() && threads.size() <= 256, "a server needs 1 to 256 I/O threads");
+  uint16_t port = 0;
+  Result<Fd> listener = http_server::open_listener(options.address, options.port, port);
+  if (!listener) return fail(listener.error());
+  options.max_connections = http_server::connections_within_limits(options.max_connections);
+  std::vector<std::string> names = options.host_names;
+  names.push_back(options.address);
+  auto shared = std::make_shared<http_server::ServerShared>(http_server::ServerShared{
+      std::move(options), HostCheck(std::move(names)), std::move(routes), clock, mailbox, {}});
+  shared->counters = std::make_shared<http_server::Counters>();
+  auto server =
+      std::make_unique<http_server::Server>(std::move(shared), std::move(threads), scheduler, std::move(durable), port);
+  server->listen(std::move(*listener));
+  return server;
+}
+
+}  // namespace freshet

@@ -1,0 +1,65 @@
+// The HTTP/1.1 server. I/O threads read and write sockets, parse requests and serialise answers; exchanges run on the
+// loop. A batch of requests goes over in one delivery, a batch of answers comes back in one wake-up.
+//
+// Protections: only known Host names are answered (HostCheck); ambiguous framing is refused; every queue has a bound
+// (connections, exchanges in flight, bytes of bodies, pipelined requests of a connection, headers, a body) and answers
+// 503, 431 or 413 at it; slow clients are cut by one coarse timer. No CORS headers are ever sent.
+//
+// Pipelined requests of one connection start one after the other, each when the one before has run, and are answered
+// in order. A client that closes its connection (or its sending side) destroys its running exchanges on the loop.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "base/scheduler.h"
+#include "runtime/ports.h"
+#include "wire/http/io_thread.h"
+#include "wire/http/message_parser.h"
+
+namespace freshet {
+
+struct HttpServerOptions {
+  std::string address = "127.0.0.1";    // IPv4 or IPv6 literal. Whoever allows another one has checked credentials.
+  uint16_t port = 0;                    // 0 picks a free one.
+  std::vector<std::string> host_names;  // Further Host headers that are answered; see HostCheck.
+  HttpLimits limits;
+  size_t max_connections = 10'000;     // Less if the process may not have that many files open.
+  size_t max_in_flight = 20'000;       // Exchanges, over all connections.
+  size_t max_body_bytes = 512u << 20;  // Bodies that arrive or are in work, over all connections.
+  size_t max_pipelined = 128;          // Requests of one connection that are not answered yet.
+  milliseconds idle_timeout{120'000};  // A connection without a request.
+  milliseconds read_timeout{30'000};   // From the first byte of a request to its last.
+  milliseconds write_timeout{30'000};  // An answer of which the client takes nothing.
+};
+
+// Resolves when everything that exchanges have observed so far is durable. Bind to Tables::durable().
+using DurableFunction = std::function<Async<Result<void>>()>;
+
+// Loop thread only. The I/O threads, the mailbox and the scheduler outlive the server.
+class HttpServer {
+ public:
+  // Listens at once; requests are answered from the loop's next turn on. Routes are asked in order; the first that
+  // matches serves the request, 404 if none does. Raises the process's soft limit of open files if the connections need
+  // it. kIo with the address if it cannot listen there.
+  static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options,
+                                                   std::vector<std::unique_ptr<Route>> routes,
+                                                   std::vector<IoThread*> threads, const Clock& clock,
+                                                   Scheduler& scheduler, Mailbox& mailbox, DurableFunction durable);
+  virtual ~HttpServer() = default;  // Closes everything at once.
+
+  virtual uint16_t port() const = 0;
+  // Stops accepting, answers what is running (with "Connection: close") and closes idle connections. Resolves true
+  // when all are closed, false when that took longer than `patience`: the rest is then closed as it is.
+  virtual Async<bool> stop(milliseconds patience) = 0;
+  virtual size_t in_flight() const = 0;    // Exchanges accepted and not yet answered.
+  virtual size_t connections() const = 0;  // Open ones.
+};
+
+}  // namespace freshet

@@ -1,0 +1,67 @@
+// What the two halves of the server tell each other. Not for use outside wire/http.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "runtime/ports.h"
+
+namespace freshet::http_server {
+
+// Read by any thread.
+struct Counters {
+  std::atomic<size_t> in_flight{0};
+  std::atomic<size_t> connections{0};
+  std::atomic<size_t> body_bytes{0};  // Of requests that arrive or are in work.
+};
+
+// Counts one exchange and the bytes of its request as in flight for as long as it lives.
+class InFlight {
+ public:
+  InFlight(std::shared_ptr<Counters> counters, size_t body_bytes)
+      : counters_(std::move(counters)), body_bytes_(body_bytes) {
+    ++counters_->in_flight;
+    counters_->body_bytes += body_bytes_;
+  }
+  InFlight(InFlight&&) noexcept = default;
+  InFlight& operator=(InFlight&&) = delete;
+  ~InFlight() {
+    if (!counters_) return;
+    --counters_->in_flight;
+    counters_->body_bytes -= body_bytes_;
+  }
+
+ private:
+  std::shared_ptr<Counters> counters_;
+  size_t body_bytes_;
+};
+
+// One exchange on its way from an I/O thread to the loop and back. `connection` is unique over all threads and time;
+// `request` counts the requests of the connection.
+struct Job {
+  size_t thread;
+  uint64_t connection;
+  uint64_t request;
+  std::unique_ptr<Exchange> exchange;
+  InFlight in_flight;
+};
+
+// What one turn of an I/O thread brings to the loop: first run the jobs, then end those of closed connections.
+struct Inbound {
+  std::vector<Job> jobs;
+  std::vector<uint64_t> hung_up;
+  bool drained = false;  // The thread's last connection is closed and it accepts no more.
+  bool empty() const { return jobs.empty() && hung_up.empty() && !drained; }
+};
+
+// The loop's half, as the I/O threads see it. Loop thread.
+class LoopSide {
+ public:
+  virtual ~LoopSide() = default;
+  virtual void receive(Inbound inbound) = 0;
+};
+
+}  // namespace freshet::http_server

@@ -1,0 +1,253 @@
+#include "wire/http/server_part.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+
+namespace freshet::http_server {
+
+namespace {
+
+std::string too_many_connections() {
+  const HttpResponse response = error_response(503, "ServiceUnavailable", "too many connections are open");
+  return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
+         "Connection: close\r\nContent-Length: " +
+         std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
+}
+
+bool is_host(std::string_view name) {
+  constexpr std::string_view kHost = "host";
+  return name.size() == kHost.size() &&
+         std::equal(name.begin(), name.end(), kHost.begin(), [](char a, char b) { return (a | 0x20) == b; });
+}
+
+HttpResponse overloaded() {
+  HttpResponse response = error_response(503, "ServiceUnavailable", "too much is in work; try again");
+  response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+// How often timeouts are looked at.
+nanoseconds tick_of(const HttpServerOptions& options) {
+  const milliseconds shortest = std::min({options.idle_timeout, options.read_timeout, options.write_timeout});
+  return std::clamp<nanoseconds>(shortest / 4, milliseconds(5), seconds(1));
+}
+
+}  // namespace
+
+class ServerPart::Listener final : public IoThread::Handler {
+ public:
+  Listener(ServerPart& part, Fd socket, std::function<void(Fd)> accepted)
+      : part_(part), socket_(std::move(socket)), accepted_(std::move(accepted)) {}
+
+  int fd() const { return socket_.get(); }
+  void on_ready(bool, bool, bool) override {
+    if (!accept_all()) part_.schedule_tick();
+  }
+  void close() { socket_.reset(); }
+
+  // False if there were no more file descriptors: the backlog does not ring again for what it holds already.
+  bool accept_all() {
+    while (socket_) {
+      Fd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!client) {
+        if (errno == EINTR || errno == ECONNABORTED) continue;
+        return errno == EAGAIN;
+      }
+      const int on = 1;
+      ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+      std::atomic<size_t>& connections = part_.shared_->counters->connections;
+      if (connections.load() >= part_.options().max_connections) {
+        const std::string text = too_many_connections();
+        [[maybe_unused]] const ssize_t sent = ::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL);
+        continue;
+      }
+      ++connections;
+      accepted_(std::move(client));
+    }
+    return true;
+  }
+
+ private:
+  ServerPart& part_;
+  Fd socket_;
+  std::function<void(Fd)> accepted_;
+};
+
+ServerPart::ServerPart(size_t index, IoThread& io, std::shared_ptr<const ServerShared> shared,
+                       std::shared_ptr<LoopSide> loop)
+    : index_(index), io_(io), shared_(std::move(shared)), loop_(std::move(loop)), tick_(tick_of(shared_->options)) {}
+
+ServerPart::~ServerPart() = default;
+
+void ServerPart::begin() {
+  io_.add(*this);
+}
+
+void ServerPart::listen(Fd listener, std::function<void(Fd)> accepted) {
+  listener_ = std::make_unique<Listener>(*this, std::move(listener), std::move(accepted));
+  // A listening socket was made a moment ago: watching it cannot fail but for want of memory.
+  if (!io_.watch(listener_->fd(), *listener_)) listener_->close();
+}
+
+void ServerPart::adopt(Fd socket) {
+  const uint64_t id = next_connection_++ * 256 + index_;
+  const int fd = socket.get();
+  auto connection = std::make_unique<Connection>(*this, std::move(socket), id);
+  if (stopping_ || !io_.watch(fd, *connection)) {
+    --shared_->counters->connections;
+    return;
+  }
+  Connection& fresh = *connections_.emplace(id, std::move(connection)).first->second;
+  schedule_tick();
+  fresh.on_ready(true, true, false);  // The first request often is there already.
+}
+
+std::unique_ptr<HttpResponse> ServerPart::refusal(const HttpRequest& request) const {
+  const auto refuse = [](int status, std::string_view name, std::string_view reason) {
+    return std::make_unique<HttpResponse>(error_response(status, name, reason));
+  };
+  size_t hosts = 0;
+  std::string_view host;
+  for (const auto& [name, value] : request.headers) {
+    if (!is_host(name)) continue;
+    ++hosts;
+    host = value;
+  }
+  if (hosts != 1 || host.empty()) return refuse(400, "BadRequest", "exactly one Host header is needed");
+  if (!shared_->hosts.allows(host)) {
+    return refuse(
+        421, "MisdirectedRequest",
+        "this server does not answer to the host '" + std::string(host) + "'; add it to the allowed host names");
+  }
+  if (!request.target.starts_with('/')) return refuse(400, "BadRequest", "the request target must be a path");
+  return nullptr;
+}
+
+void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
+  if (auto refused = refusal(request)) return answer_at_once(connection, request_number, std::move(*refused));
+  const Counters& counters = *shared_->counters;
+  if (counters.in_flight.load() >= shared_->options.max_in_flight ||
+      counters.body_bytes.load() + request.body.size() > shared_->options.max_body_bytes) {
+    return answer_at_once(connection, request_number, overloaded());
+  }
+  const auto route = std::find_if(shared_->routes.begin(), shared_->routes.end(),
+                                  [&](const std::unique_ptr<Route>& r) { return r->matches(request); });
+  if (route == shared_->routes.end()) {
+    const std::string what = "nothing is served at " + request.method + " " + request.target.substr(0, 200);
+    return answer_at_once(connection, request_number, error_response(404, "NotFound", what));
+  }
+  InFlight in_flight(shared_->counters, request.body.size());
+  outbound_.jobs.push_back(
+      {index_, connection, request_number, (*route)->accept(std::move(request)), std::move(in_flight)});
+}
+
+bool ServerPart::charge(size_t before, size_t now) {
+  std::atomic<size_t>& all = shared_->counters->body_bytes;
+  all += now - before;  // Wraps around when it shrinks, which comes out right.
+  return all.load() <= shared_->options.max_body_bytes;
+}
+
+void ServerPart::answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response) {
+  if (auto found = connections_.find(connection); found != connections_.end()) {
+    found->second->answer(request_number, std::move(response));
+  }
+}
+
+void ServerPart::answer(std::vector<Job> jobs) {
+  for (Job& job : jobs) {
+    if (!connections_.contains(job.connection)) continue;
+    answer_at_once(job.connection, job.request, job.exchange->respond());
+  }
+}
+
+void ServerPart::end_of_turn() {
+  flush_all();
+  deliver();
+  flush_all();  // What could not be delivered is answered 503.
+}
+
+void ServerPart::flush_all() {
+  // Writing may free a connection to read on, which may bring output again.
+  while (!dirty_.empty()) {
+    for (const uint64_t id : std::exchange(dirty_, {})) {
+      if (auto found = connections_.find(id); found != connections_.end()) found->second->flush();
+    }
+  }
+}
+
+void ServerPart::deliver() {
+  if (stopping_ && connections_.empty() && !drained_told_) outbound_.drained = true;
+  if (outbound_.empty()) return;
+  drained_told_ = drained_told_ || outbound_.drained;
+  auto batch = std::make_shared<Inbound>(std::exchange(outbound_, {}));
+  if (shared_->mailbox.deliver([loop = loop_, batch] { loop->receive(std::move(*batch)); })) return;
+  for (const Job& job : batch->jobs) answer_at_once(job.connection, job.request, overloaded());
+  // What must not be lost is tried again at the next tick.
+  outbound_.hung_up = std::move(batch->hung_up);
+  if (batch->drained) drained_told_ = false;
+  schedule_tick();
+}
+
+void ServerPart::schedule_tick() {
+  if (next_tick_ == BootTime::max()) next_tick_ = io_.now() + tick_;
+}
+
+void ServerPart::run_due(BootTime now) {
+  next_tick_ = BootTime::max();
+  const bool starved = listener_ && !listener_->accept_all();
+  std::vector<Connection*> all;
+  all.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
+  for (Connection* connection : all) connection->check_timeout(now);
+  if (starved || !connections_.empty() || !outbound_.hung_up.empty() || (stopping_ && !drained_told_)) schedule_tick();
+}
+
+void ServerPart::begin_stop() {
+  stopping_ = true;
+  if (listener_) {
+    listener_->close();
+    io_.retire(std::move(listener_));
+  }
+  std::vector<Connection*> all;
+  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
+  for (Connection* connection : all) connection->begin_stop();
+}
+
+void ServerPart::end() {
+  begin_stop();
+  std::vector<Connection*> all;
+  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
+  for (Connection* connection : all) connection->close();
+  outbound_ = {};
+  io_.remove(*this);
+}
+
+void ServerPart::closed(uint64_t connection) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end()) return;
+  io_.retire(std::move(found->second));
+  connections_.erase(found);
+  --shared_->counters->connections;
+}
+
+std::string_view ServerPart::date() {
+  const int64_t second = epoch_s(shared_->clock.wall());
+  if (second != date_second_) {
+    date_second_ = second;
+    const time_t time = second;
+    tm parts{};
+    ::gmtime_r(&time, &parts);
+    std::array<char, 40> text;
+    // The daemon never changes its locale, so that names are the English ones that HTTP wants.
+    date_.assign(text.data(), std::strftime(text.data(), text.size(), "%a, %d %b %Y %H:%M:%S GMT", &parts));
+  }
+  return date_;
+}
+
+}  // namespace freshet::http_server

@@ -1,0 +1,83 @@
+// One I/O thread's part of the server: its connections, and the batches that go to and come from the loop.
+// Not for use outside wire/http.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wire/http/connection.h"
+#include "wire/http/host_check.h"
+#include "wire/http/server_internal.h"
+
+namespace freshet::http_server {
+
+// Constant while the server lives; shared by its parts.
+struct ServerShared {
+  HttpServerOptions options;
+  HostCheck hosts;
+  std::vector<std::unique_ptr<Route>> routes;
+  const Clock& clock;
+  Mailbox& mailbox;
+  std::shared_ptr<Counters> counters;
+};
+
+// I/O thread only, but for construction.
+class ServerPart final : public IoThread::Service, public ConnectionOwner {
+ public:
+  ServerPart(size_t index, IoThread& io, std::shared_ptr<const ServerShared> shared, std::shared_ptr<LoopSide> loop);
+  ~ServerPart() override;
+
+  void begin();                                                // Joins the thread's services.
+  void listen(Fd listener, std::function<void(Fd)> accepted);  // Takes connections from it.
+  void adopt(Fd socket);                                       // Serves a connection.
+  void answer(std::vector<Job> jobs);                          // Serialises and writes.
+  void begin_stop();
+  void end();  // Closes everything; the part is then out of the thread's hands.
+
+  // Service.
+  void end_of_turn() override;
+  BootTime next_due() const override { return next_tick_; }
+  void run_due(BootTime now) override;
+
+  // ConnectionOwner.
+  const HttpServerOptions& options() const override { return shared_->options; }
+  IoThread& io() override { return io_; }
+  bool stopping() const override { return stopping_; }
+  bool charge(size_t before, size_t now) override;
+  std::string_view date() override;
+  void submit(uint64_t connection, uint64_t request_number, HttpRequest request) override;
+  void hung_up(uint64_t connection) override { outbound_.hung_up.push_back(connection); }
+  void has_output(uint64_t connection) override { dirty_.push_back(connection); }
+  void closed(uint64_t connection) override;
+
+ private:
+  class Listener;
+  // Why the request cannot be served at all, or nothing.
+  std::unique_ptr<HttpResponse> refusal(const HttpRequest& request) const;
+  void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);
+  void flush_all();
+  void deliver();
+  void schedule_tick();
+
+  const size_t index_;
+  IoThread& io_;
+  const std::shared_ptr<const ServerShared> shared_;
+  const std::shared_ptr<LoopSide> loop_;
+  const nanoseconds tick_;
+  std::unique_ptr<Listener> listener_;
+  absl::flat_hash_map<uint64_t, std::unique_ptr<Connection>> connections_;
+  std::vector<uint64_t> dirty_;
+  Inbound outbound_;  // To the loop.
+  uint64_t next_connection_ = 0;
+  BootTime next_tick_ = BootTime::max();
+  bool stopping_ = false;
+  bool drained_told_ = false;
+  int64_t date_second_ = -1;
+  std::string date_;
+};
+
+}  // namespace freshet::http_server

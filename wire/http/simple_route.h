@@ -1,0 +1,16 @@
+// A route for one method and path whose work is one function on the loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/ports.h"
+
+namespace freshet {
+
+// `answer` runs on the loop; what it captures outlives the route.
+std::unique_ptr<Route> make_simple_route(std::string method, std::string path,
+                                         std::function<Async<HttpResponse>(const HttpRequest&)> answer);
+
+}  // namespace freshet

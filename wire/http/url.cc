@@ -1,0 +1,61 @@
+#include "wire/http/url.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace freshet {
+
+namespace {
+
+tl::unexpected<Error> bad(std::string_view url, std::string_view why) {
+  return invalid("not a usable URL: '" + std::string(url.substr(0, 200)) + "': " + std::string(why));
+}
+
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == '_';
+}
+
+bool is_port(std::string_view text, uint16_t& port) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return !text.empty() && error == std::errc() && end == text.data() + text.size() && port != 0;
+}
+
+}  // namespace
+
+Result<Url> parse_url(std::string_view url) {
+  constexpr std::string_view kScheme = "http://";
+  if (url.starts_with("https://")) return bad(url, "https:// is not supported yet, only http://");
+  if (!url.starts_with(kScheme)) return bad(url, "it must start with http://");
+  std::string_view rest = url.substr(kScheme.size());
+  rest = rest.substr(0, rest.find('#'));
+  const size_t path = std::min(rest.find('/'), rest.find('?'));
+  const std::string_view authority = rest.substr(0, path);
+  std::string_view target = path == std::string_view::npos ? std::string_view{} : rest.substr(path);
+  if (authority.find('@') != std::string_view::npos) return bad(url, "user names in a URL are not supported");
+
+  Url out;
+  std::string_view port;
+  if (authority.starts_with('[')) {
+    const size_t end = authority.find(']');
+    if (end == std::string_view::npos) return bad(url, "']' is missing");
+    out.host = authority.substr(1, end - 1);
+    port = authority.substr(end + 1);
+    const auto in_address = [](char c) { return is_name_character(c) || c == ':'; };
+    if (!std::all_of(out.host.begin(), out.host.end(), in_address)) return bad(url, "not an IPv6 address");
+  } else {
+    const size_t colon = authority.find(':');
+    out.host = authority.substr(0, colon);
+    port = colon == std::string_view::npos ? std::string_view{} : authority.substr(colon);
+    if (!std::all_of(out.host.begin(), out.host.end(), is_name_character)) return bad(url, "not a host name");
+  }
+  if (out.host.empty()) return bad(url, "it has no host");
+  if (!port.empty() && (port[0] != ':' || !is_port(port.substr(1), out.port))) return bad(url, "not a port number");
+  const auto is_plain = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; };
+  if (!std::all_of(target.begin(), target.end(), is_plain))
+    return bad(url, "blanks and control characters need escaping");
+  out.host_header = authority;
+  out.target = target.starts_with('/') ? std::string(target) : "/" + std::string(target);
+  return out;
+}
+
+}  // namespace freshet

@@ -1,0 +1,23 @@
+// http://HOST[:PORT][/PATH][?QUERY], taken apart for the client.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace freshet {
+
+struct Url {
+  std::string host;  // Name or address, without brackets.
+  uint16_t port = 80;
+  std::string host_header;  // As the Host header spells it: with the port if the URL has one.
+  std::string target;       // Path and query, at least "/".
+};
+
+// kValidation, naming the URL and what is wrong: another scheme (https:// too), no host, a bad port, user names, blanks
+// or control characters.
+Result<Url> parse_url(std::string_view url);
+
+}  // namespace freshet

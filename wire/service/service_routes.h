@@ -1,0 +1,22 @@
+// Health, readiness and metrics: GET /, /healthz, /readyz, /metrics.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "runtime/ports.h"
+
+namespace freshet {
+
+struct ServiceView {
+  std::function<bool()> ready;                  // After recovery, and until draining begins.
+  std::function<Async<std::string>()> metrics;  // Prometheus text.
+};
+
+// What the view's functions capture outlives the routes. They run on the loop.
+std::vector<std::unique_ptr<Route>> make_service_routes(ServiceView view);
+
+}  // namespace freshet

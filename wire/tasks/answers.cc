@@ -1,0 +1,202 @@
+#include "wire/tasks/answers.h"
+
+#include "tables/value/json.h"
+
+namespace freshet::tasks {
+namespace {
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kValidation:
+    case ErrorCode::kSerialization:
+      return 400;
+    case ErrorCode::kAccessDenied:
+      return 403;
+    case ErrorCode::kNotFound:
+    case ErrorCode::kResourceNotFound:
+      return 404;
+    case ErrorCode::kConflict:
+    case ErrorCode::kConditionalCheckFailed:
+      return 409;
+    case ErrorCode::kRequestTooLarge:
+      return 413;
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kThroughputExceeded:
+    case ErrorCode::kLimitExceeded:
+      return 429;
+    case ErrorCode::kUnavailable:
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+void append_error(std::string& out, const Error& error) {
+  out += R"({"code":)";
+  append_json_string(out, error_name(error.code));
+  out += R"(,"message":)";
+  append_json_string(out, error.message);
+  out += '}';
+}
+
+void append_member(std::string& out, std::string_view name, std::string_view value) {
+  out += '"';
+  out += name;
+  out += "\":";
+  append_json_string(out, value);
+}
+
+template <class Counts>
+void append_counts(std::string& out, std::string_view name, const Counts& counts) {
+  out += '"';
+  out += name;
+  out += "\":{";
+  bool first = true;
+  for (const auto& [key, count] : counts) {
+    if (!first) out += ',';
+    first = false;
+    append_json_string(out, key);
+    out += ':' + std::to_string(count);
+  }
+  out += '}';
+}
+
+void append_created(std::string& out, const Result<CreatedTask>& result) {
+  if (!result) {
+    out += R"({"error":)";
+    append_error(out, result.error());
+  } else {
+    out += '{';
+    append_member(out, "taskId", result->id);
+    out += result->created ? R"(,"created":true)" : R"(,"created":false)";
+  }
+  out += '}';
+}
+
+void append_task_states(std::string& out, const std::vector<std::string>& ids,
+                        const std::vector<Result<ItemRef>>& results) {
+  out += '[';
+  for (size_t i = 0; i < results.size(); ++i) {
+    out += i == 0 ? "{" : ",{";
+    append_member(out, "taskId", ids[i]);
+    if (!results[i]) {
+      out += R"(,"error":)";
+      append_error(out, results[i].error());
+    } else if (const auto status = results[i]->find("taskStatus")) {
+      out += ',';
+      append_member(out, "taskStatus", status->bytes());
+    }
+    if (results[i] && results[i]->find("cancelRequested")) out += R"(,"cancelRequested":true)";
+    out += '}';
+  }
+  out += ']';
+}
+
+void append_items(std::string& out, const std::vector<ItemRef>& items) {
+  out += '[';
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (i > 0) out += ',';
+    append_plain_json(out, items[i]);
+  }
+  out += ']';
+}
+
+}  // namespace
+
+HttpResponse error_answer(const Error& error) {
+  HttpResponse response;
+  response.status = status_of(error.code);
+  if (response.status == 429 || response.status == 503) response.headers.emplace_back("Retry-After", "1");
+  response.body = R"({"error":)";
+  append_error(response.body, error);
+  response.body += '}';
+  return response;
+}
+
+HttpResponse json_answer(std::string body) {
+  HttpResponse response;
+  response.body = std::move(body);
+  return response;
+}
+
+std::string created_json(const std::vector<Result<CreatedTask>>& results, bool single) {
+  std::string out;
+  if (single) {
+    append_created(out, results.at(0));
+    return out;
+  }
+  out = R"({"results":[)";
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (i > 0) out += ',';
+    append_created(out, results[i]);
+  }
+  return out += "]}";
+}
+
+std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* settled) {
+  std::string out = R"({"tasks":[)";
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (i > 0) out += ',';
+    append_plain_json(out, tasks[i].task);  // Its `lease` attribute is the token.
+  }
+  out += ']';
+  if (settled != nullptr) {
+    out += R"(,"settled":)";
+    out += *settled;
+  }
+  return out += '}';
+}
+
+std::string settled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results) {
+  std::string out;
+  append_task_states(out, ids, results);
+  return out;
+}
+
+std::string cancelled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results) {
+  std::string out = R"({"results":)";
+  append_task_states(out, ids, results);
+  return out += '}';
+}
+
+std::string page_json(const TaskPage& page) {
+  std::string out = R"({"tasks":)";
+  append_items(out, page.tasks);
+  if (!page.cursor.empty()) {
+    out += ',';
+    append_member(out, "cursor", page.cursor);
+  }
+  return out += '}';
+}
+
+std::string stats_json(const QueueStats& stats, WallTime now) {
+  std::string out = "{";
+  append_counts(out, "depth", stats.depth);
+  out += ',';
+  append_counts(out, "flow", stats.flow);
+  out += ',';
+  append_counts(out, "shed", stats.shed);
+  const auto append_age = [&](const char* name, const std::optional<WallTime>& created) {
+    if (created) out += std::string(",\"") + name + "\":" + std::to_string((now - *created).count());
+  };
+  append_age("newestAgeMs", stats.newest);
+  append_age("oldestAgeMs", stats.oldest);
+  return out += ",\"running\":" + std::to_string(stats.running) + "}";
+}
+
+std::string items_json(std::string_view member, const std::vector<ItemRef>& items) {
+  std::string out = "{\"" + std::string(member) + "\":";
+  append_items(out, items);
+  return out += '}';
+}
+
+std::string names_json(const std::vector<std::string>& names) {
+  std::string out = R"({"queues":[)";
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += ',';
+    append_json_string(out, names[i]);
+  }
+  return out += "]}";
+}
+
+}  // namespace freshet::tasks

@@ -1,0 +1,27 @@
+// Answers of the task API as JSON. I/O threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/ports.h"
+#include "runtime/task_queue.h"
+
+namespace freshet::tasks {
+
+// {"error": {...}} with the status that the code has (and Retry-After where trying again helps).
+HttpResponse error_answer(const Error& error);
+HttpResponse json_answer(std::string body);
+
+std::string created_json(const std::vector<Result<CreatedTask>>& results, bool single);
+// `settled` may be null: then there was nothing to settle.
+std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* settled);
+// The array alone.
+std::string settled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results);
+std::string cancelled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results);
+std::string page_json(const TaskPage& page);
+std::string stats_json(const QueueStats& stats, WallTime now);
+std::string items_json(std::string_view member, const std::vector<ItemRef>& items);
+std::string names_json(const std::vector<std::string>& names);
+
+}  // namespace freshet::tasks

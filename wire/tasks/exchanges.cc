@@ -1,0 +1,264 @@
+#include "wire/tasks/exchanges.h"
+
+#include <optional>
+#include <utility>
+
+#include "tables/value/json.h"
+#include "wire/tasks/answers.h"
+
+namespace freshet::tasks {
+namespace {
+
+// The common course: find the queue, let the operation work on it, answer with its body or its error.
+class QueueExchange : public Exchange {
+ public:
+  QueueExchange(Desk& desk, std::string queue) : desk_(desk), queue_(std::move(queue)) {}
+
+  Async<void> run() final {
+    TaskQueue* queue = desk_.queues.find(queue_);
+    if (queue == nullptr) {
+      error_ = Error{ErrorCode::kNotFound, "there is no queue '" + queue_ + "'; GET /queues lists them", nullptr};
+      return {};
+    }
+    return work(*queue);
+  }
+  HttpResponse respond() final { return error_ ? error_answer(*error_) : json_answer(body()); }
+
+ protected:
+  virtual Async<void> work(TaskQueue& queue) = 0;  // Loop thread.
+  virtual std::string body() = 0;                  // I/O thread, if no error was set.
+
+  // Keeps the value, or sets the error.
+  template <class T>
+  void keep(Result<T> result, T& into) {
+    if (result) {
+      into = std::move(*result);
+    } else {
+      error_ = std::move(result.error());
+    }
+  }
+
+  Desk& desk_;
+  std::optional<Error> error_;
+
+ private:
+  const std::string queue_;
+};
+
+class Refusal final : public Exchange {
+ public:
+  explicit Refusal(Error error) : error_(std::move(error)) {}
+  Async<void> run() override { return {}; }
+  HttpResponse respond() override { return error_answer(error_); }
+
+ private:
+  const Error error_;
+};
+
+class Create final : public QueueExchange {
+ public:
+  Create(Desk& desk, std::string queue, CreateRequest request)
+      : QueueExchange(desk, std::move(queue)), request_(std::move(request)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    results_ = co_await queue.create(std::move(request_.tasks));
+    if (request_.single && !results_.at(0)) error_ = results_.at(0).error();
+  }
+  std::string body() override { return created_json(results_, request_.single); }
+
+  CreateRequest request_;
+  std::vector<Result<CreatedTask>> results_;
+};
+
+std::vector<std::string> ids_of(const std::vector<Settlement>& settlements) {
+  std::vector<std::string> ids;
+  ids.reserve(settlements.size());
+  for (const auto& settlement : settlements) ids.push_back(settlement.id);
+  return ids;
+}
+
+class Take final : public QueueExchange {
+ public:
+  Take(Desk& desk, std::string queue, TakeRequest request)
+      : QueueExchange(desk, std::move(queue)), request_(std::move(request)), ids_(ids_of(request_.settle)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    if (!request_.settle.empty()) settled_ = co_await queue.settle(std::move(request_.settle));
+    auto taken = co_await queue.take(std::move(request_.take));
+    // What was settled is settled: the answer must say so, even if nothing could be taken.
+    if (!taken && request_.settles) taken = std::vector<TakenTask>{};
+    keep(std::move(taken), taken_);
+  }
+  std::string body() override {
+    const std::string settled = request_.settles ? settled_json(ids_, settled_) : "";
+    return taken_json(taken_, request_.settles ? &settled : nullptr);
+  }
+
+  TakeRequest request_;
+  const std::vector<std::string> ids_;
+  std::vector<Result<ItemRef>> settled_;
+  std::vector<TakenTask> taken_;
+};
+
+class Settle final : public QueueExchange {
+ public:
+  Settle(Desk& desk, std::string queue, std::vector<Settlement> settlements)
+      : QueueExchange(desk, std::move(queue)), settlements_(std::move(settlements)), ids_(ids_of(settlements_)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override { results_ = co_await queue.settle(std::move(settlements_)); }
+  std::string body() override { return R"({"settled":)" + settled_json(ids_, results_) + "}"; }
+
+  std::vector<Settlement> settlements_;
+  const std::vector<std::string> ids_;
+  std::vector<Result<ItemRef>> results_;
+};
+
+class Cancel final : public QueueExchange {
+ public:
+  Cancel(Desk& desk, std::string queue, std::vector<std::string> ids)
+      : QueueExchange(desk, std::move(queue)), ids_(std::move(ids)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override { results_ = co_await queue.cancel(ids_); }
+  std::string body() override { return cancelled_json(ids_, results_); }
+
+  const std::vector<std::string> ids_;
+  std::vector<Result<ItemRef>> results_;
+};
+
+class Redrive final : public QueueExchange {
+ public:
+  Redrive(Desk& desk, std::string queue, RedriveInput input)
+      : QueueExchange(desk, std::move(queue)), input_(std::move(input)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    auto count = co_await queue.redrive(std::move(input_));
+    keep(std::move(count), count_);
+  }
+  std::string body() override { return R"({"redriven":)" + std::to_string(count_) + "}"; }
+
+  RedriveInput input_;
+  uint64_t count_ = 0;
+};
+
+class Get final : public QueueExchange {
+ public:
+  Get(Desk& desk, std::string queue, std::string id) : QueueExchange(desk, std::move(queue)), id_(std::move(id)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    auto task = co_await queue.get(id_);
+    keep(std::move(task), task_);
+  }
+  std::string body() override {
+    std::string out;
+    append_plain_json(out, task_);
+    return out;
+  }
+
+  const std::string id_;
+  ItemRef task_;
+};
+
+class List final : public QueueExchange {
+ public:
+  List(Desk& desk, std::string queue, ListInput input)
+      : QueueExchange(desk, std::move(queue)), input_(std::move(input)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    auto page = co_await queue.list(std::move(input_));
+    keep(std::move(page), page_);
+  }
+  std::string body() override { return page_json(page_); }
+
+  ListInput input_;
+  TaskPage page_;
+};
+
+class Stats final : public QueueExchange {
+ public:
+  using QueueExchange::QueueExchange;
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    now_ = desk_.clock.wall();
+    auto stats = co_await queue.stats();
+    keep(std::move(stats), stats_);
+  }
+  std::string body() override { return stats_json(stats_, now_); }
+
+  WallTime now_{};
+  QueueStats stats_;
+};
+
+class Sheds final : public QueueExchange {
+ public:
+  Sheds(Desk& desk, std::string queue, uint32_t limit) : QueueExchange(desk, std::move(queue)), limit_(limit) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    auto lines = co_await queue.sheds(limit_);
+    keep(std::move(lines), lines_);
+  }
+  std::string body() override { return items_json("sheds", lines_); }
+
+  const uint32_t limit_;
+  std::vector<ItemRef> lines_;
+};
+
+class Names final : public Exchange {
+ public:
+  explicit Names(Desk& desk) : desk_(desk) {}
+  Async<void> run() override {
+    names_ = desk_.queues.names();
+    return {};
+  }
+  HttpResponse respond() override { return json_answer(names_json(names_)); }
+
+ private:
+  Desk& desk_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> refuse(Error error) {
+  return std::make_unique<Refusal>(std::move(error));
+}
+std::unique_ptr<Exchange> create(Desk& desk, std::string queue, CreateRequest request) {
+  return std::make_unique<Create>(desk, std::move(queue), std::move(request));
+}
+std::unique_ptr<Exchange> take(Desk& desk, std::string queue, TakeRequest request) {
+  return std::make_unique<Take>(desk, std::move(queue), std::move(request));
+}
+std::unique_ptr<Exchange> settle(Desk& desk, std::string queue, std::vector<Settlement> settlements) {
+  return std::make_unique<Settle>(desk, std::move(queue), std::move(settlements));
+}
+std::unique_ptr<Exchange> cancel(Desk& desk, std::string queue, std::vector<std::string> ids) {
+  return std::make_unique<Cancel>(desk, std::move(queue), std::move(ids));
+}
+std::unique_ptr<Exchange> redrive(Desk& desk, std::string queue, RedriveInput input) {
+  return std::make_unique<Redrive>(desk, std::move(queue), std::move(input));
+}
+std::unique_ptr<Exchange> get(Desk& desk, std::string queue, std::string id) {
+  return std::make_unique<Get>(desk, std::move(queue), std::move(id));
+}
+std::unique_ptr<Exchange> list(Desk& desk, std::string queue, ListInput input) {
+  return std::make_unique<List>(desk, std::move(queue), std::move(input));
+}
+std::unique_ptr<Exchange> stats(Desk& desk, std::string queue) {
+  return std::make_unique<Stats>(desk, std::move(queue));
+}
+std::unique_ptr<Exchange> sheds(Desk& desk, std::string queue, uint32_t limit) {
+  return std::make_unique<Sheds>(desk, std::move(queue), limit);
+}
+std::unique_ptr<Exchange> names(Desk& desk) {
+  return std::make_unique<Names>(desk);
+}
+
+}  // namespace freshet::tasks

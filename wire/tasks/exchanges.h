@@ -1,0 +1,33 @@
+// One exchange for each operation of the task API.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "runtime/ports.h"
+#include "runtime/task_queue.h"
+#include "wire/tasks/requests.h"
+
+namespace freshet::tasks {
+
+// What every exchange works on; outlives it.
+struct Desk {
+  TaskQueues& queues;
+  const Clock& clock;
+};
+
+std::unique_ptr<Exchange> refuse(Error error);
+std::unique_ptr<Exchange> create(Desk& desk, std::string queue, CreateRequest request);
+std::unique_ptr<Exchange> take(Desk& desk, std::string queue, TakeRequest request);
+std::unique_ptr<Exchange> settle(Desk& desk, std::string queue, std::vector<Settlement> settlements);
+std::unique_ptr<Exchange> cancel(Desk& desk, std::string queue, std::vector<std::string> ids);
+std::unique_ptr<Exchange> redrive(Desk& desk, std::string queue, RedriveInput input);
+std::unique_ptr<Exchange> get(Desk& desk, std::string queue, std::string id);
+std::unique_ptr<Exchange> list(Desk& desk, std::string queue, ListInput input);
+std::unique_ptr<Exchange> stats(Desk& desk, std::string queue);
+std::unique_ptr<Exchange> sheds(Desk& desk, std::string queue, uint32_t limit);
+std::unique_ptr<Exchange> names(Desk& desk);
+
+}  // namespace freshet::tasks

@@ -1,0 +1,31 @@
+// Bodies of the task API, read into what the queue takes (docs/task-api.md). I/O threads. Strict: a member that does
+// not exist, or has the wrong type or range, is kValidation naming its path; nothing of such a request is done.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/task_queue.h"
+#include "tables/value/json_reader.h"
+
+namespace freshet::tasks {
+
+inline constexpr size_t kMaxBatch = 1000;
+
+struct CreateRequest {
+  std::vector<NewTask> tasks;
+  bool single = false;  // One task, not a list: the answer is one object too.
+};
+struct TakeRequest {
+  TakeInput take;
+  std::vector<Settlement> settle;
+  bool settles = false;  // "settle" was there: the answer lists what came of it.
+};
+
+Result<CreateRequest> read_create(const JsonView& body);
+Result<TakeRequest> read_take(const JsonView& body);
+Result<std::vector<Settlement>> read_settle(const JsonView& body);
+Result<std::vector<std::string>> read_cancel(const JsonView& body);
+Result<RedriveInput> read_redrive(const JsonView& body);
+
+}  // namespace freshet::tasks

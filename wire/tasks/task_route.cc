@@ -1,0 +1,117 @@
+#include "wire/tasks/task_route.h"
+
+#include <charconv>
+#include <utility>
+
+#include "wire/http/target.h"
+#include "wire/tasks/exchanges.h"
+#include "wire/tasks/requests.h"
+
+namespace freshet {
+namespace {
+
+using tasks::Desk;
+
+Error no_such_path(const HttpRequest& request) {
+  return {ErrorCode::kNotFound, request.method + " " + request.target.substr(0, 200) + " is not part of the task API",
+          nullptr};
+}
+
+Result<uint32_t> limit_of(const Target& target, uint32_t fallback, uint32_t most) {
+  const auto member = target.query.find("limit");
+  if (member == target.query.end()) return fallback;
+  const std::string& text = member->second;
+  uint32_t limit = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), limit);
+  if (error != std::errc{} || end != text.data() + text.size() || limit < 1 || limit > most) {
+    return invalid("'limit' must be a number from 1 to " + std::to_string(most));
+  }
+  return limit;
+}
+
+Result<ListInput> list_input(const Target& target) {
+  ListInput input;
+  const auto limit = limit_of(target, input.limit, 1000);
+  if (!limit) return fail(limit.error());
+  input.limit = *limit;
+  for (const auto& [name, value] : target.query) {
+    if (name == "state") {
+      input.state = value;
+    } else if (name == "cursor") {
+      input.cursor = value;
+    } else if (name == "order" && (value == "newest" || value == "oldest")) {
+      input.oldest_first = value == "oldest";
+    } else if (name != "limit") {
+      return invalid("'" + name + "=" + value + "': there are state, limit, cursor and order (newest or oldest)");
+    }
+  }
+  return input;
+}
+
+class TaskRoute final : public Route {
+ public:
+  TaskRoute(TaskQueues& queues, const Clock& clock) : desk_{queues, clock} {}
+
+  bool matches(const HttpRequest& request) const override {
+    constexpr std::string_view kRoot = "/queues";
+    const std::string_view target = request.target;
+    return target.substr(0, kRoot.size()) == kRoot &&
+           (target.size() == kRoot.size() || target[kRoot.size()] == '/' || target[kRoot.size()] == '?');
+  }
+
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    auto target = parse_target(request.target);
+    if (!target) return tasks::refuse(target.error());
+    if (request.method == "GET") return look(request, *target);
+    if (request.method == "POST" && target->segments.size() == 3) return change(request, *target);
+    return tasks::refuse(no_such_path(request));
+  }
+
+ private:
+  std::unique_ptr<Exchange> look(const HttpRequest& request, Target& target) {
+    auto& path = target.segments;
+    if (path.size() == 1) return tasks::names(desk_);
+    if (path.size() == 4 && path[2] == "tasks") return tasks::get(desk_, std::move(path[1]), std::move(path[3]));
+    if (path.size() != 3) return tasks::refuse(no_such_path(request));
+    if (path[2] == "stats") return tasks::stats(desk_, std::move(path[1]));
+    if (path[2] == "tasks") {
+      auto input = list_input(target);
+      return input ? tasks::list(desk_, std::move(path[1]), std::move(*input)) : tasks::refuse(input.error());
+    }
+    if (path[2] == "sheds") {
+      const auto limit = limit_of(target, 100, 10'000);
+      return limit ? tasks::sheds(desk_, std::move(path[1]), *limit) : tasks::refuse(limit.error());
+    }
+    return tasks::refuse(no_such_path(request));
+  }
+
+  std::unique_ptr<Exchange> change(const HttpRequest& request, Target& target) {
+    // One document for each I/O thread: parsing again reuses its memory.
+    thread_local JsonDocument document;
+    const std::string& what = target.segments[2];
+    const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
+    if (!body) return tasks::refuse(body.error());
+    if (what == "tasks") return start(target, tasks::read_create(*body), tasks::create);
+    if (what == "take") return start(target, tasks::read_take(*body), tasks::take);
+    if (what == "settle") return start(target, tasks::read_settle(*body), tasks::settle);
+    if (what == "cancel") return start(target, tasks::read_cancel(*body), tasks::cancel);
+    if (what == "redrive") return start(target, tasks::read_redrive(*body), tasks::redrive);
+    return tasks::refuse(no_such_path(request));
+  }
+
+  template <class Input, class Make>
+  std::unique_ptr<Exchange> start(Target& target, Result<Input> input, Make make) {
+    if (!input) return tasks::refuse(input.error());
+    return make(desk_, std::move(target.segments[1]), std::move(*input));
+  }
+
+  Desk desk_;
+};
+
+}  // namespace
+
+std::unique_ptr<Route> make_task_route(TaskQueues& queues, const Clock& clock) {
+  return std::make_unique<TaskRoute>(queues, clock);
+}
+
+}  // namespace freshet
