@@ -21,9 +21,10 @@ void Committer::set_log(std::unique_ptr<Log> log) {
 }
 
 // Compaction starts at garbage of a segment and an eighth of what lives (compactor.cc), and needs the floor to work
-// with. The reserve lets garbage grow well beyond that before anything but growth is refused.
+// with. The reserve lets garbage grow well beyond that before anything but growth is refused, and lets every item take
+// on its lease, result and history.
 uint64_t Committer::reserve_bytes() const {
-  return floor_bytes() + 3 * options_.segment_bytes + live_bytes_ / 4;
+  return floor_bytes() + 3 * options_.segment_bytes + live_bytes_ / 4 + live_items_ * kGrowth;
 }
 
 void Committer::refresh_space() {

@@ -70,10 +70,7 @@ void Compactor::run_due() {
   const BootTime now = clock_.boot();
   tidy();
   if (now < blocked_until_) return;
-  if (!cursor_) {
-    const auto segment = choose();
-    if (segment) cursor_ = LogPosition{*segment, 0};
-  }
+  if (!cursor_) begin_segment();
   if (cursor_ && !step()) blocked_until_ = now + kBlockedPause;
 }
 
@@ -83,16 +80,21 @@ BootTime Compactor::next_due() const {
   return BootTime::max();
 }
 
+void Compactor::begin_segment() {
+  if (const auto segment = choose()) cursor_ = LogPosition{*segment, 0};
+}
+
 // Keeps pace with what is written: what is looked at gives back only its share of garbage.
 bool Compactor::step() {
   const uint64_t appended = committer_.appended_bytes();
   const uint64_t live = committer_.live_bytes();
   const uint64_t used = committer_.log()->bytes_used();
   const uint64_t garbage = std::max(used - std::min(used, live), options_.segment_bytes);
-  const uint64_t wanted = (appended - std::exchange(appended_before_, appended)) * (3 + live / garbage);
-  // The oldest segments may hold nothing but live items: when space is low, get through them before it runs out.
-  const size_t budget =
-      space_is_low() ? kLongestStep : std::clamp<uint64_t>(wanted, options_.move_step_bytes, kLongestStep);
+  const uint64_t wanted = (appended - std::exchange(appended_before_, appended)) * (3 + 2 * live / garbage);
+  // The oldest segments may hold nothing but live items, and what is done newest first makes its garbage in the newest:
+  // when space is low, get through all of them before it runs out, at the price of a longer turn.
+  const size_t budget = space_is_low() ? std::max<uint64_t>(wanted, kLongestStep)
+                                       : std::clamp<uint64_t>(wanted, options_.move_step_bytes, kLongestStep);
   const Log& log = *committer_.log();
   for (size_t done = 0; done < budget && cursor_;) {
     if (!waiting_.empty()) {
@@ -105,6 +107,8 @@ bool Compactor::step() {
     const uint64_t end = segments[cursor_->segment - segments.front().id].bytes;
     if (cursor_->offset >= end) {
       finish_segment();
+      // Small segments: one in a turn may be less than what a turn writes.
+      if (space_is_low() && committer_.space_left() > committer_.floor_bytes()) begin_segment();
       continue;
     }
     const uint64_t from = cursor_->offset;

@@ -27,6 +27,7 @@ class Compactor {
   bool space_is_low() const;
   // The segment to clean next: the oldest that is not retired, if there is reason to.
   std::optional<uint32_t> choose() const;
+  void begin_segment();
   // One bounded step; false when it could not go on for want of space.
   bool step();
   bool find_live();

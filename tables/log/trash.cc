@@ -28,9 +28,18 @@ Result<void> Trash::take(const std::string& path, uint64_t bytes) {
 }
 
 Result<uint64_t> Trash::step() {
-  if (waiting_.empty()) return uint64_t{0};
+  uint64_t given = 0;
+  while (!waiting_.empty() && given < kStepBytes) {
+    auto more = give_back(kStepBytes - given);
+    if (!more) return more;
+    given += *more;
+  }
+  return given;
+}
+
+Result<uint64_t> Trash::give_back(uint64_t most) {
   Waiting& next = waiting_.front();
-  const uint64_t given = std::min(next.bytes, kStepBytes);
+  const uint64_t given = std::min(next.bytes, most);
   if (given == next.bytes) {
     next.file.reset();
     if (auto removed = files_.remove(next.path); !removed) return fail(std::move(removed.error()));

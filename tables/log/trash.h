@@ -33,6 +33,9 @@ class Trash {
     std::unique_ptr<File> file;  // Opened by the first step.
   };
 
+  // From the oldest file.
+  Result<uint64_t> give_back(uint64_t most);
+
   Files& files_;
   const std::string directory_;
   std::deque<Waiting> waiting_;
