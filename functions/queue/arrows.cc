@@ -53,8 +53,15 @@ void remove_lease(TaskChange& change) {
   change.remove(attribute::kLease).remove(attribute::kLeaseMs).remove(attribute::kLeaseBeat);
 }
 
+// A key may have become the task's own since `task` was read.
 void end_live_key(TaskChange& change, const ItemRef& task) {
-  if (has(task, attribute::kLiveKey)) change.remove(attribute::kLiveKey);
+  if (has(task, attribute::kLiveKey) || has(task, attribute::kKey)) change.remove(attribute::kLiveKey);
+}
+
+// Of a task that a client put, or that had ended.
+void own_key(TaskChange& change, const ItemRef& task) {
+  auto key = key_of(task);
+  if (!key.empty() && text_of(task, attribute::kLiveKey) != key) change.set(attribute::kLiveKey, Value(key));
 }
 
 }  // namespace
@@ -140,6 +147,7 @@ UpdateItemInput claim(const std::string& table, const ItemRef& task, const Claim
       .set(attribute::kLease, Value(claim.lease))
       .set(attribute::kLeaseMs, number(claim.duration.count()));
   if (!claim.taken_by.empty()) change.set(attribute::kTakenBy, Value(claim.taken_by));
+  own_key(change, task);
   if (has(task, attribute::kLane)) change.remove(attribute::kLane);
   return std::move(change.unless_moved(task, state::kPending)).finish();
 }
@@ -225,6 +233,7 @@ UpdateItemInput redrive(const std::string& table, const ItemRef& task, std::stri
                         milliseconds fresh_ttl, WallTime now) {
   TaskChange change(table, task, state::kPending, now);
   change.set(attribute::kAttempt, number(0));
+  own_key(change, task);
   int64_t ttl = int_of(task, attribute::kTtl, 0);
   if (ttl > 0 && ttl <= epoch_s(now)) {
     change.set_reserved(attribute::kTtl, number(epoch_s(now + fresh_ttl + milliseconds(999))));

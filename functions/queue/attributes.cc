@@ -4,6 +4,15 @@
 
 namespace freshet {
 
+bool is_live(std::string_view status) {
+  return status == state::kPending || status == state::kDelayed || status == state::kTaken;
+}
+
+std::string_view key_of(const ItemRef& task) {
+  auto key = text_of(task, attribute::kKey);
+  return key.size() <= kMaxKeyBytes ? key : std::string_view();
+}
+
 std::string_view text_of(const ItemRef& task, std::string_view name) {
   auto value = task.find(name);
   return value && value->type() == Type::kString ? value->bytes() : std::string_view();

@@ -55,6 +55,12 @@ inline constexpr std::string_view kCancelled = "CANCELLED";
 inline constexpr std::array kAll = {kPending, kDelayed, kTaken, kSuccess, kFailure, kDead, kShed, kCancelled};
 }  // namespace state
 
+// Whether a task in that state still waits or is held, so that its key is its own.
+bool is_live(std::string_view status);
+// The task's `key`; empty if it has none that could be one.
+std::string_view key_of(const ItemRef& task);
+inline constexpr size_t kMaxKeyBytes = 256;
+
 // The attribute when it is there and a string; else empty. Valid while the item lives.
 std::string_view text_of(const ItemRef& task, std::string_view name);
 // The attribute when it is there and a number (rounded down); else `fallback`.

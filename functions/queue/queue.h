@@ -106,10 +106,15 @@ class Queue final : public TaskQueue {
   Result<Item> new_item(NewTask& task);
   PutItemInput put_new(Item item) const;
   std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks) const;
+  void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
+                           std::vector<Result<CreatedTask>>& out) const;
+  Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
   static void refused(Result<CreatedTask>& result, Error& error);
   void created(const NewTask& task);
   Async<Result<CreatedTask>> create_keyed(NewTask task);
-  Async<Result<std::vector<ItemRef>>> live_tasks(std::string key);
+  Async<Result<Page>> living_page(std::string key, Item start);
+  Async<Result<ItemRef>> living_task(std::string key);
+  Async<Result<void>> replace_waiting(std::string key, std::string by);
 
   // queue_take.cc
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
@@ -163,17 +168,23 @@ class Queue final : public TaskQueue {
   // queue_follow.cc
   Async<void> follow();
   Async<void> follow_page(StreamPage page);
+  Async<ItemRef> read_again(Item key);
   ShedLine shed_line(const ItemRef& task, std::string_view reason, std::string_view by) const;
   Async<void> log_sheds(std::vector<ShedLine> lines);
+
+  // queue_adopt.cc
+  bool lacks_lane(const ItemRef& task) const;
+  bool needs_adoption(const ItemRef& task) const;
+  std::string known_lane(const ItemRef& task) const;
+  std::optional<UpdateItemInput> adoption(const ItemRef& task) const;
+  Async<bool> adopt(std::vector<ItemRef> tasks);
+  Async<void> adopt_all();
 
   // queue_lanes.cc
   std::string lane_of(const ItemRef& task) const;
   void lane_filled(const ItemRef& task);
   Async<Result<void>> load_lanes();
   Async<Result<void>> add_lanes(std::vector<std::string> names);
-  Async<void> give_all_lanes();
-  Async<void> give_lanes();
-  Async<bool> give_lanes_to(std::vector<ItemRef> tasks);
   Async<Result<Page>> lane_heads(const std::string& lane, uint32_t limit);
   Async<Result<Candidates>> lane_candidates(size_t wanted);
 
@@ -195,7 +206,8 @@ class Queue final : public TaskQueue {
   absl::flat_hash_set<std::string> claiming_;  // Tasks with a claim in flight.
   StalenessClock staleness_;
   std::map<std::string, Lane> lanes_;  // By name, so in the order in which they are served.
-  std::vector<std::string> laneless_;  // Tasks that the stream showed and that may have no lane.
+  bool adopting_all_ = false;
+  bool adopt_again_ = false;                                     // At the next look around.
   std::map<std::string, std::vector<Promise<bool>>> busy_keys_;  // A create is looking at them; who waits for it.
   std::unique_ptr<ShedLog> shed_log_;
 

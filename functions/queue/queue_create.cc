@@ -11,7 +11,6 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kKeyIndex = "freshet-key-index";
-constexpr size_t kMaxNameBytes = 256;  // Of a key or group.
 // Room for what Freshet adds to a task: lease, error, history.
 constexpr size_t kMaxTaskBytes = limits::kMaxItemBytes - (16u << 10);
 constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
@@ -25,8 +24,8 @@ Result<void> check_time(const std::optional<milliseconds>& time, const char* nam
 
 Result<void> check(const NewTask& task) {
   if (task.id.size() > limits::kMaxPartitionKeyBytes) return invalid("taskId must be at most 2048 bytes");
-  if (task.key.size() > kMaxNameBytes) return invalid("key must be at most 256 bytes");
-  if (task.group.size() > kMaxNameBytes) return invalid("group must be at most 256 bytes");
+  if (task.key.size() > kMaxKeyBytes) return invalid("key must be at most 256 bytes");
+  if (task.group.size() > kMaxGroupBytes) return invalid("group must be at most 256 bytes");
   if (task.replace && task.key.empty()) return invalid("replace needs a key");
   if (task.priority < -100 || task.priority > 100) return invalid("priority must be from -100 to 100");
   if (task.max_attempts && (*task.max_attempts < 1 || *task.max_attempts > 1'000'000)) {
@@ -108,58 +107,74 @@ std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks) 
   std::string last;
   for (const auto& task : tasks) {
     bool asks = task.priority != 0 || !task.group.empty();
-    if ((!asks && lanes_.empty()) || task.group.size() > kMaxNameBytes) continue;
+    if ((!asks && lanes_.empty()) || task.group.size() > kMaxGroupBytes) continue;
     auto name = lane_name(task.priority, task.group);
     if (name == last) continue;
     last = name;
     if (!lanes_.contains(name)) names.push_back(std::move(name));
   }
-  if (!names.empty() && lanes_.empty()) names.push_back(lane_name(0, ""));
   return names;
 }
 
+// In the order of the batch, as that is the order of arrival.
 Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
   std::vector<Result<CreatedTask>> out(tasks.size(), CreatedTask{});
   auto lanes = lanes_wanted(tasks);
   if (!lanes.empty()) {
     auto known = co_await add_lanes(std::move(lanes));
-    if (!known) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(known.error()));
+    if (!known) refuse_without_lane(tasks, known.error(), out);
   }
-  std::vector<WriteInput> writes;
-  writes.reserve(tasks.size());
-  std::vector<size_t> places;
-  std::vector<size_t> keyed;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!tasks[i].key.empty()) {
-      keyed.push_back(i);
+  for (size_t next = 0; next < tasks.size();) {
+    if (tasks[next].key.empty()) {
+      next = co_await create_plain(tasks, next, out);
       continue;
     }
-    auto item = new_item(tasks[i]);
-    if (!item) {
-      out[i] = fail(std::move(item.error()));
-      continue;
+    if (out[next]) {
+      auto result = co_await create_keyed(std::move(tasks[next]));
+      out[next] = std::move(result);
     }
-    out[i]->id = std::move(tasks[i].id);
-    writes.emplace_back(put_new(std::move(*item)));
-    places.push_back(i);
-  }
-  if (!writes.empty()) {
-    auto answers = co_await services_.tables.write_many(std::move(writes));
-    for (size_t i = 0; i < answers.size(); ++i) {
-      auto& result = out[places[i]];
-      if (!answers[i]) {
-        refused(result, answers[i].error());
-      } else {
-        created(tasks[places[i]]);
-      }
-    }
-  }
-  for (auto place : keyed) {
-    auto result = co_await create_keyed(std::move(tasks[place]));
-    out[place] = std::move(result);
+    ++next;
   }
   wake();
   co_return out;
+}
+
+// Those for whose lane there was no room; the others of the batch do not care.
+void Queue::refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
+                                std::vector<Result<CreatedTask>>& out) const {
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    bool asks = tasks[i].priority != 0 || !tasks[i].group.empty();
+    if (tasks[i].group.size() > kMaxGroupBytes) continue;  // Is told so.
+    if (asks && !lanes_.contains(lane_name(tasks[i].priority, tasks[i].group))) out[i] = fail(why);
+  }
+}
+
+// Puts the tasks from `first` up to the next one with a key; returns where that is. Both vectors outlive it.
+Async<size_t> Queue::create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out) {
+  std::vector<WriteInput> writes;
+  std::vector<size_t> places;
+  size_t next = first;
+  for (; next < tasks.size() && tasks[next].key.empty(); ++next) {
+    if (!out[next]) continue;
+    auto item = new_item(tasks[next]);
+    if (!item) {
+      out[next] = fail(std::move(item.error()));
+      continue;
+    }
+    out[next]->id = std::move(tasks[next].id);
+    writes.emplace_back(put_new(std::move(*item)));
+    places.push_back(next);
+  }
+  if (writes.empty()) co_return next;
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) {
+      refused(out[places[i]], answers[i].error());
+    } else {
+      created(tasks[places[i]]);
+    }
+  }
+  co_return next;
 }
 
 // A put that was refused because the id is there already is no error.
@@ -189,10 +204,10 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
     co_await free.future();
   }
   KeyGuard guard(*this, key);
-  auto live = co_await live_tasks(key);
-  if (!live) co_return fail(live.error());
-  if (!task.replace && !live->empty()) {
-    co_return CreatedTask{std::string(text_of(live->front(), attribute::kId)), false};
+  if (!task.replace) {
+    auto living = co_await living_task(key);
+    if (!living) co_return fail(living.error());
+    if (*living) co_return CreatedTask{std::string(text_of(*living, attribute::kId)), false};
   }
   auto item = new_item(task);
   if (!item) co_return fail(item.error());
@@ -206,29 +221,59 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   }
   created(task);
   // The new task first, so that a crash in between leaves one too many and never none.
-  std::vector<WriteInput> replaced;
-  for (const auto& old : *live) {
-    auto status = text_of(old, attribute::kStatus);
-    if (status == state::kTaken || text_of(old, attribute::kId) == out.id) continue;
-    replaced.emplace_back(end_waiting(table_, old, status, state::kCancelled, attribute::kReplacedBy, out.id, wall()));
+  if (task.replace) {
+    auto replaced = co_await replace_waiting(key, out.id);
+    if (!replaced) co_return fail(replaced.error());
   }
-  // One that was taken meanwhile goes on, as one that was taken before does.
-  if (!replaced.empty()) co_await services_.tables.write_many(std::move(replaced));
   co_return out;
 }
 
-// Tasks of that key that wait or are held, newest first.
-Async<Result<std::vector<ItemRef>>> Queue::live_tasks(std::string key) {
+// Tasks of that key that wait or are held, newest first; from `start` on. A client may have ended one and left its
+// liveKey behind, until the stream tells.
+Async<Result<Page>> Queue::living_page(std::string key, Item start) {
   QueryInput query;
   query.table = table_;
   query.index = kKeyIndex;
   query.key_condition = "liveKey = :k";
-  query.placeholders.values.set(":k", Value(key));
+  query.filter = "taskStatus IN (:p, :d, :t)";
+  query.placeholders.values.set(":k", Value(std::move(key)));
+  query.placeholders.values.set(":p", Value(state::kPending));
+  query.placeholders.values.set(":d", Value(state::kDelayed));
+  query.placeholders.values.set(":t", Value(state::kTaken));
   query.forward = false;
-  query.limit = 100;
-  auto page = co_await services_.tables.query(std::move(query));
-  if (!page) co_return fail(page.error());
-  co_return std::move(page->items);
+  query.limit = 256;
+  query.exclusive_start_key = std::move(start);
+  return services_.tables.query(std::move(query));
+}
+
+// The newest task that has the key; a null ref if none has.
+Async<Result<ItemRef>> Queue::living_task(std::string key) {
+  Item start;
+  for (;;) {
+    auto page = co_await living_page(key, std::move(start));
+    if (!page) co_return fail(page.error());
+    if (!page->items.empty()) co_return page->items.front();
+    start = std::move(page->last_evaluated_key);
+    if (start.empty()) co_return ItemRef();
+  }
+}
+
+Async<Result<void>> Queue::replace_waiting(std::string key, std::string by) {
+  Item start;
+  for (;;) {
+    auto page = co_await living_page(key, std::move(start));
+    if (!page) co_return fail(page.error());
+    std::vector<WriteInput> writes;
+    for (const auto& old : page->items) {
+      auto status = text_of(old, attribute::kStatus);
+      if (status == state::kTaken || text_of(old, attribute::kId) == by) continue;
+      writes.emplace_back(end_waiting(table_, old, status, state::kCancelled, attribute::kReplacedBy, by, wall()));
+    }
+    // One that was taken meanwhile goes on, as one that was taken before does.
+    if (!writes.empty()) co_await services_.tables.write_many(std::move(writes));
+    start = std::move(page->last_evaluated_key);
+    if (start.empty()) co_return Result<void>();
+  }
 }
 
 }  // namespace freshet

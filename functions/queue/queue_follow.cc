@@ -6,22 +6,14 @@
 
 namespace freshet {
 
-namespace {
-
-// Some streams show more than their view says.
-bool may_lack_lane(const ChangeRecord& record) {
-  if (!record.after) return true;
-  return text_of(record.after, attribute::kStatus) == state::kPending && !has(record.after, attribute::kLane);
-}
-
-}  // namespace
-
 Async<void> Queue::follow() {
   auto bounds = co_await services_.tables.stream_bounds(table_);
   uint64_t from = bounds ? bounds->next : 1;
   // Goes on where the last run saved, unless that is another table's stream (made anew under the same name).
   if (bounds && shed_log_->position() >= bounds->oldest && shed_log_->position() <= bounds->next) {
     from = shed_log_->position();
+  } else {
+    scope_.spawn(adopt_all());  // What came before is not read.
   }
   for (;;) {
     ReadStreamInput input;
@@ -32,7 +24,10 @@ Async<void> Queue::follow() {
     if (!page) {
       co_await sleep_for(services_.scheduler, settings_.look_around);
       auto again = co_await services_.tables.stream_bounds(table_);
-      if (again && page.error().code == ErrorCode::kTrimmedDataAccess) from = again->oldest;
+      if (again && page.error().code == ErrorCode::kTrimmedDataAccess) {
+        from = again->oldest;
+        scope_.spawn(adopt_all());
+      }
       continue;
     }
     from = page->next;
@@ -43,11 +38,14 @@ Async<void> Queue::follow() {
 
 Async<void> Queue::follow_page(StreamPage page) {
   std::vector<ShedLine> lines;
+  std::vector<ItemRef> shown;
   bool came = false;
   for (const auto& record : page.records) {
     if (record.kind != ChangeRecord::Kind::kRemove) {
       came = true;
-      if (!lanes_.empty() && may_lack_lane(record)) laneless_.emplace_back(record.keys.string_or(attribute::kId));
+      auto task = record.after;
+      if (!task) task = co_await read_again(record.keys);  // Some streams show no more than their view says.
+      if (task && needs_adoption(task)) shown.push_back(std::move(task));
     } else if (record.by_ttl && record.before) {
       auto status = text_of(record.before, attribute::kStatus);
       if (status == state::kPending || status == state::kDelayed) {
@@ -55,9 +53,20 @@ Async<void> Queue::follow_page(StreamPage page) {
       }
     }
   }
-  if (!laneless_.empty()) co_await give_lanes();
+  if (!shown.empty()) {
+    auto given = co_await adopt(std::move(shown));
+    if (given) wake();
+  }
   if (came && !waiters_.empty()) wake();
   if (!lines.empty()) co_await log_sheds(std::move(lines));
+}
+
+Async<ItemRef> Queue::read_again(Item key) {
+  GetItemInput input;
+  input.table = table_;
+  input.key = std::move(key);
+  auto task = co_await services_.tables.get_item(std::move(input));
+  co_return task ? std::move(*task) : ItemRef();
 }
 
 ShedLine Queue::shed_line(const ItemRef& task, std::string_view reason, std::string_view by) const {

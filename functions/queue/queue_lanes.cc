@@ -1,9 +1,9 @@
 // A queue with lanes (priority, group). docs/lifecycle.md, "Lanes".
 //
-// A queue has lanes from the first task on that asks for a priority or a group; from then on every PENDING task has
-// one. Tasks that clients put without a lane get theirs when the stream shows them; those that were there before get
-// theirs newest first, in the background.
+// A queue has lanes from the first task on that names a priority or a group; from then on every PENDING task has one of
+// them. What clients put gets its lane in queue_adopt.cc.
 #include <algorithm>
+#include <set>
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
@@ -19,8 +19,11 @@ constexpr int64_t kLaneSlot = -2;  // In the system table: the names of the queu
 
 }  // namespace
 
+// Of a task that becomes PENDING; empty if the queue does not know its lane: the stream will show the task then.
 std::string Queue::lane_of(const ItemRef& task) const {
-  return lanes_.empty() ? std::string() : lane_name(task);
+  if (lanes_.empty()) return {};
+  auto name = lane_name(task);
+  return lanes_.contains(name) ? name : std::string();
 }
 
 void Queue::lane_filled(const ItemRef& task) {
@@ -45,104 +48,36 @@ Async<Result<void>> Queue::load_lanes() {
   co_return Result<void>();
 }
 
-// Makes the names known, durably, before a task uses them.
+// Makes the names known, durably, before a task uses them. Of more than there is room for the first are known all the
+// same, and the answer is an error.
 Async<Result<void>> Queue::add_lanes(std::vector<std::string> names) {
-  StringSet fresh;
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (lanes_.empty()) names.insert(names.begin(), lane_name(0, ""));
+  std::set<std::string> fresh;
+  Result<void> out;
   for (auto& name : names) {
-    if (!lanes_.contains(name)) fresh.members.push_back(std::move(name));
+    if (lanes_.contains(name) || fresh.contains(name)) continue;
+    if (lanes_.size() + fresh.size() < kMaxLanes) {
+      fresh.insert(std::move(name));
+    } else {
+      out = fail(ErrorCode::kLimitExceeded, "queue '" + table_ +
+                                                "' has no room for another lane: a queue may have at most " +
+                                                std::to_string(kMaxLanes) + " different pairs of priority and group");
+    }
   }
-  if (fresh.members.empty()) co_return Result<void>();
-  if (lanes_.size() + fresh.members.size() > kMaxLanes) {
-    co_return fail(ErrorCode::kLimitExceeded,
-                   "queue '" + table_ + "' has " + std::to_string(lanes_.size()) +
-                       " lanes: a queue may have at most 1000 different pairs of priority and group");
-  }
+  if (fresh.empty()) co_return out;
   UpdateItemInput update;
   update.table = ShedLog::kTable;
   update.key.set("queue", Value(table_));
   update.key.set("slot", Value::number(kLaneSlot));
   update.update = "ADD lanes :l";
-  update.placeholders.values.set(":l", Value(fresh));
+  update.placeholders.values.set(":l", Value(StringSet{{fresh.begin(), fresh.end()}}));
   update.cause = Cause::kQueue;
   auto added = co_await services_.tables.update_item(std::move(update));
   if (!added) co_return fail(added.error());
   bool first = lanes_.empty();
-  for (auto& name : fresh.members) lanes_[name].maybe = true;
-  if (first) scope_.spawn(give_all_lanes());
-  co_return Result<void>();
-}
-
-// Tasks that were here before the queue had lanes, or that came while nobody followed.
-Async<void> Queue::give_all_lanes() {
-  Item start;
-  for (;;) {
-    QueryInput query;
-    query.table = table_;
-    query.index = index_;
-    query.key_condition = "taskStatus = :s";
-    query.filter = "attribute_not_exists(lane)";
-    query.placeholders.values.set(":s", Value(state::kPending));
-    query.forward = settings_.order == Order::kOldestFirst;
-    query.limit = 1000;
-    query.exclusive_start_key = std::move(start);
-    auto page = co_await services_.tables.query(std::move(query));
-    if (!page) co_return;
-    if (!page->items.empty()) {
-      auto given = co_await give_lanes_to(std::move(page->items));
-      if (given) wake();
-    }
-    start = std::move(page->last_evaluated_key);
-    if (start.empty()) co_return;
-    co_await sleep_for(services_.scheduler, nanoseconds(0));
-  }
-}
-
-// To those of laneless_ that are PENDING without a lane.
-Async<void> Queue::give_lanes() {
-  std::vector<std::string> ids;
-  ids.swap(laneless_);
-  std::vector<ItemRef> tasks;
-  for (auto& id : ids) {
-    GetItemInput input;
-    input.table = table_;
-    input.key.set(attribute::kId, Value(std::move(id)));
-    auto task = co_await services_.tables.get_item(std::move(input));
-    if (!task || !*task) continue;
-    bool laneless = text_of(*task, attribute::kStatus) == state::kPending && !has(*task, attribute::kLane);
-    if (laneless) tasks.push_back(std::move(*task));
-  }
-  if (tasks.empty()) co_return;
-  auto given = co_await give_lanes_to(std::move(tasks));
-  if (given) wake();
-}
-
-Async<bool> Queue::give_lanes_to(std::vector<ItemRef> tasks) {
-  std::vector<std::string> names;
-  for (const auto& task : tasks) names.push_back(lane_name(task));
-  auto known = co_await add_lanes(names);
-  std::vector<WriteInput> writes;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!known && !lanes_.contains(names[i])) names[i] = lane_name(0, "");  // No room for its own.
-    UpdateItemInput update;
-    update.table = table_;
-    update.key.set(attribute::kId, Value(text_of(tasks[i], attribute::kId)));
-    update.update = "SET lane = :l";
-    update.condition = "taskStatus = :s AND attribute_not_exists(lane)";
-    update.placeholders.values.set(":l", Value(names[i]));
-    update.placeholders.values.set(":s", Value(state::kPending));
-    update.cause = Cause::kQueue;
-    writes.emplace_back(std::move(update));
-  }
-  auto answers = co_await services_.tables.write_many(std::move(writes));
-  bool any = false;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i]) continue;
-    lanes_[names[i]].maybe = true;
-    any = true;
-  }
-  co_return any;
+  for (const auto& name : fresh) lanes_[name].maybe = true;
+  if (first) scope_.spawn(adopt_all());
+  co_return out;
 }
 
 Async<Result<Page>> Queue::lane_heads(const std::string& lane, uint32_t limit) {
@@ -150,7 +85,9 @@ Async<Result<Page>> Queue::lane_heads(const std::string& lane, uint32_t limit) {
   query.table = table_;
   query.index = kLaneIndex;
   query.key_condition = "lane = :l AND taskCreated <= :t";
+  query.filter = "taskStatus = :s";  // A client may have ended one and left its lane, until the stream tells.
   query.placeholders.values.append_sorted(":l", Value(lane));
+  query.placeholders.values.append_sorted(":s", Value(state::kPending));
   query.placeholders.values.append_sorted(":t", Value::number(epoch_ms(created_bound())));
   query.forward = settings_.order == Order::kOldestFirst;
   query.limit = limit;

@@ -246,7 +246,7 @@ Async<void> Queue::set_aside(ItemRef task, std::string why) {
   UpdateItemInput input;
   input.table = table_;
   input.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
-  input.update = "SET taskStatus = :dead";
+  input.update = "SET taskStatus = :dead REMOVE lane, liveKey";
   input.condition = "taskStatus = :from";
   input.placeholders.values.set(":dead", Value(state::kDead));
   input.placeholders.values.set(":from", Value(text_of(task, attribute::kStatus)));

@@ -212,6 +212,7 @@ Async<void> Queue::look_around() {
   staleness_.now(wall(), boot());
   next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(wall()));  // Looks again: clocks step, clients write.
   for (auto& lane : lanes_) lane.second.maybe = true;
+  if (std::exchange(adopt_again_, false)) scope_.spawn(adopt_all());
   auto books = co_await services_.tables.books(table_);
   if (books) {
     auto it = books->stock.find(std::string(state::kTaken));

@@ -1,45 +1,12 @@
 // The queue on request: create, take, settle, cancel, redrive, look. In both worlds.
-#include "tests/functions/world.h"
+#include "tests/functions/queue_fixture.h"
 
 namespace freshet {
 namespace {
 
-using Kind = Settlement::Kind;
+class QueueTest : public QueueFixture {};
 
-class QueueTest : public ::testing::TestWithParam<bool> {
- protected:
-  World world{GetParam()};
-
-  Result<std::vector<TakenTask>> take(Queue& queue, int max = 1, milliseconds wait = milliseconds(0)) {
-    TakeInput input;
-    input.max = max;
-    input.wait = wait;
-    return world.wait(queue.take(input));
-  }
-  Result<ItemRef> settle(Queue& queue, Settlement settlement) {
-    std::vector<Settlement> one;
-    one.push_back(std::move(settlement));
-    return world.wait(queue.settle(std::move(one)))[0];
-  }
-  Result<ItemRef> settle(Queue& queue, Kind kind, const TakenTask& task) {
-    return settle(queue, settlement(kind, task));
-  }
-  Result<CreatedTask> create(Queue& queue, NewTask task) {
-    std::vector<NewTask> one;
-    one.push_back(std::move(task));
-    return world.wait(queue.create(std::move(one)))[0];
-  }
-  void create(Queue& queue, std::initializer_list<const char*> names) {
-    for (auto& created : world.wait(queue.create(named(names)))) ASSERT_TRUE(created) << created.error().message;
-  }
-  void expect_balance() {
-    auto balanced = check_balance(world.books());
-    EXPECT_TRUE(balanced) << balanced.error().message;
-  }
-};
-
-INSTANTIATE_TEST_SUITE_P(Stores, QueueTest, ::testing::Values(false, true),
-                         [](const auto& store) { return store.param ? "late" : "embedded"; });
+INSTANTIATE_TEST_SUITE_P(Stores, QueueTest, ::testing::Values(false, true), store_name);
 
 TEST_P(QueueTest, TakesTheNewestFirstAndKeepsArrivalOrderWithinAMillisecond) {
   Queue& queue = world.start();
@@ -282,13 +249,16 @@ TEST_P(QueueTest, ALongPollEndsWithTheFirstTaskOrItsTime) {
   EXPECT_FALSE(waiting.is_ready());
   create(queue, {"a"});
   world.pass(milliseconds(100));
-  ASSERT_TRUE(waiting.is_ready());
-  EXPECT_EQ(ids(waiting.take()), "a");
-  EXPECT_FALSE(other.is_ready());
+  // A late store may tell both of it, by the answer and by the stream, and answer either first.
+  ASSERT_NE(waiting.is_ready(), other.is_ready());
+  EXPECT_TRUE(waiting.is_ready() || GetParam());
+  auto& first = waiting.is_ready() ? waiting : other;
+  auto& second = waiting.is_ready() ? other : waiting;
+  EXPECT_EQ(ids(first.take()), "a");
   world.put_pending("sdk", world.now_ms());
   world.pass(milliseconds(100));
-  ASSERT_TRUE(other.is_ready());
-  EXPECT_EQ(ids(other.take()), "sdk");
+  ASSERT_TRUE(second.is_ready());
+  EXPECT_EQ(ids(second.take()), "sdk");
   auto start = world.now_ms();
   EXPECT_EQ(ids(take(queue, 1, milliseconds(3'000))), "");
   EXPECT_GE(world.now_ms() - start, 3'000);

@@ -11,9 +11,25 @@ std::string lane_name(int priority, std::string_view group) {
   return level.append("#").append(group).append("#0");
 }
 
+namespace {
+
+int priority_of(const ItemRef& task) {
+  return static_cast<int>(std::clamp<int64_t>(int_of(task, attribute::kPriority, 0), -100, 100));
+}
+
+}  // namespace
+
 std::string lane_name(const ItemRef& task) {
-  auto priority = std::clamp<int64_t>(int_of(task, attribute::kPriority, 0), -100, 100);
-  return lane_name(static_cast<int>(priority), text_of(task, attribute::kGroup));
+  auto group = text_of(task, attribute::kGroup);
+  return lane_name(priority_of(task), group.size() <= kMaxGroupBytes ? group : std::string_view());
+}
+
+std::string lane_level_name(const ItemRef& task) {
+  return lane_name(priority_of(task), "");
+}
+
+bool asks_for_lane(const ItemRef& task) {
+  return int_of(task, attribute::kPriority, 0) != 0 || !text_of(task, attribute::kGroup).empty();
 }
 
 std::string_view lane_level(std::string_view lane) {

@@ -14,9 +14,15 @@
 
 namespace freshet {
 
+inline constexpr size_t kMaxGroupBytes = 256;
+
 std::string lane_name(int priority, std::string_view group);
-// The lane that the task's `priority` and `group` name.
+// The lane that the task's `priority` and `group` name; a group that is too long for one counts as none.
 std::string lane_name(const ItemRef& task);
+// The lane of the task's priority without a group.
+std::string lane_level_name(const ItemRef& task);
+// Whether the task names a priority or a group at all.
+bool asks_for_lane(const ItemRef& task);
 // "PPP" of a lane: lanes with the same level have the same priority.
 std::string_view lane_level(std::string_view lane);
 std::string_view lane_group(std::string_view lane);

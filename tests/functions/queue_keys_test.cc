@@ -1,0 +1,114 @@
+// Deduplicate and replace-latest by key, whoever put the tasks. In both worlds.
+#include "tests/functions/queue_fixture.h"
+
+namespace freshet {
+namespace {
+
+class QueueKeys : public QueueFixture {
+ protected:
+  static NewTask keyed(const std::string& id, const std::string& key, bool replace = false) {
+    NewTask task;
+    task.id = id;
+    task.key = key;
+    task.replace = replace;
+    return task;
+  }
+  // As a client that knows nothing of `liveKey`.
+  void put_keyed(const std::string& id, const std::string& key, const std::string& status = "PENDING") {
+    world.put(Item{{"taskId", Value(id)},
+                   {"taskStatus", Value(status)},
+                   {"taskCreated", Value::number(world.now_ms())},
+                   {"key", Value(key)}});
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueueKeys, ::testing::Values(false, true), store_name);
+
+TEST_P(QueueKeys, ARedrivenTaskHasItsKeyAgain) {
+  QueueSettings settings;
+  settings.max_attempts = 1;
+  Queue& queue = world.start(settings);
+  ASSERT_TRUE(create(queue, keyed("one", "k")));
+  ASSERT_TRUE(settle(queue, Kind::kFail, take(queue)->at(0)));
+  ASSERT_EQ(world.status("one"), "DEAD");
+  EXPECT_FALSE(world.read("one").contains("liveKey"));
+  ASSERT_EQ(*world.wait(queue.redrive({"DEAD", {}, 1000})), 1u);
+  auto second = create(queue, keyed("two", "k"));
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(second->created);
+  EXPECT_EQ(second->id, "one");
+  expect_balance();
+}
+
+TEST_P(QueueKeys, ATaskThatAClientPutHoldsItsKey) {
+  Queue& queue = world.start();
+  put_keyed("sdk", "k");
+  world.pass(milliseconds(200));
+  auto second = create(queue, keyed("two", "k"));
+  ASSERT_TRUE(second);
+  EXPECT_FALSE(second->created);
+  EXPECT_EQ(second->id, "sdk");
+  ASSERT_TRUE(create(queue, keyed("three", "k", true))->created);
+  EXPECT_EQ(world.status("sdk"), "CANCELLED");
+  EXPECT_EQ(world.read("sdk").string_or("replacedBy"), "three");
+  EXPECT_EQ(ids(take(queue, 9)), "three");
+  expect_balance();
+}
+
+TEST_P(QueueKeys, TheKeyOfATaskThatWasThereBeforeTheQueueIsSeen) {
+  put_keyed("before", "k");
+  put_keyed("held", "h", "TAKEN");
+  Queue& queue = world.start();
+  world.pass(milliseconds(200));
+  EXPECT_EQ(create(queue, keyed("two", "k"))->id, "before");
+  EXPECT_EQ(create(queue, keyed("three", "h"))->id, "held");
+}
+
+TEST_P(QueueKeys, AKeyGoesWithATaskThatAClientEnded) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, keyed("one", "k")));
+  UpdateItemInput ended;
+  ended.table = "QueueTable";
+  ended.key.set("taskId", Value("one"));
+  ended.update = "SET taskStatus = :s";
+  ended.placeholders.values.set(":s", Value("SUCCESS"));
+  ASSERT_TRUE(world.wait(world.store->update_item(ended)));
+  EXPECT_TRUE(create(queue, keyed("two", "k"))->created) << "at once";
+  world.pass(milliseconds(200));
+  EXPECT_FALSE(world.read("one").contains("liveKey"));
+  EXPECT_EQ(world.read("one").string_or("key"), "k");
+}
+
+TEST_P(QueueKeys, AClaimThatIsFasterThanTheStreamTakesTheKeyAlong) {
+  Queue& queue = world.start();
+  put_keyed("sdk", "k");
+  auto taken = take(queue);
+  ASSERT_EQ(ids(taken), "sdk");
+  EXPECT_EQ(world.read("sdk").string_or("liveKey"), "k");
+  EXPECT_FALSE(create(queue, keyed("two", "k"))->created);
+  ASSERT_TRUE(settle(queue, Kind::kComplete, taken->at(0)));
+  EXPECT_TRUE(create(queue, keyed("two", "k"))->created);
+  world.pass(milliseconds(200));
+  EXPECT_FALSE(world.read("sdk").contains("liveKey"));
+}
+
+TEST_P(QueueKeys, ReplaceEndsAllThatWaitHoweverMany) {
+  Queue& queue = world.start();
+  for (int i = 0; i < 250; ++i) put_keyed("sdk" + std::to_string(i), "k");
+  world.pass(milliseconds(2'000));
+  ASSERT_TRUE(create(queue, keyed("latest", "k", true))->created);
+  EXPECT_EQ(world.stock("PENDING"), 1u);
+  EXPECT_EQ(world.stock("CANCELLED"), 250u);
+  EXPECT_EQ(ids(take(queue, 9)), "latest");
+  expect_balance();
+}
+
+TEST_P(QueueKeys, ABatchKeepsItsOrderWhateverHasAKey) {
+  Queue& queue = world.start();
+  std::vector<NewTask> tasks{keyed("a", ""), keyed("b", "kb"), keyed("c", ""), keyed("d", "kd"), keyed("e", "")};
+  for (auto& created : world.wait(queue.create(tasks))) ASSERT_TRUE(created);
+  EXPECT_EQ(ids(take(queue, 9)), "e d c b a");
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,123 @@
+// Lanes of tasks that clients put, whatever they wrote, and the bound on lanes. In both worlds.
+#include "base/limits.h"
+#include "tests/functions/queue_fixture.h"
+
+namespace freshet {
+namespace {
+
+class QueueLanes : public QueueFixture {
+ protected:
+  static NewTask grouped(const std::string& id, const std::string& group, int priority = 0) {
+    NewTask task;
+    task.id = id;
+    task.group = group;
+    task.priority = priority;
+    return task;
+  }
+  // As a client: a PENDING task with further attributes.
+  void put_with(const std::string& id, Item more, const std::string& status = "PENDING") {
+    more.set("taskId", Value(id));
+    more.set("taskStatus", Value(status));
+    more.set("taskCreated", Value::number(world.now_ms()));
+    world.put(std::move(more));
+    world.pass(milliseconds(1));
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueueLanes, ::testing::Values(false, true), store_name);
+
+TEST_P(QueueLanes, AJunkLaneIsNoLane) {
+  Queue& queue = world.start();
+  put_with("before", Item{{"lane", Value("junk")}});
+  ASSERT_TRUE(create(queue, grouped("high", "", 5)));
+  put_with("after", Item{{"lane", Value("no#such#lane")}});
+  put_with("high-sdk", Item{{"lane", Value("junk")}, {"priority", Value::number(5)}});
+  world.pass(milliseconds(500));
+  EXPECT_EQ(ids(take(queue, 9)), "high-sdk high after before");
+  expect_balance();
+}
+
+TEST_P(QueueLanes, AnOverLongGroupCountsAsNone) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, grouped("a", "A")));
+  put_with("long", Item{{"group", Value(std::string(300, 'g'))}});
+  put_with("longer", Item{{"group", Value(std::string(3'000, 'g'))}, {"priority", Value::number(7)}});
+  world.pass(milliseconds(500));
+  EXPECT_EQ(world.read("long").string_or("lane"), "100##0");
+  EXPECT_EQ(world.read("longer").string_or("lane"), "093##0");
+  EXPECT_EQ(ids(take(queue, 9)), "longer long a");
+}
+
+TEST_P(QueueLanes, TheFirstTaskThatNamesAPriorityMayBeAClients) {
+  Queue& queue = world.start();
+  create(queue, {"plain"});
+  put_with("high", Item{{"priority", Value::number(3)}});
+  create(queue, {"newer"});
+  world.pass(milliseconds(500));
+  EXPECT_EQ(ids(take(queue, 9)), "high newer plain");
+}
+
+TEST_P(QueueLanes, OnlyTasksThatNeedANewLaneAreRefusedAtTheBound) {
+  Queue& queue = world.start();
+  std::vector<NewTask> many;
+  for (int i = 0; i < 998; ++i) many.push_back(grouped("g" + std::to_string(i), "group" + std::to_string(i)));
+  for (auto& created : world.wait(queue.create(many))) ASSERT_TRUE(created) << created.error().message;
+  std::vector<NewTask> batch{grouped("plain", ""), grouped("last", "last"), grouped("over", "over"),
+                             grouped("known", "group7")};
+  auto results = world.wait(queue.create(batch));
+  EXPECT_TRUE(results[0]);
+  EXPECT_TRUE(results[1]) << "there was room for one";
+  ASSERT_FALSE(results[2]);
+  EXPECT_EQ(results[2].error().code, ErrorCode::kLimitExceeded);
+  EXPECT_EQ(results[2].error().message,
+            "queue 'QueueTable' has no room for another lane: a queue may have at most 1000 different pairs of "
+            "priority and group");
+  EXPECT_TRUE(results[3]);
+  put_with("sdk", Item{{"group", Value("over")}});
+  world.pass(milliseconds(500));
+  EXPECT_EQ(world.read("sdk").string_or("lane"), "100##0");
+  EXPECT_EQ(ids(take(queue, 1)), "sdk");
+}
+
+TEST_P(QueueLanes, ATaskThatAClientEndedDoesNotStandAtTheHead) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, grouped("a", "A")));
+  ASSERT_TRUE(create(queue, grouped("b", "A")));
+  UpdateItemInput ended;
+  ended.table = "QueueTable";
+  ended.key.set("taskId", Value("b"));
+  ended.update = "SET taskStatus = :s";
+  ended.placeholders.values.set(":s", Value("SUCCESS"));
+  ASSERT_TRUE(world.wait(world.store->update_item(ended)));
+  world.pass(milliseconds(200));
+  EXPECT_EQ(ids(take(queue, 9)), "a");
+  EXPECT_FALSE(world.read("b").contains("lane"));
+}
+
+TEST_P(QueueLanes, ADelayedTaskOfAnUnknownGroupIsServedWhenItIsDue) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, grouped("a", "A")));
+  put_with("later", Item{{"group", Value("new")}, {"notBefore", Value::number(world.now_ms() + 3'000)}}, "DELAYED");
+  world.pass(milliseconds(5'000));
+  EXPECT_EQ(world.status("later"), "PENDING");
+  EXPECT_EQ(world.read("later").string_or("lane"), "100#new#0");
+  EXPECT_EQ(ids(take(queue, 9)), "later a");
+}
+
+TEST_P(QueueLanes, ATaskWithoutRoomForItsLaneIsSetAside) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, grouped("a", "A")));
+  Item full{{"taskId", Value("full")},
+            {"taskStatus", Value("PENDING")},
+            {"taskCreated", Value::number(world.now_ms())},
+            {"fill", Value("")}};
+  full.set("fill", Value(std::string(limits::kMaxItemBytes - billed_size(full), 'x')));
+  world.put(full);
+  world.pass(milliseconds(500));
+  EXPECT_EQ(world.status("full"), "DEAD");
+  EXPECT_EQ(ids(take(queue, 9)), "a");
+  expect_balance();
+}
+
+}  // namespace
+}  // namespace freshet
