@@ -105,6 +105,10 @@ Async<std::string> metrics_page(MetricsSources sources) {
   for (Queue* queue : sources.queues.all()) {
     auto stats = co_await queue->stats();
     if (stats) set_queue(sources.metrics, queue->name(), *stats, now);
+    sources.metrics
+        .counter("freshet_queue_unserved_total", "Tasks that lack what they need to be served, since the start",
+                 {{"queue", queue->name()}})
+        .set(queue->unserved());
   }
   set_loop(sources.metrics, sources.loop);
   set_store(sources.metrics, sources.store.stats());

@@ -49,6 +49,40 @@ Value longer_history(const ItemRef& task, std::string_view kind, std::string_vie
   return Value(std::move(history));
 }
 
+// How many bytes the item may still grow by, as the store counts them; `enough` where it is small anyway.
+size_t room(const ItemRef& task, size_t enough) {
+  // Nothing is counted as more than four times what it takes encoded.
+  if (task.encoded().size() < limits::kMaxItemBytes / 8 && enough < limits::kMaxItemBytes / 2) return enough;
+  const size_t size = billed_size(task.decode());
+  return size < limits::kMaxItemBytes ? limits::kMaxItemBytes - size : 0;
+}
+
+size_t billed_size_of(const ItemRef& task, std::string_view name) {
+  auto value = task.find(name);
+  return value ? name.size() + billed_size(value->decode()) : 0;
+}
+
+// What failed, into `room` bytes: the error from its beginning, and of the history the newest.
+void record_failure(TaskChange& change, const ItemRef& task, std::string_view kind, std::string_view error,
+                    WallTime now, size_t room) {
+  error = cut(error, std::min(kMaxErrorBytes, room / 2));
+  if (!error.empty()) {
+    change.set_reserved(attribute::kError, Value(error));
+    room -= std::min(room, attribute::kError.size() + error.size());
+  }
+  auto history = longer_history(task, kind, error, now);
+  auto& entries = history.get_if<List>()->elements;
+  while (!entries.empty() && attribute::kHistory.size() + billed_size(history) > room) {
+    if (entries.size() == 1 && entries[0].get_if<Map>() && entries[0].get_if<Map>()->erase("error")) continue;
+    entries.erase(entries.begin());
+  }
+  if (!entries.empty()) {
+    change.set(attribute::kHistory, std::move(history));
+  } else if (has(task, attribute::kHistory)) {
+    change.remove(attribute::kHistory);
+  }
+}
+
 void remove_lease(TaskChange& change) {
   change.remove(attribute::kLease).remove(attribute::kLeaseMs).remove(attribute::kLeaseBeat);
 }
@@ -117,10 +151,16 @@ TaskChange& TaskChange::unless_moved(const ItemRef& task, std::string_view from)
 
 TaskChange& TaskChange::while_held(std::string_view lease) {
   input_.condition.append("taskStatus = ").append(placeholder(Value(state::kTaken)));
-  if (lease.empty()) {
-    input_.condition += " AND attribute_not_exists(lease)";
+  input_.condition.append(" AND lease = ").append(placeholder(Value(lease)));
+  return *this;
+}
+
+TaskChange& TaskChange::while_held(const ItemRef& task) {
+  input_.condition.append("taskStatus = ").append(placeholder(Value(state::kTaken)));
+  if (auto lease = task.find(attribute::kLease)) {
+    input_.condition.append(" AND lease = ").append(placeholder(lease->decode()));
   } else {
-    input_.condition.append(" AND lease = ").append(placeholder(Value(lease)));
+    input_.condition += " AND attribute_not_exists(lease)";
   }
   return *this;
 }
@@ -171,10 +211,12 @@ UpdateItemInput complete(const std::string& table, const ItemRef& task, std::str
                          WallTime now) {
   TaskChange change(table, task, state::kSuccess, now);
   // What was done must not be done again because its result has no room.
-  const size_t size = task.encoded().size() + billed_size(result);
-  if (size > limits::kMaxItemBytes) {
-    result =
-        Value("left out: the result of " + std::to_string(billed_size(result)) + " bytes does not fit beside the task");
+  const size_t size = billed_size(result);
+  constexpr size_t kOthers = 64;  // taskUpdated, and the name of the result.
+  const size_t left = room(task, size + kOthers);
+  if (size + kOthers > left) {
+    auto note = "left out: the result of " + std::to_string(size) + " bytes does not fit beside the task";
+    result = note.size() + kOthers > left ? Value() : Value(std::move(note));
   }
   if (!result.is(Type::kNull)) change.set_reserved(attribute::kResult, std::move(result));
   remove_lease(change);
@@ -182,8 +224,8 @@ UpdateItemInput complete(const std::string& table, const ItemRef& task, std::str
   return std::move(change.while_held(lease)).finish(true);
 }
 
-UpdateItemInput end_claim(const std::string& table, const ItemRef& task, std::string_view lease, const Outcome& outcome,
-                          std::string_view kind, std::string_view error, std::string_view lane, WallTime now) {
+UpdateItemInput end_claim(const std::string& table, const ItemRef& task, const Outcome& outcome, std::string_view kind,
+                          std::string_view error, std::string_view lane, WallTime now) {
   TaskChange change(table, task, outcome.to, now);
   if (outcome.to == state::kDelayed) change.set(attribute::kNotBefore, number(epoch_ms(now) + outcome.delay.count()));
   if (outcome.give_back) {
@@ -191,9 +233,12 @@ UpdateItemInput end_claim(const std::string& table, const ItemRef& task, std::st
     change.set(attribute::kAttempt, number(std::max<int64_t>(attempt - 1, 0)));
   }
   if (outcome.failed) {
-    error = cut(error, kMaxErrorBytes);
-    change.set(attribute::kHistory, longer_history(task, kind, error, now));
-    if (!error.empty()) change.set_reserved(attribute::kError, Value(error));
+    constexpr size_t kWanted = 16u << 10;    // More than error and history ever take.
+    const size_t others = 64 + lane.size();  // taskUpdated, notBefore, attempt, lane.
+    const size_t freed = billed_size_of(task, attribute::kHistory) + billed_size_of(task, attribute::kError) +
+                         billed_size_of(task, attribute::kLease) + billed_size_of(task, attribute::kLeaseMs);
+    const size_t left = room(task, kWanted) + freed;
+    record_failure(change, task, kind, error, now, left > others ? left - others : 0);
   }
   if (outcome.to == state::kPending && !lane.empty()) change.set(attribute::kLane, Value(lane));
   remove_lease(change);
@@ -201,7 +246,7 @@ UpdateItemInput end_claim(const std::string& table, const ItemRef& task, std::st
     end_live_key(change, task);
     if (has(task, attribute::kCancelRequested)) change.remove(attribute::kCancelRequested);
   }
-  change.while_held(lease);
+  change.while_held(task);
   if (outcome.unless_beaten) change.unless_beaten(task);
   return std::move(change).finish(true);
 }
@@ -226,7 +271,25 @@ UpdateItemInput end_waiting(const std::string& table, const ItemRef& task, std::
 UpdateItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now) {
   TaskChange change(table, task, state::kTaken, now);
   change.set(attribute::kCancelRequested, Value::boolean(true));
-  return std::move(change.while_held(text_of(task, attribute::kLease))).finish(true);
+  return std::move(change.while_held(task)).finish(true);
+}
+
+UpdateItemInput set_aside(const std::string& table, const ItemRef& task) {
+  UpdateItemInput input;
+  input.table = table;
+  input.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
+  input.update = "SET taskStatus = :a REMOVE lane, liveKey, notBefore, lease, leaseMs, leaseBeat";
+  input.condition = "taskStatus = :b AND ";
+  input.placeholders.values.append_sorted(":a", Value(state::kDead));
+  input.placeholders.values.append_sorted(":b", Value(text_of(task, attribute::kStatus)));
+  if (auto lease = task.find(attribute::kLease)) {
+    input.condition += "lease = :c";
+    input.placeholders.values.append_sorted(":c", lease->decode());
+  } else {
+    input.condition += "attribute_not_exists(lease)";
+  }
+  input.cause = Cause::kQueue;
+  return input;
 }
 
 UpdateItemInput redrive(const std::string& table, const ItemRef& task, std::string_view from, std::string_view lane,

@@ -26,8 +26,10 @@ class TaskChange {
 
   // The task is in state `from` and its attempt is what `task` says.
   TaskChange& unless_moved(const ItemRef& task, std::string_view from);
-  // The task is TAKEN under this lease; an empty one means that it has none.
+  // The task is TAKEN under this lease.
   TaskChange& while_held(std::string_view lease);
+  // The task is TAKEN, and its lease is what `task` says: none, or of a wrong type, as a client may write it.
+  TaskChange& while_held(const ItemRef& task);
   // Besides while_held(): its heartbeats are as `task` says.
   TaskChange& unless_beaten(const ItemRef& task);
 
@@ -54,10 +56,13 @@ UpdateItemInput heartbeat(const std::string& table, const ItemRef& task, std::st
 // TAKEN -> SUCCESS.
 UpdateItemInput complete(const std::string& table, const ItemRef& task, std::string_view lease, Value result,
                          WallTime now);
-// TAKEN -> outcome.to. `lane` is that of the task if it goes back to PENDING in a queue with lanes, else empty.
-// `kind` names what happened in the history: "failed", "lease ended", "daemon died".
-UpdateItemInput end_claim(const std::string& table, const ItemRef& task, std::string_view lease, const Outcome& outcome,
-                          std::string_view kind, std::string_view error, std::string_view lane, WallTime now);
+// TAKEN -> outcome.to, under the lease that `task` says. `lane` is that of the task if it goes back to PENDING in a
+// queue with lanes, else empty. `kind` names what happened in the history: "failed", "lease ended", "daemon died". Of
+// history and error as much is kept as the item has room for.
+UpdateItemInput end_claim(const std::string& table, const ItemRef& task, const Outcome& outcome, std::string_view kind,
+                          std::string_view error, std::string_view lane, WallTime now);
+// PENDING or TAKEN -> DEAD, of a task that has no room for anything else. Always fits.
+UpdateItemInput set_aside(const std::string& table, const ItemRef& task);
 // DELAYED -> PENDING.
 UpdateItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now);
 // PENDING or DELAYED -> SHED, DEAD (no attempt left) or CANCELLED. `from` is the state that was seen; `detail` is kept

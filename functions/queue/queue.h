@@ -60,6 +60,8 @@ class Queue final : public TaskQueue {
   bool draining() const { return draining_; }
   // How long tasks were eligible before they were claimed, in seconds: from when they became PENDING.
   void measure_pickup(Histogram& histogram) { pickup_ = &histogram; }
+  // Tasks that clients wrote without what a task needs to be served, since the start.
+  uint64_t unserved() const { return unserved_; }
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
   // Settles without anybody waiting for it; a store that is not there any more forgets it.
@@ -206,6 +208,7 @@ class Queue final : public TaskQueue {
   absl::flat_hash_set<std::string> claiming_;  // Tasks with a claim in flight.
   StalenessClock staleness_;
   std::map<std::string, Lane> lanes_;  // By name, so in the order in which they are served.
+  uint64_t unserved_ = 0;
   bool adopting_all_ = false;
   bool adopt_again_ = false;                                     // At the next look around.
   std::map<std::string, std::vector<Promise<bool>>> busy_keys_;  // A create is looking at them; who waits for it.

@@ -6,6 +6,21 @@
 
 namespace freshet {
 
+namespace {
+
+// In no index that anybody takes from.
+bool never_served(const ItemRef& task) {
+  auto status = text_of(task, attribute::kStatus);
+  auto lacks = [&task](std::string_view name) {
+    auto value = task.find(name);
+    return !value || value->type() != Type::kNumber;
+  };
+  if (status == state::kDelayed) return lacks(attribute::kNotBefore) || lacks(attribute::kCreated);
+  return is_live(status) && lacks(attribute::kCreated);
+}
+
+}  // namespace
+
 Async<void> Queue::follow() {
   auto bounds = co_await services_.tables.stream_bounds(table_);
   uint64_t from = bounds ? bounds->next : 1;
@@ -39,12 +54,18 @@ Async<void> Queue::follow() {
 Async<void> Queue::follow_page(StreamPage page) {
   std::vector<ShedLine> lines;
   std::vector<ItemRef> shown;
+  std::string unserved;
+  uint64_t unserved_before = unserved_;
   bool came = false;
   for (const auto& record : page.records) {
     if (record.kind != ChangeRecord::Kind::kRemove) {
       came = true;
       auto task = record.after;
       if (!task) task = co_await read_again(record.keys);  // Some streams show no more than their view says.
+      if (task && never_served(task)) {
+        if (unserved.empty()) unserved = text_of(task, attribute::kId);
+        ++unserved_;
+      }
       if (task && needs_adoption(task)) shown.push_back(std::move(task));
     } else if (record.by_ttl && record.before) {
       auto status = text_of(record.before, attribute::kStatus);
@@ -52,6 +73,12 @@ Async<void> Queue::follow_page(StreamPage page) {
         lines.push_back(shed_line(record.before, "ttl", "sweep"));
       }
     }
+  }
+  if (!unserved.empty()) {
+    log_.warn("TASKS_NOT_SERVED", {{"queue", table_},
+                                   {"tasks", unserved_ - unserved_before},
+                                   {"taskId", unserved},
+                                   {"what", "no taskCreated (N), or DELAYED without notBefore (N)"}});
   }
   if (!shown.empty()) {
     auto given = co_await adopt(std::move(shown));

@@ -92,13 +92,13 @@ WriteInput Queue::settling_write(Settlement& settlement, const ItemRef& task) {
     }
     case Settlement::Kind::kFail: {
       auto outcome = after_failure(task, settings_, settlement.final, settlement.delay, services_.random.unit());
-      return end_claim(table_, task, settlement.lease, outcome, "failed", settlement.error, lane_of(task), now);
+      return end_claim(table_, task, outcome, "failed", settlement.error, lane_of(task), now);
     }
     case Settlement::Kind::kRelease:
       break;
   }
   auto outcome = after_release(task, settlement.delay);
-  return end_claim(table_, task, settlement.lease, outcome, "released", {}, lane_of(task), now);
+  return end_claim(table_, task, outcome, "released", {}, lane_of(task), now);
 }
 
 Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>& answer) {
@@ -129,6 +129,8 @@ void Queue::forget_lease(const std::string& id, std::string_view token) {
 }
 
 milliseconds Queue::lease_duration(const ItemRef& task) const {
+  // A lease that names nobody, as only a client can write it, is no lease: it has ended.
+  if (has(task, attribute::kLease) && text_of(task, attribute::kLease).empty()) return milliseconds(0);
   auto stored = int_of(task, attribute::kLeaseMs, settings_.lease.count());
   return milliseconds(std::clamp<int64_t>(stored, 1, int64_t{366} * 24 * 3600 * 1000));
 }

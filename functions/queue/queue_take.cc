@@ -240,18 +240,11 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
   return out;
 }
 
-// A task that cannot be claimed (it leaves no room for a lease) would stand at the head for ever. Setting nothing but
-// its state always fits.
+// A task that cannot be claimed (it leaves no room for a lease) would stand at the head for ever, and one whose claim
+// cannot end would stay TAKEN.
 Async<void> Queue::set_aside(ItemRef task, std::string why) {
-  UpdateItemInput input;
-  input.table = table_;
-  input.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
-  input.update = "SET taskStatus = :dead REMOVE lane, liveKey";
-  input.condition = "taskStatus = :from";
-  input.placeholders.values.set(":dead", Value(state::kDead));
-  input.placeholders.values.set(":from", Value(text_of(task, attribute::kStatus)));
-  input.cause = Cause::kQueue;
-  const auto done = co_await services_.tables.update_item(std::move(input));
+  auto write = freshet::set_aside(table_, task);
+  const auto done = co_await services_.tables.update_item(std::move(write));
   log_.warn("TASK_SET_ASIDE", {{"taskId", text_of(task, attribute::kId)}, {"why", why}, {"done", done.has_value()}});
 }
 

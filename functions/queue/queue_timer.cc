@@ -103,8 +103,8 @@ Async<bool> Queue::end_leases() {
     if (!settings_.retry_failures) outcome = after_restart(lease->task, settings_);
     outcome.unless_beaten = true;
     tokens.push_back(lease->token);
-    writes.emplace_back(end_claim(table_, lease->task, lease->token, outcome, "lease ended", "lease ended",
-                                  lane_of(lease->task), wall()));
+    writes.emplace_back(
+        end_claim(table_, lease->task, outcome, "lease ended", "lease ended", lane_of(lease->task), wall()));
     leases_.postpone(id, boot() + settings_.look_around);
   }
   auto answers = co_await services_.tables.write_many(std::move(writes));
@@ -116,6 +116,9 @@ Async<bool> Queue::end_leases() {
       moved(answer->attributes);
     } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
       lease_went_on(ids[i], tokens[i], answer.error());
+    } else if (const Lease* lease = leases_.find(ids[i]); lease && answer.error().code == ErrorCode::kValidation) {
+      scope_.spawn(set_aside(lease->task, std::move(answer.error().message)));
+      forget_lease(ids[i], tokens[i]);
     }
   }
   co_return ids.size() == kStep;
@@ -282,12 +285,16 @@ Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
   std::vector<WriteInput> writes;
   for (const auto& task : tasks) {
     auto outcome = after_restart(task, settings_);
-    writes.emplace_back(end_claim(table_, task, text_of(task, attribute::kLease), outcome, "daemon died",
-                                  "the daemon died while this was in work", lane_of(task), wall()));
+    writes.emplace_back(end_claim(table_, task, outcome, "daemon died", "the daemon died while this was in work",
+                                  lane_of(task), wall()));
   }
   auto answers = co_await services_.tables.write_many(std::move(writes));
-  for (auto& answer : answers) {
-    if (answer) moved(answer->attributes);
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i]) {
+      moved(answers[i]->attributes);
+    } else if (answers[i].error().code == ErrorCode::kValidation) {
+      scope_.spawn(set_aside(tasks[i], std::move(answers[i].error().message)));
+    }
   }
   log_.info("LEASES_ENDED_AT_START", {{"queue", table_}, {"tasks", tasks.size()}});
 }

@@ -161,7 +161,7 @@ TEST(Arrows, ErrorsAreCutAtACharacter) {
   Outcome outcome;
   outcome.to = state::kDelayed;
   outcome.failed = true;
-  const auto input = end_claim("T", task({}), "lease", outcome, "failed", error, {}, wall(1));
+  const auto input = end_claim("T", task({}), outcome, "failed", error, {}, wall(1));
   size_t texts = 0;
   for (const auto& [name, value] : input.placeholders.values) {
     const auto* text = value.get_if<std::string>();
