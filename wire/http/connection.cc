@@ -18,6 +18,9 @@ constexpr size_t kSegment = 64u << 10;          // Small answers are gathered up
 constexpr size_t kMaxPendingOutput = 1u << 20;  // Above it no further request is read.
 constexpr size_t kMaxDiscarded = 64u << 20;
 constexpr milliseconds kLinger{2'000};
+constexpr milliseconds kStopLinger{100};  // When the server stops.
+constexpr milliseconds kProbeAfter{50};   // Most answers are there sooner.
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::string_view status_text(int status) {
   switch (status) {
@@ -115,6 +118,7 @@ void Connection::on_ready(bool readable, bool writable, bool hung_up) {
   can_read_ = can_read_ || readable;
   can_write_ = can_write_ || writable;
   hung_up_ = hung_up_ || hung_up;
+  if (half_closed_ && hung_up && gone()) return hang_up();
   if (writable && !out_.empty()) flush();
   read();
 }
@@ -130,7 +134,7 @@ void Connection::read() {
     if (!read_once()) return;
   }
   // Even while nothing is read, a client that has gone must not leave its exchanges running.
-  if (!closed_ && hung_up_ && !lingering_ && !accepting()) end_of_stream();
+  if (!closed_ && hung_up_ && !lingering_ && !accepting()) watch_half_closed();
 }
 
 // One read and what it brings. False when the socket has no more, or is closed.
@@ -150,11 +154,12 @@ bool Connection::read_once() {
   if (kept > 0) unread_.resize(kept + static_cast<size_t>(std::max<ssize_t>(n, 0)));
   if (n < 0) {
     can_read_ = false;
-    if (errno != EAGAIN) end_of_stream();
+    if (errno != EAGAIN) hang_up();
     return false;
   }
   if (n == 0) {
     can_read_ = false;
+    hung_up_ = true;
     end_of_stream();
     return false;
   }
@@ -231,25 +236,47 @@ void Connection::send_continue_if_wanted() {
   if (continue_sent_ || !slots_.empty() || !parser_.expects_continue()) return;
   if (parser_.state() != ParseState::kNeedMore || refusing_) return;
   continue_sent_ = true;
-  out_.emplace_back("HTTP/1.1 100 Continue\r\n\r\n");
+  out_.emplace_back(kContinue);
   if (!std::exchange(flush_wanted_, true)) owner_.has_output(id_);
 }
 
-// The client has closed its side, or all of it.
-void Connection::end_of_stream() {
-  const bool in_work = std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return !slot.done; });
-  if (!in_work && !out_.empty()) {
-    // The answers are complete: a client that only closed its sending side still reads them.
-    refusing_ = true;
-    return;
-  }
-  if (in_work) owner_.hung_up(id_);
-  close();
+bool Connection::in_work() const {
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return !slot.done; });
 }
 
-void Connection::abandon() {
-  out_.clear();
-  end_of_stream();
+// The client has closed its sending side, or all of it; both look the same. One that only sends no more still reads its
+// answers.
+void Connection::end_of_stream() {
+  if (lingering_ || (!in_work() && out_.empty())) return close();
+  refusing_ = true;
+  watch_half_closed();
+}
+
+void Connection::watch_half_closed() {
+  half_closed_ = true;
+  probe();
+}
+
+// Whether the client still reads shows only when something is sent: the system of one that has gone refuses it. An
+// interim answer is something that every client of HTTP/1.1 passes over.
+void Connection::probe() {
+  if (!half_closed_ || probed_ || closed_ || !in_work() || !out_.empty() || slots_[0].http10) return;
+  if (owner_.io().now() - since_ < kProbeAfter) return owner_.look_again(since_ + kProbeAfter);
+  probed_ = true;
+  out_.emplace_back(kContinue);
+  if (!std::exchange(flush_wanted_, true)) owner_.has_output(id_);
+}
+
+bool Connection::gone() const {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  return ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0;
+}
+
+// The client has gone: nobody waits for what is in work or unwritten.
+void Connection::hang_up() {
+  if (in_work()) owner_.hung_up(id_);
+  close();
 }
 
 void Connection::answer(uint64_t request_number, HttpResponse response) {
@@ -267,7 +294,7 @@ void Connection::write_front() {
   while (done < slots_.size() && slots_[done].done) {
     Slot& slot = slots_[done++];
     const bool last = done == slots_.size() && unread_.empty() && !parser_.started();
-    const bool close_after = slot.close_after || (last && owner_.stopping());
+    const bool close_after = slot.close_after || (last && (owner_.stopping() || half_closed_));
     refusing_ = refusing_ || close_after;
     append_answer(slot, slot.response, close_after);
   }
@@ -344,7 +371,7 @@ void Connection::flush() {
       if (errno == EINTR) continue;
       can_write_ = false;
       if (errno != EAGAIN) {
-        abandon();
+        hang_up();
         return;
       }
       break;
@@ -366,6 +393,7 @@ void Connection::flush() {
   } else if (can_read_ || !unread_.empty()) {
     read();
   }
+  refuse_unfinished();
 }
 
 // Closing at once would make the kernel reset the connection while the client still sends, and the client might lose
@@ -384,18 +412,25 @@ void Connection::begin_linger() {
 }
 
 void Connection::begin_stop() {
-  if (idle() || lingering_) close();
+  if (idle() || lingering_) return close();
+  refuse_unfinished();
+}
+
+// A server that stops does not wait for the rest of a request: nothing has been done of it, and the client is told so.
+void Connection::refuse_unfinished() {
+  if (closed_ || refusing_ || !owner_.stopping() || !slots_.empty() || !out_.empty()) return;
+  if (parser_.started() || !unread_.empty()) refuse(503, "the server is stopping; try again");
 }
 
 void Connection::check_timeout(BootTime now) {
   const nanoseconds past = now - since_;
   const HttpServerOptions& options = owner_.options();
   if (lingering_) {
-    if (past > kLinger) close();
+    if (past > (owner_.stopping() ? kStopLinger : kLinger)) close();
   } else if (!out_.empty()) {
-    if (past > options.write_timeout) abandon();
+    if (past > options.write_timeout) hang_up();
   } else if (!slots_.empty() || refusing_) {
-    return;  // The exchange takes as long as it takes.
+    probe();  // The exchange takes as long as it takes.
   } else if (parser_.started() || !unread_.empty()) {
     if (past > options.read_timeout) refuse(408, "the request did not arrive in time");
   } else if (past > options.idle_timeout) {

@@ -27,6 +27,7 @@ class ConnectionOwner {
   virtual void submit(uint64_t connection, uint64_t request_number, HttpRequest request) = 0;
   virtual void hung_up(uint64_t connection) = 0;     // The client has gone while requests were in work.
   virtual void has_output(uint64_t connection) = 0;  // Wants flush() at the end of the turn.
+  virtual void look_again(BootTime when) = 0;        // Wants check_timeout() then, or earlier.
   virtual void closed(uint64_t connection) = 0;      // Destroys the connection at the end of the turn.
 };
 
@@ -39,7 +40,7 @@ class Connection final : public IoThread::Handler {
   void answer(uint64_t request_number, HttpResponse response);
   void flush();  // Writes what is there.
   void check_timeout(BootTime now);
-  void begin_stop();  // Closes as soon as nothing is in work.
+  void begin_stop();  // Closes as soon as nothing is in work; a request that is not whole by then is refused.
   void close();
   int fd() const { return socket_.get(); }
 
@@ -62,10 +63,15 @@ class Connection final : public IoThread::Handler {
   bool charge(size_t body_bytes);
   void send_continue_if_wanted();
   void end_of_stream();
-  void abandon();  // As end_of_stream(), and what is unwritten is dropped.
+  void watch_half_closed();
+  void probe();
+  bool gone() const;
+  void hang_up();
+  void refuse_unfinished();
   void write_front();
   void append_answer(const Slot& slot, HttpResponse& response, bool close_after);
   void begin_linger();
+  bool in_work() const;
   bool idle() const { return slots_.empty() && !parser_.started() && unread_.empty() && out_.empty(); }
   size_t pending_output() const;
 
@@ -76,9 +82,11 @@ class Connection final : public IoThread::Handler {
   std::string unread_;    // Received, not yet parsed.
   bool can_read_ = true;  // The socket may have more.
   bool can_write_ = true;
-  bool hung_up_ = false;    // Epoll has said so; the end of the stream is still to be read.
-  bool refusing_ = false;   // No further request is parsed: an error or "Connection: close" ends the connection.
-  bool lingering_ = false;  // All is written; what still arrives is dropped until the client closes.
+  bool hung_up_ = false;      // Epoll has said so; the end of the stream is still to be read.
+  bool half_closed_ = false;  // The client sends no more; whether it still reads is not known.
+  bool probed_ = false;       // It has been sent something since, to find out.
+  bool refusing_ = false;     // No further request is parsed: an error or "Connection: close" ends the connection.
+  bool lingering_ = false;    // All is written; what still arrives is dropped until the client closes.
   bool closed_ = false;
   bool continue_sent_ = false;
   bool flush_wanted_ = false;

@@ -26,6 +26,23 @@ bool is_host(std::string_view name) {
          std::equal(name.begin(), name.end(), kHost.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
+// "http://HOST/PATH" as the target, the form that a proxy is asked with and every server has to take: gives HOST and
+// leaves "/PATH". Empty if the target has another form.
+std::string split_absolute(std::string& target) {
+  constexpr std::string_view kScheme = "http://";
+  const bool absolute =
+      target.size() > kScheme.size() && std::equal(kScheme.begin(), kScheme.end(), target.begin(), [](char a, char b) {
+        return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b | 0x20) : b);
+      });
+  if (!absolute) return {};
+  const size_t path = std::min(target.find_first_of("/?#", kScheme.size()), target.size());
+  std::string host = target.substr(kScheme.size(), path - kScheme.size());
+  if (host.empty()) return {};
+  target.erase(0, path);
+  if (!target.starts_with('/')) target.insert(0, "/");
+  return host;
+}
+
 HttpResponse overloaded() {
   HttpResponse response = error_response(503, "ServiceUnavailable", "too much is in work; try again");
   response.headers.emplace_back("Retry-After", "1");
@@ -108,7 +125,7 @@ void ServerPart::adopt(Fd socket) {
   fresh.on_ready(true, true, false);  // The first request often is there already.
 }
 
-std::unique_ptr<HttpResponse> ServerPart::refusal(const HttpRequest& request) const {
+std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   const auto refuse = [](int status, std::string_view name, std::string_view reason) {
     return std::make_unique<HttpResponse>(error_response(status, name, reason));
   };
@@ -120,17 +137,22 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(const HttpRequest& request) co
     host = value;
   }
   if (hosts != 1 || host.empty()) return refuse(400, "BadRequest", "exactly one Host header is needed");
-  if (!shared_->hosts.allows(host)) {
+  const std::string target_host = split_absolute(request.target);
+  for (const std::string_view name : {host, std::string_view(target_host)}) {
+    if (name.empty() || shared_->hosts.allows(name)) continue;
     return refuse(
         421, "MisdirectedRequest",
-        "this server does not answer to the host '" + std::string(host) + "'; add it to the allowed host names");
+        "this server does not answer to the host '" + std::string(name) + "'; add it to the allowed host names");
   }
-  if (!request.target.starts_with('/')) return refuse(400, "BadRequest", "the request target must be a path");
+  if (!request.target.starts_with('/')) {
+    return refuse(400, "BadRequest", "the request target must be a path, or http://HOST/PATH");
+  }
   return nullptr;
 }
 
 void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
   if (auto refused = refusal(request)) return answer_at_once(connection, request_number, std::move(*refused));
+  if (request.method == "HEAD") request.method = "GET";  // The connection leaves out the body.
   const Counters& counters = *shared_->counters;
   if (counters.in_flight.load() >= shared_->options.max_in_flight ||
       counters.body_bytes.load() + request.body.size() > shared_->options.max_body_bytes) {

@@ -4,6 +4,7 @@
 
 #include <absl/container/flat_hash_map.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -52,12 +53,13 @@ class ServerPart final : public IoThread::Service, public ConnectionOwner {
   void submit(uint64_t connection, uint64_t request_number, HttpRequest request) override;
   void hung_up(uint64_t connection) override { outbound_.hung_up.push_back(connection); }
   void has_output(uint64_t connection) override { dirty_.push_back(connection); }
+  void look_again(BootTime when) override { next_tick_ = std::min(next_tick_, when); }
   void closed(uint64_t connection) override;
 
  private:
   class Listener;
-  // Why the request cannot be served at all, or nothing.
-  std::unique_ptr<HttpResponse> refusal(const HttpRequest& request) const;
+  // Why the request cannot be served at all, or nothing. An absolute target becomes its path.
+  std::unique_ptr<HttpResponse> refusal(HttpRequest& request) const;
   void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);
   void flush_all();
   void deliver();

@@ -200,8 +200,8 @@ TEST_F(HttpServerTest, HeadHasNoBodyAndHttp10Closes) {
   client.send("HEAD /echo HTTP/1.1\r\nHost: localhost\r\n\r\n" +
               std::string("GET /echo HTTP/1.0\r\nHost: localhost\r\n\r\n"));
   const std::string all = client.rest();
-  EXPECT_NE(all.find("Content-Length: 11\r\n"), std::string::npos) << all;
-  EXPECT_EQ(all.find("HEAD /echo"), std::string::npos);
+  EXPECT_NE(all.find("Content-Length: 10\r\n"), std::string::npos) << "as of a GET: " << all;
+  EXPECT_EQ(all.find("GET /echo "), all.size() - 10) << "the second answer's";
   EXPECT_TRUE(all.ends_with("GET /echo ")) << all;
 }
 
@@ -296,9 +296,44 @@ TEST_F(HttpServerTest, KnowsOnlyItsOwnHosts) {
   }
   EXPECT_EQ(status(""), 400);
   EXPECT_EQ(status("Host: localhost\r\nHost: localhost\r\n"), 400);
-  RawClient client(server_->port());
-  client.send("GET http://localhost/echo HTTP/1.1\r\nHost: localhost\r\n\r\n");
-  EXPECT_EQ(status_of(client.answer()), 400);
+}
+
+TEST_F(HttpServerTest, TakesAbsoluteTargets) {
+  start();
+  const auto answer = [&](const std::string& target, const std::string& host = "localhost") {
+    RawClient client(server_->port());
+    client.send("GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+    return client.answer();
+  };
+  EXPECT_EQ(body_of(answer("http://localhost/echo?a=b")), "GET /echo?a=b ");
+  EXPECT_EQ(body_of(answer("HTTP://127.0.0.1:7070/echo")), "GET /echo ");
+  EXPECT_EQ(body_of(answer("http://localhost")), "GET / ");
+  EXPECT_EQ(body_of(answer("http://localhost?x")), "GET /?x ");
+  EXPECT_EQ(status_of(answer("http://evil.example/echo")), 421);
+  EXPECT_EQ(status_of(answer("http://localhost/echo", "evil.example")), 421);
+  EXPECT_EQ(status_of(answer("http://user@localhost/echo")), 421);
+  for (const char* bad : {"https://localhost/echo", "http:///echo", "http://", "echo", "*", "localhost:80"}) {
+    EXPECT_EQ(status_of(answer(bad)), 400) << bad;
+  }
+}
+
+TEST_F(HttpServerTest, AHalfClosedClientGetsItsAnswers) {
+  start();
+  RawClient quick(server_->port());
+  quick.send(get("/echo/1") + get("/echo/2"));
+  quick.half_close();
+  EXPECT_EQ(body_of(quick.answer()), "GET /echo/1 ");
+  const std::string last = quick.answer();
+  EXPECT_EQ(body_of(last), "GET /echo/2 ");
+  EXPECT_EQ(quick.rest(), "");
+  RawClient patient(server_->port());
+  patient.send(get("/hold"));
+  patient.half_close();
+  shared_.started.wait_for(1);
+  EXPECT_EQ(status_of(patient.answer()), 100) << "is asked whether it is still there";
+  let_go();
+  EXPECT_EQ(body_of(patient.answer()), "GET /hold ");
+  EXPECT_EQ(patient.rest(), "");
 }
 
 TEST_F(HttpServerTest, UnknownPathsAreNotFoundAndTheConnectionGoesOn) {
@@ -447,6 +482,29 @@ TEST_F(HttpServerTest, StopsCleanly) {
   EXPECT_NE(answer.find("Connection: close"), std::string::npos);
   busy.close();
   EXPECT_TRUE(stopped.get());
+}
+
+TEST_F(HttpServerTest, AStopDoesNotWaitForTheRestOfARequest) {
+  start();
+  const std::string half = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nab";
+  RawClient header(server_->port());
+  header.send("GET /echo HTTP/1.1\r\nHos");
+  RawClient body(server_->port());
+  body.send(half);
+  RawClient after(server_->port());
+  after.send(get("/hold") + half);
+  shared_.started.wait_for(1);
+  RawClient known(server_->port());  // Answered, so the others have been read.
+  known.send(get("/echo"));
+  known.answer();
+  auto stopped = stop(seconds(600));
+  EXPECT_EQ(status_of(header.rest()), 503);
+  EXPECT_EQ(status_of(body.rest()), 503);
+  let_go();
+  EXPECT_EQ(status_of(after.answer()), 200);
+  EXPECT_EQ(status_of(after.rest()), 503);
+  EXPECT_TRUE(stopped.get()) << "though the clients have not closed their side";
+  loop_->run([&] { EXPECT_EQ(shared_.order, (std::vector<std::string>{"/hold", "/echo"})); });
 }
 
 TEST_F(HttpServerTest, StopGivesUpWhenPatienceEnds) {
