@@ -26,9 +26,11 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
       freed_(services_.scheduler),
       finished_(services_.scheduler) {
   queue_.processor_began();
+  queue_.tell_drain(freed_);
 }
 
 Processor::~Processor() {
+  queue_.forget_drain(freed_);
   scope_.clear();
   std::vector<Settlement> left;
   for (auto& slot : slots_) {

@@ -70,7 +70,7 @@ class Processor {
   std::optional<Error> error_;
   BootTime paused_until_{};  // The runner bounced something: no capacity until then, or until something ends.
   bool picking_ = true;
-  Signal freed_;     // A slot became free.
+  Signal freed_;     // A slot became free, or the queue drains.
   Signal finished_;  // Work ended, or picking did.
   std::list<Slot> slots_;
   std::vector<Slot*> ended_;  // Those with an outcome.

@@ -22,6 +22,7 @@
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/shed_log.h"
 #include "functions/settings.h"
+#include "functions/signal.h"
 #include "runtime/invoke/function.h"
 #include "runtime/task_queue.h"
 
@@ -58,6 +59,9 @@ class Queue final : public TaskQueue {
   void processor_ended();
   bool has_processor() const { return processors_ > 0; }
   bool draining() const { return draining_; }
+  // `signal` is told when the queue drains, from now until it is forgotten. It outlives that.
+  void tell_drain(Signal& signal) { told_of_drain_.push_back(&signal); }
+  void forget_drain(Signal& signal) { std::erase(told_of_drain_, &signal); }
   // How long tasks were eligible before they were claimed, in seconds: from when they became PENDING.
   void measure_pickup(Histogram& histogram) { pickup_ = &histogram; }
   // Tasks that clients wrote without what a task needs to be served, since the start.
@@ -221,6 +225,7 @@ class Queue final : public TaskQueue {
   // The timer.
   bool begun_ = false;
   bool draining_ = false;
+  std::vector<Signal*> told_of_drain_;
   bool ticking_ = false;
   bool tick_again_ = false;
   bool tick_posted_ = false;

@@ -329,6 +329,7 @@ void Queue::processor_ended() {
 
 void Queue::drain() {
   draining_ = true;
+  for (Signal* signal : told_of_drain_) signal->notify();
   wake_all();
 }
 

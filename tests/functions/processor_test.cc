@@ -250,6 +250,21 @@ TEST_P(ProcessorTest, DrainingGivesWorkBack) {
   EXPECT_EQ(world.read("b").int_or("attempt", -1), 0);
 }
 
+TEST_P(ProcessorTest, DrainingEndsAProcessorThatWaitsForItsRate) {
+  environment["RATE_LIMIT"] = "0.1";
+  environment["CONCURRENCY"] = "4";
+  Queue& queue = start();
+  create(queue, {"a", "b", "c"});
+  Running running(world, process_tasks, environment);
+  world.pass(seconds(1));
+  EXPECT_EQ(world.http.requests.size(), 1u);
+  EXPECT_FALSE(running.ended());
+  queue.drain();
+  world.pass(milliseconds(100));
+  EXPECT_TRUE(running.ended());
+  EXPECT_EQ(world.stock("PENDING"), 2u);
+}
+
 TEST_P(ProcessorTest, ExpiredTasksAreNeverStarted) {
   environment["CONCURRENCY"] = "4";
   Queue& queue = start();
