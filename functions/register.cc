@@ -43,6 +43,14 @@ std::set<std::string> built_in_handlers() {
   return names;
 }
 
+std::vector<std::string> known_variables(const FunctionDefinition& function) {
+  const auto runner = function.environment.find("TASK_RUNNER");
+  if (runner != function.environment.end() && runner->second.starts_with("exec:")) return {};
+  std::vector<std::string> names;
+  for (const auto& row : setting_table()) names.emplace_back(row.name);
+  return names;
+}
+
 bool is_processor(std::string_view handler) {
   for (const auto& spelling : spellings("process_tasks")) {
     if (spelling == handler) return true;

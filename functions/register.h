@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "functions/queue/queues.h"
@@ -16,6 +17,9 @@ void register_functions(NativeRegistry& registry, Queues& queues, EventLog log);
 
 // The names that register_functions() makes known.
 std::set<std::string> built_in_handlers();
+// The environment variables that built-in functions read (docs/operations.md); nothing if the function takes any, since
+// it passes them on to the program that does its tasks.
+std::vector<std::string> known_variables(const FunctionDefinition& function);
 // Whether a function with this handler works on a queue: its environment then holds that queue's settings.
 bool is_processor(std::string_view handler);
 

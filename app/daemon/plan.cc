@@ -66,6 +66,7 @@ Result<Deployment> read_deployment(const TemplateOptions& options) {
     input.overrides.push_back(std::move(*parsed));
   }
   input.native_handlers = built_in_handlers();
+  input.known_variables = known_variables;
   return resolve_deployment(input);
 }
 

@@ -135,7 +135,7 @@ Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
 }
 
 Async<Result<std::vector<ItemRef>>> Queue::sheds(uint32_t limit) {
-  if (limit < 1 || limit > 1000) co_return invalid("limit must be from 1 to 1000");
+  if (limit < 1 || limit > 10'000) co_return invalid("limit must be from 1 to 10000");
   auto lines = co_await shed_log_->newest(limit);
   co_return lines;
 }

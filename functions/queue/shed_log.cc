@@ -122,22 +122,24 @@ Async<Result<std::vector<ItemRef>>> ShedLog::newest(uint32_t limit) {
   std::vector<ItemRef> out;
   limit = static_cast<uint32_t>(std::min<uint64_t>({limit, written_, capacity_}));
   auto next = static_cast<int64_t>(written_ % capacity_);
-  // Down from the newest slot, then down from the ring's end to it.
-  for (bool wrapped : {false, true}) {
-    if (out.size() >= limit) break;
-    QueryInput query;
-    query.table = kTable;
-    query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
-    query.placeholders.names.emplace_back("#q", "queue");
-    query.placeholders.values.set(":q", Value(queue_));
-    query.placeholders.values.set(":a", Value::number(wrapped ? next : 0));
-    query.placeholders.values.set(":b", Value::number(wrapped ? int64_t{capacity_} - 1 : next - 1));
-    query.forward = false;
-    query.limit = limit - static_cast<uint32_t>(out.size());
-    if (!wrapped && next == 0) continue;
-    auto page = co_await tables_.query(std::move(query));
-    if (!page) co_return fail(page.error());
-    for (auto& line : page->items) out.push_back(std::move(line));
+  // Down from the newest slot, then down from the ring's end to it; page by page.
+  for (auto [from, to] : {std::pair(int64_t{0}, next - 1), std::pair(next, int64_t{capacity_} - 1)}) {
+    while (out.size() < limit && from <= to) {
+      QueryInput query;
+      query.table = kTable;
+      query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
+      query.placeholders.names.emplace_back("#q", "queue");
+      query.placeholders.values.set(":q", Value(queue_));
+      query.placeholders.values.set(":a", Value::number(from));
+      query.placeholders.values.set(":b", Value::number(to));
+      query.forward = false;
+      query.limit = limit - static_cast<uint32_t>(out.size());
+      auto page = co_await tables_.query(std::move(query));
+      if (!page) co_return fail(page.error());
+      for (auto& line : page->items) out.push_back(std::move(line));
+      if (page->last_evaluated_key.empty()) break;
+      to = page->last_evaluated_key.int_or("slot", 0) - 1;
+    }
   }
   co_return out;
 }

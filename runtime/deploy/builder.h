@@ -68,6 +68,7 @@ class DeploymentBuilder {
   void check_names();
   void check_mappings();
   void apply_overrides();
+  void check_variables();
 
   const DeploymentInput& input_;
   Diagnostics& diagnostics_;
@@ -86,8 +87,9 @@ class DeploymentBuilder {
     std::string id;
   };
   std::vector<InvokeConfig> invoke_configs_;
-  std::vector<std::pair<Where, int>> mapping_places_;  // Of out_.mappings: with the line.
-  std::map<std::string, std::string> function_names_;  // Logical id -> name.
+  std::vector<std::pair<Where, int>> mapping_places_;         // Of out_.mappings: with the line.
+  std::map<std::string, std::string> function_names_;         // Logical id -> name.
+  std::set<std::pair<std::string, std::string>> overridden_;  // Function's name, variable.
 };
 
 }  // namespace freshet

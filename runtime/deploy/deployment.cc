@@ -125,6 +125,7 @@ void DeploymentBuilder::apply_overrides() {
                               [&](const FunctionDefinition& function) { return function.name == name; });
     if (found != out_.functions.end()) {
       found->environment[override.variable] = override.value;
+      overridden_.insert({found->name, override.variable});
       continue;
     }
     std::vector<std::string> known;
@@ -138,6 +139,29 @@ void DeploymentBuilder::apply_overrides() {
   }
 }
 
+// A variable that nobody reads is most likely misspelt. In a template it may be meant for elsewhere.
+void DeploymentBuilder::check_variables() {
+  if (!input_.known_variables) return;
+  for (const FunctionDefinition& function : out_.functions) {
+    if (function.host != "native") continue;
+    const std::vector<std::string> known = input_.known_variables(function);
+    if (known.empty()) continue;
+    for (const auto& [name, value] : function.environment) {
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::string what = "the built-in function does not read '" + name + "'" + did_you_mean(name, known);
+      if (!overridden_.contains({function.name, name})) {
+        const auto named = std::find_if(names_.begin(), names_.end(),
+                                        [&](const Named& one) { return one.what == "function " + function.name; });
+        diagnostics_.warn(named->line, {named->id, "Environment.Variables." + name}, what);
+        continue;
+      }
+      std::string list;
+      for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
+      diagnostics_.error(1, {}, "--set " + function.name + "." + name + ": " + what + "; there are " + list);
+    }
+  }
+}
+
 void DeploymentBuilder::finish() {
   for (const InvokeConfig& config : invoke_configs_) {
     for (FunctionDefinition& function : out_.functions) {
@@ -148,6 +172,7 @@ void DeploymentBuilder::finish() {
   check_names();
   check_mappings();
   apply_overrides();
+  check_variables();
 }
 
 Result<Deployment> resolve_deployment(const DeploymentInput& input) {

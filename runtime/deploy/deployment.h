@@ -2,6 +2,7 @@
 // Which resources, properties and forms are understood: docs/templates.md.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,6 +30,8 @@ struct DeploymentInput {
   std::vector<EnvironmentOverride> overrides;
   // The names that Runtime `native` knows. Empty: they are not checked.
   std::set<std::string> native_handlers;
+  // The environment variables that a native function reads; nothing: it takes any. Not set: they are not checked.
+  std::function<std::vector<std::string>(const FunctionDefinition&)> known_variables;
 };
 
 struct Deployment {

@@ -401,6 +401,22 @@ TEST_P(QueueTest, TheShedLogIsABoundedRing) {
   EXPECT_EQ(world.wait(again.stats())->shed["deadline"], 12u);
 }
 
+TEST_P(QueueTest, TheShedLogIsReadInFull) {
+  Queue& queue = world.start();
+  std::vector<NewTask> tasks(9'000);
+  for (auto& task : tasks) {
+    task.id = world.random.uuid() + std::string(100, 'x');  // More than one page of the store.
+    task.deadline = world.clock.wall();
+  }
+  world.wait(queue.create(std::move(tasks)));
+  EXPECT_EQ(ids(take(queue, 1'000)), "");
+  world.pass(milliseconds(500));
+  auto lines = world.wait(queue.sheds(10'000));
+  ASSERT_TRUE(lines) << lines.error().message;
+  EXPECT_EQ(lines->size(), 9'000u);
+  EXPECT_EQ(world.wait(queue.sheds(10'001)).error().message, "limit must be from 1 to 10000");
+}
+
 TEST_P(QueueTest, ListsAStateInPages) {
   Queue& queue = world.start();
   create(queue, {"a", "b", "c", "d", "e"});

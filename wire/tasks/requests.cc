@@ -9,7 +9,8 @@
 namespace freshet::tasks {
 namespace {
 
-constexpr int64_t kMaxMilliseconds = int64_t{100} * 365 * 86'400'000;  // A hundred years: later overflows nothing.
+constexpr int64_t kMaxMilliseconds = int64_t{366} * 86'400'000;  // Of a duration, as the queue has it.
+constexpr int64_t kMaxTime = 253'402'300'799'999;                // The last millisecond of the year 9999.
 
 // Reads members of one object; remembers the first error, so that the caller checks once.
 class Members {
@@ -63,7 +64,7 @@ class Members {
     const auto [end, error] = std::from_chars(spelling.data(), spelling.data() + spelling.size(), value);
     if (!member->is(JsonKind::kNumber) || error != std::errc{} || end != spelling.data() + spelling.size() ||
         !(value > 0) || value * 1000 > static_cast<double>(kMaxMilliseconds)) {
-      return refuse(*member, "must be a number of seconds above 0");
+      return refuse(*member, "must be a number of seconds above 0, at most " + std::to_string(kMaxMilliseconds / 1000));
     }
     into = milliseconds(std::max<int64_t>(1, std::llround(value * 1000)));
   }
@@ -112,11 +113,14 @@ Result<NewTask> read_task(const JsonView& json) {
   Members members(json, {"taskId", "payload", "ttlSeconds", "deadline", "delayMs", "key", "replace", "group",
                          "priority", "maxAttempts", "attributes"});
   members.text("taskId", task.id);
+  if (const auto id = members.find("taskId"); id && task.id.empty()) {
+    members.refuse(*id, "must not be empty; leave it out to have one made");
+  }
   members.value("payload", task.payload);
   members.seconds_member("ttlSeconds", task.ttl);
   if (members.find("deadline")) {
     int64_t deadline = 0;
-    members.integer("deadline", 1, kMaxMilliseconds, deadline);
+    members.integer("deadline", 1, kMaxTime, deadline);
     task.deadline = WallTime(milliseconds(deadline));
   }
   members.duration("delayMs", 0, kMaxMilliseconds, task.delay);

@@ -437,5 +437,31 @@ TEST(Deployment, Overrides) {
             "'ProcessTasksFunction'?); there are CreateTasksFunction, ProcessTasksFunction, TriggerFunction");
 }
 
+TEST(Deployment, VariablesThatNobodyReads) {
+  DeploymentInput input;
+  input.source.file = "t.yaml";
+  input.source.text =
+      kBase + "      FunctionName: worker\n      Environment: {Variables: {CONCURENCY: 3, ORDER: lifo}}\n";
+  input.known_variables = [](const FunctionDefinition& function) {
+    return function.environment.contains("ANY") ? std::vector<std::string>{}
+                                                : std::vector<std::string>{"CONCURRENCY", "ORDER"};
+  };
+  auto out = resolve_deployment(input);
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(warnings(*out),
+            (std::vector<std::string>{"t.yaml:9: F.Environment.Variables.CONCURENCY: the built-in function does not "
+                                      "read 'CONCURENCY' (did you mean 'CONCURRENCY'?)"}));
+  input.overrides = {{"F", "ODER", "fifo"}};
+  out = resolve_deployment(input);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().message,
+            "t.yaml:1: --set worker.ODER: the built-in function does not read 'ODER' (did you mean 'ORDER'?); there "
+            "are CONCURRENCY, ORDER");
+  input.overrides.push_back({"worker", "ANY", ""});
+  out = resolve_deployment(input);
+  ASSERT_TRUE(out);
+  EXPECT_TRUE(out->warnings.empty());
+}
+
 }  // namespace
 }  // namespace freshet
