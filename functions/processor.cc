@@ -12,6 +12,13 @@ constexpr milliseconds kSettleRetry{200};  // When the store refused to record a
 constexpr milliseconds kBusyWait{50};      // While there is work under way, how long a take waits.
 constexpr milliseconds kPagePause{500};    // Between pages, as the sample.
 constexpr milliseconds kBouncePause{500};  // After a bounce, unless a slot is freed earlier.
+
+// Whether the task is not this processor's any more: taken by another, deleted, or gone with its table.
+bool is_lost(const Error& error) {
+  return error.code == ErrorCode::kConflict || error.code == ErrorCode::kNotFound ||
+         error.code == ErrorCode::kResourceNotFound;
+}
+
 }  // namespace
 
 Processor::Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings,
@@ -183,9 +190,7 @@ Async<void> Processor::settle_ended() {
   auto answers = co_await queue_.settle(std::move(settlements));
   bool again = false;
   for (size_t i = 0; i < batch.size(); ++i) {
-    bool refused = !answers[i] && answers[i].error().code != ErrorCode::kConflict &&
-                   answers[i].error().code != ErrorCode::kNotFound;
-    if (refused) {
+    if (!answers[i] && !is_lost(answers[i].error())) {
       // The store is full, or away for a moment: the work is done, only its record is missing.
       again = true;
       ended_.push_back(batch[i]);
@@ -248,7 +253,7 @@ Async<void> Processor::heartbeat() {
     if (beats.empty()) continue;
     auto answers = co_await queue_.settle(beats);
     for (size_t i = 0; i < beats.size(); ++i) {
-      bool lost = !answers[i] && answers[i].error().code == ErrorCode::kConflict;
+      bool lost = !answers[i] && is_lost(answers[i].error());
       bool cancelled = answers[i] && has(*answers[i], attribute::kCancelRequested);
       if (!lost && !cancelled) continue;
       for (auto& slot : slots_) {

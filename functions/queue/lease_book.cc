@@ -22,6 +22,14 @@ uint64_t LeaseBook::in_work(std::string_view group) const {
   return it == in_work_.end() ? 0 : it->second;
 }
 
+void LeaseBook::clear() {
+  ends_.clear();
+  leases_.clear();
+  in_work_.clear();
+  mine_ = 0;
+  ungrouped_ = 0;
+}
+
 void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   auto [it, fresh] = leases_.try_emplace(std::move(id));
   Entry& entry = it->second;

@@ -28,6 +28,7 @@ class LeaseBook {
   LeaseBook() = default;
   LeaseBook(const LeaseBook&) = delete;
   LeaseBook& operator=(const LeaseBook&) = delete;
+  void clear();
 
   // The lease runs from `now`, whatever was known of the task.
   void start(std::string id, Lease lease, BootTime now);

@@ -38,15 +38,15 @@ TableDefinition as_queue(TableDefinition definition) {
 
 }  // namespace
 
-Queue::Queue(Services& services, EventLog log, QueueIdentity identity, TableDefinition definition, std::string index,
-             QueueSettings settings)
+Queue::Queue(Services& services, EventLog log, QueueIdentity identity, Prepared prepared, QueueSettings settings)
     : services_(services),
       log_(log),
       identity_(std::move(identity)),
-      definition_(std::move(definition)),
-      table_(definition_.name),
-      index_(std::move(index)),
+      table_(prepared.definition.name),
       lease_prefix_(identity_.node + ":" + identity_.incarnation + ":"),
+      definition_(std::move(prepared.definition)),
+      index_(std::move(prepared.index)),
+      table_id_(std::move(prepared.id)),
       settings_(std::move(settings)) {}
 
 Result<std::string> Queue::status_index(const TableDefinition& definition) {
@@ -78,8 +78,7 @@ Async<void> indexes_built(Services& services, const TableDefinition& definition)
 
 }  // namespace
 
-Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog log, QueueIdentity identity,
-                                                  std::string table, QueueSettings settings) {
+Async<Result<Queue::Prepared>> Queue::prepare(Services& services, std::string table) {
   auto described = co_await services.tables.describe_table(table);
   if (!described) co_return fail(described.error());
   TableDefinition definition = std::move(described->definition);
@@ -95,9 +94,16 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   }
   auto index = status_index(wanted);
   if (!index) co_return fail(index.error());
+  co_await indexes_built(services, wanted);
+  co_return Prepared{std::move(wanted), std::move(*index), std::move(described->id)};
+}
+
+Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog log, QueueIdentity identity,
+                                                  std::string table, QueueSettings settings) {
+  auto prepared = co_await prepare(services, table);
+  if (!prepared) co_return fail(prepared.error());
   std::unique_ptr<Queue> queue(
-      new Queue(services, log, std::move(identity), std::move(wanted), *index, std::move(settings)));
-  co_await indexes_built(services, queue->definition_);
+      new Queue(services, log, std::move(identity), std::move(*prepared), std::move(settings)));
   auto recovered = co_await queue->recover_created();
   if (!recovered) co_return fail(recovered.error());
   auto shed_log = co_await ShedLog::open(services.tables, table, queue->settings_.shed_log_lines);
@@ -106,6 +112,40 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   auto lanes = co_await queue->load_lanes();
   if (!lanes) co_return fail(lanes.error());
   co_return queue;
+}
+
+// A client may delete the table and create it again, at any time. Until it is a queue's table again, whatever is asked
+// is answered with why it is not.
+Async<void> Queue::look_for_table() {
+  auto described = co_await services_.tables.describe_table(table_);
+  if (described && described->id == table_id_) co_return;
+  if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return;
+  lose_table(fail(ErrorCode::kResourceNotFound,
+                  "the table of queue '" + table_ + "' has been deleted; it is a queue again when it is created again")
+                 .value());
+  if (!described) co_return;
+  auto prepared = co_await prepare(services_, table_);
+  if (!prepared) {
+    // Another try at the next look around.
+    if (prepared.error().code != ErrorCode::kResourceNotFound) lose_table(prepared.error());
+    co_return;
+  }
+  definition_ = std::move(prepared->definition);
+  index_ = std::move(prepared->index);
+  table_id_ = std::move(prepared->id);
+  gone_.reset();
+  log_.info("QUEUE_TABLE_BACK", {{"queue", table_}});
+  scope_.spawn(adopt_all());
+  start_soon(nanoseconds(0));
+}
+
+void Queue::lose_table(const Error& why) {
+  if (gone_ && gone_->message == why.message) return;
+  log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
+  gone_ = why;
+  leases_.clear();
+  future_ms_ = kNever;
+  wake_all();  // Takes that wait are told.
 }
 
 // The newest time that Freshet itself has given out. Times that clients wrote do not count.
@@ -130,6 +170,7 @@ Async<Result<void>> Queue::recover_created() {
 }
 
 Async<Result<bool>> Queue::has_work() {
+  if (gone_) co_return fail(*gone_);
   auto page = co_await heads(state::kPending, 1, false, Item());
   if (!page) co_return fail(page.error());
   co_return !page->items.empty();

@@ -84,6 +84,11 @@ class Queue final : public TaskQueue {
   Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) override;
 
  private:
+  struct Prepared {  // A table that has all that a queue needs.
+    TableDefinition definition;
+    std::string index;
+    std::string id;
+  };
   struct Plan;      // Of one claim or shed in a take.
   class Waiter;     // A take that waits for work.
   class Claiming;   // Marks claims in flight, for as long as it lives.
@@ -98,11 +103,13 @@ class Queue final : public TaskQueue {
   };
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-  Queue(Services& services, EventLog log, QueueIdentity identity, TableDefinition definition, std::string index,
-        QueueSettings settings);
+  Queue(Services& services, EventLog log, QueueIdentity identity, Prepared prepared, QueueSettings settings);
 
   // queue.cc
   static Result<std::string> status_index(const TableDefinition& definition);
+  static Async<Result<Prepared>> prepare(Services& services, std::string table);
+  Async<void> look_for_table();
+  void lose_table(const Error& why);
   Async<Result<void>> recover_created();
   WallTime wall() const { return services_.scheduler.clock().wall(); }
   BootTime boot() const { return services_.scheduler.clock().boot(); }
@@ -198,10 +205,14 @@ class Queue final : public TaskQueue {
   Services& services_;
   EventLog log_;
   const QueueIdentity identity_;
-  const TableDefinition definition_;
   const std::string table_;
-  const std::string index_;  // (taskStatus, taskCreated).
   const std::string lease_prefix_;
+
+  // The table, as it is since it was created last.
+  TableDefinition definition_;
+  std::string index_;  // (taskStatus, taskCreated).
+  std::string table_id_;
+  std::optional<Error> gone_;  // Why there is no table of a queue at the moment.
 
   // Claims.
   QueueSettings settings_;

@@ -57,6 +57,7 @@ Result<Item> from_cursor(std::string_view cursor) {
 }  // namespace
 
 Async<Result<ItemRef>> Queue::get(std::string id) {
+  if (gone_) co_return fail(*gone_);
   if (id.empty()) co_return invalid("taskId must not be empty");
   GetItemInput input;
   input.table = table_;
@@ -67,6 +68,7 @@ Async<Result<ItemRef>> Queue::get(std::string id) {
 }
 
 Async<Result<TaskPage>> Queue::list(ListInput input) {
+  if (gone_) co_return fail(*gone_);
   if (!is_state(input.state)) {
     co_return invalid("state '" + input.state + "' is none of " + state_names());
   }
@@ -87,6 +89,7 @@ Async<Result<TaskPage>> Queue::list(ListInput input) {
 }
 
 Async<std::vector<Result<ItemRef>>> Queue::cancel(std::vector<std::string> ids) {
+  if (gone_) co_return std::vector<Result<ItemRef>>(ids.size(), fail(*gone_));
   std::vector<Result<ItemRef>> out;
   for (auto& id : ids) {
     auto cancelled = co_await cancel_one(std::move(id));
@@ -125,6 +128,7 @@ Async<Result<ItemRef>> Queue::cancel_one(std::string id) {
 }
 
 Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
+  if (gone_) co_return fail(*gone_);
   bool known = input.state == state::kDead || input.state == state::kFailure || input.state == state::kCancelled;
   if (!known)
     co_return invalid("state '" + input.state + "' cannot be redriven: it must be DEAD, FAILURE or CANCELLED");
@@ -173,6 +177,7 @@ Async<Result<uint64_t>> Queue::redrive_tasks(std::vector<ItemRef> tasks, std::st
 }
 
 Async<Result<QueueStats>> Queue::stats() {
+  if (gone_) co_return fail(*gone_);
   auto books = co_await services_.tables.books(table_);
   if (!books) co_return fail(books.error());
   QueueStats out;

@@ -118,6 +118,7 @@ std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks) 
 
 // In the order of the batch, as that is the order of arrival.
 Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
+  if (gone_) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*gone_));
   std::vector<Result<CreatedTask>> out(tasks.size(), CreatedTask{});
   auto lanes = lanes_wanted(tasks);
   if (!lanes.empty()) {

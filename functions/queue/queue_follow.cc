@@ -36,6 +36,16 @@ Async<void> Queue::follow() {
     input.from = from;
     input.wait_until = boot() + seconds(60);
     auto page = co_await services_.tables.read_stream(std::move(input));
+    if (!page && page.error().code == ErrorCode::kResourceNotFound) {
+      look_due_ = boot();
+      request_tick();
+      do {
+        co_await sleep_for(services_.scheduler, settings_.look_around);
+      } while (gone_);
+      auto anew = co_await services_.tables.stream_bounds(table_);
+      if (anew) from = anew->next;
+      continue;
+    }
     if (!page) {
       co_await sleep_for(services_.scheduler, settings_.look_around);
       auto again = co_await services_.tables.stream_bounds(table_);

@@ -36,6 +36,7 @@ Result<void> check(const Settlement& settlement) {
 }  // namespace
 
 Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settlements) {
+  if (gone_) co_return std::vector<Result<ItemRef>>(settlements.size(), fail(*gone_));
   std::vector<Result<ItemRef>> out = known_tasks(settlements);
   for (size_t i = 0; i < settlements.size(); ++i) {
     if (!out[i] || *out[i]) continue;

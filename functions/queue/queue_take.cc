@@ -65,6 +65,7 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
   if (input.owner.size() > 256) co_return invalid("owner must be at most 256 bytes");
   auto until = boot() + input.wait;
   for (;;) {
+    if (gone_) co_return fail(*gone_);
     auto seen = work_seen_;
     auto claims = claim_newest(input);
     Result<std::vector<TakenTask>> taken;

@@ -52,6 +52,7 @@ Async<void> Queue::tick() {
     auto reclaimed = co_await end_leases();
     auto promoted = co_await promote_due();
     if (boot() >= look_due_) co_await look_around();
+    if (gone_) break;
     co_await publish_start();
     if (!reclaimed && !promoted && !tick_again_) break;
     co_await sleep_for(services_.scheduler, nanoseconds(0));
@@ -62,8 +63,8 @@ Async<void> Queue::tick() {
 
 void Queue::arm() {
   auto now = boot();
-  auto next = std::min({leases_.next_end(), look_due_, start_due_});
-  if (next_due_ms_ != kNever) next = std::min(next, now + due_in(next_due_ms_));
+  auto next = gone_ ? look_due_ : std::min({leases_.next_end(), look_due_, start_due_});
+  if (!gone_ && next_due_ms_ != kNever) next = std::min(next, now + due_in(next_due_ms_));
   if (next == armed_for_ && timer_) return;
   if (timer_) services_.scheduler.cancel(timer_);
   armed_for_ = next;
@@ -212,6 +213,8 @@ Async<void> Queue::make_due(std::vector<ItemRef> due) {
 // A level, not an edge: finds whatever no event told.
 Async<void> Queue::look_around() {
   look_due_ = boot() + settings_.look_around;
+  co_await look_for_table();
+  if (gone_) co_return;
   staleness_.now(wall(), boot());
   next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(wall()));  // Looks again: clocks step, clients write.
   for (auto& lane : lanes_) lane.second.maybe = true;
