@@ -40,6 +40,21 @@ Seen look_at(const JsonView& event) {
   return seen;
 }
 
+Seen look_at(const StreamBatch& batch) {
+  Seen seen;
+  for (const auto& record : batch.records) seen.inserts += record.kind == ChangeRecord::Kind::kInsert;
+  if (seen.inserts > 0) seen.table = table_of(batch.source.arn);
+  return seen;
+}
+
+Result<Seen> look_at(const Payload& event) {
+  if (event.stream() != nullptr) return look_at(*event.stream());
+  JsonDocument document;
+  const auto root = document.parse(event.text());
+  if (!root) return fail(root.error());
+  return look_at(*root);
+}
+
 }  // namespace
 
 Async<Result<std::string>> trigger(Context& context, Queues& queues, const EventLog& log) {
@@ -48,20 +63,18 @@ Async<Result<std::string>> trigger(Context& context, Queues& queues, const Event
   if (topic == environment.end() || topic->second.empty()) {
     co_return invalid("PROCESS_TASKS_TOPIC_ARN is not set: it must be the ARN of the topic that starts process_tasks");
   }
-  JsonDocument document;
-  const auto event = document.parse(context.invocation.payload);
-  if (!event) co_return fail(event.error());
-  const Seen seen = look_at(*event);
-  Queue* queue = queues.find_queue(seen.table);
+  const auto seen = look_at(context.invocation.payload);
+  if (!seen) co_return fail(seen.error());
+  Queue* queue = queues.find_queue(seen->table);
   bool busy = queue && queue->has_processor();
-  if (!seen.notification && (seen.inserts == 0 || busy)) {
+  if (!seen->notification && (seen->inserts == 0 || busy)) {
     log.debug("TRIGGER_SKIP_PROCESS_TASKS", {{"reason", busy ? "a processor is at work" : "nothing was inserted"}});
     co_return std::string("null");
   }
   PublishInput input{topic->second, "Start", "", {}};
   auto published = co_await context.services.topics.publish(std::move(input));
   if (!published) co_return fail(published.error());
-  log.debug("TRIGGER_PROCESS_TASKS", {{"messageId", *published}, {"inserts", seen.inserts}});
+  log.debug("TRIGGER_PROCESS_TASKS", {{"messageId", *published}, {"inserts", seen->inserts}});
   co_return std::string("null");
 }
 

@@ -251,13 +251,13 @@ Async<void> EventSourceMapping::deliver(std::vector<Pending> records) {
 // One invocation; takes what succeeded off the part. False after an error of the function; true also when there was no
 // place for it, after a wait.
 Async<bool> EventSourceMapping::try_part(Part& part) {
-  std::vector<ChangeRecord> records;
-  records.reserve(part.records.size());
-  for (const Pending& pending : part.records) records.push_back(pending.record);
-  std::string payload = stream_event(records, source_);
+  StreamBatch batch{{}, source_};
+  batch.records.reserve(part.records.size());
+  for (const Pending& pending : part.records) batch.records.push_back(pending.record);
+  Payload payload(std::move(batch));
   std::string function = definition_.function;
   delivering_ = true;
-  auto outcome = co_await parts_.invoker.invoke_trusted(std::move(function), std::move(payload));
+  auto outcome = co_await parts_.invoker.invoke_trusted(std::move(function), payload);
   delivering_ = false;
   if (!outcome || is_busy(*outcome)) {
     last_error_ = outcome ? outcome->error->message : outcome.error().message;
@@ -269,7 +269,8 @@ Async<bool> EventSourceMapping::try_part(Part& part) {
     last_error_ = outcome->error->type + ": " + outcome->error->message;
     co_return false;
   }
-  const size_t failed = definition_.report_item_failures ? first_failed(outcome->payload, records) : records.size();
+  const size_t failed = definition_.report_item_failures ? first_failed(outcome->payload, payload.stream()->records)
+                                                         : part.records.size();
   if (failed > 0) delivered(part.records[failed - 1]);
   part.records.erase(part.records.begin(), part.records.begin() + static_cast<ptrdiff_t>(failed));
   if (part.records.empty()) co_return true;

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/result.h"
+#include "runtime/invoke/payload.h"
 #include "runtime/ports.h"
 #include "streams/topics.h"
 #include "tables/tables.h"
@@ -50,9 +51,9 @@ struct FunctionDefinition {
 
 struct Invocation {
   std::string request_id;  // UUID.
-  std::string payload;     // JSON.
-  BootTime deadline{};     // When the timeout ends it.
-  std::string trace_id;    // "Root=1-...;Parent=...;Sampled=1", or empty.
+  Payload payload;
+  BootTime deadline{};   // When the timeout ends it.
+  std::string trace_id;  // "Root=1-...;Parent=...;Sampled=1", or empty.
 };
 
 // A handler that failed, as opposed to an invocation that could not be made (that is an Error).
@@ -85,7 +86,7 @@ struct Context {
   nanoseconds remaining() const { return invocation.deadline - now(); }
 };
 
-// A native handler: a coroutine from event JSON (context.invocation.payload) to result JSON. An Error is an unhandled
+// A native handler: a coroutine from event (context.invocation.payload) to result JSON. An Error is an unhandled
 // function error. Destroyed where it waits when the timeout is over.
 using NativeHandler = std::function<Async<Result<std::string>>(Context& context)>;
 

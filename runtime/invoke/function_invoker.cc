@@ -58,7 +58,7 @@ std::string FunctionInvoker::trace_id() {
                      static_cast<uint32_t>(random.next()), random.next());
 }
 
-Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string request_id, std::string payload) {
+Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string request_id, Payload payload) {
   ++stats_[function->name].invocations;
   const auto host = parts_.hosts.find(function->host);
   if (host == parts_.hosts.end()) {
@@ -82,7 +82,7 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
   co_return outcome;
 }
 
-Async<void> FunctionInvoker::run_to(FunctionPtr function, std::string payload, Places::Place place,
+Async<void> FunctionInvoker::run_to(FunctionPtr function, Payload payload, Places::Place place,
                                     Promise<InvokeOutcome> done) {
   const Places::Place held = std::move(place);
   std::string request_id = parts_.random.uuid();
@@ -96,11 +96,12 @@ Async<Result<InvokeOutcome>> FunctionInvoker::invoke(std::string function, std::
   if (auto good = check_payload(payload, limits::kMaxInvokePayloadBytes); !good) {
     co_return fail(std::move(good.error()));
   }
-  auto outcome = co_await invoke_trusted(std::move(function), std::move(payload));
+  Payload event(std::move(payload));
+  auto outcome = co_await invoke_trusted(std::move(function), std::move(event));
   co_return outcome;
 }
 
-Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string function, std::string payload) {
+Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string function, Payload payload) {
   FunctionPtr definition = find(function);
   if (!definition) co_return no_function(function);
   if (closing_) co_return fail(ErrorCode::kUnavailable, "The runtime is closing");

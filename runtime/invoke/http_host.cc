@@ -31,11 +31,11 @@ bool is_success(int status) {
   return status >= 200 && status < 300;
 }
 
-HttpRequest post_of(Invocation& invocation, std::string content_type) {
+HttpRequest post_of(const Invocation& invocation, std::string content_type) {
   HttpRequest request;
   request.method = "POST";
   request.headers = {{"Content-Type", std::move(content_type)}};
-  request.body = std::move(invocation.payload);
+  request.body = invocation.payload.text();
   return request;
 }
 
@@ -70,7 +70,7 @@ Async<InvokeOutcome> EndpointHost::invoke(const FunctionDefinition& function, In
   auto durable = co_await tables_.durable();
   if (!durable) co_return failed_outcome(std::string(kHostUnavailable), std::move(durable.error().message));
   std::string message_id = invocation.request_id;
-  if (const auto message = parse_plain_json(invocation.payload); message && message->is(Type::kMap)) {
+  if (const auto message = parse_plain_json(invocation.payload.text()); message && message->is(Type::kMap)) {
     message_id = message->get_if<Map>()->string_or("MessageId", message_id);
   }
   HttpRequest request = post_of(invocation, "text/plain; charset=UTF-8");

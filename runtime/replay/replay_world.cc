@@ -68,9 +68,9 @@ Async<Result<std::string>> InvocationRecorder::run(const NativeHandler& handler,
     Journal::Line line = journal_.line("invoke", seen.function.name);
     line.number("run", number);
     if (whole_events_) {
-      line.json("event", seen.invocation.payload);
+      line.json("event", seen.invocation.payload.text());
     } else {
-      add_event(line, seen.invocation.payload);
+      add_event(line, seen.invocation.payload.text());
     }
   }
   InvocationEnd end(journal_, seen.function.name, number);

@@ -189,7 +189,7 @@ class World {
   };
   static Async<Result<std::string>> play(World& world, Context& context) {
     const std::string name = context.function.name;
-    world.seen.push_back({name, context.invocation.payload, context.now(), world.files.syncs()});
+    world.seen.push_back({name, context.invocation.payload.text(), context.now(), world.files.syncs()});
     const Running running(world.running[name]);
     world.most_running[name] = std::max(world.most_running[name], running.now);
     Step step;

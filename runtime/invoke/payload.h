@@ -1,0 +1,40 @@
+// The event of one invocation: JSON text, or change records whose text is made when somebody asks for it. A native
+// function that only looks at records costs neither the writing nor the reading of that text.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "streams/stream_event.h"
+
+namespace freshet {
+
+// Records of one stream, as an event source mapping delivers them.
+struct StreamBatch {
+  std::vector<ChangeRecord> records;
+  StreamSource source;
+};
+
+// Copies share the records. Loop thread.
+class Payload {
+ public:
+  Payload() = default;
+  Payload(std::string json) : text_(std::move(json)) {}  // NOLINT(google-explicit-constructor): most payloads are text.
+  explicit Payload(StreamBatch batch) : batch_(std::make_shared<const StreamBatch>(std::move(batch))) {}
+
+  // Null if the event is not of a stream, or is known as text only (it was stored, or came from a client).
+  const StreamBatch* stream() const { return batch_.get(); }
+  // JSON.
+  const std::string& text() const {
+    if (text_.empty() && batch_) text_ = stream_event(batch_->records, batch_->source);
+    return text_;
+  }
+
+ private:
+  std::shared_ptr<const StreamBatch> batch_;
+  mutable std::string text_;
+};
+
+}  // namespace freshet
