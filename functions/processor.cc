@@ -113,6 +113,7 @@ Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait) {
   TakeInput input;
   input.max = static_cast<int>(std::min(wanted, kMaxBatch));
   input.owner = "process_tasks";
+  input.starts_later = true;
   input.wait = wait;
   auto taken = co_await queue_.take(std::move(input));
   if (!taken) co_return fail(std::move(taken.error()));
@@ -130,6 +131,7 @@ Async<void> Processor::start(std::vector<TakenTask> taken) {
     auto& slot = slots_.emplace_back();
     slot.task = std::move(task.task);
     slot.lease = std::move(task.lease);
+    slot.waiting_since = task.waiting_since;
     slot.self = std::prev(slots_.end());
     fresh.push_back(&slot);
   }
@@ -153,6 +155,7 @@ Async<void> Processor::work_on(Slot& slot) {
     ended(slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});  // Its next take sheds it.
     co_return;
   }
+  queue_.started(slot.waiting_since);
   auto result = co_await runner_.run(slot.task, slot.lease);
   if (result.kind == RunResult::Kind::kBounced) paused_until_ = now() + kBouncePause;
   ended(slot, std::move(result));

@@ -40,6 +40,7 @@ class Processor {
   struct Slot {
     ItemRef task;
     std::string lease;
+    std::optional<WallTime> waiting_since;
     std::optional<Settlement> outcome;  // Once the work has ended.
     bool stale = false;                 // Expired between its claim and its start.
     std::list<Slot>::iterator self;

@@ -39,11 +39,13 @@ struct TakeInput {
   std::string owner;                  // For people: shown on the task.
   std::optional<milliseconds> lease;  // Empty: the queue's default.
   milliseconds wait{0};               // Waits up to that long for the first task.
+  bool starts_later = false;          // The taker tells the queue when the work on a task begins; else that is now.
 };
 
 struct TakenTask {
-  ItemRef task;       // As stored after the claim.
-  std::string lease;  // Token: names this claim in settle(). Opaque.
+  ItemRef task;                           // As stored after the claim.
+  std::string lease;                      // Token: names this claim in settle(). Opaque.
+  std::optional<WallTime> waiting_since;  // Of a first claim: from when the task could be taken.
 };
 
 struct Settlement {

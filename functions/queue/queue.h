@@ -62,8 +62,10 @@ class Queue final : public TaskQueue {
   // `signal` is told when the queue drains, from now until it is forgotten. It outlives that.
   void tell_drain(Signal& signal) { told_of_drain_.push_back(&signal); }
   void forget_drain(Signal& signal) { std::erase(told_of_drain_, &signal); }
-  // How long tasks were eligible before they were claimed, in seconds: from when they became PENDING.
+  // How long tasks waited for their first start, in seconds: from when they were created, or their delay was over.
   void measure_pickup(Histogram& histogram) { pickup_ = &histogram; }
+  // The work on a task begins that was taken with `starts_later`; `waiting_since` as the take gave it.
+  void started(std::optional<WallTime> waiting_since);
   // Tasks that clients wrote without what a task needs to be served, since the start.
   uint64_t unserved() const { return unserved_; }
   // Why the task must not be started any more; empty if it may be.
@@ -137,7 +139,7 @@ class Queue final : public TaskQueue {
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
   std::vector<Plan> plan_claims(const std::vector<ItemRef>& tasks, size_t wanted, const TakeInput& input,
                                 std::vector<WriteInput>& writes);
-  Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
+  Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers, bool starts_later,
                              std::vector<TakenTask>& taken);
   Async<void> set_aside(ItemRef task, std::string why);
   Async<Result<std::vector<TakenTask>>> carry_claims(Async<Result<std::vector<TakenTask>>> claims);

@@ -8,6 +8,13 @@ namespace freshet {
 namespace {
 constexpr int kMaxTake = 1000;
 constexpr int kMaxPages = 16;  // A take reads no more than that; whoever waits tries again.
+
+// Of a PENDING task that was never taken: until then only the end of a delay is written to it.
+std::optional<WallTime> waiting_since(const ItemRef& task) {
+  if (has(task, attribute::kTaken)) return std::nullopt;
+  auto created = int_of(task, attribute::kCreated, 0);
+  return WallTime(milliseconds(std::max(created, int_of(task, attribute::kUpdated, created))));
+}
 }  // namespace
 
 struct Queue::Plan {
@@ -171,7 +178,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
       std::optional<Claiming> claiming;
       if (!work.is_ready()) claiming.emplace(claiming_, plans);
       auto answers = co_await work;
-      auto ok = finish_claims(plans, answers, taken);
+      auto ok = finish_claims(plans, answers, input.starts_later, taken);
       if (!ok && taken.empty()) co_return fail(std::move(ok.error()));
       if (!ok) break;
     }
@@ -209,7 +216,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const std::vector<ItemRef>& tasks, s
 }
 
 Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
-                                  std::vector<TakenTask>& taken) {
+                                  bool starts_later, std::vector<TakenTask>& taken) {
   auto now = boot();
   Result<void> out;
   std::vector<ShedLine> lines;
@@ -227,18 +234,22 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       lines.push_back(shed_line(plan.task, plan.shed_reason, "take"));
     } else if (!plan.lease.empty()) {
       auto& task = answers[i]->attributes;
-      if (pickup_) {
-        auto since = int_of(plan.task, attribute::kUpdated, int_of(plan.task, attribute::kCreated, 0));
-        pickup_->observe(static_cast<double>(epoch_ms(wall()) - since) / 1000);
-      }
       Lease lease{plan.lease, 0, lease_duration(task), true, task};
       leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
-      taken.push_back(TakenTask{std::move(task), std::move(plan.lease)});
+      taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
+      if (!starts_later) started(taken.back().waiting_since);
     }
   }
   if (!lines.empty()) scope_.spawn(log_sheds(std::move(lines)));
   hurry(leases_.next_end());
   return out;
+}
+
+// Wall clocks step: nothing was picked up before it was there.
+void Queue::started(std::optional<WallTime> waiting_since) {
+  if (!pickup_ || !waiting_since) return;
+  auto waited = std::max(wall() - *waiting_since, milliseconds(0));
+  pickup_->observe(static_cast<double>(waited.count()) / 1000);
 }
 
 // A task that cannot be claimed (it leaves no room for a lease) would stand at the head for ever, and one whose claim

@@ -24,9 +24,9 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   Queue* queue = opened->get();
   queues_[table] = std::move(*opened);
   if (metrics_) {
-    queue->measure_pickup(metrics_->histogram("freshet_queue_pickup_seconds",
-                                              "Time from when a task could be taken until it was", latency_bounds(),
-                                              {{"queue", table}}));
+    queue->measure_pickup(metrics_->histogram(
+        "freshet_queue_pickup_seconds", "Time from when a task was created, or its delay was over, to its first start",
+        latency_bounds(), {{"queue", table}}));
   }
   if (begun_) queue->begin();
   if (draining_) queue->drain();

@@ -250,6 +250,44 @@ TEST_P(ProcessorTest, DrainingGivesWorkBack) {
   EXPECT_EQ(world.read("b").int_or("attempt", -1), 0);
 }
 
+TEST_P(ProcessorTest, PickUpIsFromTheCreationToTheFirstStart) {
+  environment["BACKOFF_BASE_MS"] = "1000";
+  Queue& queue = start();
+  Histogram pickup({0.5, 1.5, 2.5, 10});
+  queue.measure_pickup(pickup);
+  create(queue, {"a"});
+  NewTask delayed;
+  delayed.id = "b";
+  delayed.delay = milliseconds(5'000);
+  world.wait(queue.create({delayed}));
+  world.pass(milliseconds(2'000));
+  process();
+  EXPECT_EQ(pickup.count(), 1u);
+  EXPECT_EQ(pickup.bucket(2), 1u) << pickup.sum();
+  world.http.answer = [](const HttpRequest&) {
+    HttpResponse response;
+    response.status = 500;
+    return response;
+  };
+  world.pass(milliseconds(4'000));
+  process();
+  EXPECT_EQ(pickup.count(), 2u);
+  EXPECT_EQ(pickup.bucket(1), 1u) << "from the end of its delay: " << pickup.sum();
+  world.pass(milliseconds(2'000));
+  process();
+  EXPECT_EQ(world.http.requests.size(), 3u);
+  EXPECT_EQ(pickup.count(), 2u) << "another attempt is no pick-up";
+  create(queue, {"c"});
+  world.clock.step_wall(milliseconds(-60'000));
+  process();
+  EXPECT_EQ(pickup.count(), 3u);
+  EXPECT_EQ(pickup.bucket(0), 1u);
+  EXPECT_GE(pickup.sum(), 0);
+  world.put_pending("pulled", world.now_ms() - 2'000);
+  ASSERT_EQ(world.wait(queue.take({}))->size(), 1u);
+  EXPECT_EQ(pickup.count(), 4u) << "of a pull worker: the take";
+}
+
 TEST_P(ProcessorTest, DrainingEndsAProcessorThatWaitsForItsRate) {
   environment["RATE_LIMIT"] = "0.1";
   environment["CONCURRENCY"] = "4";
