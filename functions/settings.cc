@@ -100,6 +100,7 @@ void read_queue(Reader& reader, QueueSettings& out) {
   milliseconds ttl{0};
   reader.duration("DEFAULT_TTL_S", ttl, 0, 1000);
   if (ttl.count() > 0) out.default_ttl = ttl;
+  reader.choice("DEADLINE_MARGIN", "p90", "off", out.deadline_margin);
   reader.duration("CREATED_SKEW_MS", out.created_skew);
   reader.duration("START_RETRY_MS", out.start_retry, 1);
   reader.duration("LOOK_AROUND_MS", out.look_around, 1);

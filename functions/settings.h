@@ -30,6 +30,7 @@ struct QueueSettings {
   bool retry_failures = true;  // False: a failure is final at once.
   BackoffSettings backoff;
   std::optional<milliseconds> default_ttl;
+  bool deadline_margin = false;  // Tasks that would not be done by their deadline are shed, by the p90 of others.
   milliseconds created_skew{5'000};
   milliseconds start_retry{5'000};  // `Start` is published again after this long without a processor.
   milliseconds look_around{1'000};  // How often the timer looks for leases of others and stepped clocks.

@@ -38,6 +38,7 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
     count(entry.lease, -1);
   }
   count(lease, 1);
+  if (fresh || entry.lease.token != lease.token) entry.claimed = now;
   entry.end = now + lease.duration;
   entry.number = ++number_;
   entry.lease = std::move(lease);
@@ -53,6 +54,12 @@ void LeaseBook::observe(std::string id, Lease lease, BootTime now) {
 const Lease* LeaseBook::find(const std::string& id) const {
   auto it = leases_.find(id);
   return it == leases_.end() ? nullptr : &it->second.lease;
+}
+
+std::optional<BootTime> LeaseBook::claimed_at(const std::string& id, std::string_view token) const {
+  auto it = leases_.find(id);
+  if (it == leases_.end() || !it->second.lease.mine || it->second.lease.token != token) return std::nullopt;
+  return it->second.claimed;
 }
 
 void LeaseBook::update(const std::string& id, ItemRef task) {

@@ -5,6 +5,7 @@
 #include <absl/container/btree_map.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -36,6 +37,8 @@ class LeaseBook {
   void observe(std::string id, Lease lease, BootTime now);
   // Null if none. Valid until the book changes.
   const Lease* find(const std::string& id) const;
+  // When the claim was made, if it is this Queue object's and still in the book.
+  std::optional<BootTime> claimed_at(const std::string& id, std::string_view token) const;
   // Replaces the task's image, e.g. with the mark of a cancel; the time goes on.
   void update(const std::string& id, ItemRef task);
   void forget(const std::string& id);
@@ -55,7 +58,8 @@ class LeaseBook {
   struct Entry {
     Lease lease;
     BootTime end;
-    uint64_t number;  // Breaks ties of `end`, so that the order never depends on hashing.
+    BootTime claimed;  // First seen, of the leases of others.
+    uint64_t number;   // Breaks ties of `end`, so that the order never depends on hashing.
   };
   using Leases = std::unordered_map<std::string, Entry>;
   using Ends = absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*>;

@@ -20,6 +20,7 @@
 #include "functions/queue/arrows.h"
 #include "functions/queue/lease_book.h"
 #include "functions/queue/policy/expiry.h"
+#include "functions/queue/policy/service_time.h"
 #include "functions/queue/shed_log.h"
 #include "functions/settings.h"
 #include "functions/signal.h"
@@ -135,6 +136,7 @@ class Queue final : public TaskQueue {
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   WallTime created_bound() const;
   bool is_claiming(const ItemRef& task) const;
+  milliseconds deadline_margin();
   Async<Result<Candidates>> plain_candidates(size_t wanted, Item start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
   std::vector<Plan> plan_claims(const std::vector<ItemRef>& tasks, size_t wanted, const TakeInput& input,
@@ -224,6 +226,7 @@ class Queue final : public TaskQueue {
   LeaseBook leases_;
   absl::flat_hash_set<std::string> claiming_;  // Tasks with a claim in flight.
   StalenessClock staleness_;
+  ServiceTimes service_times_;         // With DEADLINE_MARGIN only.
   std::map<std::string, Lane> lanes_;  // By name, so in the order in which they are served.
   uint64_t unserved_ = 0;
   bool adopting_all_ = false;

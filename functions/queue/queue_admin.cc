@@ -190,11 +190,13 @@ Async<Result<QueueStats>> Queue::stats() {
     bool waiting = arrow.from == state::kPending || arrow.from == state::kDelayed;
     if (waiting && arrow.to.empty() && arrow.cause == Cause::kTimeToLive) out.shed["ttl"] += count;
   }
-  // Of those that the queue shed itself, the log knows which passed a deadline; the rest passed their ttl.
-  auto counted = shed_log_->counts().find("deadline");
-  auto by_deadline = counted == shed_log_->counts().end() ? 0 : std::min(counted->second, shed);
-  if (by_deadline > 0) out.shed["deadline"] = by_deadline;
-  if (shed > by_deadline) out.shed["ttl"] += shed - by_deadline;
+  // Of those that the queue shed itself, the log knows why; the rest passed their ttl.
+  for (const auto& [reason, count] : shed_log_->counts()) {
+    auto told = reason == "ttl" ? 0 : std::min(count, shed);
+    if (told > 0) out.shed[reason] = told;
+    shed -= told;
+  }
+  if (shed > 0) out.shed["ttl"] += shed;
   for (bool oldest : {false, true}) {
     auto page = co_await heads(state::kPending, 1, oldest, Item());
     if (!page) co_return fail(page.error());

@@ -119,6 +119,9 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
     }
     return task;
   }
+  if (settings_.deadline_margin && settlement.kind == Settlement::Kind::kComplete) {
+    if (auto since = leases_.claimed_at(settlement.id, settlement.lease)) service_times_.add(boot() - *since, boot());
+  }
   forget_lease(settlement.id, settlement.lease);
   moved(task);
   return task;
@@ -148,7 +151,7 @@ Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
 }
 
 std::string_view Queue::stale(const ItemRef& task) {
-  return expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds);
+  return expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds, deadline_margin());
 }
 
 // A task left its holder: it may be work again, now or later.

@@ -141,6 +141,10 @@ void Queue::give_back(Result<std::vector<TakenTask>> taken) {
   settle_later(std::move(settlements));
 }
 
+milliseconds Queue::deadline_margin() {
+  return settings_.deadline_margin ? service_times_.p90(boot()) : milliseconds(0);
+}
+
 bool Queue::is_claiming(const ItemRef& task) const {
   return !claiming_.empty() && claiming_.contains(std::string(text_of(task, attribute::kId)));
 }
@@ -195,11 +199,12 @@ std::vector<Queue::Plan> Queue::plan_claims(const std::vector<ItemRef>& tasks, s
   writes.reserve(tasks.size());
   auto now = wall();
   auto stale_at = staleness_.now(now, boot());
+  auto margin = deadline_margin();
   auto lease = input.lease.value_or(settings_.lease);
   size_t claims = 0;
   for (const auto& task : tasks) {
     if (claims == wanted) break;
-    Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds)};
+    Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, margin)};
     if (!plan.shed_reason.empty()) {
       writes.emplace_back(
           end_waiting(table_, task, state::kPending, state::kShed, attribute::kShedReason, plan.shed_reason, now));

@@ -178,10 +178,11 @@ Async<bool> Queue::promote_due() {
 Async<void> Queue::make_due(std::vector<ItemRef> due) {
   auto now = wall();
   auto stale_at = staleness_.now(now, boot());
+  auto margin = deadline_margin();
   std::vector<WriteInput> writes;
   std::vector<std::pair<ItemRef, std::string_view>> sheds;
   for (const auto& task : due) {
-    auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds);
+    auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
     if (reason.empty()) {
       writes.emplace_back(promote(table_, task, lane_of(task), now));
     } else {

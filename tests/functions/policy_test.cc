@@ -7,6 +7,7 @@
 #include "functions/queue/policy/backoff.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/outcome.h"
+#include "functions/queue/policy/service_time.h"
 #include "tables/value/text.h"
 
 namespace freshet {
@@ -54,6 +55,41 @@ TEST(Expiry, IsToldBySecondsAndDeadline) {
   EXPECT_EQ(expired(by_deadline, wall(99'500), false), "deadline");
   EXPECT_EQ(expired(task({}), wall(int64_t{1} << 50), false), "");
   EXPECT_EQ(expired(task({{"ttl", Value("soon")}, {"deadline", Value::number(0)}}), wall(5), false), "");
+}
+
+TEST(Expiry, AMarginIsKeptBeforeTheDeadline) {
+  auto by_deadline = task({{"deadline", Value::number(99'500)}, {"ttl", Value::number(100)}});
+  EXPECT_EQ(expired(by_deadline, wall(98'500), false, 1000_ms), "");
+  EXPECT_EQ(expired(by_deadline, wall(98'501), false, 1000_ms), "deadline-margin");
+  EXPECT_EQ(expired(by_deadline, wall(99'500), false, 1000_ms), "deadline");
+  EXPECT_EQ(expired(task({{"ttl", Value::number(100)}}), wall(99'999), false, 1000_ms), "") << "a ttl has no margin";
+}
+
+TEST(ServiceTimes, AreTheNinetiethOfAHundredOnceThereAreTen) {
+  ServiceTimes times;
+  BootTime now{};
+  for (int i = 1; i <= 9; ++i) times.add(milliseconds(i), now);
+  EXPECT_EQ(times.p90(now), 0_ms);
+  times.add(milliseconds(10), now);
+  EXPECT_EQ(times.p90(now), 9_ms);
+  for (int i = 11; i <= 100; ++i) times.add(milliseconds(i), now);
+  EXPECT_EQ(times.p90(now), 90_ms);
+  times.add(nanoseconds(-5), now);
+  EXPECT_EQ(times.p90(now), 90_ms);
+}
+
+TEST(ServiceTimes, FollowWhatChangesAndForgetWhatIsOld) {
+  ServiceTimes times;
+  BootTime now{};
+  for (size_t i = 0; i < ServiceTimes::kWindow; ++i) times.add(1000_ms, now);
+  EXPECT_EQ(times.p90(now), 1000_ms);
+  now += 30'000_ms;
+  for (size_t i = 0; i < ServiceTimes::kWindow; ++i) times.add(nanoseconds(1'500'000), now);
+  EXPECT_EQ(times.p90(now), 2_ms) << "rounded up";
+  now += ServiceTimes::kKept;
+  EXPECT_EQ(times.p90(now), 2_ms);
+  now += 1_ms;
+  EXPECT_EQ(times.p90(now), 0_ms);
 }
 
 TEST(Expiry, MillisecondsInTtlNeverExpireUnlessTold) {

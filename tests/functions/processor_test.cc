@@ -331,6 +331,38 @@ TEST_P(ProcessorTest, ExpiredTasksAreNeverStarted) {
   EXPECT_EQ(world.wait(queue.stats())->shed["deadline"], world.stock("SHED"));
 }
 
+TEST_P(ProcessorTest, WithAMarginNothingIsStartedThatWouldBeLate) {
+  environment["DEADLINE_MARGIN"] = "p90";
+  environment["CONCURRENCY"] = "20";
+  Queue& queue = start();
+  world.http.duration = milliseconds(2'000);
+  std::vector<NewTask> tasks(20);
+  world.wait(queue.create(tasks));
+  process();
+  ASSERT_EQ(world.stock("SUCCESS"), 20u);
+  auto due = [&](const char* id, int in_ms) {
+    NewTask task;
+    task.id = id;
+    task.deadline = world.clock.wall() + milliseconds(in_ms);
+    world.wait(queue.create({task}));
+  };
+  due("late", 1'500);
+  due("early", 10'000);
+  process();
+  EXPECT_EQ(world.status("early"), "SUCCESS");
+  EXPECT_EQ(world.status("late"), "SHED");
+  EXPECT_EQ(world.read("late").string_or("shedReason"), "deadline-margin");
+  EXPECT_EQ(world.http.requests.size(), 21u);
+  auto lines = world.wait(queue.sheds(10));
+  ASSERT_EQ(lines->size(), 1u);
+  EXPECT_EQ((*lines)[0].decode().string_or("reason"), "deadline-margin");
+  EXPECT_EQ(world.wait(queue.stats())->shed["deadline-margin"], 1u);
+  world.pass(ServiceTimes::kKept + seconds(1));
+  due("tried", 1'500);
+  process();
+  EXPECT_EQ(world.status("tried"), "SUCCESS") << "what is not known any more sheds nothing";
+}
+
 TEST_P(ProcessorTest, ExecRunsAProgramPerTask) {
   environment["TASK_RUNNER"] = "exec:/bin/handle --fast";
   environment["MY_SETTING"] = "on";

@@ -24,6 +24,7 @@ TEST(Settings, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(settings->queue.max_attempts, 5);
   EXPECT_EQ(settings->queue.order, Order::kNewestFirst);
   EXPECT_FALSE(settings->queue.default_ttl);
+  EXPECT_FALSE(settings->queue.deadline_margin);
 }
 
 TEST(Settings, ReadsWhatIsSet) {
@@ -35,6 +36,7 @@ TEST(Settings, ReadsWhatIsSet) {
                                     {"DEFAULT_TTL_S", "3600"},
                                     {"BACKOFF_FACTOR", "1.5"},
                                     {"ON_FAILURE", "fail"},
+                                    {"DEADLINE_MARGIN", "p90"},
                                     {"BOUNCE_DELAY_MS", "0"}});
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(settings->trigger_topic, "arn:t");
@@ -47,6 +49,7 @@ TEST(Settings, ReadsWhatIsSet) {
   EXPECT_EQ(settings->queue.default_ttl, milliseconds(3'600'000));
   EXPECT_EQ(settings->queue.backoff.factor, 1.5);
   EXPECT_FALSE(settings->queue.retry_failures);
+  EXPECT_TRUE(settings->queue.deadline_margin);
 }
 
 TEST(Settings, WrongValuesSayWhatWouldBeRight) {
@@ -56,6 +59,8 @@ TEST(Settings, WrongValuesSayWhatWouldBeRight) {
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CONCURRENCY", "3x"}}),
             "CONCURRENCY is '3x': it must be a whole number from 1 to 100000");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"ORDER", "newest"}}), "ORDER is 'newest': it must be 'lifo' or 'fifo'");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"DEADLINE_MARGIN", "p99"}}),
+            "DEADLINE_MARGIN is 'p99': it must be 'p90' or 'off'");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "1.5"}}),
             "BACKOFF_JITTER is '1.5': it must be a number from 0 to 1");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "nan"}}),

@@ -9,7 +9,7 @@ namespace {
 constexpr int64_t kOnlyMilliseconds = 100'000'000'000;
 }  // namespace
 
-std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds) {
+std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds, milliseconds margin) {
   int64_t ttl = int_of(task, attribute::kTtl, 0);
   if (ttl > 0) {
     bool is_ms = ttl >= kOnlyMilliseconds;
@@ -18,6 +18,7 @@ std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_millisec
   }
   int64_t deadline = int_of(task, attribute::kDeadline, 0);
   if (deadline > 0 && epoch_ms(now) >= deadline) return "deadline";
+  if (deadline > 0 && epoch_ms(now) + margin.count() > deadline) return "deadline-margin";
   return {};
 }
 

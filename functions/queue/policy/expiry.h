@@ -9,9 +9,11 @@
 
 namespace freshet {
 
-// Why a task must not be started any more at `now`: "ttl" or "deadline"; empty if it may be.
-// A `ttl` that can only be milliseconds never expires, unless `ttl_in_milliseconds`.
-std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds);
+// Why a task must not be started any more at `now`: "ttl", "deadline", or "deadline-margin" (it would not be done by
+// its deadline if it took `margin`); empty if it may be. A `ttl` that can only be milliseconds never expires, unless
+// `ttl_in_milliseconds`.
+std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds,
+                         milliseconds margin = milliseconds(0));
 
 // Wall time for judging staleness. When the wall clock jumps ahead by more than a minute, the jump is not believed for
 // a while: rather than shedding everything at once, staleness goes on by the old reckoning, and then follows.

@@ -1,0 +1,34 @@
+#include "functions/queue/policy/service_time.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace freshet {
+
+void ServiceTimes::add(nanoseconds took, BootTime now) {
+  samples_.push_back({now, std::chrono::ceil<milliseconds>(std::max(took, nanoseconds(0)))});
+  if (samples_.size() > kWindow) samples_.pop_front();
+  p90_.reset();
+}
+
+void ServiceTimes::forget(BootTime now) {
+  while (!samples_.empty() && now - samples_.front().at > kKept) {
+    samples_.pop_front();
+    p90_.reset();
+  }
+}
+
+milliseconds ServiceTimes::p90(BootTime now) {
+  forget(now);
+  if (samples_.size() < kLeast) return milliseconds(0);
+  if (p90_) return *p90_;
+  std::vector<milliseconds> times;
+  times.reserve(samples_.size());
+  for (const auto& sample : samples_) times.push_back(sample.took);
+  const size_t rank = (times.size() * 9 + 9) / 10 - 1;
+  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(rank), times.end());
+  p90_ = times[rank];
+  return *p90_;
+}
+
+}  // namespace freshet
