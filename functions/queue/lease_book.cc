@@ -56,6 +56,16 @@ const Lease* LeaseBook::find(const std::string& id) const {
   return it == leases_.end() ? nullptr : &it->second.lease;
 }
 
+std::vector<std::pair<std::string, std::string>> LeaseBook::held() const {
+  std::vector<std::pair<std::string, std::string>> out;
+  out.reserve(mine_);
+  for (const auto& [end, id] : ends_) {
+    const Lease& lease = leases_.at(*id).lease;
+    if (lease.mine) out.emplace_back(*id, lease.token);
+  }
+  return out;
+}
+
 std::optional<BootTime> LeaseBook::claimed_at(const std::string& id, std::string_view token) const {
   auto it = leases_.find(id);
   if (it == leases_.end() || !it->second.lease.mine || it->second.lease.token != token) return std::nullopt;

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -37,6 +38,8 @@ class LeaseBook {
   void observe(std::string id, Lease lease, BootTime now);
   // Null if none. Valid until the book changes.
   const Lease* find(const std::string& id) const;
+  // Task and token of each lease of this Queue object, the first to end first.
+  std::vector<std::pair<std::string, std::string>> held() const;
   // When the claim was made, if it is this Queue object's and still in the book.
   std::optional<BootTime> claimed_at(const std::string& id, std::string_view token) const;
   // Replaces the task's image, e.g. with the mark of a cancel; the time goes on.

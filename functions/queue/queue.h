@@ -60,6 +60,8 @@ class Queue final : public TaskQueue {
   void processor_ended();
   bool has_processor() const { return processors_ > 0; }
   bool draining() const { return draining_; }
+  // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
+  Async<void> release_held();
   // `signal` is told when the queue drains, from now until it is forgotten. It outlives that.
   void tell_drain(Signal& signal) { told_of_drain_.push_back(&signal); }
   void forget_drain(Signal& signal) { std::erase(told_of_drain_, &signal); }

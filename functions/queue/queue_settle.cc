@@ -150,6 +150,21 @@ Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
   }
 }
 
+Async<void> Queue::release_held() {
+  std::vector<Settlement> settlements;
+  for (auto& [id, token] : leases_.held()) {
+    Settlement settlement;
+    settlement.kind = Settlement::Kind::kRelease;
+    settlement.id = std::move(id);
+    settlement.lease = std::move(token);
+    settlements.push_back(std::move(settlement));
+  }
+  if (settlements.empty()) co_return;
+  auto count = settlements.size();
+  co_await settle_quietly(std::move(settlements));
+  log_.info("LEASES_RELEASED_AT_STOP", {{"queue", table_}, {"tasks", count}});
+}
+
 std::string_view Queue::stale(const ItemRef& task) {
   return expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds, deadline_margin());
 }

@@ -60,4 +60,8 @@ void Queues::drain() {
   for (auto& [name, queue] : queues_) queue->drain();
 }
 
+Async<void> Queues::release_held() {
+  for (Queue* queue : all()) co_await queue->release_held();
+}
+
 }  // namespace freshet

@@ -33,6 +33,8 @@ class Queues final : public TaskQueues {
   void begin();
   // At the end: takes find nothing, no `Start` is published.
   void drain();
+  // After drain(), when no claim can be settled any more: gives back what is held.
+  Async<void> release_held();
 
  private:
   Services& services_;

@@ -93,6 +93,26 @@ TEST_P(WakeupTest, LeasesOfADeadIncarnationEndAtStart) {
   EXPECT_EQ(ids(take(second, 9)), "b a");
 }
 
+TEST_P(WakeupTest, WhatIsHeldWhenTheDaemonStopsGoesBackWithItsAttempt) {
+  Queue& first = start(short_leases());
+  create(first, {"a", "b", "c"});
+  auto taken = take(first, 2);
+  ASSERT_EQ(ids(taken), "c b");
+  world.put(Item{{"taskId", Value("other")}, {"taskStatus", Value("TAKEN")}, {"taskCreated", Value::number(1)}});
+  world.pass(milliseconds(2'000));
+  world.queues->drain();
+  auto released = world.queues->release_held();
+  world.pass(milliseconds(500));
+  ASSERT_TRUE(released.is_ready());
+  EXPECT_EQ(world.status("b"), "PENDING");
+  EXPECT_EQ(world.read("c").int_or("attempt", -1), 0);
+  EXPECT_FALSE(world.read("c").contains("error"));
+  EXPECT_EQ(world.status("other"), "TAKEN") << "not ours";
+  Queue& second = start(short_leases());
+  EXPECT_EQ(ids(take(second, 9)), "c b a");
+  EXPECT_EQ(world.read("c").int_or("attempt", -1), 1);
+}
+
 TEST_P(WakeupTest, ATaskThatKillsTheDaemonIsDeadInTheEnd) {
   for (int life = 0; life < 3; ++life) {
     Queue& queue = start(short_leases());
