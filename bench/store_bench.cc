@@ -1,8 +1,8 @@
 // The life of tasks through the real store, in process: the cases of the floor (a hash map, B-trees and a plain log
-// with nothing around them), with conditions, stream records, TTL and books. bench/store_vs_floor.sh runs both, in
+// with nothing around them), with conditions, stream records, TTL and books. bench/table.py runs both, in
 // turn.
 //
-//   store_bench steady|deep|drain|preload|open DIR SYNC GROUP N
+//   store_bench steady|deep|drain|grow|preload|open DIR SYNC GROUP N
 //
 // SYNC 1: fdatasync at every commit; GROUP: operations in one commit. Time is simulated (1 ms a task), the disk is
 // real.
@@ -356,12 +356,32 @@ void drain(const std::string& dir, bool sync, int group, long n) {
   bench.report();
 }
 
+// From empty to n pending tasks at full load: of two tasks that are made one is done, and expires a little later; so
+// the log is compacted all the while.
+void grow(const std::string& dir, bool sync, int group, long n) {
+  Bench bench(dir, sync, group);
+  bench.fresh();
+  bench.turns.clear();
+  const double begin = now_s();
+  for (long i = 0; i < n; ++i) {
+    bench.create(kFar);
+    bench.create(50);
+    const std::string id = bench.head().at(0);
+    bench.move(id, "PENDING", "TAKEN");
+    bench.move(id, "TAKEN", "SUCCESS");
+  }
+  bench.end_turn();
+  const double took = now_s() - begin;
+  std::printf("grow sync=%d G=%d: %ld tasks %.2fs = %.0f tasks/s\n", sync, group, 2 * n, took, 2 * n / took);
+  bench.report();
+}
+
 }  // namespace
 }  // namespace freshet
 
 int main(int argc, char** argv) {
   using namespace freshet;
-  if (argc < 6) die("usage: store_bench steady|deep|drain|preload|open DIR SYNC GROUP N");
+  if (argc < 6) die("usage: store_bench steady|deep|drain|grow|preload|open DIR SYNC GROUP N");
   const std::string what = argv[1];
   const std::string dir = argv[2];
   const bool sync = std::atoi(argv[3]) != 0;
@@ -375,6 +395,8 @@ int main(int argc, char** argv) {
     open(dir);
   else if (what == "deep")
     deep(dir, sync, group, n);
+  else if (what == "grow")
+    grow(dir, sync, group, n);
   else if (what == "drain")
     drain(dir, sync, group, n);
   else

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
+ratios. A shared machine is noisy: believe the ratios, not the absolutes.
+
+    bench/table.py [--runs 5] [--only store|memory|pickup|rivals|turns] [--floor DIR] [--json FILE]
+
+  store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
+           nothing around them) and LMDB with a log; the newest-first take at 1,000 and 2,000,000 pending; a drain
+  memory   opening 2,000,000 pending tasks, and the memory of one
+  turns    the longest turn of the loop from empty to 2,000,000 tasks, growth and compaction included
+  pickup   from the create request to the start of its handler, beside fdatasync
+  rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
+
+The floor is a measuring stick that is not part of this repository: --floor names the folder with its sources (main.cc,
+memory_log.cc, lmdb.cc; Debian's libabsl-dev and liblmdb-dev build it). Without it ours is measured alone.
+"""
+import argparse
+import json
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build/release"
+PENDING = 2_000_000
+rows = []
+
+
+def row(what, reached, wanted, good):
+    rows.append({"what": what, "reached": reached, "wanted": wanted, "good": good})
+    print(f"  {'ok  ' if good else 'MISS'} {what:66s} {reached:>22s}   wanted {wanted}", flush=True)
+
+
+def call(*argv):
+    done = subprocess.run([str(a) for a in argv], capture_output=True, text=True, cwd=ROOT)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, argv))}\nended with {done.returncode}:\n{done.stderr}")
+    return done.stdout
+
+
+def number(pattern, text):
+    found = re.search(pattern, text)
+    if not found:
+        sys.exit(f"no '{pattern}' in:\n{text}")
+    return float(found.group(1))
+
+
+def in_turn(runs, programs):
+    """Calls each program `runs` times, alternating; the lists of their answers."""
+    answers = {name: [] for name in programs}
+    for _ in range(runs):
+        for name, program in programs.items():
+            answers[name].append(program())
+    return answers
+
+
+def build_floor(sources):
+    target = ROOT / "build/floor"
+    target.mkdir(parents=True, exist_ok=True)
+    absl = [f"-labsl_{name}" for name in ("raw_hash_set", "hash", "city", "low_level_hash", "throw_delegate",
+                                          "raw_logging_internal", "strings")]
+    flags = ["-O2", "-std=c++20", "-msse4.2", "-w"]
+    for name, files, libraries in (("floor", ["main.cc", "memory_log.cc"], []),
+                                   ("floor_lmdb", ["main.cc", "lmdb.cc"], ["-llmdb"])):
+        if not (target / name).exists():
+            call("g++", *flags, *[sources / f for f in files], "-o", target / name, *libraries, *absl)
+    return target
+
+
+class Store:
+    def __init__(self, work, floor):
+        self.work, self.floor, self.count = work, floor, 0
+        self.ours = BUILD / "bench/store_bench"
+
+    def fresh(self):
+        self.count += 1
+        return self.work / f"d{self.count}"
+
+    def steady(self, program, group, *variant, tasks):
+        def run():
+            folder = self.fresh()
+            out = call(program, "steady", folder, 1, group, tasks, *variant)
+            shutil.rmtree(folder, ignore_errors=True)
+            return number(r": (\d+) tasks/s", out)
+        return run
+
+    def measure(self, runs):
+        for group, tasks in ((256, 400_000), (16, 120_000)):
+            programs = {"ours": self.steady(self.ours, group, tasks=tasks)}
+            if self.floor:
+                programs["floor"] = self.steady(self.floor / "floor", group, tasks=tasks)
+                if group == 256:
+                    programs["lmdb"] = self.steady(self.floor / "floor_lmdb", group, "wal", tasks=tasks)
+            rates = {name: statistics.median(values) for name, values in in_turn(runs, programs).items()}
+            print(f"  steady, sync, {group} a commit: " + ", ".join(f"{n} {v:.0f}/s" for n, v in rates.items()))
+            for other, wanted in (("floor", 0.5), ("lmdb", 1.3)):
+                if other in rates:
+                    ratio = rates["ours"] / rates[other]
+                    row(f"whole life, sync, {group} a commit, beside {other}", f"{ratio:.2f} x", f">= {wanted} x",
+                        ratio >= wanted)
+        self.take(runs)
+        self.drain(runs)
+
+    def take(self, runs):
+        """The same short work on a store with few and one with many pending tasks."""
+        folders = {}
+        for pending in (1_000, PENDING):
+            folders[pending] = self.fresh()
+            call(self.ours, "preload", folders[pending], 0, 1024, pending)
+
+        def deep(pending):
+            def run():
+                out = call(self.ours, "deep", folders[pending], 0, 16, 20_000)
+                heads = re.search(r"head10 n=\d+ p50=([\d.]+) p99=([\d.]+)", out)
+                return float(heads.group(1)), float(heads.group(2))
+            return run
+        answers = in_turn(runs, {pending: deep(pending) for pending in folders})
+        for place, name in ((0, "p50"), (1, "p99")):
+            few, many = (statistics.median(a[place] for a in answers[p]) for p in (1_000, PENDING))
+            row(f"take of the 10 newest at 2,000,000 beside 1,000, {name} ({many:.1f} and {few:.1f} us)",
+                f"{many / few:.2f} x", "<= 1.5 x", many <= 1.5 * few)
+        for folder in folders.values():
+            shutil.rmtree(folder)
+
+    def drain(self, runs):
+        worst = []
+        for _ in range(runs):
+            folder = self.fresh()
+            call(self.ours, "preload", folder, 0, 1024, 500_000)
+            out = call(self.ours, "drain", folder, 0, 256, 500_000)
+            rates = [float(r) for r in re.findall(r"@\d+ \((\d+) tasks/s\)", out)]
+            worst.append(rates[0] / min(rates))
+            shutil.rmtree(folder)
+        ratio = statistics.median(worst)
+        row("drain of 500,000: the slowest tenth beside the first", f"{ratio:.2f} x as slow", "<= 1.5 x", ratio <= 1.5)
+
+    def memory(self, runs):
+        ours, theirs = self.fresh(), self.fresh()
+        call(self.ours, "preload", ours, 0, 1024, PENDING)
+        programs = {"ours": lambda: call(self.ours, "open", ours, 1, 1, 0)}
+        if self.floor:
+            call(self.floor / "floor", "preload", theirs, 0, 1024, PENDING)
+            programs["floor"] = lambda: call(self.floor / "floor", "open", theirs, 1, 1, 0)
+        answers = in_turn(runs, programs)
+        time = {name: statistics.median(number(r"open=([\d.]+)ms", out) for out in outs)
+                for name, outs in answers.items()}
+        if self.floor:
+            ratio = time["ours"] / time["floor"]
+            row(f"opening 2,000,000 pending ({time['ours']:.0f} and {time['floor']:.0f} ms) beside the floor",
+                f"{ratio:.2f} x", "<= 2 x", ratio <= 2)
+        each = statistics.median(number(r"anon=(\d+)MB", out) for out in answers["ours"]) * 2**20 / PENDING
+        row("memory of a pending task with a 200-byte item", f"{each:.0f} bytes", "<= 450 bytes", each <= 450)
+        for folder in (ours, theirs):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def turns(self, runs):
+        longest = []
+        for _ in range(runs):
+            folder = self.fresh()
+            out = call(self.ours, "grow", folder, 1, 256, PENDING)
+            longest.append(number(r"turn beyond the sync .*max=(\d+) us", out) / 1000)
+            shutil.rmtree(folder)
+        row("the longest turn beyond the sync, empty to 2,000,000, the worst run", f"{max(longest):.1f} ms", "<= 10 ms",
+            max(longest) <= 10)
+
+
+def pickup(work, runs):
+    answers = []
+    for i in range(runs):
+        out = call(BUILD / "bench/pickup_bench", BUILD / "freshet", ROOT / "config/lifo.yaml", work / f"pickup{i}", 1000)
+        answers.append((number(r"fdatasync of 4 KB +p50 +(\d+)", out), number(r"handler start +p50 +(\d+)", out)))
+    # Each run against its own bound, as the disk's speed changes.
+    share = statistics.median(start / (4 * sync + 200) for sync, start in answers)
+    sync, start = (statistics.median(a[i] for a in answers) for i in (0, 1))
+    row(f"create -> handler start, p50 ({start:.0f} us, a sync is {sync:.0f} us)", f"{share:.2f} of the bound",
+        "<= 4 syncs + 200 us", share <= 1)
+
+
+def rivals(runs):
+    out = call(ROOT / "bench/rivals/run.sh", runs)
+    print(out[out.index("\nwhole life"):])
+    for ratio, name, wanted in re.findall(r"^ +([\d.]+) x (.+) \(wanted: ([\d.]+) x\)$", out, re.M):
+        row(f"whole life over HTTP beside {name}", f"{ratio} x", f">= {wanted} x", float(ratio) >= float(wanted))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", action="append", choices=("store", "memory", "turns", "pickup", "rivals"))
+    parser.add_argument("--floor", type=pathlib.Path)
+    parser.add_argument("--json", type=pathlib.Path)
+    options = parser.parse_args()
+    wanted = options.only or ("store", "memory", "turns", "pickup", "rivals")
+    call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
+    call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench")
+    floor = build_floor(options.floor.resolve()) if options.floor else None
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as folder:
+        work = pathlib.Path(folder)
+        store = Store(work, floor)
+        for name, measure in (("store", store.measure), ("memory", store.memory), ("turns", store.turns),
+                              ("pickup", lambda runs: pickup(work, runs)), ("rivals", rivals)):
+            if name in wanted:
+                print(f"{name}:", flush=True)
+                measure(options.runs)
+    if options.json:
+        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+    print(f"{sum(r['good'] for r in rows)} of {len(rows)} reached")
+
+
+if __name__ == "__main__":
+    main()
