@@ -6,6 +6,7 @@ data. Afterwards every task whose creation was acknowledged is there, every ackn
 and leases of the dead daemon have been reclaimed: the next round's workers get those tasks again.
 """
 import argparse
+import os
 import pathlib
 import random
 import sys
@@ -96,7 +97,7 @@ def one_round(daemon, ledger, rng, number):
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--binary", required=True)
-    options.add_argument("--rounds", type=int, default=20)
+    options.add_argument("--rounds", type=int, default=int(os.environ.get("FRESHET_KILLS", "20")))
     options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     options = options.parse_args()
     print(f"seed {options.seed}", flush=True)

@@ -5,6 +5,7 @@
 
 #include "functions/queue/attributes.h"
 #include "tests/functions/world.h"
+#include "tests/sim/seeds.h"
 
 namespace freshet {
 namespace {
@@ -228,8 +229,8 @@ INSTANTIATE_TEST_SUITE_P(Stores, QueueProperty, ::testing::Values(false, true),
                          [](const auto& store) { return store.param ? "late" : "embedded"; });
 
 TEST_P(QueueProperty, NothingIsLostAndNothingHeldTwice) {
-  for (uint64_t seed = 1; seed <= 12; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for (const uint64_t seed : test_seeds(12)) {
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     Model model(GetParam(), seed);
     for (int i = 0; i < 150 && !::testing::Test::HasFailure(); ++i) model.step();
     if (!::testing::Test::HasFailure()) model.finish();
@@ -239,8 +240,8 @@ TEST_P(QueueProperty, NothingIsLostAndNothingHeldTwice) {
 
 // Several takers and settlers at once, so that their calls overlap on a store that answers late.
 TEST_P(QueueProperty, ConcurrentTakersGetEveryTaskOnce) {
-  for (uint64_t seed = 1; seed <= 5; ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
+  for (const uint64_t seed : test_seeds(5)) {
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     World world(GetParam(), seed);
     Random random(seed);
     Queue& queue = world.start();

@@ -1,8 +1,7 @@
 // Random operations on a log, a crash at any file call, and what recovery returns: a prefix without holes that has
 // everything that was acknowledged. The seed is the whole bug report: FRESHET_SEED=n runs that one alone,
 // FRESHET_SEEDS=n the first n.
-#include <cstdlib>
-
+#include "tests/sim/seeds.h"
 #include "tests/tables/log/log_fixture.h"
 
 namespace freshet {
@@ -147,14 +146,8 @@ class CrashRun {
 };
 
 TEST(LogCrashTest, RecoveryReturnsAPrefixWithEverythingAcknowledged) {
-  const auto number = [](const char* variable, uint64_t otherwise) {
-    const char* text = std::getenv(variable);
-    return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-  };
-  const uint64_t only = number("FRESHET_SEED", 0);
-  const uint64_t first = only > 0 ? only : 1;
-  const uint64_t last = only > 0 ? only : number("FRESHET_SEEDS", 400);
-  for (uint64_t seed = first; seed <= last && !testing::Test::HasFailure(); ++seed) {
+  for (const uint64_t seed : test_seeds(400)) {
+    if (testing::Test::HasFailure()) return;
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     CrashRun(seed).run();
   }
