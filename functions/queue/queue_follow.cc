@@ -27,9 +27,9 @@ Async<void> Queue::follow() {
   // Goes on where the last run saved, unless that is another table's stream (made anew under the same name).
   if (bounds && shed_log_->position() >= bounds->oldest && shed_log_->position() <= bounds->next) {
     from = shed_log_->position();
-  } else {
-    scope_.spawn(adopt_all());  // What came before is not read.
   }
+  // What came before is not read, and the last run may have ended in the middle of an adoption.
+  scope_.spawn(adopt_all());
   for (;;) {
     ReadStreamInput input;
     input.table = table_;

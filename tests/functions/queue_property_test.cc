@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, QueueProperty, ::testing::Values(false, true),
                          [](const auto& store) { return store.param ? "late" : "embedded"; });
 
 TEST_P(QueueProperty, NothingIsLostAndNothingHeldTwice) {
-  for (const uint64_t seed : test_seeds(12)) {
+  for (const uint64_t seed : test_seeds(40)) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
     Model model(GetParam(), seed);
     for (int i = 0; i < 150 && !::testing::Test::HasFailure(); ++i) model.step();
