@@ -25,7 +25,18 @@ int three_way(const T& a, const T& b) {
 }  // namespace
 
 OrderedItems::OrderedItems(KeySchema keys, Kind kind, uint64_t seed)
-    : keys_(std::move(keys)), by_creation_(kind == Kind::kSecondary), seed_(seed), set_(Order{this}) {}
+    : keys_(std::move(keys)),
+      by_creation_(kind == Kind::kSecondary),
+      by_number_(keys_.sort && keys_.sort->type == Type::kNumber),
+      seed_(seed),
+      set_(Order{this}) {}
+
+// Whether a prefix is all of the sort key, so that equal ones need no look into the items. The pairs of a positive
+// number are odd but the last, which is even, as is the padding behind a shorter number (docs/formats.md).
+bool OrderedItems::is_whole(uint64_t prefix) const {
+  constexpr uint64_t kFirstPositive = uint64_t{0x81} << 56;
+  return by_number_ && prefix >= kFirstPositive && (prefix & 1) == 0;
+}
 
 uint64_t OrderedItems::hash(std::string_view partition) const {
   return XXH3_64bits_withSeed(partition.data(), partition.size(), seed_);
@@ -46,6 +57,7 @@ int OrderedItems::compare(const Entry& a, const Probe& b) const {
 int OrderedItems::compare_same_hash(const Entry& a, const Probe& b) const {
   if (b.side != Probe::Side::kKey) return -static_cast<int>(b.side);
   if (a.prefix != b.prefix) return a.prefix < b.prefix ? -1 : 1;
+  if (by_creation_ && is_whole(a.prefix)) return three_way(a.item.creation(), b.creation);
   const KeyView key = key_of(a.item, keys_);
   if (const int c = key.partition.compare(b.partition)) return c;
   if (const int c = key.sort.compare(b.sort)) return c;
@@ -54,6 +66,7 @@ int OrderedItems::compare_same_hash(const Entry& a, const Probe& b) const {
 
 int OrderedItems::compare_ties(const Entry& a, const Entry& b) const {
   if (a.item.identity() == b.item.identity()) return 0;
+  if (by_creation_ && is_whole(a.prefix)) return three_way(a.item.creation(), b.item.creation());
   const KeyView key = key_of(b.item, keys_);
   return compare_same_hash(a, {b.hash, b.prefix, key.partition, key.sort, b.item.creation()});
 }
@@ -102,13 +115,12 @@ void OrderedItems::change(const ItemRef& before, const std::optional<KeyView>& o
   }
 }
 
-ItemRef OrderedItems::put(ItemRef item) {
-  Entry added = entry(key_of(item, keys_), item);
+void OrderedItems::fill(std::vector<Entry> entries) {
+  FRESHET_CHECK(set_.empty(), "an index is filled once");
+  const Order order{this};
+  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return order(a, b) < 0; });
+  for (auto& entry : entries) set_.insert(set_.end(), std::move(entry));
   ++version_;
-  const auto [it, is_new] = set_.insert(std::move(added));
-  if (is_new) return {};
-  std::swap(it->item, item);
-  return item;
 }
 
 OrderedItems::Iterator OrderedItems::after(const ItemRef& item) const {

@@ -11,9 +11,12 @@
 #pragma once
 
 #include <absl/container/btree_set.h>
+#include <absl/types/compare.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "tables/engine/keys.h"
 
@@ -49,15 +52,21 @@ class OrderedItems {
     using is_transparent = void;
     const OrderedItems* owner;
     // Nearly always the two words decide: that much is inline.
-    bool operator()(const Entry& a, const Entry& b) const {
-      if (a.hash != b.hash) return a.hash < b.hash;
-      return a.prefix != b.prefix ? a.prefix < b.prefix : owner->compare_ties(a, b) < 0;
+    absl::weak_ordering operator()(const Entry& a, const Entry& b) const {
+      if (a.hash != b.hash) return order_of(a.hash < b.hash);
+      return a.prefix != b.prefix ? order_of(a.prefix < b.prefix) : order_of(owner->compare_ties(a, b));
     }
-    bool operator()(const Entry& a, const Probe& b) const {
-      return a.hash != b.hash ? a.hash < b.hash : owner->compare_same_hash(a, b) < 0;
+    absl::weak_ordering operator()(const Entry& a, const Probe& b) const {
+      return a.hash != b.hash ? order_of(a.hash < b.hash) : order_of(owner->compare_same_hash(a, b));
     }
-    bool operator()(const Probe& a, const Entry& b) const {
-      return a.hash != b.hash ? a.hash < b.hash : owner->compare_same_hash(b, a) > 0;
+    absl::weak_ordering operator()(const Probe& a, const Entry& b) const {
+      return a.hash != b.hash ? order_of(a.hash < b.hash) : order_of(-owner->compare_same_hash(b, a));
+    }
+    static absl::weak_ordering order_of(bool less) {
+      return less ? absl::weak_ordering::less : absl::weak_ordering::greater;
+    }
+    static absl::weak_ordering order_of(int c) {
+      return c < 0 ? absl::weak_ordering::less : c > 0 ? absl::weak_ordering::greater : absl::weak_ordering::equivalent;
     }
   };
 
@@ -83,9 +92,25 @@ class OrderedItems {
   void change(const ItemRef& before, const std::optional<KeyView>& old_key, const ItemRef& after,
               const std::optional<KeyView>& new_key);
 
-  // Of a main table: puts the item in the place of what has its key; gives that back.
-  ItemRef put(ItemRef item);
-  void clear() { set_.clear(); }
+  // Recovery. What the log says of a key of a main table, in its order: the item is put, or (then only its key matters)
+  // gone. Applied many at a time and sorted, so that a large tree is walked rather than jumped about in;
+  // `changed(before, after)` hears of each.
+  struct Load {
+    Entry entry;
+    bool gone = false;
+  };
+  Load load(const ItemRef& item, bool gone) const { return {entry(key_of(item, keys_), item), gone}; }
+  template <class Changed>
+  void apply(std::vector<Load>& loads, Changed&& changed) {
+    const Order order{this};
+    std::stable_sort(loads.begin(), loads.end(),
+                     [&](const Load& a, const Load& b) { return order(a.entry, b.entry) < 0; });
+    for (auto& load : loads) apply(load, changed);
+    loads.clear();
+  }
+  // An entry of a secondary index, and all of an empty one.
+  Entry indexed(const KeyView& key, const ItemRef& item) const { return entry(key, item); }
+  void fill(std::vector<Entry> entries);
 
   Iterator begin() const { return set_.begin(); }
   Iterator end() const { return set_.end(); }
@@ -100,13 +125,30 @@ class OrderedItems {
   bool holds(const Entry& entry, std::string_view partition) const;
 
  private:
+  template <class Changed>
+  void apply(Load& load, Changed& changed) {
+    auto it = set_.lower_bound(load.entry);
+    const bool found = it != set_.end() && Order{this}(*it, load.entry) == 0;
+    if (found) changed(it->item, load.gone ? ItemRef() : load.entry.item);
+    if (found && load.gone) {
+      set_.erase(it);
+    } else if (found) {
+      it->item = std::move(load.entry.item);
+    } else if (!load.gone) {
+      changed(ItemRef(), load.entry.item);
+      set_.insert(it, std::move(load.entry));
+    }
+    ++version_;
+  }
   int compare(const Entry& a, const Probe& b) const;
   int compare_same_hash(const Entry& a, const Probe& b) const;
   int compare_ties(const Entry& a, const Entry& b) const;
+  bool is_whole(uint64_t prefix) const;
   Entry entry(const KeyView& key, const ItemRef& item) const;
 
   const KeySchema keys_;
   const bool by_creation_;
+  const bool by_number_;  // The sort key is one.
   const uint64_t seed_;
   Set set_;
   uint64_t version_ = 0;  // Of the set's shape: rises when an entry is added or removed.

@@ -112,9 +112,9 @@ Result<void> Recovery::on_delete(const StoredDelete& del) {
   auto keys = ItemRef::from_encoded(del.keys);
   if (!keys) return fail(keys.error());
   if (!*table) return {};
-  const auto key = index_key_of(*keys, (*table)->definition().keys);
-  if (!key) return fail(ErrorCode::kCorruption, "a batch deletes an item without its key");
-  (*table)->unload(*key);
+  if (!index_key_of(*keys, (*table)->definition().keys))
+    return fail(ErrorCode::kCorruption, "a batch deletes an item without its key");
+  (*table)->load(*keys, true);
   return del.change.sequence ? on_change(**table, del.change, *keys, {}) : Result<void>{};
 }
 

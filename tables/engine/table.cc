@@ -8,6 +8,8 @@ namespace freshet {
 namespace {
 // A 24-byte entry in a B-tree whose nodes are two thirds full.
 constexpr size_t kEntryMemory = 36;
+constexpr size_t kFetchedAhead = 16;  // The order of the table is none in memory: each item is a wait for it.
+constexpr size_t kLoadedTogether = 1u << 16;
 
 std::unique_ptr<TtlOrder> make_ttl(const TableDefinition& d) {
   return std::make_unique<TtlOrder>(d.ttl_in_milliseconds, d.books ? d.books->held_status : std::string());
@@ -91,16 +93,13 @@ void Table::count(const ItemRef& before, const ItemRef& after) {
   }
 }
 
-void Table::load(const ItemRef& item) {
-  count(items_.put(item), item);
+void Table::load(const ItemRef& item, bool gone) {
+  loads_.push_back(items_.load(item, gone));
+  if (loads_.size() >= kLoadedTogether) apply_loads();
 }
 
-void Table::unload(const KeyView& key) {
-  const OrderedItems::Place place = items_.place(key);
-  if (!place.found) return;
-  const ItemRef item = *place.item();
-  count(item, {});
-  items_.change(place, item, {});
+void Table::apply_loads() {
+  items_.apply(loads_, [this](const ItemRef& before, const ItemRef& after) { count(before, after); });
 }
 
 void Table::reload(TableDescription description) {
@@ -130,12 +129,24 @@ void Table::apply(const Change& change) {
 }
 
 void Table::build_observers() {
+  apply_loads();
+  loads_ = {};
+  std::vector<std::vector<OrderedItems::Entry>> entries(indexes_.size());
+  std::vector<TtlOrder::Entry> expiries;
+  auto ahead = items_.begin();
+  for (size_t i = 0; i < kFetchedAhead && ahead != items_.end(); ++i) ++ahead;
   for (const auto& entry : items_) {
+    if (ahead != items_.end()) (ahead++)->item.prefetch();
     const Picked picked(names_, entry.item);
-    for (const auto& index : indexes_) index->items.change({}, {}, entry.item, index->slots.key(picked));
-    if (ttl_) ttl_->change({}, {}, entry.item, seen(entry.item, picked));
+    for (size_t i = 0; i < indexes_.size(); ++i) {
+      const auto key = indexes_[i]->slots.key(picked);
+      if (key) entries[i].push_back(indexes_[i]->items.indexed(*key, entry.item));
+    }
+    if (ttl_) ttl_->add_to(expiries, entry.item, seen(entry.item, picked));
     if (books_) books_->count(status(entry.item, picked));
   }
+  for (size_t i = 0; i < indexes_.size(); ++i) indexes_[i]->items.fill(std::move(entries[i]));
+  if (ttl_) ttl_->fill(std::move(expiries));
 }
 
 void Table::alter(TableDefinition next, std::string stream_label) {

@@ -76,9 +76,8 @@ class Table {
 
   // The write pipeline's: main structure, indexes, TTL order, books.
   void apply(const Change& change);
-  // Recovery: only the main structure; the observers are built afterwards.
-  void load(const ItemRef& item);
-  void unload(const KeyView& key);
+  // Recovery: only the main structure, and that only when many are together; build_observers() does the rest.
+  void load(const ItemRef& item, bool gone = false);  // Of one that is gone only the key matters.
   void build_observers();
   // Recovery: the definition as the log goes on. Observers are made anew, empty.
   void reload(TableDescription description);
@@ -96,6 +95,7 @@ class Table {
  private:
   void make_observers();
   void make_slots();
+  void apply_loads();
   std::string_view status(const ItemRef& item, const Picked& picked) const;
   TtlOrder::Seen seen(const ItemRef& item, const Picked& picked) const;
   void count(const ItemRef& before, const ItemRef& after);
@@ -108,7 +108,8 @@ class Table {
   const uint64_t hash_seed_;
   TableDescription description_;
   OrderedItems items_;
-  PickNames names_;  // What the observers look at.
+  std::vector<OrderedItems::Load> loads_;  // Recovery: not applied yet.
+  PickNames names_;                        // What the observers look at.
   size_t ttl_slot_ = 0;
   size_t status_slot_ = 0;
   std::vector<std::unique_ptr<SecondaryIndex>> indexes_;

@@ -1,5 +1,7 @@
 #include "tables/engine/ttl_order.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace freshet {
@@ -34,6 +36,16 @@ void TtlOrder::change(const ItemRef& before, const Seen& old_seen, const ItemRef
     set_.erase(it);
   }
   if (new_expiry) set_.insert(Entry{*new_expiry, after.creation(), after});
+}
+
+void TtlOrder::add_to(std::vector<Entry>& entries, const ItemRef& item, const Seen& seen) {
+  if (const auto at = expiry(seen)) entries.push_back({*at, item.creation(), item});
+}
+
+void TtlOrder::fill(std::vector<Entry> entries) {
+  FRESHET_CHECK(set_.empty(), "the TTL order is filled once");
+  std::sort(entries.begin(), entries.end());
+  for (auto& entry : entries) set_.insert(set_.end(), std::move(entry));
 }
 
 absl::btree_set<TtlOrder::Entry>::const_iterator TtlOrder::first(int64_t now) const {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tables/definition.h"
 #include "tables/value/item_ref.h"
@@ -28,8 +29,19 @@ class TtlOrder {
     std::optional<ValueView> ttl;
     std::string_view status;
   };
+  struct Entry {
+    int64_t expires;  // Epoch seconds.
+    uint64_t creation;
+    mutable ItemRef item;
+    bool operator<(const Entry& other) const {
+      return expires != other.expires ? expires < other.expires : creation < other.creation;
+    }
+  };
   // What a write did. Null refs for absent, with nothing seen.
   void change(const ItemRef& before, const Seen& old_seen, const ItemRef& after, const Seen& new_seen);
+  // Recovery: adds the item's entry, if it has one; then takes all of them.
+  void add_to(std::vector<Entry>& entries, const ItemRef& item, const Seen& seen);
+  void fill(std::vector<Entry> entries);
   // The item that expired first; null if none has at that epoch second.
   ItemRef expired(int64_t now) const;
   // When the next item will expire, seen from `now` (epoch seconds); empty for never.
@@ -39,14 +51,6 @@ class TtlOrder {
   std::optional<int64_t> take_suspect();
 
  private:
-  struct Entry {
-    int64_t expires;  // Epoch seconds.
-    uint64_t creation;
-    mutable ItemRef item;
-    bool operator<(const Entry& other) const {
-      return expires != other.expires ? expires < other.expires : creation < other.creation;
-    }
-  };
   std::optional<int64_t> expiry(const Seen& seen);
   absl::btree_set<Entry>::const_iterator first(int64_t now) const;
 

@@ -229,6 +229,12 @@ NumberSet decode_numbers(std::string_view in) {
   return set;
 }
 
+// Names of equal length differ early or late more often than not: the call that compares all is seldom made.
+bool is_same_name(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  return a.empty() || (a.back() == b.back() && std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
 }  // namespace
 
 void append_encoded(std::string& out, const Value& value) {
@@ -320,7 +326,10 @@ ItemRef ItemRef::allocate(size_t size) {
 }
 
 void ItemRef::release() {
-  if (!block_ || block_->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  // The last reference needs no locked subtraction: nobody else is there to count.
+  const bool last = block_->references.load(std::memory_order_acquire) == 1 ||
+                    block_->references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  if (!last) return;
   block_->~Block();
   ::operator delete(block_);
 }
@@ -351,7 +360,7 @@ std::optional<ValueView> ItemRef::find(std::string_view name) const {
   take_varint(in);
   while (!in.empty()) {
     std::string_view here = take_text(in);
-    if (here == name) return ValueView(take_value(in));
+    if (is_same_name(here, name)) return ValueView(take_value(in));
     take_value(in);
   }
   return std::nullopt;
@@ -360,11 +369,15 @@ std::optional<ValueView> ItemRef::find(std::string_view name) const {
 void ItemRef::pick(std::span<const std::string> names, std::string_view* values) const {
   std::string_view in = encoded();
   take_varint(in);
-  for (size_t i = 0; i < names.size() && !in.empty();) {
+  // Names rise in both: each one is looked for behind the last that was found.
+  for (size_t next = 0; next < names.size() && !in.empty();) {
     const std::string_view here = take_text(in);
-    while (i < names.size() && std::string_view(names[i]) < here) ++i;
     const std::string_view value = take_value(in);
-    if (i < names.size() && here == names[i]) values[i++] = value;
+    size_t i = next;
+    while (i < names.size() && !is_same_name(names[i], here)) ++i;
+    if (i == names.size()) continue;
+    values[i] = value;
+    next = i + 1;
   }
 }
 

@@ -50,7 +50,9 @@ class ItemRef {
     std::swap(block_, other.block_);
     return *this;
   }
-  ~ItemRef() { release(); }
+  ~ItemRef() {
+    if (block_) release();
+  }
 
   explicit operator bool() const { return block_ != nullptr; }
   std::string_view encoded() const { return {block_->bytes(), block_->size}; }
@@ -74,6 +76,10 @@ class ItemRef {
     block_->creation = creation;
     block_->segment = segment;
   }
+  // Asks the processor for the first bytes, of an item that is soon to be read.
+  void prefetch() const {
+    for (size_t line = 0; line < 4; ++line) __builtin_prefetch(reinterpret_cast<const char*>(block_) + 64 * line);
+  }
   // Identity of the block, for index entries that hold plain pointers while the main table owns the reference.
   const void* identity() const { return block_; }
 
@@ -88,7 +94,7 @@ class ItemRef {
   };
   explicit ItemRef(Block* block) : block_(block) {}
   static ItemRef allocate(size_t size);
-  void release();
+  void release();  // Not of a null ref.
   Block* block_ = nullptr;
 };
 

@@ -64,6 +64,8 @@ TEST_F(DurableTest, ReopeningShowsTheSameStore) {
     ASSERT_TRUE(erase("Plain", Item{{"p", Value("k")}, {"s", Value(Binary{std::to_string(i)})}}));
   }
   ASSERT_TRUE(erase("Queue", key("t7")));
+  ASSERT_TRUE(erase("Queue", key("t8")));  // Put, gone and put again: replay keeps the order of one key.
+  ASSERT_TRUE(put("Queue", task("t8", "PENDING", 77)));
   ASSERT_TRUE(now(store->delete_table("Pairs")));
   create(pair_definition());
   turn();
@@ -74,7 +76,7 @@ TEST_F(DurableTest, ReopeningShowsTheSameStore) {
   // Sequences go on.
   ASSERT_TRUE(put("Queue", task("next", "PENDING", 99)));
   turn();
-  EXPECT_EQ(stream("Queue").back().sequence, 62u);
+  EXPECT_EQ(stream("Queue").back().sequence, 64u);
   reopen();
   EXPECT_EQ(get("Queue", key("next")), task("next", "PENDING", 99));
 }

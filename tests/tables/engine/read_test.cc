@@ -57,6 +57,41 @@ TEST_F(ReadTest, IndexGivesBothDirectionsAndKeepsCreationOrderInTies) {
   EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("old", "c", "a", "b", "new"));
 }
 
+TEST_F(ReadTest, NumbersThatBeginAlikeAreOrderedByTheirEndsAndTiesByCreation) {
+  create(queue_definition());
+  // Ascending; several share the first eight bytes of their ordered form, with and without more behind.
+  const std::vector<std::string> rising = {"-12345678901234.5",
+                                           "-12345678901234.25",
+                                           "-12345678901234",
+                                           "-123456789012",
+                                           "-1234567890",
+                                           "-1",
+                                           "0",
+                                           "1",
+                                           "1234567890",
+                                           "123456789012",
+                                           "12345678901234",
+                                           "12345678901234.25",
+                                           "12345678901234.5",
+                                           "123456789012340",
+                                           "12345678901234000"};
+  std::vector<std::string> expected;
+  for (size_t i = 0; i < rising.size(); ++i) {
+    for (const char* tie : {"b", "a", "c"}) expected.push_back(std::to_string(i) + tie);
+  }
+  for (const char* tie : {"b", "a", "c"}) {
+    for (size_t k = 0; k < rising.size(); ++k) {
+      const size_t i = k * 7 % rising.size();
+      Item item = task(std::to_string(i) + tie, "PENDING", 0);
+      item.set("created", Value(*Decimal::parse(rising[i])));
+      ASSERT_TRUE(put("Queue", item));
+    }
+  }
+  EXPECT_EQ(ids_by_status("PENDING", true), expected);
+  std::reverse(expected.begin(), expected.end());
+  EXPECT_EQ(ids_by_status("PENDING", false), expected);
+}
+
 TEST_F(ReadTest, SortKeyConditionsOnNumbers) {
   create(pair_definition());
   for (const int64_t s : {-20, -3, 0, 1, 7, 100, 1'000'000'007}) ASSERT_TRUE(put("Pairs", pair("k", Value::number(s))));
