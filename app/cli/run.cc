@@ -53,7 +53,9 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       ->capture_default_str();
   command.add_option("--ready-file", options.ready_file, "Written with the base URL once requests are served")
       ->envname("FRESHET_READY_FILE");
-  command.add_option("--allowed-host", options.allowed_hosts, "A further name accepted in the Host header; repeatable")
+  command
+      .add_option("--allowed-host", options.allowed_hosts,
+                  "A further host accepted in Host and Origin headers; repeatable")
       ->allow_extra_args(false)
       ->envname("FRESHET_ALLOWED_HOST");
   command.add_option("--io-threads", options.io_threads, "Threads that read and write HTTP")

@@ -68,7 +68,8 @@ void set_store(Metrics& metrics, const EmbeddedStats& stats) {
 }
 
 void set_functions(Metrics& metrics, Runtime& runtime) {
-  for (const auto& [function, stats] : runtime.invoker().stats()) {
+  for (const auto& [name_of, stats] : runtime.invoker().stats()) {
+    const std::string& function = name_of;  // C++20 lets a lambda capture a binding; clang 14 does not.
     const auto set = [&](const char* name, const char* help, uint64_t value) {
       metrics.gauge(name, help, {{"function", function}}).set(static_cast<double>(value));
     };

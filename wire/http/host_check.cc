@@ -61,4 +61,10 @@ bool HostCheck::allows(std::string_view host) const {
   });
 }
 
+bool HostCheck::allows_origin(std::string_view origin) const {
+  constexpr std::string_view kSeparator = "://";
+  const size_t scheme = origin.find(kSeparator);
+  return scheme != std::string_view::npos && allows(origin.substr(scheme + kSeparator.size()));
+}
+
 }  // namespace freshet

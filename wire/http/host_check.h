@@ -1,5 +1,6 @@
 // Which Host headers are answered. A web page that a browser loads from evil.example, re-resolved to 127.0.0.1, still
-// sends "Host: evil.example": refusing unknown names is what keeps such pages out (DNS rebinding).
+// sends "Host: evil.example": refusing unknown names is what keeps such pages out (DNS rebinding). A page that posts
+// straight to 127.0.0.1 sends an allowed Host, and its own site as Origin.
 #pragma once
 
 #include <string>
@@ -16,6 +17,9 @@ class HostCheck {
   explicit HostCheck(std::vector<std::string> names);
   // `host` as in the header: name or address, with or without a port. Any port is allowed.
   bool allows(std::string_view host) const;
+  // Whether the web page of an Origin header, "SCHEME://HOST[:PORT]", is of an allowed host. "null" is not: it says
+  // that the browser does not tell where the page is from.
+  bool allows_origin(std::string_view origin) const;
 
  private:
   std::vector<std::string> names_;  // Lower case.

@@ -79,6 +79,11 @@ class Collector : public http::basic_parser<kIsRequest> {
       refuse(400, "more than one Content-Length", ec);
       return;
     }
+    if (name == http::field::transfer_encoding && http10) {
+      // A proxy of that age hands it on unread, and so may see other requests in the same bytes (RFC 9112, 6.1).
+      refuse(400, "HTTP/1.0 has no Transfer-Encoding", ec);
+      return;
+    }
     if (name == http::field::transfer_encoding && !boost::beast::iequals(value, "chunked")) {
       refuse(501, "the only transfer coding that is understood is chunked", ec);
       return;

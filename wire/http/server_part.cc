@@ -20,10 +20,10 @@ std::string too_many_connections() {
          std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
 }
 
-bool is_host(std::string_view name) {
-  constexpr std::string_view kHost = "host";
-  return name.size() == kHost.size() &&
-         std::equal(name.begin(), name.end(), kHost.begin(), [](char a, char b) { return (a | 0x20) == b; });
+// `lower` is lower-case letters.
+bool is_header(std::string_view name, std::string_view lower) {
+  return name.size() == lower.size() &&
+         std::equal(name.begin(), name.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
 // "http://HOST/PATH" as the target, the form that a proxy is asked with and every server has to take: gives HOST and
@@ -132,9 +132,14 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   size_t hosts = 0;
   std::string_view host;
   for (const auto& [name, value] : request.headers) {
-    if (!is_host(name)) continue;
-    ++hosts;
-    host = value;
+    if (is_header(name, "host")) {
+      ++hosts;
+      host = value;
+    } else if (is_header(name, "origin") && !shared_->hosts.allows_origin(value)) {
+      // Browsers let every page post a form or plain text anywhere, and withhold only the answer.
+      return refuse(403, "Forbidden",
+                    "requests from web pages of '" + value + "' are refused; add its host to the allowed host names");
+    }
   }
   if (hosts != 1 || host.empty()) return refuse(400, "BadRequest", "exactly one Host header is needed");
   const std::string target_host = split_absolute(request.target);

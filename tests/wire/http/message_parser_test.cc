@@ -102,7 +102,8 @@ TEST(RequestParser, RefusesWhatOthersMightReadDifferently) {
   for (const char* bad :
        {"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na",
         "GET / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-        "GET / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n", "GET / HTTP/1.1\r\nA : b\r\n\r\n",
+        "GET / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n",
+        "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "GET / HTTP/1.1\r\nA : b\r\n\r\n",
         "GET / HTTP/1.1\nHost: a\n\n", "GET / HTTP/1.1\r\nA: b\rC: d\r\n\r\n",
         "GET / HTTP/1.1\r\nContent-Length: +1\r\n\r\na", "GET / HTTP/1.1\r\nContent-Length: 0x1\r\n\r\na",
         "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\n"}) {
