@@ -165,6 +165,7 @@ class Bench {
     char id[33];
     std::snprintf(id, sizeof id, "%016llx%016llx", static_cast<unsigned long long>(random_.next()),
                   static_cast<unsigned long long>(random_.next()));
+    input.item.reserve(5);
     input.item.set("payload", Value(payload_));
     input.item.set("taskCreated", Value::number(epoch_ms(clock_.wall())));
     input.item.set("taskId", Value(std::string(id, 32)));
@@ -182,7 +183,7 @@ class Bench {
     input.table = "Queue";
     input.index = "task-status-created-index";
     input.key_condition = "taskStatus = :s";
-    input.placeholders.values = Map{{":s", Value("PENDING")}};
+    input.placeholders.values.append_sorted(":s", Value("PENDING"));
     input.forward = false;
     input.limit = 10;
     auto page = store_->query(std::move(input)).take();
@@ -196,10 +197,12 @@ class Bench {
   void move(const std::string& id, const char* from, const char* to) {
     UpdateItemInput input;
     input.table = "Queue";
-    input.key = Item{{"taskId", Value(id)}};
+    input.key.set("taskId", Value(id));
     input.update = "SET taskStatus = :to";
     input.condition = "taskStatus = :from";
-    input.placeholders.values = Map{{":from", Value(from)}, {":to", Value(to)}};
+    input.placeholders.values.reserve(2);
+    input.placeholders.values.append_sorted(":from", Value(from));
+    input.placeholders.values.append_sorted(":to", Value(to));
     input.cause = Cause::kQueue;
     if (auto done = store_->update_item(std::move(input)).take(); !done) die(done.error().message);
     operation();

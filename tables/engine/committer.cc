@@ -134,7 +134,7 @@ void Committer::add_to_batch(const Change& change, uint64_t sequence) {
   }
   stored.kind = ChangeRecord::Kind::kRemove;
   std::string keys;
-  append_encoded(keys, keys_only(change.before, change.table->definition().keys));
+  append_encoded_keys(keys, change.before, change.table->definition().keys);
   append_record(batch_, StoredDelete{change.table->number(), stored, keys});
 }
 

@@ -63,8 +63,8 @@ Result<void> check_item_key(const Item& item, const KeyAttribute& attribute, boo
   return check_size(attribute, *value, partition, {});
 }
 
-Result<void> check_index_key(const Item& item, const KeyAttribute& attribute, bool partition, std::string_view index) {
-  const Value* value = item.find(attribute.name);
+Result<void> check_index_key(const Value* value, const KeyAttribute& attribute, bool partition,
+                             std::string_view index) {
   if (!value) return {};
   if (!value->is(attribute.type)) {
     return invalid("One or more parameter values were invalid: Type mismatch for Index Key " + attribute.name +
@@ -128,13 +128,30 @@ Result<void> check_item_keys(const Item& item, const KeySchema& keys) {
   return keys.sort ? check_item_key(item, *keys.sort, false) : Result<void>{};
 }
 
-Result<void> check_index_keys(const Item& item, const TableDefinition& definition) {
+namespace {
+template <class Find>
+Result<void> check_index_values(const TableDefinition& definition, const Find& find) {
   for (const auto& index : definition.indexes) {
-    if (auto ok = check_index_key(item, index.keys.partition, true, index.name); !ok) return ok;
-    if (!index.keys.sort) continue;
-    if (auto ok = check_index_key(item, *index.keys.sort, false, index.name); !ok) return ok;
+    const auto& [partition, sort] = index.keys;
+    if (auto ok = check_index_key(find(partition.name), partition, true, index.name); !ok) return ok;
+    if (!sort) continue;
+    if (auto ok = check_index_key(find(sort->name), *sort, false, index.name); !ok) return ok;
   }
   return {};
+}
+}  // namespace
+
+Result<void> check_index_keys(const Item& item, const TableDefinition& definition) {
+  return check_index_values(definition, [&](const std::string& name) { return item.find(name); });
+}
+
+Result<void> check_index_keys(std::span<const ItemEdit> edits, const TableDefinition& definition) {
+  return check_index_values(definition, [&](const std::string& name) -> const Value* {
+    for (const auto& edit : edits) {
+      if (edit.name == name) return edit.value;
+    }
+    return nullptr;
+  });
 }
 
 Item keys_only(const ItemRef& item, const KeySchema& keys) {
@@ -142,6 +159,14 @@ Item keys_only(const ItemRef& item, const KeySchema& keys) {
   out.set(keys.partition.name, item.find(keys.partition.name)->decode());
   if (keys.sort) out.set(keys.sort->name, item.find(keys.sort->name)->decode());
   return out;
+}
+
+void append_encoded_keys(std::string& out, const ItemRef& item, const KeySchema& keys) {
+  std::string_view names[2] = {keys.partition.name, {}};
+  if (!keys.sort) return append_encoded(out, item, std::span(names, 1));
+  names[1] = keys.sort->name;
+  if (names[1] < names[0]) std::swap(names[0], names[1]);
+  append_encoded(out, item, names);
 }
 
 }  // namespace freshet

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -56,8 +57,10 @@ Result<void> check_key(const Item& key, const KeySchema& keys);
 Result<void> check_item_keys(const Item& item, const KeySchema& keys);
 // Attributes of an item that are keys of secondary indexes: absent, or of the right type and size.
 Result<void> check_index_keys(const Item& item, const TableDefinition& definition);
+Result<void> check_index_keys(std::span<const ItemEdit> edits, const TableDefinition& definition);
 
-// Only the key attributes of a stored item.
+// Only the key attributes of a stored item; their encoding.
 Item keys_only(const ItemRef& item, const KeySchema& keys);
+void append_encoded_keys(std::string& out, const ItemRef& item, const KeySchema& keys);
 
 }  // namespace freshet

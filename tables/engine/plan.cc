@@ -72,22 +72,33 @@ Plan make_plan(Table& table, const OrderedItems::Place& place, ItemRef before, I
 
 struct Updated {
   ItemRef after;
-  Item touched;  // What the update may have changed, at least, as it is afterwards.
   uint64_t size = 0;
 };
 
-Result<Updated> create_item(const BoundUpdate& update, Item key) {
+Result<Updated> create_item(const BoundUpdate& update, const TableDefinition& definition, Item key) {
   auto item = apply(update, std::move(key));
   if (!item) return fail(item.error());
   if (auto ok = normalize_item(*item); !ok) return fail(ok.error());
   auto size = check_size(*item, true);
   if (!size) return fail(size.error());
-  ItemRef after = ItemRef::encode(*item);
-  return Updated{std::move(after), std::move(*item), *size};
+  if (auto ok = check_index_keys(*item, definition); !ok) return fail(ok.error());
+  return Updated{ItemRef::encode(*item), *size};
 }
 
-// Only what the update looks at is decoded; the rest keeps its bytes.
-Result<Updated> update_item(const BoundUpdate& update, const ItemRef& old) {
+Result<Updated> edit_item(const ItemEdits& edits, const TableDefinition& definition, const ItemRef& old) {
+  Updated result{old.with(edits), 0};
+  // An encoding is never smaller than what the service counts, and close to it.
+  result.size = result.after.encoded().size();
+  if (result.size > limits::kMaxItemBytes) {
+    if (auto size = check_size(result.after.decode(), true); !size) return fail(size.error());
+  }
+  if (auto ok = check_index_keys(edits, definition); !ok) return fail(ok.error());
+  return result;
+}
+
+// Only what the update looks at is decoded, and for most updates that is nothing; the rest keeps its bytes.
+Result<Updated> update_item(const BoundUpdate& update, const TableDefinition& definition, const ItemRef& old) {
+  if (const auto edits = plain_edits(update)) return edit_item(*edits, definition, old);
   const auto names = top_level_attributes(update);
   Item some;
   for (const auto name : names) {
@@ -96,18 +107,13 @@ Result<Updated> update_item(const BoundUpdate& update, const ItemRef& old) {
   auto item = apply(update, std::move(some));
   if (!item) return fail(item.error());
   if (auto ok = normalize_item(*item); !ok) return fail(ok.error());
-  Updated result{old.with(names, *item), std::move(*item), 0};
-  // An encoding is never smaller than what the service counts, and close to it.
-  result.size = result.after.encoded().size();
-  if (result.size > limits::kMaxItemBytes) {
-    if (auto size = check_size(result.after.decode(), true); !size) return fail(size.error());
-  }
-  return result;
+  ItemEdits edits;
+  for (const auto name : names) edits.push_back({name, std::as_const(*item).find(name)});
+  return edit_item(edits, definition, old);
 }
 
 // What UpdateItem gives back.
-ItemRef updated(ReturnValues wanted, const BoundUpdate& update, const ItemRef& before, const ItemRef& after,
-                const Item& touched) {
+ItemRef updated(ReturnValues wanted, const BoundUpdate& update, const ItemRef& before, const ItemRef& after) {
   const auto some = [](const Item& item) { return item.empty() ? ItemRef{} : ItemRef::encode(item); };
   switch (wanted) {
     case ReturnValues::kNone:
@@ -119,7 +125,7 @@ ItemRef updated(ReturnValues wanted, const BoundUpdate& update, const ItemRef& b
     case ReturnValues::kUpdatedOld:
       return before ? some(updated_attributes(update, before.decode())) : ItemRef{};
     case ReturnValues::kUpdatedNew:
-      return some(updated_attributes(update, touched));
+      return some(updated_attributes(update, after.decode()));
   }
   return {};
 }
@@ -180,10 +186,9 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInpu
   if (!condition) return fail(condition.error());
   if (!old && !creates(*update)) return Plan{};
 
-  auto result = old ? update_item(*update, old) : create_item(*update, std::move(input.key));
+  auto result = old ? update_item(*update, definition, old) : create_item(*update, definition, std::move(input.key));
   if (!result) return fail(result.error());
-  if (auto ok = check_index_keys(result->touched, definition); !ok) return fail(ok.error());
-  ItemRef output = updated(input.return_values, *update, old, result->after, result->touched);
+  ItemRef output = updated(input.return_values, *update, old, result->after);
   Plan plan = make_plan(**table, place, std::move(old), std::move(result->after), result->size, input.cause);
   plan.output.attributes = std::move(output);
   return plan;

@@ -141,7 +141,10 @@ Item continuation_key(const ItemRef& item, const Source& source) {
 // Walks the range in one direction and fills a page. True when the page is full.
 class PageBuilder {
  public:
-  PageBuilder(const Source& source, const Shape& shape) : source_(source), shape_(shape) {}
+  PageBuilder(const Source& source, const Shape& shape) : source_(source), shape_(shape) {
+    constexpr uint32_t kReserved = 100;
+    if (!shape.count_only) page_.items.reserve(std::min(shape.limit, kReserved));
+  }
 
   bool add(const OrderedItems::Entry& entry) {
     if (shape_.partition && !source_.items->holds(entry, *shape_.partition)) return false;

@@ -25,7 +25,9 @@ std::optional<int64_t> TtlOrder::expiry(const Seen& seen) {
 
 void TtlOrder::change(const ItemRef& before, const Seen& old_seen, const ItemRef& after, const Seen& new_seen) {
   const auto old_expiry = expiry(old_seen);
-  const auto new_expiry = expiry(new_seen);
+  const bool same = old_seen.ttl && new_seen.ttl && old_seen.ttl->encoded() == new_seen.ttl->encoded() &&
+                    (old_seen.status == held_) == (new_seen.status == held_);
+  const auto new_expiry = same ? old_expiry : expiry(new_seen);
   if (old_expiry) {
     const auto it = set_.find(Entry{*old_expiry, before.creation(), {}});
     FRESHET_CHECK(it != set_.end(), "the TTL order has every item that expires");

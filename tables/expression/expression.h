@@ -150,6 +150,10 @@ Result<Item> apply(const BoundUpdate& update, Item item);
 // Whether the update makes an item where there is none: one that only removes (REMOVE, DELETE) does not, and then
 // leaves nothing behind and reports no error.
 bool creates(const BoundUpdate& update);
+// What an update does that only sets whole attributes to values of the request, or removes some: sorted by name.
+// Empty optional for an update that does more. The values live as long as what the update was bound from.
+using ItemEdits = absl::InlinedVector<ItemEdit, 8>;
+std::optional<ItemEdits> plain_edits(const BoundUpdate& update);
 // An update may not touch key attributes of the table.
 Result<void> check_update(const BoundUpdate& update, const KeySchema& keys);
 // For UPDATED_OLD pass the old item, for UPDATED_NEW the new one: what the update's paths hold there, with the maps and

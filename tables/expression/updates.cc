@@ -287,6 +287,20 @@ Result<Item> apply(const BoundUpdate& update, Item item) {
   return item;
 }
 
+std::optional<ItemEdits> plain_edits(const BoundUpdate& update) {
+  ItemEdits edits;
+  if (!update) return edits;
+  for (const auto& action : update.compiled->actions) {
+    const bool sets = action.kind == expression::ActionKind::kSet && action.arithmetic == 0 &&
+                      action.left.kind == expression::Operand::Kind::kValue;
+    if (action.path.size() != 1 || !(sets || action.kind == expression::ActionKind::kRemove)) return std::nullopt;
+    edits.push_back({expression::element_name(action.path[0], update.bindings),
+                     sets ? update.bindings.values[action.left.slot] : nullptr});
+  }
+  std::sort(edits.begin(), edits.end(), [](const ItemEdit& a, const ItemEdit& b) { return a.name < b.name; });
+  return edits;
+}
+
 bool creates(const BoundUpdate& update) {
   if (!update) return true;
   return std::any_of(update.compiled->actions.begin(), update.compiled->actions.end(), [](const auto& action) {

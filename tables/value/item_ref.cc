@@ -267,6 +267,14 @@ void append_encoded(std::string& out, const Item& item) {
   }
 }
 
+void append_encoded(std::string& out, const ItemRef& item, std::span<const std::string_view> names) {
+  append_varint(out, names.size());
+  for (const auto name : names) {
+    append_text(out, name);
+    out.append(item.find(name)->encoded());
+  }
+}
+
 Result<Item> decode_item(std::string_view encoded) {
   if (auto checked = check_item(encoded); !checked) return fail(std::move(checked.error()));
   return decode_map(encoded);
@@ -381,19 +389,17 @@ void ItemRef::pick(std::span<const std::string> names, std::string_view* values)
   }
 }
 
-ItemRef ItemRef::with(std::span<const std::string_view> names, const Item& changed) const {
+ItemRef ItemRef::with(std::span<const ItemEdit> edits) const {
   thread_local std::string scratch;
   scratch.clear();
   size_t count = 0;
   size_t next = 0;
-  auto take_changed = [&] {
-    const Value* value = changed.find(names[next]);
-    if (value) {
-      append_text(scratch, names[next]);
-      append_encoded(scratch, *value);
-      ++count;
-    }
-    ++next;
+  auto take_edit = [&] {
+    const ItemEdit& edit = edits[next++];
+    if (!edit.value) return;
+    append_text(scratch, edit.name);
+    append_encoded(scratch, *edit.value);
+    ++count;
   };
   std::string_view in = encoded();
   take_varint(in);
@@ -401,15 +407,15 @@ ItemRef ItemRef::with(std::span<const std::string_view> names, const Item& chang
     const std::string_view start = in;
     const std::string_view here = take_text(in);
     take_value(in);
-    while (next < names.size() && names[next] < here) take_changed();
-    if (next < names.size() && names[next] == here) {
-      take_changed();
+    while (next < edits.size() && edits[next].name < here) take_edit();
+    if (next < edits.size() && edits[next].name == here) {
+      take_edit();
       continue;
     }
     scratch.append(start.data(), static_cast<size_t>(in.data() - start.data()));
     ++count;
   }
-  while (next < names.size()) take_changed();
+  while (next < edits.size()) take_edit();
 
   std::string prefix;
   append_varint(prefix, count);

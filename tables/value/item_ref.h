@@ -35,6 +35,12 @@ class ValueView {
   std::string_view encoded_;
 };
 
+// What becomes of one attribute: the new value, or null for its removal.
+struct ItemEdit {
+  std::string_view name;
+  const Value* value = nullptr;
+};
+
 class ItemRef {
  public:
   ItemRef() = default;  // No item.
@@ -62,9 +68,8 @@ class ItemRef {
   // Several attributes in one walk: `names` sorted and unique, the encoded value of the i-th goes to values[i], which
   // stays as it is where the item has none.
   void pick(std::span<const std::string> names, std::string_view* values) const;
-  // A copy in which the attributes of these names (sorted, unique) are as in `changed`, or gone if it has them not; all
-  // others are taken over as they are encoded.
-  ItemRef with(std::span<const std::string_view> names, const Item& changed) const;
+  // A copy with these edits (sorted by name, unique); all other attributes are taken over as they are encoded.
+  ItemRef with(std::span<const ItemEdit> edits) const;
   bool same_bytes(const ItemRef& other) const { return encoded() == other.encoded(); }
   // Bytes of memory that the block holds, header and allocator overhead included (estimate).
   size_t memory() const;
@@ -101,6 +106,8 @@ class ItemRef {
 // Appends the encoding of an item (without a block), e.g. keys into the log, or of one value.
 void append_encoded(std::string& out, const Item& item);
 void append_encoded(std::string& out, const Value& value);
+// Appends the encoding of what the item has under these names (sorted, unique, all there).
+void append_encoded(std::string& out, const ItemRef& item, std::span<const std::string_view> names);
 Result<Item> decode_item(std::string_view encoded);
 
 }  // namespace freshet
