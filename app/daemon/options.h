@@ -33,7 +33,7 @@ struct DaemonOptions {
   std::string log_level = "info";
   uint64_t max_data_bytes = 0;    // Of all log segments; 0: the disk's bound.
   uint64_t max_memory_bytes = 0;  // Of items and indexes; 0: three quarters of the machine's memory.
-  uint64_t segment_bytes = 64u << 20;
+  uint64_t segment_bytes = 16u << 20;
   int64_t ttl_sweep_ms = 50;
   int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
   unsigned io_threads = 1;

@@ -15,8 +15,9 @@ constexpr uint64_t kWriteAhead = 64u << 10;
 constexpr uint64_t kSegmentsInBound = 8;
 constexpr milliseconds kDiskLookPeriod{100};
 constexpr milliseconds kTrashPeriod{1};
-constexpr int kSparesPerCall = 4;         // Allocating takes time: a turn stays short.
-constexpr size_t kMaxUnsyncedFiles = 16;  // Open ones, with durability `none`.
+constexpr uint64_t kSparesPerCall = 4;          // Allocating takes time: a turn stays short,
+constexpr uint64_t kSparedPerCall = 16u << 20;  // so no more bytes than this, or one spare.
+constexpr size_t kMaxUnsyncedFiles = 16;        // Open ones, with durability `none`.
 constexpr uint64_t kUnbounded = std::numeric_limits<uint64_t>::max();
 
 uint64_t choose_segment_bytes(const LogOptions& options) {
@@ -348,7 +349,8 @@ void SegmentLog::keep_space() {
 }
 
 void SegmentLog::make_spares() {
-  for (int made = 0; made < kSparesPerCall && spares_.bytes() < reserve_ && room() >= segment_bytes_; ++made) {
+  const uint64_t most = std::clamp<uint64_t>(kSparedPerCall / segment_bytes_, 1, kSparesPerCall);
+  for (uint64_t made = 0; made < most && spares_.bytes() < reserve_ && room() >= segment_bytes_; ++made) {
     if (auto added = spares_.add(); !added) {
       if (added.error().code != ErrorCode::kDiskFull) fail_for_good(std::move(added.error()));
       disk_free_ = 0;  // Until looked at again.
