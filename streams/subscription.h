@@ -13,7 +13,7 @@ struct TopicDefinition {
 struct SubscriptionDefinition {
   std::string id;               // Last part of its ARN. Empty: one is made. The same id again replaces.
   std::string topic;            // Name or ARN.
-  std::string protocol;         // "lambda", "http" or "https".
+  std::string protocol;         // "lambda" or "http".
   std::string endpoint;         // Function name or ARN; or the absolute URL.
   std::string filter_policy;    // JSON; empty for every message.
   bool filter_on_body = false;  // FilterPolicyScope: MessageBody instead of MessageAttributes.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/url.h"
 #include "streams/system_table.h"
 #include "streams/topic_message.h"
 #include "tables/value/json.h"
@@ -58,14 +59,10 @@ Result<void> check_endpoint(const SubscriptionDefinition& s) {
     }
     return {};
   }
-  if (s.protocol != "http" && s.protocol != "https") {
-    return invalid(
-        fmt::format("Invalid parameter: Protocol \"{}\" is not supported; lambda, http and https are", s.protocol));
+  if (s.protocol != "http") {
+    return invalid(fmt::format("Invalid parameter: Protocol \"{}\" is not supported; lambda and http are", s.protocol));
   }
-  const std::string scheme = s.protocol + "://";
-  if (!s.endpoint.starts_with(scheme) || s.endpoint.size() == scheme.size()) {
-    return invalid(fmt::format("Invalid parameter: Endpoint: \"{}\" must start with {}", s.endpoint, scheme));
-  }
+  if (auto url = parse_url(s.endpoint); !url) return invalid("Invalid parameter: Endpoint: " + url.error().message);
   return {};
 }
 

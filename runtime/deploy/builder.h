@@ -9,6 +9,8 @@
 
 namespace freshet {
 
+inline constexpr std::string_view kNoTags = "tags are not kept";
+
 class DeploymentBuilder {
  public:
   DeploymentBuilder(const DeploymentInput& input, Diagnostics& diagnostics)

@@ -101,7 +101,7 @@ void DeploymentBuilder::add_mapping(const Resource& resource, Properties& proper
   MappingDefinition mapping;
   mapping.id = resource.name;
   mapping.function = function_name(reference(Kind::kFunction, properties, "FunctionName"));
-  properties.ignore({"Tags"});
+  properties.no_effect({"Tags"}, kNoTags);
   read_stream_event(properties, std::move(mapping), "EventSourceArn");
 }
 
@@ -158,7 +158,8 @@ void DeploymentBuilder::read_schedule_v2_event(Properties& properties, ScheduleD
 }
 
 void DeploymentBuilder::add_rule(const Resource& resource, Properties& properties) {
-  properties.ignore({"Name", "Description", "Tags"});
+  properties.ignore({"Name", "Description"});
+  properties.no_effect({"Tags"}, kNoTags);
   properties.no_effect({"RoleArn"}, "access is not checked by role");
   properties.no_effect({"EventBusName"}, "there is no event bus");
   if (properties.take("EventPattern")) {

@@ -1,4 +1,5 @@
 // AWS::Serverless::Function, AWS::Lambda::Function and AWS::Lambda::EventInvokeConfig.
+#include "base/url.h"
 #include "runtime/deploy/builder.h"
 #include "streams/arn.h"
 
@@ -9,7 +10,7 @@ constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr int64_t kMaxConcurrency = 100'000;
 
 void note_no_effects(Properties& properties) {
-  properties.ignore({"Description", "Tags"});
+  properties.ignore({"Description"});
   properties.no_effect({"Role", "Policies", "PermissionsBoundary", "RolePath", "AssumeRolePolicyDocument"},
                        "access is not checked by role or policy");
   properties.no_effect({"MemorySize", "EphemeralStorage"}, "memory is not limited by function");
@@ -29,7 +30,7 @@ void note_no_effects(Properties& properties) {
   properties.no_effect({"LoggingConfig"}, "logs go to the daemon's own");
   properties.no_effect({"RecursiveLoop"}, "loops are not detected");
   properties.no_effect({"FunctionUrlConfig"}, "functions have no URLs; use the Invoke API");
-  properties.no_effect({"PropagateTags"}, "tags are not kept");
+  properties.no_effect({"Tags", "PropagateTags"}, kNoTags);
 }
 
 }  // namespace
@@ -53,9 +54,10 @@ void DeploymentBuilder::read_handler(const Resource& resource, Properties& prope
     return properties.error("Handler", "there is no native handler '" + handler + "'; there are " + known);
   }
   if (runtime == "http") {
-    if (handler.starts_with("http://") && handler.size() > 7) return;
+    const auto url = parse_url(handler);
+    if (url) return;
     return properties.error("Handler",
-                            "Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH, not '" + handler + "'");
+                            "Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: " + url.error().message);
   }
   std::string found = runtime.empty() ? "Runtime is missing" : "Runtime " + runtime + " needs the process host";
   properties.error("Runtime", "function " + resource.name + ": " + found +
@@ -138,7 +140,7 @@ void DeploymentBuilder::add_invoke_config(const Resource& resource, Properties& 
   config.id = resource.id;
   config.line = resource.line;
   config.function = function_name(reference(Kind::kFunction, properties, "FunctionName"));
-  properties.ignore({"Qualifier"});
+  if (properties.text("Qualifier") != "$LATEST") properties.no_effect({"Qualifier"}, "functions have no versions");
   read_async(properties, config.async);
   invoke_configs_.push_back(std::move(config));
 }

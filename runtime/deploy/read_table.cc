@@ -105,6 +105,13 @@ void read_stream(Properties& properties, TableDefinition& table) {
   });
 }
 
+// The queue works on these; a table may say them, so that its template tells what it relies on.
+void check_fixed(Properties& options, std::string_view name, const std::string& value, std::string_view why) {
+  const std::string found = options.text(name).value_or(value);
+  if (found == value) return;
+  options.error(name, "it is " + value + " and cannot be '" + found + "': " + std::string(why));
+}
+
 }  // namespace
 
 void DeploymentBuilder::read_table_metadata(const Resource& resource, TableDefinition& table) {
@@ -118,10 +125,10 @@ void DeploymentBuilder::read_table_metadata(const Resource& resource, TableDefin
     return;
   }
   freshet.in("Queue", [&](Properties& options) {
-    BooksDefinition books;
-    books.status_attribute = options.text("StatusAttribute").value_or(books.status_attribute);
-    books.held_status = options.text("HeldStatus").value_or(books.held_status);
-    table.books = std::move(books);
+    const BooksDefinition books;
+    check_fixed(options, "StatusAttribute", books.status_attribute, "the states of tasks are kept in that attribute");
+    check_fixed(options, "HeldStatus", books.held_status, "that is the state of tasks in work");
+    table.books = books;
   });
 }
 
@@ -138,7 +145,8 @@ void DeploymentBuilder::keep_table(const Resource& resource, TableDefinition tab
 void DeploymentBuilder::add_table(const Resource& resource, Properties& properties) {
   TableDefinition table;
   table.name = resource.name;
-  properties.ignore({"TableName", "Tags"});
+  properties.ignore({"TableName"});
+  properties.no_effect({"Tags"}, kNoTags);
   Attributes attributes;
   attributes.read(properties);
   table.keys = read_keys(properties, attributes);
@@ -175,7 +183,8 @@ void DeploymentBuilder::add_simple_table(const Resource& resource, Properties& p
   TableDefinition table;
   table.name = resource.name;
   table.keys.partition = {"id", Type::kString};
-  properties.ignore({"TableName", "Tags"});
+  properties.ignore({"TableName"});
+  properties.no_effect({"Tags"}, kNoTags);
   properties.in("PrimaryKey", [&](Properties& key) {
     table.keys.partition.name = key.required_text("Name");
     auto type = key.choice("Type", {"String", "Number", "Binary"}).value_or("String");

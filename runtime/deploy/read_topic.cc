@@ -1,4 +1,5 @@
 // AWS::SNS::Topic, AWS::SNS::Subscription and a function's SNS event.
+#include "base/url.h"
 #include "runtime/deploy/builder.h"
 #include "streams/arn.h"
 
@@ -7,11 +8,9 @@ namespace {
 
 // Reports an endpoint that cannot be delivered to.
 void check_endpoint(Properties& properties, const SubscriptionDefinition& subscription) {
-  const std::string& protocol = subscription.protocol;
-  if (protocol != "http" && protocol != "https") return;
-  if (!subscription.endpoint.empty() && !subscription.endpoint.starts_with(protocol + "://")) {
-    properties.error("Endpoint", "'" + subscription.endpoint + "' is no " + protocol + ":// URL");
-  }
+  if (subscription.protocol == "https") return properties.error("Protocol", "https is not supported yet, only http");
+  if (subscription.protocol != "http" || subscription.endpoint.empty()) return;
+  if (auto url = parse_url(subscription.endpoint); !url) properties.error("Endpoint", url.error().message);
 }
 
 }  // namespace
@@ -27,7 +26,9 @@ void DeploymentBuilder::read_filter(Properties& properties, SubscriptionDefiniti
 }
 
 void DeploymentBuilder::add_topic(const Resource& resource, Properties& properties) {
-  properties.ignore({"TopicName", "Tags", "DisplayName"});
+  properties.ignore({"TopicName"});
+  properties.no_effect({"Tags"}, kNoTags);
+  properties.no_effect({"DisplayName"}, "there is no e-mail or text message to show it");
   for (std::string_view fifo : {"FifoTopic", "ContentBasedDeduplication"}) {
     if (properties.boolean(fifo).value_or(false)) properties.error(fifo, "FIFO topics are not supported");
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/url.h"
 #include "runtime/invoke/codec.h"
 #include "streams/arn.h"
 #include "streams/system_table.h"
@@ -38,9 +39,7 @@ Result<void> FunctionRegistry::check(const FunctionDefinition& f) const {
       return bad(fmt::format("there is no native handler \"{}\"; there are: {}", f.handler, names_of(natives_)));
     }
   } else if (f.host == "http") {
-    if (!f.handler.starts_with("http://") && !f.handler.starts_with("https://")) {
-      return bad(fmt::format("its handler \"{}\" must be a URL, as its host is http", f.handler));
-    }
+    if (auto url = parse_url(f.handler); !url) return bad(url.error().message);
   } else {
     return bad(fmt::format("host \"{}\" is not supported; native and http are", f.host));
   }

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/url.h"
 #include "runtime/ports.h"
 #include "wire/http/client.h"
 #include "wire/http/resolver.h"
-#include "wire/http/url.h"
 
 namespace freshet::http_client {
 

@@ -134,12 +134,31 @@ TEST(Deployment, TheShippedQueueTakesParametersAndOverrides) {
                                                 "/queues/QueueTable/"}}));
 }
 
+TEST(Deployment, NamesWhatHasNoEffect) {
+  auto out = deploy(kBase +
+                    "      Tags: {a: b}\n"
+                    "  T2: {Type: AWS::SNS::Topic, Properties: {Tags: [{Key: a, Value: b}],\n"
+                    "    DisplayName: News}}\n"
+                    "  C: {Type: AWS::Lambda::EventInvokeConfig, Properties: {FunctionName: !Ref F,\n"
+                    "    Qualifier: live}}\n"
+                    "  Sim: {Type: AWS::Serverless::SimpleTable, Properties: {Tags: {a: b}}}\n");
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(
+      warnings(*out),
+      (std::vector<std::string>{
+          "t.yaml:14: F.Properties.Tags: has no effect here: tags are not kept",
+          "t.yaml:15: T2.Properties.Tags: has no effect here: tags are not kept",
+          "t.yaml:16: T2.Properties.DisplayName: has no effect here: there is no e-mail or text message to show it",
+          "t.yaml:18: C.Properties.Qualifier: has no effect here: functions have no versions",
+          "t.yaml:19: Sim.Properties.Tags: has no effect here: tags are not kept"}));
+}
+
 TEST(Deployment, ATableWithEverything) {
   auto out = deploy(
       "Resources:\n"
       "  Tab:\n"
       "    Type: AWS::DynamoDB::Table\n"
-      "    Metadata: {Freshet: {Queue: {StatusAttribute: state, HeldStatus: BUSY}, TtlInMilliseconds: true}}\n"
+      "    Metadata: {Freshet: {Queue: {StatusAttribute: taskStatus, HeldStatus: TAKEN}, TtlInMilliseconds: true}}\n"
       "    Properties:\n"
       "      TableName: jobs\n"
       "      BillingMode: PROVISIONED\n"
@@ -171,7 +190,7 @@ TEST(Deployment, ATableWithEverything) {
   table.stream = StreamView::kNewAndOldImages;
   table.ttl_attribute = "expires";
   table.ttl_in_milliseconds = true;
-  table.books = BooksDefinition{"state", "BUSY"};
+  table.books = BooksDefinition{"taskStatus", "TAKEN"};
   EXPECT_EQ(out->tables.at(0), table);
   EXPECT_EQ(out->tables.at(1).keys, (KeySchema{{"k", Type::kNumber}, {}}));
   EXPECT_EQ(warnings(*out),
@@ -261,6 +280,7 @@ TEST(Deployment, AFunctionWithEverything) {
 }
 
 TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
+  const std::string queue = "  Q: {Type: AWS::Serverless::SimpleTable, Metadata: {Freshet: {Queue: ";
   const std::string function = "  G:\n    Type: AWS::Serverless::Function\n    Properties:\n";
   const std::string event = kBase + "      Events:\n        E: ";
   const std::vector<std::pair<std::string, std::string>> table{
@@ -282,6 +302,12 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
        "supported; use SNS or Lambda"},
       {kBase + "      DeadLetterQueue: {Type: SQS, TargetArn: x}\n",
        "t.yaml:14: F.Properties.DeadLetterQueue.Type: dead letters go to a topic (Type: SNS); SQS is not supported"},
+      {kBase + queue + "{StatusAttribute: state}}}}\n",
+       "t.yaml:14: Q.Metadata.Freshet.Queue.StatusAttribute: it is taskStatus and cannot be 'state': the states of "
+       "tasks are kept in that attribute"},
+      {kBase + queue + "\n      {HeldStatus: BUSY}}}}\n",
+       "t.yaml:15: Q.Metadata.Freshet.Queue.HeldStatus: it is TAKEN and cannot be 'BUSY': that is the state of tasks "
+       "in work"},
       {kBase + "    Metadata: {Freshet: {Queue: true}}\n", "t.yaml:14: F.Metadata.Freshet: is for tables only"},
       {kBase + function + "      Runtime: native\n      Handler: trigg\n",
        "t.yaml:18: G.Properties.Handler: there is no native handler 'trigg'; there are create_tasks, process_tasks, "
@@ -293,8 +319,14 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
        "use `Runtime: native` with the name of a built-in handler, or `Runtime: http` with the URL of an endpoint"},
       {kBase + function + "      Handler: trigger\n", "t.yaml:17: G.Properties: function G: Runtime is missing; use"},
       {kBase + function + "      Runtime: http\n      Handler: trigger\n",
-       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH, not "
-       "'trigger'"},
+       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: not a "
+       "usable URL: 'trigger': it must start with http://"},
+      {kBase + function + "      Runtime: http\n      Handler: https://a/\n",
+       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: not a "
+       "usable URL: 'https://a/': https:// is not supported yet, only http://"},
+      {kBase + function + "      Runtime: http\n      Handler: http://a:99999/\n",
+       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: not a "
+       "usable URL: 'http://a:99999/': not a port number"},
       {kBase + function + "      FunctionName: F\n      Runtime: native\n      Handler: trigger\n",
        "t.yaml:14: G: the function F is there already: F in line 9"},
       {event + "{Type: Api, Properties: {Path: /}}\n",
@@ -329,9 +361,18 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
       {kBase +
            "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: sqs, Endpoint: x}}\n",
        "t.yaml:14: Sub.Properties.Protocol: 'sqs' is not one of lambda, http, https"},
+      {kBase + "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: https,\n" +
+           "    Endpoint: 'https://a/'}}\n",
+       "t.yaml:14: Sub.Properties.Protocol: https is not supported yet, only http"},
+      {kBase + "  T2: {Type: AWS::SNS::Topic, Properties: {Subscription: [\n" +
+           "    {Protocol: https, Endpoint: 'https://a/'}]}}\n",
+       "t.yaml:15: T2.Properties.Subscription.Protocol: https is not supported yet, only http"},
+      {kBase + "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: http,\n" +
+           "    Endpoint: 'http://a:x/'}}\n",
+       "t.yaml:15: Sub.Properties.Endpoint: not a usable URL: 'http://a:x/': not a port number"},
       {kBase +
            "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: http, Endpoint: x}}\n",
-       "t.yaml:14: Sub.Properties.Endpoint: 'x' is no http:// URL"},
+       "t.yaml:14: Sub.Properties.Endpoint: not a usable URL: 'x': it must start with http://"},
       {kBase + "  Fifo: {Type: AWS::SNS::Topic, Properties: {FifoTopic: true}}\n",
        "t.yaml:14: Fifo.Properties.FifoTopic: FIFO topics are not supported"},
       {kBase +

@@ -14,7 +14,7 @@ const std::string kTemplate =
     "Resources:\n"
     "  Tasks:\n"
     "    Type: AWS::DynamoDB::Table\n"
-    "    Metadata: {Freshet: {Queue: {StatusAttribute: state}}}\n"
+    "    Metadata: {Freshet: {Queue: true}}\n"
     "    Properties:\n"
     "      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]\n"
     "      KeySchema: [{AttributeName: id, KeyType: HASH}]\n"
@@ -64,7 +64,7 @@ Async<Result<std::string>> work(Context& context) {
   update.key = Item{{"id", "a"}};
   update.update = "SET #s = :done REMOVE note";
   update.condition = "#s = :open";
-  update.placeholders.names = {{"#s", "state"}};
+  update.placeholders.names = {{"#s", "taskStatus"}};
   update.placeholders.values = Map{{":done", "DONE"}, {":open", "OPEN"}};
   auto updated = co_await context.services.tables.update_item(std::move(update));
   PublishInput publish;
@@ -103,10 +103,10 @@ std::vector<std::string> lines_with(const std::string& output, const std::string
 }
 
 const std::string kInsertA =
-    record("INSERT", "1767225601.5", R"({"id":{"S":"a"},"state":{"S":"OPEN"},"note":{"S":"n"}})");
+    record("INSERT", "1767225601.5", R"({"id":{"S":"a"},"taskStatus":{"S":"OPEN"},"note":{"S":"n"}})");
 
 TEST(Replay, PrintsWhatTheFunctionsDid) {
-  std::string out = run(kHeader + R"({"snapshot":{"id":{"S":"old"},"state":{"S":"OPEN"}}})" + "\n" + kInsertA);
+  std::string out = run(kHeader + R"({"snapshot":{"id":{"S":"old"},"taskStatus":{"S":"OPEN"}}})" + "\n" + kInsertA);
   auto applied = lines_with(out, "apply");
   ASSERT_EQ(applied.size(), 1u) << out;
   EXPECT_EQ(applied[0], R"({"at":"2026-01-01T00:00:01.500Z","apply":"insert","record":1,"keys":{"id":{"S":"a"}}})");
@@ -116,7 +116,7 @@ TEST(Replay, PrintsWhatTheFunctionsDid) {
   EXPECT_EQ(invoked[0].substr(32), R"(,"invoke":"Work","run":1,"changes":[{"INSERT":{"id":{"S":"a"}}}]})");
   EXPECT_EQ(lines_with(out, "write"),
             std::vector<std::string>{R"({"at":"2026-01-01T00:00:02.500Z","write":"update","table":"Tasks","keys":)"
-                                     R"({"id":{"S":"a"}},"set":{"state":{"S":"DONE"}},"removed":["note"]})"});
+                                     R"({"id":{"S":"a"}},"set":{"taskStatus":{"S":"DONE"}},"removed":["note"]})"});
   EXPECT_EQ(lines_with(out, "publish"),
             std::vector<std::string>{R"({"at":"2026-01-01T00:00:02.500Z","publish":)"
                                      R"("arn:aws:sns:us-east-1:000000000000:Done","message":"done"})"});
@@ -162,7 +162,7 @@ TEST(Replay, SameInputSameBytes) {
 }
 
 TEST(Replay, ALostRaceIsVisible) {
-  std::string taken = record("MODIFY", "1767225601.6", R"({"id":{"S":"a"},"state":{"S":"TAKEN"}})");
+  std::string taken = record("MODIFY", "1767225601.6", R"({"id":{"S":"a"},"taskStatus":{"S":"TAKEN"}})");
   std::string out = run(kHeader + kInsertA + taken);
   EXPECT_EQ(lines_with(out, "write"),
             std::vector<std::string>{R"({"at":"2026-01-01T00:00:02.500Z","write":"update","table":"Tasks","keys":)"
@@ -171,7 +171,7 @@ TEST(Replay, ALostRaceIsVisible) {
 
 TEST(Replay, TimeNeverRunsBackAndExpiredItemsGo) {
   std::string early =
-      record("INSERT", "1767225590", R"({"id":{"S":"b"},"state":{"S":"OPEN"},"ttl":{"N":"1767225603"}})");
+      record("INSERT", "1767225590", R"({"id":{"S":"b"},"taskStatus":{"S":"OPEN"},"ttl":{"N":"1767225603"}})");
   std::string out = run(kHeader + kInsertA + early + record("REMOVE", "1767225610", R"({"id":{"S":"a"}})"));
   auto applied = lines_with(out, "apply");
   ASSERT_EQ(applied.size(), 3u) << out;
@@ -187,7 +187,7 @@ TEST(Replay, InputsOnlyLeavesOutTheOriginalProcessorsMoves) {
   const std::string text =
       kHeader + kInsertA +
       R"({"eventName":"MODIFY","dynamodb":{"ApproximateCreationDateTime":1767225602,)"
-      R"("NewImage":{"id":{"S":"a"},"state":{"S":"TAKEN"}},"OldImage":{"id":{"S":"a"},"state":{"S":"OPEN"}}}})"
+      R"("NewImage":{"id":{"S":"a"},"taskStatus":{"S":"TAKEN"}},"OldImage":{"id":{"S":"a"},"taskStatus":{"S":"OPEN"}}}})"
       "\n"
       R"({"eventName":"REMOVE","dynamodb":{"ApproximateCreationDateTime":1767225604,"Keys":{"id":{"S":"a"}}},)"
       R"("userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}})"
@@ -270,8 +270,8 @@ class Recording : public testing::Test {
 };
 
 TEST_F(Recording, HoldsTheSnapshotAndEveryChangeAfterIt) {
-  put(R"({"id":{"S":"b"},"state":{"S":"OPEN"}})");
-  put(R"({"id":{"S":"a"},"state":{"S":"OPEN"}})");
+  put(R"({"id":{"S":"b"},"taskStatus":{"S":"OPEN"}})");
+  put(R"({"id":{"S":"a"},"taskStatus":{"S":"OPEN"}})");
   ASSERT_TRUE(tables_->keep_images("Tasks", true));
   BeginFixtureInput input;
   input.table = "Tasks";
@@ -279,8 +279,8 @@ TEST_F(Recording, HoldsTheSnapshotAndEveryChangeAfterIt) {
   auto begun = wait(begin_fixture(*tables_, loop_.loop(), input));
   ASSERT_TRUE(begun) << begun.error().message;
   loop_.run_for(milliseconds(1750));
-  put(R"({"id":{"S":"c"},"state":{"S":"OPEN"}})");
-  put(R"({"id":{"S":"c"},"state":{"S":"DONE"}})");
+  put(R"({"id":{"S":"c"},"taskStatus":{"S":"OPEN"}})");
+  put(R"({"id":{"S":"c"},"taskStatus":{"S":"DONE"}})");
   remove("a");
   loop_.run_ready();
   auto chunk = next(begun->next);
@@ -295,9 +295,9 @@ TEST_F(Recording, HoldsTheSnapshotAndEveryChangeAfterIt) {
   EXPECT_EQ(fixture->snapshot[0].string_or("id"), "a");
   ASSERT_EQ(fixture->records.size(), 3u);
   EXPECT_EQ(fixture->records[1].kind, ChangeRecord::Kind::kModify);
-  EXPECT_EQ(fixture->records[1].before.decode().string_or("state"), "OPEN");
+  EXPECT_EQ(fixture->records[1].before.decode().string_or("taskStatus"), "OPEN");
   EXPECT_EQ(fixture->records[1].at, WallTime(milliseconds(1'767'225'602'250)));
-  EXPECT_EQ(fixture->records[2].before.decode().string_or("state"), "OPEN");
+  EXPECT_EQ(fixture->records[2].before.decode().string_or("taskStatus"), "OPEN");
   EXPECT_EQ(write_fixture(*fixture, {}), begun->lines + chunk->lines);
 
   // What was recorded can be replayed.
@@ -309,7 +309,7 @@ TEST_F(Recording, TheSnapshotIsOneMomentThoughWritesGoOn) {
   // More than a page, so that the scan pauses in between.
   const std::string blob(100'000, 'x');
   for (int i = 0; i < 30; ++i) {
-    put(R"({"id":{"S":"t)" + std::to_string(i) + R"("},"state":{"S":"OPEN"},"blob":{"S":")" + blob + "\"}}");
+    put(R"({"id":{"S":"t)" + std::to_string(i) + R"("},"taskStatus":{"S":"OPEN"},"blob":{"S":")" + blob + "\"}}");
   }
   ASSERT_TRUE(tables_->keep_images("Tasks", true));
   BeginFixtureInput input;
@@ -317,7 +317,7 @@ TEST_F(Recording, TheSnapshotIsOneMomentThoughWritesGoOn) {
   auto begun = begin_fixture(*tables_, loop_.loop(), input);
   EXPECT_FALSE(begun.is_ready()) << "this test needs a pause to write in";
   for (int i = 0; i < 30; ++i) remove("t" + std::to_string(i));
-  put(R"({"id":{"S":"new"},"state":{"S":"OPEN"}})");
+  put(R"({"id":{"S":"new"},"taskStatus":{"S":"OPEN"}})");
   auto chunk = wait(std::move(begun));
   ASSERT_TRUE(chunk) << chunk.error().message;
   auto fixture = read_fixture(chunk->lines + next(chunk->next)->lines, "f");

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "tests/wire/http/harness.h"
-#include "wire/http/url.h"
 
 namespace freshet {
 namespace {
@@ -243,22 +242,6 @@ TEST_F(HttpClientTest, BoundsCalls) {
   const Outcome second = send(server.url()).get();
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
-}
-
-TEST(Url, TakesApart) {
-  const auto url = parse_url("http://[::1]:8080?q=1#frag");
-  ASSERT_TRUE(url);
-  EXPECT_EQ(url->host, "::1");
-  EXPECT_EQ(url->port, 8080);
-  EXPECT_EQ(url->host_header, "[::1]:8080");
-  EXPECT_EQ(url->target, "/?q=1");
-  EXPECT_EQ(parse_url("http://example.com")->target, "/");
-  EXPECT_EQ(parse_url("http://example.com")->port, 80);
-  for (const char* bad :
-       {"", "example.com", "ftp://x", "http://", "http://:80", "http://a:0", "http://a:65536",
-        "http://a:", "http://u@a", "http://a/b c", "http://a/\r\nX: y", "http://[::1", "http://a b/"}) {
-    EXPECT_FALSE(parse_url(bad)) << bad;
-  }
 }
 
 }  // namespace

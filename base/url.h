@@ -1,4 +1,4 @@
-// http://HOST[:PORT][/PATH][?QUERY], taken apart for the client.
+// http://HOST[:PORT][/PATH][?QUERY], taken apart.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "wire/http/url.h"
+#include "base/url.h"
 
 #include <algorithm>
 #include <charconv>
