@@ -1,9 +1,11 @@
 #include "app/cli/options_file.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string_view>
 
 namespace freshet::cli {
@@ -85,6 +87,20 @@ class OptionsFile {
 };
 
 }  // namespace
+
+void split_environment_lists(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_items_expected_max() <= 1 || option->get_envname().empty()) continue;
+    const char* variable = std::getenv(option->get_envname().c_str());
+    if (variable == nullptr || option->results() != std::vector<std::string>{variable}) continue;
+    option->clear();
+    std::istringstream lines(variable);
+    for (std::string line; std::getline(lines, line);) {
+      if (const std::string value = trimmed(line); !value.empty()) option->add_result(value);
+    }
+    if (option->count() > 0) option->run_callback();
+  }
+}
 
 void apply_options_file(CLI::App& command, const std::string& path) {
   OptionsFile(command, path).apply();

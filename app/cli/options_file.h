@@ -1,4 +1,4 @@
-// The file of `--config`: options that neither the command line nor the environment sets.
+// Options from elsewhere than the command line: lists in FRESHET_ variables, and the file of `--config`.
 #pragma once
 
 #include <string>
@@ -9,9 +9,14 @@ class App;
 
 namespace freshet::cli {
 
-// Sets the options of a command that has been parsed from a file of `name = value` lines: the name of an option without
-// its dashes; a value to the end of the line, in double quotes if it is to begin or end with a blank. An option that
-// may be given several times may stand on several lines. Lines that are empty or begin with # are skipped.
+// Of a command that has been parsed: gives each option that may be given several times, and has got its value from its
+// environment variable, one value for each line of that variable. Lines that are empty are skipped.
+void split_environment_lists(CLI::App& command);
+
+// Sets the options of a command that has been parsed, but those that the command line or the environment sets, from a
+// file of `name = value` lines: the name of an option without its dashes; a value to the end of the line, in double
+// quotes if it is to begin or end with a blank. An option that may be given several times may stand on several lines.
+// Lines that are empty or begin with # are skipped.
 //
 // Throws CLI::ParseError, naming file and line, for what cannot be read, unknown names, values that are refused.
 void apply_options_file(CLI::App& command, const std::string& path);

@@ -41,6 +41,8 @@ void add_template_options(CLI::App& command, DaemonOptions& options) {
   add_deploy_options(command, options.deploy);
   command.get_option("--parameter")->envname("FRESHET_PARAMETER");
   command.get_option("--set")->envname("FRESHET_SET");
+  command.get_option("--account")->envname("FRESHET_ACCOUNT");
+  command.get_option("--region")->envname("FRESHET_REGION");
   command
       .add_option("--queue", options.queues, "A table that is a queue, besides those the template marks; repeatable")
       ->allow_extra_args(false)
@@ -82,6 +84,24 @@ void add_deploy_options(CLI::App& command, TemplateOptions& options) {
       .add_option("--set", options.settings,
                   "FUNCTION.VARIABLE=VALUE: sets a function's environment variable; repeatable")
       ->allow_extra_args(false);
+  command.add_option("--account", options.account.id, "Account id in ARNs, 12 digits")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            const bool good = text.size() == 12 && text.find_first_not_of("0123456789") == std::string::npos;
+            return good ? std::string() : "'" + text + "' is not an account id of 12 digits";
+          },
+          ""))
+      ->capture_default_str();
+  command.add_option("--region", options.account.region, "Region in ARNs")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
+            const bool good =
+                !text.empty() && text.size() <= 64 && text.find_first_not_of(kAllowed) == std::string::npos;
+            return good ? std::string() : "'" + text + "' is not a region: small letters, digits and '-' are allowed";
+          },
+          ""))
+      ->capture_default_str();
 }
 
 void add_run_options(CLI::App& command, DaemonOptions& options) {
@@ -99,11 +119,15 @@ void add_run(CLI::App& app, int& exit_status) {
       "  freshet run config/lifo.yaml --set ProcessTasksFunction.TASK_RUNNER=http://127.0.0.1:8000/\n"
       "An item store for AWS SDKs, keeping nothing:\n"
       "  freshet run --data :memory: --listen 127.0.0.1:8000\n"
-      "Every option also as FRESHET_… variable, and in a file given with --config (NAME = VALUE a line).");
+      "Every option also as FRESHET_… variable (of those that may be repeated: a value a line), and in a file given\n"
+      "with --config (NAME = VALUE a line).");
   command->add_option("--config", *file, "Options file; the command line and the environment win")
       ->envname("FRESHET_CONFIG");
   add_run_options(*command, *options);
+  command->add_flag_callback(
+      "--json", [] {}, "Accepted as everywhere: what the daemon logs is JSON Lines");
   command->callback([command, file, options, &exit_status] {
+    split_environment_lists(*command);
     if (!file->empty()) apply_options_file(*command, *file);
     exit_status = run_daemon(*options);
   });

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -90,6 +92,7 @@ class Daemon {
   int run(StopSignal& signals) {
     for (const auto& warning : plan_.deployment.warnings)
       log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
+    if (auto removed = remove_ready_file(); !removed) return refuse(removed.error());
     if (auto opened = open_store(); !opened) return refuse(opened.error());
     if (auto wired = wire(); !wired) return refuse(wired.error());
     signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); });
@@ -142,6 +145,7 @@ class Daemon {
     http_ = make_http_client({}, io_threads(), clock_, loop_, loop_);
     RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_};
     RuntimeOptions runtime_options;
+    runtime_options.account = options_.deploy.account;
     runtime_options.log = log_;
     runtime_ = std::make_unique<Runtime>(ports, std::move(runtime_options));
     QueueIdentity identity{data_node(options_.data), random_.uuid()};
@@ -202,7 +206,8 @@ class Daemon {
   Result<void> serve() {
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(make_task_route(*queues_, clock_));
-    routes.push_back(make_dynamodb_route(*store_, {.seed = random_.next()}));
+    routes.push_back(
+        make_dynamodb_route(*store_, {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
     ServiceView view{[this] { return ready_; },
                      [this] {
@@ -222,6 +227,12 @@ class Daemon {
     const std::string url = "http://" + host + ":" + std::to_string(server_->port());
     log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});
     return write_ready_file(url);
+  }
+
+  // One of an earlier run would say ready all the time that the store takes to open.
+  Result<void> remove_ready_file() {
+    if (options_.ready_file.empty() || ::unlink(options_.ready_file.c_str()) == 0 || errno == ENOENT) return {};
+    return fail(ErrorCode::kIo, "cannot replace --ready-file '" + options_.ready_file + "': " + std::strerror(errno));
   }
 
   // Appears at once with its content.

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "streams/arn.h"
 #include "tables/log/log.h"
 
 namespace freshet {
@@ -21,6 +22,7 @@ struct TemplateOptions {
   std::string path;
   std::vector<std::string> parameters;  // NAME=VALUE of the template's Parameters.
   std::vector<std::string> settings;    // FUNCTION.VARIABLE=VALUE.
+  Account account;                      // In ARNs.
 };
 
 struct DaemonOptions {

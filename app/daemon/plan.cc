@@ -60,6 +60,8 @@ Result<Deployment> read_deployment(const TemplateOptions& options) {
   input.source.file = options.path;
   input.source.text = std::move(*text);
   input.source.parameters = std::move(*parameters);
+  input.source.account = options.account.id;
+  input.source.region = options.account.region;
   for (const auto& setting : options.settings) {
     auto parsed = parse_override(setting);
     if (!parsed) return fail(parsed.error());

@@ -8,6 +8,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/options_file.h"
 #include "app/daemon/options.h"
+#include "app/daemon/plan.h"
 
 namespace freshet::cli {
 namespace {
@@ -23,6 +24,7 @@ class OptionsTest : public testing::Test {
     CLI::App* run = app.add_subcommand("run");
     add_run_options(*run, options);
     run->callback([&] {
+      split_environment_lists(*run);
       if (!file_.empty()) apply_options_file(*run, file_);
     });
     words.insert(words.begin(), "run");
@@ -40,7 +42,9 @@ class OptionsTest : public testing::Test {
   }
   void TearDown() override {
     if (!file_.empty()) unlink(file_.c_str());
-    unsetenv("FRESHET_DATA");
+    for (const char* name : {"FRESHET_DATA", "FRESHET_SET", "FRESHET_PARAMETER", "FRESHET_QUEUES", "FRESHET_REGION"}) {
+      unsetenv(name);
+    }
   }
 
   DaemonOptions options;
@@ -73,6 +77,44 @@ TEST_F(OptionsTest, TheCommandLineWinsThenTheEnvironmentThenTheFile) {
   EXPECT_EQ(options.ready_file, " r ");
   EXPECT_EQ(options.queues, Words{"R"});
   EXPECT_EQ(options.drain_ms, 7);
+}
+
+TEST_F(OptionsTest, AListInTheEnvironmentHasAValueALine) {
+  setenv("FRESHET_SET", "A.RUN=exec:/bin/x a,b\n\n  A.C=2\r\n", 1);
+  setenv("FRESHET_PARAMETER", "P=1", 1);
+  setenv("FRESHET_QUEUES", "\n", 1);
+  file("parameter = P=2\nqueue = Q\n");
+  ASSERT_EQ(parse({}), "");
+  EXPECT_EQ(options.deploy.settings, (Words{"A.RUN=exec:/bin/x a,b", "A.C=2"}));
+  EXPECT_EQ(options.deploy.parameters, Words{"P=1"});
+  EXPECT_EQ(options.queues, Words{"Q"});
+  ASSERT_EQ(parse({"--set", "A.TEXT=two\nlines"}), "");
+  EXPECT_EQ(options.deploy.settings, Words{"A.TEXT=two\nlines"}) << "one word is one value";
+}
+
+TEST_F(OptionsTest, AccountAndRegionAreChecked) {
+  ASSERT_EQ(parse({}), "");
+  EXPECT_EQ(options.deploy.account.id, "000000000000");
+  EXPECT_EQ(options.deploy.account.region, "us-east-1");
+  setenv("FRESHET_REGION", "eu-central-1", 1);
+  ASSERT_EQ(parse({"--account", "123456789012"}), "");
+  EXPECT_EQ(options.deploy.account.id, "123456789012");
+  EXPECT_EQ(options.deploy.account.region, "eu-central-1");
+  EXPECT_NE(parse({"--account", "12345678901"}).find("12 digits"), std::string::npos);
+  EXPECT_NE(parse({"--region", "eu:central"}).find("not a region"), std::string::npos);
+}
+
+TEST_F(OptionsTest, ArnsOfATemplateHaveAccountAndRegion) {
+  ASSERT_EQ(parse({FRESHET_SOURCE_DIR "/config/lifo.yaml", "--account", "123456789012", "--region", "eu-central-1"}),
+            "");
+  const auto deployment = read_deployment(options.deploy);
+  ASSERT_TRUE(deployment) << deployment.error().message;
+  std::string topics;
+  for (const auto& function : deployment->functions) {
+    for (const auto& [name, value] : function.environment) topics += name.ends_with("_ARN") ? value + "\n" : "";
+  }
+  EXPECT_NE(topics.find("arn:aws:sns:eu-central-1:123456789012:"), std::string::npos) << topics;
+  EXPECT_EQ(topics.find("000000000000"), std::string::npos) << topics;
 }
 
 TEST_F(OptionsTest, WhatIsWrongInTheFileIsNamedWithItsLine) {
