@@ -153,10 +153,10 @@ void add_bench(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<BenchOptions>();
   CLI::App* command = app.add_subcommand("bench", "Stress a running daemon's queue beyond what its workers can do");
   command->footer(
-      "Creates tasks at a fixed rate and takes them with workers that need a fixed time for each. Use a queue without "
-      "a\n"
-      "processor of its own:  freshet run config/lifo.yaml --data :memory: --set "
-      "ProcessTasksFunction.TASK_RUNNER=none");
+      "Creates tasks at a fixed rate and takes them with workers that need a fixed time for each. Use a queue without\n"
+      "a processor of its own:\n"
+      "  freshet run config/lifo.yaml --data :memory: --parameter TaskRunner=none\n"
+      "  freshet bench --rate 1000 --seconds 30 --json");
   options->remote.add_options(*command);
   command->add_option("--rate", options->rate, "Tasks a second")->check(CLI::PositiveNumber)->capture_default_str();
   command->add_option("--seconds", options->seconds, "How long")->check(CLI::Range(1, 3600))->capture_default_str();

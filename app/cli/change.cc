@@ -1,8 +1,10 @@
 // freshet cancel, redrive: changing a running daemon's queue.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/progress.h"
 #include "app/cli/remote.h"
 
 namespace freshet::cli {
@@ -32,16 +34,33 @@ int cancel(const ChangeOptions& options) {
   return status;
 }
 
+// In requests of a bounded size, so that it can be told how far it is. Fewer than asked for: there are no more.
 int redrive(const ChangeOptions& options) {
-  Json request{{"state", options.state}, {"limit", options.limit}};
-  if (!options.ids.empty()) request["taskIds"] = options.ids;
+  constexpr uint32_t kMost = 1000;
   Session session(options.remote);
-  const Json answer = session.call("POST", "/redrive", request);
-  if (answer.is_null()) return session.exit_status();
+  Progress progress;
+  uint64_t redriven = 0;
+  for (uint64_t left = options.limit; left > 0;) {
+    const uint64_t ask = options.ids.empty() ? std::min<uint64_t>(left, kMost) : left;
+    Json request{{"state", options.state}, {"limit", ask}};
+    if (!options.ids.empty()) request["taskIds"] = options.ids;
+    const Json answer = session.call("POST", "/redrive", request);
+    if (answer.is_null()) {
+      progress.clear();
+      if (redriven > 0) std::cerr << "freshet: " << redriven << " had gone back to PENDING before that\n";
+      return session.exit_status();
+    }
+    const uint64_t moved = answer.value("redriven", uint64_t{0});
+    redriven += moved;
+    left -= std::min(left, moved);
+    if (!options.ids.empty() || moved < ask) break;
+    progress.show(std::to_string(redriven) + " back to PENDING");
+  }
+  progress.clear();
   if (options.remote.json) {
-    std::cout << answer.dump() << '\n';
+    std::cout << Json{{"redriven", redriven}}.dump() << '\n';
   } else {
-    std::cout << answer.value("redriven", 0) << " back to PENDING\n";
+    std::cout << redriven << " back to PENDING\n";
   }
   return kDone;
 }
@@ -53,6 +72,10 @@ void add_cancel(CLI::App& app, int& exit_status) {
   CLI::App* command =
       app.add_subcommand("cancel", "Cancel tasks that wait; one that runs is told at its next heartbeat");
   options->remote.add_options(*command);
+  command->footer(
+      "freshet get ID tells what became of one that ran. Two tasks; and all that wait:\n"
+      "  freshet cancel order-17 order-18\n"
+      "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r freshet cancel");
   command->add_option("ids", options->ids, "Task ids")->required();
   command->callback([options, &exit_status] { exit_status = cancel(*options); });
 }
@@ -61,9 +84,13 @@ void add_redrive(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<ChangeOptions>();
   CLI::App* command = app.add_subcommand("redrive", "Put dead, failed or cancelled tasks back to PENDING");
   options->remote.add_options(*command);
+  command->footer(
+      "After the cause is mended: all that are dead; two that were cancelled:\n"
+      "  freshet redrive --limit 100000\n"
+      "  freshet redrive --state CANCELLED order-17 order-18");
   command->add_option("ids", options->ids, "Task ids; none: all of that state");
   command->add_option("--state", options->state, "DEAD, FAILURE or CANCELLED")->capture_default_str();
-  command->add_option("--limit", options->limit, "At most so many")->capture_default_str();
+  command->add_option("--limit", options->limit, "At most so many")->check(CLI::PositiveNumber)->capture_default_str();
   command->callback([options, &exit_status] { exit_status = redrive(*options); });
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "app/cli/commands.h"
+#include "app/cli/progress.h"
 #include "app/cli/remote.h"
 #include "app/daemon/plan.h"
 #include "functions/replay_program.h"
@@ -108,7 +109,15 @@ int replay_fixture(const ReplayCommand& command) {
   auto settings = settings_of_queues(*deployment);
   if (!settings) return wrong(settings.error());
   QueueReplayProgram program(std::move(*settings));
-  const auto output = replay(*fixture, *deployment, program, command.options);
+  ReplayOptions options = command.options;
+  options.account = command.deploy.account;
+  Progress progress;
+  const std::string all = " of " + std::to_string(fixture->records.size()) + " records replayed";
+  options.on_record = [&](size_t number) {
+    if (number % 100 == 0 || number == fixture->records.size()) progress.show(std::to_string(number) + all);
+  };
+  const auto output = replay(*fixture, *deployment, program, options);
+  progress.clear();
   if (!output) return wrong(output.error());
   if (command.expect.empty()) {
     std::cout << *output;
@@ -128,12 +137,15 @@ void add_record(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<RecordOptions>();
   CLI::App* command = app.add_subcommand("record", "Record a table's changes as a fixture, until Ctrl-C");
   command->footer(
-      "JSON Lines: a header, the table as it is, then every change with both images. Replay it with\n"
-      "  freshet replay FILE --template config/lifo.yaml");
+      "JSON Lines: a header, the table as it is, then every change with both images. A minute of it, replayed:\n"
+      "  freshet record --seconds 60 --out changes.jsonl\n"
+      "  freshet replay changes.jsonl --template config/lifo.yaml");
   command->add_option("--url", options->url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
   command->add_option("--table", options->table, "The table; it needs a stream")->capture_default_str();
   command->add_option("--out", options->out, "File; - for standard output")->capture_default_str();
   command->add_option("--seconds", options->seconds, "Stop after so long")->check(CLI::PositiveNumber);
+  command->add_flag_callback(
+      "--json", [] {}, "Accepted as everywhere: a recording is JSON Lines");
   command->callback([options, &exit_status] { exit_status = record(*options); });
 }
 
@@ -143,11 +155,15 @@ void add_replay(CLI::App& app, int& exit_status) {
   CLI::App* replay = app.add_subcommand("replay", "Run recorded changes through the functions in simulated time");
   replay->footer(
       "The same fixture, template and seed give the same output, byte for byte. Exit status 7: it differs from\n"
-      "what --expect holds; the first different line is shown.");
+      "what --expect holds; the first different line is shown. A shipped one, printed; and one checked:\n"
+      "  freshet replay streams/fixtures/burst.jsonl\n"
+      "  freshet replay changes.jsonl --expect changes.expected.jsonl");
   replay->add_option("fixture", command->fixture, "File written by freshet record, or by hand")->required();
   replay->add_option("--template", command->deploy.path, "Functions, topics and mappings")->capture_default_str();
   add_deploy_options(*replay, command->deploy);
   replay->add_option("--expect", command->expect, "Compare with this file instead of printing");
+  replay->add_flag_callback(
+      "--json", [] {}, "Accepted as everywhere: a replay prints JSON Lines");
   replay->add_option("--seed", command->options.seed, "Of everything random")->capture_default_str();
   replay->add_flag("--inputs-only", command->options.inputs_only,
                    "Of a queue: apply only what came from outside, not the recorded processor's own moves");

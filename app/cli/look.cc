@@ -134,6 +134,9 @@ void add_get(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<GetOptions>();
   CLI::App* command = app.add_subcommand("get", "Show one task with its result, last error and history");
   options->remote.add_options(*command);
+  command->footer(
+      "  freshet get order-17\n"
+      "  freshet get order-17 --json | jq .result");
   command->add_option("id", options->id, "Task id")->required();
   command->callback([options, &exit_status] { exit_status = get(*options); });
 }
@@ -142,7 +145,11 @@ void add_list(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<ListOptions>();
   CLI::App* command = app.add_subcommand("list", "List tasks of one state, newest first");
   options->remote.add_options(*command);
-  command->add_option("--state", options->state, "PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD or CANCELLED")
+  command->footer(
+      "What waits longest; and which tasks are dead, for a script:\n"
+      "  freshet list --oldest --limit 5\n"
+      "  freshet list --state DEAD --limit 1000 --json | jq -r .taskId");
+  command->add_option("--state", options->state, "PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD, CANCELLED or SHED")
       ->capture_default_str();
   command->add_option("--limit", options->limit, "At most so many")->capture_default_str();
   command->add_flag("--oldest", options->oldest, "Oldest first");
@@ -153,6 +160,10 @@ void add_stats(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<StatsOptions>();
   CLI::App* command = app.add_subcommand("stats", "Show the books: depth by state, moves, sheds, ages");
   options->remote.add_options(*command);
+  command->footer(
+      "Live; and the number of tasks that wait:\n"
+      "  freshet stats --watch 1\n"
+      "  freshet stats --json | jq .depth.PENDING");
   command->add_option("--watch", options->watch, "Again every so many seconds")->check(CLI::PositiveNumber);
   command->callback([options, &exit_status] { exit_status = stats(*options); });
 }

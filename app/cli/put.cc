@@ -4,7 +4,9 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <regex>
 #include <thread>
+#include <utility>
 
 #include "app/cli/commands.h"
 #include "app/cli/remote.h"
@@ -21,6 +23,8 @@ struct PutOptions {
   std::string file;
   bool replace = false;
   int priority = 0;
+  int64_t deadline = 0;
+  int64_t max_attempts = 0;
   double ttl = 0;
   double delay = 0;
   double rate = 0;
@@ -32,17 +36,23 @@ class Tally {
  public:
   Tally(const PutOptions& options, Session& session) : options_(options), session_(session) {}
 
-  void add(const Json& results) {
-    for (const auto& result : results) {
-      if (options_.remote.json) std::cout << result.dump() << '\n';
+  // `lines`: where each task stands in the file.
+  void add(Json results, const std::vector<size_t>& lines) {
+    for (size_t i = 0; i < results.size(); ++i) {
+      Json& result = results[i];
+      const size_t line = i < lines.size() ? lines[i] : 0;
       if (result.contains("error")) {
         ++failed_;
+        result["line"] = line;
         const auto& error = result["error"];
         session_.failed(exit_status_of(error.value("code", "")));
-        if (!options_.remote.json) std::cerr << "freshet: " << error.value("message", "") << '\n';
+        if (!options_.remote.json) {
+          std::cerr << "freshet: line " << line << ": " << error.value("message", "") << '\n';
+        }
       } else {
         ++(result.value("created", true) ? created_ : existing_);
       }
+      if (options_.remote.json) std::cout << result.dump() << '\n';
     }
     if (isatty(STDERR_FILENO) != 0 && created_ + existing_ + failed_ >= next_report_) {
       std::cerr << '\r' << created_ << " created" << std::flush;
@@ -66,13 +76,38 @@ class Tally {
   bool reported_ = false;
 };
 
-bool send(Session& session, Tally& tally, Json& batch) {
-  if (batch.empty()) return true;
-  const Json answer = session.call("POST", "/tasks", Json{{"tasks", batch}});
-  batch = Json::array();
-  if (answer.is_null()) return false;
-  tally.add(answer["results"]);
-  return true;
+// "… 'tasks[2].prio' is not known" for the third task of a request: "line 7: … 'prio' is not known".
+std::string name_line(const std::string& message, const std::vector<size_t>& lines) {
+  static const std::regex kTask(R"(tasks\[(\d{1,9})\]\.?)");
+  std::smatch found;
+  if (!std::regex_search(message, found, kTask)) return message;
+  const size_t index = std::stoul(found[1]);
+  if (index >= lines.size()) return message;
+  return "line " + std::to_string(lines[index]) + ": " + std::regex_replace(message, kTask, "");
+}
+
+// Tasks of one request, with the lines that they are from.
+struct Batch {
+  Json tasks = Json::array();
+  std::vector<size_t> lines;
+};
+
+bool send(Session& session, Tally& tally, Batch& next) {
+  if (next.lines.empty()) return true;
+  const Batch batch = std::exchange(next, {});
+  session.explain_errors([&](const std::string& message) { return name_line(message, batch.lines); });
+  const Json answer = session.call("POST", "/tasks", Json{{"tasks", batch.tasks}});
+  session.explain_errors({});
+  if (!answer.is_null()) {
+    tally.add(answer["results"], batch.lines);
+    return true;
+  }
+  // A request is refused as a whole. When no answer came, nobody knows.
+  if (session.exit_status() != kUnreachable) {
+    std::cerr << "freshet: of lines " << batch.lines.front() << " to " << batch.lines.back()
+              << " nothing was created\n";
+  }
+  return false;
 }
 
 // Options given on the command line fill in what a line does not say itself.
@@ -86,6 +121,8 @@ void apply_defaults(const PutOptions& options, Json& task) {
   fill("replace", true, options.replace);
   fill("group", options.group, !options.group.empty());
   fill("priority", options.priority, options.priority != 0);
+  fill("deadline", options.deadline, options.deadline > 0);
+  fill("maxAttempts", options.max_attempts, options.max_attempts > 0);
 }
 
 int put_lines(const PutOptions& options, std::istream& in) {
@@ -94,7 +131,7 @@ int put_lines(const PutOptions& options, std::istream& in) {
   const auto started = std::chrono::steady_clock::now();
   const size_t batch_size =
       options.rate > 0 ? std::clamp<size_t>(static_cast<size_t>(options.rate / 20), 1, options.batch) : options.batch;
-  Json batch = Json::array();
+  Batch batch;
   std::string line;
   size_t number = 0, read = 0;
   while (std::getline(in, line)) {
@@ -108,9 +145,10 @@ int put_lines(const PutOptions& options, std::istream& in) {
       return kUsage;
     }
     apply_defaults(options, task);
-    batch.push_back(std::move(task));
+    batch.tasks.push_back(std::move(task));
+    batch.lines.push_back(number);
     ++read;
-    if (batch.size() < batch_size) continue;
+    if (batch.lines.size() < batch_size) continue;
     if (!send(session, tally, batch)) break;
     if (options.rate > 0) {
       std::this_thread::sleep_until(started +
@@ -167,6 +205,9 @@ void add_put(CLI::App& app, int& exit_status) {
   command->add_flag("--replace", options->replace, "With --key: replace the one that waits");
   command->add_option("--group", options->group, "Group (lane)");
   command->add_option("--priority", options->priority, "-100 to 100, higher first")->check(CLI::Range(-100, 100));
+  command->add_option("--deadline", options->deadline, "Never started from then on: epoch milliseconds")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--max-attempts", options->max_attempts, "Dead after so many")->check(CLI::Range(1, 1'000'000));
   command->add_option("--rate", options->rate, "Tasks a second (with --file)")->check(CLI::PositiveNumber);
   command->add_option("--batch", options->batch, "Tasks a request (with --file)")
       ->check(CLI::Range(1, 1000))

@@ -58,8 +58,9 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   if (response->status < 300) return document;
   const Json error = document.value("error", Json::object());
   const std::string code = error.value("code", "");
-  std::cerr << "freshet: " << code << (code.empty() ? "" : ": ") << error.value("message", "") << " (" << method << ' '
-            << target << " gave " << response->status << ")\n";
+  const std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
+  std::cerr << "freshet: " << (explain_ ? explain_(text) : text) << " (" << method << ' ' << target << " gave "
+            << response->status << ")\n";
   exit_status_ = exit_status_of(code);
   return nullptr;
 }

@@ -1,6 +1,7 @@
 // What the commands that talk to a running daemon share: its address, its queue, calls and their errors.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -30,12 +31,15 @@ class Session {
   explicit Session(const Remote& remote) : remote_(remote) {}
   // The answer's document, or null (then exit_status() says why). `path` is below /queues/NAME.
   Json call(const std::string& method, const std::string& path, const Json& body = nullptr);
+  // The errors of further calls are printed as `explain` says them.
+  void explain_errors(std::function<std::string(const std::string&)> explain) { explain_ = std::move(explain); }
   int exit_status() const { return exit_status_; }
   void failed(int status) { exit_status_ = status; }
 
  private:
   const Remote& remote_;
   std::unique_ptr<BlockingClient> client_;
+  std::function<std::string(const std::string&)> explain_;
   int exit_status_ = 0;
 };
 

@@ -216,6 +216,7 @@ Result<std::string> Replay::run() {
   size_t number = 0;
   for (const ChangeRecord& record : fixture_.records) {
     if (auto ok = apply(record, ++number, **table); !ok) return fail(std::move(ok.error()));
+    if (options_.on_record) options_.on_record(number);
   }
   loop_.run_for(options_.run_on);
   if (auto ok = write_ends(); !ok) return fail(std::move(ok.error()));

@@ -5,6 +5,7 @@
 // Nothing outside is touched: HTTP requests and programs are answered by the replay itself (and are in what it prints).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -53,6 +54,7 @@ struct ReplayOptions {
   // Prints the event of each invocation as the function gets it, ids and all; else only what it is about.
   bool whole_events = false;
   LogLevel log_level = LogLevel::kInfo;
+  std::function<void(size_t)> on_record;  // After each record, with its number from 1; may be empty.
 };
 
 // kValidation when deployment and fixture do not fit together.

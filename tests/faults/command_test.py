@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""The commands through the real binary: what scripts rely on."""
+import argparse
+import json
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+import tempfile
+
+from daemon import QUEUE, ROOT, Daemon, Refused
+
+FIXTURE = ROOT / "streams/fixtures/burst.jsonl"
+
+
+class Commands:
+    def __init__(self, binary, daemon, folder):
+        self.binary, self.folder, self.environment = binary, folder, dict(os.environ)
+        self.environment["FRESHET_URL"] = f"http://127.0.0.1:{daemon.port}"
+
+    def __call__(self, *words, status=0, stdin=None):
+        run = subprocess.run([str(self.binary), *map(str, words)], input=stdin, capture_output=True, text=True, timeout=120,
+                             env=self.environment, cwd=ROOT)
+        assert run.returncode == status, (words, run)
+        return run
+
+    def on_terminal(self, *words):
+        """Standard error, as a terminal gets it."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([str(self.binary), *map(str, words)], stdout=subprocess.DEVNULL, stderr=theirs,
+                                   env=self.environment, cwd=ROOT)
+        os.close(theirs)
+        said = b""
+        try:
+            while more := os.read(ours, 4096):
+                said += more
+        except OSError:  # Linux: nobody has the other end open any more.
+            pass
+        os.close(ours)
+        assert process.wait(60) == 0, said
+        return said.decode()
+
+
+def put(freshet, daemon):
+    answer = json.loads(freshet("put", "{}", "--deadline", 4102444800000, "--max-attempts", 7, "--json").stdout)
+    task = daemon.call("GET", f"{QUEUE}/tasks/{answer['taskId']}")
+    assert task["deadline"] == 4102444800000 and task["maxAttempts"] == 7, task
+
+    # A request of many lines that is refused: by the line, and what is lost with it.
+    lines = ['{"taskId": "ok"}', "", '{"taskId": "bad", "prio": 1}', '{"taskId": "after"}']
+    run = freshet("put", "--file", "-", stdin="\n".join(lines), status=1)
+    assert "freshet: line 3: ValidationException: 'prio' is not known" in run.stderr, run.stderr
+    assert "freshet: of lines 1 to 4 nothing was created" in run.stderr and "tasks[" not in run.stderr, run.stderr
+    # One task of a request that is carried out.
+    big = json.dumps({"taskId": "big", "payload": "x" * 500_000})
+    run = freshet("put", "--file", "-", "--json", stdin="\n" + big + '\n{"taskId": "small"}\n', status=1)
+    refused, made = map(json.loads, run.stdout.splitlines())
+    assert refused["line"] == 2 and refused["error"]["code"] and made == {"taskId": "small", "created": True}, run.stdout
+    assert "freshet: line 2: " in freshet("put", "--file", "-", stdin="\n" + big, status=1).stderr
+
+
+def redrive(freshet, daemon):
+    ids = [f"r{i}" for i in range(1200)]
+    for some in (ids[:600], ids[600:]):
+        daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": i} for i in some]})
+        daemon.call("POST", QUEUE + "/cancel", {"taskIds": some})
+    said = freshet.on_terminal("redrive", "--state", "CANCELLED", "--limit", 1100)
+    assert "1000 back to PENDING" in said, said
+    assert daemon.stats()["depth"]["CANCELLED"] == 100
+    run = freshet("redrive", "--state", "CANCELLED", "--limit", 5000, "--json")
+    assert json.loads(run.stdout) == {"redriven": 100} and run.stderr == "", run
+
+
+def fixtures(freshet):
+    plain = freshet("replay", FIXTURE)
+    assert freshet("replay", FIXTURE, "--json").stdout == plain.stdout and plain.stderr == "", plain.stderr
+    for line in plain.stdout.splitlines():
+        json.loads(line)
+    said = freshet.on_terminal("replay", FIXTURE)
+    assert " of " in said and "records" in said, said
+    recorded = freshet("record", "--json", "--seconds", "0.01").stdout
+    assert all(json.loads(line) for line in recorded.splitlines()), recorded
+
+
+def help_texts(freshet):
+    for command in ("run", "put", "get", "list", "stats", "cancel", "redrive", "record", "replay", "bench"):
+        text = freshet(command, "--help").stdout
+        assert "--json" in text, command
+        assert f"  freshet {command} " in text, f"{command} --help has no example"
+    assert "SHED" in freshet("list", "--help").stdout
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--binary", required=True)
+    options = options.parse_args()
+    with tempfile.TemporaryDirectory(prefix="freshet-command-") as folder:
+        daemon = Daemon(options.binary, folder)
+        try:
+            freshet = Commands(options.binary, daemon.start(), pathlib.Path(folder))
+            help_texts(freshet)
+            put(freshet, daemon)
+            redrive(freshet, daemon)
+            fixtures(freshet)
+            assert daemon.stop() == 0, daemon.log_tail()
+        except (AssertionError, OSError, Refused, RuntimeError) as error:
+            print(f"FAILED: {error!r}")
+            sys.exit(1)
+        finally:
+            daemon.kill()
+    print("the commands say what they did")
+
+
+if __name__ == "__main__":
+    main()
