@@ -50,7 +50,7 @@ async function dynalite() {
       KeySchema: [{ AttributeName: 'taskStatus', KeyType: 'HASH' }, { AttributeName: 'taskCreated', KeyType: 'RANGE' }],
     }],
   }));
-  await sdk.waitUntilTableExists({ client, maxWaitTime: 10 }, { TableName });
+  await sdk.waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 1 }, { TableName });
   const put = number => client.send(new sdk.PutItemCommand({
     TableName, Item: {
       taskId: { S: String(number) }, taskStatus: { S: 'PENDING' }, taskCreated: { N: String(Date.now()) },

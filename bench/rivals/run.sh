@@ -57,8 +57,12 @@ node_rival() { # kind tasks batch in-flight concurrency
 }
 
 for ((i = 1; i <= runs; ++i)); do
-  for kind in freshet redis beanstalkd; do whole_life $kind 60000 32 1 32 1; done
-  for kind in freshet redis beanstalkd; do whole_life $kind 300000 4 64 4 64; done
+  whole_life freshet 60000 32 1 32 1
+  whole_life redis 60000 32 1 32 1
+  whole_life beanstalkd 15000 32 1 32 1
+  whole_life freshet 300000 4 64 4 64
+  whole_life redis 300000 4 64 4 64
+  whole_life beanstalkd 30000 4 64 4 64
   node_rival bullmq 20000 100 4 100
   node_rival dynalite 1000 1 16 10
 done | tee "$work/results"
