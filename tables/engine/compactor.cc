@@ -106,6 +106,9 @@ bool Compactor::step() {
     const auto segments = log.segments();
     const uint64_t end = segments[cursor_->segment - segments.front().id].bytes;
     if (cursor_->offset >= end) {
+      // What made the last of its items dead may be pending: a header that retires the segment must not be on disk
+      // before that is.
+      if (!committer_.flush()) return false;
       finish_segment();
       // Small segments: one in a turn may be less than what a turn writes.
       if (space_is_low() && committer_.space_left() > committer_.floor_bytes()) begin_segment();

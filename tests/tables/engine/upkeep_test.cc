@@ -176,6 +176,52 @@ TEST_F(CompactionTest, StreamsForgetAfterADay) {
   EXPECT_EQ(stream("Queue", bounds.oldest).front().sequence, bounds.oldest);
 }
 
+// In one turn the sweep removes the last live item of the oldest segment, compaction is done with that segment, and the
+// batch that says so needs a new one: a crash between the new segment's header and the batch must not lose the item.
+TEST_F(CompactionTest, ASegmentIsNotRetiredBeforeItsLastItemIsDeadOnDisk) {
+  options.segment_bytes = 8u << 10;
+  options.move_step_bytes = options.segment_bytes;  // The whole segment in one turn.
+  const auto run = [&](size_t shift, uint64_t call) {
+    options.directory = "shift" + std::to_string(shift) + "call" + std::to_string(call);
+    open();
+    create(queue_definition());
+    Item last = heavy("last", shift);
+    last.set("ttl", Value::number(epoch_s(clock.wall()) + 2));
+    ASSERT_TRUE(put("Queue", last));
+    int round = 0;
+    const auto busy = [&] {
+      Item item = heavy("busy", 500);
+      item.set("round", Value::number(++round));
+      ASSERT_TRUE(put("Queue", item));
+    };
+    const auto compacts = [&] {
+      return store->stats().log_bytes > 2 * store->stats().live_bytes + 4 * options.segment_bytes;
+    };
+    for (int i = 0; i < 200 && !compacts(); ++i) {
+      busy();
+      store->commit();  // Without what is due: compaction begins in the turn that counts.
+    }
+    ASSERT_TRUE(compacts());
+    clock.advance(seconds(3));
+    busy();
+    files.crash_at(files.calls() + call);
+    store->run_due();
+    store->commit();
+    close();
+    files.crash_at(UINT64_MAX);
+    files.restart();
+    auto opened = try_open();
+    ASSERT_TRUE(opened) << opened.error().message;
+    books();
+  };
+  for (size_t shift = 100; shift < 1500 && !HasFailure(); shift += 100) {
+    for (uint64_t call = 1; call <= 16 && !HasFailure(); ++call) {
+      SCOPED_TRACE("shift " + std::to_string(shift) + ", crash at call " + std::to_string(call));
+      run(shift, call);
+    }
+  }
+}
+
 TEST_F(UpkeepTest, AFullMemoryRefusesGrowthOnly) {
   options.max_memory_bytes = 200'000;
   options.stream_memory_bytes = 1000;
