@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/limits.h"
 #include "base/url.h"
 #include "streams/system_table.h"
 #include "streams/topic_message.h"
@@ -224,11 +227,16 @@ Result<PreparedPublish> TopicService::prepare(PublishInput input) {
 Async<Result<std::string>> TopicService::publish(PublishInput input) {
   auto prepared = prepare(std::move(input));
   if (!prepared) co_return fail(std::move(prepared.error()));
-  std::vector<WriteInput> writes;
-  for (PreparedEvent& event : prepared->events) writes.push_back(std::move(event.write));
-  auto written = co_await write_together(tables_, std::move(writes));
-  if (!written) co_return fail(std::move(written.error()));
-  for (const PreparedEvent& event : prepared->events) event.logged();
+  std::vector<PreparedEvent>& events = prepared->events;
+  for (size_t first = 0; first < events.size(); first += limits::kMaxTransactionActions) {
+    const size_t last = std::min(first + limits::kMaxTransactionActions, events.size());
+    std::vector<WriteInput> writes;
+    for (size_t i = first; i < last; ++i) writes.push_back(std::move(events[i].write));
+    auto written = co_await write_together(tables_, std::move(writes));
+    // What was written before is delivered all the same, and again when the publisher tries again.
+    if (!written) co_return fail(std::move(written.error()));
+    for (size_t i = first; i < last; ++i) events[i].logged();
+  }
   ++stats_.published;
   stats_.deliveries += prepared->events.size();
   co_return std::move(prepared->message_id);
