@@ -168,7 +168,7 @@ void Properties::error(std::string_view name, std::string message) {
 
 void Properties::warn(std::string_view name, std::string message) {
   for (const Member& member : node_->members) {
-    if (member.name == name) diagnostics_.warn(member.line, where_.below(name), std::move(message));
+    if (member.name == name) return diagnostics_.warn(member.line, where_.below(name), std::move(message));
   }
 }
 

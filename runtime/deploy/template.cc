@@ -27,7 +27,7 @@ Node merge(const Node& global, const Node& own) {
 class Reader {
  public:
   Reader(const TemplateInput& input, Diagnostics& diagnostics)
-      : input_(input), diagnostics_(diagnostics), intrinsics_(input, diagnostics) {}
+      : diagnostics_(diagnostics), intrinsics_(input, diagnostics) {}
 
   Template read(const Node& root) {
     Template out;
@@ -167,7 +167,6 @@ class Reader {
         {member.name, resolved->is_scalar() ? resolved->text : to_json(*resolved), description.value_or("")});
   }
 
-  const TemplateInput& input_;
   Diagnostics& diagnostics_;
   Intrinsics intrinsics_;
   Node function_globals_;

@@ -3,6 +3,7 @@
 namespace freshet {
 namespace {
 constexpr size_t kLongestStatus = 64;
+constexpr size_t kMostStatuses = 100;
 }
 
 std::string_view status_of(const std::optional<ValueView>& status) {
@@ -16,9 +17,14 @@ uint32_t BooksKeeper::status(std::string_view name) {
   for (uint32_t i = 0; i < statuses_.size() && i < 8; ++i) {
     if (statuses_[i].name == name) return i;
   }
-  const auto [it, added] = status_numbers_.try_emplace(std::string(name), static_cast<uint32_t>(statuses_.size()));
-  if (added) statuses_.push_back({std::string(name)});
-  return it->second;
+  const auto known = status_numbers_.find(std::string(name));
+  if (known != status_numbers_.end()) return known->second;
+  // Once full no name is added any more, so one that is not known has always been counted as "?".
+  if (statuses_.size() >= kMostStatuses && !name.empty() && name != kNoStatus) return status(kNoStatus);
+  const auto number = static_cast<uint32_t>(statuses_.size());
+  status_numbers_.emplace(std::string(name), number);
+  statuses_.push_back({std::string(name)});
+  return number;
 }
 
 BooksKeeper::Counter& BooksKeeper::counter(uint32_t from, uint32_t to, Cause cause) {
@@ -42,6 +48,7 @@ void BooksKeeper::change(std::string_view from_name, std::string_view to_name, C
   if (from_name == to_name) return;
   const uint32_t from = status(from_name);
   const uint32_t to = status(to_name);
+  if (from == to) return;
   if (!from_name.empty()) --statuses_[from].stock;
   if (!to_name.empty()) ++statuses_[to].stock;
   Counter& moved = counter(from, to, cause);

@@ -152,10 +152,11 @@ void Committer::log_drop(uint32_t table) {
 }
 
 void Committer::append_changed_flows() {
-  for (const auto& [name, table] : catalog_.tables()) {
-    if (!table->books() || !table->books()->has_changed()) continue;
-    table->books()->take_changed([&](const Arrow& arrow, uint64_t value) {
-      append_record(batch_, StoredFlow{table->number(), arrow, value});
+  for (const auto& entry : catalog_.tables()) {
+    Table& table = *entry.second;
+    if (!table.books() || !table.books()->has_changed()) continue;
+    table.books()->take_changed([&](const Arrow& arrow, uint64_t value) {
+      append_record(batch_, StoredFlow{table.number(), arrow, value});
     });
   }
 }
@@ -163,12 +164,13 @@ void Committer::append_changed_flows() {
 std::string Committer::checkpoint() const {
   std::string out;
   append_record(out, catalog_.counters);
-  for (const auto& [name, table] : catalog_.tables()) {
-    append_record(out, StoredTable{table->number(), table->describe(), table->stream().logged_next(),
-                                   table->stream().bounds().oldest});
-    if (!table->books()) continue;
-    table->books()->visit_all([&](const Arrow& arrow, uint64_t value) {
-      append_record(out, StoredFlow{table->number(), arrow, value});
+  for (const auto& entry : catalog_.tables()) {
+    Table& table = *entry.second;
+    append_record(out, StoredTable{table.number(), table.describe(), table.stream().logged_next(),
+                                   table.stream().bounds().oldest});
+    if (!table.books()) continue;
+    table.books()->visit_all([&](const Arrow& arrow, uint64_t value) {
+      append_record(out, StoredFlow{table.number(), arrow, value});
     });
   }
   return out;

@@ -1,4 +1,6 @@
 // Conditions and filters on items, decoded or stored.
+#include <string.h>  // memmem
+
 #include <algorithm>
 #include <memory>
 
@@ -90,11 +92,16 @@ bool has_member(const Members& members, const Member* member) {
   return member && std::binary_search(members.begin(), members.end(), *member);
 }
 
+// std::string::find compares the whole part at every place where its first byte stands.
+bool has_part(const std::string& text, const std::string& part) {
+  return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
+}
+
 bool contains(const Value& value, const Value& part) {
   const auto* text = part.get_if<std::string>();
   const auto* binary = part.get_if<Binary>();
-  if (const auto* s = value.get_if<std::string>()) return text && s->find(*text) != std::string::npos;
-  if (const auto* b = value.get_if<Binary>()) return binary && b->bytes.find(binary->bytes) != std::string::npos;
+  if (const auto* s = value.get_if<std::string>()) return text && has_part(*s, *text);
+  if (const auto* b = value.get_if<Binary>()) return binary && has_part(b->bytes, binary->bytes);
   if (const auto* s = value.get_if<StringSet>()) return has_member(s->members, text);
   if (const auto* s = value.get_if<NumberSet>()) return has_member(s->members, part.get_if<Decimal>());
   if (const auto* s = value.get_if<BinarySet>()) return has_member(s->members, binary ? &binary->bytes : nullptr);

@@ -48,11 +48,6 @@ Result<void> normalize_texts(std::vector<std::string>& members, Type type, std::
   constexpr std::string_view kPrefix = "One or more parameter values were invalid: ";
   auto refuse = [&](std::string_view text) { return invalid(std::string(kPrefix) + std::string(text) + at(where)); };
   if (members.empty()) return refuse(binary ? "Binary sets should not be empty" : "An string set  may not be empty");
-  auto is_empty = [](const std::string& member) { return member.empty(); };
-  if (std::any_of(members.begin(), members.end(), is_empty)) {
-    return refuse(binary ? "Binary sets may not contain null or empty values"
-                         : "An string set may not have a empty string as a member");
-  }
   std::vector<std::string> sorted = members;
   if (!sort_unique(sorted)) {
     return refuse("Input collection " + shown_collection(members, type) +
