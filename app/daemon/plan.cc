@@ -8,6 +8,9 @@
 namespace freshet {
 namespace {
 
+// A segment is a sixteenth of it and must hold the largest item, before and after a change.
+constexpr uint64_t kLeastDataBytes = 13u << 20;
+
 Result<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return invalid("cannot read the template '" + path + "'");
@@ -80,6 +83,10 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
   auto durability = parse_durability(options.durability);
   if (!durability) return fail(durability.error());
   plan.durability = *durability;
+  if (options.max_data_bytes > 0 && options.max_data_bytes < kLeastDataBytes) {
+    return invalid("--max-data-bytes " + std::to_string(options.max_data_bytes) +
+                   ": at least 13MiB, or the largest items would not fit into its segments; 0 for no bound");
+  }
   if (!options.deploy.path.empty()) {
     auto deployment = read_deployment(options.deploy);
     if (!deployment) return fail(deployment.error());

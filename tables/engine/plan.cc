@@ -8,6 +8,8 @@
 namespace freshet {
 namespace {
 
+constexpr const char* kUpdateTooLarge = "Item size to update has exceeded the maximum allowed size";
+
 Result<void> condition_failed(const ItemRef& item, bool with_item) {
   std::shared_ptr<ConditionFailed> detail;
   if (with_item && item) {
@@ -30,8 +32,7 @@ Result<void> normalize_item(Item& item) {
 Result<uint64_t> check_size(const Item& item, bool update) {
   const uint64_t size = billed_size(item);
   if (size <= limits::kMaxItemBytes) return size;
-  return invalid(update ? "Item size to update has exceeded the maximum allowed size"
-                        : "Item size has exceeded the maximum allowed size");
+  return invalid(update ? kUpdateTooLarge : "Item size has exceeded the maximum allowed size");
 }
 
 Result<void> check_returns(ReturnValues wanted) {
@@ -86,6 +87,9 @@ Result<Updated> create_item(const BoundUpdate& update, const TableDefinition& de
 }
 
 Result<Updated> edit_item(const ItemEdits& edits, const TableDefinition& definition, const ItemRef& old) {
+  uint64_t written = 0;  // More than an item may have is not even copied.
+  for (const auto& edit : edits) written += edit.value ? billed_size(*edit.value) : 0;
+  if (written > limits::kMaxItemBytes) return invalid(kUpdateTooLarge);
   Updated result{old.with(edits), 0};
   // An encoding is never smaller than what the service counts, and close to it.
   result.size = result.after.encoded().size();

@@ -63,6 +63,9 @@ class Update {
       if (!write) return fail(write.error());
       if (!*write) continue;
       if (auto fits = check_depth(action.path, **write); !fits) return fits;
+      // Paths do not overlap, so the item will be larger than that: found out before anything large is copied.
+      if (!(*write)->remove) written_ += billed_size((*write)->value());
+      if (written_ > limits::kMaxItemBytes) return invalid(kTooLarge);
       writes_.push_back(std::move(**write));
     }
     return write_all();
@@ -77,6 +80,7 @@ class Update {
         return plan_set(action);
       case ActionKind::kRemove:
         if (!has_place(action.path)) return invalid(kBadPath);
+        if (is_past_the_end(action.path)) return std::optional<Write>();
         return Write{&action, nullptr, {}, true};
       case ActionKind::kAdd:
         return plan_add(action);
@@ -178,12 +182,15 @@ class Update {
 
   Result<const Value*> list_append(const Operand& call, Value& storage) {
     List joined;
+    size_t size = 0;
     for (const auto& argument : call.arguments) {
       Value argument_storage;
       auto part = operand(argument, argument_storage);
       if (!part) return fail(part.error());
       const auto* list = (*part)->get_if<List>();
       if (!list) return invalid(kBadType);
+      size += billed_size(**part);
+      if (size > 2 * limits::kMaxItemBytes) return invalid(kTooLarge);  // Both lists may have their own overhead.
       joined.elements.insert(joined.elements.end(), list->elements.begin(), list->elements.end());
     }
     storage = Value(std::move(joined));
@@ -196,6 +203,13 @@ class Update {
     const Value* parent = find_parent(path, item_, bindings_);
     if (!parent) return false;
     return is_index(path.back()) ? parent->is(Type::kList) : parent->is(Type::kMap);
+  }
+
+  // Of the list as it was: what the same update appends there is not meant.
+  bool is_past_the_end(const Path& path) const {
+    if (path.size() == 1 || !is_index(path.back())) return false;
+    const auto* list = find_parent(path, item_, bindings_)->get_if<List>();
+    return list && path.back().number >= list->elements.size();
   }
 
   static Result<void> check_depth(const Path& path, const Write& write) {
@@ -274,6 +288,7 @@ class Update {
   const Bindings& bindings_;
   Item& item_;
   absl::InlinedVector<Write, 2> writes_;
+  size_t written_ = 0;  // Bytes of all values, as the service counts them.
   bool bad_path_ = false;
 };
 

@@ -102,6 +102,10 @@ TEST(Updates, ListIndexesMeanTheListAsItWas) {
   for (const char* text : {"REMOVE a[1] SET a[3] = :v", "SET a[3] = :v REMOVE a[1]"}) {
     expect(text, item, {{":v", n(17)}}, {{"a", list({n(2), n(4), n(17), n(6), n(7)})}});
   }
+  for (const char* text : {"SET a[17] = :v REMOVE a[6]", "REMOVE a[6] SET a[17] = :v"}) {
+    SCOPED_TRACE(text);  // What the update appends is not removed.
+    expect(text, item, {{":v", n(9)}}, {{"a", list({n(2), n(3), n(4), n(5), n(6), n(7), n(9)})}});
+  }
   expect("REMOVE a[0], a[2], a[5], a[17]", item, {}, {{"a", list({n(3), n(5), n(6)})}});
   expect("REMOVE a[5], a[0], a[2]", item, {}, {{"a", list({n(3), n(5), n(6)})}});
   expect("SET a[84] = :1, a[37] = :2, a[17] = :3, a[50] = :4 REMOVE a[0], a[1], a[2], a[3], a[4]", item,
