@@ -4,7 +4,7 @@ namespace freshet {
 namespace {
 constexpr size_t kLongestStatus = 64;
 constexpr size_t kMostStatuses = 100;
-}
+}  // namespace
 
 std::string_view status_of(const std::optional<ValueView>& status) {
   if (!status || status->type() != Type::kString) return kNoStatus;
