@@ -24,7 +24,18 @@ Table& Catalog::add(uint32_t number, TableDescription description) {
 
 void Catalog::remove(Table& table) {
   by_number_.erase(table.number());
-  tables_.erase(tables_.find(table.definition().name));
+  auto found = tables_.find(table.definition().name);
+  removed_.push_back(std::move(found->second));
+  tables_.erase(found);
+}
+
+bool Catalog::bury(size_t items) {
+  while (!removed_.empty() && items > 0) {
+    const size_t done = removed_.back()->drop(items);
+    items -= done;
+    if (done == 0) removed_.pop_back();
+  }
+  return !removed_.empty();
 }
 
 }  // namespace freshet

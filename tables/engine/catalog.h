@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tables/engine/batch.h"
 #include "tables/engine/table.h"
@@ -22,7 +23,10 @@ class Catalog {
   // Null if there is none.
   Table* find_number(uint32_t number) const;
   Table& add(uint32_t number, TableDescription description);
+  // Nobody finds it any more; its memory is given back by bury(), as a large one takes long.
   void remove(Table& table);
+  // Gives back some of what removed tables hold; false when nothing is left.
+  bool bury(size_t items);
 
   const std::map<std::string, std::unique_ptr<Table>, std::less<>>& tables() const { return tables_; }
   const StreamMemory& stream_memory() const { return stream_memory_; }
@@ -32,6 +36,7 @@ class Catalog {
   StreamMemory stream_memory_;  // Outlives the tables.
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;
   std::map<uint32_t, Table*> by_number_;
+  std::vector<std::unique_ptr<Table>> removed_;
 };
 
 }  // namespace freshet

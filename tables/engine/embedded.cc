@@ -98,6 +98,7 @@ class Engine final : public EmbeddedTables {
   TtlSweeper ttl_;
   Compactor compactor_;
   bool backfilling_ = false;
+  bool burying_ = true;  // Memory of deleted tables is given back, first of those that recovery met.
 };
 
 Result<void> Engine::open(Files* files) {
@@ -151,6 +152,7 @@ Async<Result<TableDescription>> Engine::delete_table(std::string name) {
   (*table)->stream().wake();
   committer_.log_drop((*table)->number());
   catalog_.remove(**table);
+  burying_ = true;
   return Out(std::move(description));
 }
 
@@ -318,6 +320,7 @@ Async<Result<Books>> Engine::books(std::string name) {
 void Engine::run_due() {
   ttl_.run_due();
   compactor_.run_due();
+  if (burying_) burying_ = catalog_.bury(options_.backfill_step);
   if (!backfilling_) return;
   backfilling_ = false;
   size_t left = options_.backfill_step;
@@ -328,7 +331,7 @@ void Engine::run_due() {
 }
 
 BootTime Engine::next_due() const {
-  if (backfilling_) return scheduler_.clock().boot();
+  if (backfilling_ || burying_) return scheduler_.clock().boot();
   return std::min({committer_.next_due(), ttl_.next_due(), compactor_.next_due()});
 }
 

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -111,6 +112,13 @@ class OrderedItems {
   // An entry of a secondary index, and all of an empty one.
   Entry indexed(const KeyView& key, const ItemRef& item) const { return entry(key, item); }
   void fill(std::vector<Entry> entries);
+
+  // Forgets up to `limit` entries, the last first; how many it were.
+  size_t drop(size_t limit) {
+    size_t dropped = 0;
+    for (; dropped < limit && !set_.empty(); ++dropped) set_.erase(std::prev(set_.end()));
+    return dropped;
+  }
 
   Iterator begin() const { return set_.begin(); }
   Iterator end() const { return set_.end(); }

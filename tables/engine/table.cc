@@ -223,6 +223,12 @@ size_t Table::backfill(size_t limit) {
   return told;
 }
 
+size_t Table::drop(size_t limit) {
+  size_t dropped = ttl_ ? ttl_->drop(limit) : 0;
+  for (const auto& index : indexes_) dropped += index->items.drop(limit - dropped);
+  return dropped + items_.drop(limit - dropped);
+}
+
 bool Table::is_backfilling() const {
   return ttl_backfill_ || std::any_of(indexes_.begin(), indexes_.end(), [](const auto& i) { return i->backfill; });
 }

@@ -88,6 +88,8 @@ class Table {
   // Tells new observers of up to `limit` items; how many it were.
   size_t backfill(size_t limit);
   bool is_backfilling() const;
+  // Of a table that is no more: forgets up to `limit` entries; how many it were.
+  size_t drop(size_t limit);
   // A recorder asks for both images whatever the view.
   void keep_images(bool keep) { keep_images_ = keep; }
   bool stream_wants_before(Cause cause) const;

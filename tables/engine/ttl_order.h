@@ -8,6 +8,7 @@
 #include <absl/container/btree_set.h>
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,6 +48,12 @@ class TtlOrder {
   // When the next item will expire, seen from `now` (epoch seconds); empty for never.
   std::optional<int64_t> next(int64_t now) const;
   size_t size() const { return set_.size(); }
+  // Forgets up to `limit` entries, the last first; how many it were.
+  size_t drop(size_t limit) {
+    size_t dropped = 0;
+    for (; dropped < limit && !set_.empty(); ++dropped) set_.erase(std::prev(set_.end()));
+    return dropped;
+  }
   // The first value seen that can only be milliseconds while seconds are read; once.
   std::optional<int64_t> take_suspect();
 

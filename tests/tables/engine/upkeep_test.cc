@@ -424,6 +424,29 @@ TEST_F(UpkeepTest, AnOpenedStoreGoesOnFilling) {
   EXPECT_EQ(ids_by_status("PENDING", true).size(), 95u);
 }
 
+TEST_F(UpkeepTest, ADeletedTableGoesInStepsAndItsNameIsFreeAtOnce) {
+  options.backfill_step = 10;
+  open();
+  create(queue_definition());
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(put("Queue", task("t" + std::to_string(i), "PENDING", i, kNow + 1000)));
+  turn();
+  const Item held = get("Queue", key("t7"));
+  ASSERT_TRUE(now(store->delete_table("Queue")));
+  create(queue_definition());
+  EXPECT_EQ(store->stats().items, 0u);
+  ASSERT_TRUE(put("Queue", task("t7", "TAKEN", 1)));
+  for (int turns = 0; turns < 20; ++turns) {
+    store->run_due();
+    store->commit();
+  }
+  EXPECT_GT(store->next_due(), clock.boot()) << "nothing is left to give back";
+  EXPECT_EQ(get("Queue", key("t7")), task("t7", "TAKEN", 1));
+  EXPECT_NE(held, Item{});
+  const std::string before = dump(*store);
+  reopen();
+  EXPECT_TRUE(dump(*store) == before);
+}
+
 TEST_F(UpkeepTest, BooksMayBeTurnedOnLater) {
   TableDefinition d = queue_definition();
   d.books.reset();
