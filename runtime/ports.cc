@@ -21,4 +21,12 @@ std::string_view header(const HttpHeaders& headers, std::string_view name) {
   return {};
 }
 
+bool was_never_sent(const Error& error) {
+  return std::dynamic_pointer_cast<const NotSent>(error.detail) != nullptr;
+}
+
+tl::unexpected<Error> never_sent(ErrorCode code, std::string message) {
+  return fail(code, std::move(message), std::make_shared<NotSent>());
+}
+
 }  // namespace freshet

@@ -52,12 +52,19 @@ class Route {
   virtual std::unique_ptr<Exchange> accept(HttpRequest request) = 0;
 };
 
+// Detail of an HttpClient's error: nothing of the request was sent (no address, no connection, too many under way), so
+// nobody can have acted on it.
+struct NotSent final : ErrorDetail {};
+bool was_never_sent(const Error& error);
+tl::unexpected<Error> never_sent(ErrorCode code, std::string message);
+
 // Sends requests to handlers and endpoints. Loop thread.
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
   // `url` is absolute (http://host:port/path). kTimeout after `timeout`, kUnavailable if no connection can be had or it
-  // breaks. Any status is a success here. Destroying the Async abandons the request and closes its connection.
+  // breaks; with the detail NotSent if it had not been sent. Any status is a success here. Destroying the Async
+  // abandons the request and closes its connection.
   virtual Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) = 0;
 };
 

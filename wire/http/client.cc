@@ -104,8 +104,8 @@ class Client final : public HttpClient {
     Result<std::string> bytes = serialise(*parsed, request, method);
     if (!bytes) return Outcome(fail(bytes.error()));
     if (calls_->size() >= options_.max_calls) {
-      return Outcome(fail(ErrorCode::kUnavailable,
-                          "more than " + std::to_string(options_.max_calls) + " HTTP requests are under way"));
+      return Outcome(never_sent(ErrorCode::kUnavailable,
+                                "more than " + std::to_string(options_.max_calls) + " HTTP requests are under way"));
     }
     auto call = std::make_unique<Call>();
     call->id = ++last_id_;

@@ -22,6 +22,8 @@ class ClientPart::Connection final : public IoThread::Handler {
   uint64_t id() const { return id_; }
   const Key& key() const { return key_; }
   uint64_t call() const { return call_ == nullptr ? 0 : call_->id; }
+  // Bytes of the call's request have left.
+  bool is_sending() const { return sent_ > 0; }
   BootTime idle_since{};
 
   // Tries the addresses in order. `call` outlives its time here.
@@ -206,7 +208,7 @@ void ClientPart::connect(uint64_t id, bool fresh) {
 void ClientPart::connect_to(uint64_t id, Result<std::vector<SocketAddress>> addresses) {
   const auto found = running_.find(id);
   if (found == running_.end()) return;  // Timed out or abandoned meanwhile.
-  if (!addresses) return finish(id, fail(addresses.error()));
+  if (!addresses) return finish(id, never_sent(addresses.error().code, addresses.error().message));
   const Call& call = *found->second.call;
   const uint64_t connection_id = ++last_connection_;
   auto connection = std::make_unique<Connection>(*this, connection_id, Key{call.url.host, call.url.port});
@@ -227,6 +229,7 @@ void ClientPart::answered(Connection& connection, uint64_t id, HttpResponse resp
 void ClientPart::broken(Connection& connection, std::string why, bool may_retry) {
   const uint64_t id = connection.call();
   const auto found = running_.find(id);
+  const bool sent = connection.is_sending();
   drop(connection);
   if (found == running_.end()) return;
   Call& call = *found->second.call;
@@ -235,7 +238,9 @@ void ClientPart::broken(Connection& connection, std::string why, bool may_retry)
     call.retried = true;
     return connect(id, true);
   }
-  finish(id, fail(ErrorCode::kUnavailable, "http://" + call.url.host_header + ": " + why));
+  std::string message = "http://" + call.url.host_header + ": " + why;
+  finish(id, sent ? fail(ErrorCode::kUnavailable, std::move(message))
+                  : never_sent(ErrorCode::kUnavailable, std::move(message)));
 }
 
 void ClientPart::finish(uint64_t id, Outcome outcome) {
@@ -254,6 +259,11 @@ void ClientPart::abandon(uint64_t id) {
   }
   deadlines_.erase({found->second.call->deadline, id});
   running_.erase(found);
+}
+
+bool ClientPart::is_sending(const Running& running) const {
+  const auto connection = connections_.find(running.connection);
+  return connection != connections_.end() && connection->second->is_sending();
 }
 
 ClientPart::Connection* ClientPart::take_idle(const Key& key) {
@@ -309,9 +319,12 @@ void ClientPart::run_due(BootTime now) {
   if (deliver_again_ <= now) deliver_again_ = BootTime::max();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     const uint64_t id = deadlines_.begin()->second;
-    const std::string where = running_.at(id).call->url.host_header;
+    const Running& running = running_.at(id);
+    const std::string where = "http://" + running.call->url.host_header;
+    const bool sent = is_sending(running);
     abandon(id);
-    finished_.emplace_back(id, fail(ErrorCode::kTimeout, "http://" + where + ": no answer in time"));
+    finished_.emplace_back(id, sent ? fail(ErrorCode::kTimeout, where + ": no answer in time")
+                                    : never_sent(ErrorCode::kTimeout, where + ": no connection in time"));
   }
   while (!idle_since_.empty() && idle_since_.begin()->first + options_.idle_timeout <= now) {
     drop(*connections_.at(idle_since_.begin()->second));

@@ -62,6 +62,7 @@ class ClientPart final : public IoThread::Service {
   using Key = std::pair<std::string, uint16_t>;
 
   void connect(uint64_t id, bool fresh);
+  bool is_sending(const Running& running) const;
   void connect_to(uint64_t id, Result<std::vector<SocketAddress>> addresses);
   Connection* take_idle(const Key& key);
   void keep_idle(Connection& connection);

@@ -148,6 +148,8 @@ TEST_F(HttpClientTest, SaysWhatWentWrong) {
   const std::string where = "127.0.0.1:" + std::to_string(closed_port);
   EXPECT_EQ(error("http://" + where), std::string(error_name(ErrorCode::kUnavailable)) + ": http://" + where +
                                           ": cannot connect: Connection refused");
+  EXPECT_TRUE(was_never_sent(send("http://" + where).get().error()));
+  EXPECT_TRUE(was_never_sent(send("http://no-such-host.invalid/").get().error()));
   EXPECT_NE(error("https://example.com/").find("https:// is not supported yet"), std::string::npos);
   EXPECT_NE(error("http://no-such-host.invalid/").find("cannot find the host 'no-such-host.invalid'"),
             std::string::npos);
@@ -181,6 +183,7 @@ TEST_F(HttpClientTest, TimesOutAndClosesTheConnection) {
   const Outcome result = outcome.get();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kTimeout);
+  EXPECT_FALSE(was_never_sent(result.error()));
   EXPECT_EQ(read_until(peer, "never"), "") << "the connection is still open";
 }
 
@@ -220,6 +223,7 @@ TEST_F(HttpClientTest, DoesNotRepeatARequestThatWasSentInFull) {
   const Outcome result = second.get();
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kUnavailable);
+  EXPECT_FALSE(was_never_sent(result.error()));
 }
 
 TEST_F(HttpClientTest, ReadsTheAnswerOfAServerThatDoesNotWantTheBody) {
@@ -242,6 +246,7 @@ TEST_F(HttpClientTest, BoundsCalls) {
   const Outcome second = send(server.url()).get();
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(was_never_sent(second.error()));
 }
 
 }  // namespace
