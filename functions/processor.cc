@@ -47,7 +47,8 @@ Processor::~Processor() {
       continue;
     }
     Settlement settlement;
-    settlement.kind = queue_.draining() ? Settlement::Kind::kRelease : Settlement::Kind::kFail;
+    bool blameless = queue_.draining() || !slot.started;
+    settlement.kind = blameless ? Settlement::Kind::kRelease : Settlement::Kind::kFail;
     settlement.id = text_of(slot.task, attribute::kId);
     settlement.lease = slot.lease;
     settlement.error = "the processor was ended while this was in work";
@@ -141,6 +142,11 @@ Async<void> Processor::start(std::vector<TakenTask> taken) {
     co_return;
   }
   for (Slot* slot : fresh) {
+    slot->started = true;
+    if (slot->cut_off) {
+      ended(*slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});
+      continue;
+    }
     log_.debug("TRANSITION_TASK", {{"taskId", text_of(slot->task, attribute::kId)},
                                    {"fromTaskStatus", state::kPending},
                                    {"toTaskStatus", state::kTaken}});
@@ -158,7 +164,15 @@ Async<void> Processor::work_on(Slot& slot) {
   queue_.started(slot.waiting_since);
   auto result = co_await runner_.run(slot.task, slot.lease);
   if (result.kind == RunResult::Kind::kBounced) paused_until_ = now() + kBouncePause;
+  tell_reachable(result);
   ended(slot, std::move(result));
+}
+
+// Once an outage: each task only waits.
+void Processor::tell_reachable(const RunResult& result) {
+  bool unreachable = result.kind == RunResult::Kind::kBounced && !result.error.empty();
+  if (unreachable && !unreachable_) log_.warn("TASK_RUNNER_UNREACHABLE", {{"message", result.error}});
+  unreachable_ = unreachable;
 }
 
 void Processor::ended(Slot& slot, RunResult result) {
@@ -240,6 +254,13 @@ void Processor::settled(Slot& slot, const Result<ItemRef>& answer) {
   }
 }
 
+void Processor::cut_off(Slot& slot) {
+  slot.cut_off = true;
+  if (!slot.started) return;  // start() holds on to it.
+  slot.work.clear();
+  ended(slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});
+}
+
 // Keeps the leases, and learns which tasks were cancelled or lost.
 Async<void> Processor::heartbeat() {
   for (;;) {
@@ -260,9 +281,8 @@ Async<void> Processor::heartbeat() {
       bool cancelled = answers[i] && has(*answers[i], attribute::kCancelRequested);
       if (!lost && !cancelled) continue;
       for (auto& slot : slots_) {
-        if (slot.lease != beats[i].lease || slot.outcome) continue;
-        slot.work.clear();
-        ended(slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});
+        if (slot.lease != beats[i].lease || slot.outcome || slot.cut_off) continue;
+        cut_off(slot);
         log_.info("TASK_ABANDONED", {{"taskId", beats[i].id}, {"reason", lost ? "lease lost" : "cancelled"}});
       }
     }

@@ -30,7 +30,8 @@ class Processor {
   Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings, const EventLog& log);
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
-  // Ends the work under way; its tasks go back to the queue: as a failure, or without one if the queue is draining.
+  // Ends the work under way; its tasks go back to the queue: as a failure, or without one if it had not begun or the
+  // queue is draining.
   ~Processor();
 
   // Until there has been no work for `linger`, or picking has lasted `max_active`, and all work has ended.
@@ -43,6 +44,8 @@ class Processor {
     std::optional<WallTime> waiting_since;
     std::optional<Settlement> outcome;  // Once the work has ended.
     bool stale = false;                 // Expired between its claim and its start.
+    bool started = false;               // Its claim is durable: start() does not look at it any more.
+    bool cut_off = false;               // Cancelled or lost before that: to be given back instead.
     std::list<Slot>::iterator self;
     Scope work;
   };
@@ -51,6 +54,8 @@ class Processor {
   Async<Result<void>> take_some(size_t wanted, milliseconds wait);
   Async<void> start(std::vector<TakenTask> taken);
   Async<void> work_on(Slot& slot);
+  void tell_reachable(const RunResult& result);
+  void cut_off(Slot& slot);
   void ended(Slot& slot, RunResult result);
   Async<void> settle_ended();
   Async<void> heartbeat();
@@ -69,7 +74,8 @@ class Processor {
   TokenBucket bucket_;
   Counts counts_;
   std::optional<Error> error_;
-  BootTime paused_until_{};  // The runner bounced something: no capacity until then, or until something ends.
+  BootTime paused_until_{};   // The runner bounced something: no capacity until then, or until something ends.
+  bool unreachable_ = false;  // The runner said so last.
   bool picking_ = true;
   Signal freed_;     // A slot became free, or the queue drains.
   Signal finished_;  // Work ended, or picking did.

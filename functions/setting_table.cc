@@ -19,7 +19,8 @@ const std::vector<SettingHelp>& setting_table() {
       {"RATE_LIMIT", "starts a second", "0", "0: no limit"},
       {"TASK_TIMEOUT_MS", "ms, from 1", "60000", "a task is ended then; that is a failure"},
       {"BOUNCE_DELAY_MS", "ms", "none",
-       "delay of a task that the runner bounced (429, 503, exit 75) without naming one; none: back to PENDING at once"},
+       "delay of a task that the runner bounced (429, 503, exit 75, not reached) without naming one; none: back to "
+       "PENDING at once"},
       {"FAKE_SLOTS", "1..1000000", "3", "fake runner: tasks at once, the rest bounce"},
       {"FAKE_MS", "ms", "15000", "fake runner: duration of a task"},
       {"ORDER", "`lifo`, `fifo`", "`lifo`", "newest or oldest first"},

@@ -95,7 +95,8 @@ Async<RunResult> HttpRunner::run(ItemRef task, std::string lease) {
   auto answer = co_await services_.http.send(settings_.url, std::move(request), settings_.timeout);
   RunResult out;
   if (!answer) {
-    out.kind = RunResult::Kind::kFailure;
+    out.kind = was_never_sent(answer.error()) ? RunResult::Kind::kBounced : RunResult::Kind::kFailure;
+    if (out.kind == RunResult::Kind::kBounced) out.delay = settings_.retry_after;
     out.error = std::move(answer.error().message);
     co_return out;
   }

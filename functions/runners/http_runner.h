@@ -1,5 +1,6 @@
-// Posts each task to a URL. 2xx is success, its body the result; 429 and 503 bounce it, honouring Retry-After; anything
-// else, a timeout and a connection that cannot be had or breaks are failures.
+// Posts each task to a URL. 2xx is success, its body the result; 429 and 503 bounce it, honouring Retry-After, and so
+// does a request that never left: no address, no connection, too many under way. Any other status, a timeout and a
+// connection that breaks are failures: the handler may have acted.
 #pragma once
 
 #include "functions/runners/runner.h"

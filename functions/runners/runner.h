@@ -16,7 +16,7 @@ struct RunResult {
   enum class Kind { kSuccess, kFailure, kBounced };
   Kind kind = Kind::kSuccess;
   Value result;                       // Of kSuccess; Null for none.
-  std::string error;                  // Of kFailure: for people.
+  std::string error;                  // Of kFailure, and of kBounced if nobody could be reached: for people.
   std::optional<milliseconds> delay;  // Of kBounced: not before.
 };
 

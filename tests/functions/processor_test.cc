@@ -223,6 +223,72 @@ TEST_P(ProcessorTest, HeartbeatsKeepLongWorkAndACancelEndsIt) {
   EXPECT_EQ(world.http.in_work, 0) << "the request is abandoned";
 }
 
+TEST_P(ProcessorTest, AHandlerThatCannotBeReachedCostsNoAttempt) {
+  environment["MAX_ATTEMPTS"] = "2";
+  environment["CONCURRENCY"] = "4";
+  Queue& queue = start();
+  create(queue, {"a", "b", "c", "d", "e", "f"});
+  world.http.answer = [](const HttpRequest&) { return never_sent(ErrorCode::kUnavailable, "cannot connect"); };
+  Running running(world, process_tasks, environment);
+  world.pass(seconds(10));
+  EXPECT_EQ(world.stock("PENDING") + world.stock("TAKEN"), 6u);
+  EXPECT_GE(world.http.requests.size(), 2u * 4) << "it is tried again";
+  EXPECT_LE(world.http.requests.size(), 22u * 4) << "but not in a hot loop";
+  world.http.answer = [](const HttpRequest&) { return HttpResponse{}; };
+  world.pass(seconds(2));
+  EXPECT_EQ(world.stock("SUCCESS"), 6u);
+  EXPECT_EQ(world.read("a").int_or("attempt", -1), 1);
+}
+
+TEST_P(ProcessorTest, AnAnswerThatDoesNotComeCostsAnAttempt) {
+  Queue& queue = start();
+  create(queue, {"a"});
+  world.http.answer = [](const HttpRequest&) { return fail(ErrorCode::kUnavailable, "connection reset"); };
+  process();
+  EXPECT_EQ(world.status("a"), "DELAYED");
+  EXPECT_EQ(world.read("a").int_or("attempt", -1), 1);
+}
+
+// Heartbeats see the cancel while the claims are not durable yet.
+TEST(ProcessorStartTest, TasksThatAreCancelledBeforeTheirStartAreNotStarted) {
+  World world(true);
+  Environment environment{{"QUEUE_TABLE", "QueueTable"},
+                          {"TASK_RUNNER", "http://handler/work"},
+                          {"LEASE_MS", "300"},
+                          {"CONCURRENCY", "8"},
+                          {"LINGER_MS", "60000"}};
+  Queue& queue = world.start(process_settings(environment)->queue);
+  Running running(world, process_tasks, environment);
+  world.pass(seconds(1));
+  world.delay_durable(seconds(3));
+  world.wait(queue.create(named({"a", "b", "c", "d"})));
+  world.pass(milliseconds(400));
+  EXPECT_EQ(world.stock("TAKEN"), 4u);
+  world.wait(queue.cancel({"a", "b", "c"}));
+  world.pass(seconds(10));
+  EXPECT_EQ(world.stock("CANCELLED"), 3u);
+  EXPECT_EQ(world.status("d"), "SUCCESS") << "its lease was kept";
+  EXPECT_EQ(world.read("d").int_or("attempt", -1), 1);
+  EXPECT_EQ(world.http.requests.size(), 1u);
+}
+
+TEST(ProcessorStartTest, TasksThatNeverStartedGoBackWithTheirAttempt) {
+  World world(true);
+  Environment environment{
+      {"QUEUE_TABLE", "QueueTable"}, {"TASK_RUNNER", "http://handler/work"}, {"LINGER_MS", "60000"}};
+  Queue& queue = world.start(process_settings(environment)->queue);
+  auto running = std::make_unique<Running>(world, process_tasks, environment);
+  world.pass(seconds(1));
+  world.delay_durable(seconds(3));
+  world.wait(queue.create(named({"a"})));
+  world.pass(milliseconds(400));
+  EXPECT_EQ(world.status("a"), "TAKEN");
+  running.reset();
+  world.pass(seconds(1));
+  EXPECT_EQ(world.status("a"), "PENDING");
+  EXPECT_EQ(world.read("a").int_or("attempt", -1), 0);
+}
+
 TEST_P(ProcessorTest, WhatATimeoutCutsOffIsAFailedAttempt) {
   Queue& queue = start();
   create(queue, {"a"});

@@ -143,6 +143,9 @@ class World {
   }
   std::string status(const std::string& id) { return std::string(read(id).string_or("taskStatus")); }
 
+  // Of the late world: how long a write takes to be durable.
+  void delay_durable(milliseconds time) { late_.delay_durable(time); }
+
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
   SimScheduler scheduler;
   Random random;

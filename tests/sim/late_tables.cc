@@ -89,7 +89,10 @@ Async<Result<Books>> LateTables::books(std::string table) {
   return late(&Tables::books, std::move(table));
 }
 Async<Result<void>> LateTables::durable() {
-  return late(&Tables::durable);
+  if (durable_takes_.count() > 0) co_await sleep_for(scheduler_, durable_takes_);
+  auto work = late(&Tables::durable);
+  auto answer = co_await work;
+  co_return answer;
 }
 
 }  // namespace freshet

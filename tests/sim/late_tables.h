@@ -33,6 +33,9 @@ class LateTables final : public Tables {
   Async<Result<Books>> books(std::string table) override;
   Async<Result<void>> durable() override;
 
+  // From now on, durable() takes that long besides.
+  void delay_durable(milliseconds more) { durable_takes_ = more; }
+
   uint64_t calls() const { return calls_; }
 
  private:
@@ -46,6 +49,7 @@ class LateTables final : public Tables {
   Scheduler& scheduler_;
   Random random_;
   const milliseconds most_;
+  milliseconds durable_takes_{0};
   uint64_t calls_ = 0;
 };
 
