@@ -14,7 +14,10 @@ const std::vector<SettingHelp>& setting_table() {
       {"PAGE_LIMIT", "0..1000", "0",
        "0: a free slot takes the newest task at once; n: pages of n, each finished before the next, as the sample "
        "does"},
-      {"MAX_ACTIVE_MS", "ms, from 1", "60000", "process_tasks picks tasks for that long; those in work finish"},
+      {"MAX_ACTIVE_MS", "ms, from 1", "60000",
+       "process_tasks picks tasks for that long; those in work finish, unless the function's `Timeout` ends them first "
+       "(a "
+       "warning at the start if it may)"},
       {"LINGER_MS", "ms", "1000", "process_tasks waits that long for new work before it ends"},
       {"RATE_LIMIT", "starts a second", "0", "0: no limit"},
       {"TASK_TIMEOUT_MS", "ms, from 1", "60000", "a task is ended then; that is a failure"},

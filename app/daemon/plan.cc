@@ -39,6 +39,21 @@ Result<QueueSettings> settings_of(const std::string& table, const Deployment& de
   return queue_settings({});
 }
 
+// A function's timeout ends the processor with all that it has in work: those tasks have failed.
+void warn_of_short_timeouts(const std::string& file, Deployment& deployment) {
+  for (const auto& function : deployment.functions) {
+    if (!is_processor(function.handler)) continue;
+    const auto settings = process_settings(function.environment);
+    if (!settings || settings->runner.kind == RunnerSettings::Kind::kNone) continue;
+    const auto longest = settings->max_active + settings->runner.timeout;
+    if (function.timeout >= longest) continue;
+    deployment.warnings.push_back({file, 1, function.name, "Timeout",
+                                   "it ends tasks in work after " + std::to_string(function.timeout.count() / 1000) +
+                                       " s as failed: make it at least MAX_ACTIVE_MS + TASK_TIMEOUT_MS, " +
+                                       std::to_string((longest.count() + 999) / 1000) + " s"});
+  }
+}
+
 }  // namespace
 
 Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
@@ -94,6 +109,7 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
   } else if (!options.deploy.settings.empty() || !options.deploy.parameters.empty()) {
     return invalid("--set and --parameter need a template: freshet run TEMPLATE --set ...");
   }
+  warn_of_short_timeouts(options.deploy.path, plan.deployment);
   auto queues = settings_of_queues(plan.deployment, options.queues);
   if (!queues) return fail(queues.error());
   plan.queues = std::move(*queues);

@@ -11,7 +11,7 @@ namespace freshet {
 
 namespace {
 
-constexpr milliseconds kLongestTimeout = seconds(900);
+constexpr milliseconds kLongestTimeout = std::chrono::hours(24);
 constexpr seconds kLongestEventAge{6 * 3600};
 constexpr int kMostRetries = 100;
 
@@ -43,7 +43,7 @@ Result<void> FunctionRegistry::check(const FunctionDefinition& f) const {
   } else {
     return bad(fmt::format("host \"{}\" is not supported; native and http are", f.host));
   }
-  if (f.timeout < milliseconds(1) || f.timeout > kLongestTimeout) return bad("the timeout must be 1 ms to 900 s");
+  if (f.timeout < milliseconds(1) || f.timeout > kLongestTimeout) return bad("the timeout must be 1 ms to 24 hours");
   if (f.reserved_concurrency && *f.reserved_concurrency < 0) return bad("reserved concurrency must not be negative");
   if (f.async.max_event_age < seconds(1) || f.async.max_event_age > kLongestEventAge) {
     return bad("the maximum event age must be 1 to 21600 s");

@@ -1,22 +1,34 @@
-// What the daemon refuses before anything is opened.
+// What a daemon is to run: warnings about what the template says.
 #include "app/daemon/plan.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace freshet {
 namespace {
 
-TEST(DaemonPlanTest, ABoundThatTheLargestItemsDoNotFitIntoIsRefused) {
+std::string warnings(std::string file, std::vector<std::string> settings = {}) {
   DaemonOptions options;
-  options.max_data_bytes = (13u << 20) - 1;
-  const auto refused = plan_daemon(options);
-  ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, testing::HasSubstr("--max-data-bytes 13631487: at least 13MiB"));
-  options.max_data_bytes = 13u << 20;
-  EXPECT_TRUE(plan_daemon(options));
-  options.max_data_bytes = 0;
-  EXPECT_TRUE(plan_daemon(options));
+  options.deploy.path = std::string(FRESHET_SOURCE_DIR) + "/config/" + file;
+  options.deploy.settings = std::move(settings);
+  const auto plan = plan_daemon(options);
+  if (!plan) return plan.error().message;
+  std::string out;
+  for (const auto& warning : plan->deployment.warnings) {
+    out += warning.resource + "." + warning.property + ": " + warning.message + "\n";
+  }
+  return out;
+}
+
+TEST(DaemonPlanTest, ATimeoutThatMayEndTasksInWorkIsAWarning) {
+  EXPECT_EQ(warnings("lifo.yaml", {"ProcessTasksFunction.TASK_TIMEOUT_MS=7200000"}), "");
+  EXPECT_EQ(warnings("lifo-sample.yaml"), "") << "59 s and 60 s are within its 120 s";
+  EXPECT_EQ(
+      warnings("lifo-sample.yaml", {"ProcessTasksFunction.TASK_TIMEOUT_MS=61500"}),
+      "ProcessTasksFunction.Timeout: it ends tasks in work after 120 s as failed: make it at least MAX_ACTIVE_MS + "
+      "TASK_TIMEOUT_MS, 121 s\n");
+  EXPECT_EQ(warnings("lifo-sample.yaml",
+                     {"ProcessTasksFunction.TASK_TIMEOUT_MS=61500", "ProcessTasksFunction.TASK_RUNNER=none"}),
+            "");
 }
 
 }  // namespace

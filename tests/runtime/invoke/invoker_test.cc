@@ -358,7 +358,7 @@ TEST(Functions, DefinitionsAreCheckedKeptAndReplaced) {
   bad.host = "wasm";
   EXPECT_NE(error(bad).find("native and http"), std::string::npos);
   bad = good;
-  bad.timeout = seconds(901);
+  bad.timeout = seconds(86'401);
   EXPECT_NE(error(bad).find("timeout"), std::string::npos);
   bad = good;
   bad.async.max_retries = -1;
