@@ -264,12 +264,14 @@ class Daemon {
     scope_.spawn(stop());
   }
 
-  // What runs may finish, what does not is ended; then what clients still wait for; then the loop.
+  // What runs may finish, here and at pull workers; what does not is ended; then what clients still wait for; then the
+  // loop.
   Async<void> stop() {
     const BootTime deadline = loop_.clock().boot() + milliseconds(options_.drain_ms);
     queues_->drain();
-    const bool drained = co_await runtime_->drain(deadline);
-    if (!drained) runtime_->end_all();
+    const bool ended = co_await runtime_->drain(deadline);
+    if (!ended) runtime_->end_all();
+    const bool returned = co_await queues_->all_returned(deadline);
     if (server_) {
       const auto left = std::chrono::duration_cast<milliseconds>(deadline - loop_.clock().boot());
       const milliseconds patience = std::max(left, milliseconds(500));
@@ -277,7 +279,7 @@ class Daemon {
     }
     co_await queues_->release_held();
     auto durable = co_await store_->durable();
-    log_.info("STOPPED", {{"drained", drained}, {"durable", durable.has_value()}});
+    log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable.has_value()}});
     loop_.stop();
   }
 

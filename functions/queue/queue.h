@@ -53,13 +53,15 @@ class Queue final : public TaskQueue {
 
   // At readiness: ends the leases of dead incarnations, starts the timer. Once.
   void begin();
-  // Takes find nothing any more, those that wait return, and no `Start` is published. Settling goes on.
+  // Takes are refused (kUnavailable), those that wait too, and no `Start` is published. Settling goes on.
   void drain();
   // Between the two calls, somebody takes whatever comes: no `Start` is needed.
   void processor_began();
   void processor_ended();
   bool has_processor() const { return processors_ > 0; }
   bool draining() const { return draining_; }
+  // Tasks held under leases of this object.
+  size_t held() const { return leases_.mine(); }
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
   Async<void> release_held();
   // `signal` is told when the queue drains, from now until it is forgotten. It outlives that.

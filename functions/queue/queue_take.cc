@@ -82,7 +82,10 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
       auto carried = carry_claims(std::move(claims));
       taken = co_await carried;
     }
-    if (!taken || !taken->empty() || draining_ || boot() >= until) {
+    if (draining_ && taken && taken->empty()) {
+      co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "' gives out no tasks: the daemon is stopping");
+    }
+    if (!taken || !taken->empty() || boot() >= until) {
       if (taken && taken->size() == static_cast<size_t>(input.max)) wake();
       co_return taken;
     }

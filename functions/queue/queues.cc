@@ -1,6 +1,12 @@
 #include "functions/queue/queues.h"
 
+#include <algorithm>
+
 namespace freshet {
+
+namespace {
+constexpr milliseconds kHeldLook{20};
+}  // namespace
 
 Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics)
     : services_(services), log_(log), identity_(std::move(identity)), metrics_(metrics) {}
@@ -58,6 +64,16 @@ void Queues::begin() {
 void Queues::drain() {
   draining_ = true;
   for (auto& [name, queue] : queues_) queue->drain();
+}
+
+Async<bool> Queues::all_returned(BootTime deadline) {
+  const auto held = [this] {
+    return std::any_of(queues_.begin(), queues_.end(), [](const auto& entry) { return entry.second->held() > 0; });
+  };
+  while (held() && services_.scheduler.clock().boot() < deadline) {
+    co_await sleep_for(services_.scheduler, kHeldLook);
+  }
+  co_return !held();
 }
 
 Async<void> Queues::release_held() {

@@ -31,8 +31,10 @@ class Queues final : public TaskQueues {
 
   // At readiness; queues that are opened later begin at once.
   void begin();
-  // At the end: takes find nothing, no `Start` is published.
+  // At the end: takes are refused, no `Start` is published.
   void drain();
+  // After drain(): waits until nothing is held under leases of this daemon or until `deadline`. True if nothing is.
+  Async<bool> all_returned(BootTime deadline);
   // After drain(), when no claim can be settled any more: gives back what is held.
   Async<void> release_held();
 

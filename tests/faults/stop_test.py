@@ -2,8 +2,8 @@
 """SIGTERM through the real binary.
 
 A task whose handler hangs, and one that a pull worker holds, are still in work when the drain deadline passes: they go
-back with their attempt. Requests that have arrived only in part, and a processor that waits for its rate, do not hold the
-daemon up to its deadline.
+back with their attempt. Before that, pull workers may settle what they hold. Requests that have arrived only in part, and
+a processor that waits for its rate, do not hold the daemon up to its deadline.
 """
 import argparse
 import http.server
@@ -61,6 +61,32 @@ def past_the_deadline(binary, folder):
         server.shutdown()
 
 
+def pull_workers(binary, folder):
+    # What a worker holds when the stop begins it may settle; it is given nothing more.
+    daemon = Daemon(binary, folder / "pull", "--drain-ms", "3600000").start()
+    try:
+        daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": "left"}, {"taskId": "held"}]})
+        task = daemon.call("POST", QUEUE + "/take", {"leaseMs": 3_600_000})["tasks"][0]
+        daemon.process.terminate()
+        while '"STOPPING"' not in daemon.log_tail():
+            time.sleep(0.01)
+        try:
+            daemon.call("POST", QUEUE + "/take", {"waitMs": 60_000})
+            raise AssertionError("a task was given out, or the worker told that there is none")
+        except Refused as refused:
+            assert refused.status == 503, refused
+        done = daemon.call("POST", QUEUE + "/settle", {"settle": [{"taskId": "held", "lease": task["lease"], "outcome": "complete"}]})
+        assert done["settled"][0].get("taskStatus") == "SUCCESS", done
+        assert daemon.process.wait(60) == 0, daemon.log_tail()
+        assert '"drained":true' in daemon.log_tail(), daemon.log_tail()
+        daemon.start()
+        assert daemon.call("GET", f"{QUEUE}/tasks/held")["taskStatus"] == "SUCCESS"
+        expect_waiting(daemon, "left")
+        assert daemon.stop() == 0, daemon.log_tail()
+    finally:
+        daemon.kill()
+
+
 def nothing_to_wait_for(binary, folder):
     # The deadline is far behind the test's own patience: a stop that waits for it fails.
     daemon = Daemon(binary, folder / "waits", "--drain-ms", "3600000", "--set", "ProcessTasksFunction.RATE_LIMIT=0.001",
@@ -89,6 +115,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="freshet-stop-") as folder:
         try:
             past_the_deadline(options.binary, pathlib.Path(folder))
+            pull_workers(options.binary, pathlib.Path(folder))
             nothing_to_wait_for(options.binary, pathlib.Path(folder))
         except (AssertionError, Refused, RuntimeError) as error:
             print(f"FAILED: {error}")

@@ -93,6 +93,27 @@ TEST_P(WakeupTest, LeasesOfADeadIncarnationEndAtStart) {
   EXPECT_EQ(ids(take(second, 9)), "b a");
 }
 
+TEST_P(WakeupTest, AStopWaitsForPullWorkersAndGivesOutNothing) {
+  Queue& queue = start(short_leases());
+  create(queue, {"a", "b"});
+  auto taken = take(queue);
+  ASSERT_EQ(ids(taken), "b");
+  world.queues->drain();
+  auto returned = world.queues->all_returned(world.clock.boot() + seconds(3600));
+  EXPECT_EQ(take(queue).error().code, ErrorCode::kUnavailable);
+  TakeInput patient;
+  patient.wait = milliseconds(60'000);
+  auto before = world.clock.boot();
+  EXPECT_EQ(world.wait(queue.take(patient)).error().code, ErrorCode::kUnavailable);
+  EXPECT_LT(world.clock.boot() - before, seconds(1));
+  EXPECT_FALSE(returned.is_ready());
+  EXPECT_TRUE(settle(queue, Kind::kComplete, (*taken)[0]));
+  world.pass(milliseconds(100));
+  ASSERT_TRUE(returned.is_ready());
+  EXPECT_TRUE(returned.take());
+  EXPECT_EQ(world.status("b"), "SUCCESS");
+}
+
 TEST_P(WakeupTest, WhatIsHeldWhenTheDaemonStopsGoesBackWithItsAttempt) {
   Queue& first = start(short_leases());
   create(first, {"a", "b", "c"});
