@@ -12,6 +12,7 @@ constexpr milliseconds kSettleRetry{200};  // When the store refused to record a
 constexpr milliseconds kBusyWait{50};      // While there is work under way, how long a take waits.
 constexpr milliseconds kPagePause{500};    // Between pages, as the sample.
 constexpr milliseconds kBouncePause{500};  // After a bounce, unless a slot is freed earlier.
+constexpr double kToldASecond = 32;        // Transitions logged at level info; the rest at debug.
 
 // Whether the task is not this processor's any more: taken by another, deleted, or gone with its table.
 bool is_lost(const Error& error) {
@@ -30,6 +31,7 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
       log_(log),
       stop_at_(context.now() + settings.max_active),
       bucket_(settings.rate_limit),
+      told_(kToldASecond),
       freed_(services_.scheduler),
       finished_(services_.scheduler) {
   queue_.processor_began();
@@ -117,6 +119,7 @@ Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait) {
   input.starts_later = true;
   input.wait = wait;
   auto taken = co_await queue_.take(std::move(input));
+  if (!taken && queue_.draining()) co_return Result<void>();
   if (!taken) co_return fail(std::move(taken.error()));
   if (taken->empty()) co_return Result<void>();
   counts_.taken += taken->size();
@@ -147,9 +150,7 @@ Async<void> Processor::start(std::vector<TakenTask> taken) {
       ended(*slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});
       continue;
     }
-    log_.debug("TRANSITION_TASK", {{"taskId", text_of(slot->task, attribute::kId)},
-                                   {"fromTaskStatus", state::kPending},
-                                   {"toTaskStatus", state::kTaken}});
+    log_transition(text_of(slot->task, attribute::kId), state::kPending, state::kTaken);
     slot->work.spawn(work_on(*slot));
   }
 }
@@ -166,6 +167,14 @@ Async<void> Processor::work_on(Slot& slot) {
   if (result.kind == RunResult::Kind::kBounced) paused_until_ = now() + kBouncePause;
   tell_reachable(result);
   ended(slot, std::move(result));
+}
+
+// Each task of a small flow is seen with the default level; a large one does not drown the rest.
+void Processor::log_transition(std::string_view task, std::string_view from, std::string_view to) {
+  auto told = told_.available(now(), 1);
+  told_.use(told);
+  log_.event(told > 0 ? LogLevel::kInfo : LogLevel::kDebug, "TRANSITION_TASK",
+             {{"taskId", task}, {"fromTaskStatus", from}, {"toTaskStatus", to}});
 }
 
 // Once an outage: each task only waits.
@@ -238,7 +247,7 @@ void Processor::settled(Slot& slot, const Result<ItemRef>& answer) {
     return;
   }
   auto status = text_of(*answer, attribute::kStatus);
-  log_.debug("TRANSITION_TASK", {{"taskId", outcome.id}, {"fromTaskStatus", state::kTaken}, {"toTaskStatus", status}});
+  log_transition(outcome.id, state::kTaken, status);
   switch (outcome.kind) {
     case Settlement::Kind::kComplete:
       ++counts_.succeeded;

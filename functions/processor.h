@@ -54,6 +54,7 @@ class Processor {
   Async<Result<void>> take_some(size_t wanted, milliseconds wait);
   Async<void> start(std::vector<TakenTask> taken);
   Async<void> work_on(Slot& slot);
+  void log_transition(std::string_view task, std::string_view from, std::string_view to);
   void tell_reachable(const RunResult& result);
   void cut_off(Slot& slot);
   void ended(Slot& slot, RunResult result);
@@ -72,6 +73,7 @@ class Processor {
 
   const BootTime stop_at_;  // No more picking then.
   TokenBucket bucket_;
+  TokenBucket told_;  // Transitions at level info.
   Counts counts_;
   std::optional<Error> error_;
   BootTime paused_until_{};   // The runner bounced something: no capacity until then, or until something ends.

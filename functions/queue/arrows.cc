@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/expiry.h"
 #include "tables/value/text.h"
 
 namespace freshet {
@@ -292,14 +293,15 @@ UpdateItemInput set_aside(const std::string& table, const ItemRef& task) {
   return input;
 }
 
-UpdateItemInput redrive(const std::string& table, const ItemRef& task, std::string_view from, std::string_view lane,
+UpdateItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view from, std::string_view lane,
                         milliseconds fresh_ttl, WallTime now) {
-  TaskChange change(table, task, state::kPending, now);
+  TaskChange change(table.name, task, state::kPending, now);
   change.set(attribute::kAttempt, number(0));
   own_key(change, task);
-  int64_t ttl = int_of(task, attribute::kTtl, 0);
-  if (ttl > 0 && ttl <= epoch_s(now)) {
-    change.set_reserved(attribute::kTtl, number(epoch_s(now + fresh_ttl + milliseconds(999))));
+  if (auto end = ttl_end(task, table.ttl_in_milliseconds); end && end->at <= now) {
+    auto fresh = now + fresh_ttl;
+    change.set_reserved(attribute::kTtl,
+                        number(end->in_milliseconds ? epoch_ms(fresh) : epoch_s(fresh + milliseconds(999))));
   }
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));
   int64_t deadline = int_of(task, attribute::kDeadline, 0);

@@ -71,8 +71,8 @@ UpdateItemInput end_waiting(const std::string& table, const ItemRef& task, std::
                             std::string_view name, std::string_view detail, WallTime now);
 // Marks a held task: it becomes CANCELLED when its claim ends other than by success.
 UpdateItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
-// DEAD, FAILURE or CANCELLED -> PENDING. A passed ttl becomes `fresh_ttl` from now.
-UpdateItemInput redrive(const std::string& table, const ItemRef& task, std::string_view from, std::string_view lane,
+// DEAD, FAILURE or CANCELLED -> PENDING. A passed ttl (see ttl_end()) becomes `fresh_ttl` from now.
+UpdateItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view from, std::string_view lane,
                         milliseconds fresh_ttl, WallTime now);
 
 }  // namespace freshet

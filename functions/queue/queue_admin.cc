@@ -161,7 +161,7 @@ Async<Result<uint64_t>> Queue::redrive_tasks(std::vector<ItemRef> tasks, std::st
   std::vector<WriteInput> writes;
   for (const auto& task : tasks) {
     auto ttl = settings_.default_ttl.value_or(milliseconds(3'600'000));
-    writes.emplace_back(freshet::redrive(table_, task, from, lane_of(task), ttl, wall()));
+    writes.emplace_back(freshet::redrive(definition_, task, from, lane_of(task), ttl, wall()));
   }
   uint64_t done = 0;
   auto answers = co_await services_.tables.write_many(std::move(writes));

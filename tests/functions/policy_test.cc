@@ -8,6 +8,7 @@
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/outcome.h"
 #include "functions/queue/policy/service_time.h"
+#include "tables/value/json.h"
 #include "tables/value/text.h"
 
 namespace freshet {
@@ -157,6 +158,10 @@ TEST(Outcome, ACancelledTaskDoesNotComeBack) {
   auto cancelled = task({{"attempt", Value::number(1)}, {"cancelRequested", Value::boolean(true)}});
   EXPECT_EQ(after_release(cancelled, {}).to, state::kCancelled);
   EXPECT_EQ(after_failure(cancelled, {}, false, {}, 0).to, state::kCancelled);
+  EXPECT_EQ(after_failure(cancelled, {}, true, {}, 0).to, state::kCancelled);
+  QueueSettings final_failures;
+  final_failures.retry_failures = false;
+  EXPECT_EQ(after_failure(cancelled, final_failures, false, {}, 0).to, state::kCancelled);
 }
 
 TEST(LeaseBook, TimesFromFirstSightOfTokenAndBeat) {
@@ -207,6 +212,30 @@ TEST(Arrows, ErrorsAreCutAtACharacter) {
     EXPECT_LE(text->size(), 4096u);
   }
   EXPECT_EQ(texts, 1u);
+}
+
+TEST(Arrows, ARedriveRenewsAPassedTtlInItsOwnUnit) {
+  TableDefinition table;
+  table.name = "T";
+  constexpr int64_t kNow = 1'800'000'000'000;
+  const auto renewed = [&](int64_t ttl) -> std::string {
+    const ItemRef dead = task({{"ttl", Value::number(ttl)}});
+    const auto input = redrive(table, dead, state::kDead, {}, 1500_ms, wall(kNow));
+    for (const auto& [name, value] : input.placeholders.values) {
+      if (input.update.find("#ttl = " + std::string(name)) == std::string::npos) continue;
+      std::string out;
+      append_plain_json(out, value);
+      return out;
+    }
+    return "kept";
+  };
+  EXPECT_EQ(renewed(1'799'999'999), "1800000002");
+  EXPECT_EQ(renewed(1'800'000'001), "kept");
+  EXPECT_EQ(renewed(kNow - 1), "kept") << "it never passes";
+  table.ttl_in_milliseconds = true;
+  EXPECT_EQ(renewed(kNow - 1), "1800000001500");
+  EXPECT_EQ(renewed(kNow + 1), "kept");
+  EXPECT_EQ(renewed(1'799'999'999), "1800000002");
 }
 
 TEST(Arrows, ASuccessIsRecordedWithoutAResultThatDoesNotFit) {

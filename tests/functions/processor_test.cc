@@ -4,6 +4,7 @@
 #include "functions/runners/http_runner.h"
 #include "tables/value/json.h"
 #include "tests/functions/world.h"
+#include "tests/sim/log_capture.h"
 
 namespace freshet {
 namespace {
@@ -12,8 +13,9 @@ namespace {
 class Running {
  public:
   using Function = Async<Result<std::string>> (*)(Context&, Queues&, const EventLog&);
-  Running(World& world, Function function, Environment environment, std::string payload = "{}")
-      : definition_(define(std::move(environment))),
+  Running(World& world, Function function, Environment environment, std::string payload = "{}", EventLog log = {})
+      : log_(log),
+        definition_(define(std::move(environment))),
         context_{*world.services, definition_, {"id", std::move(payload), world.clock.boot() + seconds(120), ""}},
         work_(function(context_, *world.queues, log_)) {}
   bool ended() const { return work_.is_ready(); }
@@ -25,8 +27,8 @@ class Running {
     definition.environment = std::move(environment);
     return definition;
   }
-  FunctionDefinition definition_;
   EventLog log_;
+  FunctionDefinition definition_;
   Context context_;
   Async<Result<std::string>> work_;
 };
@@ -46,8 +48,8 @@ class ProcessorTest : public ::testing::TestWithParam<bool> {
   void create(Queue& queue, std::initializer_list<const char*> names) {
     for (auto& created : world.wait(queue.create(named(names)))) ASSERT_TRUE(created) << created.error().message;
   }
-  std::string process() {
-    Running running(world, process_tasks, environment);
+  std::string process(EventLog log = {}) {
+    Running running(world, process_tasks, environment, "{}", log);
     auto outcome = running.outcome(world);
     return outcome ? *outcome : outcome.error().message;
   }
@@ -221,6 +223,21 @@ TEST_P(ProcessorTest, HeartbeatsKeepLongWorkAndACancelEndsIt) {
   world.pass(seconds(2));
   EXPECT_EQ(world.status("a"), "CANCELLED");
   EXPECT_EQ(world.http.in_work, 0) << "the request is abandoned";
+}
+
+TEST_P(ProcessorTest, TransitionsOfASmallFlowAreInTheLog) {
+  Queue& queue = start();
+  LogCapture lines;
+  EventLog log(world.clock, lines, LogLevel::kInfo);
+  create(queue, {"a"});
+  EXPECT_EQ(process(log),
+            "{\"taken\":1,\"succeeded\":1,\"failed\":0,\"bounced\":0,\"shed\":0,\"lost\":0,\"tailCall\":false}");
+  EXPECT_EQ(lines.count("TRANSITION_TASK"), 2u);
+  EXPECT_EQ(lines.count(R"("fromTaskStatus":"TAKEN","toTaskStatus":"SUCCESS")"), 1u);
+  world.wait(queue.create(std::vector<NewTask>(100)));
+  process(log);
+  EXPECT_EQ(world.stock("SUCCESS"), 101u);
+  EXPECT_LT(lines.count("TRANSITION_TASK"), 200u) << "a large one does not drown the rest";
 }
 
 TEST_P(ProcessorTest, AHandlerThatCannotBeReachedCostsNoAttempt) {

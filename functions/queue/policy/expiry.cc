@@ -9,13 +9,15 @@ namespace {
 constexpr int64_t kOnlyMilliseconds = 100'000'000'000;
 }  // namespace
 
-std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds, milliseconds margin) {
+std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds) {
   int64_t ttl = int_of(task, attribute::kTtl, 0);
-  if (ttl > 0) {
-    bool is_ms = ttl >= kOnlyMilliseconds;
-    int64_t at_ms = is_ms ? ttl : ttl * 1000;
-    if ((!is_ms || ttl_in_milliseconds) && epoch_ms(now) >= at_ms) return "ttl";
-  }
+  bool is_ms = ttl >= kOnlyMilliseconds;
+  if (ttl <= 0 || (is_ms && !ttl_in_milliseconds)) return std::nullopt;
+  return TtlEnd{WallTime(milliseconds(is_ms ? ttl : ttl * 1000)), is_ms};
+}
+
+std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds, milliseconds margin) {
+  if (auto end = ttl_end(task, ttl_in_milliseconds); end && now >= end->at) return "ttl";
   int64_t deadline = int_of(task, attribute::kDeadline, 0);
   if (deadline > 0 && epoch_ms(now) >= deadline) return "deadline";
   if (deadline > 0 && epoch_ms(now) + margin.count() > deadline) return "deadline-margin";

@@ -9,9 +9,16 @@
 
 namespace freshet {
 
+// When a task's `ttl` passes, and in which unit it is written. Empty if it has none, or one that can only be
+// milliseconds where they are not meant: that one never passes.
+struct TtlEnd {
+  WallTime at;
+  bool in_milliseconds;
+};
+std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds);
+
 // Why a task must not be started any more at `now`: "ttl", "deadline", or "deadline-margin" (it would not be done by
-// its deadline if it took `margin`); empty if it may be. A `ttl` that can only be milliseconds never expires, unless
-// `ttl_in_milliseconds`.
+// its deadline if it took `margin`); empty if it may be.
 std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds,
                          milliseconds margin = milliseconds(0));
 

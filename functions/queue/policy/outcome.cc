@@ -31,10 +31,10 @@ Outcome after_failure(const ItemRef& task, const QueueSettings& settings, bool f
                       double unit) {
   Outcome out;
   auto attempt = static_cast<int>(std::max<int64_t>(attempt_of(task), 1));
-  if (final || !settings.retry_failures) {
-    out.to = state::kFailure;
-  } else if (cancel_requested(task)) {
+  if (cancel_requested(task)) {
     out.to = state::kCancelled;
+  } else if (final || !settings.retry_failures) {
+    out.to = state::kFailure;
   } else if (attempt >= attempts_allowed(task, settings)) {
     out.to = state::kDead;
   } else {
