@@ -89,7 +89,8 @@ struct ProcessResult {
 class Spawner {
  public:
   virtual ~Spawner() = default;
-  // kUnavailable if the program cannot be started. Destroying the Async kills the process with all descendants.
+  // kUnavailable if no program can be run now: the spawner is away or full, the machine is out of processes or memory.
+  // kIo if this program cannot be started. Destroying the Async kills the process with all descendants.
   virtual Async<Result<ProcessResult>> run(ProcessSpec spec) = 0;
 };
 

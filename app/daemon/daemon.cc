@@ -82,7 +82,7 @@ class Daemon {
         random_(random_seed()),
         waiter_(clock_),
         loop_(clock_, waiter_),
-        spawner_(make_spawner(spawner, loop_, loop_)) {}
+        spawner_(make_spawner(spawner, loop_, loop_, {.on_lost = [this] { spawner_lost(); }})) {}
 
   ~Daemon() {
     if (runtime_) runtime_->end_all();  // Handlers hold on to the queues, which go first.
@@ -253,6 +253,13 @@ class Daemon {
   void keep_watchdog(milliseconds interval) {
     notify_service_manager("WATCHDOG=1");
     loop_.call_after(interval, [this, interval] { keep_watchdog(interval); });
+  }
+
+  // Programs cannot be run any more; a new start can. What they were at goes back with its attempt on the way out.
+  void spawner_lost() {
+    log_.error("SPAWNER_LOST", {{"message", "the process that runs programs has ended"}});
+    exit_status_ = 1;
+    begin_stop();
   }
 
   void begin_stop() {

@@ -59,6 +59,11 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   _exit(127);
 }
 
+// Errors that say something of the machine at this moment, and nothing of the program.
+bool passes(int why) {
+  return why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE || why == ETXTBSY;
+}
+
 void set_nonblocking(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
@@ -80,10 +85,11 @@ void drain(int& fd, std::string& into, size_t limit) {
 
 }  // namespace
 
-std::optional<Child> Child::start(StartRequest request, std::string& error) {
+std::optional<Child> Child::start(StartRequest request, Answer& refused) {
   Pipe in, out, err, report;
   const auto failed = [&](int why) {
-    error = "cannot start '" + request.spec.argv.at(0) + "': " + std::strerror(why);
+    refused.start_error = "cannot start '" + request.spec.argv.at(0) + "': " + std::strerror(why);
+    refused.try_again = passes(why);
     return std::nullopt;
   };
   if (!in.open() || !out.open() || !err.open() || !report.open()) return failed(errno);
@@ -158,7 +164,7 @@ Answer Child::finish(int wait_status) {
   read_output();
   if (WIFEXITED(wait_status)) result_.exit_status = WEXITSTATUS(wait_status);
   if (WIFSIGNALED(wait_status)) result_.signal = WTERMSIG(wait_status);
-  return Answer{id_, "", std::move(result_)};
+  return Answer{id_, "", false, std::move(result_)};
 }
 
 }  // namespace freshet::spawner

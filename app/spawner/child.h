@@ -14,8 +14,8 @@ namespace freshet::spawner {
 // A resource: closes its pipes. Does not end the process; the server does.
 class Child {
  public:
-  // Starts the program in a session of its own. `error` says why it could not be.
-  static std::optional<Child> start(StartRequest request, std::string& error);
+  // Starts the program in a session of its own. `refused` says why it could not be.
+  static std::optional<Child> start(StartRequest request, Answer& refused);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   ~Child();

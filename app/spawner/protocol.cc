@@ -109,6 +109,7 @@ std::string encode(const Answer& answer) {
   Writer w(Tag::kAnswer);
   w.number(answer.id);
   w.text(answer.start_error);
+  w.number(answer.try_again);
   w.number(answer.result.exit_status.has_value());
   w.number(static_cast<uint64_t>(answer.result.exit_status.value_or(0)));
   w.number(static_cast<uint64_t>(answer.result.signal));
@@ -133,6 +134,7 @@ std::optional<Answer> decode_answer(std::string_view frame) {
   Answer answer;
   answer.id = r.number();
   answer.start_error = r.text();
+  answer.try_again = r.number() != 0;
   const bool exited = r.number() != 0;
   const auto status = static_cast<int>(r.number());
   if (exited) answer.result.exit_status = status;

@@ -25,6 +25,7 @@ using Request = std::variant<StartRequest, KillRequest>;
 struct Answer {
   uint64_t id = 0;
   std::string start_error;  // Not empty: the program could not be started, and why.
+  bool try_again = false;   // With start_error: the machine is short of something, the program is not at fault.
   ProcessResult result;
 };
 

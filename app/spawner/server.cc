@@ -93,9 +93,9 @@ class Server {
 
   void start(StartRequest request) {
     const uint64_t id = request.id;
-    std::string error;
-    auto child = Child::start(std::move(request), error);
-    if (!child) return send(Answer{id, error, {}});
+    Answer refused{id, "", false, {}};
+    auto child = Child::start(std::move(request), refused);
+    if (!child) return send(refused);
     const auto deadline =
         child->timeout().count() > 0 ? SteadyClock::now() + child->timeout() : SteadyClock::time_point::max();
     runs_.emplace(id, Run{std::move(*child), deadline});

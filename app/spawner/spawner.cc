@@ -9,12 +9,14 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "app/spawner/protocol.h"
+#include "app/spawner/request_writer.h"
 #include "app/spawner/server.h"
 
 namespace freshet {
@@ -22,25 +24,35 @@ namespace {
 
 using spawner::Answer;
 
-// Who waits for which answer. Loop thread only; shared with what is still in the mailbox when the spawner goes.
-using Waiting = std::map<uint64_t, Promise<Answer>>;
+constexpr const char* kLost = "the spawner process has ended: no program can be run";
+
+// Loop thread only; shared with what is still in the mailbox when the spawner goes.
+struct Waiting {
+  std::map<uint64_t, Promise<Answer>> runs;  // Who waits for which answer.
+  bool lost = false;                         // Nobody will answer any more.
+};
 
 void resolve(Waiting& waiting, const Answer& answer) {
-  const auto it = waiting.find(answer.id);
-  if (it == waiting.end()) return;
+  const auto it = waiting.runs.find(answer.id);
+  if (it == waiting.runs.end()) return;
   const Promise<Answer> promise = it->second;
-  waiting.erase(it);
+  waiting.runs.erase(it);
   promise.set(answer);
 }
 
 class SocketSpawner final : public Spawner {
  public:
-  SocketSpawner(int socket, Scheduler& scheduler, Mailbox& mailbox)
-      : socket_(socket), scheduler_(scheduler), mailbox_(mailbox), reader_([this] { read_answers(); }) {}
+  SocketSpawner(int socket, Scheduler& scheduler, Mailbox& mailbox, SpawnerOptions options)
+      : socket_(socket),
+        scheduler_(scheduler),
+        mailbox_(mailbox),
+        on_lost_(std::move(options.on_lost)),
+        writer_(socket, options.max_waiting_bytes),
+        reader_([this] { read_answers(); }) {}
 
   ~SocketSpawner() override {
     stopping_ = true;
-    shutdown(socket_, SHUT_RDWR);  // Wakes the reader; also tells the spawner to end everything.
+    shutdown(socket_, SHUT_RDWR);  // Wakes reader and writer; also tells the spawner to end everything.
     reader_.join();
   }
 
@@ -58,32 +70,24 @@ class SocketSpawner final : public Spawner {
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
     ~Running() {
-      if (owner.waiting_->erase(id) > 0) owner.send(spawner::KillRequest{id});
+      if (owner.waiting_->runs.erase(id) > 0) owner.writer_.push(spawner::KillRequest{id});
     }
   };
 
   Async<Result<ProcessResult>> start(ProcessSpec spec) {
     const uint64_t id = ++last_id_;
+    if (waiting_->lost) co_return fail(ErrorCode::kUnavailable, kLost);
+    if (!writer_.push(spawner::StartRequest{id, std::move(spec)})) {
+      co_return fail(ErrorCode::kUnavailable, "too many programs wait to be started");
+    }
     Promise<Answer> promise(scheduler_);
-    waiting_->emplace(id, promise);
+    waiting_->runs.emplace(id, promise);
     Running running(*this, id);
-    if (!send(spawner::StartRequest{id, std::move(spec)})) {
-      co_return fail(ErrorCode::kUnavailable, "the spawner process has ended: no program can be started");
-    }
     Answer answer = co_await promise.future();
-    if (!answer.start_error.empty()) co_return fail(ErrorCode::kUnavailable, answer.start_error);
-    co_return std::move(answer.result);
-  }
-
-  bool send(const spawner::Request& request) {
-    const std::string frame = encode(request);
-    for (size_t sent = 0; sent < frame.size();) {
-      const ssize_t n = ::send(socket_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return false;
-      sent += static_cast<size_t>(n);
+    if (!answer.start_error.empty()) {
+      co_return fail(answer.try_again ? ErrorCode::kUnavailable : ErrorCode::kIo, answer.start_error);
     }
-    return true;
+    co_return std::move(answer.result);
   }
 
   // Reader thread.
@@ -104,11 +108,12 @@ class SocketSpawner final : public Spawner {
       }
     }
     // Nobody answers any more: who still waits gets an error.
-    hand_over([waiting = std::weak_ptr(waiting_)] {
+    hand_over([waiting = std::weak_ptr(waiting_), on_lost = on_lost_] {
       const auto alive = waiting.lock();
-      while (alive && !alive->empty()) {
-        resolve(*alive, Answer{alive->begin()->first, "the spawner process has ended while the program ran", {}});
-      }
+      if (!alive) return;
+      alive->lost = true;
+      if (on_lost) on_lost();
+      while (!alive->runs.empty()) resolve(*alive, Answer{alive->runs.begin()->first, kLost, true, {}});
     });
   }
 
@@ -121,10 +126,12 @@ class SocketSpawner final : public Spawner {
   const int socket_;
   Scheduler& scheduler_;
   Mailbox& mailbox_;
+  const std::function<void()> on_lost_;
   std::atomic<bool> stopping_{false};
   const std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
   uint64_t last_id_ = 0;  // Loop thread only.
-  std::thread reader_;    // Last: it uses what stands above.
+  spawner::RequestWriter writer_;
+  std::thread reader_;  // Last: it uses what stands above.
 };
 
 }  // namespace
@@ -159,8 +166,9 @@ SpawnerProcess::~SpawnerProcess() {
   if (pid_ > 0) waitpid(pid_, nullptr, 0);
 }
 
-std::unique_ptr<Spawner> make_spawner(SpawnerProcess& process, Scheduler& scheduler, Mailbox& mailbox) {
-  return std::make_unique<SocketSpawner>(process.socket(), scheduler, mailbox);
+std::unique_ptr<Spawner> make_spawner(SpawnerProcess& process, Scheduler& scheduler, Mailbox& mailbox,
+                                      SpawnerOptions options) {
+  return std::make_unique<SocketSpawner>(process.socket(), scheduler, mailbox, std::move(options));
 }
 
 }  // namespace freshet

@@ -3,6 +3,8 @@
 // daemon, not even after `kill -9` of it, and the loop never forks a large process.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 
 #include "base/result.h"
@@ -20,6 +22,7 @@ class SpawnerProcess {
   SpawnerProcess& operator=(SpawnerProcess&&) = delete;
   ~SpawnerProcess();
   int socket() const { return socket_; }
+  int pid() const { return pid_; }
 
  private:
   SpawnerProcess(int socket, int pid) : socket_(socket), pid_(pid) {}
@@ -27,8 +30,16 @@ class SpawnerProcess {
   int pid_;
 };
 
-// The Spawner port over that process. A thread of its own reads the answers and hands them to the mailbox. Must be
-// destroyed before the process's end and the loop.
-std::unique_ptr<Spawner> make_spawner(SpawnerProcess& process, Scheduler& scheduler, Mailbox& mailbox);
+struct SpawnerOptions {
+  // Loop thread, once: the spawner process has ended by itself. Whoever waits for a program is told kUnavailable next.
+  std::function<void()> on_lost;
+  // What may wait to be written to the spawner process; above it a run is kUnavailable.
+  size_t max_waiting_bytes = 64u << 20;
+};
+
+// The Spawner port over that process. One thread writes the requests, one reads the answers and hands them to the
+// mailbox. Must be destroyed before the process's end and the loop.
+std::unique_ptr<Spawner> make_spawner(SpawnerProcess& process, Scheduler& scheduler, Mailbox& mailbox,
+                                      SpawnerOptions options = {});
 
 }  // namespace freshet

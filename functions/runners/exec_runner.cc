@@ -48,7 +48,11 @@ Async<RunResult> ExecRunner::run(ItemRef task, std::string lease) {
   spec.max_output = kMaxOutput;
   auto ran = co_await spawner_.run(std::move(spec));
   RunResult out;
-  if (!ran) {
+  if (!ran && ran.error().code == ErrorCode::kUnavailable) {
+    out.kind = RunResult::Kind::kBounced;  // The program has not been at fault.
+    out.error = std::move(ran.error().message);
+    out.delay = settings_.retry_after;
+  } else if (!ran) {
     out.kind = RunResult::Kind::kFailure;
     out.error = std::move(ran.error().message);
   } else if (!ran->timed_out && ran->exit_status == 0) {

@@ -472,6 +472,23 @@ TEST_P(ProcessorTest, ExecRunsAProgramPerTask) {
   EXPECT_TRUE(spec.input.starts_with("{") && spec.input.ends_with("}\n"));
 }
 
+TEST_P(ProcessorTest, ProgramsThatCannotBeStartedNowCostNoAttempt) {
+  environment["TASK_RUNNER"] = "exec:/bin/handle";
+  environment["BOUNCE_DELAY_MS"] = "5000";
+  Queue& queue = start();
+  create(queue, {"away", "missing"});
+  world.spawner.answer = [](const ProcessSpec& spec) -> Result<ProcessResult> {
+    const bool missing = spec.environment.at("FRESHET_TASK_ID") == "missing";
+    return fail(missing ? ErrorCode::kIo : ErrorCode::kUnavailable, "cannot start");
+  };
+  EXPECT_EQ(process(),
+            "{\"taken\":2,\"succeeded\":0,\"failed\":1,\"bounced\":1,\"shed\":0,\"lost\":0,\"tailCall\":false}");
+  EXPECT_EQ(world.status("away"), "DELAYED");
+  EXPECT_EQ(world.read("away").int_or("attempt", -1), 0);
+  EXPECT_EQ(world.read("missing").string_or("error"), "cannot start");
+  EXPECT_EQ(world.read("missing").int_or("attempt", -1), 1);
+}
+
 TEST_P(ProcessorTest, SettingsThatAreWrongAreAnErrorOfTheFunction) {
   start();
   environment["CONCURRENCY"] = "many";

@@ -1,0 +1,74 @@
+#include "app/spawner/request_writer.h"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace freshet::spawner {
+namespace {
+
+// What it holds in memory while it waits; 0 for a kill.
+size_t bytes_of(const Request& request) {
+  const auto* start = std::get_if<StartRequest>(&request);
+  if (start == nullptr) return 0;
+  size_t bytes = sizeof *start + start->spec.input.size() + start->spec.directory.size();
+  for (const auto& argument : start->spec.argv) bytes += sizeof argument + argument.size();
+  for (const auto& [name, value] : start->spec.environment) bytes += 2 * sizeof name + name.size() + value.size();
+  return bytes;
+}
+
+}  // namespace
+
+RequestWriter::RequestWriter(int socket, size_t max_bytes)
+    : socket_(socket), max_bytes_(max_bytes), thread_([this] { write_all(); }) {}
+
+RequestWriter::~RequestWriter() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+bool RequestWriter::push(Request request) {
+  const size_t bytes = bytes_of(request);
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    if (bytes > 0 && bytes_ > 0 && bytes_ + bytes > max_bytes_) return false;
+    bytes_ += bytes;
+    queue_.push_back({std::move(request), bytes});
+  }
+  wake_.notify_one();
+  return true;
+}
+
+void RequestWriter::write_all() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return closed_ || !queue_.empty(); });
+    if (closed_) return;
+    Waiting next = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    const bool written = write(next.request);
+    lock.lock();
+    bytes_ -= next.bytes;
+    if (!written) closed_ = true;
+  }
+}
+
+bool RequestWriter::write(const Request& request) const {
+  const std::string frame = encode(request);
+  for (size_t sent = 0; sent < frame.size();) {
+    const ssize_t n = ::send(socket_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    sent += static_cast<size_t>(n);
+  }
+  return true;
+}
+
+}  // namespace freshet::spawner

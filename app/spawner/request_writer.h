@@ -1,0 +1,46 @@
+// Writes requests to the spawner's socket on a thread of its own: the loop never waits while that socket is full.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "app/spawner/protocol.h"
+
+namespace freshet::spawner {
+
+class RequestWriter {
+ public:
+  RequestWriter(int socket, size_t max_bytes);
+  RequestWriter(const RequestWriter&) = delete;
+  RequestWriter& operator=(const RequestWriter&) = delete;
+  // The socket has been shut down: what is not yet written is dropped.
+  ~RequestWriter();
+
+  // Loop thread; never waits. False: `max_bytes` wait already, or the socket is broken; the request was not taken. An
+  // empty queue takes any request, and a kill is always taken: it is what makes room.
+  bool push(Request request);
+
+ private:
+  struct Waiting {
+    Request request;
+    size_t bytes;
+  };
+  void write_all();
+  bool write(const Request& request) const;
+
+  const int socket_;
+  const size_t max_bytes_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  // Under the mutex.
+  std::deque<Waiting> queue_;
+  size_t bytes_ = 0;  // Of the queue and of what is being written.
+  bool closed_ = false;
+
+  std::thread thread_;  // Last: it uses what stands above.
+};
+
+}  // namespace freshet::spawner
