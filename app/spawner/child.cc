@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/spawner/descendants.h"
+#include "app/spawner/keeper.h"
 
 namespace freshet::spawner {
 namespace {
@@ -40,28 +40,13 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return result;
 }
 
-// In the forked child: only async-signal-safe calls.
-[[noreturn]] void become(char* const* argv, char* const* envp, const char* directory, const Pipe& in, const Pipe& out,
-                         const Pipe& err, int report) {
-  setsid();
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGPIPE, SIG_DFL);
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
-  dup2(in.read, STDIN_FILENO);
-  dup2(out.write, STDOUT_FILENO);
-  dup2(err.write, STDERR_FILENO);
-  if (*directory == '\0' || chdir(directory) == 0) execvpe(argv[0], argv, envp);
-  const int why = errno;
-  [[maybe_unused]] const auto n = write(report, &why, sizeof why);
-  _exit(127);
-}
-
 // Errors that say something of the machine at this moment, and nothing of the program.
 bool passes(int why) {
   return why == EAGAIN || why == ENOMEM || why == EMFILE || why == ENFILE || why == ETXTBSY;
+}
+
+Answer not_started(uint64_t id, const std::string& name, int why) {
+  return Answer{id, "cannot start '" + name + "': " + std::strerror(why), passes(why), {}};
 }
 
 void set_nonblocking(int fd) {
@@ -88,55 +73,55 @@ void drain(int& fd, std::string& into, size_t limit) {
 std::optional<Child> Child::start(StartRequest request, Answer& refused) {
   Pipe in, out, err, report;
   const auto failed = [&](int why) {
-    refused.start_error = "cannot start '" + request.spec.argv.at(0) + "': " + std::strerror(why);
-    refused.try_again = passes(why);
+    refused = not_started(request.id, request.spec.argv.at(0), why);
     return std::nullopt;
   };
   if (!in.open() || !out.open() || !err.open() || !report.open()) return failed(errno);
 
   std::vector<std::string> environment;
   for (const auto& [name, value] : request.spec.environment) environment.push_back(name + "=" + value);
-  environment.push_back(std::string(kRunVariable) + "=" + std::to_string(request.id));
   const auto argv = pointers(request.spec.argv);
   const auto envp = pointers(environment);
 
-  const pid_t pid = fork();
-  if (pid < 0) return failed(errno);
-  if (pid == 0) become(argv.data(), envp.data(), request.spec.directory.c_str(), in, out, err, report.write);
+  const Program program{argv.data(), envp.data(), request.spec.directory.c_str(), in.read, out.write,
+                        err.write,   report.write};
+  const pid_t self = getpid();
+  const pid_t keeper = fork();
+  if (keeper < 0) return failed(errno);
+  if (keeper == 0) keep(program, self);
 
-  close(std::exchange(report.write, -1));
-  int why = 0;
-  if (read(report.read, &why, sizeof why) == sizeof why) {
-    waitpid(pid, nullptr, 0);
-    return failed(why);
-  }
   Child child;
   child.id_ = request.id;
-  child.pid_ = pid;
+  child.name_ = request.spec.argv.at(0);
+  child.keeper_ = keeper;
+  child.report_ = std::exchange(report.read, -1);
   child.input_ = std::exchange(in.write, -1);
   child.output_ = std::exchange(out.read, -1);
   child.error_output_ = std::exchange(err.read, -1);
   child.to_write_ = std::move(request.spec.input);
   child.max_output_ = request.spec.max_output;
   child.timeout_ = request.spec.timeout;
-  for (const int fd : {child.input_, child.output_, child.error_output_}) set_nonblocking(fd);
+  for (const int fd : {child.input_, child.output_, child.error_output_, child.report_}) set_nonblocking(fd);
   child.feed_input();
   return child;
 }
 
 Child::Child(Child&& other) noexcept
     : id_(other.id_),
-      pid_(other.pid_),
+      name_(std::move(other.name_)),
+      keeper_(other.keeper_),
+      report_(std::exchange(other.report_, -1)),
       input_(std::exchange(other.input_, -1)),
       output_(std::exchange(other.output_, -1)),
       error_output_(std::exchange(other.error_output_, -1)),
       to_write_(std::move(other.to_write_)),
       max_output_(other.max_output_),
       timeout_(other.timeout_),
-      result_(std::move(other.result_)) {}
+      result_(std::move(other.result_)),
+      all_ended_(other.all_ended_) {}
 
 Child::~Child() {
-  for (const int fd : {input_, output_, error_output_}) {
+  for (const int fd : {input_, output_, error_output_, report_}) {
     if (fd >= 0) close(fd);
   }
 }
@@ -160,10 +145,20 @@ void Child::read_output() {
   drain(error_output_, result_.error_output, max_output_);
 }
 
-Answer Child::finish(int wait_status) {
+Answer Child::finish() {
   read_output();
-  if (WIFEXITED(wait_status)) result_.exit_status = WEXITSTATUS(wait_status);
-  if (WIFSIGNALED(wait_status)) result_.signal = WTERMSIG(wait_status);
+  Report report;
+  // Without a report the keeper has been killed, and with it the program.
+  if (read(report_, &report, sizeof report) != sizeof report) report = Report{};
+  all_ended_ = report.all_ended;
+  if (report.start_error != 0) return not_started(id_, name_, report.start_error);
+  if (!report.ended) {
+    result_.signal = SIGKILL;
+  } else if (WIFEXITED(report.wait_status)) {
+    result_.exit_status = WEXITSTATUS(report.wait_status);
+  } else {
+    result_.signal = WTERMSIG(report.wait_status);
+  }
   return Answer{id_, "", false, std::move(result_)};
 }
 

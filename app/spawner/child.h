@@ -1,4 +1,4 @@
-// One program that the spawner runs: its process, its three pipes and what came out of them.
+// One program that the spawner runs: the keeper above it, its three pipes and what came out of them.
 #pragma once
 
 #include <sys/types.h>
@@ -11,18 +11,18 @@
 
 namespace freshet::spawner {
 
-// A resource: closes its pipes. Does not end the process; the server does.
+// A resource: closes its pipes. Does not end the processes; the server does.
 class Child {
  public:
-  // Starts the program in a session of its own. `refused` says why it could not be.
+  // Starts a keeper that starts the program in a session of its own. `refused` says why that could not be; what hinders
+  // the program itself is told by finish().
   static std::optional<Child> start(StartRequest request, Answer& refused);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
   ~Child();
 
   uint64_t id() const { return id_; }
-  pid_t pid() const { return pid_; }
-  std::string run_name() const { return std::to_string(id_); }
+  pid_t keeper() const { return keeper_; }
   // Pipes for poll(); -1 once closed.
   int input() const { return input_; }
   int output() const { return output_; }
@@ -34,13 +34,17 @@ class Child {
 
   milliseconds timeout() const { return timeout_; }
   void set_timed_out() { result_.timed_out = true; }
-  // The process has ended with this wait status: reads the rest and makes the answer.
-  Answer finish(int wait_status);
+  // The keeper has ended: reads the rest and makes the answer.
+  Answer finish();
+  // After finish(): false if something of the run may be left, and is the spawner's child now.
+  bool all_ended() const { return all_ended_; }
 
  private:
   Child() = default;
   uint64_t id_ = 0;
-  pid_t pid_ = 0;
+  std::string name_;
+  pid_t keeper_ = 0;
+  int report_ = -1;
   int input_ = -1;
   int output_ = -1;
   int error_output_ = -1;
@@ -48,6 +52,7 @@ class Child {
   size_t max_output_ = 0;
   milliseconds timeout_{0};
   ProcessResult result_;
+  bool all_ended_ = false;
 };
 
 }  // namespace freshet::spawner

@@ -1,26 +1,22 @@
-// Finding and ending the processes that a child has left, including those that moved to a session of their own.
+// Finding and ending everything below this process, including what moved to a session of its own.
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
+#include <functional>
 #include <set>
-#include <string>
 
 namespace freshet::spawner {
 
-// Each child gets this variable with its run's name; descendants inherit it, which is how an orphan (its parent gone,
-// adopted by the subreaper) is known to belong to a run.
-inline constexpr const char* kRunVariable = "FRESHET_RUN_ID";
+// Sends SIGKILL to everything below this process, which must be a subreaper and have SIGCHLD blocked, round after round
+// with a short wait between (a process may fork while we look), and reaps; `reaped` gets each child's wait status. True
+// once nothing is left. False after about two seconds, with what cannot be killed (another user's, or stuck in the
+// kernel) still there. `kill` is the system's; tests replace it.
+using Reaped = std::function<void(pid_t, int wait_status)>;
+bool end_descendants(const Reaped& reaped, int (*kill)(pid_t, int) = ::kill);
 
-// Sends SIGKILL to every process of the run, over and over until a look finds none that is alive. The direct child
-// itself
-// (`leader`, 0 if it has ended) and its process group are included.
-void kill_run(const std::string& run, pid_t leader);
-
-// True if this process has no living child besides `known`: the quick look that usually spares the search above.
-bool has_only_children(const std::set<pid_t>& known);
-
-// Ends every process below this one. For the spawner's own end.
-void kill_all_descendants();
+// One such round without the reaping. `spared` and all below them are left alone.
+void kill_descendants_once(const std::set<pid_t>& spared, int (*kill)(pid_t, int) = ::kill);
 
 }  // namespace freshet::spawner

@@ -1,5 +1,6 @@
 #include "app/spawner/server.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -18,6 +19,7 @@
 
 #include "app/spawner/child.h"
 #include "app/spawner/descendants.h"
+#include "app/spawner/keeper.h"
 #include "app/spawner/protocol.h"
 
 namespace freshet::spawner {
@@ -25,9 +27,15 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
+// A keeper gives up on what it cannot kill long before.
+constexpr auto kKeeperPatience = std::chrono::seconds(10);
+constexpr int kStrayRounds = 20;
+constexpr auto kStrayInterval = std::chrono::milliseconds(50);
+
 struct Run {
   Child child;
   SteadyClock::time_point deadline;
+  bool told = false;  // The keeper is to end it; at the deadline the keeper itself is ended.
 };
 
 class Server {
@@ -39,19 +47,22 @@ class Server {
     sigset_t child_ended;
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &child_ended, nullptr);
+    sigset_t blocked = child_ended;
+    sigaddset(&blocked, kEndSignal);  // For the keepers, from their first moment.
+    sigprocmask(SIG_BLOCK, &blocked, nullptr);
     signals_ = signalfd(-1, &child_ended, SFD_CLOEXEC | SFD_NONBLOCK);
     while (open_) {
       wait();
       reap();
       end_overdue();
+      if (stray_rounds_ > 0) end_strays();
     }
   }
 
  private:
   void wait() {
     std::vector<pollfd> fds{{socket_, POLLIN, 0}, {signals_, POLLIN, 0}};
-    auto next = SteadyClock::time_point::max();
+    auto next = stray_rounds_ > 0 ? SteadyClock::now() + kStrayInterval : SteadyClock::time_point::max();
     for (const auto& [id, run] : runs_) {
       if (run.child.input() >= 0) fds.push_back({run.child.input(), POLLOUT, 0});
       if (run.child.output() >= 0) fds.push_back({run.child.output(), POLLIN, 0});
@@ -86,7 +97,8 @@ class Server {
       } else if (auto* start_request = std::get_if<StartRequest>(&*request)) {
         start(std::move(*start_request));
       } else {
-        end(std::get<KillRequest>(*request).id);
+        const auto run = runs_.find(std::get<KillRequest>(*request).id);
+        if (run != runs_.end() && !run->second.told) end(run->second);
       }
     }
   }
@@ -98,45 +110,50 @@ class Server {
     if (!child) return send(refused);
     const auto deadline =
         child->timeout().count() > 0 ? SteadyClock::now() + child->timeout() : SteadyClock::time_point::max();
-    runs_.emplace(id, Run{std::move(*child), deadline});
+    runs_.emplace(id, Run{std::move(*child), deadline, false});
   }
 
-  // Ends the run; its answer follows from reap().
-  void end(uint64_t id) {
-    const auto it = runs_.find(id);
-    if (it == runs_.end()) return;
-    it->second.deadline = SteadyClock::time_point::max();
-    kill_run(it->second.child.run_name(), it->second.child.pid());
+  // Its answer follows from reap().
+  void end(Run& run) {
+    if (run.told) {
+      kill(run.child.keeper(), SIGKILL);
+      run.deadline = SteadyClock::time_point::max();
+      return;
+    }
+    run.told = true;
+    run.deadline = SteadyClock::now() + kKeeperPatience;
+    kill(run.child.keeper(), kEndSignal);
+    kill(run.child.keeper(), SIGCONT);  // The program may have stopped it.
   }
 
   void end_overdue() {
     const auto now = SteadyClock::now();
     for (auto& [id, run] : runs_) {
       if (run.deadline > now) continue;
-      run.child.set_timed_out();
-      end(id);
+      if (!run.told) run.child.set_timed_out();
+      end(run);
     }
   }
 
-  // Orphans that we adopted end here too; only direct children have a run.
+  // Orphans that we adopted end here too; only keepers have a run.
   void reap() {
-    int status = 0;
-    for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    for (pid_t pid = 0; (pid = waitpid(-1, nullptr, WNOHANG)) > 0;) {
       for (auto it = runs_.begin(); it != runs_.end(); ++it) {
-        if (it->second.child.pid() != pid) continue;
-        end_leftovers(it->second.child);
-        send(it->second.child.finish(status));
+        if (it->second.child.keeper() != pid) continue;
+        send(it->second.child.finish());
+        if (!it->second.child.all_ended()) stray_rounds_ = kStrayRounds;
         runs_.erase(it);
         break;
       }
     }
   }
 
-  // What an ended child left behind is ours now.
-  void end_leftovers(const Child& ended) {
-    std::set<pid_t> known;
-    for (const auto& [id, run] : runs_) known.insert(run.child.pid());
-    if (!has_only_children(known)) kill_run(ended.run_name(), 0);
+  // What a keeper that was killed, or gave up, has left is our child now.
+  void end_strays() {
+    --stray_rounds_;
+    std::set<pid_t> keepers;
+    for (const auto& [id, run] : runs_) keepers.insert(run.child.keeper());
+    kill_descendants_once(keepers);
   }
 
   void send(const Answer& answer) {
@@ -155,6 +172,7 @@ class Server {
   int socket_;
   int signals_ = -1;
   bool open_ = true;
+  int stray_rounds_ = 0;  // Still to go.
   std::string received_;
   std::map<uint64_t, Run> runs_;
 };
@@ -166,8 +184,10 @@ int serve(int socket) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Ctrl-C and a service manager's stop reach the whole group; the daemon drains first and then closes our socket.
   for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(ignored, SIG_IGN);
+  // Keepers make pipes and have them as 0 to 2: nothing else may get such a number.
+  for (int fd = 0; fd >= 0 && fd < STDERR_FILENO;) fd = open("/dev/null", O_RDWR);
   Server(socket).run();
-  kill_all_descendants();
+  end_descendants([](pid_t, int) {});
   return 0;
 }
 

@@ -1,6 +1,7 @@
-// Children. Before the store opens and before any thread starts, the daemon forks a tiny spawner process. It is the
-// sole parent of all handlers and a subreaper, and ends every descendant when its socket closes: none outlives the
-// daemon, not even after `kill -9` of it, and the loop never forks a large process.
+// Children. Before the store opens and before any thread starts, the daemon forks a tiny spawner process. Everything
+// that runs is below it, each program with its descendants below a keeper (keeper.h). It ends all of them when its
+// socket closes, and so does each keeper when the spawner dies: none outlives the daemon, not even after `kill -9` of
+// it, and the loop never forks a large process.
 #pragma once
 
 #include <cstddef>

@@ -7,10 +7,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <sys/prctl.h>
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <thread>
 
+#include "app/spawner/descendants.h"
 #include "app/spawner/protocol.h"
 #include "app/spawner/spawner.h"
 
@@ -102,6 +105,93 @@ TEST_F(SpawnerTest, LeftoversOfAProgramThatEndedAreEnded) {
   const Answer a = answer();
   EXPECT_EQ(a.result.exit_status, 0);
   wait_until_gone(std::atoi(a.result.output.c_str()));
+}
+
+// A run whose orphan shares nothing with it: not the session, not the environment, not a parent. The orphan holds a
+// FIFO open, so that reading it ends when the orphan has.
+class OrphanTest : public SpawnerTest {
+ protected:
+  OrphanTest() : fifo_(::testing::TempDir() + "/orphan_test_" + std::to_string(getpid())) {
+    for (const auto& path : {fifo_, there_}) {
+      unlink(path.c_str());
+      if (mkfifo(path.c_str(), 0600) != 0) std::abort();
+    }
+  }
+  ~OrphanTest() override {
+    if (reader_ >= 0) close(reader_);
+    for (const auto& path : {fifo_, there_}) unlink(path.c_str());
+  }
+  // Returns when the orphan is there. `then` is what the program does next.
+  void start_with_orphan(const std::string& then) {
+    const std::string orphan = "exec 3>" + fifo_ + "; : >" + there_ + "; exec sleep 1000";
+    start(1, {"sh", "-c", "(env -i setsid sh -c '" + orphan + "' >/dev/null 2>&1 &); cat " + there_ + "; " + then});
+    reader_ = open(fifo_.c_str(), O_RDONLY);
+    ASSERT_GE(reader_, 0);
+  }
+
+  const std::string fifo_;
+  const std::string there_ = fifo_ + "_there";  // The program goes on when the orphan is there.
+  int reader_ = -1;
+};
+
+TEST_F(OrphanTest, EndsWithTheRun) {
+  start_with_orphan("exec sleep 1000");
+  send(KillRequest{1});
+  EXPECT_EQ(answer().result.signal, SIGKILL);
+  wait_for_end(reader_);
+}
+
+TEST_F(OrphanTest, EndsWhenTheProgramEnds) {
+  start_with_orphan("exit 4");
+  EXPECT_EQ(answer().result.exit_status, 4);
+  wait_for_end(reader_);
+}
+
+TEST_F(OrphanTest, EndsWhenTheSpawnerIsKilled) {
+  start_with_orphan("exec sleep 1000");
+  ASSERT_EQ(kill(process_.pid(), SIGKILL), 0);
+  wait_for_end(reader_);
+}
+
+TEST_F(OrphanTest, EndsWhenTheProgramKillsItsKeeper) {
+  start_with_orphan("kill -9 $PPID; exec sleep 1000");
+  const Answer a = answer();
+  EXPECT_EQ(a.result.signal, SIGKILL);
+  EXPECT_FALSE(a.result.timed_out);
+  wait_for_end(reader_);
+  start(2, {"true"});
+  EXPECT_EQ(answer().result.exit_status, 0);
+}
+
+TEST_F(OrphanTest, EndsThoughTheProgramStopsItsKeeper) {
+  start_with_orphan("kill -STOP $PPID; exec sleep 1000");
+  send(KillRequest{1});
+  EXPECT_EQ(answer().result.signal, SIGKILL);
+  wait_for_end(reader_);
+}
+
+TEST(Descendants, WhatCannotBeKilledDoesNotHoldUpForGood) {
+  const pid_t subreaper = fork();
+  if (subreaper == 0) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    sigset_t child_ended;
+    sigemptyset(&child_ended);
+    sigaddset(&child_ended, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child_ended, nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+      for (;;) pause();
+    }
+    int reaped = 0;
+    const Reaped count = [&](pid_t pid, int) { reaped += pid == child ? 1 : 0; };
+    const bool refused = !end_descendants(count, [](pid_t, int) { return errno = EPERM, -1; });
+    const bool spared = (kill_descendants_once({child}), waitpid(child, nullptr, WNOHANG)) == 0;
+    const bool ended = end_descendants(count);
+    _exit(refused && spared && ended && reaped == 1 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(subreaper, &status, 0), subreaper);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(SpawnerTest, KillRequestEndsOneRunOnly) {

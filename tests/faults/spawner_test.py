@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The process that runs programs is killed under the real binary.
 
-The daemon says so and ends with status 1, for a service manager to start it again; the task goes back with its attempt.
+The daemon says so and ends with status 1, for a service manager to start it again; the program is killed, the task goes
+back with its attempt.
 """
 import argparse
 import os
@@ -35,8 +36,9 @@ def spawner_dies(binary, folder):
     daemon = Daemon(binary, folder / "data", runner=f"exec:{program}").start()
     try:
         daemon.call("POST", QUEUE + "/tasks", {"taskId": "runs"})
-        with open(started, "rb"):
+        with open(started, "rb") as held:
             os.kill(spawner_of(daemon), signal.SIGKILL)
+            held.read()  # Until the program, which holds the other end, has ended.
             status = daemon.process.wait(60)
         assert status == 1, f"status {status}\n{daemon.log_tail()}"
         assert "SPAWNER_LOST" in daemon.log_path.read_text(), daemon.log_tail()

@@ -1,0 +1,35 @@
+// The process between the spawner and one program: a subreaper, so that all that the program leaves behind stays below
+// it whatever it does to its environment, session or parents. It ends everything below it when the program has ended,
+// when it is told to (kEndSignal), and when the spawner is gone; then it reports and ends itself.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+namespace freshet::spawner {
+
+// Not SIGTERM: that one reaches whole groups and services, and means the daemon, which drains first.
+inline constexpr int kEndSignal = SIGUSR1;
+
+struct Report {
+  int start_error = 0;  // The errno with which the program could not be started.
+  bool ended = false;   // The program has ended, with this wait status.
+  int wait_status = 0;
+  bool all_ended = false;  // Nothing is left below the keeper.
+};
+
+// What the program becomes. Pointers as execvpe wants them; file descriptors above 2, but the report's.
+struct Program {
+  char* const* argv;
+  char* const* environment;
+  const char* directory;
+  int input;
+  int output;
+  int error_output;
+  int report;  // A Report is written here, if the keeper is not killed before.
+};
+
+// In the freshly forked child of `spawner`, with SIGCHLD and kEndSignal blocked.
+[[noreturn]] void keep(const Program& program, pid_t spawner);
+
+}  // namespace freshet::spawner
