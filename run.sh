@@ -39,7 +39,7 @@ case "${1:-}" in
   shift
   install_missing
   build
-  exec build/release/freshet run config/lifo.yaml --data data --listen 127.0.0.1:7070 "$@"
+  exec build/release/freshet run config/lifo.yaml "$@"
   ;;
 "")
   install_missing

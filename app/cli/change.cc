@@ -75,7 +75,7 @@ void add_cancel(CLI::App& app, int& exit_status) {
   command->footer(
       "freshet get ID tells what became of one that ran. Two tasks; and all that wait:\n"
       "  freshet cancel order-17 order-18\n"
-      "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r freshet cancel");
+      "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r -n 1000 freshet cancel");
   command->add_option("ids", options->ids, "Task ids")->required();
   command->callback([options, &exit_status] { exit_status = cancel(*options); });
 }

@@ -163,7 +163,14 @@ int put_lines(const PutOptions& options, std::istream& in) {
 
 int put_one(const PutOptions& options) {
   Json payload = Json::parse(options.payload, nullptr, false);
-  if (payload.is_discarded()) payload = options.payload;  // Not JSON: a plain string.
+  if (payload.is_discarded()) {
+    if (const char first = options.payload.front(); first == '{' || first == '[') {
+      std::cerr << "freshet: the payload begins like JSON and is not: check its quotes (a text may begin with neither "
+                   "{ nor [)\n";
+      return kUsage;
+    }
+    payload = options.payload;  // A plain string.
+  }
   Json task{{"payload", payload}};
   if (!options.id.empty()) task["taskId"] = options.id;
   apply_defaults(options, task);
@@ -195,10 +202,13 @@ void add_put(CLI::App& app, int& exit_status) {
       "Many, JSON Lines:  freshet put --file tasks.jsonl --rate 200   (or on standard input)\n"
       "A line is a task object of docs/task-api.md, e.g. {\"taskId\": \"a\", \"payload\": {\"order\": 17}}.");
   options->remote.add_options(*command);
-  command->add_option("payload", options->payload, "Payload of a single task: JSON, else taken as a string");
+  command->add_option("payload", options->payload,
+                      "Payload of a single task: JSON, or a text that does not begin with { or [");
   command->add_option("--id", options->id, "Task id: creating it twice makes one task");
   command->add_option("--file", options->file, "JSON Lines of tasks; - for standard input");
-  command->add_option("--ttl", options->ttl, "Seconds until a task that has not started is shed")
+  command
+      ->add_option("--ttl", options->ttl,
+                   "Seconds until it is shed if nobody has taken it; what has ended is removed then too")
       ->check(CLI::PositiveNumber);
   command->add_option("--delay", options->delay, "Seconds until it may start")->check(CLI::PositiveNumber);
   command->add_option("--key", options->key, "No second task while one of this key waits");

@@ -49,7 +49,8 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   const std::string target = "/queues/" + path_segment(remote_.queue) + path;
   auto response = client_->call(method, target, body.is_null() ? "" : body.dump());
   if (!response) {
-    std::cerr << "freshet: " << response.error().message << "\nIs the daemon running? Start one with: freshet run\n";
+    std::cerr << "freshet: " << response.error().message
+              << "\nIs the daemon running? Start one with: ./run.sh --serve\n";
     exit_status_ = kUnreachable;
     return nullptr;
   }

@@ -47,6 +47,9 @@ def put(freshet, daemon):
     task = daemon.call("GET", f"{QUEUE}/tasks/{answer['taskId']}")
     assert task["deadline"] == 4102444800000 and task["maxAttempts"] == 7, task
 
+    refused = freshet("put", '{"event": "delivered", parcel: FR1}', status=2)
+    assert "begins like JSON" in refused.stderr, refused
+
     # A request of many lines that is refused: by the line, and what is lost with it.
     lines = ['{"taskId": "ok"}', "", '{"taskId": "bad", "prio": 1}', '{"taskId": "after"}']
     run = freshet("put", "--file", "-", stdin="\n".join(lines), status=1)
