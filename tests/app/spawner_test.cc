@@ -174,12 +174,14 @@ TEST(Descendants, WhatCannotBeKilledDoesNotHoldUpForGood) {
   const pid_t subreaper = fork();
   if (subreaper == 0) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    alarm(120);  // A fault here must not hold up the other tests.
     sigset_t child_ended;
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child_ended, nullptr);
     const pid_t child = fork();
     if (child == 0) {
+      alarm(120);
       for (;;) pause();
     }
     int reaped = 0;
