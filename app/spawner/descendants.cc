@@ -1,14 +1,13 @@
 #include "app/spawner/descendants.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -27,8 +26,14 @@ struct Process {
 
 // Field 4 of /proc/PID/stat (proc(5)); the name in field 2 may hold anything, so look behind its last ')'.
 bool read_stat(pid_t pid, Process& process) {
-  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
-  std::string line((std::istreambuf_iterator<char>(in)), {});
+  const int fd = open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char text[1024];
+  // ESRCH if it ended meanwhile; a stream would throw.
+  const ssize_t size = read(fd, text, sizeof text);
+  close(fd);
+  if (size <= 0) return false;
+  const std::string line(text, static_cast<size_t>(size));
   const auto end = line.rfind(')');
   if (end == std::string::npos || end + 4 >= line.size()) return false;
   process = {pid, static_cast<pid_t>(std::atol(line.c_str() + end + 4))};
