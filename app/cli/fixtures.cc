@@ -1,6 +1,5 @@
 // freshet record and replay: a table's changes, captured from a running daemon and run again deterministically.
 #include <signal.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -52,20 +51,25 @@ class Recording {
       count(piece->body);
     } while (interrupted == 0 && (options_.seconds <= 0 || std::chrono::steady_clock::now() - started <
                                                                std::chrono::duration<double>(options_.seconds)));
-    std::cerr << '\r' << lines_ << " lines recorded\n";
+    progress_.clear();
+    std::cerr << lines_ << " lines recorded\n";
     return kDone;
   }
 
  private:
-  static void say(const std::string& what) { std::cerr << "freshet: " << what << '\n'; }
+  void say(const std::string& what) {
+    progress_.clear();
+    std::cerr << "freshet: " << what << '\n';
+  }
   void count(const std::string& piece) {
     lines_ += static_cast<size_t>(std::count(piece.begin(), piece.end(), '\n'));
-    if (isatty(STDERR_FILENO) != 0) std::cerr << '\r' << lines_ << " lines" << std::flush;
+    progress_.show(std::to_string(lines_) + " lines");
   }
 
   const RecordOptions& options_;
   std::ostream& out_;
   size_t lines_ = 0;
+  Progress progress_;
 };
 
 int record(const RecordOptions& options) {

@@ -1,5 +1,4 @@
 // freshet put: creates tasks from the command line or from JSON Lines.
-#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "app/cli/commands.h"
+#include "app/cli/progress.h"
 #include "app/cli/remote.h"
 
 namespace freshet::cli {
@@ -54,14 +54,12 @@ class Tally {
       }
       if (options_.remote.json) std::cout << result.dump() << '\n';
     }
-    if (isatty(STDERR_FILENO) != 0 && created_ + existing_ + failed_ >= next_report_) {
-      std::cerr << '\r' << created_ << " created" << std::flush;
-      next_report_ += 1000;
-      reported_ = true;
-    }
+    if (created_ + existing_ + failed_ < next_report_) return;
+    progress_.show(std::to_string(created_) + " created");
+    next_report_ += 1000;
   }
-  void finish() const {
-    if (reported_) std::cerr << '\r';
+  void finish() {
+    progress_.clear();
     std::ostream& out = options_.remote.json ? std::cerr : std::cout;
     out << created_ << " created";
     if (existing_ > 0) out << ", " << existing_ << " already there";
@@ -73,7 +71,7 @@ class Tally {
   const PutOptions& options_;
   Session& session_;
   size_t created_ = 0, existing_ = 0, failed_ = 0, next_report_ = 1000;
-  bool reported_ = false;
+  Progress progress_;
 };
 
 // "… 'tasks[2].prio' is not known" for the third task of a request: "line 7: … 'prio' is not known".

@@ -1,9 +1,12 @@
 """A daemon under test: starts the real binary on a free port, speaks the task API, stops or kills it."""
+import argparse
 import http.client
 import json
 import pathlib
 import signal
 import subprocess
+import sys
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -112,3 +115,18 @@ def check_books(stats):
         balance[target] = balance.get(target, 0) + count
     for state, depth in stats["depth"].items():
         assert balance.get(state, 0) == depth, f"books of {state}: in - out = {balance.get(state, 0)}, stock = {depth}\n{stats}"
+
+
+def main(description, done, *tests):
+    """Runs each test(binary, folder) in a folder of its own; says `done`, or what failed and ends with status 1."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("--binary", required=True)
+    options = options.parse_args()
+    for test in tests:
+        with tempfile.TemporaryDirectory(prefix="freshet-test-") as folder:
+            try:
+                test(options.binary, pathlib.Path(folder))
+            except (AssertionError, OSError, Refused, RuntimeError) as error:
+                print(f"FAILED: {getattr(test, '__name__', test)}: {error!r}")
+                sys.exit(1)
+    print(done)

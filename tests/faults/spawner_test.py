@@ -4,14 +4,11 @@
 The daemon says so and ends with status 1, for a service manager to start it again; the program is killed, the task goes
 back with its attempt.
 """
-import argparse
 import os
 import pathlib
 import signal
-import sys
-import tempfile
 
-from daemon import QUEUE, Daemon, Refused, check_books
+from daemon import QUEUE, Daemon, check_books, main
 
 
 def spawner_of(daemon):
@@ -52,18 +49,5 @@ def spawner_dies(binary, folder):
         daemon.kill()
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--binary", required=True)
-    options = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="freshet-spawner-") as folder:
-        try:
-            spawner_dies(options.binary, pathlib.Path(folder))
-        except (AssertionError, Refused, RuntimeError) as error:
-            print(f"FAILED: {error}")
-            sys.exit(1)
-    print("the loss of the spawner ended the daemon, and cost no attempt")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "the loss of the spawner ended the daemon, and cost no attempt", spawner_dies)

@@ -1,16 +1,13 @@
 #!/usr/bin/env python3
 """What a daemon tells those who start it: the ready file, and the service manager's socket (sd_notify)."""
-import argparse
 import os
 import pathlib
 import re
 import signal
 import socket
 import subprocess
-import sys
-import tempfile
 
-from daemon import ROOT, Daemon
+from daemon import ROOT, Daemon, main
 
 
 def stale_ready_file(binary, folder):
@@ -70,22 +67,7 @@ def shipped_options(binary, folder):
     assert there == set(re.findall(r"(?m)^  --([a-z-]+) ", helped)) - {"config", "json"} | {"template"}, there
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--binary", required=True)
-    options = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="freshet-start-") as folder:
-        folder = pathlib.Path(folder)
-        try:
-            for test, *more in ((stale_ready_file,), (service_manager, str(folder / "socket")),
-                                (service_manager, f"\0freshet-{os.getpid()}"), (shipped_options,)):
-                place = pathlib.Path(tempfile.mkdtemp(dir=folder))
-                test(options.binary, place, *more)
-        except (AssertionError, OSError, RuntimeError) as error:
-            print(f"FAILED: {error!r}")
-            sys.exit(1)
-    print("told in order; nothing stale")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "told in order; nothing stale", stale_ready_file,
+         lambda binary, folder: service_manager(binary, folder, str(folder / "socket")),
+         lambda binary, folder: service_manager(binary, folder, f"\0freshet-{os.getpid()}"), shipped_options)

@@ -5,16 +5,13 @@ A task whose handler hangs, and one that a pull worker holds, are still in work 
 back with their attempt. Before that, pull workers may settle what they hold. Requests that have arrived only in part, and
 a processor that waits for its rate, do not hold the daemon up to its deadline.
 """
-import argparse
 import http.server
 import pathlib
 import socket
-import sys
-import tempfile
 import threading
 import time
 
-from daemon import QUEUE, Daemon, Refused, check_books
+from daemon import QUEUE, Daemon, Refused, check_books, main
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -108,20 +105,6 @@ def nothing_to_wait_for(binary, folder):
         daemon.kill()
 
 
-def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--binary", required=True)
-    options = options.parse_args()
-    with tempfile.TemporaryDirectory(prefix="freshet-stop-") as folder:
-        try:
-            past_the_deadline(options.binary, pathlib.Path(folder))
-            pull_workers(options.binary, pathlib.Path(folder))
-            nothing_to_wait_for(options.binary, pathlib.Path(folder))
-        except (AssertionError, Refused, RuntimeError) as error:
-            print(f"FAILED: {error}")
-            sys.exit(1)
-    print("stopped in time; what was in work went back with its attempt")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, "stopped in time; what was in work went back with its attempt",
+         past_the_deadline, pull_workers, nothing_to_wait_for)
