@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <charconv>
+#include <cstdio>
 
 namespace freshet {
 
@@ -49,20 +50,45 @@ auto no_such_stream(const std::string& arn) {
 }
 
 Result<uint64_t> start_of(const ShardIteratorInput& input, const StreamBounds& bounds) {
-  if (input.type == IteratorType::kTrimHorizon) return kFromHorizon;
-  if (input.type == IteratorType::kLatest) return bounds.next;
+  const bool numbered =
+      input.type == IteratorType::kAtSequenceNumber || input.type == IteratorType::kAfterSequenceNumber;
+  if (!numbered) {
+    if (!input.sequence_number.empty()) {
+      return invalid("A SequenceNumber must not be given with ShardIteratorType TRIM_HORIZON or LATEST");
+    }
+    return input.type == IteratorType::kTrimHorizon ? kFromHorizon : bounds.next;
+  }
+  if (input.sequence_number.empty()) {
+    return invalid("A SequenceNumber is required with ShardIteratorType AT_SEQUENCE_NUMBER or AFTER_SEQUENCE_NUMBER");
+  }
   const auto given = parse_sequence_number(input.sequence_number);
   if (!given) return invalid(fmt::format("Invalid SequenceNumber: \"{}\" is not a number", input.sequence_number));
+  // The number of the record to come is where an empty shard says that it starts: both types begin with that record.
+  if (*given == bounds.next) return bounds.next;
   const uint64_t from = *given + (input.type == IteratorType::kAfterSequenceNumber ? 1 : 0);
   if (from < bounds.oldest) {
     return fail(ErrorCode::kTrimmedDataAccess,
                 fmt::format("The sequence number {} is beyond the trim point of the stream: the oldest is {}",
                             input.sequence_number, sequence_number(bounds.oldest)));
   }
-  if (from > bounds.next || *given >= bounds.next) {
+  if (*given > bounds.next) {
     return invalid(fmt::format("Invalid SequenceNumber: {} is not in the stream", input.sequence_number));
   }
   return from;
+}
+
+// When the stream was switched on: its label is that time.
+std::optional<WallTime> time_of_label(const std::string& label) {
+  int year = 0;
+  unsigned month = 0, day = 0, hours = 0, minutes = 0, secs = 0, millis = 0;
+  if (std::sscanf(label.c_str(), "%4d-%2u-%2uT%2u:%2u:%2u.%3u", &year, &month, &day, &hours, &minutes, &secs,
+                  &millis) != 7) {
+    return std::nullopt;
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  if (!date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date) + std::chrono::hours(hours) + std::chrono::minutes(minutes) + seconds(secs) +
+         milliseconds(millis);
 }
 
 }  // namespace
@@ -99,7 +125,7 @@ Async<Result<StreamDescription>> StreamReader::stream_of(std::string table) {
   stream.table = table;
   stream.label = described->stream_label;
   stream.keys = definition.keys;
-  stream.created = described->created;
+  stream.created = time_of_label(stream.label).value_or(described->created);
   stream.bounds = *bounds;
   co_return stream;
 }
@@ -112,6 +138,39 @@ Async<Result<StreamDescription>> StreamReader::describe(std::string stream_arn) 
   if (!stream || stream->label != name->label) co_return no_such_stream(stream_arn);
   stream->source.arn = stream_arn;
   co_return stream;
+}
+
+Async<Result<StreamList>> StreamReader::list(ListStreamsInput input) {
+  std::optional<StreamName> after;
+  if (!input.after.empty() && !(after = parse_stream_arn(input.after))) {
+    co_return invalid(fmt::format("Invalid StreamArn: \"{}\"", input.after));
+  }
+  std::vector<std::string> names{input.table};
+  if (input.table.empty()) {
+    auto all = co_await tables_.list_tables();
+    if (!all) co_return fail(std::move(all.error()));
+    names = std::move(*all);
+  }
+  StreamList list;
+  for (const std::string& name : names) {
+    if (after && name < after->table) continue;
+    std::string copy = name;
+    auto described = co_await tables_.describe_table(std::move(copy));
+    const bool hidden = described && described->definition.system;
+    if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());
+    if (!input.table.empty() && (!described || hidden)) {
+      co_return fail(ErrorCode::kResourceNotFound,
+                     fmt::format("Requested resource not found: Table: {} not found", name));
+    }
+    if (!described || hidden || !described->definition.stream) continue;
+    if (after && name == after->table && described->stream_label <= after->label) continue;
+    if (list.streams.size() == input.limit) {
+      list.more = true;
+      break;
+    }
+    list.streams.push_back({stream_arn(account_, name, described->stream_label), name, described->stream_label});
+  }
+  co_return list;
 }
 
 Async<Result<std::string>> StreamReader::shard_iterator(ShardIteratorInput input) {

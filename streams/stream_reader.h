@@ -31,8 +31,25 @@ struct StreamDescription {
   std::string table;
   std::string label;
   KeySchema keys;
-  WallTime created{};
+  WallTime created{};  // Of the stream, which may be younger than its table.
   StreamBounds bounds;
+};
+
+struct ListStreamsInput {
+  std::string table;  // Of this table alone; empty for all.
+  std::string after;  // The stream behind which to go on; empty for the first.
+  uint32_t limit = 100;
+};
+
+// By table name.
+struct StreamList {
+  struct Stream {
+    std::string arn;
+    std::string table;
+    std::string label;
+  };
+  std::vector<Stream> streams;
+  bool more = false;
 };
 
 struct StreamRecords {
@@ -49,6 +66,8 @@ class StreamReader {
   Async<Result<StreamDescription>> describe(std::string stream_arn);
   // The stream that the table has now. kResourceNotFound without one.
   Async<Result<StreamDescription>> stream_of(std::string table);
+  // Those of clients' tables. kResourceNotFound if there is no such table; none for a table without a stream.
+  Async<Result<StreamList>> list(ListStreamsInput input);
   // kTrimmedDataAccess for a sequence number that is trimmed, kValidation for one that never was.
   Async<Result<std::string>> shard_iterator(ShardIteratorInput input);
   // Durable records only; none if there are none now. 1..1000. kExpiredIterator, kTrimmedDataAccess, kValidation.

@@ -131,7 +131,7 @@ struct ReadStreamInput {
   std::string table;
   uint64_t from = 1;  // First sequence wanted.
   uint32_t limit = 1000;
-  size_t max_bytes = 1u << 20;
+  size_t max_bytes = 1u << 20;  // A first record may be larger.
   // Waits for a record until then; BootTime{} answers at once, with nothing if there is nothing.
   BootTime wait_until{};
 };

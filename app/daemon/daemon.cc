@@ -206,8 +206,8 @@ class Daemon {
   Result<void> serve() {
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(make_task_route(*queues_, clock_));
-    routes.push_back(
-        make_dynamodb_route(*store_, {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
+    routes.push_back(make_dynamodb_route(*store_, clock_,
+                                         {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
     ServiceView view{[this] { return ready_; },
                      [this] {

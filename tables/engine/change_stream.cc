@@ -163,7 +163,8 @@ ChangeRecord ChangeStream::expose(const StreamRecord& record) const {
 }
 
 bool ChangeStream::full(const ReadStreamInput& input, const StreamPage& page, size_t bytes) const {
-  return page.records.size() >= std::max<uint32_t>(input.limit, 1) || bytes >= input.max_bytes;
+  return page.records.size() >= std::max<uint32_t>(input.limit, 1) ||
+         (!page.records.empty() && bytes > input.max_bytes);
 }
 
 Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {
@@ -182,8 +183,8 @@ Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {
   }
   size_t bytes = 0;
   for (size_t i = page.next - tail_first(); i < tail_.size() && page.next < readable_; ++i) {
-    if (full(input, page, bytes)) break;
     bytes += size_of(tail_[i]);
+    if (full(input, page, bytes)) break;
     page.records.push_back(expose(tail_[i]));
     page.next = tail_[i].sequence + 1;
   }
@@ -203,12 +204,14 @@ Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, Stre
       [&](const StoredChange& change, std::string_view keys, std::string_view item, WallTime when) -> Result<void> {
         if (first_of_batch == 0) first_of_batch = change.sequence;
         if (done || change.sequence < page.next) return {};
-        done = change.sequence >= readable_ || full(input, page, bytes);
+        done = change.sequence >= readable_;
         if (done) return {};
         FRESHET_CHECK(change.sequence == page.next, "a stream has no gaps");
         auto record = decode_record(change, keys, item, when);
         if (!record) return fail(record.error());
         bytes += size_of(*record);
+        done = full(input, page, bytes);
+        if (done) return {};
         page.records.push_back(expose(*record));
         page.next = change.sequence + 1;
         return {};

@@ -98,6 +98,7 @@ class ChangeStream {
   size_t drop_oldest();  // Bytes given back.
   void add_mark(uint64_t sequence, LogPosition at);
   Result<void> read_log(const ReadStreamInput& input, Log& log, StreamPage& page);
+  // Whether the page has no room for one more record, with which it would be `bytes`. A first one always fits.
   bool full(const ReadStreamInput& input, const StreamPage& page, size_t bytes) const;
   ChangeRecord expose(const StreamRecord& record) const;
   uint64_t tail_first() const { return tail_.empty() ? next_ : tail_.front().sequence; }

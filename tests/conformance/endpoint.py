@@ -83,8 +83,8 @@ def _settings(url):
     )
 
 
-def client(url):
-    return boto3.session.Session().client("dynamodb", **_settings(url))
+def client(url, service="dynamodb"):
+    return boto3.session.Session().client(service, **_settings(url))
 
 
 def resource(url):

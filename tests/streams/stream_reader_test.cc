@@ -62,6 +62,30 @@ TEST_F(StreamReaderTest, IteratorsStartWhereTheySay) {
   EXPECT_EQ(read(iterator(IteratorType::kAfterSequenceNumber, sequence_number(3))), Sequences{});
 }
 
+TEST_F(StreamReaderTest, AnEmptyShardCanBeReadFromItsFirstNumber) {
+  const std::string first = sequence_number(reader->describe(arn).take()->bounds.oldest);
+  const auto at = iterator(IteratorType::kAtSequenceNumber, first);
+  const auto after = iterator(IteratorType::kAfterSequenceNumber, first);
+  put("a");
+  EXPECT_EQ(read(at), Sequences{1});
+  EXPECT_EQ(read(after), Sequences{1});
+}
+
+TEST_F(StreamReaderTest, AStreamIsAsOldAsItsLabel) {
+  EXPECT_EQ(reader->describe(arn).take()->created, clock.wall());
+  sim.run_for(seconds(90));
+  TableDefinition table = tables->describe_table("Tasks").take()->definition;
+  table.stream.reset();
+  ASSERT_TRUE(tables->alter_table(table).take());
+  EXPECT_TRUE(reader->list({}).take()->streams.empty());
+  table.stream = StreamView::kKeysOnly;
+  ASSERT_TRUE(tables->alter_table(table).take());
+  const auto again = reader->stream_of("Tasks").take();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->created, clock.wall());
+  EXPECT_FALSE(reader->describe(arn).take());
+}
+
 TEST_F(StreamReaderTest, TheNextIteratorGoesOnWithoutGap) {
   const auto latest = iterator(IteratorType::kLatest);
   for (const char* id : {"a", "b", "c"}) put(id);
@@ -103,7 +127,7 @@ TEST_F(StreamReaderTest, WhatIsNotThereIsNamed) {
   };
   EXPECT_EQ(code(iterator(IteratorType::kAtSequenceNumber, sequence_number(0))),
             error_name(ErrorCode::kTrimmedDataAccess));
-  EXPECT_EQ(code(iterator(IteratorType::kAtSequenceNumber, sequence_number(2))), error_name(ErrorCode::kValidation));
+  EXPECT_EQ(code(iterator(IteratorType::kAtSequenceNumber, sequence_number(3))), error_name(ErrorCode::kValidation));
   EXPECT_EQ(code(iterator(IteratorType::kAtSequenceNumber, "x")), error_name(ErrorCode::kValidation));
   EXPECT_EQ(code(reader->shard_iterator({arn, "shardId-x", IteratorType::kLatest, ""}).take()),
             error_name(ErrorCode::kResourceNotFound));

@@ -7,6 +7,7 @@
 
 #include "base/async.h"
 #include "base/result.h"
+#include "streams/stream_reader.h"
 #include "tables/tables.h"
 #include "wire/dynamodb/input.h"
 
@@ -48,6 +49,10 @@ Parsed parse_list_tables(const JsonView& body);
 Parsed parse_update_time_to_live(const JsonView& body);
 Parsed parse_describe_time_to_live(const JsonView& body);
 Parsed parse_describe_limits(const JsonView& body);
+
+// Operations of the streams' protocol, by their names there. `streams` belongs to the loop thread and outlives them.
+using StreamParser = Parsed (*)(const JsonView& body, StreamReader& streams);
+StreamParser find_stream_parser(std::string_view operation);
 
 // The error of an operation on a table that is not there, or must not be seen.
 tl::unexpected<Error> table_not_found(std::string_view table);

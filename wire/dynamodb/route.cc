@@ -49,6 +49,7 @@ Parser find_parser(std::string_view operation) {
 namespace {
 
 constexpr std::string_view kTarget = "DynamoDB_20120810.";
+constexpr std::string_view kStreamsTarget = "DynamoDBStreams_20120810.";
 
 // Where the service defines an exception, and how it spells the name of the message there.
 struct ErrorForm {
@@ -132,6 +133,7 @@ std::string request_id(uint64_t seed, uint64_t number) {
 // Constant but for the counter; shared by exchanges on all threads.
 struct Shared {
   Tables& tables;
+  StreamReader streams;  // Loop thread only.
   Place place;
   uint64_t seed;
   std::atomic<uint64_t> requests{0};
@@ -200,14 +202,20 @@ class EndpointsOperation final : public Operation {
   const std::string host_;
 };
 
-Parsed parse(const HttpRequest& request) {
+Parsed parse(const HttpRequest& request, StreamReader& streams) {
   const std::string_view target = header(request.headers, "X-Amz-Target");
-  const std::string_view name = target.substr(std::min(kTarget.size(), target.size()));
-  if (target.starts_with(kTarget) && name == "DescribeEndpoints") {
-    return std::make_unique<EndpointsOperation>(std::string(header(request.headers, "Host")));
+  Parser parser = nullptr;
+  StreamParser stream_parser = nullptr;
+  if (target.starts_with(kTarget)) {
+    const std::string_view name = target.substr(kTarget.size());
+    if (name == "DescribeEndpoints") {
+      return std::make_unique<EndpointsOperation>(std::string(header(request.headers, "Host")));
+    }
+    parser = find_parser(name);
+  } else if (target.starts_with(kStreamsTarget)) {
+    stream_parser = find_stream_parser(target.substr(kStreamsTarget.size()));
   }
-  const Parser parser = target.starts_with(kTarget) ? find_parser(name) : nullptr;
-  if (parser == nullptr) {
+  if (parser == nullptr && stream_parser == nullptr) {
     return fail(ErrorCode::kUnknownOperation, "The operation " + std::string(target.substr(0, 100)) + " is not known");
   }
   const std::string_view encoding = header(request.headers, "Content-Encoding");
@@ -217,7 +225,7 @@ Parsed parse(const HttpRequest& request) {
   JsonDocument document;
   Result<JsonView> body = document.parse(request.body);
   if (!body) return fail(std::move(body.error()));
-  return parser(*body);
+  return parser ? parser(*body) : stream_parser(*body, streams);
 }
 
 class ProtocolRoute final : public Route {
@@ -229,7 +237,7 @@ class ProtocolRoute final : public Route {
   }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     const bool json11 = header(request.headers, "Content-Type").starts_with("application/x-amz-json-1.1");
-    return std::make_unique<ProtocolExchange>(shared_, parse(request), json11);
+    return std::make_unique<ProtocolExchange>(shared_, parse(request, shared_->streams), json11);
   }
 
  private:
@@ -239,9 +247,10 @@ class ProtocolRoute final : public Route {
 }  // namespace
 }  // namespace dynamodb
 
-std::unique_ptr<Route> make_dynamodb_route(Tables& tables, DynamoDbOptions options) {
+std::unique_ptr<Route> make_dynamodb_route(Tables& tables, const Clock& clock, DynamoDbOptions options) {
+  StreamReader streams(tables, clock, Account{options.region, options.account});
   auto shared = std::make_shared<dynamodb::Shared>(
-      tables, dynamodb::Place{std::move(options.region), std::move(options.account)}, options.seed);
+      tables, std::move(streams), dynamodb::Place{std::move(options.region), std::move(options.account)}, options.seed);
   return std::make_unique<dynamodb::ProtocolRoute>(std::move(shared));
 }
 

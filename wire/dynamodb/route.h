@@ -1,10 +1,11 @@
-// Amazon DynamoDB's protocol (AWS JSON 1.0) on POST /, as its SDKs speak it. Signatures are not checked: whoever opens
-// the server beyond loopback checks credentials before.
+// The protocols of Amazon DynamoDB and DynamoDB Streams (AWS JSON 1.0) on POST /, as their SDKs speak them. Signatures
+// are not checked: whoever opens the server beyond loopback checks credentials before.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "base/clock.h"
 #include "runtime/ports.h"
 #include "tables/tables.h"
 
@@ -16,7 +17,7 @@ struct DynamoDbOptions {
   uint64_t seed = 0;  // Of the request ids.
 };
 
-// Serves POST / with an X-Amz-Target of DynamoDB. The store outlives the route.
-std::unique_ptr<Route> make_dynamodb_route(Tables& tables, DynamoDbOptions options = {});
+// Serves POST / with an X-Amz-Target of DynamoDB. Store and clock outlive the route.
+std::unique_ptr<Route> make_dynamodb_route(Tables& tables, const Clock& clock, DynamoDbOptions options = {});
 
 }  // namespace freshet

@@ -18,18 +18,6 @@ void append_member(std::string& json, std::string_view name, std::string_view te
   append_json_string(json, text);
 }
 
-void append_key_schema(std::string& json, const KeySchema& keys) {
-  json += "\"KeySchema\":[{";
-  append_member(json, "AttributeName", keys.partition.name);
-  json += ",\"KeyType\":\"HASH\"}";
-  if (keys.sort) {
-    json += ",{";
-    append_member(json, "AttributeName", keys.sort->name);
-    json += ",\"KeyType\":\"RANGE\"}";
-  }
-  json += ']';
-}
-
 void append_attribute_definitions(std::string& json, const TableDefinition& table) {
   std::map<std::string, Type> types;
   const auto note = [&](const KeySchema& keys) {
@@ -107,12 +95,6 @@ void append_indexes(std::string& json, const TableDefinition& table, bool local,
 }
 
 // Epoch seconds with milliseconds, as the protocol writes times.
-std::string seconds_of(WallTime time) {
-  const int64_t ms = std::max<int64_t>(0, epoch_ms(time));
-  std::string fraction = std::to_string(ms % 1000);
-  return std::to_string(ms / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;
-}
-
 // Reading.
 
 using AttributeTypes = std::map<std::string, Type>;
@@ -250,6 +232,24 @@ std::optional<StreamView> read_stream(const Input& in) {
 }
 
 }  // namespace
+
+void append_key_schema(std::string& json, const KeySchema& keys) {
+  json += "\"KeySchema\":[{";
+  append_member(json, "AttributeName", keys.partition.name);
+  json += ",\"KeyType\":\"HASH\"}";
+  if (keys.sort) {
+    json += ",{";
+    append_member(json, "AttributeName", keys.sort->name);
+    json += ",\"KeyType\":\"RANGE\"}";
+  }
+  json += ']';
+}
+
+std::string seconds_of(WallTime time) {
+  const int64_t ms = std::max<int64_t>(0, epoch_ms(time));
+  std::string fraction = std::to_string(ms % 1000);
+  return std::to_string(ms / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;
+}
 
 void append_table_json(std::string& json, const TableDescription& table, std::string_view status, const Place& place) {
   const TableDefinition& definition = table.definition;

@@ -19,7 +19,7 @@ class DynamoDbTest : public testing::Test {
     auto opened = open_embedded(nullptr, scheduler_, random_, options);
     EXPECT_TRUE(opened) << opened.error().message;
     store_ = std::move(*opened);
-    route_ = make_dynamodb_route(*store_);
+    route_ = make_dynamodb_route(*store_, clock_);
   }
 
   HttpResponse send(const std::string& operation, std::string body, HttpHeaders more = {}) {
