@@ -6,6 +6,7 @@
 #include "app/cli/options_file.h"
 #include "app/daemon/daemon.h"
 #include "app/daemon/options.h"
+#include "wire/http/cors.h"
 
 namespace freshet::cli {
 namespace {
@@ -60,6 +61,12 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
                   "A further host accepted in Host and Origin headers; repeatable")
       ->allow_extra_args(false)
       ->envname("FRESHET_ALLOWED_HOST");
+  command
+      .add_option("--cors-origin", options.cors_origins,
+                  "Origin of web pages that may read answers, like https://app.example, or *; repeatable")
+      ->allow_extra_args(false)
+      ->envname("FRESHET_CORS_ORIGIN")
+      ->check(CLI::Validator([](const std::string& text) { return check_origin(text); }, ""));
   command.add_option("--io-threads", options.io_threads, "Threads that read and write HTTP")
       ->envname("FRESHET_IO_THREADS")
       ->check(CLI::Range(1, 64))

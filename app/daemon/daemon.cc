@@ -218,6 +218,7 @@ class Daemon {
     http.address = plan_.listen.host;
     http.port = plan_.listen.port;
     http.host_names = options_.allowed_hosts;
+    http.cors_origins = options_.cors_origins;
     auto server = HttpServer::start(std::move(http), std::move(routes), io_threads(), clock_, loop_, loop_,
                                     [this] { return store_->durable(); });
     if (!server) return fail(server.error());

@@ -40,6 +40,7 @@ struct DaemonOptions {
   int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
   unsigned io_threads = 1;
   std::vector<std::string> allowed_hosts;  // Host headers accepted besides loopback names.
+  std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
 };
 
 Result<ListenAddress> parse_listen(const std::string& text);   // "127.0.0.1:7070", "[::1]:0"; loopback only.

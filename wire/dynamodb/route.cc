@@ -9,6 +9,7 @@
 #include "tables/value/json.h"
 #include "tables/value/json_reader.h"
 #include "wire/dynamodb/operation.h"
+#include "wire/http/compression.h"
 
 namespace freshet {
 
@@ -139,10 +140,16 @@ struct Shared {
   std::atomic<uint64_t> requests{0};
 };
 
+// How the client wants its answer.
+struct AnswerForm {
+  bool json11 = false;
+  Coding coding = Coding::kIdentity;
+};
+
 class ProtocolExchange final : public Exchange {
  public:
-  ProtocolExchange(std::shared_ptr<Shared> shared, Parsed parsed, bool json11)
-      : shared_(std::move(shared)), json11_(json11) {
+  ProtocolExchange(std::shared_ptr<Shared> shared, Parsed parsed, AnswerForm form)
+      : shared_(std::move(shared)), form_(form) {
     if (parsed) {
       operation_ = std::move(*parsed);
     } else {
@@ -160,16 +167,18 @@ class ProtocolExchange final : public Exchange {
 
   HttpResponse respond() override {
     HttpResponse response;
-    response.content_type = json11_ ? "application/x-amz-json-1.1" : "application/x-amz-json-1.0";
+    response.content_type = form_.json11 ? "application/x-amz-json-1.1" : "application/x-amz-json-1.0";
     if (outcome_) {
       operation_->write(response.body, shared_->place);
     } else {
       append_error(response.body, outcome_.error());
       response.status = protocol_code(outcome_.error().code) == ErrorCode::kInternal ? 500 : 400;
     }
+    response.headers.reserve(3);
+    compress_answer(response, form_.coding);
+    // SDKs check the sum of what comes over the wire, compressed or not.
     const auto* bytes = reinterpret_cast<const Bytef*>(response.body.data());
     const uLong sum = ::crc32_z(0, bytes, response.body.size());
-    response.headers.reserve(2);
     response.headers.emplace_back("x-amzn-RequestId", request_id(shared_->seed, ++shared_->requests));
     response.headers.emplace_back("x-amz-crc32", std::to_string(sum));
     return response;
@@ -182,7 +191,7 @@ class ProtocolExchange final : public Exchange {
   }
 
   const std::shared_ptr<Shared> shared_;
-  const bool json11_;
+  const AnswerForm form_;
   std::unique_ptr<Operation> operation_;
   Result<void> outcome_;
 };
@@ -218,10 +227,6 @@ Parsed parse(const HttpRequest& request, StreamReader& streams) {
   if (parser == nullptr && stream_parser == nullptr) {
     return fail(ErrorCode::kUnknownOperation, "The operation " + std::string(target.substr(0, 100)) + " is not known");
   }
-  const std::string_view encoding = header(request.headers, "Content-Encoding");
-  if (!encoding.empty() && encoding != "identity") {
-    return fail(ErrorCode::kSerialization, "Content-Encoding " + std::string(encoding) + " is not supported");
-  }
   JsonDocument document;
   Result<JsonView> body = document.parse(request.body);
   if (!body) return fail(std::move(body.error()));
@@ -232,12 +237,15 @@ class ProtocolRoute final : public Route {
  public:
   explicit ProtocolRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
   bool matches(const HttpRequest& request) const override {
-    return request.method == "POST" && request.target == "/" &&
-           header(request.headers, "X-Amz-Target").starts_with("DynamoDB");
+    const bool at_root = request.target == "/" || request.target.starts_with("/?");
+    return request.method == "POST" && at_root &&
+           (header(request.headers, "X-Amz-Target").starts_with("DynamoDB") ||
+            header(request.headers, "Content-Type").starts_with("application/x-amz-json-1."));
   }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
-    const bool json11 = header(request.headers, "Content-Type").starts_with("application/x-amz-json-1.1");
-    return std::make_unique<ProtocolExchange>(shared_, parse(request, shared_->streams), json11);
+    const AnswerForm form{header(request.headers, "Content-Type").starts_with("application/x-amz-json-1.1"),
+                          preferred_coding(header(request.headers, "Accept-Encoding"))};
+    return std::make_unique<ProtocolExchange>(shared_, parse(request, shared_->streams), form);
   }
 
  private:

@@ -17,7 +17,7 @@ struct DynamoDbOptions {
   uint64_t seed = 0;  // Of the request ids.
 };
 
-// Serves POST / with an X-Amz-Target of DynamoDB. Store and clock outlive the route.
+// Serves POST / with an X-Amz-Target of DynamoDB, or with none and its content type. Store and clock outlive the route.
 std::unique_ptr<Route> make_dynamodb_route(Tables& tables, const Clock& clock, DynamoDbOptions options = {});
 
 }  // namespace freshet

@@ -263,8 +263,9 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
   options.max_connections = http_server::connections_within_limits(options.max_connections);
   std::vector<std::string> names = options.host_names;
   names.push_back(options.address);
+  Cors cors(options.cors_origins);
   auto shared = std::make_shared<http_server::ServerShared>(http_server::ServerShared{
-      std::move(options), HostCheck(std::move(names)), std::move(routes), clock, mailbox, {}});
+      std::move(options), HostCheck(std::move(names)), std::move(cors), std::move(routes), clock, mailbox, {}});
   shared->counters = std::make_shared<http_server::Counters>();
   auto server =
       std::make_unique<http_server::Server>(std::move(shared), std::move(threads), scheduler, std::move(durable), port);

@@ -3,7 +3,8 @@
 //
 // Protections: only known Host names are answered (HostCheck); ambiguous framing is refused; every queue has a bound
 // (connections, exchanges in flight, bytes of bodies, pipelined requests of a connection, headers, a body) and answers
-// 503, 431 or 413 at it; slow clients are cut by one coarse timer. No CORS headers are ever sent.
+// 503, 431 or 413 at it, a compressed body's one counted after decompressing; slow clients are cut by one coarse timer.
+// No CORS headers are sent but to configured origins.
 //
 // Pipelined requests of one connection start one after the other, each when the one before has run, and are answered
 // in order. A client that closes its connection (or its sending side) destroys its running exchanges on the loop.
@@ -26,9 +27,10 @@
 namespace freshet {
 
 struct HttpServerOptions {
-  std::string address = "127.0.0.1";    // IPv4 or IPv6 literal. Whoever allows another one has checked credentials.
-  uint16_t port = 0;                    // 0 picks a free one.
-  std::vector<std::string> host_names;  // Further Host headers that are answered; see HostCheck.
+  std::string address = "127.0.0.1";      // IPv4 or IPv6 literal. Whoever allows another one has checked credentials.
+  uint16_t port = 0;                      // 0 picks a free one.
+  std::vector<std::string> host_names;    // Further Host headers that are answered; see HostCheck.
+  std::vector<std::string> cors_origins;  // Web pages that may read answers; see Cors.
   HttpLimits limits;
   size_t max_connections = 10'000;     // Less if the process may not have that many files open.
   size_t max_in_flight = 20'000;       // Exchanges, over all connections.

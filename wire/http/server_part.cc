@@ -8,6 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
+#include <optional>
+
+#include "wire/http/compression.h"
 
 namespace freshet::http_server {
 
@@ -47,6 +50,10 @@ HttpResponse overloaded() {
   HttpResponse response = error_response(503, "ServiceUnavailable", "too much is in work; try again");
   response.headers.emplace_back("Retry-After", "1");
   return response;
+}
+
+std::unique_ptr<HttpResponse> refuse(int status, std::string_view name, std::string_view reason) {
+  return std::make_unique<HttpResponse>(error_response(status, name, reason));
 }
 
 // How often timeouts are looked at.
@@ -125,20 +132,21 @@ void ServerPart::adopt(Fd socket) {
   fresh.on_ready(true, true, false);  // The first request often is there already.
 }
 
-std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
-  const auto refuse = [](int status, std::string_view name, std::string_view reason) {
-    return std::make_unique<HttpResponse>(error_response(status, name, reason));
-  };
+std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request, std::string_view& origin) const {
   size_t hosts = 0;
   std::string_view host;
   for (const auto& [name, value] : request.headers) {
     if (is_header(name, "host")) {
       ++hosts;
       host = value;
-    } else if (is_header(name, "origin") && !shared_->hosts.allows_origin(value)) {
-      // Browsers let every page post a form or plain text anywhere, and withhold only the answer.
-      return refuse(403, "Forbidden",
-                    "requests from web pages of '" + value + "' are refused; add its host to the allowed host names");
+    } else if (is_header(name, "origin")) {
+      if (shared_->cors.allows(value)) {
+        origin = value;
+      } else if (!shared_->hosts.allows_origin(value)) {
+        // Browsers let every page post a form or plain text anywhere, and withhold only the answer.
+        return refuse(403, "Forbidden",
+                      "requests from web pages of '" + value + "' are refused; add its host to the allowed host names");
+      }
     }
   }
   if (hosts != 1 || host.empty()) return refuse(400, "BadRequest", "exactly one Host header is needed");
@@ -155,23 +163,61 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   return nullptr;
 }
 
-void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
-  if (auto refused = refusal(request)) return answer_at_once(connection, request_number, std::move(*refused));
-  if (request.method == "HEAD") request.method = "GET";  // The connection leaves out the body.
-  const Counters& counters = *shared_->counters;
-  if (counters.in_flight.load() >= shared_->options.max_in_flight ||
-      counters.body_bytes.load() + request.body.size() > shared_->options.max_body_bytes) {
-    return answer_at_once(connection, request_number, overloaded());
+std::unique_ptr<HttpResponse> ServerPart::decompress(HttpRequest& request) const {
+  size_t codings = 0;
+  std::optional<Coding> coding = Coding::kIdentity;
+  for (const auto& [name, value] : request.headers) {
+    if (!is_header(name, "content-encoding")) continue;
+    ++codings;
+    coding = parse_coding(value);
+    if (!coding || codings > 1) {
+      return refuse(415, "UnsupportedMediaType",
+                    "Content-Encoding '" + value.substr(0, 100) + "' is not understood: one of gzip and deflate is");
+    }
   }
+  if (*coding == Coding::kIdentity || request.body.empty()) return nullptr;
+  Result<std::string> body = inflate_body(request.body, *coding, shared_->options.limits.body_bytes);
+  if (!body) {
+    const bool too_large = body.error().code == ErrorCode::kRequestTooLarge;
+    return refuse(too_large ? 413 : 400, too_large ? "RequestTooLarge" : error_name(body.error().code),
+                  body.error().message);
+  }
+  request.body = std::move(*body);
+  return nullptr;
+}
+
+std::unique_ptr<HttpResponse> ServerPart::overload(const HttpRequest& request) const {
+  const Counters& counters = *shared_->counters;
+  if (counters.in_flight.load() < shared_->options.max_in_flight &&
+      counters.body_bytes.load() + request.body.size() <= shared_->options.max_body_bytes) {
+    return nullptr;
+  }
+  return std::make_unique<HttpResponse>(overloaded());
+}
+
+void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
+  std::string_view origin;  // Of a page that may read the answer.
+  auto refused = refusal(request, origin);
+  if (!refused && !origin.empty() && Cors::is_preflight(request)) {
+    return answer_at_once(connection, request_number, shared_->cors.answer_preflight(request));
+  }
+  if (!refused) refused = decompress(request);
+  if (!refused) refused = overload(request);
+  if (!refused && request.method == "HEAD") request.method = "GET";  // The connection leaves out the body.
   const auto route = std::find_if(shared_->routes.begin(), shared_->routes.end(),
-                                  [&](const std::unique_ptr<Route>& r) { return r->matches(request); });
-  if (route == shared_->routes.end()) {
-    const std::string what = "nothing is served at " + request.method + " " + request.target.substr(0, 200);
-    return answer_at_once(connection, request_number, error_response(404, "NotFound", what));
+                                  [&](const std::unique_ptr<Route>& r) { return !refused && r->matches(request); });
+  if (!refused && route == shared_->routes.end()) {
+    refused = refuse(404, "NotFound", "nothing is served at " + request.method + " " + request.target.substr(0, 200));
+  }
+  if (refused) {
+    if (!origin.empty()) Cors::mark(*refused, origin);
+    return answer_at_once(connection, request_number, std::move(*refused));
   }
   InFlight in_flight(shared_->counters, request.body.size());
-  outbound_.jobs.push_back(
-      {index_, connection, request_number, (*route)->accept(std::move(request)), std::move(in_flight)});
+  std::string readable_by(origin);
+  auto exchange = (*route)->accept(std::move(request));
+  if (!readable_by.empty()) exchange = Cors::marked(std::move(exchange), std::move(readable_by));
+  outbound_.jobs.push_back({index_, connection, request_number, std::move(exchange), std::move(in_flight)});
 }
 
 bool ServerPart::charge(size_t before, size_t now) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "wire/http/connection.h"
+#include "wire/http/cors.h"
 #include "wire/http/host_check.h"
 #include "wire/http/server_internal.h"
 
@@ -20,6 +21,7 @@ namespace freshet::http_server {
 struct ServerShared {
   HttpServerOptions options;
   HostCheck hosts;
+  Cors cors;
   std::vector<std::unique_ptr<Route>> routes;
   const Clock& clock;
   Mailbox& mailbox;
@@ -58,8 +60,11 @@ class ServerPart final : public IoThread::Service, public ConnectionOwner {
 
  private:
   class Listener;
-  // Why the request cannot be served at all, or nothing. An absolute target becomes its path.
-  std::unique_ptr<HttpResponse> refusal(HttpRequest& request) const;
+  // Each: why the request cannot be served, or nothing.
+  // An absolute target becomes its path. Sets `origin` if it comes from a web page that may read the answer.
+  std::unique_ptr<HttpResponse> refusal(HttpRequest& request, std::string_view& origin) const;
+  std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
+  std::unique_ptr<HttpResponse> overload(const HttpRequest& request) const;
   void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);
   void flush_all();
   void deliver();

@@ -385,9 +385,13 @@ TEST_F(DynamoDbTest, AnswersInTheVersionThatWasAsked) {
   EXPECT_EQ(send("ListTables", "{}").content_type, "application/x-amz-json-1.0");
   EXPECT_EQ(send("DescribeEndpoints", "{}").body,
             R"({"Endpoints":[{"Address":"localhost:8000","CachePeriodInMinutes":1440}]})");
-  EXPECT_EQ(send("DescribeEndpoints", "{}", {{"Content-Encoding", "gzip"}}).status, 200);
-  EXPECT_NE(send("ListTables", "{}", {{"Content-Encoding", "gzip"}}).body.find("Content-Encoding gzip"),
-            std::string::npos);
+}
+
+TEST_F(DynamoDbTest, ABodyWithoutATargetIsAnUnknownOperation) {
+  const HttpHeaders json{{"Content-Type", "application/x-amz-json-1.0"}};
+  EXPECT_TRUE(route_->matches({"POST", "/", json, "{}"}));
+  const std::string body = route_->accept({"POST", "/", json, "{}"})->respond().body;
+  EXPECT_NE(body.find("UnknownOperationException"), std::string::npos) << body;
 }
 
 }  // namespace

@@ -1,0 +1,131 @@
+// Compressed bodies and pages of other origins, through a real socket.
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include "tests/wire/http/harness.h"
+#include "wire/http/cors.h"
+#include "wire/http/simple_route.h"
+
+namespace freshet {
+namespace {
+
+using wire_test::body_of;
+using wire_test::get;
+using wire_test::LoopThread;
+using wire_test::RawClient;
+using wire_test::status_of;
+
+std::string gzip(const std::string& text) {
+  std::string out(text.size() + 100, '\0');
+  z_stream stream{};
+  EXPECT_EQ(::deflateInit2(&stream, 9, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  EXPECT_EQ(::deflate(&stream, Z_FINISH), Z_STREAM_END);
+  out.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  return out;
+}
+
+class ServerBodyTest : public testing::Test {
+ protected:
+  void start(HttpServerOptions options = {}) {
+    io_ = *IoThread::start(loop_.clock());
+    std::vector<std::unique_ptr<Route>> routes;
+    routes.push_back(make_simple_route("POST", "/", [](const HttpRequest& request) -> Async<HttpResponse> {
+      HttpResponse response;
+      response.body = request.body;
+      return response;
+    }));
+    loop_.run([&] {
+      server_ =
+          std::move(*HttpServer::start(std::move(options), std::move(routes), {io_.get()}, loop_.clock(), loop_.loop(),
+                                       loop_.loop(), []() -> Async<Result<void>> { return Result<void>{}; }));
+    });
+  }
+  void TearDown() override {
+    loop_.run([&] { server_.reset(); });
+    loop_.end();
+  }
+  static std::string post(const std::string& body, const std::string& headers = "") {
+    return "POST / HTTP/1.1\r\nHost: localhost\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
+           "\r\n\r\n" + body;
+  }
+
+  LoopThread loop_;
+  std::unique_ptr<IoThread> io_;
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(ServerBodyTest, CompressedBodiesReachTheRoutesAsTheyWere) {
+  HttpServerOptions options;
+  options.limits.body_bytes = 10'000;
+  start(std::move(options));
+  RawClient client(server_->port());
+  const std::string text(10'000, 'x');
+  client.send(post(gzip(text), "Content-Encoding: gzip\r\n"));
+  EXPECT_EQ(body_of(client.answer()), text);
+  client.send(post(gzip(text + "x"), "Content-Encoding: gzip\r\n"));
+  const std::string bomb = client.answer();
+  EXPECT_EQ(status_of(bomb), 413);
+  EXPECT_NE(bomb.find("longer than 10000 bytes when decompressed"), std::string::npos) << bomb;
+  client.send(post("not gzip", "Content-Encoding: gzip\r\n"));
+  const std::string broken = client.answer();
+  EXPECT_EQ(status_of(broken), 400);
+  EXPECT_NE(broken.find("SerializationException"), std::string::npos) << broken;
+  for (const char* headers : {"Content-Encoding: br\r\n", "Content-Encoding: gzip, gzip\r\n",
+                              "Content-Encoding: gzip\r\nContent-Encoding: gzip\r\n"}) {
+    client.send(post(gzip(gzip("x")), headers));
+    EXPECT_EQ(status_of(client.answer()), 415) << headers;
+  }
+  client.send(post("plain", "Content-Encoding: identity\r\n"));
+  EXPECT_EQ(body_of(client.answer()), "plain");
+}
+
+TEST_F(ServerBodyTest, WithoutConfiguredOriginsThereAreNoCorsHeaders) {
+  start();
+  RawClient client(server_->port());
+  client.send(post("x", "Origin: http://localhost:3000\r\n"));
+  EXPECT_EQ(client.answer().find("Access-Control"), std::string::npos);
+  client.send(post("x", "Origin: https://app.example\r\n"));
+  EXPECT_EQ(status_of(client.answer()), 403);
+}
+
+TEST_F(ServerBodyTest, PagesOfConfiguredOriginsMayReadAnswers) {
+  HttpServerOptions options;
+  options.cors_origins = {"https://app.example"};
+  start(std::move(options));
+  RawClient client(server_->port());
+  client.send(post("x", "Origin: https://app.example\r\n"));
+  const std::string answer = client.answer();
+  EXPECT_EQ(status_of(answer), 200);
+  EXPECT_NE(answer.find("Access-Control-Allow-Origin: https://app.example\r\n"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("Vary: Origin\r\n"), std::string::npos);
+  client.send(get("/nothing", "Origin: https://app.example\r\n"));
+  const std::string missing = client.answer();
+  EXPECT_EQ(status_of(missing), 404);
+  EXPECT_NE(missing.find("Access-Control-Allow-Origin"), std::string::npos) << missing;
+  client.send(
+      "OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: https://app.example\r\n"
+      "Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-amz-target\r\n\r\n");
+  const std::string preflight = client.answer();
+  EXPECT_EQ(status_of(preflight), 204);
+  EXPECT_NE(preflight.find("Access-Control-Allow-Headers: x-amz-target\r\n"), std::string::npos) << preflight;
+  client.send(post("x", "Origin: https://other.example\r\n"));
+  EXPECT_EQ(status_of(client.answer()), 403);
+}
+
+TEST(CorsOrigins, AreChecked) {
+  for (const char* good : {"*", "null", "https://app.example", "http://localhost:3000"})
+    EXPECT_EQ(check_origin(good), "");
+  for (const char* bad : {"", "app.example", "https://", "https://a/", "https://a/b", "://a"}) {
+    EXPECT_NE(check_origin(bad), "") << bad;
+  }
+  EXPECT_TRUE(Cors({"*"}).allows("https://anything.example"));
+  EXPECT_FALSE(Cors({}).allows("https://anything.example"));
+}
+
+}  // namespace
+}  // namespace freshet

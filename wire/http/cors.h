@@ -1,0 +1,34 @@
+// Cross-origin requests of web pages. Off, and without any header, unless origins are configured.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/ports.h"
+
+namespace freshet {
+
+// Immutable; any thread.
+class Cors {
+ public:
+  // Origins as browsers send them, "https://app.example"; "*" allows every page there is.
+  explicit Cors(std::vector<std::string> origins);
+  bool allows(std::string_view origin) const;
+  // Whether this is a browser's question before the request proper.
+  static bool is_preflight(const HttpRequest& request);
+  HttpResponse answer_preflight(const HttpRequest& request) const;
+  // Lets the page read the answer.
+  static void mark(HttpResponse& response, std::string_view origin);
+  static std::unique_ptr<Exchange> marked(std::unique_ptr<Exchange> exchange, std::string origin);
+
+ private:
+  std::vector<std::string> origins_;
+  bool all_ = false;
+};
+
+// "" if an origin can be configured, else what is wrong with it.
+std::string check_origin(std::string_view origin);
+
+}  // namespace freshet
