@@ -37,18 +37,19 @@ class OptionsTest : public testing::Test {
     return {};
   }
   void file(const std::string& text) {
-    file_ = testing::TempDir() + "freshet_options_" + std::to_string(getpid());
+    file_ = written_ = testing::TempDir() + "freshet_options_" + std::to_string(getpid());
     std::ofstream(file_, std::ios::binary) << text;
   }
   void TearDown() override {
-    if (!file_.empty()) unlink(file_.c_str());
+    if (!written_.empty()) unlink(written_.c_str());
     for (const char* name : {"FRESHET_DATA", "FRESHET_SET", "FRESHET_PARAMETER", "FRESHET_QUEUES", "FRESHET_REGION"}) {
       unsetenv(name);
     }
   }
 
   DaemonOptions options;
-  std::string file_;
+  std::string file_;     // That parse() applies.
+  std::string written_;  // To be removed.
 };
 
 TEST_F(OptionsTest, RepeatableOptionsTakeOneWordEach) {
