@@ -81,7 +81,7 @@ struct QueueStats {
 };
 
 struct RedriveInput {
-  std::string state = "DEAD";    // Or FAILURE, CANCELLED.
+  std::string state = "DEAD";    // Or FAILURE, CANCELLED, SHED.
   std::vector<std::string> ids;  // Empty: all of that state.
   uint32_t limit = 1000;
 };

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/remote.h"
 
@@ -115,6 +116,7 @@ class Stress {
       const Json answer = session.call("POST", "/take", Json{{"waitMs", 200}, {"settle", settle}});
       if (answer.is_null()) return failed(session);
       settle = Json::array();
+      if (answer.contains("error")) continue;  // Of the take: without anything to settle it is the whole answer.
       for (const auto& task : answer["tasks"]) {
         const Json& payload = task["payload"];
         const double sent = payload.is_object() ? payload.value("sentMs", 0.0) : 0.0;
@@ -158,17 +160,17 @@ void add_bench(CLI::App& app, int& exit_status) {
       "  freshet run config/lifo.yaml --data :memory: --parameter TaskRunner=none\n"
       "  freshet bench --rate 1000 --seconds 30 --json");
   options->remote.add_options(*command);
-  command->add_option("--rate", options->rate, "Tasks a second")->check(CLI::PositiveNumber)->capture_default_str();
-  command->add_option("--seconds", options->seconds, "How long")->check(CLI::Range(1, 3600))->capture_default_str();
-  command->add_option("--slots", options->slots, "Workers")->check(CLI::Range(1, 256))->capture_default_str();
+  command->add_option("--rate", options->rate, "Tasks a second")->check(above_zero())->capture_default_str();
+  command->add_option("--seconds", options->seconds, "How long")->check(whole(1, 3600))->capture_default_str();
+  command->add_option("--slots", options->slots, "Workers")->check(whole(1, 256))->capture_default_str();
   command->add_option("--service-ms", options->service_ms, "Time that a worker needs for a task")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   command->add_option("--deadline-ms", options->deadline_ms, "Finished in time means: within this after creation")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   command->add_option("--ttl", options->ttl, "Seconds until a task that has not started is shed")
-      ->check(CLI::PositiveNumber)
+      ->check(above_zero())
       ->capture_default_str();
   command->callback([options, &exit_status] { exit_status = Stress(*options).run(); });
 }

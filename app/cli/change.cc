@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
@@ -17,33 +18,43 @@ struct ChangeOptions {
   uint32_t limit = 1000;
 };
 
+constexpr size_t kMost = 1000;  // Tasks of one request.
+
+// The part of the ids that goes into the request that begins with the one at `from`.
+std::vector<std::string> request_of(const std::vector<std::string>& ids, size_t from) {
+  const auto first = ids.begin() + static_cast<ptrdiff_t>(from);
+  return {first, first + static_cast<ptrdiff_t>(std::min(kMost, ids.size() - from))};
+}
+
 int cancel(const ChangeOptions& options) {
   Session session(options.remote);
-  const Json answer = session.call("POST", "/cancel", Json{{"taskIds", options.ids}});
-  if (answer.is_null()) return session.exit_status();
   int status = kDone;
-  for (const auto& result : answer["results"]) {
-    if (options.remote.json) std::cout << result.dump() << '\n';
-    if (result.contains("error")) {
-      status = exit_status_of(result["error"].value("code", ""));
-      if (!options.remote.json) std::cerr << "freshet: " << result["error"].value("message", "") << '\n';
-    } else if (!options.remote.json) {
-      std::cout << result.value("taskId", "") << ' ' << result.value("taskStatus", "") << '\n';
+  for (size_t from = 0; from < options.ids.size(); from += kMost) {
+    const Json answer = session.call("POST", "/cancel", Json{{"taskIds", request_of(options.ids, from)}});
+    if (answer.is_null()) return session.exit_status();
+    for (const auto& result : answer["results"]) {
+      if (options.remote.json) std::cout << result.dump() << '\n';
+      if (result.contains("error")) {
+        status = exit_status_of(result["error"].value("code", ""));
+        if (!options.remote.json) std::cerr << "freshet: " << result["error"].value("message", "") << '\n';
+      } else if (!options.remote.json) {
+        std::cout << result.value("taskId", "") << ' ' << result.value("taskStatus", "") << '\n';
+      }
     }
   }
   return status;
 }
 
-// In requests of a bounded size, so that it can be told how far it is. Fewer than asked for: there are no more.
+// In requests of a bounded size, so that it can be told how far it is. Without ids: fewer than asked for are all.
 int redrive(const ChangeOptions& options) {
-  constexpr uint32_t kMost = 1000;
   Session session(options.remote);
   Progress progress;
   uint64_t redriven = 0;
+  size_t named = 0;
   for (uint64_t left = options.limit; left > 0;) {
-    const uint64_t ask = options.ids.empty() ? std::min<uint64_t>(left, kMost) : left;
+    const uint64_t ask = std::min<uint64_t>(left, kMost);
     Json request{{"state", options.state}, {"limit", ask}};
-    if (!options.ids.empty()) request["taskIds"] = options.ids;
+    if (!options.ids.empty()) request["taskIds"] = request_of(options.ids, named);
     const Json answer = session.call("POST", "/redrive", request);
     if (answer.is_null()) {
       progress.clear();
@@ -53,7 +64,8 @@ int redrive(const ChangeOptions& options) {
     const uint64_t moved = answer.value("redriven", uint64_t{0});
     redriven += moved;
     left -= std::min(left, moved);
-    if (!options.ids.empty() || moved < ask) break;
+    named += kMost;
+    if (options.ids.empty() ? moved < ask : named >= options.ids.size()) break;
     progress.show(std::to_string(redriven) + " back to PENDING");
   }
   progress.clear();
@@ -75,22 +87,24 @@ void add_cancel(CLI::App& app, int& exit_status) {
   command->footer(
       "freshet get ID tells what became of one that ran. Two tasks; and all that wait:\n"
       "  freshet cancel order-17 order-18\n"
-      "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r -n 1000 freshet cancel");
+      "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r freshet cancel");
   command->add_option("ids", options->ids, "Task ids")->required();
   command->callback([options, &exit_status] { exit_status = cancel(*options); });
 }
 
 void add_redrive(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<ChangeOptions>();
-  CLI::App* command = app.add_subcommand("redrive", "Put dead, failed or cancelled tasks back to PENDING");
+  CLI::App* command = app.add_subcommand("redrive", "Put dead, failed, cancelled or shed tasks back to PENDING");
   options->remote.add_options(*command);
   command->footer(
       "After the cause is mended: all that are dead; two that were cancelled:\n"
       "  freshet redrive --limit 100000\n"
       "  freshet redrive --state CANCELLED order-17 order-18");
   command->add_option("ids", options->ids, "Task ids; none: all of that state");
-  command->add_option("--state", options->state, "DEAD, FAILURE or CANCELLED")->capture_default_str();
-  command->add_option("--limit", options->limit, "At most so many")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--state", options->state, "DEAD, FAILURE, CANCELLED or SHED")->capture_default_str();
+  command->add_option("--limit", options->limit, "At most so many")
+      ->check(whole(1, 4'294'967'295))
+      ->capture_default_str();
   command->callback([options, &exit_status] { exit_status = redrive(*options); });
 }
 

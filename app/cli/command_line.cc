@@ -1,11 +1,54 @@
 #include "app/cli/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "app/cli/commands.h"
 
 namespace freshet::cli {
+namespace {
+
+// How many letters have to be changed, put in or left out to make one word of the other.
+size_t distance(const std::string& from, const std::string& to) {
+  std::vector<size_t> row(to.size() + 1);
+  for (size_t i = 0; i <= to.size(); ++i) row[i] = i;
+  for (size_t i = 1; i <= from.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= to.size(); ++j) {
+      const size_t changed = diagonal + (from[i - 1] == to[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
+    }
+  }
+  return row[to.size()];
+}
+
+// All of them, or those of one name.
+std::vector<const CLI::App*> commands_of(const CLI::App& app, const std::string& name = {}) {
+  return app.get_subcommands([&](const CLI::App* one) { return name.empty() || one->get_name() == name; });
+}
+
+// What to say to a first word that is no command, or to none at all.
+std::string explain_commands(const CLI::App& app, const std::string& word) {
+  std::string names;
+  std::string nearest;
+  size_t least = 3;
+  for (const CLI::App* command : commands_of(app)) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+    if (const size_t far = distance(word, command->get_name()); far < std::min(least, word.size())) {
+      least = far;
+      nearest = command->get_name();
+    }
+  }
+  const std::string what = word.empty() ? "a command is missing" : "'" + word + "' is no command";
+  return what + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nThere are " + names +
+         "; freshet COMMAND --help explains each.";
+}
+
+}  // namespace
 
 int run_command_line(int argc, char** argv) {
   CLI::App app(
@@ -25,6 +68,11 @@ int run_command_line(int argc, char** argv) {
   add_record(app, exit_status);
   add_replay(app, exit_status);
   add_bench(app, exit_status);
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word.empty() || (word[0] != '-' && commands_of(app, word).empty())) {
+    std::cerr << "freshet: " << explain_commands(app, word) << '\n';
+    return kUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

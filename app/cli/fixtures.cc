@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
@@ -147,7 +148,7 @@ void add_record(CLI::App& app, int& exit_status) {
   command->add_option("--url", options->url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
   command->add_option("--table", options->table, "The table; it needs a stream")->capture_default_str();
   command->add_option("--out", options->out, "File; - for standard output")->capture_default_str();
-  command->add_option("--seconds", options->seconds, "Stop after so long")->check(CLI::PositiveNumber);
+  command->add_option("--seconds", options->seconds, "Stop after so long")->check(above_zero());
   command->add_flag_callback(
       "--json", [] {}, "Accepted as everywhere: a recording is JSON Lines");
   command->callback([options, &exit_status] { exit_status = record(*options); });

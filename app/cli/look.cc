@@ -8,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/remote.h"
 
@@ -151,7 +152,9 @@ void add_list(CLI::App& app, int& exit_status) {
       "  freshet list --state DEAD --limit 1000 --json | jq -r .taskId");
   command->add_option("--state", options->state, "PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD, CANCELLED or SHED")
       ->capture_default_str();
-  command->add_option("--limit", options->limit, "At most so many")->capture_default_str();
+  command->add_option("--limit", options->limit, "At most so many")
+      ->check(whole(1, 4'294'967'295))
+      ->capture_default_str();
   command->add_flag("--oldest", options->oldest, "Oldest first");
   command->callback([options, &exit_status] { exit_status = list(*options); });
 }
@@ -164,7 +167,7 @@ void add_stats(CLI::App& app, int& exit_status) {
       "Live; and the number of tasks that wait:\n"
       "  freshet stats --watch 1\n"
       "  freshet stats --json | jq .depth.PENDING");
-  command->add_option("--watch", options->watch, "Again every so many seconds")->check(CLI::PositiveNumber);
+  command->add_option("--watch", options->watch, "Again every so many seconds")->check(above_zero());
   command->callback([options, &exit_status] { exit_status = stats(*options); });
 }
 

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
@@ -207,18 +208,18 @@ void add_put(CLI::App& app, int& exit_status) {
   command
       ->add_option("--ttl", options->ttl,
                    "Seconds until it is shed if nobody has taken it; what has ended is removed then too")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--delay", options->delay, "Seconds until it may start")->check(CLI::PositiveNumber);
+      ->check(above_zero());
+  command->add_option("--delay", options->delay, "Seconds until it may start")->check(above_zero());
   command->add_option("--key", options->key, "No second task while one of this key waits");
   command->add_flag("--replace", options->replace, "With --key: replace the one that waits");
   command->add_option("--group", options->group, "Group (lane)");
-  command->add_option("--priority", options->priority, "-100 to 100, higher first")->check(CLI::Range(-100, 100));
+  command->add_option("--priority", options->priority, "-100 to 100, higher first")->check(whole(-100, 100));
   command->add_option("--deadline", options->deadline, "Never started from then on: epoch milliseconds")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--max-attempts", options->max_attempts, "Dead after so many")->check(CLI::Range(1, 1'000'000));
-  command->add_option("--rate", options->rate, "Tasks a second (with --file)")->check(CLI::PositiveNumber);
+      ->check(whole(1, 253'402'300'799'999));
+  command->add_option("--max-attempts", options->max_attempts, "Dead after so many")->check(whole(1, 1'000'000));
+  command->add_option("--rate", options->rate, "Tasks a second (with --file)")->check(above_zero());
   command->add_option("--batch", options->batch, "Tasks a request (with --file)")
-      ->check(CLI::Range(1, 1000))
+      ->check(whole(1, 1000))
       ->capture_default_str();
   command->callback([options, &exit_status] { exit_status = put(*options); });
 }

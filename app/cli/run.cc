@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/options_file.h"
 #include "app/daemon/daemon.h"
@@ -29,10 +30,10 @@ void add_store_options(CLI::App& command, DaemonOptions& options) {
   command.add_option("--segment-bytes", options.segment_bytes, "Size of a log segment")
       ->envname("FRESHET_SEGMENT_BYTES")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 32));
+      ->check(whole(int64_t{1} << 20, int64_t{1} << 32));
   command.add_option("--ttl-sweep-ms", options.ttl_sweep_ms, "How often expired items are looked for")
       ->envname("FRESHET_TTL_SWEEP_MS")
-      ->check(CLI::Range(1, 60'000))
+      ->check(whole(1, 60'000))
       ->capture_default_str();
 }
 
@@ -69,11 +70,11 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       ->check(CLI::Validator([](const std::string& text) { return check_origin(text); }, ""));
   command.add_option("--io-threads", options.io_threads, "Threads that read and write HTTP")
       ->envname("FRESHET_IO_THREADS")
-      ->check(CLI::Range(1, 64))
+      ->check(whole(1, 64))
       ->capture_default_str();
   command.add_option("--drain-ms", options.drain_ms, "How long SIGTERM waits for what runs")
       ->envname("FRESHET_DRAIN_MS")
-      ->check(CLI::Range(0, 3'600'000))
+      ->check(whole(0, 3'600'000))
       ->capture_default_str();
   command.add_option("--log-level", options.log_level, "debug, info, warn, error or off")
       ->envname("FRESHET_LOG_LEVEL")

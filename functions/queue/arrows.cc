@@ -306,7 +306,9 @@ UpdateItemInput redrive(const TableDefinition& table, const ItemRef& task, std::
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));
   int64_t deadline = int_of(task, attribute::kDeadline, 0);
   if (deadline > 0 && deadline <= epoch_ms(now)) change.remove(attribute::kDeadline);
-  if (has(task, attribute::kReplacedBy)) change.remove(attribute::kReplacedBy);
+  for (auto name : {attribute::kReplacedBy, attribute::kShedReason}) {
+    if (has(task, name)) change.remove(name);
+  }
   return std::move(change.unless_moved(task, from)).finish(true);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
@@ -129,9 +130,9 @@ Async<Result<ItemRef>> Queue::cancel_one(std::string id) {
 
 Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
   if (gone_) co_return fail(*gone_);
-  bool known = input.state == state::kDead || input.state == state::kFailure || input.state == state::kCancelled;
-  if (!known)
-    co_return invalid("state '" + input.state + "' cannot be redriven: it must be DEAD, FAILURE or CANCELLED");
+  constexpr std::array kUndone = {state::kDead, state::kFailure, state::kCancelled, state::kShed};
+  if (std::find(kUndone.begin(), kUndone.end(), input.state) == kUndone.end())
+    co_return invalid("state '" + input.state + "' cannot be redriven: it must be DEAD, FAILURE, CANCELLED or SHED");
   if (input.limit < 1) co_return invalid("limit must be at least 1");
   std::vector<ItemRef> tasks;
   for (auto& id : input.ids) {

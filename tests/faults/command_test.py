@@ -75,6 +75,35 @@ def redrive(freshet, daemon):
     assert json.loads(run.stdout) == {"redriven": 100} and run.stderr == "", run
 
 
+def many_ids(freshet, daemon):
+    ids = [f"m{i}" for i in range(2300)]
+    for some in (ids[:1000], ids[1000:2000], ids[2000:]):
+        daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": i} for i in some]})
+    run = freshet("cancel", *ids)
+    assert run.stdout.splitlines() == [f"{i} CANCELLED" for i in ids], run
+    run = freshet("cancel", *ids[:1000], "not-there", status=3)
+    assert len(run.stdout.splitlines()) == 1000 and "not-there" in run.stderr, run
+    run = freshet("redrive", "--state", "CANCELLED", "--limit", 5000, "--json", *ids[:2100])
+    assert json.loads(run.stdout) == {"redriven": 2100}, run
+    run = freshet("redrive", "--state", "CANCELLED", "--limit", 50, *ids[1000:])
+    assert "50 back to PENDING" in run.stdout and daemon.stats()["depth"]["CANCELLED"] >= 150, run
+    freshet("cancel", *ids)
+
+
+def wrong_words(freshet):
+    for words, said in ((["lst"], "'lst' is no command; did you mean 'list'?\nThere are run, put, get, "),
+                        (["frobnicate"], "'frobnicate' is no command\nThere are run, "),
+                        ([], "a command is missing\nThere are run, "),
+                        (["redrive", "--limit", 0], "--limit: '0' is not a whole number from 1 to 4294967295"),
+                        (["list", "--limit", -1], "--limit: '-1' is not a whole number from 1 to"),
+                        (["put", "x", "--ttl", 0], "--ttl: '0' is not a number above 0"),
+                        (["put", "x", "--ttl", "1e999"], "--ttl: '1e999' is not a number above 0"),
+                        (["run", "--segment-bytes", 5], "--segment-bytes: '5' is not a whole number from 1048576 to 4294967296"),
+                        (["run", "--io-threads", "many"], "--io-threads: 'many' is not a whole number from 1 to 64")):
+        run = freshet(*words, status=2)
+        assert said in run.stderr, (words, run)
+
+
 def fixtures(freshet):
     plain = freshet("replay", FIXTURE)
     assert freshet("replay", FIXTURE, "--json").stdout == plain.stdout and plain.stderr == "", plain.stderr
@@ -105,6 +134,8 @@ def main():
             help_texts(freshet)
             put(freshet, daemon)
             redrive(freshet, daemon)
+            many_ids(freshet, daemon)
+            wrong_words(freshet)
             fixtures(freshet)
             assert daemon.stop() == 0, daemon.log_tail()
         except (AssertionError, OSError, Refused, RuntimeError) as error:

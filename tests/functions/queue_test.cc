@@ -344,7 +344,25 @@ TEST_P(QueueTest, RedriveGivesNewAttempts) {
   EXPECT_EQ(*world.wait(queue.redrive({"DEAD", {}, 1000})), 1u);
   EXPECT_EQ(ids(take(queue, 9)), "c b a");
   EXPECT_EQ(world.wait(queue.redrive({"SUCCESS", {}, 1})).error().message,
-            "state 'SUCCESS' cannot be redriven: it must be DEAD, FAILURE or CANCELLED");
+            "state 'SUCCESS' cannot be redriven: it must be DEAD, FAILURE, CANCELLED or SHED");
+  expect_balance();
+}
+
+TEST_P(QueueTest, ARedrivenShedTaskIsWorkAgain) {
+  Queue& queue = world.start();
+  NewTask late;
+  late.id = "late";
+  late.deadline = world.clock.wall() + milliseconds(1'000);
+  ASSERT_TRUE(create(queue, late));
+  world.pass(milliseconds(5'000));
+  EXPECT_EQ(ids(take(queue, 9)), "");
+  ASSERT_EQ(world.status("late"), "SHED");
+  EXPECT_EQ(*world.wait(queue.redrive({"SHED", {}, 1000})), 1u);
+  const Item task = world.read("late");
+  EXPECT_FALSE(task.contains("shedReason"));
+  EXPECT_FALSE(task.contains("deadline"));
+  EXPECT_EQ(ids(take(queue, 9)), "late");
+  EXPECT_EQ(world.wait(queue.stats())->shed["deadline"], 1u) << "that it was shed once stays in the books";
   expect_balance();
 }
 

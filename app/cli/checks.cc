@@ -1,0 +1,37 @@
+#include "app/cli/checks.h"
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <cmath>
+
+namespace freshet::cli {
+namespace {
+
+template <class Number>
+bool read(const std::string& text, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace
+
+CLI::Validator whole(int64_t least, int64_t most) {
+  const std::string range = std::to_string(least) + " to " + std::to_string(most);
+  return {[=](std::string& text) {
+            int64_t number = 0;
+            if (read(text, number) && number >= least && number <= most) return std::string();
+            return "'" + text + "' is not a whole number from " + range;
+          },
+          range};
+}
+
+CLI::Validator above_zero() {
+  return {[](std::string& text) {
+            double number = 0;
+            if (read(text, number) && number > 0 && std::isfinite(number)) return std::string();
+            return "'" + text + "' is not a number above 0";
+          },
+          "above 0"};
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,17 @@
+// Checks of numbers given as options, whose errors a person can read. The library's own print bounds as floating point
+// numbers of any length.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace CLI {
+class Validator;
+}
+
+namespace freshet::cli {
+
+CLI::Validator whole(int64_t least, int64_t most);  // A whole number between the two, both included.
+CLI::Validator above_zero();                        // Any number above 0.
+
+}  // namespace freshet::cli
