@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "runtime/account_record.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/destinations.h"
 #include "runtime/invoke/event_source_mapping.h"
@@ -139,6 +140,9 @@ Async<Result<void>> Runtime::start() {
   done = co_await p.functions.load();
   if (!done) co_return done;
   done = co_await p.topics.load();
+  if (!done) co_return done;
+  const bool in_use = !p.functions.list().empty() || !p.topics.topics().empty();
+  done = co_await keep_account(p.ports.tables, p.options.account, in_use);
   if (!done) co_return done;
   for (const SubscriptionDefinition& subscription : p.topics.subscriptions()) {
     if (subscription.protocol == "lambda") continue;

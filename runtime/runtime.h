@@ -54,7 +54,8 @@ class Runtime {
   Runtime& operator=(const Runtime&) = delete;
   ~Runtime();  // Ends every handler where it waits; unfinished asynchronous events run again at the next start.
 
-  // Creates the system table if it is not there, loads what it holds, and goes on with it. Once, first.
+  // Creates the system table if it is not there, loads what it holds, and goes on with it. Once, first. kValidation if
+  // what it holds was made for another account or region.
   Async<Result<void>> start();
   // Mappings, schedules and queued events start nothing new; waits until every running invocation has ended or until
   // `deadline`. True if nothing is left running. What has not run stays durable.

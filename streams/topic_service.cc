@@ -15,7 +15,6 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kTopicKind = "topic";
-constexpr std::string_view kSubscriptionKind = "subscription";
 
 bool is_endpoint(const SubscriptionDefinition& subscription) {
   return subscription.protocol != "lambda";

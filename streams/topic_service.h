@@ -21,6 +21,8 @@
 
 namespace freshet {
 
+inline constexpr std::string_view kSubscriptionKind = "subscription";  // In the system table; the id is the ARN.
+
 struct TopicStats {
   uint64_t published = 0;
   uint64_t deliveries = 0;     // Logged.

@@ -112,6 +112,49 @@ TEST_P(FaultTest, NothingAcknowledgedIsLostAndOrderHolds) {
   EXPECT_EQ(world_.runtime->mappings().at(0).position, created_.size() + 1);
 }
 
+// A publish to more subscriptions than one transaction takes is written in parts. Power is lost at the n-th call to the
+// files: whole parts are there, from the first on; all of them if it was acknowledged; and each is delivered.
+TEST(LargePublish, PowerLossBetweenItsPartsLeavesWholePartsAndTheyAreDelivered) {
+  constexpr size_t kAll = 250;
+  RuntimeOptions options;
+  options.account.id = "123456789012";
+  std::set<size_t> found;
+  for (uint64_t n = 1; n <= 10; ++n) {
+    SCOPED_TRACE("crash at call " + std::to_string(n));
+    World world(options, n);
+    world.add_function("Topic", {}, 0);  // Nothing is delivered yet.
+    world.must(world.runtime->put_topic({"News"}));
+    for (size_t i = 0; i < kAll; ++i) {
+      world.must(world.runtime->subscribe({"s" + std::to_string(i), "News", "lambda", "Topic", "", false, false}));
+    }
+    world.must(world.tables->durable());
+    const auto publish = [&] {
+      PublishInput input;
+      input.topic_arn = topic_arn(options.account, "News");
+      input.message = "large";
+      return world.wait(world.runtime->publisher().publish(std::move(input)));
+    };
+    world.files.crash_at(world.files.calls() + n);
+    const bool published = publish().has_value();
+    const bool acknowledged = published && world.wait(world.tables->durable());
+    world.power_loss();
+    const size_t kept = world.stored("event");
+    found.insert(kept);
+    EXPECT_TRUE(kept == kAll || (kept % 100 == 0 && kept < kAll)) << kept;
+    if (acknowledged) {
+      EXPECT_EQ(kept, kAll);
+    } else {
+      EXPECT_TRUE(publish());  // As a publisher does that got no answer.
+    }
+    world.add_function("Topic");
+    world.sim.run_for(seconds(60));
+    EXPECT_EQ(world.calls("Topic"), acknowledged ? kAll : kept + kAll);
+    EXPECT_EQ(world.stored("event"), 0u);
+  }
+  EXPECT_TRUE(found.contains(100) || found.contains(200)) << "no crash came between the parts";
+  EXPECT_TRUE(found.contains(kAll)) << "every crash came early";
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, FaultTest, testing::Range<uint64_t>(1, 13));
 
 }  // namespace

@@ -168,6 +168,35 @@ TEST_F(TopicTest, TopicsAndSubscriptionsAreKeptAndRemoved) {
   EXPECT_EQ(world.stored("topic") + world.stored("subscription"), 0u);
 }
 
+TEST(AccountTest, DataStaysWithItsAccount) {
+  World world;
+  const auto restart_as = [&](const char* account, const char* region) {
+    world.options.account = Account{region, account};
+    return world.restart();
+  };
+  ASSERT_TRUE(restart_as("111111111111", "eu-west-1")) << "nothing is kept under the first one yet";
+  world.must(world.runtime->put_topic({"News"}));
+  world.add_function("A");
+  world.must(world.runtime->subscribe({"s", "News", "lambda", "A", "", false, false}));
+  const std::string says =
+      "this data has topics and functions of account 111111111111 in eu-west-1, and the daemon was started for "
+      "account ";
+  const auto other = restart_as("222222222222", "eu-west-1");
+  ASSERT_FALSE(other);
+  EXPECT_TRUE(other.error().message.starts_with(says + "222222222222 in eu-west-1: ")) << other.error().message;
+  EXPECT_NE(other.error().message.find("--account 111111111111 --region eu-west-1"), std::string::npos);
+  ASSERT_FALSE(restart_as("111111111111", "us-east-1"));
+  // Data of before there was a record.
+  DeleteItemInput record;
+  record.table = "freshet.system";
+  record.key = Item{{"kind", "account"}, {"id", "current"}};
+  world.must(world.tables->delete_item(std::move(record)));
+  ASSERT_FALSE(restart_as("111111111111", "us-east-1"));
+  ASSERT_TRUE(restart_as("111111111111", "eu-west-1"));
+  EXPECT_EQ(world.runtime->subscriptions().size(), 1u);
+  EXPECT_EQ(world.stored("account"), 1u);
+}
+
 struct ScheduleTest : testing::Test {
   World world;
   ScheduleTest() { world.add_function("F"); }

@@ -76,7 +76,7 @@ class World {
  public:
   World() : World(RuntimeOptions{}) {}
   // With a seed for it, every call of the runtime to its store takes simulated time, out of step.
-  explicit World(RuntimeOptions options, uint64_t late_seed = 0) : options_(std::move(options)), late_seed_(late_seed) {
+  explicit World(RuntimeOptions o, uint64_t late_seed = 0) : options(std::move(o)), late_seed_(late_seed) {
     natives.add("script", [this](Context& context) { return play(*this, context); });
     open_store();
     start();
@@ -94,11 +94,16 @@ class World {
     sim.loop().add(*tables);
   }
   void start() {
+    const Result<void> started = restart();
+    FRESHET_CHECK(started.has_value(), started ? "" : started.error().message.c_str());
+  }
+  // With the options as they are now.
+  Result<void> restart() {
     runtime.reset();
     if (late_seed_) late = std::make_unique<LateTables>(*tables, sim.loop(), late_seed_++);
     RuntimePorts ports{store(), sim.loop(), random, http, spawner, natives};
-    runtime = std::make_unique<Runtime>(ports, options_);
-    must(runtime->start());
+    runtime = std::make_unique<Runtime>(ports, options);
+    return wait(runtime->start());
   }
   Tables& store() { return late ? static_cast<Tables&>(*late) : *tables; }  // As the runtime sees it.
   // The machine loses power: what was not durable is gone.
@@ -165,6 +170,7 @@ class World {
   }
   size_t calls(const std::string& function) const { return payloads(function).size(); }
 
+  RuntimeOptions options;
   SimClock clock{WallTime(seconds(1'700'000'000))};
   Random random{7};
   SimFiles files{11};
@@ -203,7 +209,6 @@ class World {
     co_return step.result;
   }
 
-  RuntimeOptions options_;
   uint64_t late_seed_ = 0;
 };
 
