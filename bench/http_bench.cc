@@ -71,8 +71,8 @@ class OurServer {
   OurServer() : waiter_(clock_), loop_(clock_, waiter_), io_(*IoThread::start(clock_)) {
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(std::make_unique<ConstantRoute>());
-    server_ = *HttpServer::start({}, std::move(routes), {io_.get()}, clock_, loop_, loop_,
-                                 []() -> Async<Result<void>> { return Result<void>{}; });
+    server_ = *HttpServer::start({}, *HttpListener::bind("127.0.0.1", 0), std::move(routes), {io_.get()}, clock_, loop_,
+                                 loop_, []() -> Async<Result<void>> { return Result<void>{}; });
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~OurServer() {

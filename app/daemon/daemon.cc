@@ -3,11 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -16,6 +13,7 @@
 #include "app/daemon/metrics_page.h"
 #include "app/daemon/notify.h"
 #include "app/daemon/plan.h"
+#include "app/daemon/ready_file.h"
 #include "app/daemon/record_route.h"
 #include "app/spawner/spawner.h"
 #include "base/log.h"
@@ -78,6 +76,7 @@ class Daemon {
       : options_(options),
         plan_(std::move(plan)),
         sink_(make_stderr_sink()),
+        ready_file_(options.ready_file),
         log_(clock_, *sink_, parse_log_level(options.log_level).value_or(LogLevel::kInfo)),
         random_(random_seed()),
         waiter_(clock_),
@@ -92,7 +91,8 @@ class Daemon {
   int run(StopSignal& signals) {
     for (const auto& warning : plan_.deployment.warnings)
       log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
-    if (auto removed = remove_ready_file(); !removed) return refuse(removed.error());
+    if (auto bound = bind(); !bound) return refuse(bound.error());
+    if (auto reserved = ready_file_.reserve(); !reserved) return refuse(reserved.error());
     if (auto opened = open_store(); !opened) return refuse(opened.error());
     if (auto wired = wire(); !wired) return refuse(wired.error());
     signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); });
@@ -106,6 +106,14 @@ class Daemon {
     log_.error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
     std::cerr << "freshet: " << error.message << '\n';
     return 1;
+  }
+
+  // Before the store opens, which may take long: whoever chose a wrong address is told at once.
+  Result<void> bind() {
+    auto bound = HttpListener::bind(plan_.listen.host, plan_.listen.port);
+    if (!bound) return fail(bound.error());
+    listener_ = std::move(*bound);
+    return {};
   }
 
   Result<void> open_store() {
@@ -187,9 +195,21 @@ class Daemon {
       log_.info("OUTPUT", {{"name", output.name}, {"value", output.value}});
   }
 
+  // Only the store knows the tables of --queue that no template has. Before the template changes anything.
+  Async<Result<void>> find_queues() {
+    for (const std::string& table : options_.queues) {
+      const auto& tables = plan_.deployment.tables;
+      if (std::any_of(tables.begin(), tables.end(), [&](const auto& one) { return one.name == table; })) continue;
+      auto described = co_await store_->describe_table(table);
+      if (!described) co_return fail(described.error().code, "--queue " + table + ": " + described.error().message);
+    }
+    co_return Result<void>();
+  }
+
   Async<Result<void>> bring_up() {
     auto started = co_await runtime_->start();
     if (!started) co_return started;
+    if (auto there = co_await find_queues(); !there) co_return there;
     // Without a template what was deployed before stays as it is.
     if (!options_.deploy.path.empty()) {
       auto applied = co_await apply_deployment(plan_.deployment, *store_, *runtime_);
@@ -215,40 +235,17 @@ class Daemon {
                      }};
     for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
     HttpServerOptions http;
-    http.address = plan_.listen.host;
-    http.port = plan_.listen.port;
     http.host_names = options_.allowed_hosts;
     http.cors_origins = options_.cors_origins;
-    auto server = HttpServer::start(std::move(http), std::move(routes), io_threads(), clock_, loop_, loop_,
-                                    [this] { return store_->durable(); });
+    auto server = HttpServer::start(std::move(http), std::move(listener_), std::move(routes), io_threads(), clock_,
+                                    loop_, loop_, [this] { return store_->durable(); });
     if (!server) return fail(server.error());
     server_ = std::move(*server);
     const std::string host =
         plan_.listen.host.find(':') == std::string::npos ? plan_.listen.host : "[" + plan_.listen.host + "]";
     const std::string url = "http://" + host + ":" + std::to_string(server_->port());
     log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});
-    return write_ready_file(url);
-  }
-
-  // One of an earlier run would say ready all the time that the store takes to open.
-  Result<void> remove_ready_file() {
-    if (options_.ready_file.empty() || ::unlink(options_.ready_file.c_str()) == 0 || errno == ENOENT) return {};
-    return fail(ErrorCode::kIo, "cannot replace --ready-file '" + options_.ready_file + "': " + std::strerror(errno));
-  }
-
-  // Appears at once with its content.
-  Result<void> write_ready_file(const std::string& url) {
-    if (options_.ready_file.empty()) return {};
-    const std::string unfinished = options_.ready_file + ".new";
-    {
-      std::ofstream out(unfinished);
-      out << url << '\n';
-      if (!out.flush()) return fail(ErrorCode::kIo, "cannot write --ready-file '" + options_.ready_file + "'");
-    }
-    if (std::rename(unfinished.c_str(), options_.ready_file.c_str()) != 0) {
-      return fail(ErrorCode::kIo, "cannot write --ready-file '" + options_.ready_file + "'");
-    }
-    return {};
+    return ready_file_.write(url);
   }
 
   void keep_watchdog(milliseconds interval) {
@@ -295,6 +292,8 @@ class Daemon {
   DaemonPlan plan_;
   SystemClock clock_;
   std::unique_ptr<LogSink> sink_;
+  ReadyFile ready_file_;
+  HttpListener listener_;  // Until it serves.
   EventLog log_;
   Random random_;
   Metrics metrics_;

@@ -6,8 +6,9 @@ import re
 import signal
 import socket
 import subprocess
+import time
 
-from daemon import ROOT, Daemon, main
+from daemon import ROOT, Daemon, Refused, main
 
 
 def stale_ready_file(binary, folder):
@@ -23,6 +24,69 @@ def stale_ready_file(binary, folder):
     run = subprocess.run([str(binary), "run", "--data", ":memory:", "--listen", "127.0.0.1:0", "--ready-file", str(ready)],
                          capture_output=True, text=True, timeout=60)
     assert run.returncode == 1 and "--ready-file" in run.stderr, run
+
+
+def refused(binary, folder, *options, status=1, listen="127.0.0.1:0"):
+    """What a daemon says that does not start, and that it has opened nothing."""
+    run = subprocess.run([str(binary), "run", "--listen", listen, "--data", str(folder / "untouched"), *map(str, options)],
+                         capture_output=True, text=True, timeout=60)
+    assert run.returncode == status, run
+    assert not (folder / "untouched").exists(), f"{options}: the store was opened"
+    return run.stderr
+
+
+def one_owner_of_the_ready_file(binary, folder):
+    daemon = Daemon(binary, folder / "first", template=None).start()
+    try:
+        said = refused(binary, folder, "--ready-file", daemon.ready)
+        assert "another daemon" in said and str(daemon.ready) in said, said
+        assert daemon.ready.exists(), "the second daemon took the ready file of the first"
+        daemon.kill()
+        before = daemon.ready.stat().st_ino
+        again = subprocess.Popen([str(binary), "run", "--listen", "127.0.0.1:0", "--data", ":memory:", "--ready-file", str(daemon.ready)],
+                                 stderr=subprocess.DEVNULL)
+        daemon.process = again  # Nobody's any more: a third may have it.
+        while not daemon.ready.exists() or daemon.ready.stat().st_ino == before:
+            assert again.poll() is None
+            time.sleep(0.005)
+    finally:
+        daemon.kill()
+    assert sorted(p.name for p in (folder / "first").iterdir()) == ["daemon.log", "ready", "store"]
+    assert "--ready-file" in refused(binary, folder, "--ready-file", folder / "nowhere" / "ready")
+
+
+def before_anything_is_opened(binary, folder):
+    """Who chose a wrong address or queue is told at once, and nothing has changed."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = f"127.0.0.1:{other.getsockname()[1]}"
+        assert f"cannot listen on {address}: Address already in use" in refused(binary, folder, listen=address)
+    daemon = Daemon(binary, folder / "queues", template=None).start()
+    daemon.dynamodb("CreateTable", TableName="Plain", BillingMode="PAY_PER_REQUEST",
+                    AttributeDefinitions=[{"AttributeName": "taskId", "AttributeType": "S"}],
+                    KeySchema=[{"AttributeName": "taskId", "KeyType": "HASH"}])
+    try:
+        try:
+            daemon.stats()
+            raise AssertionError("a queue without a template")
+        except Refused as no_queue:
+            assert no_queue.status == 404 and "start it with a template" in str(no_queue), no_queue
+        assert daemon.stop() == 0
+        # Only the store knows: but before the template has changed anything in it.
+        for table in ("Missing", "no such name!"):
+            run = subprocess.run([str(binary), "run", str(ROOT / "config/lifo.yaml"), "--listen", "127.0.0.1:0", "--data",
+                                  str(folder / "queues/store"), "--queue", table], capture_output=True, text=True, timeout=60)
+            assert run.returncode == 1 and f"--queue {table}: " in run.stderr, run
+        daemon.options = ("--queue", "Plain")
+        daemon.start()
+        assert daemon.dynamodb("ListTables")["TableNames"] == ["Plain"]
+        try:
+            daemon.stats()
+            raise AssertionError("a queue of another name")
+        except Refused as other_queue:
+            assert other_queue.status == 404 and "there is Plain" in str(other_queue), other_queue
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
 
 
 def service_manager(binary, folder, name):
@@ -69,5 +133,6 @@ def shipped_options(binary, folder):
 
 if __name__ == "__main__":
     main(__doc__, "told in order; nothing stale", stale_ready_file,
+         one_owner_of_the_ready_file, before_anything_is_opened,
          lambda binary, folder: service_manager(binary, folder, str(folder / "socket")),
          lambda binary, folder: service_manager(binary, folder, f"\0freshet-{os.getpid()}"), shipped_options)

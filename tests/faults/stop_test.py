@@ -62,14 +62,24 @@ def pull_workers(binary, folder):
     # What a worker holds when the stop begins it may settle; it is given nothing more.
     daemon = Daemon(binary, folder / "pull", "--drain-ms", "3600000").start()
     try:
-        daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": "left"}, {"taskId": "held"}]})
-        task = daemon.call("POST", QUEUE + "/take", {"leaseMs": 3_600_000})["tasks"][0]
+        daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": "left"}, {"taskId": "fetching"}, {"taskId": "held"}]})
+        task, other = daemon.call("POST", QUEUE + "/take", {"max": 2, "leaseMs": 3_600_000})["tasks"]
         daemon.process.terminate()
         while '"STOPPING"' not in daemon.log_tail():
             time.sleep(0.01)
         try:
             daemon.call("POST", QUEUE + "/take", {"waitMs": 60_000})
             raise AssertionError("a task was given out, or the worker told that there is none")
+        except Refused as refused:
+            assert refused.status == 503, refused
+        # Finish and fetch: what is finished is finished, and the worker hears why there is nothing to fetch.
+        both = daemon.call("POST", QUEUE + "/take", {"settle": [
+            {"taskId": other["taskId"], "lease": other["lease"], "outcome": "complete"}]})
+        assert both["settled"] == [{"taskId": "fetching", "taskStatus": "SUCCESS"}] and both["tasks"] == [], both
+        assert both["error"]["code"] == "ServiceUnavailableException" and "stopping" in both["error"]["message"], both
+        try:
+            daemon.call("POST", QUEUE + "/take", {"settle": []})
+            raise AssertionError("nothing was settled, and the worker told that there is nothing")
         except Refused as refused:
             assert refused.status == 503, refused
         done = daemon.call("POST", QUEUE + "/settle", {"settle": [{"taskId": "held", "lease": task["lease"], "outcome": "complete"}]})

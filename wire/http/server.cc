@@ -1,14 +1,9 @@
 #include "wire/http/server.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <deque>
 
 #include "wire/http/server_part.h"
@@ -156,37 +151,6 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
 
 namespace {
 
-Result<Fd> open_listener(const std::string& address, uint16_t port, uint16_t& bound) {
-  const std::string where = address + ":" + std::to_string(port);
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-  if (auto* v4 = reinterpret_cast<sockaddr_in*>(&storage); ::inet_pton(AF_INET, address.c_str(), &v4->sin_addr) == 1) {
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(port);
-    size = sizeof(*v4);
-  } else if (auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
-             ::inet_pton(AF_INET6, address.c_str(), &v6->sin6_addr) == 1) {
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(port);
-    size = sizeof(*v6);
-  } else {
-    return fail(ErrorCode::kValidation, "cannot listen on '" + address + "': it is not an IPv4 or IPv6 address");
-  }
-  Fd fd(::socket(storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int on = 1;
-  if (fd) ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (!fd || ::bind(fd.get(), reinterpret_cast<sockaddr*>(&storage), size) != 0 || ::listen(fd.get(), 1024) != 0) {
-    return fail(ErrorCode::kIo, "cannot listen on " + where + ": " + std::strerror(errno));
-  }
-  size = sizeof(storage);
-  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
-    return fail(ErrorCode::kIo, "cannot listen on " + where + ": " + std::strerror(errno));
-  }
-  bound = ntohs(storage.ss_family == AF_INET ? reinterpret_cast<sockaddr_in*>(&storage)->sin_port
-                                             : reinterpret_cast<sockaddr_in6*>(&storage)->sin6_port);
-  return fd;
-}
-
 // How many connections the process may have, beside the files it needs otherwise.
 size_t connections_within_limits(size_t wanted) {
   constexpr size_t kOthers = 256;
@@ -252,24 +216,23 @@ class Server final : public HttpServer {
 }  // namespace
 }  // namespace http_server
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
+Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options, HttpListener listener,
                                                       std::vector<std::unique_ptr<Route>> routes,
                                                       std::vector<IoThread*> threads, const Clock& clock,
                                                       Scheduler& scheduler, Mailbox& mailbox, DurableFunction durable) {
   FRESHET_CHECK(!threads.empty() && threads.size() <= 256, "a server needs 1 to 256 I/O threads");
-  uint16_t port = 0;
-  Result<Fd> listener = http_server::open_listener(options.address, options.port, port);
-  if (!listener) return fail(listener.error());
+  Result<Fd> socket = listener.listen();
+  if (!socket) return fail(socket.error());
   options.max_connections = http_server::connections_within_limits(options.max_connections);
   std::vector<std::string> names = options.host_names;
-  names.push_back(options.address);
+  names.push_back(listener.address());
   Cors cors(options.cors_origins);
   auto shared = std::make_shared<http_server::ServerShared>(http_server::ServerShared{
       std::move(options), HostCheck(std::move(names)), std::move(cors), std::move(routes), clock, mailbox, {}});
   shared->counters = std::make_shared<http_server::Counters>();
-  auto server =
-      std::make_unique<http_server::Server>(std::move(shared), std::move(threads), scheduler, std::move(durable), port);
-  server->listen(std::move(*listener));
+  auto server = std::make_unique<http_server::Server>(std::move(shared), std::move(threads), scheduler,
+                                                      std::move(durable), listener.port());
+  server->listen(std::move(*socket));
   return server;
 }
 

@@ -22,13 +22,12 @@
 #include "base/scheduler.h"
 #include "runtime/ports.h"
 #include "wire/http/io_thread.h"
+#include "wire/http/listener.h"
 #include "wire/http/message_parser.h"
 
 namespace freshet {
 
 struct HttpServerOptions {
-  std::string address = "127.0.0.1";      // IPv4 or IPv6 literal. Whoever allows another one has checked credentials.
-  uint16_t port = 0;                      // 0 picks a free one.
   std::vector<std::string> host_names;    // Further Host headers that are answered; see HostCheck.
   std::vector<std::string> cors_origins;  // Web pages that may read answers; see Cors.
   HttpLimits limits;
@@ -47,10 +46,11 @@ using DurableFunction = std::function<Async<Result<void>>()>;
 // Loop thread only. The I/O threads, the mailbox and the scheduler outlive the server.
 class HttpServer {
  public:
-  // Listens at once; requests are answered from the loop's next turn on. Routes are asked in order; the first that
+  // Listens at once, on an address that only this machine reaches as long as nothing checks credentials; requests are
+  // answered from the loop's next turn on. Routes are asked in order; the first that
   // matches serves the request, 404 if none does. Raises the process's soft limit of open files if the connections need
   // it. kIo with the address if it cannot listen there.
-  static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options,
+  static Result<std::unique_ptr<HttpServer>> start(HttpServerOptions options, HttpListener listener,
                                                    std::vector<std::unique_ptr<Route>> routes,
                                                    std::vector<IoThread*> threads, const Clock& clock,
                                                    Scheduler& scheduler, Mailbox& mailbox, DurableFunction durable);

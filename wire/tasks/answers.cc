@@ -133,7 +133,7 @@ std::string created_json(const std::vector<Result<CreatedTask>>& results, bool s
   return out += "]}";
 }
 
-std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* settled) {
+std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* settled, const Error* refused) {
   std::string out = R"({"tasks":[)";
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (i > 0) out += ',';
@@ -143,6 +143,10 @@ std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* s
   if (settled != nullptr) {
     out += R"(,"settled":)";
     out += *settled;
+  }
+  if (refused != nullptr) {
+    out += R"(,"error":)";
+    append_error(out, *refused);
   }
   return out += '}';
 }

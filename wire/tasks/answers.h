@@ -14,8 +14,9 @@ HttpResponse error_answer(const Error& error);
 HttpResponse json_answer(std::string body);
 
 std::string created_json(const std::vector<Result<CreatedTask>>& results, bool single);
-// `settled` may be null: then there was nothing to settle.
-std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* settled);
+// `settled` may be null: then there was nothing to settle. `refused`: why nothing was taken, of a take that settled
+// first; else null.
+std::string taken_json(const std::vector<TakenTask>& tasks, const std::string* settled, const Error* refused);
 // The array alone.
 std::string settled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results);
 std::string cancelled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results);

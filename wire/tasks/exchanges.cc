@@ -1,5 +1,6 @@
 #include "wire/tasks/exchanges.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,21 @@
 namespace freshet::tasks {
 namespace {
 
+// As the commands show it too, which have a queue's name by default.
+std::string no_queue(const std::string& name, const std::vector<std::string>& there) {
+  constexpr size_t kShown = 10;
+  const std::string what = "there is no queue '" + name + "'; ";
+  if (there.empty()) {
+    return what +
+           "this daemon has none: start it with a template that has a queue (freshet run config/lifo.yaml) or with "
+           "--queue TABLE";
+  }
+  std::string names;
+  for (size_t i = 0; i < std::min(there.size(), kShown); ++i) names += (i == 0 ? "" : ", ") + there[i];
+  return what + "there " + (there.size() == 1 ? "is " : "are ") + names +
+         (there.size() > kShown ? " and more (GET /queues)" : "");
+}
+
 // The common course: find the queue, let the operation work on it, answer with its body or its error.
 class QueueExchange : public Exchange {
  public:
@@ -17,7 +33,7 @@ class QueueExchange : public Exchange {
   Async<void> run() final {
     TaskQueue* queue = desk_.queues.find(queue_);
     if (queue == nullptr) {
-      error_ = Error{ErrorCode::kNotFound, "there is no queue '" + queue_ + "'; GET /queues lists them", nullptr};
+      error_ = Error{ErrorCode::kNotFound, no_queue(queue_, desk_.queues.names()), nullptr};
       return {};
     }
     return work(*queue);
@@ -88,18 +104,22 @@ class Take final : public QueueExchange {
     if (!request_.settle.empty()) settled_ = co_await queue.settle(std::move(request_.settle));
     auto taken = co_await queue.take(std::move(request_.take));
     // What was settled is settled: the answer must say so, even if nothing could be taken.
-    if (!taken && request_.settles) taken = std::vector<TakenTask>{};
-    keep(std::move(taken), taken_);
+    if (!taken && !ids_.empty()) {
+      refused_ = std::move(taken.error());
+    } else {
+      keep(std::move(taken), taken_);
+    }
   }
   std::string body() override {
     const std::string settled = request_.settles ? settled_json(ids_, settled_) : "";
-    return taken_json(taken_, request_.settles ? &settled : nullptr);
+    return taken_json(taken_, request_.settles ? &settled : nullptr, refused_ ? &*refused_ : nullptr);
   }
 
   TakeRequest request_;
   const std::vector<std::string> ids_;
   std::vector<Result<ItemRef>> settled_;
   std::vector<TakenTask> taken_;
+  std::optional<Error> refused_;  // Of the take, when the settling answers.
 };
 
 class Settle final : public QueueExchange {

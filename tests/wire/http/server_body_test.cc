@@ -40,9 +40,9 @@ class ServerBodyTest : public testing::Test {
       return response;
     }));
     loop_.run([&] {
-      server_ =
-          std::move(*HttpServer::start(std::move(options), std::move(routes), {io_.get()}, loop_.clock(), loop_.loop(),
-                                       loop_.loop(), []() -> Async<Result<void>> { return Result<void>{}; }));
+      server_ = std::move(*HttpServer::start(std::move(options), *HttpListener::bind("127.0.0.1", 0), std::move(routes),
+                                             {io_.get()}, loop_.clock(), loop_.loop(), loop_.loop(),
+                                             []() -> Async<Result<void>> { return Result<void>{}; }));
     });
   }
   void TearDown() override {

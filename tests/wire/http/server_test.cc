@@ -80,8 +80,9 @@ class HttpServerTest : public testing::Test {
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(std::make_unique<TestRoute>(shared_, loop_->loop()));
     loop_->run([&] {
-      auto started = HttpServer::start(std::move(options), std::move(routes), io, loop_->clock(), loop_->loop(),
-                                       loop_->loop(), [this]() -> Async<Result<void>> { return durability(); });
+      auto started = HttpServer::start(std::move(options), *HttpListener::bind("127.0.0.1", 0), std::move(routes), io,
+                                       loop_->clock(), loop_->loop(), loop_->loop(),
+                                       [this]() -> Async<Result<void>> { return durability(); });
       ASSERT_TRUE(started) << started.error().message;
       server_ = std::move(*started);
     });
@@ -559,23 +560,29 @@ TEST_F(HttpServerTest, ManyConnectionsOverTwoThreads) {
 TEST(HttpServerStart, SaysWhyItCannotListen) {
   LoopThread loop;
   auto io = *IoThread::start(loop.clock());
-  const auto start = [&](const std::string& address, uint16_t port) {
-    HttpServerOptions options;
-    options.address = address;
-    options.port = port;
-    return HttpServer::start(options, {}, {io.get()}, loop.clock(), loop.loop(), loop.loop(),
+  const auto start = [&](HttpListener listener) {
+    return HttpServer::start({}, std::move(listener), {}, {io.get()}, loop.clock(), loop.loop(), loop.loop(),
                              []() -> Async<Result<void>> { return Result<void>{}; });
   };
   loop.run([&] {
-    auto named = start("localhost", 0);
+    auto named = HttpListener::bind("localhost", 0);
     ASSERT_FALSE(named);
     EXPECT_EQ(named.error().message, "cannot listen on 'localhost': it is not an IPv4 or IPv6 address");
-    auto first = start("127.0.0.1", 0);
+    auto bound = HttpListener::bind("127.0.0.1", 0);
+    ASSERT_TRUE(bound);
+    const uint16_t port = bound->port();
+    auto rival = HttpListener::bind("127.0.0.1", port);  // Nobody listens there yet.
+    auto first = start(std::move(*bound));
     ASSERT_TRUE(first);
-    auto second = start("127.0.0.1", (*first)->port());
+    EXPECT_EQ((*first)->port(), port);
+    const std::string taken = "cannot listen on 127.0.0.1:" + std::to_string(port) + ": Address already in use";
+    auto second = HttpListener::bind("127.0.0.1", port);
     ASSERT_FALSE(second);
-    EXPECT_EQ(second.error().message,
-              "cannot listen on 127.0.0.1:" + std::to_string((*first)->port()) + ": Address already in use");
+    EXPECT_EQ(second.error().message, taken);
+    ASSERT_TRUE(rival);
+    auto third = start(std::move(*rival));
+    ASSERT_FALSE(third);
+    EXPECT_EQ(third.error().message, taken);
   });
 }
 
