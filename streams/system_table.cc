@@ -78,8 +78,8 @@ Async<Result<void>> write_one(Tables& tables, WriteInput write) {
   } else if (auto* update = std::get_if<UpdateItemInput>(&write)) {
     auto done = co_await tables.update_item(std::move(*update));
     if (!done) co_return fail(std::move(done.error()));
-  } else {
-    auto done = co_await tables.delete_item(std::move(std::get<DeleteItemInput>(write)));
+  } else if (auto* gone = std::get_if<DeleteItemInput>(&write)) {
+    auto done = co_await tables.delete_item(std::move(*gone));
     if (!done) co_return fail(std::move(done.error()));
   }
   co_return Result<void>();
@@ -88,7 +88,7 @@ Async<Result<void>> write_one(Tables& tables, WriteInput write) {
 }  // namespace
 
 Async<Result<void>> write_together(Tables& tables, std::vector<WriteInput> writes) {
-  if (writes.size() == 1) {
+  if (writes.size() == 1 && !std::holds_alternative<ConditionCheckInput>(writes.front())) {
     WriteInput only = std::move(writes.front());
     auto done = co_await write_one(tables, std::move(only));
     co_return done;
@@ -97,8 +97,10 @@ Async<Result<void>> write_together(Tables& tables, std::vector<WriteInput> write
     const size_t end = std::min(writes.size(), from + limits::kMaxTransactionActions);
     std::vector<WriteInput> group(std::make_move_iterator(writes.begin() + static_cast<ptrdiff_t>(from)),
                                   std::make_move_iterator(writes.begin() + static_cast<ptrdiff_t>(end)));
-    auto done = co_await tables.transact_write(std::move(group));
-    if (!done) co_return done;
+    TransactWriteInput transaction;
+    transaction.actions = std::move(group);
+    auto done = co_await tables.transact_write(std::move(transaction));
+    if (!done) co_return fail(std::move(done.error()));
   }
   co_return Result<void>();
 }

@@ -8,6 +8,7 @@
 // failed operation has changed nothing.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -36,6 +37,7 @@ struct PutItemInput {
   ReturnValues return_values = ReturnValues::kNone;  // kNone or kAllOld.
   bool return_item_on_failure = false;               // See ConditionFailed.
   Cause cause = Cause::kClient;
+  bool measure = false;  // Fills WriteOutput::cost.
 };
 
 struct UpdateItemInput {
@@ -47,6 +49,7 @@ struct UpdateItemInput {
   ReturnValues return_values = ReturnValues::kNone;
   bool return_item_on_failure = false;
   Cause cause = Cause::kClient;
+  bool measure = false;
 };
 
 struct DeleteItemInput {
@@ -57,13 +60,59 @@ struct DeleteItemInput {
   ReturnValues return_values = ReturnValues::kNone;  // kNone or kAllOld.
   bool return_item_on_failure = false;
   Cause cause = Cause::kClient;
+  bool measure = false;
 };
 
-using WriteInput = std::variant<PutItemInput, UpdateItemInput, DeleteItemInput>;
+// Of a transaction: the condition must hold; nothing is written.
+struct ConditionCheckInput {
+  std::string table;
+  Item key;
+  std::string condition;
+  Placeholders placeholders;
+  bool return_item_on_failure = false;
+  bool measure = false;
+};
+
+using WriteInput = std::variant<PutItemInput, UpdateItemInput, DeleteItemInput, ConditionCheckInput>;
+
+// What a write would cost at the service (Developer Guide, "Write capacity unit consumption").
+struct WriteCost {
+  struct Index {
+    std::string name;
+    bool local = false;
+    uint64_t units = 0;
+  };
+  uint64_t bytes = 0;                // The larger one of the item before and after, as the service counts sizes.
+  std::vector<Index> indexes;        // Those whose entries changed, and the write units of that.
+  Item collection;                   // Of a table with local indexes: the partition key of the item.
+  uint64_t collection_most_gib = 0;  // What all items with that key take at most.
+};
 
 struct WriteOutput {
-  ItemRef attributes;         // What return_values asked for; empty ref if nothing.
-  uint64_t billed_bytes = 0;  // The larger one of the item before and after, as the service counts sizes.
+  ItemRef attributes;                     // What return_values asked for; empty ref if nothing.
+  std::shared_ptr<const WriteCost> cost;  // If the input says `measure`.
+};
+
+struct TransactWriteInput {
+  std::vector<WriteInput> actions;  // At most limits::kMaxTransactionActions, each on another item.
+  // Not empty: for ten minutes after it was carried out, also across a restart, the same actions under the same token
+  // are not carried out again, and others are refused (kIdempotentParameterMismatch).
+  std::string token;
+};
+
+struct TransactWriteOutput {
+  bool repeated = false;             // It was carried out before, under that token; the costs are those of reading.
+  std::vector<WriteOutput> outputs;  // One for each action, without attributes.
+};
+
+// Detail of kTransactionCanceled: what each action was refused for, in order.
+struct TransactionCanceled : ErrorDetail {
+  struct Reason {
+    std::string code = "None";  // As the protocol spells it.
+    std::string message;
+    ItemRef item;  // Where return_item_on_failure was set.
+  };
+  std::vector<Reason> reasons;
 };
 
 // Detail of kConditionalCheckFailed when return_item_on_failure was set and the item exists.
@@ -77,6 +126,11 @@ struct GetItemInput {
   std::string projection;  // Expression; empty for all attributes.
   Placeholders placeholders;
   bool consistent = true;
+};
+
+struct ReadOutput {
+  ItemRef item;        // Null if there is no such item.
+  uint64_t bytes = 0;  // Of the whole item, whatever the projection, as the service counts sizes.
 };
 
 struct QueryInput {
@@ -163,11 +217,16 @@ class Tables {
   virtual Async<Result<WriteOutput>> delete_item(DeleteItemInput input) = 0;
   // Independent writes, one answer each, in order. Not a transaction.
   virtual Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) = 0;
-  // All or nothing, at most limits::kMaxTransactionActions. kTransactionCanceled otherwise.
-  virtual Async<Result<void>> transact_write(std::vector<WriteInput> inputs) = 0;
+  // All or nothing, also across a crash. kTransactionCanceled (with TransactionCanceled) where an item as it is stands
+  // against it; kValidation for what is wrong in itself.
+  virtual Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) = 0;
 
   // A null ref if there is no such item.
   virtual Async<Result<ItemRef>> get_item(GetItemInput input) = 0;
+  // Independent reads, one answer each, in order.
+  virtual Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) = 0;
+  // All as they were at one moment; errors as those of transact_write.
+  virtual Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) = 0;
   virtual Async<Result<Page>> query(QueryInput input) = 0;
   virtual Async<Result<Page>> scan(ScanInput input) = 0;
 

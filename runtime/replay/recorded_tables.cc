@@ -22,6 +22,9 @@ const Item& subject(const UpdateItemInput& input) {
 const Item& subject(const DeleteItemInput& input) {
   return input.key;
 }
+const Item& subject(const ConditionCheckInput& input) {
+  return input.key;
+}
 
 }  // namespace
 
@@ -34,7 +37,7 @@ Item RecordedTables::look(const std::string& table, const Item& keys) {
 }
 
 RecordedTables::Pending RecordedTables::begin(const WriteInput& input) {
-  static constexpr std::string_view kOperations[] = {"put", "update", "delete"};
+  static constexpr std::string_view kOperations[] = {"put", "update", "delete", "check"};
   Pending pending;
   pending.operation = kOperations[input.index()];
   const Item* item = nullptr;
@@ -122,10 +125,12 @@ Async<std::vector<Result<WriteOutput>>> RecordedTables::write_many(std::vector<W
   co_return answers;
 }
 
-Async<Result<void>> RecordedTables::transact_write(std::vector<WriteInput> inputs) {
+Async<Result<TransactWriteOutput>> RecordedTables::transact_write(TransactWriteInput input) {
   std::vector<Pending> pending;
-  for (const WriteInput& input : inputs) pending.push_back(begin(input));
-  auto answer = co_await tables_.transact_write(std::move(inputs));
+  for (const WriteInput& action : input.actions) {
+    if (!std::holds_alternative<ConditionCheckInput>(action)) pending.push_back(begin(action));
+  }
+  auto answer = co_await tables_.transact_write(std::move(input));
   for (const Pending& one : pending) finish(one, answer ? nullptr : &answer.error());
   co_return answer;
 }
@@ -154,6 +159,14 @@ Async<Result<std::vector<std::string>>> RecordedTables::list_tables() {
 
 Async<Result<ItemRef>> RecordedTables::get_item(GetItemInput input) {
   return tables_.get_item(std::move(input));
+}
+
+Async<std::vector<Result<ReadOutput>>> RecordedTables::read_many(std::vector<GetItemInput> inputs) {
+  return tables_.read_many(std::move(inputs));
+}
+
+Async<Result<std::vector<ReadOutput>>> RecordedTables::transact_get(std::vector<GetItemInput> inputs) {
+  return tables_.transact_get(std::move(inputs));
 }
 
 Async<Result<Page>> RecordedTables::query(QueryInput input) {

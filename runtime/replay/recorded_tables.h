@@ -24,8 +24,10 @@ class RecordedTables final : public Tables {
   Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
   Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
   Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
-  Async<Result<void>> transact_write(std::vector<WriteInput> inputs) override;
+  Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
   Async<Result<ItemRef>> get_item(GetItemInput input) override;
+  Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
+  Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override;
   Async<Result<Page>> query(QueryInput input) override;
   Async<Result<Page>> scan(ScanInput input) override;
   Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;

@@ -9,6 +9,7 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kUnplaced = UINT32_MAX;  // Of an item whose batch is not in the log yet.
+constexpr size_t kOwn = 100'000;            // Expiring items of our own that are not counted as growth.
 constexpr size_t kGrowth = 256;             // A write that adds more counts as one that fills the store.
 
 }  // namespace
@@ -52,7 +53,9 @@ Result<void> Committer::admit(const Mutation& mutation) {
     const size_t after = log_size(change.after);
     bytes += before + after + kRecordOverhead;
     // The runtime's own items (events, positions) are bounded by itself, and without them nothing would be worked off.
-    const bool own = change.table->definition().system;
+    // Tokens of transactions are not: beyond a reasonable number they are data like any other.
+    const Table& table = *change.table;
+    const bool own = table.definition().system && !(table.definition().ttl_attribute && table.items().size() > kOwn);
     grows = grows || (!own && change.after && (!change.before || after > before + kGrowth));
   }
   if (log_) {

@@ -1,16 +1,14 @@
 #include "tables/engine/embedded.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/check.h"
-#include "base/limits.h"
 #include "tables/engine/committer.h"
 #include "tables/engine/compactor.h"
-#include "tables/engine/keys.h"
 #include "tables/engine/plan.h"
 #include "tables/engine/read.h"
 #include "tables/engine/recovery.h"
+#include "tables/engine/transactions.h"
 #include "tables/engine/ttl_sweeper.h"
 
 namespace freshet {
@@ -48,6 +46,7 @@ class Engine final : public EmbeddedTables {
         options_(checked(std::move(options))),
         catalog_(options_.stream_memory_bytes),
         committer_(scheduler, catalog_, options_),
+        transactions_(scheduler.clock(), random, catalog_, committer_, cache_),
         ttl_(scheduler.clock(), catalog_, committer_, options_),
         compactor_(scheduler.clock(), catalog_, committer_, options_) {}
 
@@ -63,9 +62,15 @@ class Engine final : public EmbeddedTables {
   Async<Result<WriteOutput>> update_item(UpdateItemInput input) override { return write(input); }
   Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override { return write(input); }
   Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
-  Async<Result<void>> transact_write(std::vector<WriteInput> inputs) override;
+  Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override {
+    return transactions_.write(input);
+  }
 
   Async<Result<ItemRef>> get_item(GetItemInput input) override { return read_item(catalog_, cache_, input); }
+  Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
+  Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override {
+    return transactions_.read(inputs);
+  }
   Async<Result<Page>> query(QueryInput input) override { return read_query(catalog_, cache_, input); }
   Async<Result<Page>> scan(ScanInput input) override { return read_scan(catalog_, cache_, input); }
 
@@ -84,7 +89,6 @@ class Engine final : public EmbeddedTables {
  private:
   template <class Input>
   Result<WriteOutput> write(Input& input);
-  Result<void> transact(std::vector<WriteInput>& inputs);
   Result<Table*> streaming(const std::string& name) const;
   Result<StreamPage> read_ready(const ReadStreamInput& input);
   Async<Result<StreamPage>> wait_stream(ReadStreamInput input);
@@ -95,6 +99,7 @@ class Engine final : public EmbeddedTables {
   ExpressionCache cache_;
   Catalog catalog_;
   Committer committer_;
+  Transactions transactions_;
   TtlSweeper ttl_;
   Compactor compactor_;
   bool backfilling_ = false;
@@ -201,64 +206,11 @@ Async<std::vector<Result<WriteOutput>>> Engine::write_many(std::vector<WriteInpu
   return outputs;
 }
 
-Async<Result<void>> Engine::transact_write(std::vector<WriteInput> inputs) {
-  return transact(inputs);
-}
-
-// All plans see the state before the transaction: its items are distinct.
-Result<void> Engine::transact(std::vector<WriteInput>& inputs) {
-  if (inputs.empty() || inputs.size() > limits::kMaxTransactionActions) {
-    return invalid("1 validation error detected: Value at 'transactItems' failed to satisfy constraint: Member must " +
-                   std::string("have length between 1 and 100"));
-  }
-  Mutation mutation;
-  std::set<std::pair<const Table*, std::string>> seen;
-  std::vector<std::string> reasons;
-  bool cancelled = false;
-  for (auto& input : inputs) {
-    const std::string name = std::visit([](const auto& write) { return write.table; }, input);
-    auto table = catalog_.find(name);
-    if (!table) return fail(table.error());
-    const KeySchema& keys = (*table)->definition().keys;
-    std::string identity;
-    const bool keyed = std::visit(
-        [&](const auto& write) {
-          const Item* item = nullptr;
-          if constexpr (requires { write.key; }) {
-            item = &write.key;
-          } else {
-            item = &write.item;
-          }
-          if (!check_item_keys(*item, keys)) return false;
-          const ItemKey key(*item, keys);
-          identity = std::to_string(key.view().partition.size()) + ":";
-          identity.append(key.view().partition).append(key.view().sort);
-          return true;
-        },
-        input);
-    if (keyed && !seen.emplace(*table, identity).second) {
-      return invalid("Transaction request cannot include multiple operations on one item");
-    }
-    auto planned = plan(catalog_, cache_, input);
-    if (planned) {
-      reasons.emplace_back("None");
-      if (planned->change) mutation.push_back(std::move(*planned->change));
-      continue;
-    }
-    const ErrorCode code = planned.error().code;
-    if (code != ErrorCode::kConditionalCheckFailed) return fail(planned.error());
-    reasons.emplace_back("ConditionalCheckFailed");
-    cancelled = true;
-  }
-  if (cancelled) {
-    std::string text;
-    for (const auto& reason : reasons) text += (text.empty() ? "" : ", ") + reason;
-    return fail(ErrorCode::kTransactionCanceled,
-                "Transaction cancelled, please refer cancellation reasons for specific reasons [" + text + "]");
-  }
-  if (auto ok = committer_.admit(mutation); !ok) return ok;
-  committer_.apply(std::move(mutation));
-  return {};
+Async<std::vector<Result<ReadOutput>>> Engine::read_many(std::vector<GetItemInput> inputs) {
+  std::vector<Result<ReadOutput>> outputs;
+  outputs.reserve(inputs.size());
+  for (const auto& input : inputs) outputs.push_back(read_measured(catalog_, cache_, input));
+  return outputs;
 }
 
 Result<Table*> Engine::streaming(const std::string& name) const {

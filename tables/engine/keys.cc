@@ -154,6 +154,22 @@ Result<void> check_index_keys(std::span<const ItemEdit> edits, const TableDefini
   });
 }
 
+Result<void> check_no_empty_key(const Item& item, const TableDefinition& definition) {
+  const auto check = [&](const KeySchema& keys, std::string_view index) -> Result<void> {
+    for (const KeyAttribute* key : {&keys.partition, keys.sort ? &*keys.sort : nullptr}) {
+      const Value* value = key ? item.find(key->name) : nullptr;
+      if (!value || !value->is(key->type) || content_size(*value) > 0) continue;
+      if (auto ok = check_size(*key, *value, true, index); !ok) return ok;
+    }
+    return {};
+  };
+  if (auto ok = check(definition.keys, {}); !ok) return ok;
+  for (const auto& index : definition.indexes) {
+    if (auto ok = check(index.keys, index.name); !ok) return ok;
+  }
+  return {};
+}
+
 Item keys_only(const ItemRef& item, const KeySchema& keys) {
   Item out;
   out.set(keys.partition.name, item.find(keys.partition.name)->decode());

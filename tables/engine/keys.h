@@ -59,6 +59,9 @@ Result<void> check_item_keys(const Item& item, const KeySchema& keys);
 Result<void> check_index_keys(const Item& item, const TableDefinition& definition);
 Result<void> check_index_keys(std::span<const ItemEdit> edits, const TableDefinition& definition);
 
+// Refuses empty strings and binaries as key values of the table or its indexes; says nothing about other faults.
+Result<void> check_no_empty_key(const Item& item, const TableDefinition& definition);
+
 // Only the key attributes of a stored item; their encoding.
 Item keys_only(const ItemRef& item, const KeySchema& keys);
 void append_encoded_keys(std::string& out, const ItemRef& item, const KeySchema& keys);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "tables/engine/cost.h"
 #include "tables/engine/keys.h"
 
 namespace freshet {
@@ -28,10 +29,9 @@ Result<void> normalize_item(Item& item) {
   return {};
 }
 
-// The size, as the service counts it.
-Result<uint64_t> check_size(const Item& item, bool update) {
-  const uint64_t size = billed_size(item);
-  if (size <= limits::kMaxItemBytes) return size;
+// As the service counts it.
+Result<void> check_size(const Item& item, bool update) {
+  if (billed_size(item) <= limits::kMaxItemBytes) return {};
   return invalid(update ? kUpdateTooLarge : "Item size has exceeded the maximum allowed size");
 }
 
@@ -60,48 +60,40 @@ Result<void> check_condition(Expressions& expressions, const std::string& text, 
   return {};
 }
 
-// `size` is that of `after`; that of `before` is taken from its encoding, which is close to it.
-Plan make_plan(Table& table, const OrderedItems::Place& place, ItemRef before, ItemRef after, uint64_t size,
-               Cause cause) {
+template <class Input>
+Plan make_plan(Table& table, const OrderedItems::Place& place, ItemRef before, ItemRef after, const Input& input) {
   Plan plan;
-  plan.output.billed_bytes = before ? std::max<uint64_t>(size, before.encoded().size()) : size;
+  if (input.measure) plan.output.cost = cost_of_write(table, input_key(input), before, after);
   if (!before && !after) return plan;
   if (before && after && before.same_bytes(after)) return plan;
-  plan.change = Change{&table, std::move(before), std::move(after), cause, place};
+  plan.change = Change{&table, std::move(before), std::move(after), input.cause, place};
   return plan;
 }
 
-struct Updated {
-  ItemRef after;
-  uint64_t size = 0;
-};
-
-Result<Updated> create_item(const BoundUpdate& update, const TableDefinition& definition, Item key) {
+Result<ItemRef> create_item(const BoundUpdate& update, const TableDefinition& definition, Item key) {
   auto item = apply(update, std::move(key));
   if (!item) return fail(item.error());
   if (auto ok = normalize_item(*item); !ok) return fail(ok.error());
-  auto size = check_size(*item, true);
-  if (!size) return fail(size.error());
+  if (auto ok = check_size(*item, true); !ok) return fail(ok.error());
   if (auto ok = check_index_keys(*item, definition); !ok) return fail(ok.error());
-  return Updated{ItemRef::encode(*item), *size};
+  return ItemRef::encode(*item);
 }
 
-Result<Updated> edit_item(const ItemEdits& edits, const TableDefinition& definition, const ItemRef& old) {
+Result<ItemRef> edit_item(const ItemEdits& edits, const TableDefinition& definition, const ItemRef& old) {
   uint64_t written = 0;  // More than an item may have is not even copied.
   for (const auto& edit : edits) written += edit.value ? billed_size(*edit.value) : 0;
   if (written > limits::kMaxItemBytes) return invalid(kUpdateTooLarge);
-  Updated result{old.with(edits), 0};
+  ItemRef after = old.with(edits);
   // An encoding is never smaller than what the service counts, and close to it.
-  result.size = result.after.encoded().size();
-  if (result.size > limits::kMaxItemBytes) {
-    if (auto size = check_size(result.after.decode(), true); !size) return fail(size.error());
+  if (after.encoded().size() > limits::kMaxItemBytes) {
+    if (auto ok = check_size(after.decode(), true); !ok) return fail(ok.error());
   }
   if (auto ok = check_index_keys(edits, definition); !ok) return fail(ok.error());
-  return result;
+  return after;
 }
 
 // Only what the update looks at is decoded, and for most updates that is nothing; the rest keeps its bytes.
-Result<Updated> update_item(const BoundUpdate& update, const TableDefinition& definition, const ItemRef& old) {
+Result<ItemRef> update_item(const BoundUpdate& update, const TableDefinition& definition, const ItemRef& old) {
   if (const auto edits = plain_edits(update)) return edit_item(*edits, definition, old);
   const auto names = top_level_attributes(update);
   Item some;
@@ -136,6 +128,11 @@ ItemRef updated(ReturnValues wanted, const BoundUpdate& update, const ItemRef& b
 
 }  // namespace
 
+Result<void> check_put_item(Item& item) {
+  if (auto ok = normalize_item(item); !ok) return ok;
+  return check_size(item, false);
+}
+
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
@@ -143,16 +140,14 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& 
   if (auto ok = check_returns(input.return_values); !ok) return fail(ok.error());
   if (auto ok = check_item_keys(input.item, definition.keys); !ok) return fail(ok.error());
   if (auto ok = check_index_keys(input.item, definition); !ok) return fail(ok.error());
-  if (auto ok = normalize_item(input.item); !ok) return fail(ok.error());
-  auto size = check_size(input.item, false);
-  if (!size) return fail(size.error());
+  if (auto ok = check_put_item(input.item); !ok) return fail(ok.error());
 
   const OrderedItems::Place place = current(**table, input.item);
   ItemRef old = item_at(place);
   Expressions expressions(cache, input.placeholders);
   auto ok = check_condition(expressions, input.condition, definition.keys, old, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
-  Plan plan = make_plan(**table, place, old, ItemRef::encode(input.item), *size, input.cause);
+  Plan plan = make_plan(**table, place, old, ItemRef::encode(input.item), input);
   if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
   return plan;
 }
@@ -169,7 +164,7 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInpu
   Expressions expressions(cache, input.placeholders);
   auto ok = check_condition(expressions, input.condition, keys, old, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
-  Plan plan = make_plan(**table, place, old, {}, 0, input.cause);
+  Plan plan = make_plan(**table, place, old, {}, input);
   if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
   return plan;
 }
@@ -188,13 +183,28 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInpu
   if (auto ok = check_update(*update, definition.keys); !ok) return fail(ok.error());
   auto condition = check_condition(expressions, input.condition, definition.keys, old, input.return_item_on_failure);
   if (!condition) return fail(condition.error());
-  if (!old && !creates(*update)) return Plan{};
+  if (!old && !creates(*update)) return make_plan(**table, place, {}, {}, input);
 
-  auto result = old ? update_item(*update, definition, old) : create_item(*update, definition, std::move(input.key));
-  if (!result) return fail(result.error());
-  ItemRef output = updated(input.return_values, *update, old, result->after);
-  Plan plan = make_plan(**table, place, std::move(old), std::move(result->after), result->size, input.cause);
+  auto after = old ? update_item(*update, definition, old)
+                   : create_item(*update, definition, input.measure ? Item(input.key) : std::move(input.key));
+  if (!after) return fail(after.error());
+  ItemRef output = updated(input.return_values, *update, old, *after);
+  Plan plan = make_plan(**table, place, std::move(old), std::move(*after), input);
   plan.output.attributes = std::move(output);
+  return plan;
+}
+
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input) {
+  auto table = catalog.find(input.table);
+  if (!table) return fail(table.error());
+  const KeySchema& keys = (*table)->definition().keys;
+  if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
+  const ItemRef item = item_at(current(**table, input.key));
+  Expressions expressions(cache, input.placeholders);
+  auto ok = check_condition(expressions, input.condition, keys, item, input.return_item_on_failure);
+  if (!ok) return fail(ok.error());
+  Plan plan;
+  if (input.measure) plan.output.cost = cost_of_write(**table, input.key, item, item);
   return plan;
 }
 

@@ -16,11 +16,24 @@ struct Plan {
   WriteOutput output;
 };
 
+// The key of an input, or the item that has it.
+inline const Item& input_key(const PutItemInput& input) {
+  return input.item;
+}
+template <class Input>
+const Item& input_key(const Input& input) {
+  return input.key;
+}
+
+// What is wrong with an item that is put, whatever the table: sets with duplicates, the size. Sorts its sets.
+Result<void> check_put_item(Item& item);
+
 // kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed where asked).
 // Inputs may be emptied.
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input);
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input);
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input);
 inline Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, WriteInput& input) {
   return std::visit([&](auto& write) { return plan(catalog, cache, write); }, input);
 }

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/limits.h"
+#include "tables/engine/cost.h"
 #include "tables/engine/keys.h"
 
 namespace freshet {
@@ -275,7 +276,9 @@ Result<void> check_query_start(const Source& source, const KeyRange& range, cons
 
 }  // namespace
 
-Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
+namespace {
+// The whole item goes to `whole`, if that is asked for.
+Result<ItemRef> read_one(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input, ItemRef* whole) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   const KeySchema& keys = (*table)->definition().keys;
@@ -288,7 +291,21 @@ Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const 
   const ItemKey key(input.key, keys);
   const ItemRef* found = (*table)->find(key.view());
   if (!found) return ItemRef{};
+  if (whole) *whole = *found;
   return *projection ? ItemRef::encode(project(*projection, *found)) : *found;
+}
+
+}  // namespace
+
+Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
+  return read_one(catalog, cache, input, nullptr);
+}
+
+Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
+  ItemRef whole;
+  auto item = read_one(catalog, cache, input, &whole);
+  if (!item) return fail(item.error());
+  return ReadOutput{std::move(*item), billed_bytes(whole)};
 }
 
 Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input) {

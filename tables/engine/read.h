@@ -8,6 +8,7 @@
 namespace freshet {
 
 Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input);
+Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input);
 Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input);
 Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input);
 

@@ -67,8 +67,14 @@ Async<std::vector<Result<WriteOutput>>> LateTables::write_many(std::vector<Write
   co_return answers;
 }
 
-Async<Result<void>> LateTables::transact_write(std::vector<WriteInput> inputs) {
-  return late(&Tables::transact_write, std::move(inputs));
+Async<Result<TransactWriteOutput>> LateTables::transact_write(TransactWriteInput input) {
+  return late(&Tables::transact_write, std::move(input));
+}
+Async<std::vector<Result<ReadOutput>>> LateTables::read_many(std::vector<GetItemInput> inputs) {
+  return late(&Tables::read_many, std::move(inputs));
+}
+Async<Result<std::vector<ReadOutput>>> LateTables::transact_get(std::vector<GetItemInput> inputs) {
+  return late(&Tables::transact_get, std::move(inputs));
 }
 Async<Result<ItemRef>> LateTables::get_item(GetItemInput input) {
   return late(&Tables::get_item, std::move(input));

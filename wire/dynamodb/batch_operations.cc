@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "tables/engine/keys.h"
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/capacity.h"
@@ -10,37 +11,6 @@
 namespace freshet::dynamodb {
 
 namespace {
-
-constexpr size_t kMaxGets = 100;
-constexpr size_t kMaxWrites = 25;
-
-// Sums of half units by table, in the order of the request.
-class Capacities {
- public:
-  explicit Capacities(CapacityReport report) : report_(report) {}
-  void add(const std::string& table, uint64_t half_units) {
-    if (report_ == CapacityReport::kNone) return;
-    const auto found = std::find_if(sums_.begin(), sums_.end(), [&](const auto& sum) { return sum.first == table; });
-    if (found == sums_.end()) {
-      sums_.emplace_back(table, half_units);
-    } else {
-      found->second += half_units;
-    }
-  }
-  void append(std::string& json) const {
-    if (report_ == CapacityReport::kNone) return;
-    json += ",\"ConsumedCapacity\":[";
-    for (const auto& [table, half_units] : sums_) {
-      if (!json.ends_with('[')) json += ',';
-      append_capacity(json, report_, table, half_units);
-    }
-    json += ']';
-  }
-
- private:
-  const CapacityReport report_;
-  std::vector<std::pair<std::string, uint64_t>> sums_;
-};
 
 struct TableGets {
   std::string table;
@@ -57,24 +27,33 @@ class BatchGet final : public Operation {
   BatchGet(std::vector<TableGets> gets, CapacityReport report) : gets_(std::move(gets)), capacities_(report) {}
 
   Async<Result<void>> run(Tables& tables) override {
-    uint64_t bytes = 0;
-    for (TableGets& gets : gets_) {
+    std::vector<GetItemInput> inputs;
+    for (const TableGets& gets : gets_) {
       if (is_system_table(gets.table)) co_return table_not_found(gets.table);
       for (const Item& key : gets.keys) {
-        if (bytes >= limits::kMaxRequestBytes) break;
-        GetItemInput input;
+        GetItemInput& input = inputs.emplace_back();
         input.table = gets.table;
         input.key = key;
         input.projection = gets.projection;
         input.placeholders.names = gets.names;
         input.consistent = gets.consistent;
-        Result<ItemRef> item = co_await tables.get_item(std::move(input));
-        if (!item) co_return fail(item.error());
+      }
+    }
+    std::vector<Result<ReadOutput>> answers = co_await tables.read_many(std::move(inputs));
+    for (const auto& answer : answers) {
+      if (!answer) co_return fail(answer.error());
+    }
+    auto next = answers.begin();
+    uint64_t bytes = 0;
+    for (TableGets& gets : gets_) {
+      for (size_t i = 0; i < gets.keys.size(); ++i, ++next) {
+        // One answer holds 16 MB: what does not fit is asked for again.
+        if (bytes >= limits::kMaxRequestBytes) continue;
+        ReadOutput& answer = **next;
         ++gets.done;
-        const uint64_t size = *item ? item->encoded().size() : 0;
-        bytes += size;
-        capacities_.add(gets.table, read_half_units(size, gets.consistent));
-        if (*item) gets.found.push_back(std::move(*item));
+        bytes += answer.item ? answer.item.encoded().size() : 0;
+        capacities_.add(gets.table, read_units(answer.bytes, gets.consistent));
+        if (answer.item) gets.found.push_back(std::move(answer.item));
       }
     }
     co_return Result<void>{};
@@ -128,7 +107,7 @@ class BatchGet final : public Operation {
   }
 
   std::vector<TableGets> gets_;
-  Capacities capacities_;
+  CapacitySums capacities_;
 };
 
 struct Write {
@@ -141,26 +120,14 @@ struct Write {
 // The part of a put or delete that names its item, or what is wrong with it.
 Result<Item> key_of(const TableDefinition& table, const Write& write) {
   Item key;
-  const KeyAttribute* parts[] = {&table.keys.partition, table.keys.sort ? &*table.keys.sort : nullptr};
-  for (const KeyAttribute* part : parts) {
-    if (part == nullptr) continue;
-    const Value* value = write.item.find(part->name);
-    if (value == nullptr && write.is_put) {
-      return invalid("One or more parameter values were invalid: Missing the key " + part->name + " in the item");
-    }
-    if (value == nullptr || (!write.is_put && !value->is(part->type))) {
-      return invalid("The provided key element does not match the schema");
-    }
-    if (!value->is(part->type)) {
-      return invalid("One or more parameter values were invalid: Type mismatch for key " + part->name + " expected: " +
-                     std::string(type_name(part->type)) + " actual: " + std::string(type_name(value->type())));
-    }
-    key.set(part->name, *value);
+  for (const KeyAttribute* part : {&table.keys.partition, table.keys.sort ? &*table.keys.sort : nullptr}) {
+    const Value* value = part ? write.item.find(part->name) : nullptr;
+    if (value) key.set(part->name, *value);
   }
-  if (!write.is_put && key.size() != write.item.size()) {
-    return invalid("The provided key element does not match the schema");
-  }
-  if (write.is_put && billed_size(write.item) > limits::kMaxItemBytes) {
+  if (auto ok = check_key(write.is_put ? key : write.item, table.keys); !ok) return fail(ok.error());
+  if (!write.is_put) return key;
+  if (auto ok = check_index_keys(write.item, table); !ok) return fail(ok.error());
+  if (billed_size(write.item) > limits::kMaxItemBytes) {
     return invalid("Item size has exceeded the maximum allowed size");
   }
   return key;
@@ -168,7 +135,8 @@ Result<Item> key_of(const TableDefinition& table, const Write& write) {
 
 class BatchWrite final : public Operation {
  public:
-  BatchWrite(std::vector<Write> writes, CapacityReport report) : writes_(std::move(writes)), capacities_(report) {}
+  BatchWrite(std::vector<Write> writes, CapacityReport report, bool metrics)
+      : writes_(std::move(writes)), capacities_(report), collections_(metrics) {}
 
   Async<Result<void>> run(Tables& tables) override {
     // All is checked before anything is written, so that a bad request writes nothing.
@@ -194,7 +162,9 @@ class BatchWrite final : public Operation {
     for (size_t i = 0; i < answers.size(); ++i) {
       if (answers[i]) {
         writes_[i].processed = true;
-        capacities_.add(writes_[i].table, write_half_units(answers[i]->billed_bytes));
+        if (!answers[i]->cost) continue;
+        capacities_.add(writes_[i].table, write_units(*answers[i]->cost));
+        collections_.add(writes_[i].table, *answers[i]->cost);
       } else if (answers[i].error().code != ErrorCode::kThroughputExceeded) {
         co_return fail(answers[i].error());
       }
@@ -221,11 +191,13 @@ class BatchWrite final : public Operation {
     }
     json += open.empty() ? "}" : "]}";
     capacities_.append(json);
+    collections_.append(json);
     json += '}';
   }
 
  private:
   std::vector<WriteInput> inputs() const {
+    const bool measure = capacities_.wanted() || collections_.wanted();
     std::vector<WriteInput> out;
     out.reserve(writes_.size());
     for (const Write& write : writes_) {
@@ -233,11 +205,13 @@ class BatchWrite final : public Operation {
         PutItemInput put;
         put.table = write.table;
         put.item = write.item;
+        put.measure = measure;
         out.emplace_back(std::move(put));
       } else {
         DeleteItemInput gone;
         gone.table = write.table;
         gone.key = write.item;
+        gone.measure = measure;
         out.emplace_back(std::move(gone));
       }
     }
@@ -245,7 +219,8 @@ class BatchWrite final : public Operation {
   }
 
   std::vector<Write> writes_;  // A table's stand together.
-  Capacities capacities_;
+  CapacitySums capacities_;
+  CollectionList collections_;
 };
 
 }  // namespace
@@ -255,11 +230,11 @@ Parsed parse_batch_get_item(const JsonView& body) {
   const Input in(body, checks);
   std::vector<TableGets> all;
   size_t keys = 0;
-  for (const auto& [table, request] : in.map("RequestItems", Need::kRequired, {1, kMaxGets})) {
+  for (const auto& [table, request] : in.map("RequestItems", Need::kRequired, {1, limits::kMaxBatchGets})) {
     request.refuse({"AttributesToGet"});
     TableGets gets;
     gets.table = table;
-    gets.keys = request.items("Keys", {1, kMaxGets});
+    gets.keys = request.items("Keys", {1, limits::kMaxBatchGets});
     gets.projection = request.expression("ProjectionExpression", ExpressionKind::kProjection);
     gets.names = request.names();
     gets.consistent = request.flag("ConsistentRead");
@@ -270,7 +245,7 @@ Parsed parse_batch_get_item(const JsonView& body) {
     }
     all.push_back(std::move(gets));
   }
-  if (keys > kMaxGets) {
+  if (keys > limits::kMaxBatchGets) {
     checks.add({ErrorCode::kValidation, "Too many items requested for the BatchGetItem call", nullptr});
   }
   const CapacityReport report = capacity_report_of(in);
@@ -281,9 +256,10 @@ Parsed parse_batch_get_item(const JsonView& body) {
 Parsed parse_batch_write_item(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  in.choice("ReturnItemCollectionMetrics", {"SIZE", "NONE"});
+  const CapacityReport report = capacity_report_of(in);
+  const bool metrics = wants_collection_metrics(in);
   std::vector<Write> writes;
-  for (const auto& [table, requests] : in.lists("RequestItems", {1, kMaxWrites})) {
+  for (const auto& [table, requests] : in.lists("RequestItems", {1, limits::kMaxBatchWrites})) {
     for (const Input& request : requests) {
       const auto put = request.structure("PutRequest");
       const auto gone = request.structure("DeleteRequest");
@@ -296,12 +272,11 @@ Parsed parse_batch_write_item(const JsonView& body) {
                         put ? put->item("Item", Need::kRequired) : gone->item("Key", Need::kRequired), false});
     }
   }
-  if (writes.size() > kMaxWrites) {
+  if (writes.size() > limits::kMaxBatchWrites) {
     checks.add({ErrorCode::kValidation, "Too many items requested for the BatchWriteItem call", nullptr});
   }
-  const CapacityReport report = capacity_report_of(in);
   if (auto fine = checks.result(); !fine) return fail(fine.error());
-  return std::make_unique<BatchWrite>(std::move(writes), report);
+  return std::make_unique<BatchWrite>(std::move(writes), report, metrics);
 }
 
 }  // namespace freshet::dynamodb

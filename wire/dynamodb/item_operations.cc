@@ -14,7 +14,10 @@ namespace {
 template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>
 class WriteOperation final : public Operation {
  public:
-  WriteOperation(In input, CapacityReport report) : input_(std::move(input)), table_(input_.table), report_(report) {}
+  WriteOperation(In input, CapacityReport report, bool metrics)
+      : input_(std::move(input)), table_(input_.table), report_(report), metrics_(metrics) {
+    input_.measure = report_ != CapacityReport::kNone || metrics_;
+  }
 
   Async<Result<void>> run(Tables& tables) override {
     if (is_system_table(table_)) return Result<void>(table_not_found(table_));
@@ -30,8 +33,12 @@ class WriteOperation final : public Operation {
       append_item_json(json, output_.attributes);
     }
     if (report_ != CapacityReport::kNone) {
-      json += output_.attributes ? ",\"ConsumedCapacity\":" : "\"ConsumedCapacity\":";
-      append_capacity(json, report_, table_, write_half_units(output_.billed_bytes));
+      json += json.ends_with('{') ? "\"ConsumedCapacity\":" : ",\"ConsumedCapacity\":";
+      append_capacity(json, report_, table_, write_units(*output_.cost));
+    }
+    if (metrics_ && !output_.cost->collection.empty()) {
+      json += json.ends_with('{') ? "\"ItemCollectionMetrics\":" : ",\"ItemCollectionMetrics\":";
+      append_collection(json, *output_.cost);
     }
     json += '}';
   }
@@ -50,6 +57,7 @@ class WriteOperation final : public Operation {
   In input_;
   const std::string table_;
   const CapacityReport report_;
+  const bool metrics_;
   WriteOutput output_;
 };
 
@@ -57,7 +65,6 @@ class WriteOperation final : public Operation {
 template <class In>
 void read_write_parameters(const Input& in, In& input) {
   in.refuse({"Expected", "ConditionalOperator"});
-  in.choice("ReturnItemCollectionMetrics", {"SIZE", "NONE"});
   input.condition = in.expression("ConditionExpression", ExpressionKind::kCondition);
   input.placeholders = in.placeholders();
   input.return_item_on_failure = wants_item_on_failure(in);
@@ -70,6 +77,7 @@ class GetOperation final : public Operation {
 
   Async<Result<void>> run(Tables& tables) override {
     if (is_system_table(table_)) return Result<void>(table_not_found(table_));
+    if (report_ != CapacityReport::kNone) return run_measured(tables);
     Async<Result<ItemRef>> answer = tables.get_item(std::move(input_));
     if (answer.is_ready()) return keep(answer.take());
     return keep_later(std::move(answer));
@@ -82,9 +90,8 @@ class GetOperation final : public Operation {
       append_item_json(json, item_);
     }
     if (report_ != CapacityReport::kNone) {
-      const uint64_t bytes = item_ ? billed_size(item_.decode()) : 0;
       json += item_ ? ",\"ConsumedCapacity\":" : "\"ConsumedCapacity\":";
-      append_capacity(json, report_, table_, read_half_units(bytes, consistent_));
+      append_capacity(json, report_, table_, read_units(bytes_, consistent_));
     }
     json += '}';
   }
@@ -94,6 +101,15 @@ class GetOperation final : public Operation {
     if (!item) return fail(std::move(item.error()));
     item_ = std::move(*item);
     return {};
+  }
+  Async<Result<void>> run_measured(Tables& tables) {
+    std::vector<GetItemInput> inputs;
+    inputs.push_back(std::move(input_));
+    std::vector<Result<ReadOutput>> answers = co_await tables.read_many(std::move(inputs));
+    if (!answers[0]) co_return fail(std::move(answers[0].error()));
+    item_ = std::move(answers[0]->item);
+    bytes_ = answers[0]->bytes;
+    co_return Result<void>{};
   }
   Async<Result<void>> keep_later(Async<Result<ItemRef>> answer) {
     Result<ItemRef> item = co_await answer;
@@ -105,12 +121,15 @@ class GetOperation final : public Operation {
   const bool consistent_;
   const CapacityReport report_;
   ItemRef item_;
+  uint64_t bytes_ = 0;  // Of the whole item, where capacity is reported.
 };
 
-template <class Op, class In>
-Parsed made(const Checks& checks, In input, CapacityReport report) {
-  if (auto fine = checks.result(); !fine) return fail(fine.error());
-  return std::make_unique<Op>(std::move(input), report);
+template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>
+Parsed made(const Input& in, In input) {
+  const CapacityReport report = capacity_report_of(in);
+  const bool metrics = wants_collection_metrics(in);
+  if (auto fine = in.checks().result(); !fine) return fail(fine.error());
+  return std::make_unique<WriteOperation<In, kCall>>(std::move(input), report, metrics);
 }
 
 }  // namespace
@@ -123,8 +142,7 @@ Parsed parse_put_item(const JsonView& body) {
   input.item = in.item("Item", Need::kRequired);
   input.return_values = return_values_of(in, {"ALL_OLD"});
   read_write_parameters(in, input);
-  const CapacityReport report = capacity_report_of(in);
-  return made<WriteOperation<PutItemInput, &Tables::put_item>>(checks, std::move(input), report);
+  return made<PutItemInput, &Tables::put_item>(in, std::move(input));
 }
 
 Parsed parse_update_item(const JsonView& body) {
@@ -137,8 +155,7 @@ Parsed parse_update_item(const JsonView& body) {
   input.update = in.expression("UpdateExpression", ExpressionKind::kUpdate);
   input.return_values = return_values_of(in, {"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "UPDATED_NEW"});
   read_write_parameters(in, input);
-  const CapacityReport report = capacity_report_of(in);
-  return made<WriteOperation<UpdateItemInput, &Tables::update_item>>(checks, std::move(input), report);
+  return made<UpdateItemInput, &Tables::update_item>(in, std::move(input));
 }
 
 Parsed parse_delete_item(const JsonView& body) {
@@ -149,8 +166,7 @@ Parsed parse_delete_item(const JsonView& body) {
   input.key = in.item("Key", Need::kRequired);
   input.return_values = return_values_of(in, {"ALL_OLD"});
   read_write_parameters(in, input);
-  const CapacityReport report = capacity_report_of(in);
-  return made<WriteOperation<DeleteItemInput, &Tables::delete_item>>(checks, std::move(input), report);
+  return made<DeleteItemInput, &Tables::delete_item>(in, std::move(input));
 }
 
 Parsed parse_get_item(const JsonView& body) {
@@ -164,7 +180,8 @@ Parsed parse_get_item(const JsonView& body) {
   input.placeholders.names = in.names();
   input.consistent = in.flag("ConsistentRead");
   const CapacityReport report = capacity_report_of(in);
-  return made<GetOperation>(checks, std::move(input), report);
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<GetOperation>(std::move(input), report);
 }
 
 }  // namespace freshet::dynamodb

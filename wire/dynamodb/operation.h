@@ -42,6 +42,8 @@ Parsed parse_query(const JsonView& body);
 Parsed parse_scan(const JsonView& body);
 Parsed parse_batch_get_item(const JsonView& body);
 Parsed parse_batch_write_item(const JsonView& body);
+Parsed parse_transact_write_items(const JsonView& body);
+Parsed parse_transact_get_items(const JsonView& body);
 Parsed parse_create_table(const JsonView& body);
 Parsed parse_describe_table(const JsonView& body);
 Parsed parse_delete_table(const JsonView& body);

@@ -75,7 +75,8 @@ class PageOperation final : public Operation {
     }
     if (report_ != CapacityReport::kNone) {
       json += ",\"ConsumedCapacity\":";
-      append_capacity(json, report_, table_, read_half_units(page_.scanned_bytes, consistent_), index_, local_);
+      const uint64_t halves = read_half_units(page_.scanned_bytes, consistent_);
+      append_capacity(json, report_, table_, index_.empty() ? Units{halves, {}} : Units{0, {{index_, local_, halves}}});
     }
     json += '}';
   }

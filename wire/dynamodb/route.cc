@@ -34,6 +34,8 @@ Parser find_parser(std::string_view operation) {
       {"Scan", parse_scan},
       {"BatchGetItem", parse_batch_get_item},
       {"BatchWriteItem", parse_batch_write_item},
+      {"TransactWriteItems", parse_transact_write_items},
+      {"TransactGetItems", parse_transact_get_items},
       {"CreateTable", parse_create_table},
       {"DescribeTable", parse_describe_table},
       {"DeleteTable", parse_delete_table},
@@ -66,6 +68,10 @@ ErrorForm form_of(ErrorCode code) {
     case ErrorCode::kUnknownOperation:
     case ErrorCode::kAccessDenied:
       return {"com.amazon.coral.service#", "Message"};
+    case ErrorCode::kTransactionCanceled:
+    case ErrorCode::kIdempotentParameterMismatch:
+    case ErrorCode::kTransactionInProgress:
+      return {"com.amazonaws.dynamodb.v20120810#", "Message"};
     default:
       return {"com.amazonaws.dynamodb.v20120810#", "message"};
   }
@@ -95,6 +101,24 @@ ErrorCode protocol_code(ErrorCode code) {
   }
 }
 
+void append_reasons(std::string& json, const TransactionCanceled& cancelled) {
+  json += ",\"CancellationReasons\":[";
+  for (const auto& reason : cancelled.reasons) {
+    json += json.ends_with('[') ? "{\"Code\":" : ",{\"Code\":";
+    append_json_string(json, reason.code);
+    if (!reason.message.empty()) {
+      json += ",\"Message\":";
+      append_json_string(json, reason.message);
+    }
+    if (reason.item) {
+      json += ",\"Item\":";
+      append_item_json(json, reason.item);
+    }
+    json += '}';
+  }
+  json += ']';
+}
+
 void append_error(std::string& json, const Error& error) {
   const ErrorCode code = protocol_code(error.code);
   const ErrorForm form = form_of(code);
@@ -111,6 +135,9 @@ void append_error(std::string& json, const Error& error) {
   if (const auto* failed = dynamic_cast<const ConditionFailed*>(error.detail.get()); failed && failed->item) {
     json += ",\"Item\":";
     append_item_json(json, failed->item);
+  }
+  if (const auto* cancelled = dynamic_cast<const TransactionCanceled*>(error.detail.get())) {
+    append_reasons(json, *cancelled);
   }
   json += '}';
 }

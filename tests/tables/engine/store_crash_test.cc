@@ -3,7 +3,9 @@
 // FRESHET_SEED=n runs that one alone, FRESHET_SEEDS=n so many.
 #include <gtest/gtest.h>
 
+#include "tables/engine/transactions.h"
 #include "tests/sim/seeds.h"
+#include "tests/tables/engine/random_transaction.h"
 #include "tests/tables/engine/store_fixture.h"
 #include "tests/tables/engine/store_model.h"
 
@@ -217,13 +219,43 @@ class StoreCrashRun {
     accept(result, {"Queue", key, after, Cause::kQueue});
   }
 
+  // Wholly or not at all: some of everything, on several items of two tables, and requests that are sent again.
   void transact() {
-    const Item item = random_task();
-    const Item pair = random_pair();
-    std::vector<WriteInput> inputs{PutItemInput{"Queue", item, {}, {}}, PutItemInput{"Pairs", pair, {}, {}}};
-    if (store_->transact_write(std::move(inputs)).take()) {
-      note({{{"Queue", key_of_task(item), item}, {"Pairs", pair, pair}}, {}, {}});
+    if (!sent_.empty() && random_.below(4) == 0) return send(sent_[random_.below(sent_.size())]);
+    RandomTransaction drawn = random_transaction(
+        random_, [this] { return random_task(); }, [this] { return random_pair(); });
+    if (random_.below(2)) drawn.token = "token" + std::to_string(sent_.size());
+    if (!drawn.token.empty()) sent_.push_back(drawn);
+    send(drawn);
+  }
+
+  void send(const RandomTransaction& transaction) {
+    const Item token{{"token", Value(transaction.token)}};
+    const std::string tokens(kTokenTable);
+    const bool known = !transaction.token.empty() && model_.find(tokens, token);
+    const auto expected = expected_writes(model_, transaction.actions);
+    const auto result = store_->transact_write({transaction.actions, transaction.token}).take();
+    ModelOperation done;
+    if (!model_.tables().contains(tokens)) {
+      if (auto made = store_->describe_table(tokens).take()) done.created = made->definition;
     }
+    if (known) {
+      EXPECT_TRUE(result && result->repeated) << "carried out before";
+      return;
+    }
+    EXPECT_TRUE(expected || !result) << "a condition does not hold";
+    if (result) {
+      EXPECT_FALSE(result->repeated);
+      if (expected) done.writes = *expected;
+      const std::optional<ItemRef> row =
+          transaction.token.empty() ? std::nullopt : std::optional(*store_->get_item({tokens, token, {}, {}}).take());
+      if (row) done.writes.push_back({tokens, token, row->decode()});
+    } else if (expected) {
+      const ErrorCode code = result.error().code;
+      EXPECT_TRUE(code == ErrorCode::kThroughputExceeded || code == ErrorCode::kInternal || files_.crashed())
+          << result.error().message;
+    }
+    if (result || done.created) note(std::move(done));
   }
 
   void scratch() {
@@ -240,16 +272,18 @@ class StoreCrashRun {
 
   // The sweep ran: what it removed had expired, and goes in the order of expiry, table by table.
   void note_expired() {
-    for (const char* name : {"Queue", "Scratch"}) {
+    for (const std::string& name : {std::string("Queue"), std::string("Scratch"), std::string(kTokenTable)}) {
       const auto table = model_.tables().find(name);
       if (table == model_.tables().end()) continue;
+      const std::string& key_name = table->second.definition.keys.partition.name;
       std::map<std::pair<int64_t, uint64_t>, Item> gone;
-      for (const auto& [key, row] : table->second.rows) {
-        const int64_t ttl = row.item.int_or("ttl", INT64_MAX);
+      for (const auto& [json, row] : table->second.rows) {
+        const int64_t ttl = row.item.int_or(*table->second.definition.ttl_attribute, INT64_MAX);
+        const Item key{{key_name, *row.item.find(key_name)}};
         if (ttl > epoch_s(clock_.wall())) continue;
-        if (*store_->get_item({name, key_of_task(row.item), {}, {}, true}).take()) continue;
+        if (*store_->get_item({name, key, {}, {}, true}).take()) continue;
         EXPECT_NE(row.item.string_or("status"), "TAKEN") << "held items stay";
-        gone[{ttl, row.creation}] = key_of_task(row.item);
+        gone[{ttl, row.creation}] = key;
       }
       for (auto& [order, key] : gone) note({{{name, key, {}, Cause::kTimeToLive}}, {}, {}});
     }
@@ -266,6 +300,7 @@ class StoreCrashRun {
   StoreModel model_;                     // Now.
   std::vector<ModelOperation> history_;  // Between the two.
   size_t acknowledged_ = 0;              // Of history_.
+  std::vector<RandomTransaction> sent_;  // Those with a token.
   bool power_lost_ = false;
   Totals& totals_;
 };

@@ -160,13 +160,18 @@ std::string StoreModel::describe(Tables& store) {
 
 std::map<std::string, uint64_t> StoreModel::changes() const {
   std::map<std::string, uint64_t> out;
-  for (const auto& [name, table] : tables_) out[name] = table.stream.size();
+  for (const auto& [name, table] : tables_) {
+    if (table.definition.stream) out[name] = table.stream.size();
+  }
   return out;
 }
 
 std::map<std::string, uint64_t> StoreModel::changes(Tables& store) {
   std::map<std::string, uint64_t> out;
-  for (const auto& name : done(store.list_tables())) out[name] = done(store.stream_bounds(name)).next - 1;
+  for (const auto& name : done(store.list_tables())) {
+    if (!done(store.describe_table(name)).definition.stream) continue;
+    out[name] = done(store.stream_bounds(name)).next - 1;
+  }
   return out;
 }
 

@@ -143,25 +143,6 @@ TEST_F(WriteTest, WriteManyAnswersEachOnItsOwn) {
   EXPECT_TRUE(outputs[2]);
 }
 
-TEST_F(WriteTest, TransactionsAreAllOrNothing) {
-  create(queue_definition());
-  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
-  std::vector<WriteInput> inputs;
-  inputs.emplace_back(PutItemInput{"Queue", task("b", "PENDING", 2), {}, {}});
-  inputs.emplace_back(PutItemInput{"Queue", task("a", "DONE", 1), "attribute_not_exists(id)", {}});
-  EXPECT_EQ(text(now(store->transact_write(inputs))),
-            "TransactionCanceledException: Transaction cancelled, please refer cancellation reasons for specific "
-            "reasons [None, ConditionalCheckFailed]");
-  EXPECT_EQ(get("Queue", key("b")), Item{});
-  std::get<PutItemInput>(inputs[1]).condition = "attribute_exists(id)";
-  ASSERT_TRUE(now(store->transact_write(inputs)));
-  EXPECT_EQ(get("Queue", key("b")), task("b", "PENDING", 2));
-  EXPECT_EQ(get("Queue", key("a")), task("a", "DONE", 1));
-  inputs.emplace_back(DeleteItemInput{"Queue", key("a"), {}, {}});
-  EXPECT_EQ(text(now(store->transact_write(inputs))),
-            "ValidationException: Transaction request cannot include multiple operations on one item");
-}
-
 TEST_F(WriteTest, BooksSeeEveryMove) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));

@@ -1,0 +1,18 @@
+// What operations would cost at the service, for those who ask (ReturnConsumedCapacity, ReturnItemCollectionMetrics).
+// Loop thread only.
+#pragma once
+
+#include <memory>
+
+#include "tables/engine/table.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+// Of a write of the item with that key. Null refs for absent; both may be, and both may be the same.
+std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& key, const ItemRef& before,
+                                               const ItemRef& after);
+// As the service counts sizes; 0 for a null ref.
+uint64_t billed_bytes(const ItemRef& item);
+
+}  // namespace freshet

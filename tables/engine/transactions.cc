@@ -1,0 +1,317 @@
+#include "tables/engine/transactions.h"
+
+#include <xxhash.h>
+
+#include <set>
+
+#include "base/limits.h"
+#include "tables/engine/cost.h"
+#include "tables/engine/keys.h"
+#include "tables/engine/read.h"
+
+namespace freshet {
+namespace {
+
+constexpr const char* kTooLarge = "The aggregate size of the items in a transaction cannot exceed 4 MB";
+
+// --- What is wrong with a request in itself, whatever the tables hold ---
+
+Result<void> check_condition(Expressions& expressions, const std::string& text) {
+  if (auto condition = expressions.condition(text); !condition) return fail(condition.error());
+  return expressions.finish();
+}
+
+Result<void> check_request(ExpressionCache& cache, PutItemInput& input) {
+  if (auto ok = check_put_item(input.item); !ok) return ok;
+  Expressions expressions(cache, input.placeholders);
+  return check_condition(expressions, input.condition);
+}
+
+Result<void> check_request(ExpressionCache& cache, UpdateItemInput& input) {
+  Expressions expressions(cache, input.placeholders);
+  if (auto update = expressions.update(input.update); !update) return fail(update.error());
+  return check_condition(expressions, input.condition);
+}
+
+template <class Input>  // Of a delete or a check.
+Result<void> check_request(ExpressionCache& cache, Input& input) {
+  Expressions expressions(cache, input.placeholders);
+  return check_condition(expressions, input.condition);
+}
+
+Result<void> check_request(ExpressionCache& cache, const GetItemInput& input) {
+  Expressions expressions(cache, input.placeholders);
+  if (auto projection = expressions.projection(input.projection); !projection) return fail(projection.error());
+  return expressions.finish();
+}
+
+// What the update itself does to key attributes is known without the item.
+Result<void> check_update_keys(ExpressionCache& cache, const WriteInput& action, const KeySchema& keys) {
+  const auto* input = std::get_if<UpdateItemInput>(&action);
+  if (!input) return {};
+  Expressions expressions(cache, input->placeholders);
+  auto update = expressions.update(input->update);
+  if (!update) return fail(update.error());
+  return check_update(*update, keys);
+}
+
+Result<void> check_count(size_t actions) {
+  if (actions > 0 && actions <= limits::kMaxTransactionActions) return {};
+  return invalid(std::string("1 validation error detected: Value '[") + (actions == 0 ? "" : "...") +
+                 "]' at 'transactItems' failed to satisfy constraint: Member must have length " +
+                 (actions == 0 ? "greater than or equal to 1" : "less than or equal to 100"));
+}
+
+const std::string& table_of(const WriteInput& action) {
+  return std::visit([](const auto& one) -> const std::string& { return one.table; }, action);
+}
+
+const Item& key_of(const WriteInput& action) {
+  return std::visit([](const auto& one) -> const Item& { return input_key(one); }, action);
+}
+
+// Says which item an action is about, or nothing where its key is none (planning says what is wrong with it).
+std::string identity(const Item& keyed, const KeySchema& keys) {
+  if (!check_item_keys(keyed, keys)) return {};
+  const ItemKey key(keyed, keys);
+  std::string out = std::to_string(key.view().partition.size()) + ":";
+  return out.append(key.view().partition).append(key.view().sort);
+}
+
+Result<void> check_distinct(const Catalog& catalog, ExpressionCache& cache, const std::vector<WriteInput>& actions) {
+  std::set<std::pair<const Table*, std::string>> seen;
+  for (const auto& action : actions) {
+    auto table = catalog.find(table_of(action));
+    if (!table) return fail(table.error());
+    const TableDefinition& definition = (*table)->definition();
+    if (auto ok = check_no_empty_key(key_of(action), definition); !ok) return ok;
+    if (auto ok = check_update_keys(cache, action, definition.keys); !ok) return ok;
+    std::string item = identity(key_of(action), definition.keys);
+    if (!item.empty() && !seen.emplace(*table, std::move(item)).second) {
+      return invalid("Transaction request cannot include multiple operations on one item");
+    }
+  }
+  return {};
+}
+
+// --- Why it is cancelled ---
+
+// Empty for an error that is not about one action.
+std::optional<TransactionCanceled::Reason> reason_of(const Error& error) {
+  if (error.code == ErrorCode::kValidation) return TransactionCanceled::Reason{"ValidationError", error.message, {}};
+  if (error.code != ErrorCode::kConditionalCheckFailed) return std::nullopt;
+  TransactionCanceled::Reason reason{"ConditionalCheckFailed", error.message, {}};
+  if (const auto* failed = dynamic_cast<const ConditionFailed*>(error.detail.get())) reason.item = failed->item;
+  return reason;
+}
+
+class Reasons {
+ public:
+  void none() { detail_->reasons.emplace_back(); }
+  // False for an error that is not about this action alone.
+  bool add(const Error& error) {
+    auto reason = reason_of(error);
+    if (!reason) return false;
+    detail_->reasons.push_back(std::move(*reason));
+    cancelled_ = true;
+    return true;
+  }
+  bool cancelled() const { return cancelled_; }
+  tl::unexpected<Error> failure() const {
+    std::string codes;
+    for (const auto& reason : detail_->reasons) codes += (codes.empty() ? "" : ", ") + reason.code;
+    return fail(ErrorCode::kTransactionCanceled,
+                "Transaction cancelled, please refer cancellation reasons for specific reasons [" + codes + "]",
+                detail_);
+  }
+
+ private:
+  std::shared_ptr<TransactionCanceled> detail_ = std::make_shared<TransactionCanceled>();
+  bool cancelled_ = false;
+};
+
+// --- Tokens ---
+
+void append_text(std::string& out, std::string_view text) {
+  out.append(std::to_string(text.size())).append(":").append(text);
+}
+
+void append_item(std::string& out, const Item& item) {
+  std::string encoded;
+  append_encoded(encoded, item);
+  append_text(out, encoded);
+}
+
+// Everything that an action says, the same for requests that mean the same.
+std::string fingerprint(const std::vector<WriteInput>& actions) {
+  std::string out;
+  for (const auto& action : actions) {
+    out += static_cast<char>('a' + action.index());
+    append_text(out, table_of(action));
+    append_item(out, key_of(action));
+    if (const auto* update = std::get_if<UpdateItemInput>(&action)) append_text(out, update->update);
+    std::visit(
+        [&](const auto& one) {
+          append_text(out, one.condition);
+          append_item(out, one.placeholders.values);
+          auto names = one.placeholders.names;
+          std::sort(names.begin(), names.end());
+          for (const auto& [placeholder, name] : names) {
+            append_text(out, placeholder);
+            append_text(out, name);
+          }
+          out += one.return_item_on_failure ? '1' : '0';
+        },
+        action);
+  }
+  const XXH128_hash_t hash = XXH3_128bits(out.data(), out.size());
+  XXH128_canonical_t bytes;
+  XXH128_canonicalFromHash(&bytes, hash);
+  return {reinterpret_cast<const char*>(bytes.digest), sizeof bytes.digest};
+}
+
+TableDefinition token_definition() {
+  TableDefinition table;
+  table.name = kTokenTable;
+  table.keys.partition = {"token", Type::kString};
+  table.ttl_attribute = "until";
+  table.system = true;
+  return table;
+}
+
+uint64_t larger(const Change& change) {
+  const uint64_t before = change.before ? change.before.encoded().size() : 0;
+  return std::max<uint64_t>(before, change.after ? change.after.encoded().size() : 0);
+}
+
+// A repeated request tells what reading its items takes.
+TransactWriteOutput repeated(const Catalog& catalog, const std::vector<WriteInput>& actions) {
+  TransactWriteOutput output;
+  output.repeated = true;
+  for (const auto& action : actions) {
+    WriteOutput& one = output.outputs.emplace_back();
+    const auto table = catalog.find(table_of(action));
+    if (!table || !check_item_keys(key_of(action), (*table)->definition().keys)) continue;
+    const ItemKey key(key_of(action), (*table)->definition().keys);
+    const ItemRef* item = (*table)->find(key.view());
+    auto cost = std::make_shared<WriteCost>();
+    cost->bytes = item ? billed_bytes(*item) : 0;
+    one.cost = std::move(cost);
+  }
+  return output;
+}
+
+}  // namespace
+
+Transactions::Seen Transactions::look_up(const std::string& token, const std::string& request) const {
+  const auto table = catalog_.find(std::string(kTokenTable));
+  if (!table) return Seen::kNever;
+  const KeyView key{token, {}};
+  const ItemRef* item = (*table)->find(key);
+  if (!item) return Seen::kNever;
+  const Item seen = item->decode();
+  // The sweep may be late, or paused.
+  if (seen.int_or("until", 0) <= epoch_s(clock_.wall())) return Seen::kNever;
+  const Value* known = seen.find("request");
+  const Binary* bytes = known ? known->get_if<Binary>() : nullptr;
+  return bytes && bytes->bytes == request ? Seen::kSame : Seen::kOther;
+}
+
+Change Transactions::token_change(const std::string& token, const std::string& request) {
+  auto found = catalog_.find(std::string(kTokenTable));
+  if (!found) {
+    TableDescription description;
+    description.id = random_.uuid();
+    description.created = clock_.wall();
+    description.definition = token_definition();
+    found = &catalog_.add(catalog_.counters.next_table++, std::move(description));
+    committer_.log_table(**found);
+  }
+  Table& table = **found;
+  const int64_t until = epoch_s(clock_.wall()) + kTokenWindow.count();
+  const Item item{{"token", Value(token)}, {"request", Value(Binary{request})}, {"until", Value::number(until)}};
+  const KeyView key{token, {}};
+  const ItemRef* old = table.find(key);  // One whose window is over.
+  return {&table, old ? *old : ItemRef{}, ItemRef::encode(item), Cause::kClient, {}};
+}
+
+Result<TransactWriteOutput> Transactions::write(TransactWriteInput& input) {
+  if (auto ok = check_count(input.actions.size()); !ok) return fail(ok.error());
+  for (auto& action : input.actions) {
+    auto ok = std::visit([&](auto& one) { return check_request(cache_, one); }, action);
+    if (!ok) return fail(ok.error());
+  }
+  if (auto ok = check_distinct(catalog_, cache_, input.actions); !ok) return fail(ok.error());
+  if (input.token.empty()) return carry_out(input, {});
+
+  const std::string request = fingerprint(input.actions);
+  switch (look_up(input.token, request)) {
+    case Seen::kSame:
+      return repeated(catalog_, input.actions);
+    case Seen::kOther:
+      return fail(ErrorCode::kIdempotentParameterMismatch,
+                  "The request was already made with this ClientRequestToken and other parameters");
+    case Seen::kNever:
+      break;
+  }
+  return carry_out(input, request);
+}
+
+Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, const std::string& request) {
+  Mutation mutation;
+  TransactWriteOutput output;
+  Reasons reasons;
+  uint64_t bytes = 0;
+  // All plans see the state before the transaction, as its items are distinct.
+  for (auto& action : input.actions) {
+    auto planned = plan(catalog_, cache_, action);
+    if (!planned) {
+      if (!reasons.add(planned.error())) return fail(planned.error());
+      continue;
+    }
+    reasons.none();
+    output.outputs.push_back(std::move(planned->output));
+    if (!planned->change) continue;
+    bytes += larger(*planned->change);
+    mutation.push_back(std::move(*planned->change));
+  }
+  if (reasons.cancelled()) return reasons.failure();
+  if (bytes > limits::kMaxTransactionBytes) return invalid(kTooLarge);
+  if (!input.token.empty()) mutation.push_back(token_change(input.token, request));
+  if (auto ok = committer_.admit(mutation); !ok) return fail(ok.error());
+  committer_.apply(std::move(mutation));
+  return output;
+}
+
+Result<std::vector<ReadOutput>> Transactions::read(const std::vector<GetItemInput>& inputs) {
+  if (auto ok = check_count(inputs.size()); !ok) return fail(ok.error());
+  for (const auto& input : inputs) {
+    if (auto ok = check_request(cache_, input); !ok) return fail(ok.error());
+  }
+  std::set<std::pair<const Table*, std::string>> seen;
+  std::vector<ReadOutput> outputs;
+  Reasons reasons;
+  uint64_t bytes = 0;
+  for (const auto& input : inputs) {
+    auto table = catalog_.find(input.table);
+    if (!table) return fail(table.error());
+    if (auto ok = check_no_empty_key(input.key, (*table)->definition()); !ok) return fail(ok.error());
+    std::string item = identity(input.key, (*table)->definition().keys);
+    if (!item.empty() && !seen.emplace(*table, std::move(item)).second) {
+      return invalid("Transaction request cannot include multiple operations on one item");
+    }
+    auto answer = read_measured(catalog_, cache_, input);
+    if (!answer) {
+      if (!reasons.add(answer.error())) return fail(answer.error());
+      continue;
+    }
+    reasons.none();
+    bytes += answer->bytes;
+    outputs.push_back(std::move(*answer));
+  }
+  if (reasons.cancelled()) return reasons.failure();
+  if (bytes > limits::kMaxTransactionBytes) return invalid(kTooLarge);
+  return outputs;
+}
+
+}  // namespace freshet

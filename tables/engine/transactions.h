@@ -1,0 +1,39 @@
+// Transactions: all actions planned against one state, their changes one mutation and so whole within one batch of the
+// log; and the tokens that keep a repeated request from being carried out twice, which are items of a table of ours,
+// written in the same mutation. Loop thread only.
+#pragma once
+
+#include "base/random.h"
+#include "tables/engine/committer.h"
+#include "tables/engine/plan.h"
+
+namespace freshet {
+
+// docs/formats.md, "System tables". Made when the first token comes.
+inline constexpr std::string_view kTokenTable = "freshet.tokens";
+inline constexpr seconds kTokenWindow{600};
+
+class Transactions {
+ public:
+  // All references outlive this.
+  Transactions(const Clock& clock, Random& random, Catalog& catalog, Committer& committer, ExpressionCache& cache)
+      : clock_(clock), random_(random), catalog_(catalog), committer_(committer), cache_(cache) {}
+
+  // As Tables::transact_write() and transact_get() say. Inputs may be emptied.
+  Result<TransactWriteOutput> write(TransactWriteInput& input);
+  Result<std::vector<ReadOutput>> read(const std::vector<GetItemInput>& inputs);
+
+ private:
+  enum class Seen { kNever, kSame, kOther };
+  Seen look_up(const std::string& token, const std::string& request) const;
+  Result<TransactWriteOutput> carry_out(TransactWriteInput& input, const std::string& request);
+  Change token_change(const std::string& token, const std::string& request);
+
+  const Clock& clock_;
+  Random& random_;
+  Catalog& catalog_;
+  Committer& committer_;
+  ExpressionCache& cache_;
+};
+
+}  // namespace freshet

@@ -1,0 +1,215 @@
+#include <gmock/gmock.h>
+
+#include "base/limits.h"
+#include "tables/engine/transactions.h"
+#include "tests/tables/engine/store_fixture.h"
+
+namespace freshet {
+namespace {
+
+using testing::ElementsAre;
+
+Item key(const std::string& id) {
+  return Item{{"id", Value(id)}};
+}
+
+class TransactionTest : public DiskStoreTest {
+ protected:
+  Result<TransactWriteOutput> transact(std::vector<WriteInput> actions, const std::string& token = {}) {
+    return now(store->transact_write({std::move(actions), token}));
+  }
+  static PutItemInput put_of(const std::string& id, const std::string& status = "PENDING") {
+    return {"Queue", task(id, status, 1), {}, {}};
+  }
+  static UpdateItemInput add_one(const std::string& id) {
+    UpdateItemInput input{"Queue", key(id), "ADD n :one", {}, {}};
+    input.placeholders.values = Map{{":one", Value::number(1)}};
+    return input;
+  }
+  static std::vector<std::string> codes(const Error& error) {
+    std::vector<std::string> out;
+    const auto* detail = dynamic_cast<const TransactionCanceled*>(error.detail.get());
+    if (!detail) return out;
+    for (const auto& reason : detail->reasons) out.push_back(reason.code);
+    return out;
+  }
+  static std::vector<std::string> messages(const Error& error) {
+    std::vector<std::string> out;
+    for (const auto& reason : dynamic_cast<const TransactionCanceled&>(*error.detail).reasons) {
+      out.push_back(reason.message);
+    }
+    return out;
+  }
+};
+
+TEST_F(TransactionTest, EveryKindOfActionIsPlannedAgainstTheSameState) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  ASSERT_TRUE(put("Queue", task("b", "PENDING", 2)));
+  ASSERT_TRUE(put("Queue", task("c", "PENDING", 3)));
+  std::vector<WriteInput> actions{put_of("d"), add_one("a"), DeleteItemInput{"Queue", key("b"), {}, {}},
+                                  ConditionCheckInput{"Queue", key("c"), "attribute_exists(id)", {}}};
+  const auto done = transact(actions);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->outputs.size(), 4u);
+  EXPECT_FALSE(done->repeated);
+  EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 1);
+  EXPECT_EQ(get("Queue", key("b")), Item{});
+  EXPECT_EQ(get("Queue", key("d")), task("d", "PENDING", 1));
+  EXPECT_EQ(books().stock.at("PENDING"), 3u);
+  turn();
+  std::vector<ChangeRecord::Kind> kinds;
+  for (const auto& record : stream("Queue", 4)) kinds.push_back(record.kind);
+  using Kind = ChangeRecord::Kind;
+  EXPECT_THAT(kinds, ElementsAre(Kind::kInsert, Kind::kModify, Kind::kRemove)) << "in the order of the actions";
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("a", "d", "c"));
+}
+
+TEST_F(TransactionTest, ReasonsStandInOrderWithTheItemsAskedFor) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "DONE", 1)));
+  PutItemInput refused = put_of("a");
+  refused.condition = "attribute_not_exists(id)";
+  refused.return_item_on_failure = true;
+  ConditionCheckInput check{"Queue", key("none"), "attribute_exists(id)", {}, true};
+  std::vector<WriteInput> actions{put_of("new"), refused, check};
+  const auto cancelled = transact(actions);
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(text(cancelled),
+            "TransactionCanceledException: Transaction cancelled, please refer cancellation reasons for specific "
+            "reasons [None, ConditionalCheckFailed, ConditionalCheckFailed]");
+  const auto& reasons = dynamic_cast<const TransactionCanceled&>(*cancelled.error().detail).reasons;
+  EXPECT_EQ(reasons[1].item.decode(), task("a", "DONE", 1));
+  EXPECT_FALSE(reasons[2].item);
+  EXPECT_EQ(get("Queue", key("new")), Item{});
+  EXPECT_EQ(get("Queue", key("a")), task("a", "DONE", 1));
+}
+
+TEST_F(TransactionTest, WhatDependsOnItemsIsAReasonAndWhatIsWrongInItselfAnError) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "DONE", 1)));
+  UpdateItemInput update = add_one("a");
+  update.update = "ADD #s :one";
+  update.placeholders.names = {{"#s", "status"}};
+  const auto typed = transact({put_of("b"), update});
+  EXPECT_THAT(codes(typed.error()), ElementsAre("None", "ValidationError"));
+  EXPECT_THAT(messages(typed.error())[1], testing::HasSubstr("incorrect data type"));
+
+  PutItemInput mistyped{"Queue", Item{{"id", Value::number(5)}}, {}, {}};
+  EXPECT_THAT(messages(transact({mistyped}).error()),
+              ElementsAre("One or more parameter values were invalid: Type mismatch for key id expected: S actual: N"));
+  DeleteItemInput wrong_key{"Queue", Item{{"id", Value::number(5)}}, {}, {}};
+  EXPECT_THAT(messages(transact({wrong_key}).error()),
+              ElementsAre("The provided key element does not match the schema"));
+
+  DeleteItemInput empty_key{"Queue", key(""), {}, {}};
+  EXPECT_THAT(text(transact({empty_key})),
+              testing::StartsWith("ValidationException: One or more parameter values are"));
+  PutItemInput large = put_of("b");
+  large.item.set("x", Value(std::string(limits::kMaxItemBytes, 'x')));
+  EXPECT_EQ(text(transact({large})), "ValidationException: Item size has exceeded the maximum allowed size");
+  PutItemInput nowhere{"Nowhere", key("a"), {}, {}};
+  EXPECT_THAT(text(transact({nowhere})),
+              testing::StartsWith("ResourceNotFoundException: Requested resource not found"));
+  PutItemInput unused = put_of("b");
+  unused.condition = "attribute_exists(id)";
+  unused.placeholders.values = Map{{":v", Value("x")}};
+  EXPECT_THAT(text(transact({nowhere, unused})), testing::HasSubstr("unused in expressions")) << "before any table";
+  EXPECT_EQ(text(transact({put_of("b"), DeleteItemInput{"Queue", key("b"), {}, {}}})),
+            "ValidationException: Transaction request cannot include multiple operations on one item");
+}
+
+TEST_F(TransactionTest, AtMostAHundredActionsAndFourMegabytes) {
+  create(queue_definition());
+  EXPECT_THAT(text(transact({})), testing::HasSubstr("greater than or equal to 1"));
+  std::vector<WriteInput> many;
+  for (int i = 0; i < 101; ++i) many.emplace_back(put_of(std::to_string(i)));
+  EXPECT_THAT(text(transact(many)), testing::HasSubstr("less than or equal to 100"));
+  many.pop_back();
+  EXPECT_TRUE(transact(many));
+  std::vector<WriteInput> large;
+  for (int i = 0; i < 11; ++i) {
+    PutItemInput one = put_of("large" + std::to_string(i));
+    one.item.set("x", Value(std::string(390 << 10, 'x')));
+    large.emplace_back(std::move(one));
+  }
+  EXPECT_EQ(text(transact(large)),
+            "ValidationException: The aggregate size of the items in a transaction cannot exceed 4 MB");
+  large.pop_back();
+  ASSERT_TRUE(transact(large));
+  std::vector<GetItemInput> gets;
+  for (int i = 0; i < 10; ++i) gets.push_back({"Queue", key("large" + std::to_string(i)), "id", {}});
+  const auto read = now(store->transact_get(gets));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ((*read)[3].item.decode(), key("large3"));
+  EXPECT_GT((*read)[3].bytes, 390u << 10);
+}
+
+TEST_F(TransactionTest, ATokenIsGoodForTenMinutesAlsoAcrossARestart) {
+  create(queue_definition());
+  ASSERT_TRUE(transact({add_one("a")}, "t1"));
+  turn();
+  reopen();
+  auto again = transact({add_one("a")}, "t1");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->repeated);
+  EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 1);
+  EXPECT_EQ(transact({add_one("b")}, "t1").error().code, ErrorCode::kIdempotentParameterMismatch);
+  EXPECT_EQ(get("Queue", key("b")), Item{});
+  ASSERT_FALSE(transact({add_one("a")}, "t2")->repeated);
+  EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 2);
+
+  scheduler.advance(kTokenWindow - seconds(2));
+  EXPECT_TRUE(transact({add_one("a")}, "t1")->repeated);
+  scheduler.advance(seconds(3));
+  EXPECT_FALSE(transact({add_one("a")}, "t1")->repeated);
+  EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 3);
+  scheduler.advance(kTokenWindow + seconds(1));
+  EXPECT_EQ(now(store->describe_table(std::string(kTokenTable)))->items, 0u) << "swept";
+}
+
+TEST_F(TransactionTest, ACancelledTransactionLeavesNoToken) {
+  create(queue_definition());
+  ConditionCheckInput check{"Queue", key("a"), "attribute_exists(id)", {}};
+  EXPECT_EQ(transact({check, put_of("b")}, "t").error().code, ErrorCode::kTransactionCanceled);
+  ASSERT_TRUE(put("Queue", task("a", "DONE", 1)));
+  const auto done = transact({check, put_of("b")}, "t");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_FALSE(done->repeated);
+}
+
+TEST_F(TransactionTest, ReadsAreDistinctAndToldInOrder) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "DONE", 1)));
+  const auto read = now(store->transact_get({{"Queue", key("none"), {}, {}}, {"Queue", key("a"), {}, {}}}));
+  ASSERT_TRUE(read);
+  EXPECT_FALSE((*read)[0].item);
+  EXPECT_EQ((*read)[1].item.decode(), task("a", "DONE", 1));
+  EXPECT_EQ(text(now(store->transact_get({{"Queue", key("a"), {}, {}}, {"Queue", key("a"), {}, {}}}))),
+            "ValidationException: Transaction request cannot include multiple operations on one item");
+  EXPECT_THAT(codes(now(store->transact_get({{"Queue", key("a"), {}, {}}, {"Queue", Item{}, {}, {}}})).error()),
+              ElementsAre("None", "ValidationError"));
+}
+
+TEST_F(TransactionTest, CostsAreThoseOfTableAndIndexes) {
+  create(queue_definition());
+  PutItemInput input = put_of("a");
+  input.item.set("x", Value(std::string(1500, 'x')));
+  input.measure = true;
+  const auto made = now(store->put_item(input))->cost;
+  EXPECT_EQ(made->bytes, billed_size(input.item));
+  ASSERT_EQ(made->indexes.size(), 1u);
+  EXPECT_EQ(made->indexes[0].units, 2u) << "an entry of 1.5 KB";
+  EXPECT_TRUE(now(store->put_item(input))->cost->indexes.empty()) << "nothing changed";
+  input.item.set("status", Value("DONE"));
+  EXPECT_EQ(now(store->put_item(input))->cost->indexes[0].units, 4u) << "deleted and put";
+  DeleteItemInput gone{"Queue", key("a"), {}, {}};
+  gone.measure = true;
+  const auto cost = now(store->delete_item(gone))->cost;
+  EXPECT_EQ(cost->bytes, billed_size(input.item));
+  EXPECT_EQ(cost->indexes[0].units, 2u);
+  EXPECT_TRUE(now(store->delete_item(gone))->cost->indexes.empty());
+}
+
+}  // namespace
+}  // namespace freshet
