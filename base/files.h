@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -16,7 +17,7 @@
 
 namespace freshet {
 
-// An open file. Closes on destruction (without syncing). One thread at a time.
+// An open file. Closes on destruction (without syncing). One thread at a time; sync() may run beside other calls.
 class File {
  public:
   virtual ~File() = default;
@@ -31,6 +32,19 @@ class File {
   // fdatasync: what was written before is durable when this returns.
   virtual Result<void> sync() = 0;
   virtual Result<uint64_t> size() = 0;
+};
+
+// Syncs a file beside its owner, who may go on writing to it: durable is what was written before begin(). Owner's
+// thread only; one sync at a time.
+class BackgroundSync {
+ public:
+  virtual ~BackgroundSync() = default;
+  // The file must stay open until end().
+  virtual void begin(File& file) = 0;
+  // Whether end() would return at once.
+  virtual bool over() const = 0;
+  // Waits for what begin() started; File::sync()'s outcome.
+  virtual Result<void> end() = 0;
 };
 
 // Holds an exclusive lock until destroyed.
@@ -58,6 +72,9 @@ class Files {
 
 // The real ones.
 std::unique_ptr<Files> make_posix_files();
+
+// On a thread of its own, which calls `on_over` after each sync.
+std::unique_ptr<BackgroundSync> make_sync_thread(std::function<void()> on_over);
 
 // Files that live in memory and end with this object (`--data :memory:`). Space that was only preallocated takes none;
 // sync and locks have nothing to do but keep their promises. Open files must not outlive it. One thread.

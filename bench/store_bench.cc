@@ -5,7 +5,8 @@
 //   store_bench steady|deep|drain|grow|preload|open DIR SYNC GROUP N
 //
 // SYNC 1: fdatasync at every commit; GROUP: operations in one commit. Time is simulated (1 ms a task), the disk is
-// real.
+// real. As in the daemon a large commit syncs beside the next one's operations; here the next commit waits for it, so
+// that each sync covers one group.
 
 #include <algorithm>
 #include <cstdio>
@@ -13,7 +14,10 @@
 #include <ctime>
 #include <deque>
 #include <filesystem>
+#include <semaphore>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -42,7 +46,7 @@ double cpu_s() {
   std::exit(1);
 }
 
-// Real files that know how long they have spent in syncs.
+// Real files that know how long they have held up the thread that opened them in syncs.
 class TimedFile final : public File {
  public:
   TimedFile(std::unique_ptr<File> file, double& sync_s) : file_(std::move(file)), sync_s_(sync_s) {}
@@ -53,7 +57,7 @@ class TimedFile final : public File {
   Result<void> sync() override {
     const double begin = now_s();
     auto result = file_->sync();
-    sync_s_ += now_s() - begin;
+    if (std::this_thread::get_id() == owner_) sync_s_ += now_s() - begin;
     return result;
   }
   Result<uint64_t> size() override { return file_->size(); }
@@ -61,6 +65,29 @@ class TimedFile final : public File {
  private:
   std::unique_ptr<File> file_;
   double& sync_s_;
+  const std::thread::id owner_ = std::this_thread::get_id();
+};
+
+// The daemon's sync thread, for which one can wait.
+class BenchSync final : public BackgroundSync {
+ public:
+  void begin(File& file) override {
+    thread_->begin(file);
+    running_ = true;
+  }
+  bool over() const override { return thread_->over(); }
+  Result<void> end() override {
+    wait();
+    return thread_->end();
+  }
+  void wait() {
+    if (std::exchange(running_, false)) over_.acquire();
+  }
+
+ private:
+  bool running_ = false;  // And not waited for.
+  std::binary_semaphore over_{0};
+  std::unique_ptr<BackgroundSync> thread_ = make_sync_thread([this] { over_.release(); });
 };
 
 class TimedFiles final : public Files {
@@ -137,6 +164,7 @@ class Bench {
   Bench(std::string directory, bool sync, int group) : directory_(std::move(directory)), group_(group) {
     options_.directory = directory_;
     options_.durability.mode = sync ? DurabilityMode::kSync : DurabilityMode::kNone;
+    options_.sync_beside = &beside_;
     options_.stream_max_bytes = 64u << 20;
   }
 
@@ -219,16 +247,24 @@ class Bench {
   void end_turn() {
     store_->run_due();
     const double begin = now_s();
+    wait_for_last();
     store_->commit();
     const double end = now_s();
     commits.add(end - begin);
-    turns.add(end - turn_begin_ - (files_.sync_s - synced_before_));
+    turns.add(end - turn_begin_ - (files_.sync_s - synced_before_) - waited_s_);
+    waited_s_ = 0;
     const double cpu = cpu_s();
     turns_cpu.add(cpu - turn_begin_cpu_);
     turn_begin_cpu_ = cpu;
     turn_begin_ = end;
     synced_before_ = files_.sync_s;
     done_ = 0;
+  }
+  // Until all of it is durable.
+  void end() {
+    end_turn();
+    beside_.wait();
+    store_->commit();
   }
   void set_group(int group) { group_ = group; }
   void report(bool with_turns = true) {
@@ -254,11 +290,17 @@ class Bench {
   void operation() {
     if (++done_ >= group_) end_turn();
   }
+  void wait_for_last() {
+    const double begin = now_s();
+    beside_.wait();
+    waited_s_ += now_s() - begin;
+  }
 
   const std::string directory_;
   int group_;
   EmbeddedOptions options_;
   TimedFiles files_;
+  BenchSync beside_;
   SimClock clock_{std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now())};
   BenchLoop loop_{clock_};
   Random random_{random_seed()};
@@ -270,6 +312,7 @@ class Bench {
   double turn_begin_ = 0;
   double turn_begin_cpu_ = 0;
   double synced_before_ = 0;
+  double waited_s_ = 0;
 };
 
 constexpr int64_t kFar = 10LL * 365 * 86400;
@@ -300,7 +343,7 @@ void steady(const std::string& dir, bool sync, int group, long n) {
     }
     if (now_s() - begin > cap_s()) n = i + 1;
   }
-  bench.end_turn();
+  bench.end();
   const double took = now_s() - begin;
   std::printf("steady sync=%d G=%d: %.0f tasks/s (%ld tasks, %.2fs)\n", sync, group, n / took, n, took);
   bench.report();
@@ -311,7 +354,7 @@ void preload(const std::string& dir, long n) {
   bench.fresh();
   const double begin = now_s();
   for (long i = 0; i < n; ++i) bench.create(kFar);
-  bench.end_turn();
+  bench.end();
   const double took = now_s() - begin;
   std::printf("preload %ld: %.2fs = %.0f creates/s\n", n, took, n / took);
   bench.head();
@@ -344,7 +387,7 @@ void deep(const std::string& dir, bool sync, int group, long n) {
     bench.move(id, "PENDING", "TAKEN");
     bench.move(id, "TAKEN", "SUCCESS");
   }
-  bench.end_turn();
+  bench.end();
   const double took = now_s() - begin;
   std::printf("deep sync=%d G=%d: %ld tasks %.2fs = %.0f tasks/s\n", sync, group, i, took, i / took);
   bench.report();
@@ -355,6 +398,7 @@ void drain(const std::string& dir, bool sync, int group, long n) {
   bench.open();
   const double begin = now_s();
   double tenth_begin = begin;
+  double tenth_begin_cpu = cpu_s();
   long done = 0;
   for (long next = n / 10; done < n && now_s() - begin < cap_s();) {
     const auto ids = bench.head();
@@ -363,13 +407,16 @@ void drain(const std::string& dir, bool sync, int group, long n) {
     for (const auto& id : ids) bench.move(id, "TAKEN", "SUCCESS");
     done += static_cast<long>(ids.size());
     if (done < next) continue;
-    std::printf("  @%ld (%.0f tasks/s)", done, n / 10 / (now_s() - tenth_begin));
+    const double tenth = static_cast<double>(n) / 10;
+    std::printf("  @%ld (%.0f tasks/s, %.0f per CPU second)", done, tenth / (now_s() - tenth_begin),
+                tenth / (cpu_s() - tenth_begin_cpu));
     bench.heads.report("head10");
     bench.heads.clear();
     next += n / 10;
     tenth_begin = now_s();
+    tenth_begin_cpu = cpu_s();
   }
-  bench.end_turn();
+  bench.end();
   const double took = now_s() - begin;
   std::printf("drain sync=%d G=%d: %ld tasks %.2fs = %.0f tasks/s\n", sync, group, done, took, done / took);
   bench.report();
@@ -390,7 +437,7 @@ void grow(const std::string& dir, bool sync, int group, long n) {
     bench.move(id, "PENDING", "TAKEN");
     bench.move(id, "TAKEN", "SUCCESS");
   }
-  bench.end_turn();
+  bench.end();
   const double took = now_s() - begin;
   std::printf("grow sync=%d G=%d: %ld tasks %.2fs = %.0f tasks/s\n", sync, group, 2 * n, took, 2 * n / took);
   bench.report();

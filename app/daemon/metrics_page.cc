@@ -42,7 +42,8 @@ void set_loop(Metrics& metrics, const Loop& loop) {
   const LoopStats& stats = loop.stats();
   metrics.counter("freshet_loop_turns_total", "Turns of the loop").set(stats.turns);
   metrics.gauge("freshet_loop_turn_max_seconds", "Longest turn up to its commit").set(in_seconds(stats.steps.max));
-  metrics.gauge("freshet_commit_max_seconds", "Longest commit").set(in_seconds(stats.commits.max));
+  metrics.gauge("freshet_loop_commit_max_seconds", "Longest that the end of a turn held up the loop")
+      .set(in_seconds(stats.commits.max));
   metrics.gauge("freshet_mailbox_depth", "Works delivered by I/O threads and not yet taken")
       .set(static_cast<double>(loop.mailbox_depth()));
 }
@@ -54,6 +55,7 @@ void set_store(Metrics& metrics, const EmbeddedStats& stats) {
   const auto total = [&](const char* name, const char* help, uint64_t value) {
     metrics.counter(name, help).set(value);
   };
+  metrics.gauge("freshet_commit_max_seconds", "Longest commit").set(in_seconds(stats.commits.max));
   set("freshet_store_items", "Items in all tables", stats.items);
   set("freshet_store_memory_bytes", "Estimate of items, indexes and stream tails", stats.memory_bytes);
   set("freshet_store_log_bytes", "Log files on disk", stats.log_bytes);
@@ -115,8 +117,8 @@ Async<std::string> metrics_page(MetricsSources sources) {
   set_store(sources.metrics, sources.store.stats());
   set_functions(sources.metrics, sources.runtime);
   std::string page = sources.metrics.text();
-  append_histogram(page, "freshet_commit_seconds", "Time of a turn's commit, sync included",
-                   sources.loop.stats().commits);
+  append_histogram(page, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
+                   sources.store.stats().commits);
   append_histogram(page, "freshet_loop_turn_seconds", "Time of a turn up to its commit", sources.loop.stats().steps);
   co_return page;
 }

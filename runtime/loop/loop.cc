@@ -1,7 +1,6 @@
 #include "runtime/loop/loop.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace freshet {
 
@@ -9,14 +8,6 @@ namespace {
 // Reading the clock costs as much as a short work.
 constexpr size_t kStepsPerLook = 32;
 }  // namespace
-
-void DurationCounts::add(nanoseconds d) {
-  const auto micros = static_cast<uint64_t>(std::max<int64_t>(0, d / std::chrono::microseconds(1)));
-  ++buckets[std::min<size_t>(std::bit_width(micros), kBuckets - 1)];
-  ++count;
-  sum += d;
-  max = std::max(max, d);
-}
 
 Loop::Loop(const Clock& clock, Waiter& waiter, LoopOptions options)
     : clock_(clock), waiter_(waiter), options_(options), mail_(options.mailbox_bound) {}

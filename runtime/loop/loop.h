@@ -19,13 +19,13 @@
 #include <absl/container/btree_map.h>
 #include <absl/container/flat_hash_map.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <utility>
 #include <vector>
 
+#include "base/durations.h"
 #include "base/scheduler.h"
 #include "runtime/loop/mail_queue.h"
 #include "runtime/loop/waiter.h"
@@ -38,22 +38,11 @@ struct LoopOptions {
   nanoseconds turn_budget = milliseconds(2);
 };
 
-// Durations by powers of two: bucket i counts those below 2^i microseconds (and not below 2^(i-1)); the last one all
-// that are longer. A value type.
-struct DurationCounts {
-  static constexpr size_t kBuckets = 24;
-  std::array<uint64_t, kBuckets> buckets{};
-  uint64_t count = 0;
-  nanoseconds sum{0};
-  nanoseconds max{0};  // Since the start or the last reset_max().
-  void add(nanoseconds d);
-};
-
 struct LoopStats {
   uint64_t turns = 0;
-  uint64_t works = 0;    // Posted, delivered and timed work that has run.
-  DurationCounts steps;  // Time of a turn up to its commits.
-  DurationCounts commits;
+  uint64_t works = 0;      // Posted, delivered and timed work that has run.
+  DurationCounts steps;    // Time of a turn up to its commits.
+  DurationCounts commits;  // What those held up the loop.
   size_t mailbox_max = 0;  // Most works taken from the mailbox in one turn.
 };
 

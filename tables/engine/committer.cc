@@ -192,6 +192,7 @@ bool Committer::flush() {
   if (failure_) return false;
   if (batch_.empty()) return true;
   append_changed_flows();
+  const BootTime began = scheduler_.clock().boot();
   const auto at = append(BatchKind::kCommit, batch_);
   if (!at) {
     report(at.error());
@@ -204,7 +205,7 @@ bool Committer::flush() {
   for (const auto& item : placed_) item.set_place(item.creation(), at->segment);
   placed_.clear();
   batch_.clear();
-  Release release{log_->last_sequence(), {}, std::move(waiters_)};
+  Release release{log_->last_sequence(), began, {}, std::move(waiters_)};
   waiters_.clear();
   for (const auto& [name, table] : catalog_.tables()) {
     if (table->stream().logged_next() == table->stream().next()) continue;
@@ -260,6 +261,7 @@ void Committer::release() {
   while (!unreleased_.empty() && unreleased_.front().log_sequence <= durable) {
     Release release = std::move(unreleased_.front());
     unreleased_.pop_front();
+    stats_.commits.add(scheduler_.clock().boot() - release.appended_at);
     for (const auto& [number, sequence] : release.streams) {
       if (Table* table = catalog_.find_number(number)) table->stream().release_before(sequence);
     }

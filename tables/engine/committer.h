@@ -65,6 +65,7 @@ class Committer {
  private:
   struct Release {
     uint64_t log_sequence;
+    BootTime appended_at;
     std::vector<std::pair<uint32_t, uint64_t>> streams;  // Table number, its stream is readable before.
     std::vector<Promise<Result<void>>> waiters;
   };

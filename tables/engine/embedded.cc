@@ -110,8 +110,8 @@ Result<void> Engine::open(Files* files) {
   catalog_.counters.hash_seed = random_.next();
   if (options_.directory == kMemoryDirectory) return {};
   FRESHET_CHECK(files != nullptr, "a store on disk needs files");
-  LogOptions log_options{options_.directory, options_.segment_bytes, options_.durability, options_.max_data_bytes,
-                         random_.next()};
+  LogOptions log_options{options_.directory, options_.segment_bytes, options_.durability,       options_.max_data_bytes,
+                         random_.next(),     options_.sync_beside,   options_.sync_beside_bytes};
   Recovery recovery(catalog_);
   auto log = open_log(*files, log_options, [&](const LogBatch& batch) { return recovery.visit(batch); });
   if (!log) return fail(log.error());

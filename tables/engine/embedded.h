@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "base/durations.h"
 #include "base/files.h"
 #include "base/random.h"
 #include "base/scheduler.h"
@@ -25,6 +26,8 @@ inline constexpr std::string_view kMemoryDirectory = ":memory:";
 struct EmbeddedOptions {
   std::string directory;  // ":memory:" keeps nothing: no log at all.
   Durability durability;
+  BackgroundSync* sync_beside = nullptr;  // See LogOptions::beside.
+  uint64_t sync_beside_bytes = 16u << 10;
   uint64_t segment_bytes = 16u << 20;  // At most a sixteenth of max_data_bytes is used.
   uint64_t max_data_bytes = 0;         // Bound on the files; 0 for the disk's own.
   uint64_t max_memory_bytes = 0;       // Bound on items, indexes and stream tails; 0 for none.
@@ -59,6 +62,7 @@ struct EmbeddedStats {
   uint64_t expired = 0;         // Items removed by TTL since the start.
   uint64_t throttled = 0;       // Writes refused by caps since the start.
   bool ttl_paused = false;      // The wall clock jumped.
+  DurationCounts commits;       // From a batch's append to its release: writes and syncs.
 };
 
 class EmbeddedTables : public Tables, public TurnParticipant {

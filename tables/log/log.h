@@ -38,6 +38,11 @@ struct LogOptions {
   // Identity of a log that is made anew; seeds its checksums, so that stored bytes cannot pass for batches. Random in
   // production; an existing log keeps its own.
   uint64_t new_log_id = 0;
+  // Syncs of so many bytes run there, while the owner goes on; null for all within sync(). Outlives the log. When one
+  // is over, sync() is to be called again. For fewer bytes the switches of threads cost more than there is to do
+  // meanwhile.
+  BackgroundSync* beside = nullptr;
+  uint64_t beside_bytes = 16u << 10;
 };
 
 struct LogPosition {
@@ -78,7 +83,7 @@ class Log {
   // that every segment begins with all that older ones said beside their items.
   virtual bool starts_segment(size_t payload_bytes) const = 0;
   // Makes all appended batches durable as the durability mode asks (kNone: only says so; kInterval: when the interval
-  // is over).
+  // is over). With LogOptions::beside that may only begin here: durable_sequence() tells how far it is.
   virtual Result<void> sync(BootTime now) = 0;
   // When sync() should be called next even if nothing is appended (an interval is over, the reserve is to be filled
   // when the disk has space again); BootTime::max() for never.

@@ -36,6 +36,10 @@ SegmentLog::SegmentLog(Files& files, LogOptions options, std::unique_ptr<FileLoc
       spares_(files, options_.directory, segment_bytes_),
       trash_(files, options_.directory) {}
 
+SegmentLog::~SegmentLog() {
+  if (syncing_) static_cast<void>(options_.beside->end());
+}
+
 std::string SegmentLog::path(uint32_t id) const {
   return options_.directory + "/" + segment_name(id);
 }
@@ -203,6 +207,9 @@ Result<void> SegmentLog::leave_open_segment(bool raises_unretired) {
 }
 
 Result<void> SegmentLog::sync_files() {
+  if (syncing_) {
+    if (auto ended = end_sync(); !ended) return ended;
+  }
   while (!unsynced_files_.empty()) {
     if (auto synced = unsynced_files_.front()->sync(); !synced) return fail_for_good(std::move(synced.error()));
     unsynced_files_.pop_front();
@@ -211,6 +218,27 @@ Result<void> SegmentLog::sync_files() {
   durable_ = {segments_.back().id, segments_.back().bytes};
   durable_sequence_ = file_durable_sequence_ = last_sequence_;
   interval_end_.reset();
+  return {};
+}
+
+// Beside us what is written from now on does not count: the next sync is for that.
+Result<void> SegmentLog::begin_sync() {
+  const Segment& open = segments_.back();
+  const bool beside = options_.beside != nullptr && unsynced_files_.empty() &&
+                      (durable_.segment != open.id || open.bytes - durable_.offset >= options_.beside_bytes);
+  if (!beside) return sync_files();
+  syncing_ = Syncing{last_sequence_, {open.id, open.bytes}};
+  options_.beside->begin(*file_);
+  interval_end_.reset();
+  return {};
+}
+
+Result<void> SegmentLog::end_sync() {
+  const Syncing synced = *syncing_;
+  syncing_.reset();
+  if (auto ended = options_.beside->end(); !ended) return fail_for_good(std::move(ended.error()));
+  durable_ = synced.end;
+  durable_sequence_ = file_durable_sequence_ = synced.sequence;
   return {};
 }
 
@@ -223,13 +251,17 @@ Result<void> SegmentLog::sync(BootTime now) {
   space_kept_ = now;
   keep_space();
   if (failed_) return fail(*failed_);
+  if (syncing_) {
+    if (!options_.beside->over()) return {};
+    if (auto ended = end_sync(); !ended) return ended;
+  }
   if (all_durable()) return {};
   switch (options_.durability.mode) {
     case DurabilityMode::kSync:
-      return sync_files();
+      return begin_sync();
     case DurabilityMode::kInterval:
       if (!interval_end_) interval_end_ = now + options_.durability.interval;
-      return now >= *interval_end_ ? sync_files() : Result<void>{};
+      return now >= *interval_end_ ? begin_sync() : Result<void>{};
     case DurabilityMode::kNone:
       durable_sequence_ = last_sequence_;
       return {};

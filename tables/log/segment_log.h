@@ -19,6 +19,7 @@ class SegmentLog final : public Log {
   SegmentLog(Files& files, LogOptions options, std::unique_ptr<FileLock> lock);
   SegmentLog(const SegmentLog&) = delete;
   SegmentLog& operator=(const SegmentLog&) = delete;
+  ~SegmentLog() override;
 
   // Once, before anything else: replays what is there and makes ready to append.
   Result<void> open(const BatchVisitor& replay);
@@ -46,6 +47,8 @@ class SegmentLog final : public Log {
   Result<Spares::Space> find_space(uint64_t bytes);
   Result<void> leave_open_segment(bool raises_unretired);
   Result<void> sync_files();
+  Result<void> begin_sync();
+  Result<void> end_sync();
   void keep_space();
   void make_spares();
   void look_at_disk();
@@ -81,6 +84,11 @@ class SegmentLog final : public Log {
   uint64_t file_durable_sequence_ = 0;  // Really durable, as is everything before the next one.
   LogPosition durable_;
   std::optional<BootTime> interval_end_;  // Of durability `interval`, while something waits for it.
+  struct Syncing {
+    uint64_t sequence = 0;  // Durable when it is over, as is everything up to
+    LogPosition end;
+  };
+  std::optional<Syncing> syncing_;  // The open segment, beside us.
 
   // Space.
   Spares spares_;

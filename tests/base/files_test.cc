@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <semaphore>
 #include <set>
 
 #include "tests/sim/sim_files.h"
@@ -233,6 +234,43 @@ TEST_F(SimFilesTest, TheSameSeedGivesTheSameDisk) {
   };
   EXPECT_EQ(life(5), life(5));
   EXPECT_NE(life(5), life(6));
+}
+
+// A file whose sync ends when the test says so.
+class SlowFile final : public File {
+ public:
+  Result<size_t> read_at(uint64_t, std::span<char>) override { return 0; }
+  Result<void> write_at(uint64_t, std::string_view) override { return {}; }
+  Result<void> preallocate(uint64_t) override { return {}; }
+  Result<void> truncate(uint64_t) override { return {}; }
+  Result<void> sync() override {
+    may_end.acquire();
+    return fail(ErrorCode::kIo, "sync " + std::to_string(++syncs));
+  }
+  Result<uint64_t> size() override { return 0; }
+  std::counting_semaphore<> may_end{0};
+  int syncs = 0;
+};
+
+TEST(SyncThread, SyncsBesideItsOwnerAndTellsTheOutcome) {
+  SlowFile file;
+  std::counting_semaphore<> heard{0};
+  auto beside = make_sync_thread([&] { heard.release(); });
+  for (int i = 1; i <= 2; ++i) {
+    beside->begin(file);
+    EXPECT_FALSE(beside->over());
+    file.may_end.release();
+    heard.acquire();
+    EXPECT_TRUE(beside->over());
+    EXPECT_EQ(beside->end().error().message, "sync " + std::to_string(i));
+  }
+  beside->begin(file);
+  file.may_end.release();
+  EXPECT_FALSE(beside->end());  // Waits.
+  beside->begin(file);
+  file.may_end.release();
+  beside.reset();  // Ends what it has begun.
+  EXPECT_EQ(file.syncs, 4);
 }
 
 }  // namespace

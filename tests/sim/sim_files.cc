@@ -57,10 +57,12 @@ struct SimFiles::Inode {
     allocated = kind == Change::Kind::kTruncate ? at : std::max(allocated, now.size);
   }
 
-  void sync() {
+  // The first `count` changes; a sync beside the writer knows no more.
+  void sync(size_t count) {
     std::vector<Change> lost;
-    for (Change& each : changes) {
-      if (each.lost_by_sync) {
+    for (size_t i = 0; i < changes.size(); ++i) {
+      Change& each = changes[i];
+      if (each.lost_by_sync || i >= count) {
         lost.push_back(std::move(each));
       } else {
         each.apply(durable);
@@ -136,13 +138,16 @@ class SimFile final : public File {
     return {};
   }
 
-  Result<void> sync() override {
+  Result<void> sync() override { return sync_first(changes()); }
+
+  size_t changes() const { return inode_->changes.size(); }
+  Result<void> sync_first(size_t count) {
     if (auto ok = call("sync"); !ok) return ok;
     if (files_.fail_sync_ > 0 && --files_.fail_sync_ == 0) {
       for (auto& change : inode_->changes) change.lost_by_sync = true;
       return fail(ErrorCode::kIo, "cannot sync " + path_ + ": simulated fault");
     }
-    inode_->sync();
+    inode_->sync(count);
     ++files_.syncs_;
     return {};
   }
@@ -355,6 +360,25 @@ uint64_t SimFiles::bytes_allocated() const {
   uint64_t total = 0;
   for (const auto& [path, inode] : names_) total += inode->allocated;
   return total;
+}
+
+void SimSync::begin(File& file) {
+  FRESHET_CHECK(file_ == nullptr, "one sync at a time");
+  ++begun_;
+  file_ = &dynamic_cast<SimFile&>(file);
+  changes_ = file_->changes();
+  over_ = false;
+  const auto takes = milliseconds(files_.random_.below(static_cast<uint64_t>(longest_.count()) + 1));
+  timer_ = scheduler_.call_after(takes, [this] {
+    timer_ = 0;
+    over_ = true;
+  });
+}
+
+Result<void> SimSync::end() {
+  FRESHET_CHECK(file_ != nullptr, "no sync was begun");
+  scheduler_.cancel(std::exchange(timer_, 0));
+  return std::exchange(file_, nullptr)->sync_first(changes_);
 }
 
 }  // namespace freshet

@@ -19,8 +19,11 @@
 
 #include "base/files.h"
 #include "base/random.h"
+#include "base/scheduler.h"
 
 namespace freshet {
+
+class SimFile;
 
 class SimFiles final : public Files {
  public:
@@ -65,6 +68,7 @@ class SimFiles final : public Files {
  private:
   friend class SimFile;
   friend class SimFileLock;
+  friend class SimSync;
   struct Inode;
   using Names = std::map<std::string, std::shared_ptr<Inode>>;
   struct DirectoryChange {
@@ -94,6 +98,33 @@ class SimFiles final : public Files {
   uint64_t fail_sync_ = 0;
   uint64_t fail_write_ = 0;
   uint64_t disk_bytes_ = std::numeric_limits<uint64_t>::max();
+};
+
+// Syncs of such files that take simulated time, up to `longest`, and bring a turn when they are over. What is written
+// meanwhile they leave alone.
+class SimSync final : public BackgroundSync {
+ public:
+  // Both outlive this.
+  SimSync(SimFiles& files, Scheduler& scheduler, milliseconds longest = milliseconds(3))
+      : files_(files), scheduler_(scheduler), longest_(longest) {}
+  SimSync(const SimSync&) = delete;
+  SimSync& operator=(const SimSync&) = delete;
+  ~SimSync() override { scheduler_.cancel(timer_); }
+
+  void begin(File& file) override;
+  bool over() const override { return over_; }
+  Result<void> end() override;
+  uint64_t begun() const { return begun_; }
+
+ private:
+  SimFiles& files_;
+  Scheduler& scheduler_;
+  const milliseconds longest_;
+  SimFile* file_ = nullptr;
+  size_t changes_ = 0;  // What was written before begin().
+  bool over_ = false;
+  TimerId timer_ = 0;
+  uint64_t begun_ = 0;
 };
 
 }  // namespace freshet

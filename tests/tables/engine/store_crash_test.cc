@@ -3,6 +3,8 @@
 // FRESHET_SEED=n runs that one alone, FRESHET_SEEDS=n so many.
 #include <gtest/gtest.h>
 
+#include <deque>
+
 #include "tables/engine/transactions.h"
 #include "tests/sim/seeds.h"
 #include "tests/tables/engine/random_transaction.h"
@@ -33,6 +35,8 @@ class StoreCrashRun {
     options_.stream_max_bytes = random_.below(2) ? 20'000 : 1u << 20;
     options_.move_step_bytes = 500 + random_.below(3000);
     options_.ttl_step = 1 + random_.below(5);
+    if (random_.below(2) == 0) options_.sync_beside = &beside_;
+    options_.sync_beside_bytes = random_.below(2000);
     options_.max_batch_bytes = 300 + random_.below(3000);
     if (random_.below(4) == 0) options_.max_data_bytes = 150'000 + random_.below(100'000);
   }
@@ -88,14 +92,11 @@ class StoreCrashRun {
     if (model_.tables().empty()) make_tables();
     for (int turn = 0; turn < 40 && !files_.crashed() && !testing::Test::HasFailure(); ++turn) {
       for (uint64_t n = random_.below(6); n > 0; --n) operation();
-      Async<Result<void>> durable = store_->durable();
-      const size_t applied = history_.size();
+      waiting_.emplace_back(store_->durable(), history_.size());
       scheduler_.run_ready();
-      const bool must_be_safe = options_.durability.mode != DurabilityMode::kInterval && !files_.crashed();
-      EXPECT_TRUE(durable.is_ready() || !must_be_safe) << "what was admitted can be written";
-      if (durable.is_ready() && durable.take() && options_.durability.mode != DurabilityMode::kNone) {
-        acknowledged_ = std::max(acknowledged_, applied);
-      }
+      note_acknowledged();
+      // A sync beside takes its time; the next turns need not wait for it.
+      EXPECT_TRUE(waiting_.empty() || options_.sync_beside || !must_be_safe()) << "what was admitted can be written";
       note_expired();
       if (random_.below(3) == 0) pass(milliseconds(random_.below(3000)));
       if (files_.crashed()) break;
@@ -103,6 +104,21 @@ class StoreCrashRun {
         if (!table.definition.books) continue;
         auto balanced = check_balance(*store_->books(name).take());
         EXPECT_TRUE(balanced) << balanced.error().message;
+      }
+    }
+    if (options_.sync_beside) pass(2 * kLongestSync);  // One under way, one for what came meanwhile.
+    note_acknowledged();
+    EXPECT_TRUE(waiting_.empty() || !must_be_safe()) << "what was admitted can be written";
+    waiting_.clear();
+  }
+
+  bool must_be_safe() const { return options_.durability.mode != DurabilityMode::kInterval && !files_.crashed(); }
+
+  void note_acknowledged() {
+    for (; !waiting_.empty() && waiting_.front().first.is_ready(); waiting_.pop_front()) {
+      auto& [durable, applied] = waiting_.front();
+      if (durable.take() && options_.durability.mode != DurabilityMode::kNone) {
+        acknowledged_ = std::max(acknowledged_, applied);
       }
     }
   }
@@ -293,14 +309,17 @@ class StoreCrashRun {
   SimFiles files_;
   SimClock clock_{WallTime(seconds(1'700'000'000))};
   SimScheduler scheduler_{clock_};
+  static constexpr milliseconds kLongestSync{100};
+  SimSync beside_{files_, scheduler_, kLongestSync};
   EmbeddedOptions options_;
   std::unique_ptr<EmbeddedTables> store_;
 
-  StoreModel base_;                      // At the last recovery.
-  StoreModel model_;                     // Now.
-  std::vector<ModelOperation> history_;  // Between the two.
-  size_t acknowledged_ = 0;              // Of history_.
-  std::vector<RandomTransaction> sent_;  // Those with a token.
+  StoreModel base_;                                             // At the last recovery.
+  StoreModel model_;                                            // Now.
+  std::vector<ModelOperation> history_;                         // Between the two.
+  size_t acknowledged_ = 0;                                     // Of history_.
+  std::vector<RandomTransaction> sent_;                         // Those with a token.
+  std::deque<std::pair<Async<Result<void>>, size_t>> waiting_;  // For durability, and how much of history_ that is.
   bool power_lost_ = false;
   Totals& totals_;
 };

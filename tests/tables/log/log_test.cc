@@ -1,5 +1,6 @@
 #include "tables/log/log.h"
 
+#include "tests/sim/sim_scheduler.h"
 #include "tests/tables/log/log_fixture.h"
 
 namespace freshet {
@@ -187,6 +188,56 @@ TEST_F(LogTest, EachDurabilityModeSyncsWhenItSays) {
   sync();
   sync();  // Nothing new: no call.
   EXPECT_EQ(files.syncs(), ++syncs);
+}
+
+TEST_F(LogTest, ASyncBesideCoversWhatWasWrittenBeforeIt) {
+  SimScheduler scheduler(clock);
+  SimSync beside(files, scheduler, milliseconds(0));
+  options.beside = &beside;
+  options.beside_bytes = 100;
+  open();
+  append("few bytes");  // Within the call.
+  sync();
+  EXPECT_EQ(log->durable_sequence(), 1u);
+  EXPECT_EQ(beside.begun(), 0u);
+
+  append(std::string(200, 'x'));
+  sync();
+  append("written meanwhile");
+  EXPECT_EQ(log->durable_sequence(), 1u);
+  sync();  // It is still under way.
+  EXPECT_EQ(log->durable_sequence(), 1u);
+  scheduler.run_ready();
+  sync();  // Over; the rest is few bytes.
+  EXPECT_EQ(log->durable_sequence(), 3u);
+  EXPECT_EQ(beside.begun(), 1u);
+
+  append(std::string(200, 'y'));
+  sync();
+  const uint64_t syncs = files.syncs();
+  ASSERT_TRUE(log->roll());  // Waits for it, whatever the loop does.
+  EXPECT_GT(files.syncs(), syncs);
+  EXPECT_EQ(log->durable_sequence(), 4u);
+  append(std::string(200, 'z'));
+  sync();
+  log.reset();  // As the daemon ends.
+  options.beside = nullptr;
+}
+
+TEST_F(LogTest, AFailedSyncBesideIsFinal) {
+  SimScheduler scheduler(clock);
+  SimSync beside(files, scheduler, milliseconds(0));
+  options.beside = &beside;
+  options.beside_bytes = 0;
+  open();
+  append("lost");
+  files.fail_sync(1);
+  sync();
+  scheduler.run_ready();
+  EXPECT_FALSE(log->sync(clock.boot()));
+  EXPECT_EQ(log->durable_sequence(), 0u);
+  EXPECT_FALSE(log->append(BatchKind::kCommit, "later"));
+  log.reset();
 }
 
 TEST_F(LogTest, AFailedSyncIsFinal) {
