@@ -22,6 +22,7 @@ namespace {
 
 struct RecordOptions {
   std::string url = "http://127.0.0.1:7070";
+  std::string credentials;
   std::string table = "QueueTable";
   std::string out = "-";
   double seconds = 0;
@@ -34,7 +35,7 @@ class Recording {
   Recording(const RecordOptions& options, std::ostream& out) : options_(options), out_(out) {}
 
   int run() {
-    auto client = BlockingClient::make(options_.url);
+    auto client = connect_to(options_.url, options_.credentials);
     if (!client) return say(client.error().message), kUsage;
     signal(SIGINT, [](int) { interrupted = 1; });
     signal(SIGTERM, [](int) { interrupted = 1; });
@@ -146,6 +147,10 @@ void add_record(CLI::App& app, int& exit_status) {
       "  freshet record --seconds 60 --out changes.jsonl\n"
       "  freshet replay changes.jsonl --template config/lifo.yaml");
   command->add_option("--url", options->url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
+  command
+      ->add_option("--credentials", options->credentials,
+                   "File of the access key to sign with, if the daemon wants one")
+      ->envname("FRESHET_CREDENTIALS");
   command->add_option("--table", options->table, "The table; it needs a stream")->capture_default_str();
   command->add_option("--out", options->out, "File; - for standard output")->capture_default_str();
   command->add_option("--seconds", options->seconds, "Stop after so long")->check(above_zero());

@@ -10,7 +10,16 @@ namespace freshet::cli {
 void Remote::add_options(CLI::App& command) {
   command.add_option("--url", url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
   command.add_option("--queue", queue, "Queue (its table's name)")->envname("FRESHET_QUEUE")->capture_default_str();
+  command.add_option("--credentials", credentials, "File of the access key to sign with, if the daemon wants one")
+      ->envname("FRESHET_CREDENTIALS");
   command.add_flag("--json", json, "Machine-readable output on standard output");
+}
+
+Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials) {
+  if (credentials.empty()) return BlockingClient::make(url);
+  auto keys = Credentials::read(credentials);
+  if (!keys) return fail(keys.error());
+  return BlockingClient::make(url, keys->first());
 }
 
 int exit_status_of(const std::string& error_code) {
@@ -38,7 +47,7 @@ std::string path_segment(const std::string& text) {
 
 Json Session::call(const std::string& method, const std::string& path, const Json& body) {
   if (!client_) {
-    auto made = BlockingClient::make(remote_.url);
+    auto made = connect_to(remote_.url, remote_.credentials);
     if (!made) {
       std::cerr << "freshet: " << made.error().message << '\n';
       exit_status_ = kUsage;
@@ -57,8 +66,12 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   Json document = Json::parse(response->body, nullptr, false);
   if (document.is_discarded()) document = Json{{"error", {{"code", ""}, {"message", response->body}}}};
   if (response->status < 300) return document;
-  const Json error = document.value("error", Json::object());
-  const std::string code = error.value("code", "");
+  // What the server refuses before it reaches the task API looks like an error of an AWS protocol.
+  const bool refused = document.is_object() && document.contains("__type");
+  const Json error = refused ? Json{{"code", document["__type"]}, {"message", document.value("message", "")}}
+                             : document.value("error", Json::object());
+  std::string code = error.value("code", "");
+  code.erase(0, code.find('#') + 1);
   const std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
   std::cerr << "freshet: " << (explain_ ? explain_(text) : text) << " (" << method << ' ' << target << " gave "
             << response->status << ")\n";

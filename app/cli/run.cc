@@ -52,7 +52,8 @@ void add_template_options(CLI::App& command, DaemonOptions& options) {
 }
 
 void add_service_options(CLI::App& command, DaemonOptions& options) {
-  command.add_option("--listen", options.listen, "Loopback address and port; port 0 picks a free one")
+  command
+      .add_option("--listen", options.listen, "Address and port; port 0 picks a free one; loopback, or --credentials")
       ->envname("FRESHET_LISTEN")
       ->capture_default_str();
   command.add_option("--ready-file", options.ready_file, "Written with the base URL once requests are served")
@@ -62,6 +63,10 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
                   "A further host accepted in Host and Origin headers; repeatable")
       ->allow_extra_args(false)
       ->envname("FRESHET_ALLOWED_HOST");
+  command
+      .add_option("--credentials", options.credentials,
+                  "File of access keys, as AWS tools have it: requests must be signed with one")
+      ->envname("FRESHET_CREDENTIALS");
   command
       .add_option("--cors-origin", options.cors_origins,
                   "Origin of web pages that may read answers, like https://app.example, or *; repeatable")

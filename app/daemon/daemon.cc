@@ -24,6 +24,7 @@
 #include "runtime/loop/loop.h"
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
+#include "wire/auth/signature_gate.h"
 #include "wire/dynamodb/route.h"
 #include "wire/http/client.h"
 #include "wire/http/server.h"
@@ -238,6 +239,10 @@ class Daemon {
     HttpServerOptions http;
     http.host_names = options_.allowed_hosts;
     http.cors_origins = options_.cors_origins;
+    if (plan_.credentials) {
+      http.gate = make_signature_gate(
+          {*plan_.credentials, options_.deploy.account.region, is_loopback(plan_.listen.host), random_.next()}, clock_);
+    }
     auto server = HttpServer::start(std::move(http), std::move(listener_), std::move(routes), io_threads(), clock_,
                                     loop_, loop_, [this] { return store_->durable(); });
     if (!server) return fail(server.error());

@@ -11,13 +11,13 @@ bool parse_number(std::string_view text, T& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
+}  // namespace
+
 bool is_loopback(std::string_view host) {
   return host == "localhost" || host == "::1" || host.substr(0, 4) == "127.";
 }
 
-}  // namespace
-
-Result<ListenAddress> parse_listen(const std::string& text) {
+Result<ListenAddress> parse_listen(const std::string& text, bool signed_for) {
   const auto wrong = [&](const std::string& why) {
     return invalid("--listen '" + text + "': " + why + " (like 127.0.0.1:7070; port 0 picks a free one)");
   };
@@ -30,8 +30,8 @@ Result<ListenAddress> parse_listen(const std::string& text) {
   }
   if (!parse_number(std::string_view(text).substr(colon + 1), address.port))
     return wrong("the port is no number up to 65535");
-  if (!is_loopback(address.host)) {
-    return wrong("only loopback addresses are served, since requests are not authenticated yet");
+  if (!signed_for && !is_loopback(address.host)) {
+    return wrong("beyond loopback requests must be signed: name a file of access keys with --credentials");
   }
   if (address.host == "localhost") address.host = "127.0.0.1";
   return address;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -40,10 +41,13 @@ struct DaemonOptions {
   int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
   unsigned io_threads = 1;
   std::vector<std::string> allowed_hosts;  // Host headers accepted besides loopback names.
+  std::string credentials;                 // File of access keys that requests must be signed with; empty: none.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
 };
 
-Result<ListenAddress> parse_listen(const std::string& text);   // "127.0.0.1:7070", "[::1]:0"; loopback only.
+// "127.0.0.1:7070", "[::1]:0"; loopback only, unless requests are `signed_for`.
+Result<ListenAddress> parse_listen(const std::string& text, bool signed_for = false);
+bool is_loopback(std::string_view host);
 Result<Durability> parse_durability(const std::string& text);  // "sync", "interval:<ms>", "none".
 
 }  // namespace freshet

@@ -92,7 +92,12 @@ Result<Deployment> read_deployment(const TemplateOptions& options) {
 
 Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
   DaemonPlan plan;
-  auto listen = parse_listen(options.listen);
+  if (!options.credentials.empty()) {
+    auto credentials = Credentials::read(options.credentials);
+    if (!credentials) return fail(credentials.error());
+    plan.credentials = std::move(*credentials);
+  }
+  auto listen = parse_listen(options.listen, plan.credentials.has_value());
   if (!listen) return fail(listen.error());
   plan.listen = *listen;
   auto durability = parse_durability(options.durability);

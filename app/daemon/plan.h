@@ -3,17 +3,20 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "app/daemon/options.h"
 #include "functions/settings.h"
 #include "runtime/deploy/deployment.h"
+#include "wire/auth/credentials.h"
 
 namespace freshet {
 
 struct DaemonPlan {
   ListenAddress listen;
   Durability durability;
+  std::optional<Credentials> credentials;
   Deployment deployment;
   std::map<std::string, QueueSettings> queues;  // By table.
 };

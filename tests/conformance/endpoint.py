@@ -19,8 +19,10 @@ STOP_SECONDS = 30
 
 
 class Endpoint:
-    def __init__(self):
-        self.url = os.environ.get("FRESHET_ENDPOINT")
+    def __init__(self, *options):
+        """`options` are further ones of `freshet run`: such a server is always a daemon of its own."""
+        self.url = None if options else os.environ.get("FRESHET_ENDPOINT")
+        self.options = options
         self.process = None
 
     def __enter__(self):
@@ -29,8 +31,9 @@ class Endpoint:
         binary = os.environ.get("FRESHET_BINARY", str(ROOT / "build" / "release" / "freshet"))
         self.directory = tempfile.TemporaryDirectory(prefix="freshet-conformance-")
         ready = pathlib.Path(self.directory.name) / "ready"
-        command = [binary, "run", "--data", ":memory:", "--listen", "127.0.0.1:0", "--ready-file", str(ready)]
-        if os.environ.get("FRESHET_COMMAND"):  # Another server with the same promise about its ready file.
+        command = [binary, "run", "--data", ":memory:", "--listen", "127.0.0.1:0", "--ready-file", str(ready),
+                   *self.options]
+        if os.environ.get("FRESHET_COMMAND") and not self.options:  # Another server with the same promise about its ready file.
             command = [part.replace("READY", str(ready)) for part in os.environ["FRESHET_COMMAND"].split()]
         self.log = open(pathlib.Path(self.directory.name) / "log", "wb+")
         self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)

@@ -1,15 +1,12 @@
 #include "wire/dynamodb/route.h"
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <array>
-#include <atomic>
 
 #include "tables/value/json.h"
 #include "tables/value/json_reader.h"
 #include "wire/dynamodb/operation.h"
 #include "wire/http/compression.h"
+#include "wire/http/request_ids.h"
 
 namespace freshet {
 
@@ -142,29 +139,15 @@ void append_error(std::string& json, const Error& error) {
   json += '}';
 }
 
-// 52 capital letters and digits, as the service's request ids look.
-std::string request_id(uint64_t seed, uint64_t number) {
-  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
-  std::string id;
-  id.reserve(52);
-  uint64_t state = seed ^ (number * 0x9e3779b97f4a7c15u);
-  while (id.size() < 52) {
-    state += 0x9e3779b97f4a7c15u;  // splitmix64, https://prng.di.unimi.it
-    uint64_t bits = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-    bits ^= bits >> 31;
-    for (int i = 0; i < 12 && id.size() < 52; ++i, bits >>= 5) id += kAlphabet[bits & 31];
-  }
-  return id;
-}
-
-// Constant but for the counter; shared by exchanges on all threads.
+// Constant but for the ids' counter; shared by exchanges on all threads.
 struct Shared {
   Tables& tables;
   StreamReader streams;  // Loop thread only.
   Place place;
-  uint64_t seed;
-  std::atomic<uint64_t> requests{0};
+  RequestIds ids;
+
+  Shared(Tables& t, StreamReader s, Place p, uint64_t seed)
+      : tables(t), streams(std::move(s)), place(std::move(p)), ids(seed) {}
 };
 
 // How the client wants its answer.
@@ -203,11 +186,7 @@ class ProtocolExchange final : public Exchange {
     }
     response.headers.reserve(3);
     compress_answer(response, form_.coding);
-    // SDKs check the sum of what comes over the wire, compressed or not.
-    const auto* bytes = reinterpret_cast<const Bytef*>(response.body.data());
-    const uLong sum = ::crc32_z(0, bytes, response.body.size());
-    response.headers.emplace_back("x-amzn-RequestId", request_id(shared_->seed, ++shared_->requests));
-    response.headers.emplace_back("x-amz-crc32", std::to_string(sum));
+    seal_answer(response, shared_->ids);
     return response;
   }
 

@@ -9,7 +9,9 @@
 #include <boost/beast/http.hpp>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/limits.h"
+#include "wire/auth/sigv4.h"
 
 namespace freshet {
 namespace {
@@ -20,16 +22,20 @@ using asio::ip::tcp;
 
 class BeastBlockingClient final : public BlockingClient {
  public:
-  BeastBlockingClient(std::string host, std::string port) : host_(std::move(host)), port_(std::move(port)) {}
+  BeastBlockingClient(std::string host, std::string port, std::optional<AccessKey> key)
+      : host_(std::move(host)), port_(std::move(port)), key_(std::move(key)) {}
 
   Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body) override {
+    const bool bracketed = host_.find(':') != std::string::npos;
+    HttpRequest plain{method, target, {{"Host", (bracketed ? "[" + host_ + "]" : host_) + ":" + port_}}, body};
+    if (key_) sign_request(plain, *key_, {"us-east-1", "freshet"}, SystemClock().wall());
     http::request<http::string_body> request;
     request.method_string(method);
     request.target(target);
     request.version(11);
-    request.set(http::field::host, host_ + ":" + port_);
+    for (const auto& [name, value] : plain.headers) request.set(name, value);
     request.set(http::field::content_type, "application/json");
-    request.body() = body;
+    request.body() = std::move(plain.body);
     request.prepare_payload();
 
     const bool fresh = !socket_.has_value();
@@ -76,6 +82,7 @@ class BeastBlockingClient final : public BlockingClient {
 
   const std::string host_;
   const std::string port_;
+  const std::optional<AccessKey> key_;
   asio::io_context io_;
   std::optional<tcp::socket> socket_;
   boost::beast::flat_buffer buffer_;
@@ -83,7 +90,8 @@ class BeastBlockingClient final : public BlockingClient {
 
 }  // namespace
 
-Result<std::unique_ptr<BlockingClient>> BlockingClient::make(const std::string& base_url) {
+Result<std::unique_ptr<BlockingClient>> BlockingClient::make(const std::string& base_url,
+                                                             std::optional<AccessKey> key) {
   constexpr std::string_view kScheme = "http://";
   const auto wrong = [&](const char* why) {
     return invalid("'" + base_url + "' is no address of a daemon: " + why + " (like http://127.0.0.1:7070)");
@@ -101,7 +109,7 @@ Result<std::unique_ptr<BlockingClient>> BlockingClient::make(const std::string& 
   if (port.empty() || port.find_first_not_of("0123456789") != std::string::npos) return wrong("the port is no number");
   if (host.empty()) return wrong("the host is missing");
   if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  return std::make_unique<BeastBlockingClient>(std::move(host), std::move(port));
+  return std::make_unique<BeastBlockingClient>(std::move(host), std::move(port), std::move(key));
 }
 
 }  // namespace freshet

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
 #include "runtime/ports.h"
+#include "wire/auth/credentials.h"
 
 namespace freshet {
 
@@ -13,7 +15,8 @@ namespace freshet {
 class BlockingClient {
  public:
   // `base_url` is http://HOST[:PORT], without a path. kValidation if it is not.
-  static Result<std::unique_ptr<BlockingClient>> make(const std::string& base_url);
+  // Requests are signed with the key, if there is one.
+  static Result<std::unique_ptr<BlockingClient>> make(const std::string& base_url, std::optional<AccessKey> key = {});
   virtual ~BlockingClient() = default;
   // Connects if need be. kUnavailable (naming the address) if the server cannot be reached or breaks off. A request
   // that went out on a kept-alive connection that the server had closed is sent once more. Any status is a success

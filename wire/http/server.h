@@ -24,12 +24,14 @@
 #include "wire/http/io_thread.h"
 #include "wire/http/listener.h"
 #include "wire/http/message_parser.h"
+#include "wire/http/request_gate.h"
 
 namespace freshet {
 
 struct HttpServerOptions {
-  std::vector<std::string> host_names;    // Further Host headers that are answered; see HostCheck.
-  std::vector<std::string> cors_origins;  // Web pages that may read answers; see Cors.
+  std::vector<std::string> host_names;      // Further Host headers that are answered; see HostCheck.
+  std::vector<std::string> cors_origins;    // Web pages that may read answers; see Cors.
+  std::shared_ptr<const RequestGate> gate;  // Null lets everything in.
   HttpLimits limits;
   size_t max_connections = 10'000;     // Less if the process may not have that many files open.
   size_t max_in_flight = 20'000;       // Exchanges, over all connections.

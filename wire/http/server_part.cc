@@ -201,6 +201,7 @@ void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpReques
   if (!refused && !origin.empty() && Cors::is_preflight(request)) {
     return answer_at_once(connection, request_number, shared_->cors.answer_preflight(request));
   }
+  if (!refused && shared_->options.gate) refused = shared_->options.gate->refusal(request);
   if (!refused) refused = decompress(request);
   if (!refused) refused = overload(request);
   if (!refused && request.method == "HEAD") request.method = "GET";  // The connection leaves out the body.

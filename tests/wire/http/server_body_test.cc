@@ -3,6 +3,9 @@
 #include <zlib.h>
 
 #include "tests/wire/http/harness.h"
+#include "wire/auth/signature_gate.h"
+#include "wire/auth/sigv4.h"
+#include "wire/http/blocking_client.h"
 #include "wire/http/cors.h"
 #include "wire/http/simple_route.h"
 
@@ -31,7 +34,9 @@ std::string gzip(const std::string& text) {
 
 class ServerBodyTest : public testing::Test {
  protected:
-  void start(HttpServerOptions options = {}) {
+  void start(HttpServerOptions options = {}, const std::string& address = "127.0.0.1") {
+    auto listener = HttpListener::bind(address, 0);
+    if (!listener) GTEST_SKIP() << listener.error().message;
     io_ = *IoThread::start(loop_.clock());
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(make_simple_route("POST", "/", [](const HttpRequest& request) -> Async<HttpResponse> {
@@ -40,8 +45,8 @@ class ServerBodyTest : public testing::Test {
       return response;
     }));
     loop_.run([&] {
-      server_ = std::move(*HttpServer::start(std::move(options), *HttpListener::bind("127.0.0.1", 0), std::move(routes),
-                                             {io_.get()}, loop_.clock(), loop_.loop(), loop_.loop(),
+      server_ = std::move(*HttpServer::start(std::move(options), std::move(*listener), std::move(routes), {io_.get()},
+                                             loop_.clock(), loop_.loop(), loop_.loop(),
                                              []() -> Async<Result<void>> { return Result<void>{}; }));
     });
   }
@@ -115,6 +120,38 @@ TEST_F(ServerBodyTest, PagesOfConfiguredOriginsMayReadAnswers) {
   EXPECT_NE(preflight.find("Access-Control-Allow-Headers: x-amz-target\r\n"), std::string::npos) << preflight;
   client.send(post("x", "Origin: https://other.example\r\n"));
   EXPECT_EQ(status_of(client.answer()), 403);
+}
+
+TEST_F(ServerBodyTest, TheCommandLinesClientSpeaksToAnyAddress) {
+  start({}, "::1");
+  if (!server_) return;  // A machine without IPv6.
+  const auto client = BlockingClient::make("http://[::1]:" + std::to_string(server_->port()));
+  const auto answer = (*client)->call("POST", "/", "hello");
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->body, "hello");
+}
+
+TEST_F(ServerBodyTest, AGateLooksAtWhatCameOverTheWire) {
+  const auto keys = Credentials::parse("[a]\naws_access_key_id=A\naws_secret_access_key=s\n", "keys");
+  HttpServerOptions options;
+  options.gate = make_signature_gate({*keys, "us-east-1", false, 7}, loop_.clock());
+  start(std::move(options));
+  RawClient client(server_->port());
+  client.send(post("x"));
+  EXPECT_NE(client.answer().find("MissingAuthenticationTokenException"), std::string::npos);
+  client.send(post("not gzip", "Content-Encoding: gzip\r\n"));  // Not looked into before it is let in.
+  EXPECT_NE(client.answer().find("MissingAuthenticationTokenException"), std::string::npos);
+  HttpRequest request{"POST", "/", {{"Host", "localhost"}, {"Content-Encoding", "gzip"}}, gzip("hello")};
+  sign_request(request, keys->first(), {"us-east-1", "x"}, loop_.clock().wall());
+  std::string headers;
+  for (const auto& [name, value] : request.headers) {
+    if (name != "Host") headers += name + ": " + value + "\r\n";
+  }
+  client.send(post(request.body, headers));
+  EXPECT_EQ(body_of(client.answer()), "hello");
+  const std::string url = "http://127.0.0.1:" + std::to_string(server_->port());
+  EXPECT_EQ((*BlockingClient::make(url, keys->first()))->call("POST", "/", "hi")->body, "hi");
+  EXPECT_EQ((*BlockingClient::make(url))->call("POST", "/", "hi")->status, 400);
 }
 
 TEST(CorsOrigins, AreChecked) {

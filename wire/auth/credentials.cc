@@ -1,0 +1,97 @@
+#include "wire/auth/credentials.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <vector>
+
+namespace freshet {
+
+namespace {
+
+constexpr size_t kMaxKeyId = 128;
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\r')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
+
+bool is_key_id(std::string_view id) {
+  return !id.empty() && id.size() <= kMaxKeyId && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+struct Section {
+  AccessKey key;
+  size_t line = 0;
+};
+
+}  // namespace
+
+Result<Credentials> Credentials::parse(std::string_view text, const std::string& name) {
+  std::vector<Section> sections;
+  size_t number = 0;
+  const auto wrong = [&](size_t line, const std::string& why) {
+    return invalid(name + ":" + std::to_string(line) + ": " + why);
+  };
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    ++number;
+    if (line.empty() || line[0] == '#' || line[0] == ';') continue;
+    if (line[0] == '[') {
+      if (line.back() != ']') return wrong(number, "the section's name does not end with ']'");
+      sections.push_back({{}, number});
+      continue;
+    }
+    const size_t equals = line.find('=');
+    if (equals == std::string_view::npos) return wrong(number, "expected NAME = VALUE");
+    if (sections.empty()) return wrong(number, "expected a section first, like [default]");
+    const std::string_view member = trim(line.substr(0, equals));
+    const std::string value(trim(line.substr(equals + 1)));
+    AccessKey& key = sections.back().key;
+    if (member == "aws_access_key_id") key.id = value;
+    if (member == "aws_secret_access_key") key.secret = value;
+    if (member == "aws_session_token") key.token = value;
+  }
+  Credentials credentials;
+  for (Section& section : sections) {
+    AccessKey& key = section.key;
+    if (key.id.empty() && key.secret.empty()) continue;  // Settings of something else.
+    if (!is_key_id(key.id)) return wrong(section.line, "aws_access_key_id must be 1 to 128 letters, digits, _ or -");
+    if (key.secret.empty()) return wrong(section.line, "aws_secret_access_key is missing");
+    if (credentials.first_.empty()) credentials.first_ = key.id;
+    if (credentials.keys_.contains(key.id)) return wrong(section.line, "the key " + key.id + " is there twice");
+    const std::string id = key.id;
+    credentials.keys_.emplace(id, std::move(key));
+  }
+  if (credentials.keys_.empty()) return invalid(name + ": there is no aws_access_key_id in it");
+  return credentials;
+}
+
+Result<Credentials> Credentials::read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  struct stat about {};
+  if (!in || ::stat(path.c_str(), &about) != 0) {
+    return invalid("cannot read the credentials file '" + path + "': " + std::strerror(errno));
+  }
+  if ((about.st_mode & S_IROTH) != 0) {
+    return invalid("the credentials file '" + path + "' can be read by everybody: chmod 600 it");
+  }
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  return parse(text, path);
+}
+
+const AccessKey* Credentials::find(std::string_view id) const {
+  const auto found = keys_.find(id);
+  return found == keys_.end() ? nullptr : &found->second;
+}
+
+}  // namespace freshet

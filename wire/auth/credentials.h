@@ -1,0 +1,41 @@
+// Access keys that requests are signed with, read from a file in the form that AWS tools use:
+//
+//   [default]
+//   aws_access_key_id = AKID
+//   aws_secret_access_key = SECRET
+//
+// Each section is one key, whatever its name; aws_session_token may stand beside it. '#' and ';' begin comments.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace freshet {
+
+struct AccessKey {
+  std::string id;
+  std::string secret;
+  std::string token;  // Empty: requests have none.
+};
+
+// Immutable once read; any thread.
+class Credentials {
+ public:
+  // kValidation with `name`:LINE for what is wrong, or if there is no key in it. Never repeats a secret.
+  static Result<Credentials> parse(std::string_view text, const std::string& name);
+  // Also refuses a file that everybody may read.
+  static Result<Credentials> read(const std::string& path);
+
+  const AccessKey* find(std::string_view id) const;  // Null if there is no such key.
+  const AccessKey& first() const { return keys_.at(first_); }
+  size_t size() const { return keys_.size(); }
+
+ private:
+  std::map<std::string, AccessKey, std::less<>> keys_;  // By id.
+  std::string first_;                                   // In the file.
+};
+
+}  // namespace freshet

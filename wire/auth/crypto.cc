@@ -1,0 +1,46 @@
+#include "wire/auth/crypto.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#include "base/check.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr size_t kDigestBytes = 32;
+
+}  // namespace
+
+std::string to_hex(std::string_view bytes) {
+  static constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(bytes.size() * 2);
+  for (const unsigned char c : bytes) out += {kHex[c >> 4], kHex[c & 15]};
+  return out;
+}
+
+std::string sha256_hex(std::string_view data) {
+  std::string digest(kDigestBytes, '\0');
+  const int done = EVP_Digest(data.data(), data.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr,
+                              EVP_sha256(), nullptr);
+  FRESHET_CHECK(done == 1, "SHA-256 cannot fail");
+  return to_hex(digest);
+}
+
+std::string hmac_sha256(std::string_view key, std::string_view data) {
+  std::string digest(kDigestBytes, '\0');
+  const unsigned char* done =
+      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(data.data()),
+           data.size(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+  FRESHET_CHECK(done != nullptr, "HMAC-SHA256 cannot fail");
+  return digest;
+}
+
+bool equal_in_constant_time(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+}  // namespace freshet

@@ -1,0 +1,24 @@
+// Lets in what is signed with a configured access key. Requests of the DynamoDB protocols must be meant for them and
+// for this region; those of other routes may name any region and service.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "wire/auth/credentials.h"
+#include "wire/http/request_gate.h"
+
+namespace freshet {
+
+struct SignatureGateOptions {
+  Credentials credentials;
+  std::string region = "us-east-1";
+  bool open_metrics = false;  // GET /metrics without a signature, as health and readiness are.
+  uint64_t seed = 0;          // Of the request ids.
+};
+
+// The clock outlives the gate.
+std::unique_ptr<RequestGate> make_signature_gate(SignatureGateOptions options, const Clock& clock);
+
+}  // namespace freshet

@@ -1,0 +1,40 @@
+// AWS Signature Version 4 of HTTP requests: signing, and checking what was signed. Pure functions; any thread.
+//
+// The order of the checks and the texts are those of the service. The signature is over the method, the path, the
+// query, the signed headers and the body as it came (compressed, if it was).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "runtime/ports.h"
+#include "wire/auth/credentials.h"
+
+namespace freshet {
+
+inline constexpr seconds kSignatureWindow{15 * 60};  // Between the clocks of client and server, either way.
+inline constexpr seconds kMaxPresigned{7 * 24 * 3600};
+
+// Where requests are meant to go. Empty parts are not checked.
+struct SignatureScope {
+  std::string region;
+  std::string service;
+};
+
+// Why a request is refused: the service's name of the error and its text.
+struct SignatureFault {
+  std::string_view name;
+  std::string message;
+};
+
+// Nothing if the request is signed with one of the keys, in its headers or (presigned) in its query.
+std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
+                                              const SignatureScope& scope, WallTime now);
+
+// Adds X-Amz-Date, Authorization and, where the key has a token, X-Amz-Security-Token. All headers that are there
+// already are signed; Host must be one of them.
+void sign_request(HttpRequest& request, const AccessKey& key, const SignatureScope& scope, WallTime now);
+
+}  // namespace freshet

@@ -1,0 +1,31 @@
+#include "wire/http/request_ids.h"
+
+#include <zlib.h>
+
+#include <string_view>
+
+namespace freshet {
+
+std::string RequestIds::next() {
+  constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
+  std::string id;
+  id.reserve(52);
+  uint64_t state = seed_ ^ (++count_ * 0x9e3779b97f4a7c15u);
+  while (id.size() < 52) {
+    state += 0x9e3779b97f4a7c15u;  // splitmix64, https://prng.di.unimi.it
+    uint64_t bits = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+    bits ^= bits >> 31;
+    for (int i = 0; i < 12 && id.size() < 52; ++i, bits >>= 5) id += kAlphabet[bits & 31];
+  }
+  return id;
+}
+
+void seal_answer(HttpResponse& response, RequestIds& ids) {
+  const auto* bytes = reinterpret_cast<const Bytef*>(response.body.data());
+  const uLong sum = ::crc32_z(0, bytes, response.body.size());
+  response.headers.emplace_back("x-amzn-RequestId", ids.next());
+  response.headers.emplace_back("x-amz-crc32", std::to_string(sum));
+}
+
+}  // namespace freshet
