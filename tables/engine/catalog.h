@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tables/engine/batch.h"
+#include "tables/engine/live_segments.h"
 #include "tables/engine/table.h"
 
 namespace freshet {
@@ -17,6 +18,7 @@ class Catalog {
   explicit Catalog(size_t stream_memory_bytes) : stream_memory_(stream_memory_bytes) {}
 
   StoredCounters counters;
+  LiveSegments live;
 
   // kResourceNotFound with the service's text.
   Result<Table*> find(const std::string& name) const;

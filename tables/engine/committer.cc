@@ -8,9 +8,8 @@
 namespace freshet {
 namespace {
 
-constexpr uint32_t kUnplaced = UINT32_MAX;  // Of an item whose batch is not in the log yet.
-constexpr size_t kOwn = 100'000;            // Expiring items of our own that are not counted as growth.
-constexpr size_t kGrowth = 256;             // A write that adds more counts as one that fills the store.
+constexpr size_t kOwn = 100'000;  // Expiring items of our own that are not counted as growth.
+constexpr size_t kGrowth = 256;   // A write that adds more counts as one that fills the store.
 
 }  // namespace
 
@@ -85,8 +84,9 @@ void Committer::apply(Mutation mutation) {
 void Committer::apply_one(Change& change) {
   if (change.after) {
     const uint64_t creation = change.before ? change.before.creation() : catalog_.counters.next_creation++;
-    change.after.set_place(creation, kUnplaced);
+    change.after.set_place(creation, LiveSegments::kUnplaced);
   }
+  if (change.before) catalog_.live.leave(change.before);
   change.table->apply(change);
   const uint64_t sequence = add_to_stream(change);
   if (log_) {
@@ -202,7 +202,7 @@ bool Committer::flush() {
   stalled_ = false;
   stats_.appended_bytes += batch_.size();
   ++stats_.batches;
-  for (const auto& item : placed_) item.set_place(item.creation(), at->segment);
+  for (const auto& item : placed_) catalog_.live.place(item, at->segment);
   placed_.clear();
   batch_.clear();
   Release release{log_->last_sequence(), began, {}, std::move(waiters_)};
@@ -229,7 +229,7 @@ bool Committer::append_moves(const std::vector<std::pair<uint32_t, ItemRef>>& it
     report(at.error());
     return false;
   }
-  for (const auto& [table, item] : items) item.set_place(item.creation(), at->segment);
+  for (const auto& [table, item] : items) catalog_.live.place(item, at->segment);
   stats_.moved_bytes += payload.size();
   refresh_space();
   return true;

@@ -25,6 +25,8 @@ class Compactor {
   class Finder;
 
   bool space_is_low() const;
+  // What the log may take before there is reason to clean it.
+  uint64_t bound() const;
   // The segment to clean next: the oldest that is not retired, if there is reason to.
   std::optional<uint32_t> choose() const;
   void begin_segment();

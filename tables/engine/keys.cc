@@ -89,11 +89,15 @@ KeyView key_of(const ItemRef& item, const KeySchema& keys) {
 }
 
 std::optional<KeyView> index_key_of(const ItemRef& item, const KeySchema& keys) {
-  const auto partition = item.find(keys.partition.name);
+  return index_key_of(item.encoded(), keys);
+}
+
+std::optional<KeyView> index_key_of(std::string_view encoded_item, const KeySchema& keys) {
+  const auto partition = find_attribute(encoded_item, keys.partition.name);
   if (!partition || partition->type() != keys.partition.type) return std::nullopt;
   KeyView view{partition->key_bytes(), {}};
   if (keys.sort) {
-    const auto sort = item.find(keys.sort->name);
+    const auto sort = find_attribute(encoded_item, keys.sort->name);
     if (!sort || sort->type() != keys.sort->type) return std::nullopt;
     view.sort = sort->key_bytes();
   }

@@ -26,6 +26,8 @@ struct KeyView {
 KeyView key_of(const ItemRef& item, const KeySchema& keys);
 // The key of an item in a secondary index; empty when the item lacks one of its attributes (sparse).
 std::optional<KeyView> index_key_of(const ItemRef& item, const KeySchema& keys);
+// The same of an item's encoding; see find_attribute().
+std::optional<KeyView> index_key_of(std::string_view encoded_item, const KeySchema& keys);
 
 // Order bytes of one decoded key value. Neither copied nor moved: the view may point into itself.
 class KeyBytes {

@@ -155,7 +155,7 @@ Result<void> Recovery::finish(Log& log) {
   const auto segments = log.segments();
   for (const auto& [name, table] : catalog_.tables()) {
     table->stream().trim_before(segments.empty() ? 0 : segments.front().id);
-    table->build_observers();
+    table->build_observers([&](const ItemRef& item) { catalog_.live.found(item); });
     if (!table->books()) continue;
     if (auto ok = check_balance(table->books()->snapshot()); !ok) {
       return fail(ErrorCode::kCorruption, "table " + name + ": " + ok.error().message);

@@ -128,7 +128,7 @@ void Table::apply(const Change& change) {
   if (books_) books_->change(status(change.before, before), status(change.after, after), change.cause);
 }
 
-void Table::build_observers() {
+void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
   apply_loads();
   loads_ = {};
   std::vector<std::vector<OrderedItems::Entry>> entries(indexes_.size());
@@ -137,6 +137,7 @@ void Table::build_observers() {
   for (size_t i = 0; i < kFetchedAhead && ahead != items_.end(); ++i) ++ahead;
   for (const auto& entry : items_) {
     if (ahead != items_.end()) (ahead++)->item.prefetch();
+    each(entry.item);
     const Picked picked(names_, entry.item);
     for (size_t i = 0; i < indexes_.size(); ++i) {
       const auto key = indexes_[i]->slots.key(picked);

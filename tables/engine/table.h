@@ -3,6 +3,7 @@
 #pragma once
 
 #include <absl/container/inlined_vector.h>
+#include <absl/functional/function_ref.h>
 
 #include <memory>
 #include <string>
@@ -76,9 +77,10 @@ class Table {
 
   // The write pipeline's: main structure, indexes, TTL order, books.
   void apply(const Change& change);
-  // Recovery: only the main structure, and that only when many are together; build_observers() does the rest.
+  // Recovery: only the main structure, and that only when many are together; build_observers() does the rest, and shows
+  // each item.
   void load(const ItemRef& item, bool gone = false);  // Of one that is gone only the key matters.
-  void build_observers();
+  void build_observers(absl::FunctionRef<void(const ItemRef&)> each);
   // Recovery: the definition as the log goes on. Observers are made anew, empty.
   void reload(TableDescription description);
 

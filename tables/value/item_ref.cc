@@ -364,7 +364,11 @@ Item ItemRef::decode() const {
 }
 
 std::optional<ValueView> ItemRef::find(std::string_view name) const {
-  std::string_view in = encoded();
+  return find_attribute(encoded(), name);
+}
+
+std::optional<ValueView> find_attribute(std::string_view encoded_item, std::string_view name) {
+  std::string_view in = encoded_item;
   take_varint(in);
   while (!in.empty()) {
     std::string_view here = take_text(in);

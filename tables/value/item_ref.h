@@ -103,6 +103,9 @@ class ItemRef {
   Block* block_ = nullptr;
 };
 
+// ItemRef::find() in an item's encoding that is known to be whole (checked before, or by the log's checksum).
+std::optional<ValueView> find_attribute(std::string_view encoded_item, std::string_view name);
+
 // Appends the encoding of an item (without a block), e.g. keys into the log, or of one value.
 void append_encoded(std::string& out, const Item& item);
 void append_encoded(std::string& out, const Value& value);

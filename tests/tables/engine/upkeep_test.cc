@@ -143,6 +143,35 @@ TEST_F(CompactionTest, TheLogStaysShortAndTheStoreTheSame) {
   EXPECT_EQ(now(store->describe_table("Queue"))->items, 40u);
 }
 
+// Without live items there is nothing in a segment to read: damage in one goes unseen, and in another does not.
+TEST_F(CompactionTest, SegmentsWithoutLiveItemsAreNotRead) {
+  std::optional<Error> failure;
+  options.on_failure = [&](const Error& error) { failure = error; };
+  TableDefinition d = queue_definition();
+  d.stream.reset();
+  const auto churn_over_damage = [&](const std::string& directory, bool live) {
+    options.directory = directory;
+    open();
+    create(d);
+    if (live) {
+      ASSERT_TRUE(put("Queue", heavy("still", 200)));
+    }
+    const std::string first = directory + "/segment-0000000001.log";
+    for (int round = 0; round < 500 && files.exists(first) && !failure; ++round) {
+      Item item = heavy("busy", 1000);
+      item.set("round", Value::number(round));
+      ASSERT_TRUE(put("Queue", item));
+      turn();
+      if (round == 30) files.set_content(first, std::string(16u << 10, 'x'));  // It is no longer the open one.
+    }
+    EXPECT_FALSE(files.exists(first) && !failure) << "compaction has got there";
+  };
+  churn_over_damage("dead", false);
+  EXPECT_FALSE(failure);
+  churn_over_damage("live", true);
+  EXPECT_TRUE(failure);
+}
+
 TEST_F(CompactionTest, StreamsKeepRetiredSegmentsWithinTheirBound) {
   create(queue_definition());
   churn(300);
