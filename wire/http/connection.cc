@@ -394,6 +394,8 @@ void Connection::flush() {
     read();
   }
   refuse_unfinished();
+  // What had been answered, and not sent yet, when the stop began.
+  if (!closed_ && !lingering_ && owner_.stopping() && idle()) close();
 }
 
 // Closing at once would make the kernel reset the connection while the client still sends, and the client might lose
