@@ -46,10 +46,12 @@ Result<Url> parse_url(std::string_view url) {
     const size_t colon = authority.find(':');
     out.host = authority.substr(0, colon);
     port = colon == std::string_view::npos ? std::string_view{} : authority.substr(colon);
-    if (!std::all_of(out.host.begin(), out.host.end(), is_name_character)) return bad(url, "not a host name");
+    if (!std::all_of(out.host.begin(), out.host.end(), is_name_character))
+      return bad(url, "'" + out.host + "' is not a host name");
   }
   if (out.host.empty()) return bad(url, "it has no host");
-  if (!port.empty() && (port[0] != ':' || !is_port(port.substr(1), out.port))) return bad(url, "not a port number");
+  if (!port.empty() && (port[0] != ':' || !is_port(port.substr(1), out.port)))
+    return bad(url, "its port is not a number from 1 to 65535");
   const auto is_plain = [](char c) { return static_cast<unsigned char>(c) > 0x20 && c != 0x7f; };
   if (!std::all_of(target.begin(), target.end(), is_plain))
     return bad(url, "blanks and control characters need escaping");

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/url.h"
+
 namespace freshet {
 
 namespace {
@@ -122,38 +124,6 @@ void read_runner(Reader& reader, RunnerSettings& out) {
   if (retry_after.count() >= 0) out.retry_after = retry_after;
 }
 
-bool is_host(std::string_view host, bool in_brackets) {
-  return std::all_of(host.begin(), host.end(), [in_brackets](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '-' ||
-           c == '_' || (in_brackets && c == ':');
-  });
-}
-
-// What is wrong with the URL of a runner; empty if nothing is. The HTTP client would refuse the same at each task.
-std::string wrong_url(std::string_view url) {
-  if (url.starts_with("https://")) return "cannot be reached: https is not supported yet, use http://HOST:PORT/PATH";
-  std::string_view rest = url.substr(std::string_view("http://").size());
-  const size_t path = rest.find_first_of("/?#");
-  const std::string_view target = path == std::string_view::npos ? std::string_view{} : rest.substr(path);
-  rest = rest.substr(0, path);
-  const bool in_brackets = rest.starts_with('[');
-  const size_t end = in_brackets ? rest.find(']') : rest.find(':');
-  if (in_brackets && end == std::string_view::npos) return "has no ']' after its host";
-  const std::string_view host = in_brackets ? rest.substr(1, end - 1) : rest.substr(0, end);
-  const std::string_view port = end == std::string_view::npos ? std::string_view{} : rest.substr(end + in_brackets);
-  if (host.empty()) return "names no host";
-  if (!is_host(host, in_brackets)) return "names no usable host: '" + std::string(host) + "'";
-  if (!port.empty()) {
-    uint16_t number = 0;
-    const auto [stop, error] = std::from_chars(port.data() + 1, port.data() + port.size(), number);
-    if (port[0] != ':' || port.size() < 2 || error != std::errc() || stop != port.data() + port.size() || number == 0)
-      return "has a port that is not a number from 1 to 65535";
-  }
-  const auto is_blank = [](char c) { return static_cast<unsigned char>(c) <= 0x20 || c == 0x7f; };
-  if (std::any_of(target.begin(), target.end(), is_blank)) return "holds a blank or control character";
-  return {};
-}
-
 }  // namespace
 
 Result<QueueSettings> queue_settings(const Environment& environment) {
@@ -197,8 +167,7 @@ Result<RunnerSettings> parse_runner(std::string_view text) {
     return out;
   }
   if (text.starts_with("http://") || text.starts_with("https://")) {
-    const std::string wrong = wrong_url(text);
-    if (!wrong.empty()) return invalid("TASK_RUNNER '" + std::string(text) + "' " + wrong);
+    if (const auto url = parse_url(text); !url) return invalid("TASK_RUNNER: " + url.error().message);
     out.kind = Kind::kHttp;
     out.url = text;
     return out;

@@ -14,9 +14,26 @@ TEST(Url, TakesApart) {
   EXPECT_EQ(url->target, "/?q=1");
   EXPECT_EQ(parse_url("http://example.com")->target, "/");
   EXPECT_EQ(parse_url("http://example.com")->port, 80);
-  for (const char* bad :
-       {"", "example.com", "ftp://x", "http://", "http://:80", "http://a:0", "http://a:65536",
-        "http://a:", "http://u@a", "http://a/b c", "http://a/\r\nX: y", "http://[::1", "http://a b/"}) {
+  for (const char* bad : {"",
+                          "example.com",
+                          "ftp://x",
+                          "http://",
+                          "http://:80",
+                          "http://a:0",
+                          "http://a:65536",
+                          "http://a:",
+                          "http://a:/x",
+                          "http://a:8x/",
+                          "http://a:-1",
+                          "http://a:+1",
+                          "http:///x",
+                          "http://[]:80",
+                          "http://[::1]80",
+                          "http://u@a",
+                          "http://a/b c",
+                          "http://a/\r\nX: y",
+                          "http://[::1",
+                          "http://a b/"}) {
     EXPECT_FALSE(parse_url(bad)) << bad;
   }
 }

@@ -326,7 +326,7 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
        "usable URL: 'https://a/': https:// is not supported yet, only http://"},
       {kBase + function + "      Runtime: http\n      Handler: http://a:99999/\n",
        "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: not a "
-       "usable URL: 'http://a:99999/': not a port number"},
+       "usable URL: 'http://a:99999/': its port is not a number from 1 to 65535"},
       {kBase + function + "      FunctionName: F\n      Runtime: native\n      Handler: trigger\n",
        "t.yaml:14: G: the function F is there already: F in line 9"},
       {event + "{Type: Api, Properties: {Path: /}}\n",
@@ -369,7 +369,7 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
        "t.yaml:15: T2.Properties.Subscription.Protocol: https is not supported yet, only http"},
       {kBase + "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: http,\n" +
            "    Endpoint: 'http://a:x/'}}\n",
-       "t.yaml:15: Sub.Properties.Endpoint: not a usable URL: 'http://a:x/': not a port number"},
+       "t.yaml:15: Sub.Properties.Endpoint: not a usable URL: 'http://a:x/': its port is not a number from 1 to 65535"},
       {kBase +
            "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: http, Endpoint: x}}\n",
        "t.yaml:14: Sub.Properties.Endpoint: not a usable URL: 'x': it must start with http://"},
