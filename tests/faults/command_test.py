@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -104,6 +105,23 @@ def wrong_words(freshet):
         assert said in run.stderr, (words, run)
 
 
+def documented_session(binary, folder):
+    """docs/task-api.md shows a session: its commands are run, and answer what it says (but for times and leases)."""
+    lines = (ROOT / "docs/task-api.md").read_text().split("```bash\n")[1].split("```")[0].splitlines()
+    daemon = Daemon(binary, folder / "session").start()
+    try:
+        script = "\n".join(line.replace("127.0.0.1:7070", f"127.0.0.1:{daemon.port}") + ("; echo" if line.startswith("curl") else "")
+                           for line in lines)
+        run = subprocess.run(["bash", "-e", "-c", script], capture_output=True, text=True, timeout=120)
+        assert run.returncode == 0, run
+        plain = lambda text: re.sub(r'"lease":"[^"]*"|\d{10,}', "*", text)
+        said = [line for line in run.stdout.splitlines() if line]
+        assert [plain(line) for line in said] == [plain(line[2:]) for line in lines if line.startswith("# ")], run.stdout
+        assert daemon.stop() == 0, daemon.log_tail()
+    finally:
+        daemon.kill()
+
+
 def fixtures(freshet):
     plain = freshet("replay", FIXTURE)
     assert freshet("replay", FIXTURE, "--json").stdout == plain.stdout and plain.stderr == "", plain.stderr
@@ -137,6 +155,7 @@ def main():
             many_ids(freshet, daemon)
             wrong_words(freshet)
             fixtures(freshet)
+            documented_session(options.binary, pathlib.Path(folder))
             assert daemon.stop() == 0, daemon.log_tail()
         except (AssertionError, OSError, Refused, RuntimeError) as error:
             print(f"FAILED: {error!r}")
