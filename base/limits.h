@@ -15,6 +15,9 @@ inline constexpr size_t kMaxNesting = 32;
 inline constexpr size_t kMaxExpressionBytes = 4096;
 inline constexpr size_t kMaxExpressionOperators = 300;
 inline constexpr size_t kMaxPageBytes = 1u << 20;  // Of a query or scan.
+// Of one too, so that none holds up the loop: operands of the filter and paths of the projection, for each item and
+// each 256 bytes of it.
+inline constexpr size_t kMaxPageWork = 200'000;
 inline constexpr size_t kMaxTransactionActions = 100;
 inline constexpr size_t kMaxTransactionBytes = 4u << 20;
 inline constexpr size_t kMaxBatchGets = 100;

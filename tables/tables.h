@@ -208,7 +208,8 @@ class Tables {
   virtual Async<Result<TableDescription>> describe_table(std::string table) = 0;
   virtual Async<Result<TableDescription>> delete_table(std::string table) = 0;
   // Turns TTL, stream, books on or off and adds or drops indexes, so that the table becomes `definition`
-  // (same name and keys). Index backfill of a large table goes on after the answer.
+  // (same name and keys). Indexes and books of a large table are filled after the answer; until then they cannot be
+  // read.
   virtual Async<Result<TableDescription>> alter_table(TableDefinition definition) = 0;
   virtual Async<Result<std::vector<std::string>>> list_tables() = 0;  // Sorted, with system tables.
 
@@ -234,7 +235,7 @@ class Tables {
   virtual Async<Result<StreamPage>> read_stream(ReadStreamInput input) = 0;
   virtual Async<Result<StreamBounds>> stream_bounds(std::string table) = 0;
 
-  // kValidation for a table without books.
+  // kValidation for a table without books, kUnavailable while those of a table that was altered are being opened.
   virtual Async<Result<Books>> books(std::string table) = 0;
 
   // Resolves when everything applied so far is durable; an error means that the store has failed for good.

@@ -61,8 +61,8 @@ Result<std::string> Queue::status_index(const TableDefinition& definition) {
 
 namespace {
 
-// A new index of a table that has items is built in steps; until then it cannot be read.
-Async<void> indexes_built(Services& services, const TableDefinition& definition) {
+// New indexes and books of a table that has items are built in steps; until then they cannot be read.
+Async<void> all_built(Services& services, const TableDefinition& definition) {
   for (const auto& index : definition.indexes) {
     for (;;) {
       ScanInput look;
@@ -73,6 +73,11 @@ Async<void> indexes_built(Services& services, const TableDefinition& definition)
       if (page || page.error().message.find("backfilling") == std::string::npos) break;
       co_await sleep_for(services.scheduler, kBackfillLook);
     }
+  }
+  for (;;) {
+    const auto books = co_await services.tables.books(definition.name);
+    if (books || books.error().code != ErrorCode::kUnavailable) break;
+    co_await sleep_for(services.scheduler, kBackfillLook);
   }
 }
 
@@ -94,7 +99,7 @@ Async<Result<Queue::Prepared>> Queue::prepare(Services& services, std::string ta
   }
   auto index = status_index(wanted);
   if (!index) co_return fail(index.error());
-  co_await indexes_built(services, wanted);
+  co_await all_built(services, wanted);
   co_return Prepared{std::move(wanted), std::move(*index), std::move(described->id)};
 }
 

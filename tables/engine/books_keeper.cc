@@ -64,6 +64,17 @@ void BooksKeeper::set_flow(const Arrow& arrow, uint64_t value) {
   counter(status(arrow.from), status(arrow.to), arrow.cause).value = value;
 }
 
+void BooksKeeper::open_if_new() {
+  if (!counters_.empty()) return;
+  const uint32_t outside = status({});
+  for (uint32_t i = 0; i < statuses_.size(); ++i) {
+    if (i == outside || statuses_[i].stock == 0) continue;
+    Counter& opened = counter(outside, i, Cause::kClient);
+    opened.value = statuses_[i].stock;
+    mark(opened);
+  }
+}
+
 Books BooksKeeper::snapshot() const {
   Books books;
   for (const auto& status : statuses_) {

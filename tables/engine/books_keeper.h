@@ -30,6 +30,8 @@ class BooksKeeper {
   // Recovery: counts a live item; sets a counter to what the log says.
   void count(std::string_view status);
   void set_flow(const Arrow& arrow, uint64_t value);
+  // Recovery: where the log has no flow at all, the books had not been opened: what is there came from outside.
+  void open_if_new();
 
   Books snapshot() const;
   // Calls visit(arrow, value) for counters that changed since the last call, or for all, in no promised order.

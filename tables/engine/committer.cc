@@ -157,7 +157,7 @@ void Committer::log_drop(uint32_t table) {
 void Committer::append_changed_flows() {
   for (const auto& entry : catalog_.tables()) {
     Table& table = *entry.second;
-    if (!table.books() || !table.books()->has_changed()) continue;
+    if (!table.books() || table.is_opening_books() || !table.books()->has_changed()) continue;
     table.books()->take_changed([&](const Arrow& arrow, uint64_t value) {
       append_record(batch_, StoredFlow{table.number(), arrow, value});
     });
@@ -171,7 +171,7 @@ std::string Committer::checkpoint() const {
     Table& table = *entry.second;
     append_record(out, StoredTable{table.number(), table.describe(), table.stream().logged_next(),
                                    table.stream().bounds().oldest});
-    if (!table.books()) continue;
+    if (!table.books() || table.is_opening_books()) continue;
     table.books()->visit_all([&](const Arrow& arrow, uint64_t value) {
       append_record(out, StoredFlow{table.number(), arrow, value});
     });

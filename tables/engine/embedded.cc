@@ -102,7 +102,7 @@ class Engine final : public EmbeddedTables {
   Transactions transactions_;
   TtlSweeper ttl_;
   Compactor compactor_;
-  bool backfilling_ = false;
+  bool catching_up_ = false;
   bool burying_ = true;  // Memory of deleted tables is given back, first of those that recovery met.
 };
 
@@ -175,7 +175,7 @@ Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) 
   }
   const std::string label = definition.stream ? stream_label(scheduler_.clock().wall()) : std::string();
   (*table)->alter(std::move(definition), label);
-  backfilling_ = (*table)->is_backfilling() || backfilling_;
+  catching_up_ = (*table)->is_behind() || catching_up_;
   committer_.log_table(**table);
   return Out((*table)->describe());
 }
@@ -266,6 +266,9 @@ Async<Result<Books>> Engine::books(std::string name) {
   auto table = catalog_.find(name);
   if (!table) return Out(fail(table.error()));
   if (!(*table)->books()) return Out(invalid("Table " + name + " keeps no books"));
+  if ((*table)->is_opening_books()) {
+    return Out(fail(ErrorCode::kUnavailable, "The books of table " + name + " are being opened"));
+  }
   return Out((*table)->books()->snapshot());
 }
 
@@ -273,17 +276,19 @@ void Engine::run_due() {
   ttl_.run_due();
   compactor_.run_due();
   if (burying_) burying_ = catalog_.bury(options_.backfill_step);
-  if (!backfilling_) return;
-  backfilling_ = false;
+  if (!catching_up_) return;
+  catching_up_ = false;
   size_t left = options_.backfill_step;
   for (const auto& [name, table] : catalog_.tables()) {
-    left -= table->backfill(left);
-    backfilling_ = backfilling_ || table->is_backfilling();
+    const bool opening = table->is_opening_books();
+    left -= table->catch_up(left);
+    if (opening && !table->is_opening_books()) committer_.log_table(*table);  // With all flows, from now on.
+    catching_up_ = catching_up_ || table->is_behind();
   }
 }
 
 BootTime Engine::next_due() const {
-  if (backfilling_ || burying_) return scheduler_.clock().boot();
+  if (catching_up_ || burying_) return scheduler_.clock().boot();
   return std::min({committer_.next_due(), ttl_.next_due(), compactor_.next_due()});
 }
 

@@ -15,10 +15,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
+#include "tables/engine/drop_some.h"
 #include "tables/engine/keys.h"
 
 namespace freshet {
@@ -114,11 +114,7 @@ class OrderedItems {
   void fill(std::vector<Entry> entries);
 
   // Forgets up to `limit` entries, the last first; how many it were.
-  size_t drop(size_t limit) {
-    size_t dropped = 0;
-    for (; dropped < limit && !set_.empty(); ++dropped) set_.erase(std::prev(set_.end()));
-    return dropped;
-  }
+  size_t drop(size_t limit) { return drop_some(set_, limit); }
 
   Iterator begin() const { return set_.begin(); }
   Iterator end() const { return set_.end(); }

@@ -9,8 +9,6 @@
 namespace freshet {
 namespace {
 
-constexpr const char* kUpdateTooLarge = "Item size to update has exceeded the maximum allowed size";
-
 Result<void> condition_failed(const ItemRef& item, bool with_item) {
   std::shared_ptr<ConditionFailed> detail;
   if (with_item && item) {
@@ -32,7 +30,7 @@ Result<void> normalize_item(Item& item) {
 // As the service counts it.
 Result<void> check_size(const Item& item, bool update) {
   if (billed_size(item) <= limits::kMaxItemBytes) return {};
-  return invalid(update ? kUpdateTooLarge : "Item size has exceeded the maximum allowed size");
+  return too_large_item(update);
 }
 
 Result<void> check_returns(ReturnValues wanted) {
@@ -82,7 +80,7 @@ Result<ItemRef> create_item(const BoundUpdate& update, const TableDefinition& de
 Result<ItemRef> edit_item(const ItemEdits& edits, const TableDefinition& definition, const ItemRef& old) {
   uint64_t written = 0;  // More than an item may have is not even copied.
   for (const auto& edit : edits) written += edit.value ? billed_size(*edit.value) : 0;
-  if (written > limits::kMaxItemBytes) return invalid(kUpdateTooLarge);
+  if (written > limits::kMaxItemBytes) return too_large_item(true);
   ItemRef after = old.with(edits);
   // An encoding is never smaller than what the service counts, and close to it.
   if (after.encoded().size() > limits::kMaxItemBytes) {

@@ -28,6 +28,7 @@ struct Shape {
   bool count_only = false;
   std::optional<std::string> partition;       // Entries of others in the range are skipped.
   std::vector<std::string> index_attributes;  // Of an index that holds only these; empty for all.
+  size_t weight = 0;                          // What is looked for in an item.
 };
 
 struct Range {
@@ -114,6 +115,7 @@ Result<Shape> make_shape(Expressions& expressions, const Source& source, const I
   shape.index_attributes = held_attributes(source);
   if (auto ok = check_projected(source, shape); !ok) return fail(ok.error());
   if (auto ok = check_filter_attributes(source, shape); !ok) return fail(ok.error());
+  shape.weight = weight(shape.filter) + weight(shape.projection) + shape.index_attributes.size();
   return shape;
 }
 
@@ -152,12 +154,13 @@ class PageBuilder {
     const ItemRef& item = entry.item;
     ++page_.scanned;
     page_.scanned_bytes += item.encoded().size();
+    work_ += shape_.weight * (1 + item.encoded().size() / 256);
     if (!shape_.filter || evaluate(shape_.filter, item)) {
       ++page_.count;
       if (!shape_.count_only) page_.items.push_back(shaped(item, shape_));
     }
-    const bool full =
-        (shape_.limit != 0 && page_.scanned >= shape_.limit) || page_.scanned_bytes >= limits::kMaxPageBytes;
+    const bool full = (shape_.limit != 0 && page_.scanned >= shape_.limit) ||
+                      page_.scanned_bytes >= limits::kMaxPageBytes || work_ >= limits::kMaxPageWork;
     if (full) page_.last_evaluated_key = continuation_key(item, source_);
     return full;
   }
@@ -167,6 +170,7 @@ class PageBuilder {
   const Source& source_;
   const Shape& shape_;
   Page page_;
+  size_t work_ = 0;
 };
 
 Page walk(const Source& source, const Shape& shape, Range range, bool forward) {

@@ -157,6 +157,7 @@ Result<void> Recovery::finish(Log& log) {
     table->stream().trim_before(segments.empty() ? 0 : segments.front().id);
     table->build_observers([&](const ItemRef& item) { catalog_.live.found(item); });
     if (!table->books()) continue;
+    table->books()->open_if_new();
     if (auto ok = check_balance(table->books()->snapshot()); !ok) {
       return fail(ErrorCode::kCorruption, "table " + name + ": " + ok.error().message);
     }

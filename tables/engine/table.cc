@@ -72,6 +72,8 @@ TableDescription Table::describe() const {
 uint64_t Table::memory() const {
   size_t entries = items_.size() + (ttl_ ? ttl_->size() : 0);
   for (const auto& index : indexes_) entries += index->items.size();
+  for (const auto& index : old_indexes_) entries += index->items.size();
+  for (const auto& ttl : old_ttls_) entries += ttl->size();
   return item_memory_ + entries * kEntryMemory;
 }
 
@@ -125,7 +127,9 @@ void Table::apply(const Change& change) {
   if (ttl_ && covers(ttl_backfill_, any)) {
     ttl_->change(change.before, seen(change.before, before), change.after, seen(change.after, after));
   }
-  if (books_) books_->change(status(change.before, before), status(change.after, after), change.cause);
+  if (books_ && covers(books_backfill_, any)) {
+    books_->change(status(change.before, before), status(change.after, after), change.cause);
+  }
 }
 
 void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
@@ -165,11 +169,14 @@ void Table::alter(TableDefinition next, std::string stream_label) {
     kept.push_back(std::make_unique<SecondaryIndex>(wanted, hash_seed_));
     kept.back()->backfill.emplace();
   }
+  for (auto& index : indexes_) {
+    if (index) old_indexes_.push_back(std::move(index));
+  }
   indexes_ = std::move(kept);
 
   if (d.ttl_attribute != old.ttl_attribute || d.ttl_in_milliseconds != old.ttl_in_milliseconds ||
       d.books != old.books) {
-    ttl_.reset();
+    if (ttl_) old_ttls_.push_back(std::move(ttl_));
     ttl_backfill_.reset();
     if (d.ttl_attribute) {
       ttl_ = make_ttl(d);
@@ -178,12 +185,10 @@ void Table::alter(TableDefinition next, std::string stream_label) {
   }
   if (d.books != old.books) {
     books_.reset();
+    books_backfill_.reset();
     if (d.books) {
       books_ = std::make_unique<BooksKeeper>(*d.books);
-      // Opening balance: everything that is there came from outside.
-      for (const auto& entry : items_) {
-        books_->change({}, status_of(entry.item.find(d.books->status_attribute)), Cause::kClient);
-      }
+      books_backfill_.emplace();
     }
   }
   if (d.stream != old.stream) {
@@ -209,8 +214,8 @@ size_t Table::walk(std::optional<Backfill>& backfill, size_t limit, Tell&& tell)
   return told;
 }
 
-size_t Table::backfill(size_t limit) {
-  size_t told = 0;
+size_t Table::catch_up(size_t limit) {
+  size_t told = drop_old(limit);
   for (const auto& index : indexes_) {
     if (!index->backfill || told >= limit) continue;
     told += walk(index->backfill, limit - told, [&](const ItemRef& item) {
@@ -221,17 +226,32 @@ size_t Table::backfill(size_t limit) {
     told += walk(ttl_backfill_, limit - told,
                  [&](const ItemRef& item) { ttl_->change({}, {}, item, seen(item, Picked(names_, item))); });
   }
+  if (books_backfill_ && told < limit) {
+    told += walk(books_backfill_, limit - told,
+                 [&](const ItemRef& item) { books_->change({}, status(item, Picked(names_, item)), Cause::kClient); });
+  }
   return told;
 }
 
-size_t Table::drop(size_t limit) {
-  size_t dropped = ttl_ ? ttl_->drop(limit) : 0;
-  for (const auto& index : indexes_) dropped += index->items.drop(limit - dropped);
-  return dropped + items_.drop(limit - dropped);
+bool Table::is_behind() const {
+  return ttl_backfill_ || books_backfill_ || !old_indexes_.empty() || !old_ttls_.empty() ||
+         std::any_of(indexes_.begin(), indexes_.end(), [](const auto& i) { return i->backfill; });
 }
 
-bool Table::is_backfilling() const {
-  return ttl_backfill_ || std::any_of(indexes_.begin(), indexes_.end(), [](const auto& i) { return i->backfill; });
+size_t Table::drop_old(size_t limit) {
+  size_t dropped = 0;
+  for (const auto& index : old_indexes_) dropped += index->items.drop(limit - dropped);
+  for (const auto& ttl : old_ttls_) dropped += ttl->drop(limit - dropped);
+  std::erase_if(old_indexes_, [](const auto& index) { return index->items.size() == 0; });
+  std::erase_if(old_ttls_, [](const auto& ttl) { return ttl->size() == 0; });
+  return dropped;
+}
+
+size_t Table::drop(size_t limit) {
+  size_t dropped = drop_old(limit);
+  if (ttl_) dropped += ttl_->drop(limit - dropped);
+  for (const auto& index : indexes_) dropped += index->items.drop(limit - dropped);
+  return dropped + items_.drop(limit - dropped);
 }
 
 bool Table::stream_wants_before(Cause cause) const {

@@ -84,12 +84,16 @@ class Table {
   // Recovery: the definition as the log goes on. Observers are made anew, empty.
   void reload(TableDescription description);
 
-  // Becomes `definition` (same name and keys). New books count all items at once (what is there came from outside);
-  // new indexes and a new TTL order are filled by backfill().
+  // Becomes `definition` (same name and keys). New indexes, a new TTL order and new books (for which what is there came
+  // from outside) are filled by catch_up(), which also forgets the old ones.
   void alter(TableDefinition definition, std::string stream_label);
-  // Tells new observers of up to `limit` items; how many it were.
-  size_t backfill(size_t limit);
-  bool is_backfilling() const;
+  // After alter(): tells new observers of up to `limit` items, and gives back as many entries of old ones at most; how
+  // many it were.
+  size_t catch_up(size_t limit);
+  bool is_behind() const;
+  // Whether the books have not been told of all items yet. Until then nobody reads them and the log does not have them:
+  // recovery opens them anew.
+  bool is_opening_books() const { return books_backfill_.has_value(); }
   // Of a table that is no more: forgets up to `limit` entries; how many it were.
   size_t drop(size_t limit);
   // A recorder asks for both images whatever the view.
@@ -100,6 +104,7 @@ class Table {
   void make_observers();
   void make_slots();
   void apply_loads();
+  size_t drop_old(size_t limit);
   std::string_view status(const ItemRef& item, const Picked& picked) const;
   TtlOrder::Seen seen(const ItemRef& item, const Picked& picked) const;
   void count(const ItemRef& before, const ItemRef& after);
@@ -120,6 +125,9 @@ class Table {
   std::unique_ptr<TtlOrder> ttl_;
   std::optional<Backfill> ttl_backfill_;
   std::unique_ptr<BooksKeeper> books_;
+  std::optional<Backfill> books_backfill_;
+  std::vector<std::unique_ptr<SecondaryIndex>> old_indexes_;  // Being forgotten.
+  std::vector<std::unique_ptr<TtlOrder>> old_ttls_;
   ChangeStream stream_;
   uint64_t bytes_ = 0;        // Encoded items.
   uint64_t item_memory_ = 0;  // Their blocks.

@@ -8,12 +8,12 @@
 #include <absl/container/btree_set.h>
 
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "tables/definition.h"
+#include "tables/engine/drop_some.h"
 #include "tables/value/item_ref.h"
 
 namespace freshet {
@@ -49,11 +49,7 @@ class TtlOrder {
   std::optional<int64_t> next(int64_t now) const;
   size_t size() const { return set_.size(); }
   // Forgets up to `limit` entries, the last first; how many it were.
-  size_t drop(size_t limit) {
-    size_t dropped = 0;
-    for (; dropped < limit && !set_.empty(); ++dropped) set_.erase(std::prev(set_.end()));
-    return dropped;
-  }
+  size_t drop(size_t limit) { return drop_some(set_, limit); }
   // The first value seen that can only be milliseconds while seconds are read; once.
   std::optional<int64_t> take_suspect();
 

@@ -135,6 +135,8 @@ class Expressions {
 bool evaluate(const BoundCondition& condition, const Item& item);
 // The same on the stored form, decoding only what the condition looks at. A null ref is an absent item.
 bool evaluate(const BoundCondition& condition, const ItemRef& item);
+// How many operands it looks at, at most; 0 of none.
+size_t weight(const BoundCondition& condition);
 // A query's filter may not look at the keys of what is read (the table or the index).
 Result<void> check_filter(const BoundCondition& filter, const KeySchema& keys);
 // Keys are scalars: no path may look into them. For conditions, scan filters and projections.
@@ -185,6 +187,8 @@ Result<KeyRange> key_range(const BoundCondition& key_condition, const KeySchema&
 Item project(const BoundProjection& projection, const Item& item);
 // The same on the stored form, decoding only what is asked for. `item` is not null.
 Item project(const BoundProjection& projection, const ItemRef& item);
+// How many paths it looks for; 0 of none.
+size_t weight(const BoundProjection& projection);
 // The top-level attributes that the projection reads, in its order. For "does the index have them all". Each once,
 // unless placeholders give one name twice.
 std::vector<std::string_view> top_level_attributes(const BoundProjection& projection);

@@ -105,6 +105,10 @@ std::vector<std::string_view> top_level_attributes(const BoundUpdate& update) {
   return names;
 }
 
+size_t weight(const BoundProjection& projection) {
+  return projection ? projection.compiled->paths.size() : 0;
+}
+
 std::vector<std::string_view> top_level_attributes(const BoundCondition& condition) {
   return condition ? root_names(*condition.compiled, condition.bindings) : std::vector<std::string_view>();
 }

@@ -12,7 +12,6 @@ namespace {
 constexpr const char* kBadPath = "The document path provided in the update expression is invalid for update";
 constexpr const char* kBadType = "An operand in the update expression has an incorrect data type";
 constexpr const char* kMissing = "The provided expression refers to an attribute that does not exist in the item";
-constexpr const char* kTooLarge = "Item size to update has exceeded the maximum allowed size";
 constexpr const char* kTooDeep =
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
 
@@ -65,7 +64,7 @@ class Update {
       if (auto fits = check_depth(action.path, **write); !fits) return fits;
       // Paths do not overlap, so the item will be larger than that: found out before anything large is copied.
       if (!(*write)->remove) written_ += billed_size((*write)->value());
-      if (written_ > limits::kMaxItemBytes) return invalid(kTooLarge);
+      if (written_ > limits::kMaxItemBytes) return too_large_item(true);
       writes_.push_back(std::move(**write));
     }
     return write_all();
@@ -190,7 +189,7 @@ class Update {
       const auto* list = (*part)->get_if<List>();
       if (!list) return invalid(kBadType);
       size += billed_size(**part);
-      if (size > 2 * limits::kMaxItemBytes) return invalid(kTooLarge);  // Both lists may have their own overhead.
+      if (size > 2 * limits::kMaxItemBytes) return too_large_item(true);  // Both lists may have their own overhead.
       joined.elements.insert(joined.elements.end(), list->elements.begin(), list->elements.end());
     }
     storage = Value(std::move(joined));
@@ -298,7 +297,7 @@ class Update {
 Result<Item> apply(const BoundUpdate& update, Item item) {
   if (!update) return item;
   if (auto done = expression::Update(update, item).run(); !done) return fail(done.error());
-  if (billed_size(item) > limits::kMaxItemBytes) return invalid(expression::kTooLarge);
+  if (billed_size(item) > limits::kMaxItemBytes) return too_large_item(true);
   return item;
 }
 

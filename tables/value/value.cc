@@ -257,6 +257,11 @@ size_t billed_size(const Item& item) {
   return sum;
 }
 
+tl::unexpected<Error> too_large_item(bool by_update) {
+  return invalid(by_update ? "Item size to update has exceeded the maximum allowed size"
+                           : "Item size has exceeded the maximum allowed size");
+}
+
 Result<void> normalize(Value& value, std::string_view where) {
   return normalize_at(value, where, 0);
 }

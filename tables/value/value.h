@@ -137,6 +137,9 @@ std::partial_ordering compare(const Value& a, const Value& b);
 // Size as the service counts it (Developer Guide, "DynamoDB item sizes and formats"); limits are in base/limits.h.
 size_t billed_size(const Value& value);
 size_t billed_size(const Item& item);
+// Refuses, in the service's words, an item above limits::kMaxItemBytes: one that is put, or what an update would make
+// of one.
+tl::unexpected<Error> too_large_item(bool by_update);
 
 // Refuses what no item may hold: empty sets, nesting deeper than limits::kMaxNesting.
 // Sorts sets and refuses duplicates in them. `where` names the value in messages.

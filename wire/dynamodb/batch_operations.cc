@@ -128,7 +128,7 @@ Result<Item> key_of(const TableDefinition& table, const Write& write) {
   if (!write.is_put) return key;
   if (auto ok = check_index_keys(write.item, table); !ok) return fail(ok.error());
   if (billed_size(write.item) > limits::kMaxItemBytes) {
-    return invalid("Item size has exceeded the maximum allowed size");
+    return too_large_item(false);
   }
   return key;
 }

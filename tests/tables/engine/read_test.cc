@@ -229,6 +229,61 @@ TEST_F(ReadTest, APageHoldsOneMegabyte) {
   EXPECT_EQ(numbers(now(store->query(input))).front(), 11);
 }
 
+// A filter of many operands over many small items would hold up the loop for as long as all of them take.
+TEST_F(ReadTest, APageIsBoundedByTheWorkOfItsFilterAndProjection) {
+  create(pair_definition());
+  constexpr int kItems = 3000;
+  for (int i = 0; i < kItems; ++i) ASSERT_TRUE(put("Pairs", pair("k", Value::number(i))));
+  std::string filter = "a <> :v";
+  for (int i = 1; i < 150; ++i) filter += " OR a <> :v";
+  std::string projection = "p, s";
+  for (int i = 0; i < 298; ++i) projection += ", a" + std::to_string(i);
+  for (const bool by_filter : {true, false}) {
+    QueryInput input = sorts("p = :p", Map{{":p", Value("k")}});
+    if (by_filter) {
+      input.filter = filter;
+      input.placeholders.values.set(":v", Value("x"));
+    } else {
+      input.projection = projection;
+    }
+    std::vector<int64_t> seen;
+    int pages = 0;
+    do {
+      auto page = now(store->query(input));
+      ASSERT_TRUE(page) << page.error().message;
+      ++pages;
+      EXPECT_LE(page->scanned, 667u) << "300 looks an item, 200,000 a page";
+      for (const int64_t number : numbers(page)) seen.push_back(number);
+      input.exclusive_start_key = page->last_evaluated_key;
+    } while (!input.exclusive_start_key.empty());
+    EXPECT_GE(pages, 5);
+    EXPECT_EQ(seen.size(), static_cast<size_t>(kItems));
+    EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  }
+  QueryInput plain = sorts("p = :p", Map{{":p", Value("k")}});
+  EXPECT_EQ(now(store->query(plain))->count, static_cast<uint64_t>(kItems)) << "what looks at nothing costs nothing";
+}
+
+// docs/compatibility.md: an item that was put again has a new place among equal sort keys, and the page goes on there.
+TEST_F(ReadTest, APageGoesOnBehindTheNewPlaceOfAnItemThatWasPutAgain) {
+  create(queue_definition());
+  for (const char* id : {"a", "b", "c", "d"}) ASSERT_TRUE(put("Queue", task(id, "PENDING", 5)));
+  QueryInput forward = by_status("PENDING", true, 2);
+  const auto first = now(store->query(forward));
+  EXPECT_THAT(ids(*first), ElementsAre("a", "b"));
+  ASSERT_TRUE(erase("Queue", key("b")));
+  ASSERT_TRUE(put("Queue", task("b", "PENDING", 5)));
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("a", "c", "d", "b"));
+  forward.exclusive_start_key = first->last_evaluated_key;
+  EXPECT_THAT(ids(*now(store->query(forward))), IsEmpty()) << "c and d stand before it now";
+  QueryInput backward = by_status("PENDING", false);
+  backward.exclusive_start_key = first->last_evaluated_key;
+  EXPECT_THAT(ids(*now(store->query(backward))), ElementsAre("d", "c", "a"));
+  // A put over it is an update: its place stays.
+  ASSERT_TRUE(put("Queue", task("c", "PENDING", 5)));
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("a", "c", "d", "b"));
+}
+
 TEST_F(ReadTest, ProjectedIndexesShowOnlyWhatTheyHold) {
   TableDefinition d = queue_definition();
   d.indexes[0].projection = Projection::kKeysOnly;
