@@ -32,6 +32,8 @@ std::string_view error_name(ErrorCode code) {
       return "IdempotentParameterMismatchException";
     case ErrorCode::kItemCollectionSizeLimitExceeded:
       return "ItemCollectionSizeLimitExceededException";
+    case ErrorCode::kTableNotFound:
+      return "TableNotFoundException";
     case ErrorCode::kTrimmedDataAccess:
       return "TrimmedDataAccessException";
     case ErrorCode::kExpiredIterator:

@@ -29,6 +29,7 @@ enum class ErrorCode {
   kIdempotentParameterMismatch,
   kItemCollectionSizeLimitExceeded,
   kTrimmedDataAccess,
+  kTableNotFound,  // Where the protocol has a name of its own for it: continuous backups.
   kExpiredIterator,
   kUnknownOperation,
   kAccessDenied,

@@ -50,6 +50,23 @@ struct BooksDefinition {
   bool operator==(const BooksDefinition&) const = default;
 };
 
+struct Throughput {
+  int64_t read = 0;
+  int64_t write = 0;
+  bool operator==(const Throughput&) const = default;
+};
+
+// What clients set and are shown again. Only deletion_protection changes what the store does.
+struct TableSettings {
+  std::optional<Throughput> throughput;  // Empty: billed by request.
+  std::map<std::string, Throughput, std::less<>> index_throughput;
+  std::string table_class;  // Empty for STANDARD.
+  bool deletion_protection = false;
+  bool point_in_time_recovery = false;
+  std::map<std::string, std::string> tags;
+  bool operator==(const TableSettings&) const = default;
+};
+
 struct TableDefinition {
   std::string name;
   KeySchema keys;
@@ -59,6 +76,7 @@ struct TableDefinition {
   bool ttl_in_milliseconds = false;          // Reads values that can only be milliseconds as such.
   std::optional<BooksDefinition> books;
   bool system = false;  // Freshet's own; not listed to clients, not writable by them.
+  TableSettings settings;
   bool operator==(const TableDefinition&) const = default;
 
   const IndexDefinition* index(std::string_view index_name) const;
@@ -67,6 +85,12 @@ struct TableDefinition {
 // kValidation with the service's text: names, key types, limits, duplicate indexes, local index rules.
 Result<void> validate(const TableDefinition& definition);
 
+struct IndexState {
+  std::string name;
+  bool building = false;  // Cannot be read yet.
+  uint64_t items = 0;
+};
+
 struct TableDescription {
   TableDefinition definition;
   std::string id;  // UUID.
@@ -74,6 +98,7 @@ struct TableDescription {
   std::string stream_label;  // Empty without a stream. "2026-11-21T00:08:52.709"
   uint64_t items = 0;
   uint64_t bytes = 0;  // As the service counts sizes.
+  std::vector<IndexState> indexes;
 };
 
 // Who caused a write, for the books and the stream.

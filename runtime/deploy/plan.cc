@@ -108,6 +108,7 @@ TableDefinition with_parts_of_others(TableDefinition wanted, const TableDefiniti
   auto keep = [&](std::string_view name) {
     return std::find(ours.begin(), ours.end(), part(wanted, name)) == ours.end();
   };
+  wanted.settings = there.settings;  // Those of clients.
   if (!wanted.stream && keep("stream")) wanted.stream = there.stream;
   if (!wanted.books && keep("books")) wanted.books = there.books;
   if (!wanted.ttl_attribute && keep("ttl")) {

@@ -70,6 +70,43 @@ IndexDefinition index_from_map(const Map& map) {
   return index;
 }
 
+Value throughput_to_value(const Throughput& throughput) {
+  return Value(Map{{"read", Value::number(throughput.read)}, {"write", Value::number(throughput.write)}});
+}
+
+Throughput throughput_from_map(const Map& map) {
+  return {map.int_or("read", 0), map.int_or("write", 0)};
+}
+
+Value settings_to_value(const TableSettings& settings) {
+  Map map;
+  if (settings.throughput) map.set("throughput", throughput_to_value(*settings.throughput));
+  Map indexes;
+  for (const auto& [name, throughput] : settings.index_throughput) indexes.set(name, throughput_to_value(throughput));
+  map.set("index_throughput", Value(std::move(indexes)));
+  map.set("table_class", Value(settings.table_class));
+  map.set("deletion_protection", Value::boolean(settings.deletion_protection));
+  map.set("point_in_time_recovery", Value::boolean(settings.point_in_time_recovery));
+  Map tags;
+  for (const auto& [key, value] : settings.tags) tags.set(key, Value(value));
+  map.set("tags", Value(std::move(tags)));
+  return Value(std::move(map));
+}
+
+TableSettings settings_from_map(const Map& map) {
+  TableSettings settings;
+  if (map.contains("throughput")) settings.throughput = throughput_from_map(map_or_empty(map, "throughput"));
+  for (const auto& [name, value] : map_or_empty(map, "index_throughput")) {
+    if (const Map* throughput = value.get_if<Map>()) settings.index_throughput[name] = throughput_from_map(*throughput);
+  }
+  settings.table_class = map.string_or("table_class");
+  settings.deletion_protection = bool_or_false(map, "deletion_protection");
+  settings.point_in_time_recovery = bool_or_false(map, "point_in_time_recovery");
+  const Map& tags = map_or_empty(map, "tags");
+  for (const auto& [key, value] : tags) settings.tags[key] = tags.string_or(key);
+  return settings;
+}
+
 }  // namespace
 
 Item definition_to_item(const TableDefinition& definition) {
@@ -86,6 +123,7 @@ Item definition_to_item(const TableDefinition& definition) {
     item.set("books", Value(Map{{"status_attribute", Value(definition.books->status_attribute)},
                                 {"held_status", Value(definition.books->held_status)}}));
   }
+  if (!(definition.settings == TableSettings{})) item.set("settings", settings_to_value(definition.settings));
   return item;
 }
 
@@ -105,6 +143,7 @@ Result<TableDefinition> definition_from_item(const Item& item) {
     definition.books =
         BooksDefinition{std::string(books.string_or("status_attribute")), std::string(books.string_or("held_status"))};
   }
+  definition.settings = settings_from_map(map_or_empty(item, "settings"));
   if (auto ok = validate(definition); !ok) {
     return fail(ErrorCode::kCorruption, "the log's catalog holds a table that is none: " + ok.error().message);
   }

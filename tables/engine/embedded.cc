@@ -153,6 +153,11 @@ Async<Result<TableDescription>> Engine::delete_table(std::string name) {
   if (!table) {
     return Out(fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + name + " not found"));
   }
+  if ((*table)->definition().settings.deletion_protection) {
+    return Out(
+        invalid("Resource cannot be deleted as it is currently protected against deletion. Disable deletion "
+                "protection first."));
+  }
   TableDescription description = (*table)->describe();
   (*table)->stream().wake();
   committer_.log_drop((*table)->number());

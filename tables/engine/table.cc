@@ -66,6 +66,9 @@ TableDescription Table::describe() const {
   TableDescription description = description_;
   description.items = items_.size();
   description.bytes = bytes_;
+  for (const auto& index : indexes_) {
+    description.indexes.push_back({index->definition.name, index->backfill.has_value(), index->items.size()});
+  }
   return description;
 }
 

@@ -326,6 +326,10 @@ void Input::refuse(std::initializer_list<std::string_view> names) const {
   }
 }
 
+void refuse_parameter(const Input& in, std::string_view text) {
+  in.checks().add({ErrorCode::kValidation, "One or more parameter values were invalid: " + std::string(text), nullptr});
+}
+
 ReturnValues return_values_of(const Input& input, std::initializer_list<std::string_view> allowed) {
   const std::string value = input.choice("ReturnValues", {"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"});
   if (value.empty() || value == "NONE") return ReturnValues::kNone;

@@ -88,6 +88,9 @@ class Input {
   std::string path_;
 };
 
+// "One or more parameter values were invalid: ..."
+void refuse_parameter(const Input& in, std::string_view text);
+
 ReturnValues return_values_of(const Input& input, std::initializer_list<std::string_view> allowed);
 bool wants_item_on_failure(const Input& input);
 

@@ -50,6 +50,12 @@ Parsed parse_delete_table(const JsonView& body);
 Parsed parse_list_tables(const JsonView& body);
 Parsed parse_update_time_to_live(const JsonView& body);
 Parsed parse_describe_time_to_live(const JsonView& body);
+Parsed parse_update_table(const JsonView& body);
+Parsed parse_tag_resource(const JsonView& body);
+Parsed parse_untag_resource(const JsonView& body);
+Parsed parse_list_tags_of_resource(const JsonView& body);
+Parsed parse_describe_continuous_backups(const JsonView& body);
+Parsed parse_update_continuous_backups(const JsonView& body);
 Parsed parse_describe_limits(const JsonView& body);
 
 // Operations of the streams' protocol, by their names there. `streams` belongs to the loop thread and outlives them.

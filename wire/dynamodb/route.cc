@@ -39,6 +39,12 @@ Parser find_parser(std::string_view operation) {
       {"ListTables", parse_list_tables},
       {"UpdateTimeToLive", parse_update_time_to_live},
       {"DescribeTimeToLive", parse_describe_time_to_live},
+      {"UpdateTable", parse_update_table},
+      {"TagResource", parse_tag_resource},
+      {"UntagResource", parse_untag_resource},
+      {"ListTagsOfResource", parse_list_tags_of_resource},
+      {"DescribeContinuousBackups", parse_describe_continuous_backups},
+      {"UpdateContinuousBackups", parse_update_continuous_backups},
       {"DescribeLimits", parse_describe_limits},
   };
   const auto* found = std::find_if(std::begin(kParsers), std::end(kParsers),

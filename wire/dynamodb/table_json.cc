@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "base/limits.h"
 #include "tables/value/json.h"
@@ -49,10 +48,24 @@ std::string_view view_name(StreamView view) {
   }
 }
 
-constexpr std::string_view kNoThroughput =
-    "\"ProvisionedThroughput\":{\"NumberOfDecreasesToday\":0,\"ReadCapacityUnits\":0,\"WriteCapacityUnits\":0}";
+// Zeros where it is billed by request, as the service shows it.
+void append_throughput(std::string& json, const std::optional<Throughput>& throughput) {
+  const Throughput shown = throughput.value_or(Throughput{});
+  json +=
+      ",\"ProvisionedThroughput\":{\"NumberOfDecreasesToday\":0,\"ReadCapacityUnits\":" + std::to_string(shown.read) +
+      ",\"WriteCapacityUnits\":" + std::to_string(shown.write) + '}';
+}
 
-void append_index(std::string& json, const IndexDefinition& index, const std::string& table_arn) {
+std::optional<Throughput> throughput_of(const TableSettings& settings, const std::string& index) {
+  const auto known = settings.index_throughput.find(index);
+  return known == settings.index_throughput.end() ? settings.throughput : known->second;
+}
+
+void append_index(std::string& json, const IndexDefinition& index, const TableDescription& table,
+                  const std::string& table_arn) {
+  const auto found = std::find_if(table.indexes.begin(), table.indexes.end(),
+                                  [&](const IndexState& state) { return state.name == index.name; });
+  const bool building = found != table.indexes.end() && found->building;
   json += '{';
   append_member(json, "IndexName", index.name);
   json += ',';
@@ -73,163 +86,29 @@ void append_index(std::string& json, const IndexDefinition& index, const std::st
   json += '}';
   append_member(json, "IndexArn", table_arn + "/index/" + index.name);
   if (!index.local) {
-    append_member(json, "IndexStatus", "ACTIVE");
-    json += ',';
-    json += kNoThroughput;
+    append_member(json, "IndexStatus", building ? "CREATING" : "ACTIVE");
+    if (building) json += ",\"Backfilling\":true";
+    append_throughput(json, throughput_of(table.definition.settings, index.name));
   }
+  if (found != table.indexes.end()) json += ",\"ItemCount\":" + std::to_string(found->items);
   json += '}';
 }
 
-void append_indexes(std::string& json, const TableDefinition& table, bool local, const std::string& table_arn) {
+void append_indexes(std::string& json, const TableDescription& table, bool local, const std::string& table_arn) {
   bool any = false;
-  for (const IndexDefinition& index : table.indexes) {
+  for (const IndexDefinition& index : table.definition.indexes) {
     if (index.local != local) continue;
     if (!std::exchange(any, true)) {
       json += local ? ",\"LocalSecondaryIndexes\":[" : ",\"GlobalSecondaryIndexes\":[";
     } else {
       json += ',';
     }
-    append_index(json, index, table_arn);
+    append_index(json, index, table, table_arn);
   }
   if (any) json += ']';
 }
 
 // Epoch seconds with milliseconds, as the protocol writes times.
-// Reading.
-
-using AttributeTypes = std::map<std::string, Type>;
-
-AttributeTypes read_attributes(const Input& in) {
-  AttributeTypes types;
-  for (const Input& attribute : in.list("AttributeDefinitions", Need::kRequired)) {
-    const std::string name = attribute.text("AttributeName", Need::kRequired, {1, 255});
-    const std::string type = attribute.choice("AttributeType", {"B", "N", "S"}, Need::kRequired);
-    types[name] = type == "N" ? Type::kNumber : type == "B" ? Type::kBinary : Type::kString;
-  }
-  return types;
-}
-
-// The keys of a table or index by the attributes' types. Notes which attributes are used.
-KeySchema read_keys(const Input& in, const AttributeTypes& types, std::set<std::string>& used) {
-  KeySchema keys;
-  const std::vector<Input> elements = in.list("KeySchema", Need::kRequired, {1, 2});
-  const auto refuse = [&](std::string text) { in.checks().add({ErrorCode::kValidation, std::move(text), nullptr}); };
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const std::string name = elements[i].text("AttributeName", Need::kRequired, {1, 255});
-    const std::string kind = elements[i].choice("KeyType", {"HASH", "RANGE"}, Need::kRequired);
-    if (i == 0 && kind == "RANGE") {
-      refuse("Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
-    } else if (i == 1 && kind == "HASH") {
-      refuse("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
-    }
-    const auto type = types.find(name);
-    if (type == types.end()) {
-      std::string defined;
-      for (const auto& [attribute, unused] : types) defined += (defined.empty() ? "" : ", ") + attribute;
-      refuse(
-          "One or more parameter values were invalid: Some index key attributes are not defined in "
-          "AttributeDefinitions. Keys: [" +
-          name + "], AttributeDefinitions: [" + defined + "]");
-      continue;
-    }
-    used.insert(name);
-    const KeyAttribute key{name, type->second};
-    if (i == 0) {
-      keys.partition = key;
-    } else {
-      keys.sort = key;
-    }
-  }
-  return keys;
-}
-
-IndexDefinition read_index(const Input& in, bool local, const AttributeTypes& types, std::set<std::string>& used) {
-  IndexDefinition index;
-  index.local = local;
-  index.name = in.pattern_text("IndexName", Need::kRequired, {3, 255});
-  index.keys = read_keys(in, types, used);
-  if (const auto projection = in.structure("Projection", Need::kRequired)) {
-    const std::string kind = projection->choice("ProjectionType", {"ALL", "INCLUDE", "KEYS_ONLY"});
-    index.projection = kind == "INCLUDE"     ? Projection::kInclude
-                       : kind == "KEYS_ONLY" ? Projection::kKeysOnly
-                                             : Projection::kAll;
-    index.included = projection->texts("NonKeyAttributes", {1, 20});
-    if (kind.empty()) {
-      in.checks().add(
-          {ErrorCode::kValidation, "One or more parameter values were invalid: Unknown ProjectionType: null", nullptr});
-    }
-  }
-  return index;
-}
-
-void read_indexes(const Input& in, std::string_view member, bool local, const AttributeTypes& types,
-                  std::set<std::string>& used, TableDefinition& table) {
-  if (!in.has(member)) return;
-  const std::vector<Input> indexes = in.list(member);
-  if (indexes.empty()) {
-    in.checks().add({ErrorCode::kValidation,
-                     "One or more parameter values were invalid: List of " + std::string(member) + " is empty",
-                     nullptr});
-  }
-  for (const Input& index : indexes) table.indexes.push_back(read_index(index, local, types, used));
-}
-
-void check_used(const Input& in, const AttributeTypes& types, const std::set<std::string>& used, bool indexes) {
-  if (types.size() == used.size()) return;
-  const auto refuse = [&](std::string text) {
-    in.checks().add({ErrorCode::kValidation, "One or more parameter values were invalid: " + text, nullptr});
-  };
-  if (!indexes) {
-    return refuse(
-        "Number of attributes in KeySchema does not exactly match number of attributes defined in "
-        "AttributeDefinitions");
-  }
-  std::string defined;
-  for (const auto& [name, type] : types) defined += (defined.empty() ? "" : ", ") + name;
-  std::string keys;
-  for (const std::string& name : used) keys += (keys.empty() ? "" : ", ") + name;
-  refuse("Some AttributeDefinitions are not used. AttributeDefinitions: [" + defined + "], keys used: [" + keys + "]");
-}
-
-// Capacity is not metered: the figures are checked as the service does, and have no effect.
-void check_throughput(const Input& in) {
-  const std::string mode = in.choice("BillingMode", {"PROVISIONED", "PAY_PER_REQUEST"});
-  const auto refuse = [&](std::string text) {
-    in.checks().add({ErrorCode::kValidation, "One or more parameter values were invalid: " + text, nullptr});
-  };
-  if (const auto throughput = in.structure("ProvisionedThroughput")) {
-    for (const std::string_view name : {"ReadCapacityUnits", "WriteCapacityUnits"}) {
-      if (!throughput->has(name)) in.checks().violated(std::nullopt, throughput->path_of(name), "not be null");
-      throughput->number(name, {1, INT64_MAX});
-    }
-    if (mode == "PAY_PER_REQUEST") {
-      refuse("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST");
-    }
-  } else if (mode != "PAY_PER_REQUEST") {
-    refuse("ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED");
-  }
-}
-
-std::optional<StreamView> read_stream(const Input& in) {
-  const auto stream = in.structure("StreamSpecification");
-  if (!stream) return std::nullopt;
-  const auto refuse = [&](std::string text) {
-    in.checks().add({ErrorCode::kValidation, "One or more parameter values were invalid: " + text, nullptr});
-  };
-  const std::string view =
-      stream->choice("StreamViewType", {"KEYS_ONLY", "NEW_AND_OLD_IMAGES", "NEW_IMAGE", "OLD_IMAGE"});
-  if (!stream->has("StreamEnabled"))
-    in.checks().violated(std::nullopt, stream->path_of("StreamEnabled"), "not be null");
-  if (!stream->flag("StreamEnabled")) {
-    if (!view.empty()) refuse("StreamViewType is specified although StreamEnabled is false");
-    return std::nullopt;
-  }
-  if (view.empty()) refuse("StreamViewType is required when StreamEnabled is true");
-  if (view == "KEYS_ONLY") return StreamView::kKeysOnly;
-  if (view == "NEW_IMAGE") return StreamView::kNewImage;
-  if (view == "OLD_IMAGE") return StreamView::kOldImage;
-  return StreamView::kNewAndOldImages;
-}
 
 }  // namespace
 
@@ -260,14 +139,19 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
   json += ',';
   append_key_schema(json, definition.keys);
   append_member(json, "TableStatus", status);
-  json += ",\"CreationDateTime\":" + seconds_of(table.created) + ",";
-  json += kNoThroughput;
+  json += ",\"CreationDateTime\":" + seconds_of(table.created);
+  append_throughput(json, definition.settings.throughput);
   json += ",\"TableSizeBytes\":" + std::to_string(table.bytes) + ",\"ItemCount\":" + std::to_string(table.items);
   append_member(json, "TableArn", arn);
   append_member(json, "TableId", table.id);
-  json += ",\"BillingModeSummary\":{\"BillingMode\":\"PAY_PER_REQUEST\"}";
-  append_indexes(json, definition, true, arn);
-  append_indexes(json, definition, false, arn);
+  if (!definition.settings.throughput) json += ",\"BillingModeSummary\":{\"BillingMode\":\"PAY_PER_REQUEST\"}";
+  if (!definition.settings.table_class.empty()) {
+    json += ",\"TableClassSummary\":{";
+    append_member(json, "TableClass", definition.settings.table_class);
+    json += '}';
+  }
+  append_indexes(json, table, true, arn);
+  append_indexes(json, table, false, arn);
   if (definition.stream) {
     json += ",\"StreamSpecification\":{\"StreamEnabled\":true";
     append_member(json, "StreamViewType", view_name(*definition.stream));
@@ -275,27 +159,8 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
     append_member(json, "LatestStreamLabel", table.stream_label);
     append_member(json, "LatestStreamArn", arn + "/stream/" + table.stream_label);
   }
-  json += ",\"DeletionProtectionEnabled\":false}";
-}
-
-TableDefinition read_definition(const Input& in) {
-  TableDefinition table;
-  table.name = in.table();
-  if (is_system_table(table.name)) {
-    in.checks().add({ErrorCode::kValidation,
-                     "Table names that start with '" + std::string(kSystemTablePrefix) + "' are reserved", nullptr});
-  }
-  const AttributeTypes types = read_attributes(in);
-  std::set<std::string> used;
-  table.keys = read_keys(in, types, used);
-  read_indexes(in, "LocalSecondaryIndexes", true, types, used, table);
-  read_indexes(in, "GlobalSecondaryIndexes", false, types, used, table);
-  check_used(in, types, used, !table.indexes.empty());
-  check_throughput(in);
-  table.stream = read_stream(in);
-  if (in.flag("DeletionProtectionEnabled")) in.refuse({"DeletionProtectionEnabled"});
-  in.refuse({"ResourcePolicy"});
-  return table;
+  json += definition.settings.deletion_protection ? ",\"DeletionProtectionEnabled\":true}"
+                                                  : ",\"DeletionProtectionEnabled\":false}";
 }
 
 }  // namespace freshet::dynamodb

@@ -1,4 +1,4 @@
-// Descriptions of tables as the protocol writes them, and definitions as it reads them.
+// Descriptions of tables as the protocol writes them.
 #pragma once
 
 #include <string>
@@ -15,8 +15,5 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
 
 void append_key_schema(std::string& json, const KeySchema& keys);  // "KeySchema":[...]
 std::string seconds_of(WallTime time);                             // As timestamps are written: "1800000000.123".
-
-// The definition that a CreateTable request asks for; what is wrong goes to the input's checks.
-TableDefinition read_definition(const Input& in);
 
 }  // namespace freshet::dynamodb

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tables/value/json.h"
+#include "wire/dynamodb/table_input.h"
 #include "wire/dynamodb/table_json.h"
 
 namespace freshet::dynamodb {

@@ -37,7 +37,7 @@ class DynamoDbTest : public testing::Test {
     EXPECT_EQ(header(response.headers, "x-amz-crc32"), std::to_string(::crc32_z(0, bytes, response.body.size())));
     EXPECT_EQ(header(response.headers, "x-amzn-RequestId").size(), 52u);
     JsonDocument document;
-    EXPECT_TRUE(document.parse(response.body)) << response.body;
+    EXPECT_TRUE(response.body.empty() || document.parse(response.body)) << response.body;
     return response;
   }
   // The answer of a request that must succeed.

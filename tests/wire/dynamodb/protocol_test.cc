@@ -81,8 +81,6 @@ TEST_F(DynamoDbTest, ChecksCreateTable) {
   EXPECT_EQ(create(mode + "," + key + "," + attribute + R"(,"StreamSpecification":{"StreamEnabled":true})"),
             "ValidationException: One or more parameter values were invalid: StreamViewType is required when "
             "StreamEnabled is true");
-  EXPECT_EQ(create(mode + "," + key + "," + attribute + R"(,"DeletionProtectionEnabled":true)"),
-            "ValidationException: The parameter DeletionProtectionEnabled is not supported yet");
   EXPECT_EQ(ok("ListTables", "{}"), R"({"TableNames":[]})") << "something was half applied";
 }
 

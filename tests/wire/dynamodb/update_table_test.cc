@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+
+#include "tests/wire/dynamodb/protocol_fixture.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class UpdateTableTest : public DynamoDbTest {
+ protected:
+  UpdateTableTest() { make_tasks(); }
+  std::string update(const std::string& more) { return ok("UpdateTable", R"({"TableName":"Tasks",)" + more + "}"); }
+  std::string refused(const std::string& more) { return error("UpdateTable", R"({"TableName":"Tasks",)" + more + "}"); }
+  std::string describe() { return ok("DescribeTable", R"({"TableName":"Tasks"})"); }
+  static std::string create_index(const std::string& name) {
+    return R"("AttributeDefinitions":[{"AttributeName":"owner","AttributeType":"S"}],"GlobalSecondaryIndexUpdates":[)"
+           R"({"Create":{"IndexName":")" +
+           name +
+           R"(","KeySchema":[{"AttributeName":"owner","KeyType":"HASH"}],"Projection":{"ProjectionType":"ALL"}}}])";
+  }
+  const std::string arn_ = R"("ResourceArn":"arn:aws:dynamodb:us-east-1:000000000000:table/Tasks")";
+};
+
+TEST_F(UpdateTableTest, AddsAndDropsIndexes) {
+  ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"},"owner":{"S":"me"}}})");
+  const std::string made = update(create_index("by-owner"));
+  EXPECT_THAT(made, HasSubstr(R"("TableStatus":"UPDATING")"));
+  EXPECT_THAT(made, HasSubstr(R"("IndexStatus":"CREATING","Backfilling":true)"));
+  const std::string query = R"({"TableName":"Tasks","IndexName":"by-owner","KeyConditionExpression":"#o = :o",
+      "ExpressionAttributeValues":{":o":{"S":"me"}},"ExpressionAttributeNames":{"#o":"owner"},"Select":"COUNT"})";
+  EXPECT_THAT(error("Query", query), HasSubstr("Cannot read from backfilling global secondary index: by-owner"));
+  EXPECT_EQ(refused(create_index("another")),
+            "LimitExceededException: Subscriber limit exceeded: Only 1 online index can be created or deleted "
+            "simultaneously per table");
+  store_->run_due();
+  EXPECT_THAT(describe(), Not(HasSubstr("CREATING")));
+  EXPECT_THAT(ok("Query", query), HasSubstr(R"("Count":1)"));
+  EXPECT_THAT(refused(create_index("by-owner")), HasSubstr("already exists"));
+  const std::string drop = R"("GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"by-owner"}}])";
+  EXPECT_THAT(update(drop), Not(HasSubstr("by-owner")));
+  EXPECT_EQ(refused(drop), "ResourceNotFoundException: Requested resource not found");
+  EXPECT_THAT(
+      refused(R"("GlobalSecondaryIndexUpdates":[{"Delete":{"IndexName":"by-a"}},{"Delete":{"IndexName":"by-b"}}])"),
+      HasSubstr("LimitExceededException"));
+}
+
+TEST_F(UpdateTableTest, SwitchesTheStream) {
+  const std::string on = R"("StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"})";
+  const std::string off = R"("StreamSpecification":{"StreamEnabled":false})";
+  EXPECT_EQ(refused(on), "ValidationException: Table already has an enabled stream: TableName: Tasks");
+  EXPECT_THAT(update(off), Not(HasSubstr("StreamSpecification")));
+  EXPECT_EQ(refused(off), "ValidationException: Table has no stream to disable: TableName: Tasks");
+  EXPECT_THAT(update(on), HasSubstr(R"("StreamViewType":"KEYS_ONLY")"));
+}
+
+TEST_F(UpdateTableTest, ChangesWhatIsShown) {
+  EXPECT_EQ(error("UpdateTable", R"({"TableName":"Tasks"})").substr(0, 43),
+            "ValidationException: At least one of Provis");
+  const std::string capacity = R"("ProvisionedThroughput":{"ReadCapacityUnits":5,"WriteCapacityUnits":7})";
+  EXPECT_THAT(refused(capacity), HasSubstr("when BillingMode is PAY_PER_REQUEST"));
+  EXPECT_THAT(refused(R"("BillingMode":"PROVISIONED")"), HasSubstr("ProvisionedThroughput must be specified"));
+  update(R"("BillingMode":"PROVISIONED",)" + capacity);
+  EXPECT_THAT(describe(), HasSubstr(R"("NumberOfDecreasesToday":0,"ReadCapacityUnits":5,"WriteCapacityUnits":7)"));
+  EXPECT_THAT(describe(), Not(HasSubstr("PAY_PER_REQUEST")));
+  EXPECT_THAT(refused(capacity), HasSubstr("The provisioned throughput for the table will not change."));
+  update(R"("BillingMode":"PAY_PER_REQUEST")");
+  EXPECT_THAT(describe(), HasSubstr(R"("BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"})"));
+  update(R"("TableClass":"STANDARD_INFREQUENT_ACCESS")");
+  EXPECT_THAT(describe(), HasSubstr(R"("TableClassSummary":{"TableClass":"STANDARD_INFREQUENT_ACCESS"})"));
+  update(R"("DeletionProtectionEnabled":true)");
+  EXPECT_THAT(describe(), HasSubstr(R"("DeletionProtectionEnabled":true)"));
+  EXPECT_THAT(error("DeleteTable", R"({"TableName":"Tasks"})"), HasSubstr("protected against deletion"));
+  EXPECT_EQ(error("UpdateTable", R"({"TableName":"freshet.system","DeletionProtectionEnabled":true})").substr(0, 25),
+            "ResourceNotFoundException");
+}
+
+TEST_F(UpdateTableTest, Tags) {
+  const std::string list = "{" + arn_ + "}";
+  EXPECT_EQ(ok("ListTagsOfResource", list), R"({"Tags":[]})");
+  EXPECT_EQ(ok("TagResource", "{" + arn_ + R"(,"Tags":[{"Key":"b","Value":"2"},{"Key":"a","Value":""}]})"), "");
+  EXPECT_EQ(ok("ListTagsOfResource", list), R"({"Tags":[{"Key":"a","Value":""},{"Key":"b","Value":"2"}]})");
+  EXPECT_EQ(ok("UntagResource", "{" + arn_ + R"(,"TagKeys":["a","none"]})"), "");
+  EXPECT_EQ(ok("ListTagsOfResource", list), R"({"Tags":[{"Key":"b","Value":"2"}]})");
+  std::string many;
+  for (int i = 10; i < 25; ++i) {
+    many += (many.empty() ? R"({"Key":"t)" : R"(,{"Key":"t)") + std::to_string(i) + R"(","Value":"v"})";
+  }
+  ok("TagResource", "{" + arn_ + R"(,"Tags":[)" + many + "]}");
+  EXPECT_THAT(ok("ListTagsOfResource", list), HasSubstr(R"("NextToken":"t18")"));
+  EXPECT_THAT(ok("ListTagsOfResource", "{" + arn_ + R"(,"NextToken":"t18"})"), HasSubstr(R"({"Tags":[{"Key":"t19")"));
+  EXPECT_EQ(error("TagResource", "{" + arn_ + R"(,"Tags":[]})"),
+            "ValidationException: Atleast one Tag needs to be provided as Input.");
+  EXPECT_EQ(error("ListTagsOfResource", R"({"ResourceArn":"arn:aws:dynamodb:us-east-1:000000000000:table/None"})"),
+            "ResourceNotFoundException: Requested resource not found: ResourcArn: "
+            "arn:aws:dynamodb:us-east-1:000000000000:table/None not found");
+  EXPECT_EQ(error("ListTagsOfResource", R"({"ResourceArn":"Tasks"})"),
+            "ValidationException: Invalid TableArn: Invalid ResourceArn provided as input Tasks");
+}
+
+TEST_F(UpdateTableTest, ContinuousBackups) {
+  const std::string table = R"({"TableName":"Tasks"})";
+  EXPECT_EQ(ok("DescribeContinuousBackups", table),
+            R"({"ContinuousBackupsDescription":{"ContinuousBackupsStatus":"ENABLED","PointInTimeRecoveryDescription":)"
+            R"({"PointInTimeRecoveryStatus":"DISABLED"}}})");
+  ok("UpdateContinuousBackups",
+     R"({"TableName":"Tasks","PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true}})");
+  EXPECT_THAT(ok("DescribeContinuousBackups", table), HasSubstr(R"("PointInTimeRecoveryStatus":"ENABLED")"));
+  EXPECT_EQ(error("DescribeContinuousBackups", R"({"TableName":"None"})"),
+            "TableNotFoundException: Table not found: None");
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,209 @@
+// Tags and continuous backups.
+#include "tables/value/json.h"
+#include "wire/dynamodb/operation.h"
+#include "wire/dynamodb/table_input.h"
+#include "wire/dynamodb/table_json.h"
+
+namespace freshet::dynamodb {
+
+namespace {
+
+constexpr size_t kTagsAtOnce = 10;
+
+// A table by its ARN, and what becomes of its tags.
+class TagOperation : public Operation {
+ public:
+  explicit TagOperation(std::string arn) : arn_(std::move(arn)) {}
+  Async<Result<void>> run(Tables& tables) override {
+    const size_t slash = arn_.rfind('/');
+    std::string name = arn_.substr(slash == std::string::npos ? arn_.size() : slash + 1);
+    if (is_system_table(name)) co_return missing();
+    Result<TableDescription> found = co_await tables.describe_table(std::move(name));
+    if (!found && found.error().code == ErrorCode::kResourceNotFound) co_return missing();
+    if (!found) co_return fail(found.error());
+    TableDefinition definition = std::move(found->definition);
+    Result<bool> writes = change(definition.settings.tags);
+    if (!writes) co_return fail(writes.error());
+    if (*writes) {
+      Result<TableDescription> altered = co_await tables.alter_table(std::move(definition));
+      if (!altered) co_return fail(altered.error());
+    }
+    co_return Result<void>{};
+  }
+
+ protected:
+  // Looks at the tags or changes them; true if the table is to get them.
+  virtual Result<bool> change(std::map<std::string, std::string>& tags) = 0;
+
+ private:
+  tl::unexpected<Error> missing() const {
+    return fail(ErrorCode::kResourceNotFound, "Requested resource not found: ResourcArn: " + arn_ + " not found");
+  }
+  const std::string arn_;
+};
+
+class TagResource final : public TagOperation {
+ public:
+  TagResource(std::string arn, std::map<std::string, std::string> tags)
+      : TagOperation(std::move(arn)), tags_(std::move(tags)) {}
+  void write(std::string&, const Place&) const override {}  // An empty body, as the service.
+
+ private:
+  Result<bool> change(std::map<std::string, std::string>& tags) override {
+    for (const auto& [key, value] : tags_) tags[key] = value;
+    if (tags.size() > kMaxTags) return invalid("One or more parameter values were invalid: Too many tags: at most 50");
+    return true;
+  }
+  const std::map<std::string, std::string> tags_;
+};
+
+class UntagResource final : public TagOperation {
+ public:
+  UntagResource(std::string arn, std::vector<std::string> keys)
+      : TagOperation(std::move(arn)), keys_(std::move(keys)) {}
+  void write(std::string&, const Place&) const override {}
+
+ private:
+  Result<bool> change(std::map<std::string, std::string>& tags) override {
+    for (const auto& key : keys_) tags.erase(key);
+    return true;
+  }
+  const std::vector<std::string> keys_;
+};
+
+class ListTags final : public TagOperation {
+ public:
+  ListTags(std::string arn, std::string after) : TagOperation(std::move(arn)), after_(std::move(after)) {}
+  void write(std::string& json, const Place&) const override {
+    json += "{\"Tags\":[";
+    for (const auto& [key, value] : page_) {
+      json += json.ends_with('[') ? "{\"Key\":" : ",{\"Key\":";
+      append_json_string(json, key);
+      json += ",\"Value\":";
+      append_json_string(json, value);
+      json += '}';
+    }
+    json += ']';
+    if (more_) {
+      json += ",\"NextToken\":";
+      append_json_string(json, page_.back().first);
+    }
+    json += '}';
+  }
+
+ private:
+  Result<bool> change(std::map<std::string, std::string>& tags) override {
+    auto next = after_.empty() ? tags.begin() : tags.upper_bound(after_);
+    for (; next != tags.end() && page_.size() < kTagsAtOnce; ++next) page_.push_back(*next);
+    more_ = next != tags.end();
+    return false;
+  }
+  const std::string after_;
+  std::vector<std::pair<std::string, std::string>> page_;
+  bool more_ = false;
+};
+
+// DescribeContinuousBackups, and UpdateContinuousBackups if `enable` is set.
+class ContinuousBackups final : public Operation {
+ public:
+  ContinuousBackups(std::string name, std::optional<bool> enable) : name_(std::move(name)), enable_(enable) {}
+  Async<Result<void>> run(Tables& tables) override {
+    std::string name = name_;
+    Result<TableDescription> found = co_await tables.describe_table(std::move(name));
+    if (is_system_table(name_) || (!found && found.error().code == ErrorCode::kResourceNotFound)) {
+      co_return fail(ErrorCode::kTableNotFound, "Table not found: " + name_);
+    }
+    if (!found) co_return fail(found.error());
+    TableDefinition definition = std::move(found->definition);
+    enabled_ = enable_.value_or(definition.settings.point_in_time_recovery);
+    if (enabled_ != definition.settings.point_in_time_recovery) {
+      definition.settings.point_in_time_recovery = enabled_;
+      Result<TableDescription> altered = co_await tables.alter_table(std::move(definition));
+      if (!altered) co_return fail(altered.error());
+    }
+    co_return Result<void>{};
+  }
+  void write(std::string& json, const Place&) const override {
+    json +=
+        "{\"ContinuousBackupsDescription\":{\"ContinuousBackupsStatus\":\"ENABLED\",\"PointInTimeRecoveryDescription\":"
+        "{\"PointInTimeRecoveryStatus\":";
+    json += enabled_ ? "\"ENABLED\"}}}" : "\"DISABLED\"}}}";
+  }
+
+ private:
+  const std::string name_;
+  const std::optional<bool> enable_;
+  bool enabled_ = false;
+};
+
+// A table's ARN; what else it may be is refused by the service in these words.
+std::string resource(const Input& in) {
+  std::string arn = in.text("ResourceArn", Need::kRequired, {1, 1283});
+  if (in.has("ResourceArn") && !(arn.starts_with("arn:") && arn.find(":table/") != std::string::npos)) {
+    in.checks().add(
+        {ErrorCode::kValidation, "Invalid TableArn: Invalid ResourceArn provided as input " + arn, nullptr});
+  }
+  return arn;
+}
+
+}  // namespace
+
+Parsed parse_tag_resource(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  std::string arn = resource(in);
+  auto tags = read_tags(in, Need::kRequired);
+  if (in.has("Tags") && tags.empty()) {
+    checks.add({ErrorCode::kValidation, "Atleast one Tag needs to be provided as Input.", nullptr});
+  }
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<TagResource>(std::move(arn), std::move(tags));
+}
+
+Parsed parse_untag_resource(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  std::string arn = resource(in);
+  if (!in.has("TagKeys")) checks.violated(std::nullopt, "tagKeys", "not be null");
+  std::vector<std::string> keys = in.texts("TagKeys");
+  if (in.has("TagKeys") && keys.empty()) {
+    checks.add({ErrorCode::kValidation, "Atleast one Tag Key needs to be provided as Input.", nullptr});
+  }
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<UntagResource>(std::move(arn), std::move(keys));
+}
+
+Parsed parse_list_tags_of_resource(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  std::string arn = resource(in);
+  std::string after = in.text("NextToken");
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<ListTags>(std::move(arn), std::move(after));
+}
+
+Parsed parse_describe_continuous_backups(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  std::string name = in.table();
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<ContinuousBackups>(std::move(name), std::nullopt);
+}
+
+Parsed parse_update_continuous_backups(const JsonView& body) {
+  Checks checks;
+  const Input in(body, checks);
+  std::string name = in.table();
+  bool enable = false;
+  if (const auto spec = in.structure("PointInTimeRecoverySpecification", Need::kRequired)) {
+    if (!spec->has("PointInTimeRecoveryEnabled")) {
+      checks.violated(std::nullopt, spec->path_of("PointInTimeRecoveryEnabled"), "not be null");
+    }
+    enable = spec->flag("PointInTimeRecoveryEnabled");
+    spec->number("RecoveryPeriodInDays", {1, 35});
+  }
+  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  return std::make_unique<ContinuousBackups>(std::move(name), enable);
+}
+
+}  // namespace freshet::dynamodb

@@ -1,0 +1,33 @@
+// Definitions of tables and their parts as requests hold them; what is wrong goes to the input's checks.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tables/definition.h"
+#include "wire/dynamodb/input.h"
+
+namespace freshet::dynamodb {
+
+inline constexpr size_t kMaxTags = 50;
+
+using AttributeTypes = std::map<std::string, Type>;
+AttributeTypes read_attributes(const Input& in, Need need);
+// Of an IndexName, a KeySchema and a Projection; `used` notes the attributes of its keys.
+IndexDefinition read_index(const Input& in, bool local, const AttributeTypes& types, std::set<std::string>& used);
+std::optional<Throughput> read_throughput(const Input& in);
+struct StreamChange {
+  bool enabled = false;
+  StreamView view = StreamView::kKeysOnly;
+};
+std::optional<StreamChange> read_stream(const Input& in);  // Empty if the request does not say.
+std::map<std::string, std::string> read_tags(const Input& in, Need need);
+std::string read_table_class(const Input& in);  // Empty for STANDARD, as TableSettings has it.
+
+// The definition that a CreateTable request asks for.
+TableDefinition read_definition(const Input& in);
+
+}  // namespace freshet::dynamodb
