@@ -6,6 +6,7 @@
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/capacity.h"
+#include "wire/dynamodb/legacy.h"
 #include "wire/dynamodb/operation.h"
 
 namespace freshet::dynamodb {
@@ -17,6 +18,7 @@ struct TableGets {
   std::vector<Item> keys;
   std::string projection;
   std::vector<std::pair<std::string, std::string>> names;
+  std::vector<std::string> attributes_to_get;  // What the projection was written from, if it was.
   bool consistent = false;
   std::vector<ItemRef> found;
   size_t done = 0;  // Keys answered; the rest is unprocessed.
@@ -89,11 +91,18 @@ class BatchGet final : public Operation {
       append_item_json(json, gets.keys[i]);
     }
     json += ']';
-    if (!gets.projection.empty()) {
+    if (!gets.attributes_to_get.empty()) {
+      json += ",\"AttributesToGet\":[";
+      for (const auto& name : gets.attributes_to_get) {
+        if (!json.ends_with('[')) json += ',';
+        append_json_string(json, name);
+      }
+      json += ']';
+    } else if (!gets.projection.empty()) {
       json += ",\"ProjectionExpression\":";
       append_json_string(json, gets.projection);
     }
-    if (!gets.names.empty()) {
+    if (!gets.names.empty() && gets.attributes_to_get.empty()) {
       json += ",\"ExpressionAttributeNames\":{";
       for (const auto& [placeholder, name] : gets.names) {
         if (!json.ends_with('{')) json += ',';
@@ -231,12 +240,17 @@ Parsed parse_batch_get_item(const JsonView& body) {
   std::vector<TableGets> all;
   size_t keys = 0;
   for (const auto& [table, request] : in.map("RequestItems", Need::kRequired, {1, limits::kMaxBatchGets})) {
-    request.refuse({"AttributesToGet"});
     TableGets gets;
     gets.table = table;
     gets.keys = request.items("Keys", {1, limits::kMaxBatchGets});
-    gets.projection = request.expression("ProjectionExpression", ExpressionKind::kProjection);
-    gets.names = request.names();
+    if (has_legacy(request, {"AttributesToGet"}, {"ProjectionExpression"})) {
+      Placeholders placeholders;
+      gets.projection = legacy_projection(request, placeholders, &gets.attributes_to_get);
+      gets.names = std::move(placeholders.names);
+    } else {
+      gets.projection = request.expression("ProjectionExpression", ExpressionKind::kProjection);
+      gets.names = request.names();
+    }
     gets.consistent = request.flag("ConsistentRead");
     keys += gets.keys.size();
     for (auto key = gets.keys.begin(); key != gets.keys.end(); ++key) {
@@ -244,6 +258,16 @@ Parsed parse_batch_get_item(const JsonView& body) {
       checks.add({ErrorCode::kValidation, "Provided list of item keys contains duplicates", nullptr});
     }
     all.push_back(std::move(gets));
+  }
+  const auto is_legacy = [](const TableGets& gets) { return !gets.attributes_to_get.empty(); };
+  const auto is_modern = [](const TableGets& gets) {
+    return gets.attributes_to_get.empty() && !gets.projection.empty();
+  };
+  if (std::any_of(all.begin(), all.end(), is_legacy) && std::any_of(all.begin(), all.end(), is_modern)) {
+    checks.add({ErrorCode::kValidation,
+                "Can not use both expression and non-expression parameters in the same request: Non-expression "
+                "parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}",
+                nullptr});
   }
   if (keys > limits::kMaxBatchGets) {
     checks.add({ErrorCode::kValidation, "Too many items requested for the BatchGetItem call", nullptr});

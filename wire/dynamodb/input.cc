@@ -158,6 +158,30 @@ Item Input::item(std::string_view name, Need needed) const {
   return {};
 }
 
+std::optional<Value> Input::value(std::string_view name) const {
+  const auto member = object_.find(name);
+  if (!member) return std::nullopt;
+  Result<Value> value = attribute_of(*member);
+  if (value) return std::move(*value);
+  checks_.add(std::move(value.error()));
+  return std::nullopt;
+}
+
+std::vector<Value> Input::values(std::string_view name) const {
+  std::vector<Value> out;
+  const auto list = array(name, Need::kOptional, {});
+  if (!list) return out;
+  for (const JsonView element : *list) {
+    Result<Value> value = attribute_of(element);
+    if (value) {
+      out.push_back(std::move(*value));
+    } else {
+      checks_.add(std::move(value.error()));
+    }
+  }
+  return out;
+}
+
 std::vector<std::pair<std::string, std::string>> Input::names() const {
   std::vector<std::pair<std::string, std::string>> out;
   const auto member = object_.find("ExpressionAttributeNames");

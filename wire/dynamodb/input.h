@@ -60,6 +60,8 @@ class Input {
   // An expression: may be absent, but not empty.
   std::string expression(std::string_view name, ExpressionKind kind) const;
   Item item(std::string_view name, Need need) const;
+  std::optional<Value> value(std::string_view name) const;
+  std::vector<Value> values(std::string_view name) const;
   Placeholders placeholders() const;
   std::vector<std::pair<std::string, std::string>> names() const;  // ExpressionAttributeNames alone.
   std::string table() const;                                       // TableName, or the name in an ARN of a table.

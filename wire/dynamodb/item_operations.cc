@@ -4,6 +4,7 @@
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/capacity.h"
+#include "wire/dynamodb/legacy.h"
 #include "wire/dynamodb/operation.h"
 
 namespace freshet::dynamodb {
@@ -61,12 +62,20 @@ class WriteOperation final : public Operation {
   WriteOutput output_;
 };
 
+// Whether the condition of a put or delete is an Expected.
+bool has_legacy_condition(const Input& in) {
+  return has_legacy(in, {"Expected", "ConditionalOperator"}, {"ConditionExpression"});
+}
+
 // Parameters of all three writes beyond table, item or key, and update.
 template <class In>
-void read_write_parameters(const Input& in, In& input) {
-  in.refuse({"Expected", "ConditionalOperator"});
-  input.condition = in.expression("ConditionExpression", ExpressionKind::kCondition);
-  input.placeholders = in.placeholders();
+void read_write_parameters(const Input& in, bool legacy, In& input) {
+  if (legacy) {
+    input.condition = legacy_condition(in, input.placeholders);
+  } else {
+    input.condition = in.expression("ConditionExpression", ExpressionKind::kCondition);
+    input.placeholders = in.placeholders();
+  }
   input.return_item_on_failure = wants_item_on_failure(in);
 }
 
@@ -141,7 +150,7 @@ Parsed parse_put_item(const JsonView& body) {
   input.table = in.table();
   input.item = in.item("Item", Need::kRequired);
   input.return_values = return_values_of(in, {"ALL_OLD"});
-  read_write_parameters(in, input);
+  read_write_parameters(in, has_legacy_condition(in), input);
   return made<PutItemInput, &Tables::put_item>(in, std::move(input));
 }
 
@@ -151,10 +160,12 @@ Parsed parse_update_item(const JsonView& body) {
   UpdateItemInput input;
   input.table = in.table();
   input.key = in.item("Key", Need::kRequired);
-  in.refuse({"AttributeUpdates"});
-  input.update = in.expression("UpdateExpression", ExpressionKind::kUpdate);
+  const bool legacy = has_legacy(in, {"AttributeUpdates", "Expected", "ConditionalOperator"},
+                                 {"UpdateExpression", "ConditionExpression"});
+  input.update =
+      legacy ? legacy_update(in, input.placeholders) : in.expression("UpdateExpression", ExpressionKind::kUpdate);
   input.return_values = return_values_of(in, {"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "UPDATED_NEW"});
-  read_write_parameters(in, input);
+  read_write_parameters(in, legacy, input);
   return made<UpdateItemInput, &Tables::update_item>(in, std::move(input));
 }
 
@@ -165,19 +176,22 @@ Parsed parse_delete_item(const JsonView& body) {
   input.table = in.table();
   input.key = in.item("Key", Need::kRequired);
   input.return_values = return_values_of(in, {"ALL_OLD"});
-  read_write_parameters(in, input);
+  read_write_parameters(in, has_legacy_condition(in), input);
   return made<DeleteItemInput, &Tables::delete_item>(in, std::move(input));
 }
 
 Parsed parse_get_item(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  in.refuse({"AttributesToGet"});
   GetItemInput input;
   input.table = in.table();
   input.key = in.item("Key", Need::kRequired);
-  input.projection = in.expression("ProjectionExpression", ExpressionKind::kProjection);
-  input.placeholders.names = in.names();
+  if (has_legacy(in, {"AttributesToGet"}, {"ProjectionExpression"})) {
+    input.projection = legacy_projection(in, input.placeholders);
+  } else {
+    input.projection = in.expression("ProjectionExpression", ExpressionKind::kProjection);
+    input.placeholders.names = in.names();
+  }
   input.consistent = in.flag("ConsistentRead");
   const CapacityReport report = capacity_report_of(in);
   if (auto fine = checks.result(); !fine) return fail(fine.error());

@@ -2,6 +2,7 @@
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/capacity.h"
+#include "wire/dynamodb/legacy.h"
 #include "wire/dynamodb/operation.h"
 
 namespace freshet::dynamodb {
@@ -20,15 +21,17 @@ Select select_of(const Input& in) {
 }
 
 void check_select(const Input& in, Select select, const std::string& index, const std::string& projection) {
+  const std::string specified =
+      std::string("Cannot specify the ") + (in.has("AttributesToGet") ? "AttributesToGet" : "ProjectionExpression");
   const auto refuse = [&](std::string_view text) {
     in.checks().add({ErrorCode::kValidation, std::string(text), nullptr});
   };
   if (!projection.empty() && select == Select::kCount) {
-    refuse("Cannot specify the ProjectionExpression when choosing to get only the Count");
+    refuse(specified + " when choosing to get only the Count");
   } else if (!projection.empty() && select == Select::kAll) {
-    refuse("Cannot specify the ProjectionExpression when choosing to get ALL_ATTRIBUTES");
+    refuse(specified + " when choosing to get ALL_ATTRIBUTES");
   } else if (!projection.empty() && select == Select::kProjected) {
-    refuse("Cannot specify the ProjectionExpression when choosing to get ALL_PROJECTED_ATTRIBUTES");
+    refuse(specified + " when choosing to get ALL_PROJECTED_ATTRIBUTES");
   } else if (projection.empty() && select == Select::kSpecific) {
     refuse("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES");
   } else if (select == Select::kProjected && index.empty()) {
@@ -120,13 +123,17 @@ class PageOperation final : public Operation {
 
 // Parameters of both.
 template <class In>
-void read_page_parameters(const Input& in, Select select, In& input) {
-  in.refuse({"AttributesToGet", "ConditionalOperator"});
+void read_page_parameters(const Input& in, Select select, bool legacy, std::string_view legacy_member, In& input) {
   input.table = in.table();
   input.index = in.pattern_text("IndexName", Need::kOptional, {3, 255});
-  input.filter = in.expression("FilterExpression", ExpressionKind::kFilter);
-  input.projection = in.expression("ProjectionExpression", ExpressionKind::kProjection);
-  input.placeholders = in.placeholders();
+  if (legacy) {
+    input.filter = legacy_filter(in, legacy_member, input.placeholders);
+    input.projection = legacy_projection(in, input.placeholders);
+  } else {
+    input.filter = in.expression("FilterExpression", ExpressionKind::kFilter);
+    input.projection = in.expression("ProjectionExpression", ExpressionKind::kProjection);
+    input.placeholders = in.placeholders();
+  }
   input.limit = static_cast<uint32_t>(in.number("Limit", {1, INT32_MAX}).value_or(0));
   input.exclusive_start_key = in.item("ExclusiveStartKey", Need::kOptional);
   input.consistent = in.flag("ConsistentRead");
@@ -144,10 +151,12 @@ Parsed parse_query(const JsonView& body) {
   const Input in(body, checks);
   const Select select = select_of(in);
   QueryInput input;
-  in.refuse({"KeyConditions", "QueryFilter"});
-  read_page_parameters(in, select, input);
-  input.key_condition = in.expression("KeyConditionExpression", ExpressionKind::kKeyCondition);
-  if (!in.has("KeyConditionExpression")) {
+  const bool legacy = has_legacy(in, {"AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"},
+                                 {"ProjectionExpression", "FilterExpression", "KeyConditionExpression"});
+  read_page_parameters(in, select, legacy, "QueryFilter", input);
+  input.key_condition = legacy ? legacy_key_condition(in, input.placeholders)
+                               : in.expression("KeyConditionExpression", ExpressionKind::kKeyCondition);
+  if (!in.has("KeyConditionExpression") && !in.has("KeyConditions")) {
     checks.add({ErrorCode::kValidation,
                 "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
                 nullptr});
@@ -163,8 +172,9 @@ Parsed parse_scan(const JsonView& body) {
   const Input in(body, checks);
   const Select select = select_of(in);
   ScanInput input;
-  in.refuse({"ScanFilter"});
-  read_page_parameters(in, select, input);
+  const bool legacy = has_legacy(in, {"AttributesToGet", "ScanFilter", "ConditionalOperator"},
+                                 {"ProjectionExpression", "FilterExpression"});
+  read_page_parameters(in, select, legacy, "ScanFilter", input);
   const auto segment = in.number("Segment", {0, 999'999});
   const auto total = in.number("TotalSegments", {1, 1'000'000});
   if (segment && !total) {

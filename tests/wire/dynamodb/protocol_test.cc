@@ -212,10 +212,6 @@ TEST_F(DynamoDbTest, RefusesBadRequestsInTheServicesWords) {
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ReturnValues":"hi"})",
        "ValidationException: 1 validation error detected: Value 'hi' at 'returnValues' failed to satisfy constraint: "
        "Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"},
-      {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"Expected":{}})",
-       "ValidationException: The parameter Expected is not supported yet"},
-      {"UpdateItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"AttributeUpdates":{}})",
-       "ValidationException: The parameter AttributeUpdates is not supported yet"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ConditionExpression":""})",
        "ValidationException: Invalid ConditionExpression: The expression can not be empty;"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ExpressionAttributeValues":{":a":{"N":"1"}}})",
