@@ -12,6 +12,7 @@ inline constexpr size_t kMaxItemBytes = 400u << 10;
 inline constexpr size_t kMaxPartitionKeyBytes = 2048;
 inline constexpr size_t kMaxSortKeyBytes = 1024;
 inline constexpr size_t kMaxNesting = 32;
+inline constexpr size_t kMaxAttributeNameBytes = 65'535;
 inline constexpr size_t kMaxExpressionBytes = 4096;
 inline constexpr size_t kMaxExpressionOperators = 300;
 inline constexpr size_t kMaxPageBytes = 1u << 20;  // Of a query or scan.

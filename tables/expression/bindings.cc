@@ -123,6 +123,9 @@ Result<void> Expressions::check_placeholders() {
       return invalid(
           expression::concat("ExpressionAttributeNames contains invalid value: Empty attribute name for key ", key));
     }
+    if (name.size() > limits::kMaxAttributeNameBytes) {
+      return invalid("1 validation error detected: Attribute name is too large, must be less than 65536 bytes");
+    }
   }
   for (const auto& entry : placeholders_.values) {
     if (!expression::is_placeholder(entry.first, ':')) {

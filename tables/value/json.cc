@@ -223,6 +223,9 @@ Result<Map> map_at(const JsonView& json, size_t depth, const Read& read) {
   std::vector<Map::Entry> entries;
   entries.reserve(json.size());
   for (JsonView member : json) {
+    if (member.name().size() > limits::kMaxAttributeNameBytes) {
+      return invalid("1 validation error detected: Attribute name is too large, must be less than 65536 bytes");
+    }
     Result<Value> value = read(member, depth);
     if (!value) return fail(std::move(value.error()));
     entries.emplace_back(std::string(member.name()), std::move(*value));
@@ -381,7 +384,11 @@ void append_plain_json(std::string& out, const ItemRef& item) {
 }
 
 Result<Item> item_of(const JsonView& json) {
-  return map_at(json, 0, attribute_at);
+  auto item = map_at(json, 0, attribute_at);
+  if (item && item->contains("")) {
+    return invalid("One or more parameter values were invalid: Attribute name must not be empty" + at(json));
+  }
+  return item;
 }
 Result<Value> attribute_of(const JsonView& json) {
   return attribute_at(json, 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/beast/http/basic_parser.hpp>
+#include <cstdint>
 #include <optional>
 
 namespace freshet {
@@ -66,6 +67,10 @@ class Collector : public http::basic_parser<kIsRequest> {
 
   void on_field_impl(http::field name, BeastView name_text, BeastView value, error_code& ec) override {
     if (!count(name_text.size() + value.size() + 4, ec)) return;
+    if (is_folded(name_text, value)) {
+      refuse(400, "a header goes on in the next line", ec);
+      return;
+    }
     if (header_complete) return;  // A trailer: nothing here wants one, and none may pose as a header.
     if (headers.size() == limits_.header_count) {
       refuse(431, "more than " + std::to_string(limits_.header_count) + " headers", ec);
@@ -90,6 +95,14 @@ class Collector : public http::basic_parser<kIsRequest> {
     }
     if (name == http::field::expect && boost::beast::iequals(value, "100-continue")) expects_continue = true;
     headers.emplace_back(plain(name_text), plain(value));
+  }
+  // Whether the value stands in a line behind that of its name (RFC 9112, 5.2): others may see a header of its own
+  // there. One that is in both lines was put together elsewhere, else there is the end of a line between the two.
+  bool is_folded(BeastView name, BeastView value) const {
+    if (value.empty()) return false;
+    const char* end = name.data() + name.size();
+    const auto gap = reinterpret_cast<uintptr_t>(value.data()) - reinterpret_cast<uintptr_t>(end);
+    return gap > limits_.header_bytes || std::string_view(end, gap).find('\n') != std::string_view::npos;
   }
   void on_header_impl(error_code&) override { header_complete = true; }
   void on_body_init_impl(const boost::optional<uint64_t>& length, error_code&) override {

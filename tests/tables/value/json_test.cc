@@ -144,6 +144,21 @@ TEST(JsonReading, AttributeRulesOfTheService) {
   EXPECT_EQ(invalid_attribute(R"({"NS":["1","1.0"]})"), "Input collection contains duplicates (at NS)");
 }
 
+TEST(JsonReading, NamesOfAttributesAreBounded) {
+  const auto error = [](const std::string& json) {
+    const auto item = parse_item_json(json);
+    return item ? std::string() : std::string(error_name(item.error().code)) + ": " + item.error().message;
+  };
+  const std::string longest(65'535, 'x');
+  const std::string too_long =
+      "ValidationException: 1 validation error detected: Attribute name is too large, must be less than 65536 bytes";
+  EXPECT_EQ(error(R"({")" + longest + R"(":{"S":"a"}})"), "");
+  EXPECT_EQ(error(R"({"x)" + longest + R"(":{"S":"a"}})"), too_long);
+  EXPECT_EQ(error(R"({"m":{"M":{"x)" + longest + R"(":{"S":"a"}}}})"), too_long);
+  EXPECT_EQ(error(R"({"":{"S":"a"}})"),
+            "ValidationException: One or more parameter values were invalid: Attribute name must not be empty");
+}
+
 TEST(JsonReading, WrongStructureNamesThePath) {
   EXPECT_EQ(wrong_attribute(R"({"S":1})"), "NUMBER_VALUE cannot be converted to String (at S)");
   EXPECT_EQ(wrong_attribute(R"({"N":1})"), "NUMBER_VALUE cannot be converted to String (at N)");

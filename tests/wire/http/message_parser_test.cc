@@ -73,6 +73,15 @@ std::string random_stream(Random& random) {
   return out + "\r\n\r\n\r\n\r\n";
 }
 
+// Others may take the second line for a header of its own.
+TEST(RequestParser, AHeaderEndsWithItsLine) {
+  for (const char* folded : {"Host: a\r\n X: b\r\n", "Host: a\r\n\tb\r\n", "Host: a\r\nX: \r\n b\r\n"}) {
+    EXPECT_EQ(parse_in_parts("GET / HTTP/1.1\r\n" + std::string(folded) + "\r\n", nullptr), "refused 400") << folded;
+  }
+  EXPECT_EQ(parse_in_parts("GET / HTTP/1.1\r\nHost:a\r\nX:\r\nY: \t \r\nZ:   b \r\n\r\n", nullptr),
+            "GET / [] Host=a X= Y= Z=b\n");
+}
+
 TEST(RequestParser, HowTheBytesArriveMakesNoDifference) {
   const uint64_t seed = random_seed();
   SCOPED_TRACE("seed " + std::to_string(seed));
