@@ -23,6 +23,7 @@ namespace {
 struct RecordOptions {
   std::string url = "http://127.0.0.1:7070";
   std::string credentials;
+  std::string ca;
   std::string table = "QueueTable";
   std::string out = "-";
   double seconds = 0;
@@ -35,7 +36,7 @@ class Recording {
   Recording(const RecordOptions& options, std::ostream& out) : options_(options), out_(out) {}
 
   int run() {
-    auto client = connect_to(options_.url, options_.credentials);
+    auto client = connect_to(options_.url, options_.credentials, options_.ca);
     if (!client) return say(client.error().message), kUsage;
     signal(SIGINT, [](int) { interrupted = 1; });
     signal(SIGTERM, [](int) { interrupted = 1; });
@@ -151,6 +152,8 @@ void add_record(CLI::App& app, int& exit_status) {
       ->add_option("--credentials", options->credentials,
                    "File of the access key to sign with, if the daemon wants one")
       ->envname("FRESHET_CREDENTIALS");
+  command->add_option("--ca", options->ca, "PEM file of certificates to trust for https://, besides the system's")
+      ->envname("FRESHET_CA");
   command->add_option("--table", options->table, "The table; it needs a stream")->capture_default_str();
   command->add_option("--out", options->out, "File; - for standard output")->capture_default_str();
   command->add_option("--seconds", options->seconds, "Stop after so long")->check(above_zero());

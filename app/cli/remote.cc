@@ -12,14 +12,17 @@ void Remote::add_options(CLI::App& command) {
   command.add_option("--queue", queue, "Queue (its table's name)")->envname("FRESHET_QUEUE")->capture_default_str();
   command.add_option("--credentials", credentials, "File of the access key to sign with, if the daemon wants one")
       ->envname("FRESHET_CREDENTIALS");
+  command.add_option("--ca", ca, "PEM file of certificates to trust for https://, besides the system's")
+      ->envname("FRESHET_CA");
   command.add_flag("--json", json, "Machine-readable output on standard output");
 }
 
-Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials) {
-  if (credentials.empty()) return BlockingClient::make(url);
+Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials,
+                                                   const std::string& ca) {
+  if (credentials.empty()) return BlockingClient::make(url, {{}, ca});
   auto keys = Credentials::read(credentials);
   if (!keys) return fail(keys.error());
-  return BlockingClient::make(url, keys->first());
+  return BlockingClient::make(url, {keys->first(), ca});
 }
 
 int exit_status_of(const std::string& error_code) {
@@ -47,7 +50,7 @@ std::string path_segment(const std::string& text) {
 
 Json Session::call(const std::string& method, const std::string& path, const Json& body) {
   if (!client_) {
-    auto made = connect_to(remote_.url, remote_.credentials);
+    auto made = connect_to(remote_.url, remote_.credentials, remote_.ca);
     if (!made) {
       std::cerr << "freshet: " << made.error().message << '\n';
       exit_status_ = kUsage;

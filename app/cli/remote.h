@@ -20,9 +20,10 @@ struct Remote {
   std::string url = "http://127.0.0.1:7070";
   std::string queue = "QueueTable";
   std::string credentials;  // File of the access key that requests are signed with; empty: they are not.
+  std::string ca;           // File of certificates to trust besides the system's.
   bool json = false;
 
-  // Adds --url, --queue, --credentials and --json (with their FRESHET_ variables) to a command.
+  // Adds --url, --queue, --credentials, --ca and --json (with their FRESHET_ variables) to a command.
   void add_options(CLI::App& command);
 };
 
@@ -44,8 +45,9 @@ class Session {
   int exit_status_ = 0;
 };
 
-// A client of the daemon at `url` that signs with the first key of the file, if one is named.
-Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials);
+// A client of the daemon at `url` that signs with the first key of the file of credentials, if one is named.
+Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials,
+                                                   const std::string& ca);
 
 // The exit status for the task API's error code.
 int exit_status_of(const std::string& error_code);

@@ -67,6 +67,10 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       .add_option("--credentials", options.credentials,
                   "File of access keys, as AWS tools have it: requests must be signed with one")
       ->envname("FRESHET_CREDENTIALS");
+  command.add_option("--tls-cert", options.tls_certificate, "PEM file of the certificate and its chain: serves HTTPS")
+      ->envname("FRESHET_TLS_CERT");
+  command.add_option("--tls-key", options.tls_key, "PEM file of the certificate's private key")
+      ->envname("FRESHET_TLS_KEY");
   command
       .add_option("--cors-origin", options.cors_origins,
                   "Origin of web pages that may read answers, like https://app.example, or *; repeatable")

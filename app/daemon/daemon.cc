@@ -239,6 +239,7 @@ class Daemon {
     HttpServerOptions http;
     http.host_names = options_.allowed_hosts;
     http.cors_origins = options_.cors_origins;
+    http.tls = plan_.tls;
     if (plan_.credentials) {
       http.gate = make_signature_gate(
           {*plan_.credentials, options_.deploy.account.region, is_loopback(plan_.listen.host), random_.next()}, clock_);
@@ -249,7 +250,7 @@ class Daemon {
     server_ = std::move(*server);
     const std::string host =
         plan_.listen.host.find(':') == std::string::npos ? plan_.listen.host : "[" + plan_.listen.host + "]";
-    const std::string url = "http://" + host + ":" + std::to_string(server_->port());
+    const std::string url = (plan_.tls ? "https://" : "http://") + host + ":" + std::to_string(server_->port());
     log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});
     return ready_file_.write(url);
   }

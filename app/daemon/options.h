@@ -42,6 +42,8 @@ struct DaemonOptions {
   unsigned io_threads = 1;
   std::vector<std::string> allowed_hosts;  // Host headers accepted besides loopback names.
   std::string credentials;                 // File of access keys that requests must be signed with; empty: none.
+  std::string tls_certificate;             // PEM file with its chain; empty: plain HTTP.
+  std::string tls_key;                     // PEM file.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
 };
 

@@ -97,6 +97,14 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
     if (!credentials) return fail(credentials.error());
     plan.credentials = std::move(*credentials);
   }
+  if (options.tls_certificate.empty() != options.tls_key.empty()) {
+    return invalid("--tls-cert and --tls-key belong together: give both, or neither");
+  }
+  if (!options.tls_key.empty()) {
+    auto tls = TlsContext::make(options.tls_certificate, options.tls_key);
+    if (!tls) return fail(tls.error());
+    plan.tls = std::move(*tls);
+  }
   auto listen = parse_listen(options.listen, plan.credentials.has_value());
   if (!listen) return fail(listen.error());
   plan.listen = *listen;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "functions/settings.h"
 #include "runtime/deploy/deployment.h"
 #include "wire/auth/credentials.h"
+#include "wire/http/tls.h"
 
 namespace freshet {
 
@@ -17,6 +19,7 @@ struct DaemonPlan {
   ListenAddress listen;
   Durability durability;
   std::optional<Credentials> credentials;
+  std::shared_ptr<const TlsContext> tls;  // Null for plain HTTP.
   Deployment deployment;
   std::map<std::string, QueueSettings> queues;  // By table.
 };

@@ -117,7 +117,7 @@ def service_manager(binary, folder, name):
 def shipped_options(binary, folder):
     """The options file that ships is read, with what is commented out but what names things that are not there."""
     text = (ROOT / "config/freshet.conf").read_text()
-    text = re.sub(r"(?m)^#(?!queue|credentials)(?=[a-z-]+ = )", "", text)
+    text = re.sub(r"(?m)^#(?!queue|credentials|tls)(?=[a-z-]+ = )", "", text)
     options = folder / "freshet.conf"
     options.write_text(text.replace("/etc/freshet/template.yaml", str(ROOT / "config/lifo.yaml")))
     daemon = Daemon(binary, folder / "conf", "--config", options, template=None).start()

@@ -5,6 +5,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <optional>
@@ -22,8 +23,19 @@ using asio::ip::tcp;
 
 class BeastBlockingClient final : public BlockingClient {
  public:
-  BeastBlockingClient(std::string host, std::string port, std::optional<AccessKey> key)
-      : host_(std::move(host)), port_(std::move(port)), key_(std::move(key)) {}
+  BeastBlockingClient(std::string host, std::string port, bool secure, std::optional<AccessKey> key)
+      : host_(std::move(host)), port_(std::move(port)), secure_(secure), key_(std::move(key)) {}
+
+  // kValidation if a file of certificates cannot be read.
+  Result<void> trust(const std::string& ca_file) {
+    boost::system::error_code error;
+    context_.set_verify_mode(asio::ssl::verify_peer);
+    context_.set_default_verify_paths(error);
+    if (ca_file.empty()) return {};
+    context_.load_verify_file(ca_file, error);
+    if (error) return invalid("cannot use the certificates of '" + ca_file + "': " + error.message());
+    return {};
+  }
 
   Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body) override {
     const bool bracketed = host_.find(':') != std::string::npos;
@@ -46,31 +58,53 @@ class BeastBlockingClient final : public BlockingClient {
 
  private:
   Result<HttpResponse> broken(const char* what, const boost::system::error_code& error) {
+    disconnect();
+    return fail(ErrorCode::kUnavailable, std::string("cannot ") + what + (secure_ ? " https://" : " http://") + host_ +
+                                             ":" + port_ + ": " + error.message());
+  }
+
+  void disconnect() {
+    tls_.reset();
     socket_.reset();
-    return fail(ErrorCode::kUnavailable,
-                std::string("cannot ") + what + " http://" + host_ + ":" + port_ + ": " + error.message());
+  }
+
+  // What went wrong, and at what.
+  const char* connect(boost::system::error_code& error) {
+    socket_.emplace(io_);
+    buffer_.clear();
+    tcp::resolver resolver(io_);
+    const auto addresses = resolver.resolve(host_, port_, error);
+    if (error) return "resolve";
+    asio::connect(*socket_, addresses, error);
+    if (error) return "reach";
+    socket_->set_option(tcp::no_delay(true), error);
+    if (!secure_) return nullptr;
+    tls_.emplace(*socket_, context_);
+    SSL_set_tlsext_host_name(tls_->native_handle(), host_.c_str());
+    tls_->set_verify_callback(asio::ssl::host_name_verification(host_));
+    tls_->handshake(asio::ssl::stream_base::client, error);
+    return error ? "trust" : nullptr;
   }
 
   Result<HttpResponse> exchange(const http::request<http::string_body>& request) {
     boost::system::error_code error;
     if (!socket_) {
-      socket_.emplace(io_);
-      buffer_.clear();
-      tcp::resolver resolver(io_);
-      const auto addresses = resolver.resolve(host_, port_, error);
-      if (error) return broken("resolve", error);
-      asio::connect(*socket_, addresses, error);
-      if (error) return broken("reach", error);
-      socket_->set_option(tcp::no_delay(true), error);
+      if (const char* failed = connect(error)) return broken(failed, error);
     }
-    http::write(*socket_, request, error);
+    return tls_ ? exchange(*tls_, request) : exchange(*socket_, request);
+  }
+
+  template <class Stream>
+  Result<HttpResponse> exchange(Stream& stream, const http::request<http::string_body>& request) {
+    boost::system::error_code error;
+    http::write(stream, request, error);
     if (error) return broken("send to", error);
     http::response_parser<http::string_body> parser;
     parser.body_limit(4 * limits::kMaxRequestBytes);
-    http::read(*socket_, buffer_, parser, error);
+    http::read(stream, buffer_, parser, error);
     if (error) return broken("read from", error);
     auto answer = parser.release();
-    if (!answer.keep_alive()) socket_.reset();
+    if (!answer.keep_alive()) disconnect();
     HttpResponse response;
     response.status = answer.result_int();
     for (const auto& field : answer) {
@@ -82,25 +116,29 @@ class BeastBlockingClient final : public BlockingClient {
 
   const std::string host_;
   const std::string port_;
+  const bool secure_;
   const std::optional<AccessKey> key_;
   asio::io_context io_;
+  asio::ssl::context context_{asio::ssl::context::tls_client};
   std::optional<tcp::socket> socket_;
+  std::optional<asio::ssl::stream<tcp::socket&>> tls_;  // Over the socket.
   boost::beast::flat_buffer buffer_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<BlockingClient>> BlockingClient::make(const std::string& base_url,
-                                                             std::optional<AccessKey> key) {
-  constexpr std::string_view kScheme = "http://";
+                                                             BlockingClientOptions options) {
+  const bool secure = base_url.rfind("https://", 0) == 0;
+  const std::string_view scheme = secure ? "https://" : "http://";
   const auto wrong = [&](const char* why) {
     return invalid("'" + base_url + "' is no address of a daemon: " + why + " (like http://127.0.0.1:7070)");
   };
-  if (base_url.rfind(kScheme, 0) != 0) return wrong("it must start with http://");
-  std::string host = base_url.substr(kScheme.size());
+  if (base_url.rfind(scheme, 0) != 0) return wrong("it must start with http:// or https://");
+  std::string host = base_url.substr(scheme.size());
   while (!host.empty() && host.back() == '/') host.pop_back();
   if (host.find('/') != std::string::npos) return wrong("it must not have a path");
-  std::string port = "80";
+  std::string port = secure ? "443" : "80";
   const auto colon = host.rfind(':');
   if (colon != std::string::npos && host.find(']', colon) == std::string::npos) {
     port = host.substr(colon + 1);
@@ -109,7 +147,9 @@ Result<std::unique_ptr<BlockingClient>> BlockingClient::make(const std::string& 
   if (port.empty() || port.find_first_not_of("0123456789") != std::string::npos) return wrong("the port is no number");
   if (host.empty()) return wrong("the host is missing");
   if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  return std::make_unique<BeastBlockingClient>(std::move(host), std::move(port), std::move(key));
+  auto client = std::make_unique<BeastBlockingClient>(std::move(host), std::move(port), secure, std::move(options.key));
+  if (auto trusted = client->trust(options.ca_file); !trusted) return fail(trusted.error());
+  return client;
 }
 
 }  // namespace freshet

@@ -11,12 +11,17 @@
 
 namespace freshet {
 
+struct BlockingClientOptions {
+  std::optional<AccessKey> key;  // Requests are signed with it.
+  std::string ca_file;           // PEM: trusted for https://, besides the system's.
+};
+
 // One thread at a time.
 class BlockingClient {
  public:
-  // `base_url` is http://HOST[:PORT], without a path. kValidation if it is not.
-  // Requests are signed with the key, if there is one.
-  static Result<std::unique_ptr<BlockingClient>> make(const std::string& base_url, std::optional<AccessKey> key = {});
+  // `base_url` is http://HOST[:PORT] or https://..., without a path. kValidation if it is not, or the file of
+  // certificates cannot be read.
+  static Result<std::unique_ptr<BlockingClient>> make(const std::string& base_url, BlockingClientOptions options = {});
   virtual ~BlockingClient() = default;
   // Connects if need be. kUnavailable (naming the address) if the server cannot be reached or breaks off. A request
   // that went out on a kept-alive connection that the server had closed is sent once more. Any status is a success

@@ -110,12 +110,38 @@ HttpResponse error_response(int status, std::string_view name, std::string_view 
   return response;
 }
 
-Connection::Connection(ConnectionOwner& owner, Fd socket, uint64_t id)
-    : owner_(owner), socket_(std::move(socket)), id_(id), parser_(owner.options().limits), since_(owner.io().now()) {}
+Connection::Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStream> tls, uint64_t id)
+    : owner_(owner),
+      socket_(std::move(socket)),
+      tls_(std::move(tls)),
+      id_(id),
+      parser_(owner.options().limits),
+      since_(owner.io().now()) {}
+
+ssize_t Connection::receive(char* place, size_t room) {
+  if (tls_) return tls_->receive(place, room);
+  ssize_t n = 0;
+  do {
+    n = ::recv(socket_.get(), place, room, 0);
+  } while (n < 0 && errno == EINTR);
+  return n;
+}
+
+ssize_t Connection::transmit(const iovec* parts, size_t count) {
+  if (tls_) return tls_->send(parts, count);
+  msghdr message{};
+  message.msg_iov = const_cast<iovec*>(parts);
+  message.msg_iovlen = count;
+  ssize_t n = 0;
+  do {
+    n = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+  } while (n < 0 && errno == EINTR);
+  return n;
+}
 
 void Connection::on_ready(bool readable, bool writable, bool hung_up) {
   if (closed_) return;
-  can_read_ = can_read_ || readable;
+  can_read_ = can_read_ || readable || (writable && tls_ && tls_->read_waits_for_write());
   can_write_ = can_write_ || writable;
   hung_up_ = hung_up_ || hung_up;
   if (half_closed_ && hung_up && gone()) return hang_up();
@@ -147,10 +173,7 @@ bool Connection::read_once() {
     unread_.resize(kept + room);
     place = unread_.data() + kept;
   }
-  ssize_t n = 0;
-  do {
-    n = ::recv(socket_.get(), place, room, 0);
-  } while (n < 0 && errno == EINTR);
+  const ssize_t n = receive(place, room);
   if (kept > 0) unread_.resize(kept + static_cast<size_t>(std::max<ssize_t>(n, 0)));
   if (n < 0) {
     can_read_ = false;
@@ -164,7 +187,8 @@ bool Connection::read_once() {
     return false;
   }
   // Less than there was room for: the socket is empty, and what comes later rings again. A hang-up has rung already.
-  if (static_cast<size_t>(n) < room && !hung_up_) can_read_ = false;
+  // Within TLS it only is the end of a record.
+  if (static_cast<size_t>(n) < room && !hung_up_ && !tls_) can_read_ = false;
   if (lingering_) {
     unread_.clear();
     discarded_ += static_cast<size_t>(n);
@@ -363,12 +387,8 @@ void Connection::flush() {
       parts[count] = {out_[count].data() + skip, out_[count].size() - skip};
       bytes += parts[count].iov_len;
     }
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = count;
-    const ssize_t n = bytes == 0 ? 0 : ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    const ssize_t n = bytes == 0 ? 0 : transmit(parts.data(), count);
     if (n < 0) {
-      if (errno == EINTR) continue;
       can_write_ = false;
       if (errno != EAGAIN) {
         hang_up();
@@ -409,6 +429,7 @@ void Connection::begin_linger() {
   lingering_ = true;
   unread_.clear();
   since_ = owner_.io().now();
+  if (tls_) tls_->end();
   ::shutdown(socket_.get(), SHUT_WR);
   read();
 }
@@ -444,6 +465,7 @@ void Connection::close() {
   if (closed_) return;
   closed_ = true;
   charge(0);
+  if (tls_ && !lingering_) tls_->end();
   socket_.reset();
   owner_.closed(id_);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "wire/http/io_thread.h"
 #include "wire/http/message_parser.h"
 #include "wire/http/server.h"
+#include "wire/http/tls.h"
 
 namespace freshet::http_server {
 
@@ -33,7 +35,8 @@ class ConnectionOwner {
 
 class Connection final : public IoThread::Handler {
  public:
-  Connection(ConnectionOwner& owner, Fd socket, uint64_t id);
+  // With `tls`, which is the socket's, all bytes go through it.
+  Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStream> tls, uint64_t id);
   void on_ready(bool readable, bool writable, bool hung_up) override;
 
   // The answer to a request. Answers go out in the order of the requests.
@@ -56,6 +59,8 @@ class Connection final : public IoThread::Handler {
 
   void read();
   bool read_once();
+  ssize_t receive(char* place, size_t room);
+  ssize_t transmit(const iovec* parts, size_t count);
   void consume(std::string_view in, bool is_unread);
   bool accepting() const;
   void take_request();
@@ -77,6 +82,7 @@ class Connection final : public IoThread::Handler {
 
   ConnectionOwner& owner_;
   Fd socket_;
+  const std::unique_ptr<TlsStream> tls_;  // Null without TLS.
   const uint64_t id_;
   RequestParser parser_;
   std::string unread_;    // Received, not yet parsed.

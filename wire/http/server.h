@@ -25,6 +25,7 @@
 #include "wire/http/listener.h"
 #include "wire/http/message_parser.h"
 #include "wire/http/request_gate.h"
+#include "wire/http/tls.h"
 
 namespace freshet {
 
@@ -32,6 +33,7 @@ struct HttpServerOptions {
   std::vector<std::string> host_names;      // Further Host headers that are answered; see HostCheck.
   std::vector<std::string> cors_origins;    // Web pages that may read answers; see Cors.
   std::shared_ptr<const RequestGate> gate;  // Null lets everything in.
+  std::shared_ptr<const TlsContext> tls;    // Null speaks plain HTTP.
   HttpLimits limits;
   size_t max_connections = 10'000;     // Less if the process may not have that many files open.
   size_t max_in_flight = 20'000;       // Exchanges, over all connections.

@@ -87,7 +87,7 @@ class ServerPart::Listener final : public IoThread::Handler {
       ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
       std::atomic<size_t>& connections = part_.shared_->counters->connections;
       if (connections.load() >= part_.options().max_connections) {
-        const std::string text = too_many_connections();
+        const std::string text = part_.options().tls ? std::string() : too_many_connections();
         [[maybe_unused]] const ssize_t sent = ::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL);
         continue;
       }
@@ -122,8 +122,11 @@ void ServerPart::listen(Fd listener, std::function<void(Fd)> accepted) {
 void ServerPart::adopt(Fd socket) {
   const uint64_t id = next_connection_++ * 256 + index_;
   const int fd = socket.get();
-  auto connection = std::make_unique<Connection>(*this, std::move(socket), id);
-  if (stopping_ || !io_.watch(fd, *connection)) {
+  const TlsContext* context = options().tls.get();
+  std::unique_ptr<TlsStream> tls = context ? context->accept(fd) : nullptr;
+  const bool failed = context && !tls;  // For want of memory.
+  auto connection = std::make_unique<Connection>(*this, std::move(socket), std::move(tls), id);
+  if (stopping_ || failed || !io_.watch(fd, *connection)) {
     --shared_->counters->connections;
     return;
   }

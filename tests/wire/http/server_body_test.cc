@@ -150,7 +150,7 @@ TEST_F(ServerBodyTest, AGateLooksAtWhatCameOverTheWire) {
   client.send(post(request.body, headers));
   EXPECT_EQ(body_of(client.answer()), "hello");
   const std::string url = "http://127.0.0.1:" + std::to_string(server_->port());
-  EXPECT_EQ((*BlockingClient::make(url, keys->first()))->call("POST", "/", "hi")->body, "hi");
+  EXPECT_EQ((*BlockingClient::make(url, {keys->first(), ""}))->call("POST", "/", "hi")->body, "hi");
   EXPECT_EQ((*BlockingClient::make(url))->call("POST", "/", "hi")->status, 400);
 }
 

@@ -1,0 +1,152 @@
+#include "wire/http/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+
+#include "base/check.h"
+
+namespace freshet {
+
+namespace {
+
+struct FreeContext {
+  void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
+};
+struct FreeStream {
+  void operator()(SSL* stream) const { SSL_free(stream); }
+};
+
+// Why OpenSSL refused; empties its queue of errors.
+std::string reason() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  const char* text = ERR_reason_error_string(code);
+  return text != nullptr ? text : "error " + std::to_string(code);
+}
+
+// The one protocol that is spoken here, for clients that ask.
+int choose_protocol(SSL*, const unsigned char** out, unsigned char* size, const unsigned char* in, unsigned int in_size,
+                    void*) {
+  static constexpr unsigned char kHttp[] = "\x08http/1.1";
+  unsigned char* chosen = nullptr;
+  if (SSL_select_next_proto(&chosen, size, kHttp, sizeof(kHttp) - 1, in, in_size) != OPENSSL_NPN_NEGOTIATED) {
+    return SSL_TLSEXT_ERR_NOACK;
+  }
+  *out = chosen;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+class OpenSslStream final : public TlsStream {
+ public:
+  explicit OpenSslStream(SSL* stream) : stream_(stream) {}
+
+  ssize_t receive(char* place, size_t room) override {
+    ERR_clear_error();
+    const int n = SSL_read(stream_.get(), place, static_cast<int>(std::min<size_t>(room, INT_MAX)));
+    return n > 0 ? n : refused(n);
+  }
+
+  ssize_t send(const iovec* parts, size_t count) override {
+    ssize_t sent = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const auto* at = static_cast<const char*>(parts[i].iov_base);
+      for (size_t left = parts[i].iov_len; left > 0;) {
+        ERR_clear_error();
+        const int n = SSL_write(stream_.get(), at, static_cast<int>(std::min<size_t>(left, INT_MAX)));
+        if (n <= 0) {
+          const ssize_t error = refused(n);
+          if (sent > 0 && error < 0 && errno == EAGAIN) return sent;
+          if (error == 0) errno = EPIPE;
+          return -1;
+        }
+        at += n;
+        left -= static_cast<size_t>(n);
+        sent += n;
+      }
+    }
+    return sent;
+  }
+
+  bool read_waits_for_write() const override { return SSL_want_write(stream_.get()) != 0; }
+
+  void end() override {
+    if (SSL_is_init_finished(stream_.get()) == 0 || broken_) return;
+    ERR_clear_error();
+    SSL_shutdown(stream_.get());
+    ERR_clear_error();
+  }
+
+ private:
+  // What a socket would have said: 0 at the end of the stream, else -1 and errno.
+  ssize_t refused(int n) {
+    const int system_error = errno;
+    switch (SSL_get_error(stream_.get(), n)) {
+      case SSL_ERROR_WANT_READ:
+      case SSL_ERROR_WANT_WRITE:
+        errno = EAGAIN;
+        return -1;
+      case SSL_ERROR_ZERO_RETURN:
+        return 0;
+      case SSL_ERROR_SYSCALL:
+        broken_ = true;
+        errno = system_error != 0 && system_error != EAGAIN ? system_error : ECONNRESET;
+        return -1;
+      default:
+        broken_ = true;
+        errno = EPROTO;
+        return -1;
+    }
+  }
+
+  const std::unique_ptr<SSL, FreeStream> stream_;
+  bool broken_ = false;  // Nothing may be sent any more.
+};
+
+class OpenSslContext final : public TlsContext {
+ public:
+  explicit OpenSslContext(std::unique_ptr<SSL_CTX, FreeContext> context) : context_(std::move(context)) {}
+  std::unique_ptr<TlsStream> accept(int socket) const override {
+    SSL* stream = SSL_new(context_.get());
+    if (stream == nullptr || SSL_set_fd(stream, socket) != 1) {
+      SSL_free(stream);
+      ERR_clear_error();
+      return nullptr;
+    }
+    SSL_set_accept_state(stream);
+    return std::make_unique<OpenSslStream>(stream);
+  }
+
+ private:
+  const std::unique_ptr<SSL_CTX, FreeContext> context_;
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const TlsContext>> TlsContext::make(const std::string& certificate, const std::string& key) {
+  std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_server_method()));
+  FRESHET_CHECK(context != nullptr, "OpenSSL is there");
+  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
+  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF |
+                                         SSL_OP_CIPHER_SERVER_PREFERENCE);
+  // What could not be written is offered again from where it is by then; idle connections need no buffers.
+  SSL_CTX_set_mode(context.get(),
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
+  // A key behind a pass phrase is refused rather than asked for on the terminal.
+  SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });
+  ERR_clear_error();
+  if (SSL_CTX_use_certificate_chain_file(context.get(), certificate.c_str()) != 1) {
+    return invalid("cannot use the certificate '" + certificate + "': " + reason());
+  }
+  if (SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context.get()) != 1) {
+    return invalid("cannot use the private key '" + key + "': " + reason());
+  }
+  return std::make_shared<const OpenSslContext>(std::move(context));
+}
+
+}  // namespace freshet

@@ -1,0 +1,44 @@
+// TLS below a connection of the server, with OpenSSL. Both calls behave as recv() and send() of a socket that does not
+// block, so that a connection is written once for both kinds.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+
+namespace freshet {
+
+class TlsStream;
+
+// The server's certificate and key. Immutable; any thread.
+class TlsContext {
+ public:
+  // PEM files: the certificate with its chain, and its private key. kValidation if they cannot be read, or do not
+  // belong together. TLS 1.2 and later.
+  static Result<std::shared_ptr<const TlsContext>> make(const std::string& certificate, const std::string& key);
+  virtual ~TlsContext() = default;
+  // The server's end of a connection that has just been accepted. The socket stays the caller's, and open longer.
+  virtual std::unique_ptr<TlsStream> accept(int socket) const = 0;
+};
+
+// I/O thread of its connection only.
+class TlsStream {
+ public:
+  virtual ~TlsStream() = default;
+  // Bytes; 0 at the end; -1 with EAGAIN in errno if there are none now, with another error if the connection is broken.
+  // There may be more although fewer than `room` came. Shakes hands first.
+  virtual ssize_t receive(char* place, size_t room) = 0;
+  // Bytes taken of the parts, -1 as above. Only after something was received. What was not taken is offered again, at
+  // the same place in the stream, perhaps with more behind it.
+  virtual ssize_t send(const iovec* parts, size_t count) = 0;
+  // Reading goes on only when the socket can be written.
+  virtual bool read_waits_for_write() const = 0;
+  virtual void end() = 0;  // Tells the client that nothing more comes, as far as that is possible at once.
+};
+
+}  // namespace freshet
