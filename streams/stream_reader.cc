@@ -41,7 +41,8 @@ Result<Token> parse_token(const std::string& text) {
   const auto from = parse_hex(view.substr(numbers, 16));
   const auto made = parse_hex(view.substr(numbers + 16, 16));
   const auto sum = parse_hex(view.substr(numbers + 32, 16));
-  if (!from || !made || !sum || *sum != token_sum(view.substr(0, numbers + 32))) return bad();
+  constexpr uint64_t kLatest = uint64_t{1} << 50;  // In milliseconds; no clock says more.
+  if (!from || !made || *made > kLatest || !sum || *sum != token_sum(view.substr(0, numbers + 32))) return bad();
   return Token{text.substr(0, numbers - 3), *from, WallTime(milliseconds(static_cast<int64_t>(*made)))};
 }
 
@@ -65,14 +66,14 @@ Result<uint64_t> start_of(const ShardIteratorInput& input, const StreamBounds& b
   if (!given) return invalid(fmt::format("Invalid SequenceNumber: \"{}\" is not a number", input.sequence_number));
   // The number of the record to come is where an empty shard says that it starts: both types begin with that record.
   if (*given == bounds.next) return bounds.next;
+  if (*given > bounds.next) {
+    return invalid(fmt::format("Invalid SequenceNumber: {} is not in the stream", input.sequence_number));
+  }
   const uint64_t from = *given + (input.type == IteratorType::kAfterSequenceNumber ? 1 : 0);
   if (from < bounds.oldest) {
     return fail(ErrorCode::kTrimmedDataAccess,
                 fmt::format("The sequence number {} is beyond the trim point of the stream: the oldest is {}",
                             input.sequence_number, sequence_number(bounds.oldest)));
-  }
-  if (*given > bounds.next) {
-    return invalid(fmt::format("Invalid SequenceNumber: {} is not in the stream", input.sequence_number));
   }
   return from;
 }
@@ -135,8 +136,7 @@ Async<Result<StreamDescription>> StreamReader::describe(std::string stream_arn) 
   if (!name) co_return invalid(fmt::format("Invalid StreamArn: \"{}\"", stream_arn));
   auto stream = co_await stream_of(name->table);
   if (!stream && stream.error().code != ErrorCode::kResourceNotFound) co_return stream;
-  if (!stream || stream->label != name->label) co_return no_such_stream(stream_arn);
-  stream->source.arn = stream_arn;
+  if (!stream || stream->source.arn != stream_arn) co_return no_such_stream(stream_arn);
   co_return stream;
 }
 
@@ -190,6 +190,7 @@ Async<Result<StreamRecords>> StreamReader::records(std::string iterator, uint32_
   if (limit < 1 || limit > 1000) co_return invalid(fmt::format("Limit: {} is not in 1..1000", limit));
   auto parsed = parse_token(iterator);
   if (!parsed) co_return fail(std::move(parsed.error()));
+  if (parsed->made - clock_.wall() > kIteratorLife) co_return invalid("Invalid ShardIterator");
   if (clock_.wall() - parsed->made > kIteratorLife) {
     co_return fail(ErrorCode::kExpiredIterator, "Iterator expired: it is good for 15 minutes; get a new one");
   }

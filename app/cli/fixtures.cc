@@ -5,7 +5,6 @@
 #include <chrono>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <optional>
 
 #include "app/cli/checks.h"
@@ -13,6 +12,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
 #include "app/daemon/plan.h"
+#include "base/text_file.h"
 #include "functions/replay_program.h"
 #include "runtime/replay/replay.h"
 #include "streams/fixture.h"
@@ -93,12 +93,10 @@ struct ReplayCommand {
 };
 
 std::optional<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    std::cerr << "freshet: cannot read '" << path << "'\n";
-    return std::nullopt;
-  }
-  return std::string((std::istreambuf_iterator<char>(in)), {});
+  auto text = read_text_file(path);
+  if (text) return std::move(*text);
+  std::cerr << "freshet: " << text.error().message << '\n';
+  return std::nullopt;
 }
 
 int wrong(const Error& error) {

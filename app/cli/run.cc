@@ -71,6 +71,8 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       ->envname("FRESHET_TLS_CERT");
   command.add_option("--tls-key", options.tls_key, "PEM file of the certificate's private key")
       ->envname("FRESHET_TLS_KEY");
+  command.add_flag("--open-metrics", options.open_metrics, "GET /metrics needs no signature, with --credentials")
+      ->envname("FRESHET_OPEN_METRICS");
   command
       .add_option("--cors-origin", options.cors_origins,
                   "Origin of web pages that may read answers, like https://app.example, or *; repeatable")

@@ -240,9 +240,15 @@ class Daemon {
     http.host_names = options_.allowed_hosts;
     http.cors_origins = options_.cors_origins;
     http.tls = plan_.tls;
+    const bool any_page = std::find(http.cors_origins.begin(), http.cors_origins.end(), "*") != http.cors_origins.end();
+    if (any_page && !plan_.credentials) {
+      log_.warn("CORS_OPEN", {{"what",
+                               "any web page that is opened on this machine may read and write: name origins, or "
+                               "require signatures with --credentials"}});
+    }
     if (plan_.credentials) {
       http.gate = make_signature_gate(
-          {*plan_.credentials, options_.deploy.account.region, is_loopback(plan_.listen.host), random_.next()}, clock_);
+          {*plan_.credentials, options_.deploy.account.region, options_.open_metrics, random_.next()}, clock_);
     }
     auto server = HttpServer::start(std::move(http), std::move(listener_), std::move(routes), io_threads(), clock_,
                                     loop_, loop_, [this] { return store_->durable(); });

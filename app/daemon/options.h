@@ -44,6 +44,7 @@ struct DaemonOptions {
   std::string credentials;                 // File of access keys that requests must be signed with; empty: none.
   std::string tls_certificate;             // PEM file with its chain; empty: plain HTTP.
   std::string tls_key;                     // PEM file.
+  bool open_metrics = false;               // GET /metrics needs no signature although others do.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
 };
 

@@ -1,8 +1,6 @@
 #include "app/daemon/plan.h"
 
-#include <fstream>
-#include <iterator>
-
+#include "base/text_file.h"
 #include "functions/register.h"
 
 namespace freshet {
@@ -10,12 +8,6 @@ namespace {
 
 // A segment is a sixteenth of it and must hold the largest item, before and after a change.
 constexpr uint64_t kLeastDataBytes = 13u << 20;
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return invalid("cannot read the template '" + path + "'");
-  return std::string((std::istreambuf_iterator<char>(in)), {});
-}
 
 Result<std::map<std::string, std::string>> parse_parameters(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> parameters;
@@ -71,8 +63,8 @@ Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment
 
 Result<Deployment> read_deployment(const TemplateOptions& options) {
   DeploymentInput input;
-  auto text = read_file(options.path);
-  if (!text) return fail(text.error());
+  auto text = read_text_file(options.path);
+  if (!text) return invalid("the template: " + text.error().message);
   auto parameters = parse_parameters(options.parameters);
   if (!parameters) return fail(parameters.error());
   input.source.file = options.path;

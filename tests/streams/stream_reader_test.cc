@@ -1,6 +1,9 @@
 #include "streams/stream_reader.h"
 
 #include <gtest/gtest.h>
+#include <xxhash.h>
+
+#include <cstdio>
 
 #include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
@@ -52,6 +55,31 @@ struct StreamReaderTest : testing::Test {
 };
 
 using Sequences = std::vector<uint64_t>;
+
+TEST_F(StreamReaderTest, OnlyItsOwnArnNamesAStream) {
+  put("a");
+  for (const char* region : {"eu-west-1", "US-EAST-1"}) {
+    std::string other = arn;
+    other.replace(other.find("us-east-1"), 9, region);
+    EXPECT_EQ(reader->describe(other).take().error().code, ErrorCode::kResourceNotFound);
+  }
+}
+
+TEST_F(StreamReaderTest, NumbersAtTheEdgesAreRefused) {
+  put("a");
+  const std::string largest = "118446744073709551615";  // The counter's last, in the form of sequence numbers.
+  for (const auto type : {IteratorType::kAtSequenceNumber, IteratorType::kAfterSequenceNumber}) {
+    EXPECT_EQ(iterator(type, largest).error().code, ErrorCode::kValidation) << iterator(type, largest).error().message;
+  }
+  std::string token = *iterator(IteratorType::kTrimHorizon);
+  for (const char* made : {"8000000000000000", "7fffffffffffffff", "0002000000000000"}) {
+    std::string forged = token.substr(0, token.size() - 32) + made;
+    char sum[17];
+    std::snprintf(sum, sizeof sum, "%016llx",
+                  static_cast<unsigned long long>(XXH3_64bits(forged.data(), forged.size())));
+    EXPECT_EQ(reader->records(forged + sum, 1).take().error().message, "Invalid ShardIterator") << made;
+  }
+}
 
 TEST_F(StreamReaderTest, IteratorsStartWhereTheySay) {
   for (const char* id : {"a", "b", "c"}) put(id);

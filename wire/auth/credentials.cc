@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <vector>
+
+#include "base/text_file.h"
 
 namespace freshet {
 
@@ -77,16 +77,15 @@ Result<Credentials> Credentials::parse(std::string_view text, const std::string&
 }
 
 Result<Credentials> Credentials::read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  const auto text = read_text_file(path);
   struct stat about {};
-  if (!in || ::stat(path.c_str(), &about) != 0) {
-    return invalid("cannot read the credentials file '" + path + "': " + std::strerror(errno));
+  if (!text || ::stat(path.c_str(), &about) != 0) {
+    return invalid("the credentials file: " + (text ? std::strerror(errno) : text.error().message));
   }
-  if ((about.st_mode & S_IROTH) != 0) {
-    return invalid("the credentials file '" + path + "' can be read by everybody: chmod 600 it");
+  if ((about.st_mode & (S_IROTH | S_IWOTH)) != 0) {
+    return invalid("the credentials file '" + path + "' can be read or written by everybody: chmod 600 it");
   }
-  const std::string text((std::istreambuf_iterator<char>(in)), {});
-  return parse(text, path);
+  return parse(*text, path);
 }
 
 const AccessKey* Credentials::find(std::string_view id) const {

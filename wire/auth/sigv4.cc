@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <set>
 
 #include "wire/auth/canonical.h"
 #include "wire/auth/crypto.h"
@@ -99,6 +101,19 @@ Fault read_query(const QueryMembers& query, Claim& claim) {
   return std::nullopt;
 }
 
+// The canonical form is sorted and knows no '+' for a blank: what it leaves open could be changed after signing.
+Fault check_query(const HttpRequest& request, const QueryMembers& query) {
+  std::set<std::string_view> names;
+  for (const auto& [name, value] : query) {
+    if (!names.insert(name).second) return fault(kInvalid, "The query names '" + name.substr(0, 100) + "' twice.");
+  }
+  const size_t mark = request.target.find('?');
+  if (mark != std::string::npos && request.target.find('+', mark) != std::string::npos) {
+    return fault(kInvalid, "A '+' in the query must be sent as %2B, and a blank as %20.");
+  }
+  return std::nullopt;
+}
+
 Fault check_time(Claim& claim, WallTime now) {
   auto at = sigv4::parse_timestamp(claim.date);
   if (!at && !claim.presigned) at = sigv4::parse_http_date(claim.date);
@@ -135,9 +150,15 @@ Fault check_time(Claim& claim, WallTime now) {
   return std::nullopt;
 }
 
-// Host, so that a signature is good for one server only, and what the request does.
+// Host, so that a signature is good for servers of that name only, and what the request does.
 Fault check_signed_headers(const HttpRequest& request, Claim& claim) {
   for (const std::string& name : sigv4::split(claim.signed_headers, ';')) claim.headers.push_back(sigv4::lower(name));
+  // As they must be, each once: a header named again and again would be hashed again and again.
+  const bool rising =
+      std::adjacent_find(claim.headers.begin(), claim.headers.end(), std::greater_equal<>()) == claim.headers.end();
+  if (!rising || claim.headers.size() > request.headers.size()) {
+    return fault(kInvalid, "SignedHeaders must name headers of the request, each once, in ascending order.");
+  }
   const auto is_signed = [&](std::string_view name) {
     return std::find(claim.headers.begin(), claim.headers.end(), name) != claim.headers.end();
   };
@@ -185,13 +206,18 @@ Fault compare(const HttpRequest& request, const QueryMembers& query, const Claim
   const std::string scope = sigv4::scope_text(claim.parts[1], claim.parts[2], claim.parts[3]);
   std::string canonical;
   std::string to_sign;
+  const std::string_view path = sigv4::path_of(request.target);
   for (const auto form : {sigv4::PathForm::kAsSent, sigv4::PathForm::kEncodedAgain}) {
+    // It may be another path, encoded again.
+    if (form == sigv4::PathForm::kAsSent && path.find("%25") != std::string_view::npos) continue;
     canonical = sigv4::canonical_request(request, query, claim.headers, body_hash, form);
     to_sign = sigv4::string_to_sign(claim.timestamp, scope, canonical);
     const std::string right = sigv4::signature_of(key, claim.parts[1], claim.parts[2], claim.parts[3], to_sign);
     if (equal_in_constant_time(right, claim.signature)) return std::nullopt;
-    if (sigv4::path_of(request.target) == "/") break;  // Both forms are the same.
+    if (path == "/") break;  // Both forms are the same.
   }
+  constexpr size_t kShown = 8 << 10;
+  if (canonical.size() > kShown) canonical = canonical.substr(0, kShown) + "...";
   return fault(kInvalid,
                "The request signature we calculated does not match the signature you provided. Check your AWS Secret "
                "Access Key and signing method. Consult the service documentation for details.\n\nThe Canonical String "
@@ -206,6 +232,7 @@ std::optional<SignatureFault> check_signature(const HttpRequest& request, const 
   const std::string_view authorization = header(request.headers, "Authorization");
   const QueryMembers query = sigv4::parse_query(request.target);
   const bool presigned = sigv4::find_member(query, "X-Amz-Algorithm") != nullptr;
+  if (auto unclear = check_query(request, query)) return unclear;
   if (!authorization.empty() && presigned) {
     return fault(kInvalid, "Found both 'X-Amz-Algorithm' as a query-string param and 'Authorization' as HTTP header.");
   }

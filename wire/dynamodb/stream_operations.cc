@@ -144,7 +144,7 @@ Parsed parse_list_streams(const JsonView& body, StreamReader& streams) {
   Checks checks;
   const Input in(body, checks);
   ListStreamsInput input;
-  if (in.has("TableName")) input.table = in.table();
+  input.table = in.pattern_text("TableName", Need::kOptional, {3, 255});
   input.after = in.text("ExclusiveStartStreamArn", Need::kOptional, kArnLength);
   input.limit = static_cast<uint32_t>(in.number("Limit", {1, 100}).value_or(100));
   if (auto fine = checks.result(); !fine) return fail(fine.error());

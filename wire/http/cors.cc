@@ -40,7 +40,7 @@ HttpResponse Cors::answer_preflight(const HttpRequest& request) const {
   HttpResponse response;
   response.status = 204;
   mark(response, header(request.headers, "Origin"));
-  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, DELETE");
+  response.headers.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, POST");
   if (const auto asked = header(request.headers, "Access-Control-Request-Headers"); !asked.empty()) {
     response.headers.emplace_back("Access-Control-Allow-Headers", asked);
   }
@@ -50,7 +50,8 @@ HttpResponse Cors::answer_preflight(const HttpRequest& request) const {
 
 void Cors::mark(HttpResponse& response, std::string_view origin) {
   response.headers.emplace_back("Access-Control-Allow-Origin", origin);
-  response.headers.emplace_back("Access-Control-Expose-Headers", "x-amzn-RequestId, x-amz-crc32, Retry-After, Date");
+  response.headers.emplace_back("Access-Control-Expose-Headers",
+                                "x-amzn-RequestId, x-amz-crc32, Retry-After, Date, X-Freshet-Next");
   response.headers.emplace_back("Vary", "Origin");
 }
 
@@ -59,12 +60,17 @@ std::unique_ptr<Exchange> Cors::marked(std::unique_ptr<Exchange> exchange, std::
 }
 
 std::string check_origin(std::string_view origin) {
-  if (origin == "*" || origin == "null") return {};
-  const size_t scheme = origin.find("://");
-  const bool good = scheme != std::string_view::npos && scheme > 0 && scheme + 3 < origin.size() &&
-                    origin.find_first_of("/?# \t", scheme + 3) == std::string_view::npos;
-  return good ? std::string()
-              : "'" + std::string(origin) + "' is not an origin: SCHEME://HOST[:PORT] without a path, or *";
+  if (origin == "*") return {};
+  const bool tls = origin.starts_with("https://");
+  const std::string_view host = tls || origin.starts_with("http://") ? origin.substr(tls ? 8 : 7) : std::string_view();
+  const bool plain = !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
+  });
+  if (plain && !host.ends_with(tls ? ":443" : ":80")) return {};
+  return "'" + std::string(origin) +
+         "' is not an origin as browsers send it: http://HOST[:PORT] or https://HOST[:PORT] in lower case, without "
+         "path "
+         "and default port; or *";
 }
 
 }  // namespace freshet

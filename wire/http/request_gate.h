@@ -1,4 +1,5 @@
-// Decides which requests are let in, before anything of them is read but their headers and size.
+// Decides which requests are let in. Each has come as a whole, within the bounds for bodies; nothing of the body has
+// been decompressed or parsed.
 #pragma once
 
 #include <memory>

@@ -91,12 +91,12 @@ TEST(SigV4, WhatIsSignedIsLetInAndWhatIsChangedIsNot) {
 
 TEST(SigV4, PathsQueriesAndBlanksAreSignedInTheCanonicalForm) {
   HttpRequest r{"GET",
-                "/queues/My%20Queue/tasks?b=2&a=x%20y&a=1&c",
+                "/queues/My%20Queue/tasks?b=2&a=x%20y&aa=1&c",
                 {{"Host", "h"}, {"X-Amz-Note", "  two   words "}, {"X-Amz-Note", "more"}},
                 ""};
   sign_request(r, keys().first(), {"anywhere", "freshet"}, kNow);
   EXPECT_EQ(check(r, {}), "");
-  r.target = "/queues/My%20Queue/tasks?c=&a=1&a=x%20y&b=2";  // Another order, the same query.
+  r.target = "/queues/My%20Queue/tasks?c=&aa=1&a=x%20y&b=2";  // Another order, the same query.
   EXPECT_EQ(check(r, {}), "");
   value(r, "X-Amz-Note") = "two words";
   EXPECT_EQ(check(r, {}), "");
@@ -105,7 +105,7 @@ TEST(SigV4, PathsQueriesAndBlanksAreSignedInTheCanonicalForm) {
   // Clients that do not encode the path once more, as curl.
   const std::string canonical =
       sigv4::canonical_request(r, sigv4::parse_query(r.target), {"host"}, sha256_hex(""), sigv4::PathForm::kAsSent);
-  EXPECT_THAT(canonical, StartsWith("GET\n/queues/My%20Queue/tasks\na=1&a=x%20y&b=2&c=\nhost:h\n\nhost\n"));
+  EXPECT_THAT(canonical, StartsWith("GET\n/queues/My%20Queue/tasks\na=x%20y&aa=1&b=2&c=\nhost:h\n\nhost\n"));
   const std::string scope = sigv4::scope_text("20150830", "r", "s");
   const std::string signature = sigv4::signature_of(keys().first(), "20150830", "r", "s",
                                                     sigv4::string_to_sign("20150830T123600Z", scope, canonical));
@@ -114,6 +114,52 @@ TEST(SigV4, PathsQueriesAndBlanksAreSignedInTheCanonicalForm) {
                {"Authorization",
                 "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" + scope + ",SignedHeaders=host,Signature=" + signature}};
   EXPECT_EQ(check(r, {}), "");
+}
+
+// What the canonical form leaves open is refused: it could be changed behind the signature.
+TEST(SigV4, QueriesAndPathsMeanOneThingOnly) {
+  const auto signed_get = [&](const std::string& target, sigv4::PathForm form = sigv4::PathForm::kEncodedAgain) {
+    HttpRequest r{"GET", target, {{"Host", "h"}, {"X-Amz-Date", "20150830T123600Z"}}, ""};
+    const std::string canonical =
+        sigv4::canonical_request(r, sigv4::parse_query(r.target), {"host"}, sha256_hex(""), form);
+    const std::string scope = sigv4::scope_text("20150830", "r", "s");
+    const std::string signature = sigv4::signature_of(keys().first(), "20150830", "r", "s",
+                                                      sigv4::string_to_sign("20150830T123600Z", scope, canonical));
+    value(r, "Authorization") =
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/" + scope + ",SignedHeaders=host,Signature=" + signature;
+    return r;
+  };
+  EXPECT_EQ(check(signed_get("/record?table=a"), {}), "");
+  EXPECT_EQ(check(signed_get("/record?table=a&table=b"), {}),
+            "InvalidSignatureException: The query names 'table' twice.");
+  EXPECT_EQ(check(signed_get("/q?cursor=A%2BB"), {}), "");
+  EXPECT_EQ(check(signed_get("/q?cursor=A+B"), {}),
+            "InvalidSignatureException: A '+' in the query must be sent as %2B, and a blank as %20.");
+  HttpRequest r = signed_get("/tasks/a%20b");
+  EXPECT_EQ(check(r, {}), "");
+  r.target = "/tasks/a%2520b";  // As sent, what the other is encoded again.
+  EXPECT_THAT(check(r, {}), StartsWith("InvalidSignatureException: The request signature we calculated"));
+  EXPECT_EQ(check(signed_get("/tasks/a%2520b"), {}), "");
+  EXPECT_EQ(check(signed_get("/tasks/a%20b", sigv4::PathForm::kAsSent), {}), "");
+}
+
+TEST(SigV4, HeadersAreSignedOnceEach) {
+  const std::string refused =
+      "InvalidSignatureException: SignedHeaders must name headers of the request, each once, in ascending order.";
+  HttpRequest r = signed_request();
+  value(r, "X") = std::string(16'000, '\x80');
+  const auto with = [&](const std::string& names) {
+    value(r, "Authorization") =
+        "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/dynamodb/aws4_request, SignedHeaders=" + names +
+        ", Signature=0";
+    return check(r);
+  };
+  EXPECT_EQ(with("host;x;x;x-amz-target"), refused);
+  EXPECT_EQ(with("host;x-amz-target;x"), refused);
+  EXPECT_EQ(with("a;b;c;d;e;f;g;host;x-amz-target"), refused);
+  const std::string answer = with("host;x;x-amz-target");
+  EXPECT_THAT(answer, StartsWith("InvalidSignatureException: The request signature we calculated"));
+  EXPECT_LT(answer.size(), 10'000u) << "what should have been signed is shown in part";
 }
 
 TEST(SigV4, EachWayToFailHasItsName) {
