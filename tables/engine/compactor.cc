@@ -54,18 +54,21 @@ uint64_t Compactor::bound() const {
   return space_is_low() ? live + live / 8 + segment : 2 * live + 4 * segment;
 }
 
-std::optional<uint32_t> Compactor::choose() const {
-  const Log& log = *committer_.log();
-  if (log.bytes_used() <= bound()) return std::nullopt;
-  uint64_t unretired = 0;
-  std::optional<uint32_t> oldest;
-  const auto segments = log.segments();
-  for (size_t i = 0; i < segments.size(); ++i) {
-    if (segments[i].retired || segments[i].id <= retired_through_) continue;
-    unretired += segments[i].bytes;
-    if (!oldest && i + 1 < segments.size()) oldest = segments[i].id;  // Never the open one.
+uint64_t Compactor::unretired_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& segment : committer_.log()->segments()) {
+    if (!segment.retired && segment.id > retired_through_) bytes += segment.bytes;
   }
-  return unretired > bound() ? oldest : std::nullopt;
+  return bytes;
+}
+
+std::optional<uint32_t> Compactor::choose() const {
+  if (committer_.log()->bytes_used() <= bound() || unretired_bytes() <= bound()) return std::nullopt;
+  const auto segments = committer_.log()->segments();
+  const uint32_t oldest = std::max(segments.front().id, retired_through_ + 1);
+  const auto it = std::find_if(segments.begin(), segments.end(),
+                               [&](const SegmentInfo& segment) { return segment.id >= oldest && !segment.retired; });
+  return it->id != segments.back().id ? std::optional(it->id) : std::nullopt;  // Never the open one.
 }
 
 void Compactor::run_due() {
@@ -92,7 +95,7 @@ void Compactor::begin_segment() {
 bool Compactor::step() {
   const uint64_t appended = committer_.appended_bytes();
   const uint64_t live = committer_.live_bytes();
-  const uint64_t used = committer_.log()->bytes_used();
+  const uint64_t used = unretired_bytes();
   const uint64_t garbage = std::max(used - std::min(used, live), options_.segment_bytes);
   const double beyond = static_cast<double>(used) / static_cast<double>(bound());
   const double share = static_cast<double>(garbage) / static_cast<double>(live + garbage);
@@ -112,7 +115,9 @@ bool Compactor::step() {
     }
     const auto segments = log.segments();
     const uint64_t end = segments[cursor_->segment - segments.front().id].bytes;
-    if (cursor_->offset >= end || !catalog_.live.has_any(cursor_->segment)) {
+    const bool dead = !catalog_.live.has_any(cursor_->segment);
+    if (dead && options_.check_dead_segments) check_dead();
+    if (cursor_->offset >= end || dead) {
       // What made the last of its items dead may be pending: a header that retires the segment must not be on disk
       // before that is.
       if (!committer_.flush()) return false;
@@ -140,6 +145,11 @@ bool Compactor::find_live() {
   return true;
 }
 
+void Compactor::check_dead() {
+  if (!find_live()) return;
+  FRESHET_CHECK(waiting_.empty(), "a segment that counts as dead has no live item");
+}
+
 bool Compactor::move_some() {
   std::vector<std::pair<uint32_t, ItemRef>> items;
   size_t bytes = 0;
@@ -161,6 +171,7 @@ bool Compactor::move_some() {
 
 void Compactor::finish_segment() {
   retired_through_ = cursor_->segment;
+  catalog_.live.forget(retired_through_);
   committer_.log()->retire_through(retired_through_);
   cursor_.reset();
 }

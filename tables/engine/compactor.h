@@ -29,10 +29,13 @@ class Compactor {
   uint64_t bound() const;
   // The segment to clean next: the oldest that is not retired, if there is reason to.
   std::optional<uint32_t> choose() const;
+  // What segments take that replay would read; the others are kept for streams only.
+  uint64_t unretired_bytes() const;
   void begin_segment();
   // One bounded step; false when it could not go on for want of space.
   bool step();
   bool find_live();
+  void check_dead();
   bool move_some();
   void finish_segment();
   void tidy();

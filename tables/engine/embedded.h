@@ -2,7 +2,7 @@
 //
 // All state is in memory, every write in one append-only log (tables/log). Each operation only plans: it checks and
 // returns a Mutation (plan.h); one pipeline applies mutations (committer.h): main structure, indexes, TTL order, books,
-// stream, log. What a turn did is one batch and one sync, in commit().
+// stream, log. What a turn did is one batch, and synced in commit() or beside the next turns.
 //
 // Loop thread only. Results are ready at once, applied; durable() says when they are safe.
 #pragma once
@@ -41,6 +41,7 @@ struct EmbeddedOptions {
   seconds wall_jump{60};               // A wall clock that jumps by more pauses the sweep until it is back in line, or
   seconds wall_jump_pause{60};         // has gone on evenly for that long.
   size_t move_step_bytes = 64u << 10;  // Log bytes looked at by compaction in one turn, at least.
+  bool check_dead_segments = false;    // Tests: look whether what counts as dead is.
   size_t backfill_step = 2000;         // Items added to a new index in one turn.
   size_t max_batch_bytes = 1u << 20;   // A turn that writes more becomes several batches, with one sync.
 

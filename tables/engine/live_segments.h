@@ -35,6 +35,9 @@ class LiveSegments {
     }
   }
 
+  // The segment is retired: what it had has been placed elsewhere, or was a deleted table's.
+  void forget(uint32_t segment) { counts_.erase(segment); }
+
   bool has_any(uint32_t segment) const { return counts_.contains(segment); }
 
  private:

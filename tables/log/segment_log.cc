@@ -252,7 +252,13 @@ Result<void> SegmentLog::sync(BootTime now) {
   keep_space();
   if (failed_) return fail(*failed_);
   if (syncing_) {
-    if (!options_.beside->over()) return {};
+    if (!options_.beside->over()) {
+      // What came meanwhile waits no longer than its interval.
+      if (options_.durability.mode == DurabilityMode::kInterval && last_sequence_ > syncing_->sequence &&
+          !interval_end_)
+        interval_end_ = now + options_.durability.interval;
+      return {};
+    }
     if (auto ended = end_sync(); !ended) return ended;
   }
   if (all_durable()) return {};
@@ -271,7 +277,8 @@ Result<void> SegmentLog::sync(BootTime now) {
 
 BootTime SegmentLog::sync_due() const {
   if (failed_) return BootTime::max();
-  BootTime due = interval_end_.value_or(BootTime::max());
+  // A sync that is under way brings a turn when it is over.
+  BootTime due = syncing_ ? BootTime::max() : interval_end_.value_or(BootTime::max());
   // While only the disk keeps the reserve from being whole, look at it again and again.
   if (spares_.bytes() < reserve_ && bound_left() >= segment_bytes_) due = std::min(due, disk_seen_ + kDiskLookPeriod);
   if (!trash_.empty()) due = std::min(due, space_kept_ + kTrashPeriod);

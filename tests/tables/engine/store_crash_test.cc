@@ -36,6 +36,7 @@ class StoreCrashRun {
     options_.move_step_bytes = 500 + random_.below(3000);
     options_.ttl_step = 1 + random_.below(5);
     if (random_.below(2) == 0) options_.sync_beside = &beside_;
+    options_.check_dead_segments = true;
     options_.sync_beside_bytes = random_.below(2000);
     options_.max_batch_bytes = 300 + random_.below(3000);
     if (random_.below(4) == 0) options_.max_data_bytes = 150'000 + random_.below(100'000);

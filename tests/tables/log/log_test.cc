@@ -224,6 +224,33 @@ TEST_F(LogTest, ASyncBesideCoversWhatWasWrittenBeforeIt) {
   options.beside = nullptr;
 }
 
+TEST_F(LogTest, WhatComesDuringASyncBesideWaitsNoLongerThanItsInterval) {
+  SimScheduler scheduler(clock);
+  SimSync beside(files, scheduler, milliseconds(0));
+  options.durability = {DurabilityMode::kInterval, milliseconds(100)};
+  options.beside = &beside;
+  options.beside_bytes = 0;
+  open();
+  append("a");
+  sync();
+  clock.advance(milliseconds(100));
+  sync();
+  EXPECT_EQ(beside.begun(), 1u);
+  clock.advance(milliseconds(10));
+  append("b");
+  sync();
+  EXPECT_EQ(log->sync_due(), BootTime::max()) << "the end of the sync brings a turn";
+  clock.advance(milliseconds(99));  // A slow one.
+  scheduler.run_ready();
+  sync();
+  EXPECT_EQ(log->durable_sequence(), 1u);
+  EXPECT_EQ(log->sync_due(), clock.boot() + milliseconds(1));
+  clock.advance(milliseconds(1));
+  sync();
+  EXPECT_EQ(beside.begun(), 2u);
+  log.reset();
+}
+
 TEST_F(LogTest, AFailedSyncBesideIsFinal) {
   SimScheduler scheduler(clock);
   SimSync beside(files, scheduler, milliseconds(0));
