@@ -59,7 +59,9 @@ Result<void> Committer::admit(const Mutation& mutation) {
   }
   if (log_) {
     // Completions may use the reserve down to what compaction needs to free more.
-    const uint64_t keep = grows ? reserve_bytes() : floor_bytes();
+    uint64_t keep = grows ? reserve_bytes() : floor_bytes();
+    // A batch that needs a file of its own leaves space beside it that is no whole segment.
+    if (batch_.size() + bytes > options_.segment_bytes) keep += options_.segment_bytes;
     if (stalled_ || space_left_ < keep + batch_.size() + bytes) {
       ++stats_.throttled;
       return fail(ErrorCode::kThroughputExceeded,

@@ -106,8 +106,8 @@ class Log {
   virtual Result<LogPosition> read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) = 0;
 
   // Space. Bytes that may still be appended before append() can say kDiskFull: the rest of the open segment, spare
-  // segments held in reserve, and what max_bytes and the disk leave (in whole segments). A batch of n bytes may fail
-  // with up to n bytes more than that left, as it goes into one segment.
+  // segments held in reserve (given up where a batch needs a file larger than they are), and what max_bytes and the
+  // disk leave (in whole segments). The rest of the open segment is of no use to a batch that does not fit there.
   virtual uint64_t bytes_left() const = 0;
   virtual uint64_t bytes_used() const = 0;  // Of all segments, headers included.
   // Keeps at least so much preallocated as spare segments, as far as the disk and max_bytes allow (retried by sync()).

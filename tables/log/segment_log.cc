@@ -141,11 +141,28 @@ bool SegmentLog::starts_segment(size_t payload_bytes) const {
   return segments_.back().bytes == kSegmentHeaderBytes || !fits(batch_bytes(payload_bytes));
 }
 
-Result<Spares::Space> SegmentLog::find_space(uint64_t bytes) {
-  const bool from_spare = spares_.can_take(bytes);
-  if (!from_spare && options_.max_bytes > 0 && allocated_ + std::max(bytes, segment_bytes_) > options_.max_bytes) {
+// For a file larger than a spare, spares are given up: no more than it takes, and none for what would not fit all the
+// same.
+Result<void> SegmentLog::make_room(uint64_t bytes) {
+  look_at_disk();
+  const uint64_t over_bound = bytes - std::min(bytes, bound_left());
+  const uint64_t lacking = std::max(over_bound, bytes - std::min(bytes, disk_free_));
+  if (lacking > spares_.bytes()) {
+    if (over_bound == 0) return {};  // The disk says it itself, and knows better.
     return fail(ErrorCode::kDiskFull, "the log in " + options_.directory + " has reached its bound of " +
                                           std::to_string(options_.max_bytes) + " bytes");
+  }
+  const auto freed = spares_.give_up(lacking);
+  if (!freed) return fail_for_good(freed.error());
+  allocated_ -= *freed;
+  disk_free_ += *freed;
+  return {};
+}
+
+Result<Spares::Space> SegmentLog::find_space(uint64_t bytes) {
+  const bool from_spare = spares_.can_take(bytes);
+  if (!from_spare) {
+    if (auto made = make_room(std::max(bytes, segment_bytes_)); !made) return fail(std::move(made.error()));
   }
   auto space = spares_.take(bytes);
   if (!space) {

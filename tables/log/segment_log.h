@@ -45,6 +45,7 @@ class SegmentLog final : public Log {
   Result<void> start_segment(uint64_t batch_bytes);
   uint64_t bytes_to_write(uint64_t batch) const;
   Result<Spares::Space> find_space(uint64_t bytes);
+  Result<void> make_room(uint64_t bytes);
   Result<void> leave_open_segment(bool raises_unretired);
   Result<void> sync_files();
   Result<void> begin_sync();

@@ -54,6 +54,15 @@ Result<Spares::Space> Spares::take(uint64_t bytes) {
   return space;
 }
 
+Result<uint64_t> Spares::give_up(uint64_t bytes) {
+  uint64_t freed = 0;
+  for (; freed < bytes && !spares_.empty(); freed += spare_bytes_) {
+    if (auto removed = files_.remove(spares_.back()); !removed) return fail(std::move(removed.error()));
+    spares_.pop_back();
+  }
+  return freed;
+}
+
 Result<Spares::Space> Spares::make(uint64_t bytes) {
   const std::string path = directory_ + "/" + std::string(kPrefix) + std::to_string(++last_number_);
   auto file = files_.open(path, OpenMode::kCreate);

@@ -31,6 +31,8 @@ class Spares {
   // A file of at least `bytes` bytes: a spare, if one is there and large enough, or a new one (then kDiskFull is
   // possible, as in add()).
   Result<Space> take(uint64_t bytes);
+  // Deletes spares until that many bytes are free, or none is left. Returns how many are.
+  Result<uint64_t> give_up(uint64_t bytes);
   bool can_take(uint64_t bytes) const { return !spares_.empty() && bytes <= spare_bytes_; }
 
   uint64_t bytes() const { return spares_.size() * spare_bytes_; }

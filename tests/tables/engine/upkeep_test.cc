@@ -402,6 +402,62 @@ TEST_F(FullDiskTest, ADiskFilledByOthersIsWaitedFor) {
   EXPECT_TRUE(put("Queue", heavy("new")));
 }
 
+// A batch larger than a segment needs a file of its own, for which spares have to make room. All that is admitted can
+// be written: otherwise the store would refuse everything from then on, and never answer.
+TEST_F(FullDiskTest, ATransactionLargerThanASegmentFindsSpace) {
+  const auto run = [&] {
+    open();
+    create(queue_definition());
+    std::vector<WriteInput> actions;
+    for (const std::string id : {"a", "b", "c"}) {
+      ASSERT_TRUE(put("Queue", heavy(id, 390'000)));
+      turn();
+      UpdateItemInput input{"Queue", key(id), "SET flag = :x", {}, {}};
+      actions.emplace_back(std::move(input));
+    }
+    int stored = 0;
+    while (put("Queue", heavy("t" + std::to_string(stored), 20'000))) {
+      ++stored;
+      scheduler.advance(milliseconds(1));
+    }
+    ASSERT_GT(stored, 50);
+    int admitted = 0;
+    for (int i = 0; i < 40; ++i) {
+      for (auto& action : actions) {
+        std::get<UpdateItemInput>(action).placeholders.values = Map{{":x", Value::number(i)}};
+      }
+      admitted += now(store->transact_write({actions, {}})).has_value();
+      Async<Result<void>> durable = store->durable();
+      scheduler.advance(milliseconds(500));
+      ASSERT_TRUE(durable.is_ready() && durable.take()) << i << ", left " << store->stats().log_bytes_left;
+    }
+    EXPECT_GT(admitted, 0);
+    for (int i = 0; i < stored; ++i) {
+      ASSERT_TRUE(erase("Queue", key("t" + std::to_string(i))));
+      scheduler.advance(milliseconds(1));
+    }
+    scheduler.advance(seconds(5));
+    EXPECT_TRUE(put("Queue", heavy("new")));
+    EXPECT_TRUE(now(store->transact_write({actions, {}})));
+    turn();
+    reopen();
+    EXPECT_EQ(get("Queue", key("c")).int_or("flag", -1), 39);
+    EXPECT_EQ(books().stock.at("PENDING"), 4u);
+  };
+  {
+    SCOPED_TRACE("at the bound");
+    options.max_data_bytes = 13u << 20;
+    run();
+    EXPECT_LE(files.bytes_allocated(), options.max_data_bytes);
+  }
+  SCOPED_TRACE("on a full disk");
+  options = {};
+  options.directory = "other";
+  options.segment_bytes = 1u << 20;
+  files.set_disk_bytes(files.bytes_allocated() + (16u << 20));
+  run();
+}
+
 TEST_F(UpkeepTest, NewIndexesAreFilledInSteps) {
   options.backfill_step = 10;
   open();

@@ -345,6 +345,28 @@ TEST_F(LogTest, TheReserveIsThereWhenTheDiskIsFull) {
   append(big);
 }
 
+TEST_F(LogTest, ABatchLargerThanASegmentGetsTheSpaceOfSpares) {
+  open();
+  log->set_reserve(40'000);
+  for (int i = 0; i < 20; ++i) sync();
+  files.set_disk_bytes(files.bytes_allocated());
+  clock.advance(seconds(1));
+  sync();  // Looks at the disk.
+  const uint64_t left = log->bytes_left();
+  ASSERT_GE(left, 40'000u);
+  EXPECT_EQ(log->append(BatchKind::kCommit, std::string(60'000, 'x')).error().code, ErrorCode::kDiskFull);
+  EXPECT_EQ(log->bytes_left(), left) << "nothing is given up for what does not fit";
+  const std::string big(20'000, 'x');
+  append(big);
+  sync();
+  EXPECT_GE(log->bytes_left(), 40'000u - 20'000 - 2 * 4096) << "no more is given up than was needed";
+  const std::string small(1500, 'y');
+  append(small);
+  sync();
+  open();
+  EXPECT_EQ(payloads, (Strings{big, small}));
+}
+
 TEST_F(LogTest, AReserveThatTheDiskDeniesAsksForAnotherLook) {
   open();
   sync();
