@@ -25,8 +25,8 @@ GetItemInput get_system_item(std::string_view kind, std::string_view id);
 // Every item of a kind, in order of id.
 Async<Result<std::vector<ItemRef>>> load_system_items(Tables& tables, std::string kind);
 
-// Applies all writes, none or all of them up to limits::kMaxTransactionActions; beyond that in groups of that size, in
-// order, up to the first group that fails. In the embedded store all groups are in one commit.
+// Applies all writes of system items, none or all of them up to limits::kMaxTransactionActions, however large they are;
+// beyond that in groups of that size, in order, up to the first group that fails. A crash may come between groups.
 Async<Result<void>> write_together(Tables& tables, std::vector<WriteInput> writes);
 
 }  // namespace freshet

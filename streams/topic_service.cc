@@ -68,6 +68,11 @@ Result<void> check_endpoint(const SubscriptionDefinition& s) {
   return {};
 }
 
+size_t size_of(const WriteInput& write) {
+  const auto* put = std::get_if<PutItemInput>(&write);
+  return put ? billed_size(put->item) : 0;
+}
+
 }  // namespace
 
 std::string delivery_target(const SubscriptionDefinition& subscription, const std::string& subscription_arn) {
@@ -227,10 +232,16 @@ Async<Result<std::string>> TopicService::publish(PublishInput input) {
   auto prepared = prepare(std::move(input));
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::vector<PreparedEvent>& events = prepared->events;
-  for (size_t first = 0; first < events.size(); first += limits::kMaxTransactionActions) {
-    const size_t last = std::min(first + limits::kMaxTransactionActions, events.size());
+  for (size_t first = 0, last = 0; first < events.size(); first = last) {
     std::vector<WriteInput> writes;
-    for (size_t i = first; i < last; ++i) writes.push_back(std::move(events[i].write));
+    // No larger than what clients may write at a time: a store that is nearly full has space for that first.
+    size_t bytes = 0;
+    for (; last < events.size() && writes.size() < limits::kMaxTransactionActions; ++last) {
+      const size_t size = size_of(events[last].write);
+      if (!writes.empty() && bytes + size > limits::kMaxTransactionBytes) break;
+      bytes += size;
+      writes.push_back(std::move(events[last].write));
+    }
     auto written = co_await write_together(tables_, std::move(writes));
     // What was written before is delivered all the same, and again when the publisher tries again.
     if (!written) co_return fail(std::move(written.error()));

@@ -310,8 +310,10 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
     auto sent = destination_events(target, document);
     Error error;
     if (sent) {
-      std::vector<WriteInput> writes{delete_system_item(kEventKind, event->id)};
+      std::vector<WriteInput> writes;
       for (PreparedEvent& one : *sent) writes.push_back(std::move(one.write));
+      // Last: of more than one transaction a crash may leave the first ones, and then the event must still be there.
+      writes.emplace_back(delete_system_item(kEventKind, event->id));
       auto written = co_await write_together(parts_.tables, std::move(writes));
       if (written) {
         for (const PreparedEvent& one : *sent) one.logged();

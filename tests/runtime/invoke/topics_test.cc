@@ -118,6 +118,28 @@ TEST_F(TopicTest, AFullQueueRefusesThePublishWhole) {
   EXPECT_EQ(small.stored("event"), 1u);
 }
 
+// Twenty times 256 KiB are more than the service takes in one transaction.
+TEST_F(TopicTest, LargeMessagesReachManySubscriptions) {
+  for (int i = 0; i < 20; ++i) {
+    world.add_function("F" + std::to_string(i));
+    subscribe("F" + std::to_string(i));
+  }
+  publish(message(std::string(256u << 10, 'x')));
+  world.sim.run_for(seconds(1));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(world.calls("F" + std::to_string(i)), 1u);
+  EXPECT_EQ(world.stored("event"), 0u);
+
+  AsyncConfig async;
+  async.max_retries = 0;
+  async.on_failure.target = topic_arn(Account{}, "News");
+  world.add_function("Fails", async);
+  world.script["Fails"] = {fails("no")};
+  world.must(world.runtime->invoker().invoke_async("Fails", '"' + std::string(250'000, 'x') + '"'));
+  world.sim.run_for(seconds(10));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(world.calls("F" + std::to_string(i)), 2u);
+  EXPECT_EQ(world.stored("event"), 0u) << "the failed event is settled together with what it sent";
+}
+
 TEST_F(TopicTest, HttpEndpointsGetTheNotificationAndAreTriedAgain) {
   SubscriptionDefinition subscription{"e", "News", "http", "http://127.0.0.1:2/hook", "", false, false};
   const std::string arn = world.must(world.runtime->subscribe(subscription));
