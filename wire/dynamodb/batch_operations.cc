@@ -168,9 +168,10 @@ class BatchWrite final : public Operation {
       seen.push_back(std::move(named));
     }
     std::vector<Result<WriteOutput>> answers = co_await tables.write_many(inputs());
+    bool any = false;
     for (size_t i = 0; i < answers.size(); ++i) {
       if (answers[i]) {
-        writes_[i].processed = true;
+        any = writes_[i].processed = true;
         if (!answers[i]->cost) continue;
         capacities_.add(writes_[i].table, write_units(*answers[i]->cost));
         collections_.add(writes_[i].table, *answers[i]->cost);
@@ -178,6 +179,8 @@ class BatchWrite final : public Operation {
         co_return fail(answers[i].error());
       }
     }
+    // Unprocessed items are sent again at once, an error after a while: without the latter clients would spin.
+    if (!any && !answers.empty()) co_return fail(answers.front().error());
     co_return Result<void>{};
   }
 

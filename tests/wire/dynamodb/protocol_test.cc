@@ -323,5 +323,25 @@ TEST_F(DynamoDbTest, ABodyWithoutATargetIsAnUnknownOperation) {
   EXPECT_NE(body.find("UnknownOperationException"), std::string::npos) << body;
 }
 
+TEST_F(DynamoDbTest, ABatchThatIsThrottledWholeIsAnError) {
+  EmbeddedOptions options;
+  options.directory = std::string(kMemoryDirectory);
+  options.max_memory_bytes = 100'000;
+  store_ = std::move(*open_embedded(nullptr, scheduler_, random_, options));
+  route_ = make_dynamodb_route(*store_, clock_);
+  make_tasks();
+  const auto put = [](const std::string& id) {
+    return R"({"PutRequest":{"Item":{"id":{"S":")" + id + R"("},"x":{"S":")" + std::string(10'000, 'x') + R"("}}}})";
+  };
+  const auto batch = [](const std::string& writes) { return R"({"RequestItems":{"Tasks":[)" + writes + "]}}"; };
+  std::string full;
+  for (int i = 0; i < 20; ++i) full += (i ? "," : "") + put("a" + std::to_string(i));
+  EXPECT_NE(ok("BatchWriteItem", batch(full)), R"({"UnprocessedItems":{}})") << "some of them";
+  EXPECT_TRUE(error("BatchWriteItem", batch(put("b") + "," + put("c")))
+                  .starts_with("ProvisionedThroughputExceededException: The store is at its memory cap"));
+  const std::string mixed = R"({"DeleteRequest":{"Key":{"id":{"S":"none"}}}},)" + put("b");
+  EXPECT_TRUE(ok("BatchWriteItem", batch(mixed)).starts_with(R"({"UnprocessedItems":{"Tasks":[{"PutRequest")"));
+}
+
 }  // namespace
 }  // namespace freshet
