@@ -63,7 +63,10 @@ Plan make_plan(Table& table, const OrderedItems::Place& place, ItemRef before, I
   Plan plan;
   if (input.measure) plan.output.cost = cost_of_write(table, input_key(input), before, after);
   if (!before && !after) return plan;
-  if (before && after && before.same_bytes(after)) return plan;
+  if (before && after && before.same_bytes(after)) {
+    plan.unchanged = std::move(before);
+    return plan;
+  }
   plan.change = Change{&table, std::move(before), std::move(after), input.cause, place};
   return plan;
 }
@@ -203,6 +206,7 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, ConditionCheck
   if (!ok) return fail(ok.error());
   Plan plan;
   if (input.measure) plan.output.cost = cost_of_write(**table, input.key, item, item);
+  plan.unchanged = item;
   return plan;
 }
 

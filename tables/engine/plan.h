@@ -13,6 +13,7 @@ namespace freshet {
 
 struct Plan {
   std::optional<Change> change;  // Empty when the item stays as it is.
+  ItemRef unchanged;             // The item then; null if there is none.
   WriteOutput output;
 };
 

@@ -94,6 +94,27 @@ Result<void> check_distinct(const Catalog& catalog, ExpressionCache& cache, cons
   return {};
 }
 
+// --- How large it is ---
+
+// Of each action the item before and after.
+using Images = std::vector<std::pair<ItemRef, ItemRef>>;
+
+uint64_t encoded_bytes(const ItemRef& item) {
+  return item ? item.encoded().size() : 0;
+}
+
+uint64_t sum(const Images& images, uint64_t (*size)(const ItemRef&)) {
+  uint64_t bytes = 0;
+  for (const auto& [before, after] : images) bytes += std::max(size(before), size(after));
+  return bytes;
+}
+
+bool is_too_large(const Images& images) {
+  // As for one item (plan.cc): an encoding is never smaller than what the service counts.
+  return sum(images, encoded_bytes) > limits::kMaxTransactionBytes &&
+         sum(images, billed_bytes) > limits::kMaxTransactionBytes;
+}
+
 // --- Why it is cancelled ---
 
 // Empty for an error that is not about one action.
@@ -179,11 +200,6 @@ TableDefinition token_definition() {
   return table;
 }
 
-uint64_t larger(const Change& change) {
-  const uint64_t before = change.before ? change.before.encoded().size() : 0;
-  return std::max<uint64_t>(before, change.after ? change.after.encoded().size() : 0);
-}
-
 // A repeated request tells what reading its items takes.
 TransactWriteOutput repeated(const Catalog& catalog, const std::vector<WriteInput>& actions) {
   TransactWriteOutput output;
@@ -261,7 +277,7 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
   Mutation mutation;
   TransactWriteOutput output;
   Reasons reasons;
-  uint64_t bytes = 0;
+  Images images;
   // All plans see the state before the transaction, as its items are distinct.
   for (auto& action : input.actions) {
     auto planned = plan(catalog_, cache_, action);
@@ -271,13 +287,16 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
     }
     reasons.none();
     output.outputs.push_back(std::move(planned->output));
-    if (!planned->change) continue;
+    const auto& change = planned->change;
     // The service's limit is for its clients. What is written to tables of ours cannot be asked for in smaller pieces.
-    if (!planned->change->table->definition().system) bytes += larger(*planned->change);
+    if (!(*catalog_.find(table_of(action)))->definition().system) {
+      images.emplace_back(change ? change->before : planned->unchanged, change ? change->after : planned->unchanged);
+    }
+    if (!change) continue;
     mutation.push_back(std::move(*planned->change));
   }
   if (reasons.cancelled()) return reasons.failure();
-  if (bytes > limits::kMaxTransactionBytes) return invalid(kTooLarge);
+  if (is_too_large(images)) return invalid(kTooLarge);
   if (!input.token.empty()) mutation.push_back(token_change(input.token, request));
   if (auto ok = committer_.admit(mutation); !ok) return fail(ok.error());
   committer_.apply(std::move(mutation));

@@ -145,6 +145,35 @@ TEST_F(TransactionTest, AtMostAHundredActionsAndFourMegabytes) {
   EXPECT_GT((*read)[3].bytes, 390u << 10);
 }
 
+TEST_F(TransactionTest, SizesAreTheServicesAndChecksCountToo) {
+  create(queue_definition());
+  Item tiny;  // Encoded half as large again as the service counts.
+  for (int i = 0; i < 20'000; ++i) tiny.append_sorted("a" + std::to_string(10'000 + i), Value("x"));
+  std::vector<WriteInput> many;
+  for (int i = 0; i < 29; ++i) {
+    Item item = tiny;
+    item.set("id", Value("tiny" + std::to_string(i)));
+    many.emplace_back(PutItemInput{"Queue", item, {}, {}});
+  }
+  const size_t billed = billed_size(std::get<PutItemInput>(many[0]).item);
+  ASSERT_LT(29 * billed, limits::kMaxTransactionBytes);
+  ASSERT_GT(29 * ItemRef::encode(std::get<PutItemInput>(many[0]).item).encoded().size(), limits::kMaxTransactionBytes);
+  EXPECT_EQ(text(transact(many)), "ok");
+  EXPECT_EQ(text(transact(many)), "ok") << "nothing changes";
+  const std::string too_large =
+      "ValidationException: The aggregate size of the items in a transaction cannot exceed 4 MB";
+  PutItemInput more = put_of("more");
+  more.item.set("x", Value(std::string(390 << 10, 'x')));
+  for (int i = 0; i < 2; ++i) {
+    more.item.set("id", Value("more" + std::to_string(i)));
+    many.emplace_back(more);
+  }
+  EXPECT_EQ(text(transact(many)), too_large) << "with those that change nothing";
+  for (int i = 0; i < 29; ++i)
+    many[i] = ConditionCheckInput{"Queue", key("tiny" + std::to_string(i)), "attribute_exists(id)", {}};
+  EXPECT_EQ(text(transact(many)), too_large) << "with those that are checked";
+}
+
 TEST_F(TransactionTest, ATokenIsGoodForTenMinutesAlsoAcrossARestart) {
   create(queue_definition());
   ASSERT_TRUE(transact({add_one("a")}, "t1"));
