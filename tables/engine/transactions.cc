@@ -244,7 +244,8 @@ Change Transactions::token_change(const std::string& token, const std::string& r
     committer_.log_table(**found);
   }
   Table& table = **found;
-  const int64_t until = epoch_s(clock_.wall()) + kTokenWindow.count();
+  // Rounded up: never forgotten before its time.
+  const int64_t until = epoch_s(std::chrono::ceil<seconds>(clock_.wall() + kTokenWindow));
   const Item item{{"token", Value(token)}, {"request", Value(Binary{request})}, {"until", Value::number(until)}};
   const KeyView key{token, {}};
   const ItemRef* old = table.find(key);  // One whose window is over.

@@ -197,6 +197,16 @@ TEST_F(TransactionTest, ATokenIsGoodForTenMinutesAlsoAcrossARestart) {
   EXPECT_EQ(now(store->describe_table(std::string(kTokenTable)))->items, 0u) << "swept";
 }
 
+TEST_F(TransactionTest, ATokenIsGoodToTheLastMillisecond) {
+  create(queue_definition());
+  scheduler.advance(milliseconds(999));
+  ASSERT_TRUE(transact({add_one("a")}, "t"));
+  scheduler.advance(kTokenWindow - milliseconds(1));
+  const auto again = transact({add_one("a")}, "t");
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->repeated);
+}
+
 TEST_F(TransactionTest, ACancelledTransactionLeavesNoToken) {
   create(queue_definition());
   ConditionCheckInput check{"Queue", key("a"), "attribute_exists(id)", {}};
