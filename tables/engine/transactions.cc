@@ -220,10 +220,10 @@ TransactWriteOutput repeated(const Catalog& catalog, const std::vector<WriteInpu
 }  // namespace
 
 Transactions::Seen Transactions::look_up(const std::string& token, const std::string& request) const {
-  const auto table = catalog_.find(std::string(kTokenTable));
+  const Table* table = token_table();
   if (!table) return Seen::kNever;
   const KeyView key{token, {}};
-  const ItemRef* item = (*table)->find(key);
+  const ItemRef* item = table->find(key);
   if (!item) return Seen::kNever;
   const Item seen = item->decode();
   // The sweep may be late, or paused.
@@ -233,17 +233,22 @@ Transactions::Seen Transactions::look_up(const std::string& token, const std::st
   return bytes && bytes->bytes == request ? Seen::kSame : Seen::kOther;
 }
 
-Change Transactions::token_change(const std::string& token, const std::string& request) {
-  auto found = catalog_.find(std::string(kTokenTable));
-  if (!found) {
-    TableDescription description;
-    description.id = random_.uuid();
-    description.created = clock_.wall();
-    description.definition = token_definition();
-    found = &catalog_.add(catalog_.counters.next_table++, std::move(description));
-    committer_.log_table(**found);
-  }
-  Table& table = **found;
+Table* Transactions::token_table() const {
+  const auto found = catalog_.find(std::string(kTokenTable));
+  return found ? *found : nullptr;
+}
+
+Table& Transactions::make_token_table() {
+  TableDescription description;
+  description.id = random_.uuid();
+  description.created = clock_.wall();
+  description.definition = token_definition();
+  Table& table = catalog_.add(catalog_.counters.next_table++, std::move(description));
+  committer_.log_table(table);
+  return table;
+}
+
+Change Transactions::token_change(Table& table, const std::string& token, const std::string& request) const {
   // Rounded up: never forgotten before its time.
   const int64_t until = epoch_s(std::chrono::ceil<seconds>(clock_.wall() + kTokenWindow));
   const Item item{{"token", Value(token)}, {"request", Value(Binary{request})}, {"until", Value::number(until)}};
@@ -298,8 +303,11 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
   }
   if (reasons.cancelled()) return reasons.failure();
   if (is_too_large(images)) return invalid(kTooLarge);
-  if (!input.token.empty()) mutation.push_back(token_change(input.token, request));
+  Table* tokens = input.token.empty() ? nullptr : token_table();
+  if (tokens) mutation.push_back(token_change(*tokens, input.token, request));
   if (auto ok = committer_.admit(mutation); !ok) return fail(ok.error());
+  // What is refused changes nothing: the table is made for the first that is admitted. It and one token are small.
+  if (!tokens && !input.token.empty()) mutation.push_back(token_change(make_token_table(), input.token, request));
   committer_.apply(std::move(mutation));
   return output;
 }

@@ -27,7 +27,9 @@ class Transactions {
   enum class Seen { kNever, kSame, kOther };
   Seen look_up(const std::string& token, const std::string& request) const;
   Result<TransactWriteOutput> carry_out(TransactWriteInput& input, const std::string& request);
-  Change token_change(const std::string& token, const std::string& request);
+  Table* token_table() const;  // Null as long as there is none.
+  Table& make_token_table();
+  Change token_change(Table& table, const std::string& token, const std::string& request) const;
 
   const Clock& clock_;
   Random& random_;

@@ -272,7 +272,7 @@ class StoreCrashRun {
       EXPECT_TRUE(code == ErrorCode::kThroughputExceeded || code == ErrorCode::kInternal || files_.crashed())
           << result.error().message;
     }
-    if (result || done.created) note(std::move(done));
+    if (result) note(std::move(done));
   }
 
   void scratch() {

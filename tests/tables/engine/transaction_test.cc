@@ -207,6 +207,21 @@ TEST_F(TransactionTest, ATokenIsGoodToTheLastMillisecond) {
   EXPECT_TRUE(again->repeated);
 }
 
+TEST_F(TransactionTest, ARefusedTransactionMakesNoTableOfTokens) {
+  options.max_memory_bytes = 100'000;
+  open();
+  create(queue_definition());
+  int stored = 0;
+  while (put("Queue", task("t" + std::to_string(stored), "PENDING", 1))) ++stored;
+  EXPECT_EQ(transact({put_of("more")}, "t").error().code, ErrorCode::kThroughputExceeded);
+  EXPECT_FALSE(now(store->describe_table(std::string(kTokenTable))));
+  ASSERT_TRUE(transact({DeleteItemInput{"Queue", key("t0"), {}, {}}}, "t"));
+  EXPECT_EQ(now(store->describe_table(std::string(kTokenTable)))->items, 1u);
+  turn();
+  reopen();
+  EXPECT_TRUE(transact({DeleteItemInput{"Queue", key("t0"), {}, {}}}, "t")->repeated);
+}
+
 TEST_F(TransactionTest, ACancelledTransactionLeavesNoToken) {
   create(queue_definition());
   ConditionCheckInput check{"Queue", key("a"), "attribute_exists(id)", {}};
