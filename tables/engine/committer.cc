@@ -46,6 +46,8 @@ uint64_t Committer::memory() const {
 Result<void> Committer::admit(const Mutation& mutation) {
   if (failure_) return fail(*failure_);
   uint64_t bytes = 0;
+  uint64_t added = 0;
+  uint64_t removed = 0;
   bool grows = false;
   for (const auto& change : mutation) {
     const size_t before = log_size(change.before);
@@ -55,8 +57,13 @@ Result<void> Committer::admit(const Mutation& mutation) {
     // Tokens of transactions are not: beyond a reasonable number they are data like any other.
     const Table& table = *change.table;
     const bool own = table.definition().system && !(table.definition().ttl_attribute && table.items().size() > kOwn);
-    grows = grows || (!own && change.after && (!change.before || after > before + kGrowth));
+    if (own) continue;
+    removed += before;
+    added += after;
+    grows = grows || (change.after && (!change.before || after > before + kGrowth));
   }
+  // Of several changes, deletes make up for what the others add: a token that stands beside them, too.
+  grows = grows && added > removed;
   if (log_) {
     // Completions may use the reserve down to what compaction needs to free more.
     uint64_t keep = grows ? reserve_bytes() : floor_bytes();

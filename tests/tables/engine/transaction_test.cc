@@ -222,6 +222,24 @@ TEST_F(TransactionTest, ARefusedTransactionMakesNoTableOfTokens) {
   EXPECT_TRUE(transact({DeleteItemInput{"Queue", key("t0"), {}, {}}}, "t")->repeated);
 }
 
+TEST_F(TransactionTest, DeletesAreAdmittedHoweverManyTokensThereAre) {
+  options.directory = ":memory:";
+  options.max_memory_bytes = 300'000;
+  open();
+  create(queue_definition());
+  for (const std::string id : {"a", "b"}) {
+    Item item = task(id, "DONE", 1);
+    item.set("x", Value(std::string(5000, 'x')));
+    ASSERT_TRUE(put("Queue", item));
+  }
+  const ConditionCheckInput check{"Queue", key("a"), "attribute_exists(id)", {}};
+  for (int i = 0; i <= 100'000; ++i) ASSERT_TRUE(transact({check}, std::to_string(i)));
+  EXPECT_EQ(transact({check}, "one more").error().code, ErrorCode::kThroughputExceeded);
+  EXPECT_EQ(text(transact({DeleteItemInput{"Queue", key("a"), {}, {}}}, "delete")), "ok");
+  EXPECT_EQ(text(transact({DeleteItemInput{"Queue", key("b"), {}, {}}, put_of("c")}, "replace")), "ok");
+  EXPECT_EQ(transact({put_of("d")}).error().code, ErrorCode::kThroughputExceeded);
+}
+
 TEST_F(TransactionTest, ACancelledTransactionLeavesNoToken) {
   create(queue_definition());
   ConditionCheckInput check{"Queue", key("a"), "attribute_exists(id)", {}};
