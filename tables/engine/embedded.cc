@@ -46,8 +46,9 @@ class Engine final : public EmbeddedTables {
         options_(checked(std::move(options))),
         catalog_(options_.stream_memory_bytes),
         committer_(scheduler, catalog_, options_),
-        transactions_(scheduler.clock(), random, catalog_, committer_, cache_),
-        ttl_(scheduler.clock(), catalog_, committer_, options_),
+        wall_guard_(scheduler.clock(), options_.wall_jump, options_.wall_jump_pause),
+        transactions_(scheduler.clock(), wall_guard_, random, catalog_, committer_, cache_),
+        ttl_(scheduler.clock(), wall_guard_, catalog_, committer_, options_),
         compactor_(scheduler.clock(), catalog_, committer_, options_) {}
 
   Result<void> open(Files* files);
@@ -99,6 +100,7 @@ class Engine final : public EmbeddedTables {
   ExpressionCache cache_;
   Catalog catalog_;
   Committer committer_;
+  WallGuard wall_guard_;
   Transactions transactions_;
   TtlSweeper ttl_;
   Compactor compactor_;

@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "tables/engine/committer.h"
 #include "tables/engine/plan.h"
+#include "tables/engine/wall_guard.h"
 
 namespace freshet {
 
@@ -16,8 +17,9 @@ inline constexpr seconds kTokenWindow{600};
 class Transactions {
  public:
   // All references outlive this.
-  Transactions(const Clock& clock, Random& random, Catalog& catalog, Committer& committer, ExpressionCache& cache)
-      : clock_(clock), random_(random), catalog_(catalog), committer_(committer), cache_(cache) {}
+  Transactions(const Clock& clock, WallGuard& guard, Random& random, Catalog& catalog, Committer& committer,
+               ExpressionCache& cache)
+      : clock_(clock), guard_(guard), random_(random), catalog_(catalog), committer_(committer), cache_(cache) {}
 
   // As Tables::transact_write() and transact_get() say. Inputs may be emptied.
   Result<TransactWriteOutput> write(TransactWriteInput& input);
@@ -25,13 +27,14 @@ class Transactions {
 
  private:
   enum class Seen { kNever, kSame, kOther };
-  Seen look_up(const std::string& token, const std::string& request) const;
+  Seen look_up(const std::string& token, const std::string& request);
   Result<TransactWriteOutput> carry_out(TransactWriteInput& input, const std::string& request);
   Table* token_table() const;  // Null as long as there is none.
   Table& make_token_table();
   Change token_change(Table& table, const std::string& token, const std::string& request) const;
 
   const Clock& clock_;
+  WallGuard& guard_;
   Random& random_;
   Catalog& catalog_;
   Committer& committer_;

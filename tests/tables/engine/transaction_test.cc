@@ -240,6 +240,20 @@ TEST_F(TransactionTest, DeletesAreAdmittedHoweverManyTokensThereAre) {
   EXPECT_EQ(transact({put_of("d")}).error().code, ErrorCode::kThroughputExceeded);
 }
 
+TEST_F(TransactionTest, AJumpOfTheWallClockForgetsNoToken) {
+  create(queue_definition());
+  ASSERT_TRUE(transact({add_one("a")}, "t"));
+  clock.step_wall(std::chrono::minutes(15));
+  auto again = transact({add_one("a")}, "t");
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->repeated);
+  scheduler.advance(seconds(30));
+  EXPECT_TRUE(transact({add_one("a")}, "t")->repeated);
+  scheduler.advance(seconds(60));
+  EXPECT_FALSE(transact({add_one("a")}, "t")->repeated) << "a new time that stays is believed";
+  EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 2);
+}
+
 TEST_F(TransactionTest, ACancelledTransactionLeavesNoToken) {
   create(queue_definition());
   ConditionCheckInput check{"Queue", key("a"), "attribute_exists(id)", {}};
