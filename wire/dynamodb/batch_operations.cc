@@ -47,13 +47,16 @@ class BatchGet final : public Operation {
     }
     auto next = answers.begin();
     uint64_t bytes = 0;
+    bool full = false;
     for (TableGets& gets : gets_) {
       for (size_t i = 0; i < gets.keys.size(); ++i, ++next) {
-        // One answer holds 16 MB: what does not fit is asked for again.
-        if (bytes >= limits::kMaxRequestBytes) continue;
         ReadOutput& answer = **next;
+        const uint64_t size = answer.item ? answer.item.encoded().size() : 0;
+        // One answer holds 16 MB: what does not fit, and all behind it, is asked for again. A single item always fits.
+        full = full || bytes + size > limits::kMaxRequestBytes;
+        if (full) continue;
         ++gets.done;
-        bytes += answer.item ? answer.item.encoded().size() : 0;
+        bytes += size;
         capacities_.add(gets.table, read_units(answer.bytes, gets.consistent));
         if (answer.item) gets.found.push_back(std::move(answer.item));
       }

@@ -1,3 +1,4 @@
+#include "base/limits.h"
 #include "tests/wire/dynamodb/protocol_fixture.h"
 
 namespace freshet {
@@ -341,6 +342,27 @@ TEST_F(DynamoDbTest, ABatchThatIsThrottledWholeIsAnError) {
                   .starts_with("ProvisionedThroughputExceededException: The store is at its memory cap"));
   const std::string mixed = R"({"DeleteRequest":{"Key":{"id":{"S":"none"}}}},)" + put("b");
   EXPECT_TRUE(ok("BatchWriteItem", batch(mixed)).starts_with(R"({"UnprocessedItems":{"Tasks":[{"PutRequest")"));
+}
+
+TEST_F(DynamoDbTest, ABatchOfReadsStaysWithinSixteenMegabytes) {
+  make_tasks();
+  std::string keys;
+  size_t fit = 0;
+  size_t bytes = 0;
+  for (int i = 0; i < 50; ++i) {
+    PutItemInput put;
+    put.table = "Tasks";
+    put.item = Item{{"id", Value("a" + std::to_string(10 + i))}, {"x", Value(std::string(390'000, 'x'))}};
+    bytes += ItemRef::encode(put.item).encoded().size();
+    if (bytes <= limits::kMaxRequestBytes) ++fit;
+    ASSERT_TRUE(store_->put_item(std::move(put)).take());
+    keys += (i ? R"(,{"id":{"S":"a)" : R"({"id":{"S":"a)") + std::to_string(10 + i) + R"("}})";
+  }
+  const std::string answer = ok("BatchGetItem", R"({"RequestItems":{"Tasks":{"Keys":[)" + keys + "]}}}");
+  const size_t unprocessed = answer.find("UnprocessedKeys");
+  EXPECT_NE(answer.find(R"({"S":"a)" + std::to_string(9 + fit) + '"'), std::string::npos);
+  EXPECT_LT(answer.find(R"({"S":"a)" + std::to_string(9 + fit) + '"'), unprocessed);
+  EXPECT_GT(answer.find(R"({"S":"a)" + std::to_string(10 + fit) + '"'), unprocessed);
 }
 
 }  // namespace
