@@ -11,7 +11,7 @@ constexpr uint64_t kWriteUnit = 1024;
 constexpr uint64_t kGib = 1u << 30;
 
 uint64_t units(const Item& entry) {
-  return std::max<uint64_t>(1, (billed_size(entry) + kWriteUnit - 1) / kWriteUnit);
+  return write_units_of(billed_size(entry));
 }
 
 // What an index holds of an item that has its key.
@@ -43,6 +43,10 @@ uint64_t index_units(const std::optional<Item>& before, const std::optional<Item
 
 }  // namespace
 
+uint64_t write_units_of(uint64_t bytes) {
+  return std::max<uint64_t>(1, (bytes + kWriteUnit - 1) / kWriteUnit);
+}
+
 uint64_t billed_bytes(const ItemRef& item) {
   return item ? billed_size(item.decode()) : 0;
 }
@@ -54,11 +58,13 @@ std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& k
   const Item old = before ? before.decode() : Item{};
   const Item now = after ? after.decode() : Item{};
   cost->bytes = std::max(billed_size(old), billed_size(now));
+  const auto copies = 1 + std::count_if(definition.indexes.begin(), definition.indexes.end(),
+                                        [](const IndexDefinition& index) { return index.local; });
   for (const IndexDefinition& index : definition.indexes) {
     if (index.local && cost->collection.empty()) {
       const std::string& name = definition.keys.partition.name;
       if (const Value* value = key.find(name)) cost->collection.set(name, *value);
-      cost->collection_most_gib = table.live_bytes() * 2 / kGib + 1;
+      cost->collection_most_gib = table.live_bytes() * static_cast<uint64_t>(copies) / kGib + 1;
     }
     const auto was = entry_of(before, old, definition, index);
     const auto is = entry_of(after, now, definition, index);

@@ -12,6 +12,8 @@ namespace freshet {
 // Of a write of the item with that key. Null refs for absent; both may be, and both may be the same.
 std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& key, const ItemRef& before,
                                                const ItemRef& after);
+// What writing an item, or an entry of an index, of that size takes.
+uint64_t write_units_of(uint64_t bytes);
 // As the service counts sizes; 0 for a null ref.
 uint64_t billed_bytes(const ItemRef& item);
 

@@ -200,16 +200,17 @@ TableDefinition token_definition() {
   return table;
 }
 
-// A repeated request tells what reading its items takes.
+// A repeated request tells those who ask what reading its items takes.
 TransactWriteOutput repeated(const Catalog& catalog, const std::vector<WriteInput>& actions) {
   TransactWriteOutput output;
   output.repeated = true;
   for (const auto& action : actions) {
     WriteOutput& one = output.outputs.emplace_back();
-    const auto table = catalog.find(table_of(action));
-    if (!table || !check_item_keys(key_of(action), (*table)->definition().keys)) continue;
-    const ItemKey key(key_of(action), (*table)->definition().keys);
-    const ItemRef* item = (*table)->find(key.view());
+    const Table& table = **catalog.find(table_of(action));  // Requests are checked before they are recognized.
+    const bool measure = std::visit([](const auto& input) { return input.measure; }, action);
+    if (!measure || !check_item_keys(key_of(action), table.definition().keys)) continue;
+    const ItemKey key(key_of(action), table.definition().keys);
+    const ItemRef* item = table.find(key.view());
     auto cost = std::make_shared<WriteCost>();
     cost->bytes = item ? billed_bytes(*item) : 0;
     one.cost = std::move(cost);

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "tables/engine/keys.h"
+#include "tables/engine/plan.h"
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/capacity.h"
@@ -130,7 +131,7 @@ struct Write {
 };
 
 // The part of a put or delete that names its item, or what is wrong with it.
-Result<Item> key_of(const TableDefinition& table, const Write& write) {
+Result<Item> key_of(const TableDefinition& table, Write& write) {
   Item key;
   for (const KeyAttribute* part : {&table.keys.partition, table.keys.sort ? &*table.keys.sort : nullptr}) {
     const Value* value = part ? write.item.find(part->name) : nullptr;
@@ -139,9 +140,7 @@ Result<Item> key_of(const TableDefinition& table, const Write& write) {
   if (auto ok = check_key(write.is_put ? key : write.item, table.keys); !ok) return fail(ok.error());
   if (!write.is_put) return key;
   if (auto ok = check_index_keys(write.item, table); !ok) return fail(ok.error());
-  if (billed_size(write.item) > limits::kMaxItemBytes) {
-    return too_large_item(false);
-  }
+  if (auto ok = check_put_item(write.item); !ok) return fail(ok.error());
   return key;
 }
 
@@ -154,7 +153,7 @@ class BatchWrite final : public Operation {
     // All is checked before anything is written, so that a bad request writes nothing.
     std::vector<std::pair<std::string, Item>> seen;
     std::optional<TableDescription> table;
-    for (const Write& write : writes_) {
+    for (Write& write : writes_) {
       if (is_system_table(write.table)) co_return table_not_found(write.table);
       if (!table || table->definition.name != write.table) {
         std::string name = write.table;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tables/engine/cost.h"
 #include "tables/value/json.h"
 
 namespace freshet::dynamodb {
@@ -9,7 +10,6 @@ namespace freshet::dynamodb {
 namespace {
 
 constexpr uint64_t kReadUnit = 4096;
-constexpr uint64_t kWriteUnit = 1024;
 
 std::string text_of(uint64_t halves) {
   return std::to_string(halves / 2) + (halves % 2 == 0 ? ".0" : ".5");
@@ -80,7 +80,7 @@ Units read_units(uint64_t bytes, bool consistent) {
 }
 
 Units write_units(const WriteCost& cost) {
-  Units units{std::max<uint64_t>(1, (cost.bytes + kWriteUnit - 1) / kWriteUnit) * 2, {}};
+  Units units{write_units_of(cost.bytes) * 2, {}};
   for (const auto& index : cost.indexes) units.indexes.push_back({index.name, index.local, index.units * 2});
   return units;
 }

@@ -11,18 +11,15 @@ namespace {
 
 constexpr Range kActions{1, static_cast<int64_t>(limits::kMaxTransactionActions)};
 
-const std::string& table_of(const WriteInput& action) {
-  return std::visit([](const auto& one) -> const std::string& { return one.table; }, action);
-}
-
 class TransactWrite final : public Operation {
  public:
   TransactWrite(TransactWriteInput input, CapacityReport report, bool metrics)
       : input_(std::move(input)), capacities_(report, UnitKind::kWrite), collections_(metrics) {
-    for (auto& action : input_.actions) {
-      tables_.push_back(table_of(action));
-      std::visit([&](auto& one) { one.measure = capacities_.wanted() || collections_.wanted(); }, action);
-    }
+    const auto prepare = [this](auto& action) {
+      tables_.push_back(action.table);
+      action.measure = capacities_.wanted() || collections_.wanted();
+    };
+    for (auto& action : input_.actions) std::visit(prepare, action);
   }
 
   Async<Result<void>> run(Tables& tables) override {
