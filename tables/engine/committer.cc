@@ -8,8 +8,9 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kOwn = 100'000;  // Expiring items of our own that are not counted as growth.
-constexpr size_t kGrowth = 256;   // A write that adds more counts as one that fills the store.
+constexpr size_t kOwn = 100'000;              // Expiring items of our own that are not counted as growth.
+constexpr uint64_t kTableRecord = 64u << 10;  // A definition with its tags is smaller.
+constexpr size_t kGrowth = 256;               // A write that adds more counts as one that fills the store.
 
 }  // namespace
 
@@ -43,6 +44,20 @@ uint64_t Committer::memory() const {
   return bytes;
 }
 
+Result<void> Committer::admit_bytes(uint64_t keep, uint64_t bytes) {
+  if (!stalled_ && space_left_ >= keep + batch_.size() + bytes) return {};
+  ++stats_.throttled;
+  return fail(
+      ErrorCode::kThroughputExceeded,
+      "The store is out of disk space (or at --max-data-bytes): writes that add data are refused until tasks are "
+      "completed, items are deleted or space is freed. Retry later.");
+}
+
+Result<void> Committer::admit_record(uint64_t keep) {
+  if (failure_) return fail(*failure_);
+  return log_ ? admit_bytes(keep, kTableRecord) : Result<void>{};
+}
+
 Result<void> Committer::admit(const Mutation& mutation) {
   if (failure_) return fail(*failure_);
   uint64_t bytes = 0;
@@ -69,12 +84,7 @@ Result<void> Committer::admit(const Mutation& mutation) {
     uint64_t keep = grows ? reserve_bytes() : floor_bytes();
     // A batch that needs a file of its own leaves space beside it that is no whole segment.
     if (batch_.size() + bytes > options_.segment_bytes) keep += options_.segment_bytes;
-    if (stalled_ || space_left_ < keep + batch_.size() + bytes) {
-      ++stats_.throttled;
-      return fail(ErrorCode::kThroughputExceeded,
-                  "The store is out of disk space (or at --max-data-bytes): writes that add data are refused until "
-                  "tasks are completed, items are deleted or space is freed. Retry later.");
-    }
+    if (auto ok = admit_bytes(keep, bytes); !ok) return ok;
   }
   if (grows && options_.max_memory_bytes != 0 && memory() + bytes > options_.max_memory_bytes) {
     ++stats_.throttled;

@@ -28,6 +28,8 @@ class Committer {
 
   // Whether a write may be applied now: kInternal after a failure of the log, kThroughputExceeded at a cap.
   Result<void> admit(const Mutation& mutation);
+  // The same of a record about a table: it may be written while so many bytes of space are left.
+  Result<void> admit_record(uint64_t keep);
   // Applies a mutation that was planned against the state as it is and admitted (the store's own deletes need not be).
   void apply(Mutation mutation);
   // The catalog changed: says so in the batch.
@@ -70,6 +72,7 @@ class Committer {
     std::vector<Promise<Result<void>>> waiters;
   };
 
+  Result<void> admit_bytes(uint64_t keep, uint64_t bytes);
   void apply_one(Change& change);
   uint64_t add_to_stream(const Change& change);
   void add_to_batch(const Change& change, uint64_t sequence);

@@ -129,6 +129,7 @@ Async<Result<TableDescription>> Engine::create_table(TableDefinition definition)
   if (catalog_.tables().contains(definition.name)) {
     return Out(fail(ErrorCode::kResourceInUse, "Table already exists: " + definition.name));
   }
+  if (auto ok = committer_.admit_record(committer_.reserve_bytes()); !ok) return Out(fail(ok.error()));
   TableDescription description;
   description.id = random_.uuid();
   description.created = scheduler_.clock().wall();
@@ -180,6 +181,10 @@ Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) 
   if (!((*table)->definition().keys == definition.keys)) {
     return Out(invalid("The key schema of table " + definition.name + " cannot be changed"));
   }
+  if (definition == (*table)->definition()) return Out((*table)->describe());
+  // Where a full store is to be deployed anew; but completions and compaction need most of what it has left.
+  const uint64_t keep = (committer_.floor_bytes() + committer_.reserve_bytes()) / 2;
+  if (auto ok = committer_.admit_record(keep); !ok) return Out(fail(ok.error()));
   const std::string label = definition.stream ? stream_label(scheduler_.clock().wall()) : std::string();
   (*table)->alter(std::move(definition), label);
   catching_up_ = (*table)->is_behind() || catching_up_;

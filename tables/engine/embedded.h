@@ -27,7 +27,7 @@ struct EmbeddedOptions {
   std::string directory;  // ":memory:" keeps nothing: no log at all.
   Durability durability;
   BackgroundSync* sync_beside = nullptr;  // See LogOptions::beside.
-  uint64_t sync_beside_bytes = 16u << 10;
+  uint64_t sync_beside_bytes = 32u << 10;
   uint64_t segment_bytes = 16u << 20;  // At most a sixteenth of max_data_bytes is used.
   uint64_t max_data_bytes = 0;         // Bound on the files; 0 for the disk's own.
   uint64_t max_memory_bytes = 0;       // Bound on items, indexes and stream tails; 0 for none.

@@ -42,7 +42,7 @@ struct LogOptions {
   // is over, sync() is to be called again. For fewer bytes the switches of threads cost more than there is to do
   // meanwhile.
   BackgroundSync* beside = nullptr;
-  uint64_t beside_bytes = 16u << 10;
+  uint64_t beside_bytes = 32u << 10;
 };
 
 struct LogPosition {

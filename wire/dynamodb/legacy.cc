@@ -7,6 +7,9 @@ namespace freshet::dynamodb {
 
 namespace {
 
+constexpr size_t kMaxEntries = 1000;
+constexpr size_t kMaxValues = 100;
+
 enum class Takes { kNone, kOne, kTwo, kSome };
 
 struct Operator {
@@ -48,7 +51,7 @@ bool fits(Takes takes, size_t values) {
     case Takes::kTwo:
       return values == 2;
     default:
-      return values > 0;
+      return values > 0 && values <= kMaxValues;
   }
 }
 
@@ -109,7 +112,9 @@ std::string comparison(Writer& writer, const std::string& attribute, std::string
   if (op == "NULL") return "attribute_not_exists(" + name + ")";
   if (op == "NOT_NULL") return "attribute_exists(" + name + ")";
   if (op == "CONTAINS") return "contains(" + name + "," + operands[0] + ")";
-  if (op == "NOT_CONTAINS") return "NOT contains(" + name + "," + operands[0] + ")";
+  // Unlike NE, it does not hold for an attribute that is not there.
+  if (op == "NOT_CONTAINS")
+    return "(attribute_exists(" + name + ") AND NOT contains(" + name + "," + operands[0] + "))";
   if (op == "BEGINS_WITH") return "begins_with(" + name + "," + operands[0] + ")";
   if (op == "BETWEEN") return name + " BETWEEN " + operands[0] + " AND " + operands[1];
   if (op == "IN") {
@@ -166,6 +171,14 @@ std::string expectation(const Input& in, const std::string& attribute, Writer& w
   std::vector<Value> values = in.values("AttributeValueList");
   if (auto value = in.value("Value")) values.push_back(std::move(*value));
   return condition(in, attribute, writer, std::move(values));
+}
+
+// The entries of such a parameter. What is far beyond an expression's bounds is not even written as one.
+std::vector<std::pair<std::string, Input>> entries(const Input& in, std::string_view member) {
+  auto all = in.map(member, Need::kOptional, {});
+  if (all.size() <= kMaxEntries) return all;
+  refuse_parameter(in, std::string(member) + " names more than " + std::to_string(kMaxEntries) + " attributes");
+  return {};
 }
 
 // ConditionalOperator between the conditions.
@@ -245,7 +258,7 @@ bool has_legacy(const Input& in, std::initializer_list<std::string_view> legacy,
 std::string legacy_condition(const Input& in, Placeholders& placeholders) {
   Writer writer(placeholders);
   std::vector<std::string> conditions;
-  for (const auto& [attribute, entry] : in.map("Expected", Need::kOptional, {})) {
+  for (const auto& [attribute, entry] : entries(in, "Expected")) {
     conditions.push_back(expectation(entry, attribute, writer));
   }
   return joined(in, conditions);
@@ -254,7 +267,7 @@ std::string legacy_condition(const Input& in, Placeholders& placeholders) {
 std::string legacy_filter(const Input& in, std::string_view member, Placeholders& placeholders) {
   Writer writer(placeholders);
   std::vector<std::string> conditions;
-  for (const auto& [attribute, entry] : in.map(member, Need::kOptional, {})) {
+  for (const auto& [attribute, entry] : entries(in, member)) {
     conditions.push_back(condition(entry, attribute, writer, entry.values("AttributeValueList")));
   }
   return joined(in, conditions);
@@ -263,7 +276,7 @@ std::string legacy_filter(const Input& in, std::string_view member, Placeholders
 std::string legacy_key_condition(const Input& in, Placeholders& placeholders) {
   Writer writer(placeholders);
   std::vector<std::string> conditions;
-  for (const auto& [attribute, entry] : in.map("KeyConditions", Need::kOptional, {})) {
+  for (const auto& [attribute, entry] : entries(in, "KeyConditions")) {
     conditions.push_back(condition(entry, attribute, writer, entry.values("AttributeValueList")));
     constexpr std::string_view kNone[] = {"IN", "NULL", "NOT_NULL", "NE", "CONTAINS", "NOT_CONTAINS"};
     const std::string op = operator_of(entry, Need::kOptional);
@@ -283,7 +296,7 @@ std::string legacy_key_condition(const Input& in, Placeholders& placeholders) {
 std::string legacy_update(const Input& in, Placeholders& placeholders) {
   Writer writer(placeholders);
   UpdateParts parts;
-  for (const auto& [attribute, entry] : in.map("AttributeUpdates", Need::kOptional, {})) {
+  for (const auto& [attribute, entry] : entries(in, "AttributeUpdates")) {
     update_of(entry, attribute, writer, parts);
   }
   std::string out;
@@ -300,6 +313,10 @@ std::string legacy_update(const Input& in, Placeholders& placeholders) {
 std::string legacy_projection(const Input& in, Placeholders& placeholders, std::vector<std::string>* names) {
   Writer writer(placeholders);
   std::vector<std::string> attributes = in.texts("AttributesToGet", {1, INT64_MAX});
+  if (attributes.size() > kMaxEntries) {
+    refuse_parameter(in, "AttributesToGet names more than " + std::to_string(kMaxEntries) + " attributes");
+    return {};
+  }
   std::string out;
   for (auto attribute = attributes.begin(); attribute != attributes.end(); ++attribute) {
     if (std::find(attributes.begin(), attribute, *attribute) != attribute) {

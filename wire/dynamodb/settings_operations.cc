@@ -9,14 +9,14 @@ namespace freshet::dynamodb {
 namespace {
 
 constexpr size_t kTagsAtOnce = 10;
+constexpr std::string_view kTable = ":table/";
 
 // A table by its ARN, and what becomes of its tags.
 class TagOperation : public Operation {
  public:
   explicit TagOperation(std::string arn) : arn_(std::move(arn)) {}
   Async<Result<void>> run(Tables& tables) override {
-    const size_t slash = arn_.rfind('/');
-    std::string name = arn_.substr(slash == std::string::npos ? arn_.size() : slash + 1);
+    std::string name = arn_.substr(arn_.find(kTable) + kTable.size());
     if (is_system_table(name)) co_return missing();
     Result<TableDescription> found = co_await tables.describe_table(std::move(name));
     if (!found && found.error().code == ErrorCode::kResourceNotFound) co_return missing();
@@ -139,7 +139,10 @@ class ContinuousBackups final : public Operation {
 // A table's ARN; what else it may be is refused by the service in these words.
 std::string resource(const Input& in) {
   std::string arn = in.text("ResourceArn", Need::kRequired, {1, 1283});
-  if (in.has("ResourceArn") && !(arn.starts_with("arn:") && arn.find(":table/") != std::string::npos)) {
+  const size_t table = arn.find(kTable);
+  const bool good = arn.starts_with("arn:") && table != std::string::npos &&
+                    arn.find('/', table + kTable.size()) == std::string::npos;
+  if (in.has("ResourceArn") && !good) {
     in.checks().add(
         {ErrorCode::kValidation, "Invalid TableArn: Invalid ResourceArn provided as input " + arn, nullptr});
   }

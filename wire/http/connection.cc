@@ -456,6 +456,8 @@ void Connection::check_timeout(BootTime now) {
     probe();  // The exchange takes as long as it takes.
   } else if (parser_.started() || !unread_.empty()) {
     if (past > options.read_timeout) refuse(408, "the request did not arrive in time");
+  } else if (tls_ && tls_->handshaking()) {
+    if (past > options.read_timeout) close();  // In plain text nobody would understand why.
   } else if (past > options.idle_timeout) {
     begin_stop();
   }

@@ -29,17 +29,17 @@ bool is_header(std::string_view name, std::string_view lower) {
          std::equal(name.begin(), name.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
-// "http://HOST/PATH" as the target, the form that a proxy is asked with and every server has to take: gives HOST and
-// leaves "/PATH". Empty if the target has another form.
-std::string split_absolute(std::string& target) {
-  constexpr std::string_view kScheme = "http://";
+// "http://HOST/PATH" as the target ("https:" over TLS), the form that a proxy is asked with and every server has to
+// take: gives HOST and leaves "/PATH". Empty if the target has another form.
+std::string split_absolute(std::string& target, bool tls) {
+  const std::string_view scheme = tls ? "https://" : "http://";
   const bool absolute =
-      target.size() > kScheme.size() && std::equal(kScheme.begin(), kScheme.end(), target.begin(), [](char a, char b) {
+      target.size() > scheme.size() && std::equal(scheme.begin(), scheme.end(), target.begin(), [](char a, char b) {
         return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b | 0x20) : b);
       });
   if (!absolute) return {};
-  const size_t path = std::min(target.find_first_of("/?#", kScheme.size()), target.size());
-  std::string host = target.substr(kScheme.size(), path - kScheme.size());
+  const size_t path = std::min(target.find_first_of("/?#", scheme.size()), target.size());
+  std::string host = target.substr(scheme.size(), path - scheme.size());
   if (host.empty()) return {};
   target.erase(0, path);
   if (!target.starts_with('/')) target.insert(0, "/");
@@ -153,7 +153,7 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request, std::str
     }
   }
   if (hosts != 1 || host.empty()) return refuse(400, "BadRequest", "exactly one Host header is needed");
-  const std::string target_host = split_absolute(request.target);
+  const std::string target_host = split_absolute(request.target, shared_->options.tls != nullptr);
   for (const std::string_view name : {host, std::string_view(target_host)}) {
     if (name.empty() || shared_->hosts.allows(name)) continue;
     return refuse(

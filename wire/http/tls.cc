@@ -47,6 +47,7 @@ class OpenSslStream final : public TlsStream {
   ssize_t receive(char* place, size_t room) override {
     ERR_clear_error();
     const int n = SSL_read(stream_.get(), place, static_cast<int>(std::min<size_t>(room, INT_MAX)));
+    read_waits_for_write_ = n <= 0 && SSL_want_write(stream_.get()) != 0;
     return n > 0 ? n : refused(n);
   }
 
@@ -71,7 +72,8 @@ class OpenSslStream final : public TlsStream {
     return sent;
   }
 
-  bool read_waits_for_write() const override { return SSL_want_write(stream_.get()) != 0; }
+  bool read_waits_for_write() const override { return read_waits_for_write_; }
+  bool handshaking() const override { return SSL_is_init_finished(stream_.get()) == 0; }
 
   void end() override {
     if (SSL_is_init_finished(stream_.get()) == 0 || broken_) return;
@@ -103,7 +105,8 @@ class OpenSslStream final : public TlsStream {
   }
 
   const std::unique_ptr<SSL, FreeStream> stream_;
-  bool broken_ = false;  // Nothing may be sent any more.
+  bool read_waits_for_write_ = false;  // The last one did.
+  bool broken_ = false;                // Nothing may be sent any more.
 };
 
 class OpenSslContext final : public TlsContext {

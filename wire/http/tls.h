@@ -38,6 +38,7 @@ class TlsStream {
   virtual ssize_t send(const iovec* parts, size_t count) = 0;
   // Reading goes on only when the socket can be written.
   virtual bool read_waits_for_write() const = 0;
+  virtual bool handshaking() const = 0;  // The client has not proven that it speaks TLS.
   virtual void end() = 0;  // Tells the client that nothing more comes, as far as that is possible at once.
 };
 

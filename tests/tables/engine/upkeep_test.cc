@@ -336,6 +336,27 @@ TEST_F(FullDiskTest, TheBoundRefusesGrowthAndRecoversWithoutARestart) {
   EXPECT_TRUE(dump(*store) == before);
 }
 
+// What is said of tables is in the log as well: it must not take the space that completions and compaction need.
+TEST_F(FullDiskTest, WordsAboutTablesAreRefusedInTime) {
+  options.max_data_bytes = 1u << 20;
+  open();
+  const int stored = fill();
+  TableDefinition d = queue_definition();
+  size_t refused = 0;
+  for (int i = 0; i < 300; ++i) {  // In one turn.
+    d.settings.tags["note"] = std::string(5000, static_cast<char>('a' + i % 26));
+    const auto altered = now(store->alter_table(d));
+    if (altered) continue;
+    EXPECT_EQ(altered.error().code, ErrorCode::kThroughputExceeded);
+    ++refused;
+  }
+  EXPECT_GT(refused, 0u);
+  const uint64_t appended = store->stats().appended_bytes;
+  turn();
+  EXPECT_GT(store->stats().appended_bytes, appended);
+  work_it_off(stored);
+}
+
 TEST_F(FullDiskTest, AFullDiskDoesToo) {
   options.segment_bytes = 32u << 10;
   files.set_disk_bytes(700'000);

@@ -66,6 +66,7 @@ TEST_F(LegacyTest, EveryOperatorOfExpected) {
                                                    {"tags", "CONTAINS", R"({"S":"x"})", "yes"},
                                                    {"tags", "NOT_CONTAINS", R"({"S":"x"})", "no"},
                                                    {"tags", "NOT_CONTAINS", R"({"S":"z"})", "yes"},
+                                                   {"none", "NOT_CONTAINS", R"({"S":"z"})", "no"},
                                                    {"s", "BEGINS_WITH", R"({"S":"he"})", "yes"},
                                                    {"s", "BEGINS_WITH", R"({"S":"el"})", "no"}}) {
     EXPECT_EQ(expect(compared(c.attribute, c.op, c.values)), c.answer) << c.attribute << " " << c.op << " " << c.values;

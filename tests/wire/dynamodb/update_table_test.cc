@@ -78,6 +78,8 @@ TEST_F(UpdateTableTest, ChangesWhatIsShown) {
 
 TEST_F(UpdateTableTest, Tags) {
   const std::string list = "{" + arn_ + "}";
+  const std::string index = R"("ResourceArn":"arn:aws:dynamodb:us-east-1:000000000000:table/Other/index/Tasks")";
+  EXPECT_THAT(error("UntagResource", "{" + index + R"(,"TagKeys":["a"]})"), HasSubstr("Invalid ResourceArn"));
   EXPECT_EQ(ok("ListTagsOfResource", list), R"({"Tags":[]})");
   EXPECT_EQ(ok("TagResource", "{" + arn_ + R"(,"Tags":[{"Key":"b","Value":"2"},{"Key":"a","Value":""}]})"), "");
   EXPECT_EQ(ok("ListTagsOfResource", list), R"({"Tags":[{"Key":"a","Value":""},{"Key":"b","Value":"2"}]})");
