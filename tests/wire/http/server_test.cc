@@ -453,13 +453,14 @@ TEST_F(HttpServerTest, AFullMailboxIsAnswered503) {
   loop_options.mailbox_bound = 1;
   start({}, loop_options);
   std::promise<void> hold;
-  std::promise<void> holding;
-  const auto work = [&] {
-    holding.set_value();
-    hold.get_future().wait();
+  const auto holding = std::make_shared<std::promise<void>>();
+  // The loop may be in there longer than this function lasts.
+  const auto work = [holding, released = hold.get_future().share()] {
+    holding->set_value();
+    released.wait();
   };
   while (!loop_->loop().deliver(work)) std::this_thread::yield();  // The server's own start may stand there.
-  holding.get_future().wait();
+  holding->get_future().wait();
   static_cast<void>(loop_->loop().deliver([] {}));  // Full from now on, if it was not before: nobody empties it.
   RawClient client(server_->port());
   client.send(get("/echo"));
