@@ -245,13 +245,20 @@ class Bench {
     operation();
   }
   void end_turn() {
+    const double worked = now_s();
     store_->run_due();
     const double begin = now_s();
     wait_for_last();
     store_->commit();
     const double end = now_s();
     commits.add(end - begin);
-    turns.add(end - turn_begin_ - (files_.sync_s - synced_before_) - waited_s_);
+    const double waits = files_.sync_s - synced_before_ + waited_s_;
+    turns.add(end - turn_begin_ - waits);
+    if (end - turn_begin_ - waits > longest_) {
+      longest_ = end - turn_begin_ - waits;
+      std::snprintf(longest_text_, sizeof longest_text_, "operations %.1f, upkeep %.1f, commit beyond the sync %.1f ms",
+                    (worked - turn_begin_) * 1e3, (begin - worked) * 1e3, (end - begin - waits) * 1e3);
+    }
     waited_s_ = 0;
     const double cpu = cpu_s();
     turns_cpu.add(cpu - turn_begin_cpu_);
@@ -272,6 +279,7 @@ class Bench {
     heads.report("head10");
     if (with_turns) turns.report("turn beyond the sync");
     if (with_turns) turns_cpu.report("turn, CPU alone");
+    if (with_turns) std::printf("  longest turn since the start: %s\n", longest_text_);
     const EmbeddedStats s = store_->stats();
     std::printf("  item=%zu B, log=%lluMB live=%lluMB appended=%lluMB moved=%lluMB expired=%llu estimate=%lluMB\n",
                 item_bytes_, as_mb(s.log_bytes), as_mb(s.live_bytes), as_mb(s.appended_bytes), as_mb(s.moved_bytes),
@@ -313,6 +321,8 @@ class Bench {
   double turn_begin_cpu_ = 0;
   double synced_before_ = 0;
   double waited_s_ = 0;
+  double longest_ = 0;
+  char longest_text_[128] = "";
 };
 
 constexpr int64_t kFar = 10LL * 365 * 86400;
