@@ -32,7 +32,7 @@ class TurnParticipant {
   virtual ~TurnParticipant() = default;
   // Does what is due now, in a bounded step (TTL sweep, compaction). Loop thread.
   virtual void run_due() = 0;
-  // Makes durable what this turn applied and releases what waited for it. Loop thread.
+  // Makes durable what this turn applied, or begins to, and releases what waited for what is durable. Loop thread.
   virtual void commit() = 0;
   // When run_due() wants to be called next, if nothing else happens; BootTime::max() for never.
   virtual BootTime next_due() const = 0;

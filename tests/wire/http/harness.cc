@@ -107,6 +107,11 @@ std::string get(std::string_view path, std::string_view more_headers) {
   return "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(more_headers) + "\r\n";
 }
 
+std::string post(std::string_view body, std::string_view more_headers) {
+  return "POST / HTTP/1.1\r\nHost: localhost\r\n" + std::string(more_headers) +
+         "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+}
+
 int status_of(const std::string& answer) {
   return answer.size() > 12 && answer.starts_with("HTTP/1.1 ") ? std::stoi(answer.substr(9, 3)) : 0;
 }

@@ -74,6 +74,7 @@ class RawClient {
 };
 
 std::string get(std::string_view path, std::string_view more_headers = "");
+std::string post(std::string_view body, std::string_view more_headers = "");  // To "/".
 int status_of(const std::string& answer);
 std::string body_of(const std::string& answer);
 

@@ -24,6 +24,7 @@ using testing::HasSubstr;
 using wire_test::body_of;
 using wire_test::get;
 using wire_test::LoopThread;
+using wire_test::post;
 using wire_test::status_of;
 
 // A key and a certificate for localhost signed with it, as files.
@@ -156,10 +157,6 @@ class TlsTest : public testing::Test {
   void TearDown() override {
     loop_.run([&] { server_.reset(); });
     loop_.end();
-  }
-  static std::string post(const std::string& body, const std::string& headers = "") {
-    return "POST / HTTP/1.1\r\nHost: localhost\r\n" + headers + "Content-Length: " + std::to_string(body.size()) +
-           "\r\n\r\n" + body;
   }
 
   Identity identity_{"a"};
