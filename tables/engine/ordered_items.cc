@@ -29,7 +29,8 @@ OrderedItems::OrderedItems(KeySchema keys, Kind kind, uint64_t seed)
       by_creation_(kind == Kind::kSecondary),
       by_number_(keys_.sort && keys_.sort->type == Type::kNumber),
       seed_(seed),
-      set_(Order{this}) {}
+      // All entries of an index may stand in one partition, so that their hashes tell nothing apart.
+      set_(Order{this}, kind == Kind::kMain ? Set::Growth::kSplits : Set::Growth::kOneTree) {}
 
 // Whether a prefix is all of the sort key, so that equal ones need no look into the items. The pairs of a positive
 // number are odd but the last, which is even, as is the padding behind a shorter number (docs/formats.md).
@@ -72,20 +73,17 @@ int OrderedItems::compare_ties(const Entry& a, const Entry& b) const {
 }
 
 const ItemRef* OrderedItems::find(const KeyView& key) const {
-  const auto it = set_.find(probe(key, 0));
-  return it == set_.end() ? nullptr : &it->item;
+  return place(key).item();
 }
 
 OrderedItems::Place OrderedItems::place(const KeyView& key) const {
-  const Probe wanted = probe(key, 0);
-  Place place{set_.lower_bound(wanted), false, version_};
-  place.found = place.at != set_.end() && compare(*place.at, wanted) == 0;
-  return place;
+  return {set_.place(probe(key, 0)), version_};
 }
 
 void OrderedItems::change(const Place& known, const ItemRef& before, const ItemRef& after) {
   const Place place = known.version == version_ ? known : this->place(key_of(after ? after : before, keys_));
-  FRESHET_CHECK(place.found == static_cast<bool>(before), "a write was planned against the state it is applied to");
+  FRESHET_CHECK(place.at.found() == static_cast<bool>(before),
+                "a write was planned against the state it is applied to");
   if (before && after) {
     place.at->item = after;
     return;
@@ -101,16 +99,16 @@ void OrderedItems::change(const Place& known, const ItemRef& before, const ItemR
 void OrderedItems::change(const ItemRef& before, const std::optional<KeyView>& old_key, const ItemRef& after,
                           const std::optional<KeyView>& new_key) {
   if (old_key) {
-    const auto it = set_.find(probe(*old_key, before.creation()));
-    FRESHET_CHECK(it != set_.end(), "an index has every item that it should have");
+    const auto place = set_.place(probe(*old_key, before.creation()));
+    FRESHET_CHECK(place.found(), "an index has every item that it should have");
     if (new_key && *new_key == *old_key) {
-      it->item = after;
+      place->item = after;
       return;
     }
-    set_.erase(it);
+    set_.erase(place);
   }
   if (new_key) {
-    const bool added = set_.insert(entry(*new_key, after)).second;
+    const bool added = set_.insert(entry(*new_key, after));
     FRESHET_CHECK(added, "an index has an item once");
   }
 }
@@ -119,7 +117,7 @@ void OrderedItems::fill(std::vector<Entry> entries) {
   FRESHET_CHECK(set_.empty(), "an index is filled once");
   const Order order{this};
   std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return order(a, b) < 0; });
-  for (auto& entry : entries) set_.insert(set_.end(), std::move(entry));
+  for (auto& entry : entries) set_.append(std::move(entry));
   ++version_;
 }
 

@@ -10,7 +10,6 @@
 // Loop thread only. Iterators are valid until the next change.
 #pragma once
 
-#include <absl/container/btree_set.h>
 #include <absl/types/compare.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 
 #include "tables/engine/drop_some.h"
 #include "tables/engine/keys.h"
+#include "tables/engine/sharded_set.h"
 
 namespace freshet {
 
@@ -72,7 +72,7 @@ class OrderedItems {
   };
 
  public:
-  using Set = absl::btree_set<Entry, Order>;
+  using Set = ShardedSet<Entry, Order>;
   using Iterator = Set::const_iterator;
 
   OrderedItems(KeySchema keys, Kind kind, uint64_t seed);
@@ -131,16 +131,15 @@ class OrderedItems {
  private:
   template <class Changed>
   void apply(Load& load, Changed& changed) {
-    auto it = set_.lower_bound(load.entry);
-    const bool found = it != set_.end() && Order{this}(*it, load.entry) == 0;
-    if (found) changed(it->item, load.gone ? ItemRef() : load.entry.item);
-    if (found && load.gone) {
-      set_.erase(it);
-    } else if (found) {
-      it->item = std::move(load.entry.item);
+    const auto place = set_.place(load.entry);
+    if (place.found()) changed(place->item, load.gone ? ItemRef() : load.entry.item);
+    if (place.found() && load.gone) {
+      set_.erase(place);
+    } else if (place.found()) {
+      place->item = std::move(load.entry.item);
     } else if (!load.gone) {
       changed(ItemRef(), load.entry.item);
-      set_.insert(it, std::move(load.entry));
+      set_.insert(place, std::move(load.entry));
     }
     ++version_;
   }
@@ -159,10 +158,9 @@ class OrderedItems {
 };
 
 struct OrderedItems::Place {
-  Iterator at;  // The first entry not before the key.
-  bool found = false;
+  Set::Place at;
   uint64_t version = UINT64_MAX;  // Known nowhere.
-  const ItemRef* item() const { return found ? &at->item : nullptr; }
+  const ItemRef* item() const { return at.found() ? &at->item : nullptr; }
 };
 
 }  // namespace freshet

@@ -44,7 +44,8 @@ OrderedItems::Place current(const Table& table, const Item& keyed) {
 }
 
 ItemRef item_at(const OrderedItems::Place& place) {
-  return place.found ? *place.item() : ItemRef{};
+  const ItemRef* item = place.item();
+  return item ? *item : ItemRef{};
 }
 
 // Binds the condition, then checks that all placeholders are used, then that the condition holds.

@@ -1,0 +1,178 @@
+// An ordered set of entries whose order begins with a uniform hash. While it is small it is one B-tree; from then on
+// there is one for each value of the hash's top bits. The order is that of a single tree, but a point is found in a
+// tree of a few hundred entries at most: two or three nodes to go through instead of six.
+//
+// `T`, and whatever is looked for, has a member `hash`, by which `Order` sorts first. One thread. Iterators and places
+// are valid until the next change.
+#pragma once
+
+#include <absl/container/btree_set.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace freshet {
+
+template <class T, class Order>
+class ShardedSet {
+  using Tree = absl::btree_set<T, Order>;
+  using Leaf = typename Tree::const_iterator;
+
+ public:
+  class const_iterator {
+   public:
+    using iterator_category = std::bidirectional_iterator_tag;
+    using value_type = T;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const T*;
+    using reference = const T&;
+
+    const_iterator() = default;
+    reference operator*() const { return *at_; }
+    pointer operator->() const { return &*at_; }
+    const_iterator& operator++() {
+      ++at_;
+      skip_ends();
+      return *this;
+    }
+    const_iterator operator++(int) {
+      auto old = *this;
+      ++*this;
+      return old;
+    }
+    const_iterator& operator--() {
+      while (is_behind_all() || !tree() || at_ == tree()->begin()) {
+        --shard_;
+        at_ = tree() ? tree()->end() : Leaf{};
+      }
+      --at_;
+      return *this;
+    }
+    const_iterator operator--(int) {
+      auto old = *this;
+      --*this;
+      return old;
+    }
+    bool operator==(const const_iterator& other) const { return shard_ == other.shard_ && at_ == other.at_; }
+
+   private:
+    friend class ShardedSet;
+    const_iterator(const ShardedSet& set, size_t shard, Leaf at) : set_(&set), shard_(shard), at_(at) { skip_ends(); }
+    bool is_behind_all() const { return shard_ == set_->trees_.size(); }
+    const Tree* tree() const { return set_->trees_[shard_].get(); }
+    void skip_ends() {
+      while (!is_behind_all() && (!tree() || at_ == tree()->end())) {
+        ++shard_;
+        at_ = is_behind_all() || !tree() ? Leaf{} : tree()->begin();
+      }
+    }
+
+    const ShardedSet* set_ = nullptr;
+    size_t shard_ = 0;
+    Leaf at_{};  // Behind all entries: none.
+  };
+
+  // Where an entry stands in its tree, or would.
+  class Place {
+   public:
+    bool found() const { return found_; }
+    const T& operator*() const { return *at_; }  // Only if found.
+    const T* operator->() const { return &*at_; }
+
+   private:
+    friend class ShardedSet;
+    size_t shard_ = 0;
+    Leaf at_{};  // The first entry of the tree that is not before it.
+    bool found_ = false;
+  };
+
+  enum class Growth { kOneTree, kSplits };
+  ShardedSet(Order order, Growth growth) : order_(std::move(order)), splits_(growth == Growth::kSplits) {
+    trees_.push_back(std::make_unique<Tree>(order_));
+  }
+  ShardedSet(const ShardedSet&) = delete;
+  ShardedSet& operator=(const ShardedSet&) = delete;
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const_iterator begin() const { return {*this, 0, trees_[0] ? trees_[0]->begin() : Leaf{}}; }
+  const_iterator end() const { return {*this, trees_.size(), Leaf{}}; }
+
+  template <class Probe>
+  const_iterator lower_bound(const Probe& probe) const {
+    const size_t shard = shard_of(probe.hash);
+    return {*this, shard, trees_[shard] ? trees_[shard]->lower_bound(probe) : Leaf{}};
+  }
+  template <class Probe>
+  const_iterator upper_bound(const Probe& probe) const {
+    const size_t shard = shard_of(probe.hash);
+    return {*this, shard, trees_[shard] ? trees_[shard]->upper_bound(probe) : Leaf{}};
+  }
+  template <class Probe>
+  Place place(const Probe& probe) const {
+    Place place;
+    place.shard_ = shard_of(probe.hash);
+    const Tree* tree = trees_[place.shard_].get();
+    if (!tree) return place;
+    place.at_ = tree->lower_bound(probe);
+    place.found_ = place.at_ != tree->end() && order_(*place.at_, probe) == 0;
+    return place;
+  }
+
+  // At the place of `value`, which was not found.
+  void insert(const Place& place, T value) {
+    tree(place.shard_).insert(place.at_, std::move(value));
+    grown();
+  }
+  // False if there is an equal one.
+  bool insert(T value) {
+    const bool added = tree(shard_of(value.hash)).insert(std::move(value)).second;
+    if (added) grown();
+    return added;
+  }
+  // Of values in their order: behind all others.
+  void append(T value) {
+    Tree& last = tree(shard_of(value.hash));
+    last.insert(last.end(), std::move(value));
+    grown();
+  }
+  void erase(const Place& place) {
+    trees_[place.shard_]->erase(place.at_);
+    --size_;
+  }
+  void erase(const const_iterator& it) {
+    trees_[it.shard_]->erase(it.at_);
+    --size_;
+  }
+
+ private:
+  static constexpr unsigned kBits = 12;
+  static constexpr size_t kSplitAt = 4096;  // Entries: takes a fraction of a millisecond, once.
+
+  size_t shard_of(uint64_t hash) const { return trees_.size() == 1 ? 0 : hash >> (64 - kBits); }
+  Tree& tree(size_t shard) {
+    if (!trees_[shard]) trees_[shard] = std::make_unique<Tree>(order_);
+    return *trees_[shard];
+  }
+  void grown() {
+    if (++size_ < kSplitAt || !splits_ || trees_.size() > 1) return;
+    const auto whole = std::move(trees_[0]);
+    trees_.clear();
+    trees_.resize(size_t{1} << kBits);
+    for (const T& value : *whole) {
+      Tree& part = tree(shard_of(value.hash));
+      part.insert(part.end(), value);
+    }
+  }
+
+  const Order order_;
+  const bool splits_;
+  std::vector<std::unique_ptr<Tree>> trees_;  // Null where no entry has been yet.
+  size_t size_ = 0;
+};
+
+}  // namespace freshet

@@ -1,0 +1,102 @@
+// The set against std::set, on both sides of the split into many trees.
+#include "tables/engine/sharded_set.h"
+
+#include <absl/types/compare.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/random.h"
+
+namespace freshet {
+namespace {
+
+struct Entry {
+  uint64_t hash;
+  uint64_t key;
+  auto operator<=>(const Entry&) const = default;
+};
+struct Order {
+  absl::weak_ordering operator()(const Entry& a, const Entry& b) const {
+    if (a < b) return absl::weak_ordering::less;
+    return b < a ? absl::weak_ordering::greater : absl::weak_ordering::equivalent;
+  }
+};
+using Set = ShardedSet<Entry, Order>;
+
+void expect_same(const Set& set, const std::set<Entry>& model) {
+  ASSERT_EQ(set.size(), model.size());
+  ASSERT_TRUE(std::equal(set.begin(), set.end(), model.begin(), model.end()));
+  auto it = set.end();
+  for (auto wanted = model.rbegin(); wanted != model.rend(); ++wanted) ASSERT_EQ(*--it, *wanted);
+  ASSERT_TRUE(it == set.begin());
+}
+
+void expect_bounds(const Set& set, const std::set<Entry>& model, const Entry& probe) {
+  const auto at = [&](auto it) { return it == set.end() ? std::optional<Entry>() : *it; };
+  const auto in_model = [&](auto it) { return it == model.end() ? std::optional<Entry>() : *it; };
+  ASSERT_EQ(at(set.lower_bound(probe)), in_model(model.lower_bound(probe)));
+  ASSERT_EQ(at(set.upper_bound(probe)), in_model(model.upper_bound(probe)));
+  ASSERT_EQ(set.place(probe).found(), model.contains(probe));
+}
+
+void compare_with_model(Set::Growth growth, size_t most) {
+  const uint64_t seed = ::testing::UnitTest::GetInstance()->random_seed();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  Set set(Order{}, growth);
+  std::set<Entry> model;
+  // Few hashes at both ends and in the middle, so that many entries share one, and many spread ones.
+  const auto draw = [&]() -> Entry {
+    static constexpr uint64_t kShared[] = {0, 1, uint64_t{1} << 63, UINT64_MAX};
+    const uint64_t hash = random.below(4) == 0 ? kShared[random.below(4)] : random.next();
+    return {hash, random.below(1000)};
+  };
+  for (size_t i = 0; i < most; ++i) {
+    const Entry entry = draw();
+    if (random.below(2) == 0) {
+      ASSERT_EQ(set.insert(entry), model.insert(entry).second);
+    } else if (const auto place = set.place(entry); !place.found()) {
+      set.insert(place, entry);
+      model.insert(entry);
+    }
+    expect_bounds(set, model, draw());
+  }
+  expect_same(set, model);
+  for (size_t i = 0; model.size() > 10; ++i) {
+    auto victim = model.lower_bound(draw());
+    if (victim == model.end()) victim = model.begin();
+    if (i % 2 == 0) {
+      set.erase(set.place(*victim));
+    } else {
+      set.erase(set.lower_bound(*victim));
+    }
+    model.erase(victim);
+    if (i % 64 == 0) expect_bounds(set, model, draw());
+  }
+  expect_same(set, model);
+}
+
+TEST(ShardedSet, IsAnOrderedSetWhileItIsSmall) {
+  compare_with_model(Set::Growth::kSplits, 2000);
+}
+
+TEST(ShardedSet, IsTheSameSetInManyTrees) {
+  compare_with_model(Set::Growth::kSplits, 20'000);
+}
+
+TEST(ShardedSet, IsTheSameSetInOneLargeTree) {
+  compare_with_model(Set::Growth::kOneTree, 20'000);
+}
+
+TEST(ShardedSet, IsFilledInOrder) {
+  Set set(Order{}, Set::Growth::kSplits);
+  std::set<Entry> model;
+  for (uint64_t i = 0; i < 10'000; ++i) model.insert({i * (UINT64_MAX / 10'000), i});
+  EXPECT_TRUE(set.begin() == set.end());
+  for (const Entry& entry : model) set.append(entry);
+  expect_same(set, model);
+}
+
+}  // namespace
+}  // namespace freshet
