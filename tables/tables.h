@@ -8,8 +8,11 @@
 // failed operation has changed nothing.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -71,6 +74,24 @@ struct ConditionCheckInput {
   Placeholders placeholders;
   bool return_item_on_failure = false;
   bool measure = false;
+};
+
+// Sets and removes whole attributes of an item that the caller has read, provided that those it relies on are still as
+// they were then. What an UpdateItem of SET and REMOVE under a condition of equalities does (edit.h makes one of it),
+// but without texts to write, look up and bind: for who moves items on by the thousands.
+struct EditItemInput {
+  struct Edit {
+    std::string_view name;       // Static storage. Not a key of the table, and each once.
+    std::optional<Value> value;  // Removed if empty.
+  };
+  std::string table;
+  ItemRef seen;  // Not null; its key says which item it is.
+  std::vector<Edit> edits;
+  // The item must be there, and each of these be equal to what `seen` has, or as absent; else
+  // kConditionalCheckFailed. Static storage; empty names are none.
+  std::array<std::string_view, 3> unchanged{};
+  bool return_item_on_failure = false;  // See ConditionFailed.
+  Cause cause = Cause::kClient;
 };
 
 using WriteInput = std::variant<PutItemInput, UpdateItemInput, DeleteItemInput, ConditionCheckInput>;
@@ -181,17 +202,28 @@ struct ChangeRecord {
   bool by_ttl = false;
 };
 
+// Records that a reader has no use for. A store may leave them out, or not; a page then has gaps.
+struct StreamSkip {
+  bool queue_writes = false;    // Those of Cause::kQueue.
+  std::array<bool, 6> kinds{};  // By kind_index().
+  static size_t kind_index(ChangeRecord::Kind kind, bool by_ttl) {
+    return static_cast<size_t>(kind) * 2 + (by_ttl ? 1 : 0);
+  }
+};
+
 struct ReadStreamInput {
   std::string table;
   uint64_t from = 1;  // First sequence wanted.
   uint32_t limit = 1000;
   size_t max_bytes = 1u << 20;  // A first record may be larger.
-  // Waits for a record until then; BootTime{} answers at once, with nothing if there is nothing.
+  StreamSkip skip;
+  // Waits for a record until then; BootTime{} answers at once, with nothing if there is nothing. Who skips may get an
+  // empty page earlier, of which only `next` tells something.
   BootTime wait_until{};
 };
 
 struct StreamPage {
-  std::vector<ChangeRecord> records;  // Durable ones only, in order, without gaps from `from`.
+  std::vector<ChangeRecord> records;  // Durable ones only, in order, from `from` on without gaps but for skipped ones.
   uint64_t next = 1;                  // `from` of the next read.
 };
 
@@ -218,6 +250,8 @@ class Tables {
   virtual Async<Result<WriteOutput>> delete_item(DeleteItemInput input) = 0;
   // Independent writes, one answer each, in order. Not a transaction.
   virtual Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) = 0;
+  // Independent too; each answer has the whole new item.
+  virtual Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) = 0;
   // All or nothing, also across a crash. kTransactionCanceled (with TransactionCanceled) where an item as it is stands
   // against it; kValidation for what is wrong in itself.
   virtual Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) = 0;

@@ -161,6 +161,7 @@ Async<bool> EventSourceMapping::fill() {
     const bool drained = read_from_ - before < kRecordsPerRead;
     if (!buffer_.empty() && over && drained) co_return true;
     if (buffer_.empty() && saved_ != position_ && saved_at_ + kSaveSkipped <= clock.boot()) co_await save();
+    if (!drained) co_await yield(parts_.scheduler);
   }
   co_return true;
 }
@@ -171,6 +172,7 @@ Async<bool> EventSourceMapping::read_page(BootTime wait_until) {
   read.from = read_from_;
   read.limit = kRecordsPerRead;
   read.wait_until = wait_until;
+  for (size_t kind = 0; kind < passing_.size(); ++kind) read.skip.kinds[kind] = passing_[kind] == false;
   auto page = co_await parts_.tables.read_stream(std::move(read));
   if (!page) {
     last_error_ = page.error().message;
@@ -203,7 +205,7 @@ bool EventSourceMapping::passes(const ChangeRecord& record) {
   };
   if (filters_see_items_) return evaluate();
   // All records of a kind look the same to such filters.
-  std::optional<bool>& known = passing_[static_cast<size_t>(record.kind) * 2 + (record.by_ttl ? 1 : 0)];
+  std::optional<bool>& known = passing_[StreamSkip::kind_index(record.kind, record.by_ttl)];
   if (!known) known = evaluate();
   return *known;
 }

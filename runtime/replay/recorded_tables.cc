@@ -38,15 +38,14 @@ Item RecordedTables::look(const std::string& table, const Item& keys) {
 
 RecordedTables::Pending RecordedTables::begin(const WriteInput& input) {
   static constexpr std::string_view kOperations[] = {"put", "update", "delete", "check"};
+  return std::visit([&](const auto& one) { return begin(kOperations[input.index()], one.table, subject(one)); }, input);
+}
+
+// `item` has the key, at least.
+RecordedTables::Pending RecordedTables::begin(std::string_view operation, const std::string& table, const Item& item) {
   Pending pending;
-  pending.operation = kOperations[input.index()];
-  const Item* item = nullptr;
-  std::visit(
-      [&](const auto& one) {
-        pending.table = one.table;
-        item = &subject(one);
-      },
-      input);
+  pending.operation = operation;
+  pending.table = table;
   auto [known, is_new] = definitions_.try_emplace(pending.table);
   if (is_new) {
     auto described = now(tables_.describe_table(pending.table));
@@ -56,7 +55,7 @@ RecordedTables::Pending RecordedTables::begin(const WriteInput& input) {
   pending.system = definition.system;
   if (pending.system) return pending;
   auto copy = [&](const KeyAttribute& key) {
-    if (const Value* value = item->find(key.name)) pending.keys.set(key.name, *value);
+    if (const Value* value = item.find(key.name)) pending.keys.set(key.name, *value);
   };
   copy(definition.keys.partition);
   if (definition.keys.sort) copy(*definition.keys.sort);
@@ -119,6 +118,19 @@ Async<std::vector<Result<WriteOutput>>> RecordedTables::write_many(std::vector<W
     std::vector<WriteInput> single;
     single.push_back(std::move(input));
     auto answer = co_await tables_.write_many(std::move(single));
+    finish(pending, answer.front() ? nullptr : &answer.front().error());
+    answers.push_back(std::move(answer.front()));
+  }
+  co_return answers;
+}
+
+Async<std::vector<Result<WriteOutput>>> RecordedTables::edit_many(std::vector<EditItemInput> inputs) {
+  std::vector<Result<WriteOutput>> answers;
+  for (EditItemInput& input : inputs) {
+    Pending pending = begin("update", input.table, input.seen.decode());
+    std::vector<EditItemInput> single;
+    single.push_back(std::move(input));
+    auto answer = co_await tables_.edit_many(std::move(single));
     finish(pending, answer.front() ? nullptr : &answer.front().error());
     answers.push_back(std::move(answer.front()));
   }

@@ -24,6 +24,7 @@ class RecordedTables final : public Tables {
   Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
   Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
   Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
   Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
   Async<Result<ItemRef>> get_item(GetItemInput input) override;
   Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
@@ -45,6 +46,7 @@ class RecordedTables final : public Tables {
     bool system = false;  // Of Freshet's own tables: not in the journal.
   };
   Pending begin(const WriteInput& input);
+  Pending begin(std::string_view operation, const std::string& table, const Item& item);
   void finish(const Pending& pending, const Error* error);
   Item look(const std::string& table, const Item& keys);
   template <class Input>

@@ -9,6 +9,7 @@ namespace freshet {
 namespace {
 
 constexpr uint64_t kMarkSpacing = 64u << 10;  // Log bytes between two places of the sparse index.
+constexpr uint64_t kMostLookedAt = 16'384;    // Records of one read, skipped ones included.
 constexpr size_t kReadStep = 256u << 10;      // Log bytes read at a time.
 
 // Picks one table's change records out of batches.
@@ -56,9 +57,14 @@ size_t memory_of(const StreamRecord& record) {
   return bytes;
 }
 
+// What the log has does not tell who wrote it.
+bool is_skipped(const StreamRecord& record, const StreamSkip& skip) {
+  return (skip.queue_writes && record.by_queue) || skip.kinds[StreamSkip::kind_index(record.kind, record.by_ttl)];
+}
+
 Result<StreamRecord> decode_record(const StoredChange& change, std::string_view keys, std::string_view after,
                                    WallTime at) {
-  StreamRecord record{change.sequence, change.kind, change.by_ttl, at, {}, {}, {}, 0};
+  StreamRecord record{change.sequence, change.kind, change.by_ttl, at, {}, {}, {}};
   if (!change.before.empty()) {
     auto item = ItemRef::from_encoded(change.before);
     if (!item) return fail(item.error());
@@ -162,9 +168,8 @@ ChangeRecord ChangeStream::expose(const StreamRecord& record) const {
           record.before,   record.after, record.by_ttl};
 }
 
-bool ChangeStream::full(const ReadStreamInput& input, const StreamPage& page, size_t bytes) const {
-  return page.records.size() >= std::max<uint32_t>(input.limit, 1) ||
-         (!page.records.empty() && bytes > input.max_bytes);
+bool ChangeStream::full(const ReadStreamInput& input, size_t records, size_t bytes) {
+  return records >= std::max<uint32_t>(input.limit, 1) || (records > 0 && bytes > input.max_bytes);
 }
 
 Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {
@@ -182,11 +187,15 @@ Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {
     return page;
   }
   size_t bytes = 0;
-  for (size_t i = page.next - tail_first(); i < tail_.size() && page.next < readable_; ++i) {
-    bytes += size_of(tail_[i]);
-    if (full(input, page, bytes)) break;
-    page.records.push_back(expose(tail_[i]));
-    page.next = tail_[i].sequence + 1;
+  const uint64_t end = std::min(readable_, page.next + kMostLookedAt);
+  for (size_t i = page.next - tail_first(); i < tail_.size() && page.next < end; ++i) {
+    const StreamRecord& record = tail_[i];
+    if (!is_skipped(record, input.skip)) {
+      bytes += size_of(record);
+      if (full(input, page.records.size(), bytes)) break;
+      page.records.push_back(expose(record));
+    }
+    page.next = record.sequence + 1;
   }
   return page;
 }
@@ -197,6 +206,7 @@ Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, Stre
   FRESHET_CHECK(after != marks_.begin(), "every record that is not trimmed lies behind a mark");
   LogPosition at = std::prev(after)->at;
   size_t bytes = 0;
+  size_t looked_at = 0;
   bool done = false;
   uint64_t first_of_batch = 0;
   RecordReader reader(
@@ -210,9 +220,10 @@ Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, Stre
         auto record = decode_record(change, keys, item, when);
         if (!record) return fail(record.error());
         bytes += size_of(*record);
-        done = full(input, page, bytes);
+        done = full(input, looked_at, bytes);
         if (done) return {};
-        page.records.push_back(expose(*record));
+        ++looked_at;  // Skipped ones are read like others.
+        if (!is_skipped(*record, input.skip)) page.records.push_back(expose(*record));
         page.next = change.sequence + 1;
         return {};
       });

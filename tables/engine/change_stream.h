@@ -25,7 +25,8 @@ struct StreamRecord {
   ItemRef keys_of;  // Some item with this key: an image, or the bare key.
   ItemRef before;   // Null where the view does not need it.
   ItemRef after;
-  uint32_t memory = 0;  // Set by the stream: what the record holds, shared images included.
+  uint32_t memory = 0;    // Set by the stream: what the record holds, shared images included.
+  bool by_queue = false;  // Of one read back from the log it is not known.
 };
 
 // What images a stream keeps: the view's, or both for a recorder.
@@ -98,8 +99,8 @@ class ChangeStream {
   size_t drop_oldest();  // Bytes given back.
   void add_mark(uint64_t sequence, LogPosition at);
   Result<void> read_log(const ReadStreamInput& input, Log& log, StreamPage& page);
-  // Whether the page has no room for one more record, with which it would be `bytes`. A first one always fits.
-  bool full(const ReadStreamInput& input, const StreamPage& page, size_t bytes) const;
+  // Whether a page of so many records has no room for one more, with which it would be `bytes`. A first always fits.
+  static bool full(const ReadStreamInput& input, size_t records, size_t bytes);
   ChangeRecord expose(const StreamRecord& record) const;
   uint64_t tail_first() const { return tail_.empty() ? next_ : tail_.front().sequence; }
 

@@ -124,6 +124,7 @@ uint64_t Committer::add_to_stream(const Change& change) {
                 : !change.after ? ChangeRecord::Kind::kRemove
                                 : ChangeRecord::Kind::kModify;
   record.by_ttl = change.cause == Cause::kTimeToLive;
+  record.by_queue = change.cause == Cause::kQueue;
   begin_batch();
   record.at = batch_time_;
   record.keys_of = change.after ? change.after : change.before;
@@ -269,7 +270,8 @@ void Committer::commit() {
   // A new segment may have synced the last batch already.
   if (log_->last_sequence() != log_->durable_sequence() || now >= log_->sync_due()) {
     log_->set_reserve(reserve_bytes());
-    if (auto ok = log_->sync(now); !ok) report(ok.error());
+    if (auto ok = log_->sync(now, in_bulk_ ? Waiting::kFew : Waiting::kMany); !ok) report(ok.error());
+    in_bulk_ = false;
     refresh_space();  // There may be space again, though nothing was written.
   }
   if (!failure_) release();

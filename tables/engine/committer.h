@@ -36,6 +36,8 @@ class Committer {
   void log_table(Table& table);
   void log_drop(uint32_t table);
 
+  // Much of what is applied this turn is one request's: few wait for it.
+  void expect_bulk() { in_bulk_ = true; }
   // The end of the turn.
   void commit();
   // Appends what is pending now instead of at the end of the turn. False if that was not possible (disk full or
@@ -99,6 +101,7 @@ class Committer {
 
   std::deque<Release> unreleased_;  // Appended, not durable.
   std::optional<Error> failure_;
+  bool in_bulk_ = false;
   bool stalled_ = false;  // The batch did not fit onto the disk; nothing is admitted until it does.
 
   uint64_t live_bytes_ = 0;

@@ -26,6 +26,9 @@ std::string stream_label(WallTime at) {
   return text;
 }
 
+constexpr size_t kBulk = 16;                       // Writes of one request.
+constexpr uint64_t kSkippedBeforeAnswer = 10'000;  // Records.
+
 EmbeddedOptions checked(EmbeddedOptions options) {
   // A bound on the data leaves room for the open segment, the reserve and compaction.
   constexpr uint64_t kSmallestSegment = 4096;
@@ -62,7 +65,12 @@ class Engine final : public EmbeddedTables {
   Async<Result<WriteOutput>> put_item(PutItemInput input) override { return write(input); }
   Async<Result<WriteOutput>> update_item(UpdateItemInput input) override { return write(input); }
   Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override { return write(input); }
-  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override {
+    return write_each(inputs);
+  }
+  Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override {
+    return write_each(inputs);
+  }
   Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override {
     return transactions_.write(input);
   }
@@ -90,6 +98,8 @@ class Engine final : public EmbeddedTables {
  private:
   template <class Input>
   Result<WriteOutput> write(Input& input);
+  template <class Input>
+  std::vector<Result<WriteOutput>> write_each(std::vector<Input>& inputs);
   Result<Table*> streaming(const std::string& name) const;
   Result<StreamPage> read_ready(const ReadStreamInput& input);
   Async<Result<StreamPage>> wait_stream(ReadStreamInput input);
@@ -211,9 +221,11 @@ Result<WriteOutput> Engine::write(Input& input) {
   return std::move(planned->output);
 }
 
-Async<std::vector<Result<WriteOutput>>> Engine::write_many(std::vector<WriteInput> inputs) {
+template <class Input>
+std::vector<Result<WriteOutput>> Engine::write_each(std::vector<Input>& inputs) {
   std::vector<Result<WriteOutput>> outputs;
   outputs.reserve(inputs.size());
+  if (inputs.size() >= kBulk) committer_.expect_bulk();
   for (auto& input : inputs) outputs.push_back(write(input));
   return outputs;
 }
@@ -254,11 +266,15 @@ Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
   };
   Promise<bool> over(scheduler_);
   Timer timer{scheduler_, scheduler_.call_at(input.wait_until, [over] { over.set(true); })};
+  const uint64_t first = input.from;
   for (;;) {
     auto page = read_ready(input);
     if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until || committer_.failed()) {
       co_return page;
     }
+    // The reader wants to know now and then how far it is.
+    if (page->next >= first + kSkippedBeforeAnswer) co_return page;
+    input.from = page->next;
     Promise<bool> woken(scheduler_);
     catalog_.find(input.table).value()->stream().wait(woken);
     Timer end{scheduler_, scheduler_.call_at(input.wait_until, [woken] { woken.set(true); })};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "tables/engine/cost.h"
 #include "tables/engine/keys.h"
@@ -128,6 +129,36 @@ ItemRef updated(ReturnValues wanted, const BoundUpdate& update, const ItemRef& b
   return {};
 }
 
+bool same_attribute(const ItemRef& a, const ItemRef& b, std::string_view name) {
+  const auto in_a = a.find(name);
+  const auto in_b = b.find(name);
+  return in_a ? in_b && in_a->encoded() == in_b->encoded() : !in_b;
+}
+
+// What the caller relied on still holds.
+bool is_unchanged(const ItemRef& old, const EditItemInput& input) {
+  if (!old) return false;
+  if (old.identity() == input.seen.identity()) return true;
+  const auto same = [&](std::string_view name) { return name.empty() || same_attribute(old, input.seen, name); };
+  return std::all_of(input.unchanged.begin(), input.unchanged.end(), same);
+}
+
+// Sorted, as items are edited.
+Result<ItemEdits> edits_of(EditItemInput& input, const KeySchema& keys) {
+  ItemEdits edits;
+  for (auto& [name, value] : input.edits) {
+    FRESHET_CHECK(name != keys.partition.name && (!keys.sort || name != keys.sort->name), "a key is never edited");
+    if (value && value->type() > Type::kNull) {
+      if (auto ok = normalize(*value, name); !ok) return fail(ok.error());
+    }
+    edits.push_back({name, value ? &*value : nullptr});
+  }
+  std::sort(edits.begin(), edits.end(), [](const ItemEdit& a, const ItemEdit& b) { return a.name < b.name; });
+  const auto same = [](const ItemEdit& a, const ItemEdit& b) { return a.name == b.name; };
+  FRESHET_CHECK(std::adjacent_find(edits.begin(), edits.end(), same) == edits.end(), "an attribute is edited once");
+  return edits;
+}
+
 }  // namespace
 
 Result<void> check_put_item(Item& item) {
@@ -193,6 +224,30 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInpu
   ItemRef output = updated(input.return_values, *update, old, *after);
   Plan plan = make_plan(**table, place, std::move(old), std::move(*after), input);
   plan.output.attributes = std::move(output);
+  return plan;
+}
+
+Result<Plan> plan(const Catalog& catalog, ExpressionCache&, EditItemInput& input) {
+  FRESHET_CHECK(input.seen, "an item that is edited was read before");
+  auto table = catalog.find(input.table);
+  if (!table) return fail(table.error());
+  const TableDefinition& definition = (*table)->definition();
+  const auto key = index_key_of(input.seen, definition.keys);
+  if (!key) return invalid("The provided key element does not match the schema");
+  const OrderedItems::Place place = (*table)->place(*key);
+  ItemRef old = item_at(place);
+  if (!is_unchanged(old, input)) return fail(condition_failed(old, input.return_item_on_failure).error());
+  const auto edits = edits_of(input, definition.keys);
+  if (!edits) return fail(edits.error());
+  auto after = edit_item(*edits, definition, old);
+  if (!after) return fail(after.error());
+  Plan plan;
+  plan.output.attributes = *after;
+  if (old.same_bytes(*after)) {
+    plan.unchanged = std::move(old);
+  } else {
+    plan.change = Change{*table, std::move(old), std::move(*after), input.cause, place};
+  }
   return plan;
 }
 

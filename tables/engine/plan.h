@@ -33,6 +33,7 @@ Result<void> check_put_item(Item& item);
 // Inputs may be emptied.
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input);
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, EditItemInput& input);
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input);
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input);
 inline Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, WriteInput& input) {

@@ -119,8 +119,8 @@ Result<void> Recovery::on_delete(const StoredDelete& del) {
 }
 
 Result<void> Recovery::on_change(Table& table, const StoredChange& change, ItemRef keys_of, ItemRef after) {
-  StreamRecord record{change.sequence,    change.kind, change.by_ttl,    batch_time_,
-                      std::move(keys_of), {},          std::move(after), 0};
+  StreamRecord record{change.sequence,    change.kind, change.by_ttl,   batch_time_,
+                      std::move(keys_of), {},          std::move(after)};
   if (!change.before.empty()) {
     auto before = ItemRef::from_encoded(change.before);
     if (!before) return fail(before.error());

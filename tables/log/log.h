@@ -40,7 +40,7 @@ struct LogOptions {
   uint64_t new_log_id = 0;
   // Syncs of so many bytes run there, while the owner goes on; null for all within sync(). Outlives the log. When one
   // is over, sync() is to be called again. For fewer bytes the switches of threads cost more than there is to do
-  // meanwhile.
+  // meanwhile; but where few wait, a quarter is enough (see Waiting).
   BackgroundSync* beside = nullptr;
   uint64_t beside_bytes = 32u << 10;
 };
@@ -57,6 +57,10 @@ struct LogBatch {
   LogPosition at;
   std::string_view payload;  // Valid during the call that hands it out.
 };
+
+// Who waits for what was appended. Many small requests that come during a sync within the call share the next one; of
+// few large ones each is work enough for the time of a sync.
+enum class Waiting { kMany, kFew };
 
 // Sees each batch once, in order. An error from it stops the recovery.
 using BatchVisitor = std::function<Result<void>(const LogBatch&)>;
@@ -84,7 +88,7 @@ class Log {
   virtual bool starts_segment(size_t payload_bytes) const = 0;
   // Makes all appended batches durable as the durability mode asks (kNone: only says so; kInterval: when the interval
   // is over). With LogOptions::beside that may only begin here: durable_sequence() tells how far it is.
-  virtual Result<void> sync(BootTime now) = 0;
+  virtual Result<void> sync(BootTime now, Waiting waiting) = 0;
   // When sync() should be called next even if nothing is appended (an interval is over, the reserve is to be filled
   // when the disk has space again); BootTime::max() for never.
   virtual BootTime sync_due() const = 0;

@@ -239,10 +239,11 @@ Result<void> SegmentLog::sync_files() {
 }
 
 // Beside us what is written from now on does not count: the next sync is for that.
-Result<void> SegmentLog::begin_sync() {
+Result<void> SegmentLog::begin_sync(Waiting waiting) {
   const Segment& open = segments_.back();
+  const uint64_t enough = waiting == Waiting::kFew ? options_.beside_bytes / 4 : options_.beside_bytes;
   const bool beside = options_.beside != nullptr && unsynced_files_.empty() &&
-                      (durable_.segment != open.id || open.bytes - durable_.offset >= options_.beside_bytes);
+                      (durable_.segment != open.id || open.bytes - durable_.offset >= enough);
   if (!beside) return sync_files();
   syncing_ = Syncing{last_sequence_, {open.id, open.bytes}};
   options_.beside->begin(*file_);
@@ -259,7 +260,7 @@ Result<void> SegmentLog::end_sync() {
   return {};
 }
 
-Result<void> SegmentLog::sync(BootTime now) {
+Result<void> SegmentLog::sync(BootTime now, Waiting waiting) {
   if (failed_) return fail(*failed_);
   if (now >= disk_seen_ + kDiskLookPeriod) {
     disk_seen_ = now;
@@ -281,10 +282,10 @@ Result<void> SegmentLog::sync(BootTime now) {
   if (all_durable()) return {};
   switch (options_.durability.mode) {
     case DurabilityMode::kSync:
-      return begin_sync();
+      return begin_sync(waiting);
     case DurabilityMode::kInterval:
       if (!interval_end_) interval_end_ = now + options_.durability.interval;
-      return now >= *interval_end_ ? begin_sync() : Result<void>{};
+      return now >= *interval_end_ ? begin_sync(waiting) : Result<void>{};
     case DurabilityMode::kNone:
       durable_sequence_ = last_sequence_;
       return {};

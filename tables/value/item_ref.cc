@@ -235,6 +235,11 @@ bool is_same_name(std::string_view a, std::string_view b) {
   return a.empty() || (a.back() == b.back() && std::memcmp(a.data(), b.data(), a.size()) == 0);
 }
 
+// Whether the first bytes alone say that `a` is sorted behind `b`.
+bool starts_behind(std::string_view a, std::string_view b) {
+  return !a.empty() && !b.empty() && static_cast<unsigned char>(a[0]) > static_cast<unsigned char>(b[0]);
+}
+
 }  // namespace
 
 void append_encoded(std::string& out, const Value& value) {
@@ -373,6 +378,7 @@ std::optional<ValueView> find_attribute(std::string_view encoded_item, std::stri
   while (!in.empty()) {
     std::string_view here = take_text(in);
     if (is_same_name(here, name)) return ValueView(take_value(in));
+    if (starts_behind(here, name)) return std::nullopt;
     take_value(in);
   }
   return std::nullopt;

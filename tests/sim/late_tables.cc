@@ -1,5 +1,7 @@
 #include "tests/sim/late_tables.h"
 
+#include "tables/edit.h"
+
 namespace freshet {
 
 nanoseconds LateTables::delay() {
@@ -64,6 +66,17 @@ Async<std::vector<Result<WriteOutput>>> LateTables::write_many(std::vector<Write
     answers.push_back(std::move(answer[0]));
   }
   co_await sleep_for(scheduler_, delay());
+  co_return answers;
+}
+
+Async<std::vector<Result<WriteOutput>>> LateTables::edit_many(std::vector<EditItemInput> inputs) {
+  std::vector<WriteInput> updates;
+  for (const auto& input : inputs) {
+    auto described = co_await tables_.describe_table(input.table);
+    if (!described) co_return std::vector<Result<WriteOutput>>(inputs.size(), fail(described.error()));
+    updates.emplace_back(to_update(input, described->definition.keys));
+  }
+  auto answers = co_await write_many(std::move(updates));
   co_return answers;
 }
 

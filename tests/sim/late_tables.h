@@ -24,6 +24,8 @@ class LateTables final : public Tables {
   Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
   Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
   Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  // As a store does it that knows expressions only.
+  Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
   Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
   Async<Result<ItemRef>> get_item(GetItemInput input) override;
   Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;

@@ -179,6 +179,55 @@ TEST_F(DurableTest, ReadersWaitForRecords) {
   EXPECT_EQ(page->next, 2u);
 }
 
+// Every record has a reader that skips it by who wrote it, and one by its kind; memory may tell both, the log the kind.
+TEST_F(DurableTest, ReadersAreSparedWhatTheySkip) {
+  create(queue_definition());
+  for (int i = 0; i < 50; ++i) {
+    const std::string id = "t" + std::to_string(i);
+    ASSERT_TRUE(put("Queue", task(id, "PENDING", i)));
+    ASSERT_TRUE(
+        update("Queue", key(id), "SET #st = :s", Map{{":s", Value("TAKEN")}}, {}, ReturnValues::kNone, Cause::kQueue));
+    ASSERT_TRUE(erase("Queue", key(id)));
+  }
+  turn();
+  for (const bool from_log : {false, true}) {
+    ReadStreamInput input;
+    input.table = "Queue";
+    input.skip.kinds[StreamSkip::kind_index(ChangeRecord::Kind::kInsert, false)] = true;
+    input.skip.kinds[StreamSkip::kind_index(ChangeRecord::Kind::kRemove, true)] = true;  // There is none.
+    input.skip.queue_writes = true;
+    const auto page = now(store->read_stream(input));
+    ASSERT_TRUE(page);
+    EXPECT_EQ(page->next, 151u);
+    size_t removed = 0;
+    for (const auto& record : page->records) {
+      EXPECT_NE(record.kind, ChangeRecord::Kind::kInsert);
+      EXPECT_TRUE(from_log || record.kind == ChangeRecord::Kind::kRemove);
+      removed += record.kind == ChangeRecord::Kind::kRemove;
+    }
+    EXPECT_EQ(removed, 50u);
+    reopen();
+  }
+}
+
+TEST_F(DurableTest, AReaderThatSkipsEverythingHearsHowFarItIs) {
+  create(queue_definition());
+  ReadStreamInput input;
+  input.table = "Queue";
+  input.skip.kinds.fill(true);
+  input.wait_until = clock.boot() + seconds(5);
+  auto waiting = store->read_stream(input);
+  for (int i = 0; i < 9'000; ++i) ASSERT_TRUE(put("Queue", task("t", "PENDING", i)));
+  turn();
+  EXPECT_FALSE(waiting.is_ready());
+  for (int i = 0; i < 2'000; ++i) ASSERT_TRUE(put("Queue", task("u", "PENDING", i)));
+  turn();
+  ASSERT_TRUE(waiting.is_ready());
+  const auto page = waiting.take();
+  EXPECT_TRUE(page->records.empty());
+  EXPECT_EQ(page->next, 11'001u);
+}
+
 TEST_F(DurableTest, OldRecordsComeBackFromTheLog) {
   options.stream_memory_bytes = 4096;
   options.segment_bytes = 32u << 10;

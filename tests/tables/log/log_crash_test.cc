@@ -103,7 +103,7 @@ class CrashRun {
   }
 
   void sync() {
-    const bool done = log_->sync(clock_.boot()).has_value();
+    const bool done = log_->sync(clock_.boot(), random_.below(2) == 0 ? Waiting::kFew : Waiting::kMany).has_value();
     if (done && options_.durability.mode != DurabilityMode::kNone) {
       durable_ = std::max(durable_, log_->durable_sequence());
       const bool at_once = options_.durability.mode == DurabilityMode::kSync && options_.beside == nullptr;

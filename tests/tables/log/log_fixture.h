@@ -48,8 +48,8 @@ struct LogFixture : testing::Test {
     EXPECT_TRUE(at) << at.error().message;
     return at ? *at : LogPosition{};
   }
-  void sync() {
-    auto synced = log->sync(clock.boot());
+  void sync(Waiting waiting = Waiting::kMany) {
+    auto synced = log->sync(clock.boot(), waiting);
     ASSERT_TRUE(synced) << synced.error().message;
   }
   // Reads everything that is there, segment by segment.

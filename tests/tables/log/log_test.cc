@@ -212,12 +212,17 @@ TEST_F(LogTest, ASyncBesideCoversWhatWasWrittenBeforeIt) {
   EXPECT_EQ(log->durable_sequence(), 3u);
   EXPECT_EQ(beside.begun(), 1u);
 
+  append(std::string(30, 'f'));
+  sync(Waiting::kFew);  // A quarter is enough.
+  EXPECT_EQ(beside.begun(), 2u);
+  scheduler.run_ready();
+
   append(std::string(200, 'y'));
   sync();
   const uint64_t syncs = files.syncs();
   ASSERT_TRUE(log->roll());  // Waits for it, whatever the loop does.
   EXPECT_GT(files.syncs(), syncs);
-  EXPECT_EQ(log->durable_sequence(), 4u);
+  EXPECT_EQ(log->durable_sequence(), 5u);
   append(std::string(200, 'z'));
   sync();
   log.reset();  // As the daemon ends.
@@ -261,7 +266,7 @@ TEST_F(LogTest, AFailedSyncBesideIsFinal) {
   files.fail_sync(1);
   sync();
   scheduler.run_ready();
-  EXPECT_FALSE(log->sync(clock.boot()));
+  EXPECT_FALSE(log->sync(clock.boot(), Waiting::kMany));
   EXPECT_EQ(log->durable_sequence(), 0u);
   EXPECT_FALSE(log->append(BatchKind::kCommit, "later"));
   log.reset();
@@ -273,11 +278,11 @@ TEST_F(LogTest, AFailedSyncIsFinal) {
   sync();
   append("lost");
   files.fail_sync(1);
-  auto failed = log->sync(clock.boot());
+  auto failed = log->sync(clock.boot(), Waiting::kMany);
   ASSERT_FALSE(failed);
   const std::string message = failed.error().message;
   EXPECT_NE(message.find(segment_path(1)), std::string::npos) << message;
-  EXPECT_EQ(log->sync(clock.boot()).error().message, message);
+  EXPECT_EQ(log->sync(clock.boot(), Waiting::kMany).error().message, message);
   EXPECT_EQ(log->append(BatchKind::kCommit, "x").error().message, message);
   EXPECT_EQ(log->remove_oldest().error().message, message);
   EXPECT_EQ(log->durable_sequence(), 1u);
@@ -291,7 +296,7 @@ TEST_F(LogTest, AFailedWriteIsFinalAndItsPartIsCut) {
   files.fail_write(1);
   EXPECT_EQ(log->append(BatchKind::kCommit, std::string(300, 'x')).error().code, ErrorCode::kIo);
   EXPECT_EQ(log->append(BatchKind::kCommit, "y").error().code, ErrorCode::kIo);
-  EXPECT_EQ(log->sync(clock.boot()).error().code, ErrorCode::kIo);
+  EXPECT_EQ(log->sync(clock.boot(), Waiting::kMany).error().code, ErrorCode::kIo);
   files.restart_process();
   open();
   EXPECT_EQ(payloads, Strings{"kept"});
