@@ -47,7 +47,9 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
     queue = *opened;
   }
   auto runner = make_runner(settings->runner, context.services);
-  if (!runner) co_return report({}, false);  // Pull workers only.
+  // A queue that knows where to ask is asked again by itself, should that change.
+  queue->set_pulled(!runner && !settings->trigger_topic.empty());
+  if (!runner) co_return report({}, false);
   log.info("PROCESS_TASKS_BEGIN", {{"queue", settings->queue_table}});
   auto counts = co_await process(context, *queue, *runner, *settings, log);
   if (!counts) co_return fail(counts.error());

@@ -66,9 +66,12 @@ Async<Result<std::string>> trigger(Context& context, Queues& queues, const Event
   const auto seen = look_at(context.invocation.payload);
   if (!seen) co_return fail(seen.error());
   Queue* queue = queues.find_queue(seen->table);
-  bool busy = queue && queue->has_processor();
-  if (!seen->notification && (seen->inserts == 0 || busy)) {
-    log.debug("TRIGGER_SKIP_PROCESS_TASKS", {{"reason", busy ? "a processor is at work" : "nothing was inserted"}});
+  const char* vain = seen->inserts == 0                ? "nothing was inserted"
+                     : queue && queue->has_processor() ? "a processor is at work"
+                     : queue && queue->is_pulled()     ? "workers pull from this queue"
+                                                       : nullptr;
+  if (!seen->notification && vain) {
+    log.debug("TRIGGER_SKIP_PROCESS_TASKS", {{"reason", vain}});
     co_return std::string("null");
   }
   PublishInput input{topic->second, "Start", "", {}};

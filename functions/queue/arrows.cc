@@ -68,7 +68,7 @@ void record_failure(TaskChange& change, const ItemRef& task, std::string_view ki
                     WallTime now, size_t room) {
   error = cut(error, std::min(kMaxErrorBytes, room / 2));
   if (!error.empty()) {
-    change.set_reserved(attribute::kError, Value(error));
+    change.set(attribute::kError, Value(error));
     room -= std::min(room, attribute::kError.size() + error.size());
   }
   auto history = longer_history(task, kind, error, now);
@@ -79,18 +79,13 @@ void record_failure(TaskChange& change, const ItemRef& task, std::string_view ki
   }
   if (!entries.empty()) {
     change.set(attribute::kHistory, std::move(history));
-  } else if (has(task, attribute::kHistory)) {
+  } else {
     change.remove(attribute::kHistory);
   }
 }
 
 void remove_lease(TaskChange& change) {
   change.remove(attribute::kLease).remove(attribute::kLeaseMs).remove(attribute::kLeaseBeat);
-}
-
-// A key may have become the task's own since `task` was read.
-void end_live_key(TaskChange& change, const ItemRef& task) {
-  if (has(task, attribute::kLiveKey) || has(task, attribute::kKey)) change.remove(attribute::kLiveKey);
 }
 
 // Of a task that a client put, or that had ended.
@@ -103,85 +98,44 @@ void own_key(TaskChange& change, const ItemRef& task) {
 
 TaskChange::TaskChange(const std::string& table, const ItemRef& task, std::string_view to, WallTime now) {
   input_.table = table;
-  input_.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
-  input_.return_values = ReturnValues::kAllNew;
+  input_.seen = task;
   input_.cause = Cause::kQueue;
-  input_.update.reserve(160);
-  input_.placeholders.values.reserve(10);
+  input_.edits.reserve(10);
   set(attribute::kStatus, Value(to));
   set(attribute::kUpdated, number(epoch_ms(now)));
 }
 
-std::string_view TaskChange::placeholder(Value value) {
-  static constexpr std::array<std::string_view, 16> kNames = {":a", ":b", ":c", ":d", ":e", ":f", ":g", ":h",
-                                                              ":i", ":j", ":k", ":l", ":m", ":n", ":o", ":p"};
-  FRESHET_CHECK(values_ < kNames.size(), "an arrow writes few attributes");
-  auto name = kNames[values_++];
-  input_.placeholders.values.append_sorted(std::string(name), std::move(value));
-  return name;
-}
-
 TaskChange& TaskChange::set(std::string_view name, Value value) {
-  input_.update += input_.update.empty() ? "SET " : ", ";
-  input_.update.append(name).append(" = ").append(placeholder(std::move(value)));
-  return *this;
-}
-
-TaskChange& TaskChange::set_reserved(std::string_view name, Value value) {
-  std::string hidden = "#" + std::string(name);
-  set(hidden, std::move(value));
-  input_.placeholders.names.emplace_back(std::move(hidden), name);
+  input_.edits.push_back({name, std::move(value)});
   return *this;
 }
 
 TaskChange& TaskChange::remove(std::string_view name) {
-  removes_.append(removes_.empty() ? " REMOVE " : ", ").append(name);
+  input_.edits.push_back({name, std::nullopt});
   return *this;
 }
 
-TaskChange& TaskChange::unless_moved(const ItemRef& task, std::string_view from) {
-  input_.condition.append("taskStatus = ").append(placeholder(Value(from)));
-  if (has(task, attribute::kAttempt)) {
-    auto seen = placeholder(task.find(attribute::kAttempt)->decode());
-    input_.condition.append(" AND attempt = ").append(seen);
-  } else {
-    input_.condition += " AND attribute_not_exists(attempt)";
-  }
+TaskChange& TaskChange::unless_moved() {
+  input_.unchanged = {attribute::kStatus, attribute::kAttempt};
   return *this;
 }
 
-TaskChange& TaskChange::while_held(std::string_view lease) {
-  input_.condition.append("taskStatus = ").append(placeholder(Value(state::kTaken)));
-  input_.condition.append(" AND lease = ").append(placeholder(Value(lease)));
+TaskChange& TaskChange::while_held() {
+  input_.unchanged = {attribute::kStatus, attribute::kLease};
   return *this;
 }
 
-TaskChange& TaskChange::while_held(const ItemRef& task) {
-  input_.condition.append("taskStatus = ").append(placeholder(Value(state::kTaken)));
-  if (auto lease = task.find(attribute::kLease)) {
-    input_.condition.append(" AND lease = ").append(placeholder(lease->decode()));
-  } else {
-    input_.condition += " AND attribute_not_exists(lease)";
-  }
+TaskChange& TaskChange::unless_beaten() {
+  input_.unchanged = {attribute::kStatus, attribute::kLease, attribute::kLeaseBeat};
   return *this;
 }
 
-TaskChange& TaskChange::unless_beaten(const ItemRef& task) {
-  if (auto beat = task.find(attribute::kLeaseBeat)) {
-    input_.condition.append(" AND leaseBeat = ").append(placeholder(beat->decode()));
-  } else {
-    input_.condition += " AND attribute_not_exists(leaseBeat)";
-  }
-  return *this;
-}
-
-UpdateItemInput TaskChange::finish(bool item_on_failure) && {
-  input_.update += removes_;
+EditItemInput TaskChange::finish(bool item_on_failure) && {
   input_.return_item_on_failure = item_on_failure;
   return std::move(input_);
 }
 
-UpdateItemInput claim(const std::string& table, const ItemRef& task, const Claim& claim, WallTime now) {
+EditItemInput claim(const std::string& table, const ItemRef& task, const Claim& claim, WallTime now) {
   TaskChange change(table, task, state::kTaken, now);
   change.set(attribute::kTaken, number(epoch_ms(now)))
       .set(attribute::kAttempt, number(attempt_of(task) + 1))
@@ -189,27 +143,22 @@ UpdateItemInput claim(const std::string& table, const ItemRef& task, const Claim
       .set(attribute::kLeaseMs, number(claim.duration.count()));
   if (!claim.taken_by.empty()) change.set(attribute::kTakenBy, Value(claim.taken_by));
   own_key(change, task);
-  if (has(task, attribute::kLane)) change.remove(attribute::kLane);
-  return std::move(change.unless_moved(task, state::kPending)).finish();
+  change.remove(attribute::kLane);
+  return std::move(change.unless_moved()).finish();
 }
 
-UpdateItemInput heartbeat(const std::string& table, const ItemRef& task, std::string_view lease, int64_t beat) {
-  UpdateItemInput input;
+EditItemInput heartbeat(const std::string& table, const ItemRef& task, int64_t beat) {
+  EditItemInput input;
   input.table = table;
-  input.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
-  input.update = "SET leaseBeat = :a";
-  input.condition = "taskStatus = :b AND lease = :c";
-  input.placeholders.values.append_sorted(":a", number(beat));
-  input.placeholders.values.append_sorted(":b", Value(state::kTaken));
-  input.placeholders.values.append_sorted(":c", Value(lease));
-  input.return_values = ReturnValues::kAllNew;
+  input.seen = task;
+  input.edits.push_back({attribute::kLeaseBeat, number(beat)});
+  input.unchanged = {attribute::kStatus, attribute::kLease};
   input.return_item_on_failure = true;
   input.cause = Cause::kQueue;
   return input;
 }
 
-UpdateItemInput complete(const std::string& table, const ItemRef& task, std::string_view lease, Value result,
-                         WallTime now) {
+EditItemInput complete(const std::string& table, const ItemRef& task, Value result, WallTime now) {
   TaskChange change(table, task, state::kSuccess, now);
   // What was done must not be done again because its result has no room.
   const size_t size = billed_size(result);
@@ -219,14 +168,14 @@ UpdateItemInput complete(const std::string& table, const ItemRef& task, std::str
     auto note = "left out: the result of " + std::to_string(size) + " bytes does not fit beside the task";
     result = note.size() + kOthers > left ? Value() : Value(std::move(note));
   }
-  if (!result.is(Type::kNull)) change.set_reserved(attribute::kResult, std::move(result));
+  if (!result.is(Type::kNull)) change.set(attribute::kResult, std::move(result));
   remove_lease(change);
-  end_live_key(change, task);
-  return std::move(change.while_held(lease)).finish(true);
+  change.remove(attribute::kLiveKey);
+  return std::move(change.while_held()).finish(true);
 }
 
-UpdateItemInput end_claim(const std::string& table, const ItemRef& task, const Outcome& outcome, std::string_view kind,
-                          std::string_view error, std::string_view lane, WallTime now) {
+EditItemInput end_claim(const std::string& table, const ItemRef& task, const Outcome& outcome, std::string_view kind,
+                        std::string_view error, std::string_view lane, WallTime now) {
   TaskChange change(table, task, outcome.to, now);
   if (outcome.to == state::kDelayed) change.set(attribute::kNotBefore, number(epoch_ms(now) + outcome.delay.count()));
   if (outcome.give_back) {
@@ -244,72 +193,65 @@ UpdateItemInput end_claim(const std::string& table, const ItemRef& task, const O
   if (outcome.to == state::kPending && !lane.empty()) change.set(attribute::kLane, Value(lane));
   remove_lease(change);
   if (outcome.to != state::kPending && outcome.to != state::kDelayed) {
-    end_live_key(change, task);
-    if (has(task, attribute::kCancelRequested)) change.remove(attribute::kCancelRequested);
+    change.remove(attribute::kLiveKey);
+    change.remove(attribute::kCancelRequested);
   }
-  change.while_held(task);
-  if (outcome.unless_beaten) change.unless_beaten(task);
+  change.while_held();
+  if (outcome.unless_beaten) change.unless_beaten();
   return std::move(change).finish(true);
 }
 
-UpdateItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now) {
+EditItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now) {
   TaskChange change(table, task, state::kPending, now);
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));
   change.remove(attribute::kNotBefore);
-  return std::move(change.unless_moved(task, state::kDelayed)).finish();
+  return std::move(change.unless_moved()).finish();
 }
 
-UpdateItemInput end_waiting(const std::string& table, const ItemRef& task, std::string_view from, std::string_view to,
-                            std::string_view name, std::string_view detail, WallTime now) {
+EditItemInput end_waiting(const std::string& table, const ItemRef& task, std::string_view to, std::string_view name,
+                          std::string_view detail, WallTime now) {
   TaskChange change(table, task, to, now);
-  if (!detail.empty()) change.set_reserved(name, Value(detail));
-  if (has(task, attribute::kLane)) change.remove(attribute::kLane);
-  if (has(task, attribute::kNotBefore)) change.remove(attribute::kNotBefore);
-  end_live_key(change, task);
-  return std::move(change.unless_moved(task, from)).finish(true);
+  if (!detail.empty()) change.set(name, Value(detail));
+  change.remove(attribute::kLane);
+  change.remove(attribute::kNotBefore);
+  change.remove(attribute::kLiveKey);
+  return std::move(change.unless_moved()).finish(true);
 }
 
-UpdateItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now) {
+EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now) {
   TaskChange change(table, task, state::kTaken, now);
   change.set(attribute::kCancelRequested, Value::boolean(true));
-  return std::move(change.while_held(task)).finish(true);
+  return std::move(change.while_held()).finish(true);
 }
 
-UpdateItemInput set_aside(const std::string& table, const ItemRef& task) {
-  UpdateItemInput input;
+EditItemInput set_aside(const std::string& table, const ItemRef& task) {
+  EditItemInput input;
   input.table = table;
-  input.key.set(attribute::kId, Value(text_of(task, attribute::kId)));
-  input.update = "SET taskStatus = :a REMOVE lane, liveKey, notBefore, lease, leaseMs, leaseBeat";
-  input.condition = "taskStatus = :b AND ";
-  input.placeholders.values.append_sorted(":a", Value(state::kDead));
-  input.placeholders.values.append_sorted(":b", Value(text_of(task, attribute::kStatus)));
-  if (auto lease = task.find(attribute::kLease)) {
-    input.condition += "lease = :c";
-    input.placeholders.values.append_sorted(":c", lease->decode());
-  } else {
-    input.condition += "attribute_not_exists(lease)";
+  input.seen = task;
+  input.edits.push_back({attribute::kStatus, Value(state::kDead)});
+  for (const auto name : {attribute::kLane, attribute::kLiveKey, attribute::kNotBefore, attribute::kLease,
+                          attribute::kLeaseMs, attribute::kLeaseBeat}) {
+    input.edits.push_back({name, std::nullopt});
   }
+  input.unchanged = {attribute::kStatus, attribute::kLease};
   input.cause = Cause::kQueue;
   return input;
 }
 
-UpdateItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view from, std::string_view lane,
-                        milliseconds fresh_ttl, WallTime now) {
+EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane, milliseconds fresh_ttl,
+                      WallTime now) {
   TaskChange change(table.name, task, state::kPending, now);
   change.set(attribute::kAttempt, number(0));
   own_key(change, task);
   if (auto end = ttl_end(task, table.ttl_in_milliseconds); end && end->at <= now) {
     auto fresh = now + fresh_ttl;
-    change.set_reserved(attribute::kTtl,
-                        number(end->in_milliseconds ? epoch_ms(fresh) : epoch_s(fresh + milliseconds(999))));
+    change.set(attribute::kTtl, number(end->in_milliseconds ? epoch_ms(fresh) : epoch_s(fresh + milliseconds(999))));
   }
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));
   int64_t deadline = int_of(task, attribute::kDeadline, 0);
   if (deadline > 0 && deadline <= epoch_ms(now)) change.remove(attribute::kDeadline);
-  for (auto name : {attribute::kReplacedBy, attribute::kShedReason}) {
-    if (has(task, name)) change.remove(name);
-  }
-  return std::move(change.unless_moved(task, from)).finish(true);
+  change.remove(attribute::kReplacedBy).remove(attribute::kShedReason);
+  return std::move(change.unless_moved()).finish(true);
 }
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// What each arrow of docs/lifecycle.md writes, as one conditional update. Pure: facts in, a write out.
+// What each arrow of docs/lifecycle.md writes, as one conditional edit. Pure: facts in, a write out.
 //
 // Every update is made under what the actor saw: the state and the attempt for tasks that nobody holds, the lease for
 // tasks that are held. So a write that was decided on stale facts fails and changes nothing.
@@ -12,35 +12,27 @@
 
 namespace freshet {
 
-// Builds one UpdateItem. Expression texts come out the same for the same sequence of calls, so that the store's cache
-// of compiled expressions hits.
+// Builds one edit of a task as it was seen.
 class TaskChange {
  public:
-  // `task` names the item by its taskId; `to` may be the state that it has already.
+  // `to` may be the state that it has already.
   TaskChange(const std::string& table, const ItemRef& task, std::string_view to, WallTime now);
 
-  // `name` must be a plain attribute name; `reserved` puts it behind a placeholder.
+  // Names are constants (attributes.h); each once.
   TaskChange& set(std::string_view name, Value value);
-  TaskChange& set_reserved(std::string_view name, Value value);
   TaskChange& remove(std::string_view name);
 
-  // The task is in state `from` and its attempt is what `task` says.
-  TaskChange& unless_moved(const ItemRef& task, std::string_view from);
-  // The task is TAKEN under this lease.
-  TaskChange& while_held(std::string_view lease);
-  // The task is TAKEN, and its lease is what `task` says: none, or of a wrong type, as a client may write it.
-  TaskChange& while_held(const ItemRef& task);
-  // Besides while_held(): its heartbeats are as `task` says.
-  TaskChange& unless_beaten(const ItemRef& task);
+  // The task is in the state and at the attempt that was seen.
+  TaskChange& unless_moved();
+  // The task is in the state (TAKEN) and under the lease that was seen; or without one, as a client may write it.
+  TaskChange& while_held();
+  // The same, and its heartbeats are as they were seen.
+  TaskChange& unless_beaten();
 
-  UpdateItemInput finish(bool item_on_failure = false) &&;
+  EditItemInput finish(bool item_on_failure = false) &&;
 
  private:
-  std::string_view placeholder(Value value);
-
-  UpdateItemInput input_;
-  std::string removes_;
-  size_t values_ = 0;
+  EditItemInput input_;
 };
 
 struct Claim {
@@ -50,29 +42,28 @@ struct Claim {
 };
 
 // PENDING -> TAKEN.
-UpdateItemInput claim(const std::string& table, const ItemRef& task, const Claim& claim, WallTime now);
-// TAKEN -> TAKEN: one heartbeat more.
-UpdateItemInput heartbeat(const std::string& table, const ItemRef& task, std::string_view lease, int64_t beat);
-// TAKEN -> SUCCESS.
-UpdateItemInput complete(const std::string& table, const ItemRef& task, std::string_view lease, Value result,
-                         WallTime now);
+EditItemInput claim(const std::string& table, const ItemRef& task, const Claim& claim, WallTime now);
+// TAKEN -> TAKEN: one heartbeat more, under the lease that `task` has.
+EditItemInput heartbeat(const std::string& table, const ItemRef& task, int64_t beat);
+// TAKEN -> SUCCESS, under the lease that `task` has.
+EditItemInput complete(const std::string& table, const ItemRef& task, Value result, WallTime now);
 // TAKEN -> outcome.to, under the lease that `task` says. `lane` is that of the task if it goes back to PENDING in a
 // queue with lanes, else empty. `kind` names what happened in the history: "failed", "lease ended", "daemon died". Of
 // history and error as much is kept as the item has room for.
-UpdateItemInput end_claim(const std::string& table, const ItemRef& task, const Outcome& outcome, std::string_view kind,
-                          std::string_view error, std::string_view lane, WallTime now);
+EditItemInput end_claim(const std::string& table, const ItemRef& task, const Outcome& outcome, std::string_view kind,
+                        std::string_view error, std::string_view lane, WallTime now);
 // PENDING or TAKEN -> DEAD, of a task that has no room for anything else. Always fits.
-UpdateItemInput set_aside(const std::string& table, const ItemRef& task);
+EditItemInput set_aside(const std::string& table, const ItemRef& task);
 // DELAYED -> PENDING.
-UpdateItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now);
-// PENDING or DELAYED -> SHED, DEAD (no attempt left) or CANCELLED. `from` is the state that was seen; `detail` is kept
-// in the attribute `name` if not empty.
-UpdateItemInput end_waiting(const std::string& table, const ItemRef& task, std::string_view from, std::string_view to,
-                            std::string_view name, std::string_view detail, WallTime now);
+EditItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now);
+// PENDING or DELAYED -> SHED, DEAD (no attempt left) or CANCELLED. `detail` is kept in the attribute `name` if not
+// empty.
+EditItemInput end_waiting(const std::string& table, const ItemRef& task, std::string_view to, std::string_view name,
+                          std::string_view detail, WallTime now);
 // Marks a held task: it becomes CANCELLED when its claim ends other than by success.
-UpdateItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
+EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
 // DEAD, FAILURE or CANCELLED -> PENDING. A passed ttl (see ttl_end()) becomes `fresh_ttl` from now.
-UpdateItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view from, std::string_view lane,
-                        milliseconds fresh_ttl, WallTime now);
+EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane, milliseconds fresh_ttl,
+                      WallTime now);
 
 }  // namespace freshet

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <absl/container/btree_map.h>
+#include <absl/container/node_hash_map.h>
 
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,6 +45,7 @@ class LeaseBook {
   // Replaces the task's image, e.g. with the mark of a cancel; the time goes on.
   void update(const std::string& id, ItemRef task);
   void forget(const std::string& id);
+  void forget(const std::string& id, std::string_view token);  // Only if that is its token.
 
   BootTime next_end() const;  // BootTime::max() if there are none.
   // Up to `limit` tasks whose lease has ended at `now`, the first to end first. They stay in the book.
@@ -64,10 +65,11 @@ class LeaseBook {
     BootTime claimed;  // First seen, of the leases of others.
     uint64_t number;   // Breaks ties of `end`, so that the order never depends on hashing.
   };
-  using Leases = std::unordered_map<std::string, Entry>;
+  using Leases = absl::node_hash_map<std::string, Entry>;
   using Ends = absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*>;
 
   void count(const Lease& lease, int change);
+  void forget(Leases::iterator it);
 
   Leases leases_;
   Ends ends_;

@@ -174,6 +174,13 @@ Async<Result<void>> Queue::recover_created() {
   co_return Result<void>();
 }
 
+Async<Result<WriteOutput>> Queue::edit(EditItemInput input) {
+  std::vector<EditItemInput> one;
+  one.push_back(std::move(input));
+  auto answers = co_await services_.tables.edit_many(std::move(one));
+  co_return std::move(answers.front());
+}
+
 Async<Result<bool>> Queue::has_work() {
   if (gone_) co_return fail(*gone_);
   auto page = co_await heads(state::kPending, 1, false, Item());

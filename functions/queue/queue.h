@@ -59,6 +59,10 @@ class Queue final : public TaskQueue {
   void processor_began();
   void processor_ended();
   bool has_processor() const { return processors_ > 0; }
+  // Whether the last processor that came found that it has no task runner: its workers pull. The queue goes on asking
+  // for one now and then, as that may change.
+  bool is_pulled() const { return pulled_; }
+  void set_pulled(bool pulled) { pulled_ = pulled; }
   bool draining() const { return draining_; }
   // Tasks held under leases of this object.
   size_t held() const { return leases_.mine(); }
@@ -144,10 +148,11 @@ class Queue final : public TaskQueue {
   Async<Result<Candidates>> plain_candidates(size_t wanted, Item start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
   std::vector<Plan> plan_claims(const std::vector<ItemRef>& tasks, size_t wanted, const TakeInput& input,
-                                std::vector<WriteInput>& writes);
+                                std::vector<EditItemInput>& writes);
   Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers, bool starts_later,
                              std::vector<TakenTask>& taken);
   Async<void> set_aside(ItemRef task, std::string why);
+  Async<Result<WriteOutput>> edit(EditItemInput input);
   Async<Result<std::vector<TakenTask>>> carry_claims(Async<Result<std::vector<TakenTask>>> claims);
   Async<void> finish_handover(Async<Result<std::vector<TakenTask>>> claims, std::shared_ptr<Handover> handover);
   void give_back(Result<std::vector<TakenTask>> taken);
@@ -157,16 +162,15 @@ class Queue final : public TaskQueue {
 
   // queue_settle.cc
   std::vector<Result<ItemRef>> known_tasks(const std::vector<Settlement>& settlements);
-  WriteInput settling_write(Settlement& settlement, const ItemRef& task);
+  EditItemInput settling_write(Settlement& settlement, const ItemRef& task);
   Result<ItemRef> settled(const Settlement& settlement, Result<WriteOutput>& answer);
-  void forget_lease(const std::string& id, std::string_view token);
   milliseconds lease_duration(const ItemRef& task) const;
   void moved(const ItemRef& task);
   void delayed_until(int64_t not_before_ms);
 
   // queue_admin.cc
   Async<Result<ItemRef>> cancel_one(std::string id);
-  Async<Result<uint64_t>> redrive_tasks(std::vector<ItemRef> tasks, std::string from);
+  Async<Result<uint64_t>> redrive_tasks(std::vector<ItemRef> tasks);
 
   // queue_timer.cc
   Async<void> begin_work();
@@ -199,6 +203,7 @@ class Queue final : public TaskQueue {
   std::string known_lane(const ItemRef& task) const;
   std::optional<UpdateItemInput> adoption(const ItemRef& task) const;
   Async<bool> adopt(std::vector<ItemRef> tasks);
+  Async<void> adopt_one(ItemRef task);
   Async<void> adopt_all();
 
   // queue_lanes.cc
@@ -254,6 +259,7 @@ class Queue final : public TaskQueue {
   BootTime look_due_ = BootTime::max();
   BootTime start_due_ = BootTime::max();  // When `Start` is published if there is work and no processor.
   int processors_ = 0;
+  bool pulled_ = false;
   int64_t next_due_ms_ = 0;     // Wall time of the earliest `notBefore`; may be early, never late.
   uint64_t delayed_seen_ = 0;   // Rises whenever a task is delayed.
   int64_t future_ms_ = kNever;  // `taskCreated` of the first task that is dated too far ahead.

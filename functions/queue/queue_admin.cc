@@ -105,9 +105,9 @@ Async<Result<ItemRef>> Queue::cancel_one(std::string id) {
     auto task = co_await get(id);
     if (!task) co_return fail(task.error());
     auto status = text_of(*task, attribute::kStatus);
-    UpdateItemInput write;
+    EditItemInput write;
     if (status == state::kPending || status == state::kDelayed) {
-      write = end_waiting(table_, *task, status, state::kCancelled, {}, {}, wall());
+      write = end_waiting(table_, *task, state::kCancelled, {}, {}, wall());
     } else if (status == state::kTaken) {
       write = request_cancel(table_, *task, wall());
     } else if (status == state::kCancelled) {
@@ -115,7 +115,7 @@ Async<Result<ItemRef>> Queue::cancel_one(std::string id) {
     } else {
       co_return fail(ErrorCode::kConflict, "task '" + id + "' cannot be cancelled: it is " + std::string(status));
     }
-    auto answer = co_await services_.tables.update_item(std::move(write));
+    auto answer = co_await edit(std::move(write));
     if (answer) {
       const Lease* lease = leases_.find(id);
       if (lease && lease->token == text_of(answer->attributes, attribute::kLease)) {
@@ -142,14 +142,14 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
       tasks.push_back(std::move(*task));
     }
   }
-  if (!input.ids.empty()) co_return co_await redrive_tasks(std::move(tasks), std::move(input.state));
+  if (!input.ids.empty()) co_return co_await redrive_tasks(std::move(tasks));
   uint64_t done = 0;
   Item start;
   while (done < input.limit) {
     auto page = co_await heads(input.state, std::min(input.limit - static_cast<uint32_t>(done), kMaxPage), false,
                                std::move(start));
     if (!page) co_return fail(page.error());
-    auto moved = co_await redrive_tasks(std::move(page->items), input.state);
+    auto moved = co_await redrive_tasks(std::move(page->items));
     if (!moved) co_return moved;
     done += *moved;
     start = std::move(page->last_evaluated_key);
@@ -158,14 +158,14 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
   co_return done;
 }
 
-Async<Result<uint64_t>> Queue::redrive_tasks(std::vector<ItemRef> tasks, std::string from) {
-  std::vector<WriteInput> writes;
+Async<Result<uint64_t>> Queue::redrive_tasks(std::vector<ItemRef> tasks) {
+  std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {
     auto ttl = settings_.default_ttl.value_or(milliseconds(3'600'000));
-    writes.emplace_back(freshet::redrive(definition_, task, from, lane_of(task), ttl, wall()));
+    writes.emplace_back(freshet::redrive(definition_, task, lane_of(task), ttl, wall()));
   }
   uint64_t done = 0;
-  auto answers = co_await services_.tables.write_many(std::move(writes));
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
   for (auto& answer : answers) {
     if (answer) {
       ++done;

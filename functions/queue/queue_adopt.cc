@@ -100,6 +100,12 @@ bool Queue::needs_adoption(const ItemRef& task) const {
   return key != text_of(task, attribute::kLiveKey);
 }
 
+Async<void> Queue::adopt_one(ItemRef task) {
+  std::vector<ItemRef> one{std::move(task)};
+  const bool given = co_await adopt(std::move(one));
+  if (given) wake();
+}
+
 // True if a PENDING task got its lane.
 Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
   std::vector<std::string> names;

@@ -264,14 +264,14 @@ Async<Result<void>> Queue::replace_waiting(std::string key, std::string by) {
   for (;;) {
     auto page = co_await living_page(key, std::move(start));
     if (!page) co_return fail(page.error());
-    std::vector<WriteInput> writes;
+    std::vector<EditItemInput> writes;
     for (const auto& old : page->items) {
       auto status = text_of(old, attribute::kStatus);
       if (status == state::kTaken || text_of(old, attribute::kId) == by) continue;
-      writes.emplace_back(end_waiting(table_, old, status, state::kCancelled, attribute::kReplacedBy, by, wall()));
+      writes.emplace_back(end_waiting(table_, old, state::kCancelled, attribute::kReplacedBy, by, wall()));
     }
     // One that was taken meanwhile goes on, as one that was taken before does.
-    if (!writes.empty()) co_await services_.tables.write_many(std::move(writes));
+    if (!writes.empty()) co_await services_.tables.edit_many(std::move(writes));
     start = std::move(page->last_evaluated_key);
     if (start.empty()) co_return Result<void>();
   }

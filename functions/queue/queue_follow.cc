@@ -34,6 +34,7 @@ Async<void> Queue::follow() {
     ReadStreamInput input;
     input.table = table_;
     input.from = from;
+    input.skip.queue_writes = true;
     input.wait_until = boot() + seconds(60);
     auto page = co_await services_.tables.read_stream(std::move(input));
     if (!page && page.error().code == ErrorCode::kResourceNotFound) {

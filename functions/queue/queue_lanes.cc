@@ -27,6 +27,7 @@ std::string Queue::lane_of(const ItemRef& task) const {
 }
 
 void Queue::lane_filled(const ItemRef& task) {
+  if (lacks_lane(task)) scope_.spawn(adopt_one(task));  // The stream does not show the queue's own writes.
   if (lanes_.empty()) return;
   auto it = lanes_.find(lane_name(task));
   if (it != lanes_.end()) it->second.maybe = true;

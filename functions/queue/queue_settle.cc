@@ -44,7 +44,7 @@ Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settle
     auto task = co_await get(settlements[i].id);
     out[i] = std::move(task);
   }
-  std::vector<WriteInput> writes;
+  std::vector<EditItemInput> writes;
   std::vector<size_t> places;
   writes.reserve(settlements.size());
   places.reserve(settlements.size());
@@ -59,7 +59,7 @@ Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settle
     places.push_back(i);
   }
   if (writes.empty()) co_return out;
-  auto answers = co_await services_.tables.write_many(std::move(writes));
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     out[places[i]] = settled(settlements[places[i]], answers[i]);
   }
@@ -81,15 +81,15 @@ std::vector<Result<ItemRef>> Queue::known_tasks(const std::vector<Settlement>& s
   return out;
 }
 
-WriteInput Queue::settling_write(Settlement& settlement, const ItemRef& task) {
+EditItemInput Queue::settling_write(Settlement& settlement, const ItemRef& task) {
   auto now = wall();
   switch (settlement.kind) {
     case Settlement::Kind::kComplete:
-      return complete(table_, task, settlement.lease, std::move(settlement.result), now);
+      return complete(table_, task, std::move(settlement.result), now);
     case Settlement::Kind::kHeartbeat: {
       const Lease* lease = leases_.find(settlement.id);
       auto beat = std::max(lease ? lease->beat : 0, int_of(task, attribute::kLeaseBeat, 0));
-      return heartbeat(table_, task, settlement.lease, std::min(beat, kMaxBeat) + 1);
+      return heartbeat(table_, task, std::min(beat, kMaxBeat) + 1);
     }
     case Settlement::Kind::kFail: {
       auto outcome = after_failure(task, settings_, settlement.final, settlement.delay, services_.random.unit());
@@ -105,7 +105,7 @@ WriteInput Queue::settling_write(Settlement& settlement, const ItemRef& task) {
 Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>& answer) {
   if (!answer) {
     auto error = conflict(settlement.id, answer.error());
-    if (error.value().code == ErrorCode::kConflict) forget_lease(settlement.id, settlement.lease);
+    if (error.value().code == ErrorCode::kConflict) leases_.forget(settlement.id, settlement.lease);
     return error;
   }
   ItemRef task = std::move(answer->attributes);
@@ -122,14 +122,9 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
   if (settings_.deadline_margin && settlement.kind == Settlement::Kind::kComplete) {
     if (auto since = leases_.claimed_at(settlement.id, settlement.lease)) service_times_.add(boot() - *since, boot());
   }
-  forget_lease(settlement.id, settlement.lease);
+  leases_.forget(settlement.id, settlement.lease);
   moved(task);
   return task;
-}
-
-void Queue::forget_lease(const std::string& id, std::string_view token) {
-  const Lease* lease = leases_.find(id);
-  if (lease && lease->token == token) leases_.forget(id);
 }
 
 milliseconds Queue::lease_duration(const ItemRef& task) const {

@@ -178,10 +178,10 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
       if (taken.empty()) co_return fail(std::move(found.error()));
       break;
     }
-    std::vector<WriteInput> writes;
+    std::vector<EditItemInput> writes;
     auto plans = plan_claims(found->tasks, wanted, input, writes);
     if (!plans.empty()) {
-      auto work = services_.tables.write_many(std::move(writes));
+      auto work = services_.tables.edit_many(std::move(writes));
       std::optional<Claiming> claiming;
       if (!work.is_ready()) claiming.emplace(claiming_, plans);
       auto answers = co_await work;
@@ -196,7 +196,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
 }
 
 std::vector<Queue::Plan> Queue::plan_claims(const std::vector<ItemRef>& tasks, size_t wanted, const TakeInput& input,
-                                            std::vector<WriteInput>& writes) {
+                                            std::vector<EditItemInput>& writes) {
   std::vector<Plan> plans;
   plans.reserve(tasks.size());
   writes.reserve(tasks.size());
@@ -209,10 +209,9 @@ std::vector<Queue::Plan> Queue::plan_claims(const std::vector<ItemRef>& tasks, s
     if (claims == wanted) break;
     Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, margin)};
     if (!plan.shed_reason.empty()) {
-      writes.emplace_back(
-          end_waiting(table_, task, state::kPending, state::kShed, attribute::kShedReason, plan.shed_reason, now));
+      writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now));
     } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
-      writes.emplace_back(end_waiting(table_, task, state::kPending, state::kDead, attribute::kError, {}, now));
+      writes.emplace_back(end_waiting(table_, task, state::kDead, attribute::kError, {}, now));
     } else {
       plan.lease = lease_prefix_ + std::to_string(++claims_);
       writes.emplace_back(claim(table_, task, Claim{plan.lease, lease, input.owner}, now));
@@ -263,8 +262,7 @@ void Queue::started(std::optional<WallTime> waiting_since) {
 // A task that cannot be claimed (it leaves no room for a lease) would stand at the head for ever, and one whose claim
 // cannot end would stay TAKEN.
 Async<void> Queue::set_aside(ItemRef task, std::string why) {
-  auto write = freshet::set_aside(table_, task);
-  const auto done = co_await services_.tables.update_item(std::move(write));
+  const auto done = co_await edit(freshet::set_aside(table_, task));
   log_.warn("TASK_SET_ASIDE", {{"taskId", text_of(task, attribute::kId)}, {"why", why}, {"done", done.has_value()}});
 }
 

@@ -96,7 +96,7 @@ void Queue::start_soon(nanoseconds delay) {
 Async<bool> Queue::end_leases() {
   auto ids = leases_.ended(boot(), kStep);
   if (ids.empty()) co_return false;
-  std::vector<WriteInput> writes;
+  std::vector<EditItemInput> writes;
   std::vector<std::string> tokens;
   for (const auto& id : ids) {
     const Lease* lease = leases_.find(id);
@@ -108,18 +108,18 @@ Async<bool> Queue::end_leases() {
         end_claim(table_, lease->task, outcome, "lease ended", "lease ended", lane_of(lease->task), wall()));
     leases_.postpone(id, boot() + settings_.look_around);
   }
-  auto answers = co_await services_.tables.write_many(std::move(writes));
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     auto& answer = answers[i];
     if (answer) {
       log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", ids[i]}});
-      forget_lease(ids[i], tokens[i]);
+      leases_.forget(ids[i], tokens[i]);
       moved(answer->attributes);
     } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
       lease_went_on(ids[i], tokens[i], answer.error());
     } else if (const Lease* lease = leases_.find(ids[i]); lease && answer.error().code == ErrorCode::kValidation) {
       scope_.spawn(set_aside(lease->task, std::move(answer.error().message)));
-      forget_lease(ids[i], tokens[i]);
+      leases_.forget(ids[i], tokens[i]);
     }
   }
   co_return ids.size() == kStep;
@@ -132,7 +132,7 @@ void Queue::lease_went_on(const std::string& id, const std::string& token, const
   bool held = task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;
   const Lease* known = leases_.find(id);
   if (!held) {
-    forget_lease(id, token);
+    leases_.forget(id, token);
   } else if (known && known->token == token && known->beat < int_of(task, attribute::kLeaseBeat, 0)) {
     Lease lease{token, int_of(task, attribute::kLeaseBeat, 0), lease_duration(task), known->mine, task};
     leases_.start(id, std::move(lease), boot());
@@ -179,19 +179,18 @@ Async<void> Queue::make_due(std::vector<ItemRef> due) {
   auto now = wall();
   auto stale_at = staleness_.now(now, boot());
   auto margin = deadline_margin();
-  std::vector<WriteInput> writes;
+  std::vector<EditItemInput> writes;
   std::vector<std::pair<ItemRef, std::string_view>> sheds;
   for (const auto& task : due) {
     auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
     if (reason.empty()) {
       writes.emplace_back(promote(table_, task, lane_of(task), now));
     } else {
-      writes.emplace_back(
-          end_waiting(table_, task, state::kDelayed, state::kShed, attribute::kShedReason, reason, now));
+      writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now));
     }
     sheds.emplace_back(task, reason);
   }
-  auto answers = co_await services_.tables.write_many(std::move(writes));
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
   std::vector<ShedLine> lines;
   bool any = false;
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -199,7 +198,7 @@ Async<void> Queue::make_due(std::vector<ItemRef> due) {
     auto& [task, reason] = sheds[i];
     if (reason.empty()) {
       any = true;
-      lane_filled(task);
+      lane_filled(answers[i]->attributes);
     } else {
       lines.push_back(shed_line(task, reason, "due"));
     }
@@ -286,13 +285,13 @@ Async<void> Queue::watch_taken(bool starting) {
 }
 
 Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
-  std::vector<WriteInput> writes;
+  std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {
     auto outcome = after_restart(task, settings_);
     writes.emplace_back(end_claim(table_, task, outcome, "daemon died", "the daemon died while this was in work",
                                   lane_of(task), wall()));
   }
-  auto answers = co_await services_.tables.write_many(std::move(writes));
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) {
       moved(answers[i]->attributes);

@@ -204,8 +204,8 @@ TEST(Arrows, ErrorsAreCutAtACharacter) {
   outcome.failed = true;
   const auto input = end_claim("T", task({}), outcome, "failed", error, {}, wall(1));
   size_t texts = 0;
-  for (const auto& [name, value] : input.placeholders.values) {
-    const auto* text = value.get_if<std::string>();
+  for (const auto& [name, value] : input.edits) {
+    const auto* text = value ? value->get_if<std::string>() : nullptr;
     if (!text || text->size() < 1000) continue;
     ++texts;
     EXPECT_TRUE(is_utf8(*text));
@@ -220,11 +220,11 @@ TEST(Arrows, ARedriveRenewsAPassedTtlInItsOwnUnit) {
   constexpr int64_t kNow = 1'800'000'000'000;
   const auto renewed = [&](int64_t ttl) -> std::string {
     const ItemRef dead = task({{"ttl", Value::number(ttl)}});
-    const auto input = redrive(table, dead, state::kDead, {}, 1500_ms, wall(kNow));
-    for (const auto& [name, value] : input.placeholders.values) {
-      if (input.update.find("#ttl = " + std::string(name)) == std::string::npos) continue;
+    const auto input = redrive(table, dead, {}, 1500_ms, wall(kNow));
+    for (const auto& [name, value] : input.edits) {
+      if (name != attribute::kTtl) continue;
       std::string out;
-      append_plain_json(out, value);
+      append_plain_json(out, *value);
       return out;
     }
     return "kept";
@@ -240,10 +240,10 @@ TEST(Arrows, ARedriveRenewsAPassedTtlInItsOwnUnit) {
 
 TEST(Arrows, ASuccessIsRecordedWithoutAResultThatDoesNotFit) {
   const ItemRef large = task({{"payload", Value(std::string(limits::kMaxItemBytes - 1000, 'p'))}});
-  const auto input = complete("T", large, "lease", Value(std::string(2000, 'r')), wall(1));
+  const auto input = complete("T", large, Value(std::string(2000, 'r')), wall(1));
   bool said = false;
-  for (const auto& [name, value] : input.placeholders.values) {
-    const auto* text = value.get_if<std::string>();
+  for (const auto& [name, value] : input.edits) {
+    const auto* text = value ? value->get_if<std::string>() : nullptr;
     EXPECT_FALSE(text && text->size() == 2000);
     said = said || (text && text->find("does not fit") != std::string::npos);
   }

@@ -104,6 +104,14 @@ TEST_P(QueueLanes, ADelayedTaskOfAnUnknownGroupIsServedWhenItIsDue) {
   EXPECT_EQ(ids(take(queue, 9)), "later a");
 }
 
+TEST_P(QueueLanes, ADelayedTaskBringsTheFirstLaneWhenItIsDue) {
+  Queue& queue = world.start();
+  put_with("later", Item{{"group", Value("new")}, {"notBefore", Value::number(world.now_ms() + 3'000)}}, "DELAYED");
+  world.pass(milliseconds(5'000));
+  EXPECT_EQ(world.read("later").string_or("lane"), "100#new#0");
+  EXPECT_EQ(ids(take(queue, 9)), "later");
+}
+
 TEST_P(QueueLanes, ATaskWithoutRoomForItsLaneIsSetAside) {
   Queue& queue = world.start();
   ASSERT_TRUE(create(queue, grouped("a", "A")));
