@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <variant>
 
 #include "wire/http/server_part.h"
 
@@ -30,16 +31,18 @@ class FailedExchange final : public Exchange {
 // Runs exchanges. Kept alive by work in the mailbox; close() ends all effect of it.
 class Runner final : public LoopSide, public std::enable_shared_from_this<Runner> {
  public:
-  Runner(Scheduler& scheduler, DurableFunction durable) : scheduler_(scheduler), durable_(std::move(durable)) {}
+  Runner(Scheduler& scheduler, DurableFunction durable, nanoseconds slice)
+      : scheduler_(scheduler), durable_(std::move(durable)), slice_(slice) {}
 
   void set_parts(std::vector<std::pair<IoThread*, std::shared_ptr<ServerPart>>> parts) { parts_ = std::move(parts); }
 
   void receive(Inbound inbound) override {
     if (closed_) return;
-    for (Job& job : inbound.jobs) begin(std::move(job));
-    for (const uint64_t connection : inbound.hung_up) running_.erase(connection);
-    if (inbound.drained && ++drained_ == parts_.size() && all_drained_) all_drained_->set(true);
-    release();
+    const bool busy = !arrivals_.empty();  // Then the rest of it has its turn already.
+    for (Job& job : inbound.jobs) arrivals_.emplace_back(std::move(job));
+    for (const uint64_t connection : inbound.hung_up) arrivals_.emplace_back(HungUp{connection});
+    if (inbound.drained) arrivals_.emplace_back(Drained{});
+    if (!busy) run_arrivals();
   }
 
   // Loop thread. Resolves when every part has closed its last connection, or at `until` with false.
@@ -55,6 +58,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
 
   void close() {
     closed_ = true;
+    arrivals_.clear();
     running_.clear();
     releases_.clear();
     finished_.clear();
@@ -69,6 +73,31 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
     std::deque<Job> next;
     Scope scope;  // Last, so that it ends before the exchange it works on.
   };
+
+  struct HungUp {
+    uint64_t connection;
+  };
+  struct Drained {};
+
+  // Large requests may come by the dozen: what is left after a while comes in the next turn, so that those who came
+  // first have their sync and their answer meanwhile.
+  void run_arrivals() {
+    const BootTime until = scheduler_.clock().boot() + slice_;
+    while (!arrivals_.empty()) {
+      auto next = std::move(arrivals_.front());
+      arrivals_.pop_front();
+      std::visit([this](auto& arrival) { arrived(std::move(arrival)); }, next);
+      if (arrivals_.empty() || scheduler_.clock().boot() < until) continue;
+      scheduler_.call_at(until, [self = shared_from_this()] { self->run_arrivals(); });
+      break;
+    }
+    release();
+  }
+  void arrived(Job job) { begin(std::move(job)); }
+  void arrived(HungUp who) { running_.erase(who.connection); }
+  void arrived(Drained) {
+    if (++drained_ == parts_.size() && all_drained_) all_drained_->set(true);
+  }
 
   void begin(Job job) {
     if (const auto found = running_.find(job.connection); found != running_.end()) {
@@ -140,7 +169,9 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
 
   Scheduler& scheduler_;
   const DurableFunction durable_;
+  const nanoseconds slice_;
   std::vector<std::pair<IoThread*, std::shared_ptr<ServerPart>>> parts_;
+  std::deque<std::variant<Job, HungUp, Drained>> arrivals_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Running>> running_;  // By connection.
   std::vector<Job> finished_;
   Scope releases_;
@@ -171,7 +202,7 @@ class Server final : public HttpServer {
          DurableFunction durable, uint16_t port)
       : shared_(std::move(shared)),
         scheduler_(scheduler),
-        runner_(std::make_shared<Runner>(scheduler, std::move(durable))),
+        runner_(std::make_shared<Runner>(scheduler, std::move(durable), shared_->options.turn_slice)),
         port_(port) {
     for (IoThread* io : threads) {
       parts_.emplace_back(io, std::make_shared<ServerPart>(parts_.size(), *io, shared_, runner_));

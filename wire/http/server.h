@@ -39,6 +39,7 @@ struct HttpServerOptions {
   size_t max_in_flight = 20'000;       // Exchanges, over all connections.
   size_t max_body_bytes = 512u << 20;  // Bodies that arrive or are in work, over all connections.
   size_t max_pipelined = 128;          // Requests of one connection that are not answered yet.
+  nanoseconds turn_slice{500'000};     // After so long in one turn of the loop, further requests have the next one.
   milliseconds idle_timeout{120'000};  // A connection without a request.
   milliseconds read_timeout{30'000};   // From the first byte of a request to its last.
   milliseconds write_timeout{30'000};  // An answer of which the client takes nothing.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/wire/http/harness.h"
 
 namespace freshet {
@@ -20,6 +22,7 @@ struct Shared {
   Tally destroyed;
   std::vector<Promise<bool>> held;  // Loop thread.
   std::vector<std::string> order;   // Loop thread: bodies or targets as they ran.
+  std::vector<uint64_t> turns;      // Loop thread: of the loop, when they ran.
 };
 
 // /echo answers with method, target and body at once; /hold waits until the test lets it go; /big answers 3 MB.
@@ -31,6 +34,7 @@ class TestExchange final : public Exchange {
 
   Async<void> run() override {
     shared_.order.push_back(request_.target);
+    if (const auto* loop = dynamic_cast<const Loop*>(&scheduler_)) shared_.turns.push_back(loop->stats().turns);
     if (request_.target.starts_with("/hold")) return hold();
     return {};
   }
@@ -173,6 +177,21 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrderAndRunsThemOneAfterTheOthe
   let_go();
   EXPECT_EQ(body_of(client.answer()), "GET /hold/4 ");
   EXPECT_EQ(body_of(client.answer()), "GET /echo/5 ");
+}
+
+TEST_F(HttpServerTest, RequestsThatTakeLongAreSpreadOverTurns) {
+  HttpServerOptions options;
+  options.turn_slice = nanoseconds(0);
+  start(std::move(options));
+  RawClient client(server_->port());
+  std::string requests;
+  for (int i = 0; i < 20; ++i) requests += get("/r" + std::to_string(i));
+  client.send(requests);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(body_of(client.answer()), "GET /r" + std::to_string(i) + " ");
+  loop_->run([&] {
+    ASSERT_EQ(shared_.turns.size(), 20u);
+    EXPECT_EQ(std::set<uint64_t>(shared_.turns.begin(), shared_.turns.end()).size(), 20u);
+  });
 }
 
 TEST_F(HttpServerTest, BoundsPipeliningWithoutLosingRequests) {
