@@ -5,13 +5,15 @@
 #   ./test.sh unit           the same without the format check and the benchmarks' build
 #   ./test.sh asan|tsan      the C++ tests under sanitizers (builds a second tree)
 #   ./test.sh tidy           clang-tidy over the sources (slow: not part of `all`)
+#   ./test.sh fuzz [SECONDS] libFuzzer on each target of tests/fuzz for that long (60), with clang and both sanitizers; what it
+#                            finds is in build/fuzz/found (builds a tree of its own; not part of `all`)
 #   ./test.sh long           the same with 200 kills and 5,000 seeds for each property test (about 20 minutes)
 set -euo pipefail
 cd "$(dirname "$0")"
 
-install_missing() {
+install_missing() { # further kind of package, beside build and test
   local missing=() package
-  for package in $(awk '$1 == "build" || $1 == "test" {print $2}' config/packages.txt); do
+  for package in $(awk -v more="${1:-}" '$1 == "build" || $1 == "test" || $1 == more {print $2}' config/packages.txt); do
     # What stands on the PATH already (a node from elsewhere) need not come from Debian.
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' ||
       command -v "$package" >/dev/null || missing+=("$package")
@@ -44,7 +46,22 @@ format() {
   git ls-files '*.cc' '*.h' | xargs clang-format --dry-run -Werror
 }
 
-install_missing
+# New inputs go to build/fuzz/corpus, so that the next run goes on from there; the seeds are only read.
+fuzz() { # seconds for each target
+  local target found=build/fuzz/found
+  mkdir -p "$found"
+  for target in number expression log http request; do
+    echo "== $target" >&2
+    mkdir -p "build/fuzz/corpus/$target"
+    local words=()
+    [ -f "tests/fuzz/$target.dict" ] && words=("-dict=tests/fuzz/$target.dict")
+    "build/fuzz/tests/fuzz/fuzz_$target" "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" "${words[@]}" \
+      -max_total_time="$1" -max_len=4096 -len_control=0 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+      -artifact_prefix="$found/$target-"
+  done
+}
+
+install_missing "$([ "${1:-}" = fuzz ] && echo fuzz)"
 case "${1:-all}" in
 all)
   node_modules
@@ -65,12 +82,16 @@ tidy)
   git ls-files '*.cc' | grep -v '^bench/' | xargs -P2 -n4 clang-tidy --quiet -p build/release \
     --extra-arg=-Wno-unknown-warning-option
   ;;
+fuzz)
+  build fuzz
+  fuzz "${2:-60}"
+  ;;
 long)
   build release
   FRESHET_KILLS=200 FRESHET_SEEDS=5000 unit release
   ;;
 -h | --help)
-  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  sed -n '2,11s/^# \{0,1\}//p' "$0"
   ;;
 *)
   echo "unknown part '$1'; see ./test.sh --help" >&2
