@@ -144,6 +144,12 @@ Result<TableDefinition> definition_from_item(const Item& item) {
         BooksDefinition{std::string(books.string_or("status_attribute")), std::string(books.string_or("held_status"))};
   }
   definition.settings = settings_from_map(map_or_empty(item, "settings"));
+  const auto known = [](auto value, auto last) { return value >= decltype(value){} && value <= last; };
+  bool all_known = known(definition.stream.value_or(StreamView{}), StreamView::kNewAndOldImages);
+  for (const auto& index : definition.indexes) all_known = all_known && known(index.projection, Projection::kInclude);
+  if (!all_known) {
+    return fail(ErrorCode::kCorruption, "the log's catalog holds a stream view or projection that is none");
+  }
   if (auto ok = validate(definition); !ok) {
     return fail(ErrorCode::kCorruption, "the log's catalog holds a table that is none: " + ok.error().message);
   }

@@ -67,7 +67,11 @@ Result<void> Recovery::on_table(StoredTable stored) {
     if (namesake) catalog_.remove(**namesake);
     table = &catalog_.add(stored.number, std::move(stored.description));
   } else {
-    const bool same_stream = table->definition().stream == stored.description.definition.stream;
+    const TableDefinition& now = stored.description.definition;
+    if (now.name != table->definition().name || now.keys != table->definition().keys) {
+      return fail(ErrorCode::kCorruption, "a batch gives table " + table->definition().name + " another name or key");
+    }
+    const bool same_stream = table->definition().stream == now.stream;
     table->reload(std::move(stored.description));
     if (!same_stream) table->stream().trim_all();
   }
