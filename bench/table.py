@@ -2,13 +2,15 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|pickup|rivals|turns] [--floor DIR] [--json FILE]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|items|rivals] [--floor DIR] [--json FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
            nothing around them) and LMDB with a log; the newest-first take at 1,000 and 2,000,000 pending; a drain
   memory   opening 2,000,000 pending tasks, and the memory of one
   turns    the longest turn of the loop from empty to 2,000,000 tasks, growth and compaction included
   pickup   from the create request to the start of its handler, beside fdatasync
+  items    the item store over the wire: beside a bare Beast server of the same build, fdatasync and dynalite; a scan and
+           a new index of 1,000,000 items
   rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
 
 The floor is a measuring stick that is not part of this repository: --floor names the folder with its sources (main.cc,
@@ -24,9 +26,12 @@ import subprocess
 import sys
 import tempfile
 
+import items
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
+SECTIONS = ("store", "memory", "turns", "pickup", "items", "rivals")
 rows = []
 
 
@@ -191,19 +196,21 @@ def rivals(runs):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--only", action="append", choices=("store", "memory", "turns", "pickup", "rivals"))
+    parser.add_argument("--only", action="append", choices=SECTIONS)
     parser.add_argument("--floor", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    wanted = options.only or ("store", "memory", "turns", "pickup", "rivals")
+    wanted = options.only or SECTIONS
     call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
-    call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench")
+    call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench",
+         "item_bench")
     floor = build_floor(options.floor.resolve()) if options.floor else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as folder:
         work = pathlib.Path(folder)
         store = Store(work, floor)
         for name, measure in (("store", store.measure), ("memory", store.memory), ("turns", store.turns),
-                              ("pickup", lambda runs: pickup(work, runs)), ("rivals", rivals)):
+                              ("pickup", lambda runs: pickup(work, runs)),
+                              ("items", lambda runs: items.measure(row, work, runs)), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
                 measure(options.runs)
