@@ -1,6 +1,7 @@
 #include "tables/value/json.h"
 
 #include <array>
+#include <cstring>
 
 #include "base/limits.h"
 #include "tables/value/encoding.h"
@@ -25,6 +26,27 @@ constexpr std::array<uint8_t, 256> make_classes() {
   return classes;
 }
 constexpr std::array<uint8_t, 256> kClasses = make_classes();
+
+// How many bytes at the front of `text` stand for themselves; eight at a time as long as all of them do.
+size_t plain_prefix(std::string_view text) {
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kHighs = 0x8080808080808080;
+  const auto any_zero = [](uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+  size_t n = 0;
+  for (uint64_t word; n + sizeof word <= text.size(); n += sizeof word) {
+    std::memcpy(&word, text.data() + n, sizeof word);
+    const uint64_t below_blank = (word - kOnes * 0x20) & ~word & kHighs;
+    const uint64_t special =
+        (word & kHighs) | below_blank | any_zero(word ^ kOnes * '"') | any_zero(word ^ kOnes * '\\');
+    if (special != 0) break;
+  }
+  while (n < text.size() && kClasses[static_cast<unsigned char>(text[n])] == kPlain) ++n;
+  return n;
+}
+
+// What stands before a value of each type, in the order of Type.
+constexpr std::array<std::string_view, 10> kTags = {R"({"S":)", R"({"N":)", R"({"B":)",  R"({"BOOL":)", R"({"NULL":)",
+                                                    R"({"M":)", R"({"L":)", R"({"SS":)", R"({"NS":)",   R"({"BS":)"};
 
 void append_escape(std::string& out, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -68,11 +90,7 @@ template <bool tagged>
 struct Writer {
   static void value(std::string& out, std::string_view encoded) {
     Type type = type_of(encoded);
-    if constexpr (tagged) {
-      out += "{\"";
-      out += type_name(type);
-      out += "\":";
-    }
+    if constexpr (tagged) out += kTags[static_cast<size_t>(type)];
     content(out, type, content_of(encoded));
     if constexpr (tagged) out += '}';
   }
@@ -339,8 +357,7 @@ Result<Value> plain_at(const JsonView& json, size_t depth) {
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    size_t n = 0;
-    while (n < text.size() && kClasses[static_cast<unsigned char>(text[n])] == kPlain) ++n;
+    const size_t n = plain_prefix(text);
     out.append(text, 0, n);
     text.remove_prefix(n);
     if (text.empty()) break;

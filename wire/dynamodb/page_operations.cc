@@ -63,6 +63,9 @@ class PageOperation final : public Operation {
   void write(std::string& json, const Place&) const override {
     json += '{';
     if (select_ != Select::kCount) {
+      size_t stored = 0;
+      for (const ItemRef& item : page_.items) stored += item.encoded().size();
+      json.reserve(json.size() + 2 * stored);  // About what names, tags and quotes make of it.
       json += "\"Items\":[";
       bool first = true;
       for (const ItemRef& item : page_.items) {
