@@ -100,6 +100,21 @@ TEST(JsonWriting, Escapes) {
       << "never invalid UTF-8, whatever comes in";
 }
 
+TEST(JsonWriting, EveryByteAtEveryPlace) {
+  // Text is looked at eight bytes at a time: what needs an escape must be seen wherever it stands.
+  for (unsigned c = 0; c < 0x100; ++c) {
+    const std::string one(1, static_cast<char>(c));
+    const std::string alone = quoted(std::string_view(one));
+    for (size_t before = 0; before < 20; ++before) {
+      const std::string text = std::string(before, 'x') + static_cast<char>(c) + std::string(19 - before, '~');
+      const std::string inner = alone.substr(1, alone.size() - 2);
+      EXPECT_EQ(quoted(std::string_view(text)),
+                '"' + std::string(before, 'x') + inner + std::string(19 - before, '~') + '"')
+          << "byte " << c << " behind " << before;
+    }
+  }
+}
+
 TEST(JsonReading, EveryType) {
   auto item = parse_item_json(
       R"( {"s":{"S":"a\u00e4\ud83d\ude00\n"}, "n":{"N":"1.50"}, "b":{"B":"AQI="}, "t":{"BOOL":false}, "z":{"NULL":true},
