@@ -143,8 +143,8 @@ Result<void> check_books(const BooksDefinition& books, const KeyTypes& types) {
     return done;
   }
   auto key = types.find(books.status_attribute);
-  if (key == types.end() || key->second == Type::kString) return {};
-  return refuse("The books count statuses, which are strings, but the key attribute " + books.status_attribute +
+  if (key == types.end() || key->second != Type::kBinary) return {};
+  return refuse("The books count statuses, which are strings or numbers, but the key attribute " + books.status_attribute +
                 " has type " + std::string(type_name(key->second)));
 }
 

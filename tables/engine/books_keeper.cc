@@ -4,9 +4,25 @@ namespace freshet {
 namespace {
 constexpr size_t kLongestStatus = 64;
 constexpr size_t kMostStatuses = 100;
+constexpr int64_t kLargestNumber = 999;
+
+// "0" to "999".
+std::string_view name_of_number(int64_t number) {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (int64_t i = 0; i <= kLargestNumber; ++i) names.push_back(std::to_string(i));
+    return names;
+  }();
+  return kNames[static_cast<size_t>(number)];
+}
 }  // namespace
 
 std::string_view status_of(const std::optional<ValueView>& status) {
+  if (status && status->type() == Type::kNumber) {
+    bool fits = false;
+    const int64_t number = status->number().to_int64(fits);
+    return fits && number >= 0 && number <= kLargestNumber ? name_of_number(number) : kNoStatus;
+  }
   if (!status || status->type() != Type::kString) return kNoStatus;
   const std::string_view text = status->bytes();
   return text.empty() || text.size() > kLongestStatus ? kNoStatus : text;

@@ -149,9 +149,12 @@ TEST(TableDefinition, TimeToLiveAndBooks) {
   table.books->status_attribute = "";
   EXPECT_NE(error_of(table).find("books.statusAttribute"), std::string::npos);
   table.books->status_attribute = "taskCreated";
+  EXPECT_EQ(error_of(table), "") << "numbers are statuses too";
+  table.keys.partition.type = Type::kBinary;
+  table.books->status_attribute = table.keys.partition.name;
   EXPECT_EQ(error_of(table), kPrefix +
-                                 "The books count statuses, which are strings, but the key attribute taskCreated has "
-                                 "type N");
+                                 "The books count statuses, which are strings or numbers, but the key attribute " +
+                                 table.keys.partition.name + " has type B");
 }
 
 TEST(Books, Balance) {
