@@ -1,0 +1,23 @@
+// Where a record goes that was peeked and not done. Pure.
+#pragma once
+
+#include <optional>
+
+#include "functions/priority/settings.h"
+#include "runtime/priority_queue.h"
+
+namespace freshet::priority {
+
+struct Return {
+  Place to = Place::kReady;  // kReady, kDelayed or kDead.
+  milliseconds delay{0};     // Of kDelayed.
+  int64_t failures = 0;      // As they are then.
+};
+
+// Its consumer gave it back. `failed`: that counts. A `delay` overrides the backoff; `unit` is uniform in [0, 1).
+Return after_restore(const Settings& settings, int64_t failures, bool failed, std::optional<milliseconds> delay,
+                     double unit);
+// Its visibility timeout has passed: that counts, and it can be peeked at once.
+Return after_timeout(const Settings& settings, int64_t failures);
+
+}  // namespace freshet::priority

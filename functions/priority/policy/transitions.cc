@@ -1,0 +1,118 @@
+#include "functions/priority/policy/transitions.h"
+
+namespace freshet::priority {
+namespace {
+
+std::string record(const RecordFacts& facts) {
+  return "record '" + facts.id + "' ";
+}
+
+Refusal illegal(const RecordFacts& facts, const std::string& why) {
+  return {PriorityCode::kIllegalState, record(facts) + why};
+}
+
+Verdict final_state(const RecordFacts& facts, const Settings& settings) {
+  if (!settings.states.used || facts.status != settings.states.completed) return {};
+  return illegal(facts, "is " + facts.status + ", which is final; put it again to reset it");
+}
+
+Verdict elsewhere(const RecordFacts& facts, const Settings& settings) {
+  if (facts.place != Place::kElsewhere) return {};
+  const bool dead = !facts.number;
+  return illegal(facts, "is in another queue of the table: '" + (dead ? settings.names.dead : settings.names.queued) +
+                            "' is " + std::to_string(dead ? *facts.dead_number : *facts.number));
+}
+
+Verdict unconstructed(const RecordFacts& facts, const Settings& settings) {
+  if (!settings.states.used || facts.status != settings.states.initial) return {};
+  const std::string first = facts.has_info ? "" : ": it has no '" + settings.names.system_info + "' yet";
+  return Refusal{PriorityCode::kRecordNotConstructed,
+                 record(facts) + "is " + facts.status + first + "; it must be " + settings.states.ready + " first"};
+}
+
+Verdict without_receipt(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
+  if (!settings.require_receipt || held || facts.place != Place::kInFlight || facts.due_ms(settings) <= now_ms) {
+    return {};
+  }
+  return illegal(facts, "is in flight until " + std::to_string(facts.due_ms(settings)) +
+                            ": this queue wants the receipt of the peek");
+}
+
+}  // namespace
+
+Verdict may_change(const RecordFacts& facts, const RecordCall& call) {
+  if (call.version && *call.version != facts.version) {
+    return Refusal{PriorityCode::kOnCondition, record(facts) + "has version " + std::to_string(facts.version) +
+                                                   ", not " + std::to_string(*call.version)};
+  }
+  if (!call.receipt.empty() && !holds_receipt(facts, call.receipt)) {
+    return Refusal{PriorityCode::kOnCondition,
+                   record(facts) + "is not held under this receipt: it was settled or peeked again since"};
+  }
+  return {};
+}
+
+Verdict may_update_status(const RecordFacts& facts, const Settings& settings, const std::string& status) {
+  if (status == facts.status) return {};
+  return final_state(facts, settings);
+}
+
+Verdict may_enqueue(const RecordFacts& facts, const Settings& settings) {
+  if (auto no = elsewhere(facts, settings)) return no;
+  if (auto no = unconstructed(facts, settings)) return no;
+  if (facts.place == Place::kInFlight) return illegal(facts, "is in flight");
+  if (settings.states.used && facts.status != settings.states.ready) {
+    return illegal(facts, "is " + facts.status + "; it must be " + settings.states.ready);
+  }
+  return {};
+}
+
+Verdict may_remove(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
+  if (auto no = elsewhere(facts, settings)) return no;
+  return without_receipt(facts, settings, held, now_ms);
+}
+
+Verdict may_restore(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
+  if (auto no = elsewhere(facts, settings)) return no;
+  if (auto no = unconstructed(facts, settings)) return no;
+  if (auto no = final_state(facts, settings)) return no;
+  return without_receipt(facts, settings, held, now_ms);
+}
+
+Verdict may_send_to_dlq(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
+  if (auto no = elsewhere(facts, settings)) return no;
+  if (auto no = final_state(facts, settings)) return no;
+  if (facts.place == Place::kDead) return illegal(facts, "is in the dead-letter queue already");
+  if (facts.place == Place::kOutside) return illegal(facts, "is not in the queue");
+  return without_receipt(facts, settings, held, now_ms);
+}
+
+Verdict may_touch(const RecordFacts& facts, const Settings& settings) {
+  return final_state(facts, settings);
+}
+
+Verdict may_extend(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
+  if (facts.place != Place::kInFlight) {
+    return illegal(facts, "is not in flight: it is " + std::string(place_name(facts.place)));
+  }
+  if (facts.due_ms(settings) <= now_ms)
+    return illegal(facts, "is not in flight any more: its visibility timeout is over");
+  if (auto no = final_state(facts, settings)) return no;
+  return without_receipt(facts, settings, held, now_ms);
+}
+
+Verdict may_set_priority(const RecordFacts& facts, const Settings& settings) {
+  if (auto no = elsewhere(facts, settings)) return no;
+  return final_state(facts, settings);
+}
+
+Verdict may_cancel(const RecordFacts& facts, const Settings& settings) {
+  if (auto no = elsewhere(facts, settings)) return no;
+  if (facts.place == Place::kInFlight) return illegal(facts, "is in flight: somebody works on it");
+  if (facts.place != Place::kReady && facts.place != Place::kDelayed) {
+    return illegal(facts, "does not wait in the queue: it is " + std::string(place_name(facts.place)));
+  }
+  return {};
+}
+
+}  // namespace freshet::priority

@@ -1,0 +1,322 @@
+#include "functions/priority/record.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/limits.h"
+
+namespace freshet::priority {
+namespace {
+
+// Between them lie the milliseconds of the years 2001 to 2286; what is smaller is seconds, what is larger micro- or
+// nanoseconds.
+constexpr int64_t kLeastMs = 1'000'000'000'000;
+constexpr int64_t kMostMs = 9'999'999'999'999;
+
+std::string key_text(const Value& value) {
+  if (const auto* text = value.get_if<std::string>()) return *text;
+  if (const auto* number = value.get_if<Decimal>()) return number->to_string();
+  const auto* binary = value.get_if<Binary>();
+  return binary != nullptr ? binary->bytes : std::string();
+}
+
+Result<Value> key_value(std::string_view text, const KeyAttribute& key, const std::string& id) {
+  if (text.empty()) return invalid("id '" + id + "': the part for '" + key.name + "' is empty");
+  if (key.type == Type::kString) return Value(std::string(text));
+  if (key.type == Type::kBinary) return Value(Binary{std::string(text)});
+  auto number = Decimal::parse(text);
+  if (!number) return invalid("id '" + id + "': '" + key.name + "' is a number (N): " + number.error().message);
+  return Value(*number);
+}
+
+// Reads one attribute after the other; remembers the first that is wrong.
+class Reader {
+ public:
+  Reader(const std::string& id, int64_t now_ms) : id_(id), now_ms_(now_ms) {}
+
+  void text(const Value* value, const std::string& path, std::string& into) {
+    if (value == nullptr) return;
+    if (const auto* text = value->get_if<std::string>()) {
+      into = *text;
+    } else {
+      wrong(path, *value, "a string (S)");
+    }
+  }
+  // Whole and not negative.
+  template <class Into>
+  void number(const Value* value, const std::string& path, Into& into, bool may_be_negative = false) {
+    if (value == nullptr) return;
+    const auto* decimal = value->get_if<Decimal>();
+    bool fits = false;
+    const int64_t whole = decimal != nullptr ? decimal->to_int64(fits) : 0;
+    if (decimal == nullptr) {
+      wrong(path, *value, "a number (N)");
+    } else if (!fits || (whole < 0 && !may_be_negative)) {
+      fail_with(path,
+                "is " + decimal->to_string() + "; it must be a whole number" + (may_be_negative ? "" : " from 0 up"));
+    } else {
+      into = whole;
+    }
+  }
+  // true and 1 are the same, as the sample's mapper has it.
+  void flag(const Value* value, const std::string& path, bool& into) {
+    if (value == nullptr) return;
+    if (const auto* flag = value->get_if<bool>()) {
+      into = *flag;
+      return;
+    }
+    const auto* decimal = value->get_if<Decimal>();
+    if (decimal != nullptr && (*decimal == Decimal(0) || *decimal == Decimal(1))) {
+      into = *decimal == Decimal(1);
+    } else {
+      wrong(path, *value, "a boolean (BOOL), or 0 or 1 (N)");
+    }
+  }
+  void time_ms(const Value* value, const std::string& path, std::optional<int64_t>& into) {
+    std::optional<int64_t> read;
+    number(value, path, read);
+    if (!read || error_) return;
+    if (*read < kLeastMs || *read > kMostMs) {
+      fail_with(path, "is " + std::to_string(*read) + ", which is not in milliseconds since 1970; now is " +
+                          std::to_string(now_ms_));
+    } else {
+      into = read;
+    }
+  }
+  void wrong(const std::string& path, const Value& value, std::string_view right) {
+    fail_with(path, "has the type " + std::string(type_name(value.type())) + "; it must be " + std::string(right));
+  }
+  void fail_with(const std::string& path, const std::string& why) {
+    if (!error_) error_ = Error{ErrorCode::kValidation, path + " of item '" + id_ + "' " + why, nullptr};
+  }
+  const std::optional<Error>& error() const { return error_; }
+
+ private:
+  const std::string& id_;
+  const int64_t now_ms_;
+  std::optional<Error> error_;
+};
+
+Place place_of(const RecordFacts& facts, const Numbers& numbers) {
+  if (facts.number) {
+    if (*facts.number == numbers.ready) return facts.selected ? Place::kInFlight : Place::kReady;
+    if (*facts.number == numbers.in_flight) return Place::kInFlight;
+    if (*facts.number == numbers.delayed) return Place::kDelayed;
+    return Place::kElsewhere;
+  }
+  if (facts.dead_number) return *facts.dead_number == numbers.dead ? Place::kDead : Place::kElsewhere;
+  return Place::kOutside;
+}
+
+void read_info(const Map& map, const std::string& at, Reader& read, RecordFacts& facts) {
+  const auto path = [&](std::string_view name) { return at + "." + std::string(name); };
+  const Value* version = map.find(info::kVersion);
+  if (version == nullptr) {
+    read.fail_with(path(info::kVersion), "is missing");
+    return;
+  }
+  read.number(version, path(info::kVersion), facts.version);
+  read.text(map.find(info::kStatus), path(info::kStatus), facts.status);
+  read.text(map.find(info::kUpdated), path(info::kUpdated), facts.last_updated);
+  read.flag(map.find(info::kSelected), path(info::kSelected), facts.selected);
+  bool in_queue = false;
+  read.flag(map.find(info::kQueued), path(info::kQueued), in_queue);
+  read.text(map.find(info::kReceipt), path(info::kReceipt), facts.receipt);
+  read.number(map.find(info::kPeeks), path(info::kPeeks), facts.peeks);
+  read.number(map.find(info::kFailures), path(info::kFailures), facts.failures);
+  if (facts.selected) read.time_ms(map.find(info::kPeekedMs), path(info::kPeekedMs), facts.peeked_ms);
+  if (facts.selected && !read.error() && !facts.peeked_ms) {
+    read.fail_with(path(info::kPeekedMs), "is missing, and " + path(info::kSelected) + " says that it was peeked");
+  }
+  // A receipt outlives its peek until the next one: a consumer that is late may settle what nobody has got since.
+  if (!facts.selected) {
+    std::optional<int64_t> last;
+    read.number(map.find(info::kPeekedMs), path(info::kPeekedMs), last);
+    facts.peeked_ms = last;
+  }
+}
+
+}  // namespace
+
+int64_t RecordFacts::due_ms(const Settings& settings) const {
+  if (!selected && visible_ms) return *visible_ms;
+  // A peek by the sample leaves visible_at as an earlier peek of ours has set it.
+  const int64_t by_peek = peeked_ms.value_or(0) + settings.visibility.count();
+  if (!visible_ms || *visible_ms < peeked_ms.value_or(0)) return by_peek;
+  return *visible_ms;
+}
+
+std::string trimmed_id(const std::string& id) {
+  constexpr const char* kBlanks = " \t\r\n";
+  const size_t first = id.find_first_not_of(kBlanks);
+  if (first == std::string::npos) return {};
+  return id.substr(first, id.find_last_not_of(kBlanks) - first + 1);
+}
+
+std::string id_of(const Item& key, const KeySchema& keys, char separator) {
+  const Value* partition = key.find(keys.partition.name);
+  std::string id = partition != nullptr ? key_text(*partition) : std::string();
+  if (!keys.sort) return id;
+  const Value* sort = key.find(keys.sort->name);
+  return id + separator + (sort != nullptr ? key_text(*sort) : std::string());
+}
+
+std::string id_of(const ItemRef& item, const KeySchema& keys, char separator) {
+  Item key;
+  if (const auto partition = item.find(keys.partition.name)) key.set(keys.partition.name, partition->decode());
+  if (keys.sort) {
+    if (const auto sort = item.find(keys.sort->name)) key.set(keys.sort->name, sort->decode());
+  }
+  return id_of(key, keys, separator);
+}
+
+Result<Item> key_of(const std::string& id, const KeySchema& keys, char separator) {
+  std::string_view partition = id;
+  std::string_view sort;
+  if (keys.sort) {
+    const size_t at = id.find(separator);
+    if (at == std::string::npos) {
+      return invalid("id '" + id + "': the table has a sort key too: " + keys.partition.name + separator +
+                     keys.sort->name);
+    }
+    partition = std::string_view(id).substr(0, at);
+    sort = std::string_view(id).substr(at + 1);
+  }
+  if (partition.size() > limits::kMaxPartitionKeyBytes || sort.size() > limits::kMaxSortKeyBytes) {
+    return invalid("the id is longer than a key may be");
+  }
+  Item key;
+  auto value = key_value(partition, keys.partition, id);
+  if (!value) return fail(value.error());
+  key.set(keys.partition.name, std::move(*value));
+  if (!keys.sort) return key;
+  value = key_value(sort, *keys.sort, id);
+  if (!value) return fail(value.error());
+  key.set(keys.sort->name, std::move(*value));
+  return key;
+}
+
+Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const Settings& settings, int64_t now_ms) {
+  RecordFacts facts;
+  facts.id = id_of(item, keys, settings.key_separator);
+  facts.status = settings.states.initial;
+  const Names& names = settings.names;
+  const auto top = [&](const std::string& name) -> std::optional<Value> {
+    const auto found = item.find(name);
+    return found ? std::optional(found->decode()) : std::nullopt;
+  };
+  Reader read(facts.id, now_ms);
+  const auto number = [&](const std::string& name, std::optional<int64_t>& into, bool negative = false) {
+    const auto value = top(name);
+    read.number(value ? &*value : nullptr, name, into, negative);
+  };
+  number(names.queued, facts.number);
+  number(names.dead, facts.dead_number);
+  number(names.priority, facts.priority, true);
+  if (const auto visible = top(names.visible_at)) read.time_ms(&*visible, names.visible_at, facts.visible_ms);
+  const auto system_info = top(names.system_info);
+  if (system_info) {
+    facts.has_info = true;
+    if (const auto* map = system_info->get_if<Map>()) {
+      read_info(*map, names.system_info, read, facts);
+    } else {
+      read.wrong(names.system_info, *system_info, "a map (M)");
+    }
+  }
+  facts.place = place_of(facts, settings.numbers);
+  if (facts.place == Place::kInFlight && !facts.selected) {
+    read.fail_with(names.system_info + "." + std::string(info::kSelected),
+                   "is not true although '" + names.queued + "' says that it is in flight");
+  }
+  if (facts.place == Place::kDelayed && !facts.visible_ms) {
+    read.fail_with(names.visible_at, "is missing although '" + names.queued + "' says that it is delayed");
+  }
+  if (read.error()) return fail(*read.error());
+  return facts;
+}
+
+bool holds_receipt(const RecordFacts& facts, std::string_view receipt) {
+  // A peek by the sample changes the time alone.
+  return !facts.receipt.empty() && receipt == facts.receipt && facts.peeked_ms &&
+         receipt.substr(0, receipt.find('-')) == std::to_string(*facts.peeked_ms);
+}
+
+std::string make_receipt(int64_t peeked_ms, uint64_t random) {
+  return fmt::format("{}-{:016x}", peeked_ms, random);
+}
+
+std::string RecordUpdate::name(std::string_view attribute) {
+  for (const auto& [placeholder, known] : placeholders_.names) {
+    if (known == attribute) return placeholder;
+  }
+  std::string placeholder = "#n" + std::to_string(placeholders_.names.size());
+  placeholders_.names.emplace_back(placeholder, std::string(attribute));
+  return placeholder;
+}
+
+std::string RecordUpdate::value(Value value) {
+  std::string placeholder = ":v" + std::to_string(placeholders_.values.size());
+  placeholders_.values.set(placeholder, std::move(value));
+  return placeholder;
+}
+
+RecordUpdate& RecordUpdate::set(const std::string& attribute, Value v) {
+  sets_ += (sets_.empty() ? "" : ", ") + name(attribute) + " = " + value(std::move(v));
+  return *this;
+}
+
+RecordUpdate& RecordUpdate::remove(const std::string& attribute) {
+  removes_ += (removes_.empty() ? "" : ", ") + name(attribute);
+  return *this;
+}
+
+RecordUpdate& RecordUpdate::set_info(std::string_view inner, Value v) {
+  if (!facts_.has_info) {
+    fresh_.set(inner, std::move(v));
+    return *this;
+  }
+  const std::string path = name(settings_.names.system_info) + "." + name(inner);
+  sets_ += (sets_.empty() ? "" : ", ") + path + " = " + value(std::move(v));
+  return *this;
+}
+
+RecordUpdate& RecordUpdate::remove_info(std::string_view inner) {
+  if (!facts_.has_info) return *this;
+  removes_ += (removes_.empty() ? "" : ", ") + name(settings_.names.system_info) + "." + name(inner);
+  return *this;
+}
+
+RecordUpdate& RecordUpdate::stamp(const std::string& now, bool place) {
+  set_info(info::kUpdated, Value(now));
+  if (place) set(settings_.names.last_updated, Value(now));
+  return *this;
+}
+
+UpdateItemInput RecordUpdate::finish(Item key) && {
+  UpdateItemInput input;
+  input.table = settings_.states_in();
+  input.key = std::move(key);
+  const std::string info_name = name(settings_.names.system_info);
+  if (facts_.has_info) {
+    const std::string version = info_name + "." + name(info::kVersion);
+    input.condition = version + " = " + value(Value::number(facts_.version));
+    input.update = "ADD " + version + " " + value(Value::number(1));
+  } else {
+    fresh_.set(info::kId, Value(facts_.id));
+    fresh_.set(info::kVersion, Value::number(1));
+    if (!fresh_.contains(info::kCreated)) fresh_.set(info::kCreated, Value(fresh_.string_or(info::kUpdated)));
+    if (!fresh_.contains(info::kSelected)) fresh_.set(info::kSelected, Value::boolean(false));
+    if (!fresh_.contains(info::kQueued)) fresh_.set(info::kQueued, Value::number(0));
+    input.condition = "attribute_not_exists(" + info_name + ")";
+    sets_ += (sets_.empty() ? "" : ", ") + info_name + " = " + value(Value(std::move(fresh_)));
+  }
+  if (!removes_.empty()) input.update += (input.update.empty() ? "REMOVE " : " REMOVE ") + removes_;
+  if (!sets_.empty()) input.update += (input.update.empty() ? "SET " : " SET ") + sets_;
+  input.placeholders = std::move(placeholders_);
+  input.return_values = ReturnValues::kAllNew;
+  input.cause = Cause::kQueue;
+  return input;
+}
+
+}  // namespace freshet::priority

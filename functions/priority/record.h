@@ -1,0 +1,98 @@
+// A record as a queue sees it, read from its item; and the one form of its change: an update under the version read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "functions/priority/settings.h"
+#include "runtime/priority_queue.h"
+#include "tables/tables.h"
+
+namespace freshet::priority {
+
+// Names inside system_info. The first group is the sample's; it reads only some of them.
+namespace info {
+inline constexpr std::string_view kId = "id";
+inline constexpr std::string_view kCreated = "creation_timestamp";
+inline constexpr std::string_view kUpdated = "last_updated_timestamp";
+inline constexpr std::string_view kStatus = "status";
+inline constexpr std::string_view kVersion = "version";
+inline constexpr std::string_view kQueued = "queued";  // 0 or 1.
+inline constexpr std::string_view kSelected = "queue_selected";
+inline constexpr std::string_view kEnqueued = "queue_added_timestamp";  // As enqueue spells it,
+inline constexpr std::string_view kAdded = "queue_add_timestamp";       // and as restore does.
+inline constexpr std::string_view kPeeked = "queue_peek_timestamp";
+inline constexpr std::string_view kPeekedMs = "peek_utc_timestamp";
+inline constexpr std::string_view kRemoved = "queue_remove_timestamp";
+inline constexpr std::string_view kDead = "dlq_add_timestamp";
+// Ours.
+inline constexpr std::string_view kReceipt = "queue_receipt";
+inline constexpr std::string_view kPeeks = "queue_peek_count";
+inline constexpr std::string_view kFailures = "queue_failure_count";
+}  // namespace info
+
+struct RecordFacts {
+  std::string id;
+  bool has_info = false;  // False: a plain item that no queue has seen yet; it counts as version 0.
+  std::string status;     // The initial state if there is none.
+  int64_t version = 0;
+  std::string last_updated;            // Of system_info.
+  std::optional<int64_t> number;       // `queued`
+  std::optional<int64_t> dead_number;  // `DLQ`
+  bool selected = false;
+  std::optional<int64_t> peeked_ms;
+  std::optional<int64_t> visible_ms;
+  std::string receipt;
+  int64_t peeks = 0;
+  int64_t failures = 0;
+  std::optional<int64_t> priority;
+  Place place = Place::kOutside;
+  // Of a record in flight: when its visibility timeout is over.
+  int64_t due_ms(const Settings& settings) const;
+};
+
+// Without the blanks around it.
+std::string trimmed_id(const std::string& id);
+// Id of an item, or of its key: the partition key, with a sort key behind the separator where there is one.
+std::string id_of(const ItemRef& item, const KeySchema& keys, char separator);
+std::string id_of(const Item& key, const KeySchema& keys, char separator);
+// Back again. kValidation when no item of the table can have that id (no number, no separator, too long).
+Result<Item> key_of(const std::string& id, const KeySchema& keys, char separator);
+
+// kValidation naming attribute and item where something has a type or value that no queue writes; `now_ms` to tell
+// seconds from milliseconds.
+Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const Settings& settings, int64_t now_ms);
+
+// Whether the receipt is that of the record's last peek, by anybody.
+bool holds_receipt(const RecordFacts& facts, std::string_view receipt);
+std::string make_receipt(int64_t peeked_ms, uint64_t random);
+
+// One update. Of a record without system_info the whole map is set.
+class RecordUpdate {
+ public:
+  RecordUpdate(const RecordFacts& facts, const Settings& settings) : facts_(facts), settings_(settings) {}
+
+  RecordUpdate& set(const std::string& attribute, Value value);
+  RecordUpdate& remove(const std::string& attribute);
+  RecordUpdate& set_info(std::string_view name, Value value);
+  RecordUpdate& remove_info(std::string_view name);
+  // last_updated_timestamp in system_info, and the one that indexes sort by if `place` is to change.
+  RecordUpdate& stamp(const std::string& now, bool place);
+  // Raises the version by one, under the condition that it is still the one of the facts.
+  UpdateItemInput finish(Item key) &&;
+
+ private:
+  std::string name(std::string_view attribute);
+  std::string value(Value value);
+
+  const RecordFacts& facts_;
+  const Settings& settings_;
+  Placeholders placeholders_;
+  std::string sets_;
+  std::string removes_;
+  Map fresh_;  // system_info of a record that has none.
+};
+
+}  // namespace freshet::priority

@@ -1,0 +1,160 @@
+// A priority queue over any table: the items are its records, and their own attributes say where each one is
+// (docs/priority-queue.md). Every change is one conditional update under system_info.version, so the table may be
+// written by others at any time, by the sample's SDK too, and the store may answer at once or late and out of step.
+//
+// In memory there is only what can be found again: claims in flight, and who waits in strict mode.
+// Loop thread. Outlives every Async that it returned; services outlive it.
+#pragma once
+
+#include <absl/container/flat_hash_set.h>
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "functions/priority/policy/failure.h"
+#include "functions/priority/policy/transitions.h"
+#include "functions/priority/record.h"
+#include "functions/priority/settings.h"
+#include "runtime/invoke/function.h"
+#include "runtime/priority_queue.h"
+
+namespace freshet::priority {
+
+class TableQueue final : public PriorityQueue {
+ public:
+  // Makes the tables with these keys (nothing: `id`, a string) if they are not there, and adds the indexes and books
+  // that the queue needs. kValidation for wrong settings and tables that cannot be a queue.
+  static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings,
+                                                         std::optional<TableDefinition> wanted = {});
+  TableQueue(const TableQueue&) = delete;
+  TableQueue& operator=(const TableQueue&) = delete;
+
+  const std::string& name() const override { return settings_.name; }
+  const Settings& settings() const { return settings_; }
+  // Another queue has its dead letters in the same index: theirs are told apart by counting.
+  void share_dead_index() { shares_dead_index_ = true; }
+
+  // Gives back, or sends to the dead-letter queue, what has been in flight for too long, and promotes what was delayed:
+  // at most `limit` of each. True if there may be more.
+  Async<Result<bool>> sweep(uint32_t limit = 100);
+
+  Async<PriorityResult> get(std::string id) override;
+  Async<PriorityResult> put(PutRecordInput input) override;
+  Async<PriorityResult> upsert(PutRecordInput input) override;
+  Async<PriorityResult> update_status(RecordCall call, std::string status) override;
+  Async<PriorityResult> enqueue(EnqueueInput input) override;
+  Async<std::vector<PriorityResult>> peek(PeekInput input) override;
+  Async<PriorityResult> dequeue() override;
+  Async<PriorityResult> remove(RecordCall call) override;
+  Async<PriorityResult> restore(RestoreInput input) override;
+  Async<PriorityResult> touch(RecordCall call) override;
+  Async<PriorityResult> send_to_dlq(RecordCall call) override;
+  Async<PriorityResult> extend(RecordCall call, std::optional<milliseconds> visibility) override;
+  Async<PriorityResult> set_priority(RecordCall call, int64_t priority) override;
+  Async<PriorityResult> cancel(RecordCall call) override;
+  Async<PriorityResult> erase(std::string id) override;
+  Async<Result<RedriveRecordsOutput>> redrive(RedriveRecordsInput input) override;
+  Async<Result<RecordPage>> list(ListRecordsInput input) override;
+  Async<Result<PriorityStats>> stats() override;
+  Async<Result<DeadStats>> dlq_stats() override;
+
+ private:
+  // What a call decided about the facts: no, or how the record changes. Without an update it is a success as it is.
+  using Decision = std::variant<Refusal, std::optional<RecordUpdate>>;
+  using Decide = std::function<Decision(const RecordFacts&)>;
+  struct Found {  // The record that a call names, or why there is none.
+    Item key;
+    ItemRef item;
+    RecordFacts facts;
+  };
+  // One record that a peek or the sweep is about to write.
+  struct Plan {
+    RecordFacts facts;
+    bool claims = false;
+    std::string receipt;
+    int64_t visible_ms = 0;
+  };
+  struct Peeking;    // One peek on its way through the index.
+  class Claiming;    // Marks claims in flight, for as long as it lives.
+  class StrictTurn;  // Lets one strict peek go after the other.
+
+  TableQueue(Services& services, Settings settings, KeySchema keys);
+
+  // table_queue.cc
+  static Async<Result<TableDefinition>> provide_table(Services& services, TableDefinition wanted);
+  int64_t now_ms() const { return epoch_ms(services_.scheduler.clock().wall()); }
+  std::string stamp();
+  Result<RecordFacts> facts_of(const ItemRef& item) const;
+  PriorityResult failed(PriorityCode code, std::string id, std::string detail) const;
+  PriorityResult failed(const std::string& id, const Error& error) const;
+  PriorityResult refused(const RecordFacts& facts, Refusal refusal) const;
+  PriorityResult changed(const ItemRef& item) const;
+  Async<Result<ItemRef>> read(Item key);
+  Async<std::variant<Found, PriorityResult>> find(std::string id);
+  Async<Result<ItemRef>> write(UpdateItemInput update);
+  Async<PriorityResult> change(RecordCall call, Decide decide);
+
+  // table_queue_put.cc
+  Async<PriorityResult> put_record(PutRecordInput input, bool keep_version);
+  Item new_state(const Item& key, const PutRecordInput& input, int64_t version, const std::string& id);
+  Async<Result<ItemRef>> write_record(Item key, Map attributes, Item state, std::optional<RecordFacts> over);
+  Async<PriorityResult> whole(PriorityResult result);
+  std::string status_in(const ItemRef& item) const;
+
+  // table_queue_change.cc
+  Result<void> check_priority(const RecordFacts& facts, int64_t priority) const;
+  void into_queue(RecordUpdate& update, const RecordFacts& facts, std::optional<int64_t> priority, milliseconds delay,
+                  const std::string& now);
+  void out_of_queue(RecordUpdate& update) const;
+  void into_dlq(RecordUpdate& update, const std::string& now) const;
+  RecordUpdate returned(const RecordFacts& facts, const Return& to);
+
+  // table_queue_peek.cc
+  Async<std::vector<PriorityResult>> peek_now(PeekInput input);
+  Async<Result<void>> look_through(Peeking& peeking);
+  Async<Result<void>> take_from(std::vector<ItemRef> items, Peeking& peeking);
+  void plan_item(const ItemRef& item, Peeking& peeking, std::vector<Plan>& plans, std::vector<WriteInput>& writes);
+  RecordUpdate claim(Plan& plan, milliseconds visibility, const std::string& now);
+  RecordUpdate timed_out(const RecordFacts& facts);
+  RecordUpdate aside(const RecordFacts& facts) const;
+  Async<Result<Page>> due(int64_t number, uint32_t limit, Item start) const;
+  std::optional<UpdateItemInput> settling(const ItemRef& item);
+  Async<Result<bool>> settle_due(int64_t number, uint32_t limit);
+  Async<Result<Page>> heads(int64_t number, uint32_t limit, Item start) const;
+  Async<Result<bool>> any_in_flight();
+  Async<void> forget_state(std::string id);
+
+  // table_queue_stats.cc
+  Async<Result<uint64_t>> count(std::string index, std::string attribute, int64_t number) const;
+  Async<Result<uint64_t>> count_dead() const;
+  Async<Result<void>> count_places(PriorityStats& stats) const;
+  Async<Result<void>> count_in_place(PriorityStats& stats) const;
+  Async<Result<std::vector<ItemRef>>> head_items(int64_t number) const;
+
+  // table_queue_redrive.cc
+  Async<PriorityResult> redrive_one(std::string id);
+  Async<Result<Page>> dead_page(const RedriveRecordsInput& input, std::string until, Item start) const;
+  Async<Result<void>> redrive_pages(RedriveRecordsInput input, std::shared_ptr<RedriveRecordsOutput> out);
+  Async<void> redrive_slowly(RedriveRecordsInput input, std::shared_ptr<RedriveRecordsOutput> out);
+  static void note(RedriveRecordsOutput& out, PriorityResult result);
+
+  // Constant after construction.
+  Services& services_;
+  const Settings settings_;
+  const KeySchema keys_;
+
+  int64_t last_stamp_ns_ = 0;
+  bool shares_dead_index_ = false;
+  absl::flat_hash_set<std::string> claiming_;  // Records with a claim in flight.
+  bool peeking_strictly_ = false;
+  std::list<Promise<bool>> strict_waiters_;
+  std::shared_ptr<RedriveRecordsOutput> redrive_;  // At a rate: the last one.
+  Scope scope_;                                    // Last: what runs here uses all of the above.
+};
+
+}  // namespace freshet::priority

@@ -1,0 +1,373 @@
+// Peeks: what is due comes back first, then the heads of the queue are claimed, one conditional write each.
+#include <algorithm>
+
+#include "functions/priority/table_queue.h"
+
+namespace freshet::priority {
+namespace {
+
+constexpr uint32_t kDueAtOnce = 25;     // What one peek gives back of what is due; the sweep does the rest.
+constexpr uint32_t kPageInPlace = 250;  // As the sample pages.
+constexpr uint32_t kMostPassed = 10;    // Named in an answer.
+constexpr int kPagesInOneTurn = 4;      // Then the loop has its turn.
+constexpr int kMostRestarts = 16;       // From the head, because somebody was faster.
+constexpr int kMostDuePages = 40;
+
+}  // namespace
+
+struct TableQueue::Peeking {
+  PeekInput input;
+  milliseconds visibility{0};
+  Item next;           // From where in the index; empty for its head.
+  uint32_t limit = 0;  // Of the next page.
+  int restarts = 0;
+  bool at_end = false;
+  bool stopped = false;  // Strict mode: somebody has one.
+  std::string why_none;
+  std::vector<PriorityResult> claimed;
+  std::vector<std::string> passed;
+  size_t wanted() const { return static_cast<size_t>(input.max) - claimed.size(); }
+  bool done() const { return at_end || stopped || wanted() == 0; }
+};
+
+class TableQueue::Claiming {
+ public:
+  Claiming(absl::flat_hash_set<std::string>& all, const std::vector<Plan>& plans) : all_(all) {
+    for (const auto& plan : plans) {
+      all_.insert(plan.facts.id);
+      mine_.push_back(plan.facts.id);
+    }
+  }
+  Claiming(const Claiming&) = delete;
+  Claiming& operator=(const Claiming&) = delete;
+  ~Claiming() {
+    for (const auto& id : mine_) all_.erase(id);
+  }
+
+ private:
+  absl::flat_hash_set<std::string>& all_;
+  std::vector<std::string> mine_;
+};
+
+// The next one is woken when this one ends.
+class TableQueue::StrictTurn {
+ public:
+  explicit StrictTurn(TableQueue& queue) : queue_(queue) {}
+  StrictTurn(const StrictTurn&) = delete;
+  StrictTurn& operator=(const StrictTurn&) = delete;
+  ~StrictTurn() {
+    if (!held_) return;
+    queue_.peeking_strictly_ = false;
+    for (const auto& waiter : queue_.strict_waiters_) waiter.set(true);
+    queue_.strict_waiters_.clear();
+  }
+  bool try_begin() {
+    if (queue_.peeking_strictly_) return false;
+    queue_.peeking_strictly_ = held_ = true;
+    return true;
+  }
+
+ private:
+  TableQueue& queue_;
+  bool held_ = false;
+};
+
+Async<std::vector<PriorityResult>> TableQueue::peek(PeekInput input) {
+  std::vector<PriorityResult> out;
+  const milliseconds visibility = input.visibility.value_or(settings_.visibility);
+  if (input.max < 1 || input.max > 100) {
+    out.push_back(failed(PriorityCode::kIllegalState, {}, "'max' must be from 1 to 100"));
+    co_return out;
+  }
+  if (visibility < milliseconds(1) || visibility > kLongestTimeout) {
+    out.push_back(failed(PriorityCode::kIllegalState, {}, "'visibility' must be from 1 ms to 366 days"));
+    co_return out;
+  }
+  StrictTurn turn(*this);
+  while (settings_.strict && !turn.try_begin()) {
+    Promise<bool> ended(services_.scheduler);
+    strict_waiters_.push_back(ended);
+    co_await ended.future();
+  }
+  if (settings_.strict) input.max = 1;
+  input.visibility = visibility;
+  co_return co_await peek_now(std::move(input));
+}
+
+Async<std::vector<PriorityResult>> TableQueue::peek_now(PeekInput input) {
+  Peeking peeking;
+  peeking.visibility = *input.visibility;
+  peeking.input = std::move(input);
+  auto looked = co_await look_through(peeking);
+  // What was claimed is the caller's, whatever came after it.
+  std::vector<PriorityResult> out;
+  for (auto& result : peeking.claimed) {
+    PriorityResult one = co_await whole(std::move(result));
+    if (one.code == PriorityCode::kIdNotFound) {
+      // Its item is gone: nobody will ever work on it.
+      co_await forget_state(one.id);
+      continue;
+    }
+    out.push_back(std::move(one));
+  }
+  if (!out.empty()) {
+    out.front().passed = std::move(peeking.passed);
+    co_return out;
+  }
+  if (!looked) {
+    out.push_back(failed({}, looked.error()));
+    co_return out;
+  }
+  std::string why = peeking.why_none.empty() ? "nothing in '" + settings_.name + "' can be peeked" : peeking.why_none;
+  out.push_back(failed(PriorityCode::kEmptyQueue, {}, std::move(why)));
+  out.front().passed = std::move(peeking.passed);
+  co_return out;
+}
+
+Async<Result<void>> TableQueue::look_through(Peeking& peeking) {
+  auto due = co_await sweep(kDueAtOnce);
+  if (!due) co_return fail(due.error());
+  if (settings_.strict && !settings_.in_place) {
+    auto somebody = co_await any_in_flight();
+    if (!somebody) co_return fail(somebody.error());
+    if (*somebody) {
+      peeking.why_none = "'" + settings_.name + "' is strict, and a record is in flight";
+      co_return Result<void>();
+    }
+  }
+  for (int pages = 1; !peeking.done(); ++pages) {
+    const auto least = static_cast<uint32_t>(peeking.wanted() + std::min<size_t>(claiming_.size(), 100));
+    const uint32_t limit = settings_.in_place ? kPageInPlace : std::max(least, peeking.limit);
+    // Pages grow while they bring nothing.
+    peeking.limit = std::min(limit * 2, kPageInPlace);
+    Item start = std::move(peeking.next);
+    auto page = co_await heads(settings_.numbers.ready, limit, std::move(start));
+    if (!page) co_return fail(page.error());
+    peeking.at_end = page->last_evaluated_key.empty();
+    peeking.next = std::move(page->last_evaluated_key);
+    auto taken = co_await take_from(std::move(page->items), peeking);
+    if (!taken) co_return fail(taken.error());
+    if (pages % kPagesInOneTurn == 0) co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
+  co_return Result<void>();
+}
+
+Async<Result<Page>> TableQueue::heads(int64_t number, uint32_t limit, Item start) const {
+  QueryInput query;
+  query.table = settings_.states_in();
+  query.index = settings_.queue_index;
+  query.key_condition = "#q = :q";
+  query.placeholders.names = {{"#q", settings_.names.queued}};
+  query.placeholders.values.set(":q", Value::number(number));
+  query.forward = settings_.forward();
+  query.limit = limit;
+  query.exclusive_start_key = std::move(start);
+  return services_.tables.query(std::move(query));
+}
+
+Async<Result<bool>> TableQueue::any_in_flight() {
+  QueryInput query;
+  query.table = settings_.states_in();
+  query.index = settings_.visible_index;
+  query.key_condition = "#q = :q";
+  query.placeholders.names = {{"#q", settings_.names.queued}};
+  query.placeholders.values.set(":q", Value::number(settings_.numbers.in_flight));
+  query.limit = 1;
+  auto page = co_await services_.tables.query(std::move(query));
+  if (!page) co_return fail(page.error());
+  co_return !page->items.empty();
+}
+
+RecordUpdate TableQueue::claim(Plan& plan, milliseconds visibility, const std::string& now) {
+  const RecordFacts& facts = plan.facts;
+  const int64_t peeked = now_ms();
+  plan.claims = true;
+  plan.receipt = make_receipt(peeked, services_.random.next());
+  plan.visible_ms = peeked + visibility.count();
+  RecordUpdate update(facts, settings_);
+  update.set_info(info::kSelected, Value::boolean(true));
+  update.stamp(now, false);  // The other one stays: it is the record's place, if it comes back.
+  update.set_info(info::kPeeked, Value(now));
+  update.set_info(info::kPeekedMs, Value::number(peeked));
+  if (settings_.states.used) update.set_info(info::kStatus, Value(settings_.states.processing));
+  update.set_info(info::kReceipt, Value(plan.receipt));
+  update.set_info(info::kPeeks, Value::number(facts.peeks + 1));
+  update.set(settings_.names.visible_at, Value::number(plan.visible_ms));
+  if (!settings_.in_place) update.set(settings_.names.queued, Value::number(settings_.numbers.in_flight));
+  return update;
+}
+
+// Where a record goes whose consumer was not heard of in time. Its place in the order is the old one.
+RecordUpdate TableQueue::timed_out(const RecordFacts& facts) {
+  RecordUpdate update(facts, settings_);
+  const Return to = after_timeout(settings_, facts.failures);
+  const std::string now = stamp();
+  update.set_info(info::kFailures, Value::number(to.failures));
+  if (to.to == Place::kDead) {
+    into_dlq(update, now);
+    return update;
+  }
+  update.set(settings_.names.queued, Value::number(settings_.numbers.ready)).remove(settings_.names.visible_at);
+  update.set_info(info::kSelected, Value::boolean(false)).stamp(now, false);
+  if (settings_.states.used) update.set_info(info::kStatus, Value(settings_.states.ready));
+  return update;
+}
+
+// A record that somebody else has in flight and left among those that wait: later peeks need not pass it again.
+RecordUpdate TableQueue::aside(const RecordFacts& facts) const {
+  RecordUpdate update(facts, settings_);
+  update.set(settings_.names.queued, Value::number(settings_.numbers.in_flight));
+  update.set(settings_.names.visible_at, Value::number(facts.due_ms(settings_)));
+  return update;
+}
+
+// At most one write for one item of the queue's index.
+void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Plan>& plans,
+                           std::vector<WriteInput>& writes) {
+  auto read = facts_of(item);
+  if (!read) {
+    if (peeking.passed.size() < kMostPassed) peeking.passed.push_back(read.error().message);
+    return;
+  }
+  if (claiming_.contains(read->id)) return;
+  auto key = key_of(read->id, keys_, settings_.key_separator);
+  if (!key) return;
+  const bool selected = read->place == Place::kInFlight;
+  const bool over = selected && read->due_ms(settings_) <= now_ms();
+  if (read->place != Place::kReady && !selected) return;
+  if (selected && !over && settings_.strict) {
+    peeking.stopped = true;
+    peeking.why_none = "'" + settings_.name + "' is strict, and record '" + read->id + "' is in flight";
+    return;
+  }
+  if (selected && !over && settings_.in_place) return;
+  plans.push_back({std::move(*read), false, {}, 0});
+  Plan& plan = plans.back();
+  std::optional<RecordUpdate> update;
+  if (selected && !over) {
+    update.emplace(aside(plan.facts));
+  } else if (over && after_timeout(settings_, plan.facts.failures).to == Place::kDead) {
+    update.emplace(timed_out(plan.facts));
+  } else {
+    update.emplace(claim(plan, peeking.visibility, stamp()));
+    if (over) update->set_info(info::kFailures, Value::number(plan.facts.failures + 1));
+  }
+  writes.emplace_back(std::move(*update).finish(std::move(*key)));
+}
+
+Async<Result<void>> TableQueue::take_from(std::vector<ItemRef> items, Peeking& peeking) {
+  std::vector<Plan> plans;
+  std::vector<WriteInput> writes;
+  plans.reserve(items.size());  // Updates refer to the facts in there.
+  size_t claims = 0;
+  for (const auto& item : items) {
+    if (claims == peeking.wanted() || peeking.stopped) {
+      break;
+    }
+    const size_t before = plans.size();
+    plan_item(item, peeking, plans, writes);
+    if (plans.size() > before && plans.back().claims) ++claims;
+  }
+  if (writes.empty()) co_return Result<void>();
+  Claiming claiming(claiming_, plans);
+  bool lost = false;
+  std::optional<Error> error;
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (!answers[i]) {
+      lost = lost || answers[i].error().code == ErrorCode::kConditionalCheckFailed;
+      if (answers[i].error().code != ErrorCode::kConditionalCheckFailed) error = answers[i].error();
+      continue;
+    }
+    if (!plans[i].claims) continue;
+    PriorityResult result = changed(answers[i]->attributes);
+    result.receipt = plans[i].receipt;
+    result.visible_ms = plans[i].visible_ms;
+    result.peeked_ms = plans[i].visible_ms - peeking.visibility.count();
+    peeking.claimed.push_back(std::move(result));
+  }
+  if (error) co_return fail(std::move(*error));
+  // Somebody was faster at one: what stood behind it may not have been looked at.
+  if (lost && peeking.wanted() > 0 && ++peeking.restarts < kMostRestarts) {
+    peeking.next = {};
+    peeking.at_end = false;
+  }
+  co_return Result<void>();
+}
+
+Async<Result<Page>> TableQueue::due(int64_t number, uint32_t limit, Item start) const {
+  QueryInput query;
+  query.table = settings_.states_in();
+  query.index = settings_.visible_index;
+  query.key_condition = "#q = :q AND #at <= :now";
+  query.placeholders.names = {{"#q", settings_.names.queued}, {"#at", settings_.names.visible_at}};
+  query.placeholders.values = Map{{":q", Value::number(number)}, {":now", Value::number(now_ms())}};
+  query.limit = limit;
+  query.exclusive_start_key = std::move(start);
+  return services_.tables.query(std::move(query));
+}
+
+// What becomes of one that is due; nothing of an item that is no record.
+std::optional<UpdateItemInput> TableQueue::settling(const ItemRef& item) {
+  const auto facts = facts_of(item);
+  if (!facts || (facts->place != Place::kInFlight && facts->place != Place::kDelayed)) return {};
+  auto key = key_of(facts->id, keys_, settings_.key_separator);
+  if (!key || facts->due_ms(settings_) > now_ms()) return {};
+  if (facts->place == Place::kInFlight) return timed_out(*facts).finish(std::move(*key));
+  RecordUpdate update(*facts, settings_);
+  update.set(settings_.names.queued, Value::number(settings_.numbers.ready)).remove(settings_.names.visible_at);
+  return std::move(update).finish(std::move(*key));
+}
+
+// What is due of one part of the queue: in flight for too long, or delayed until now.
+Async<Result<bool>> TableQueue::settle_due(int64_t number, uint32_t limit) {
+  std::vector<WriteInput> writes;
+  Item start;
+  bool more = false;
+  for (int pages = 0; pages < kMostDuePages && writes.size() < limit; ++pages) {
+    auto page = co_await due(number, limit, std::move(start));
+    if (!page) co_return fail(page.error());
+    for (const auto& item : page->items) {
+      if (auto update = settling(item)) writes.emplace_back(std::move(*update));
+    }
+    start = std::move(page->last_evaluated_key);
+    more = !start.empty();
+    if (!more) break;
+  }
+  if (writes.empty()) co_return false;
+  auto answers = co_await services_.tables.write_many(std::move(writes));
+  for (const auto& answer : answers) {
+    if (!answer && answer.error().code != ErrorCode::kConditionalCheckFailed) co_return fail(answer.error());
+  }
+  co_return more;
+}
+
+Async<Result<bool>> TableQueue::sweep(uint32_t limit) {
+  auto more = co_await settle_due(settings_.numbers.delayed, limit);
+  if (!more) co_return fail(more.error());
+  auto more_in_flight = co_await settle_due(settings_.numbers.in_flight, limit);
+  if (!more_in_flight) co_return fail(more_in_flight.error());
+  co_return *more || *more_in_flight;
+}
+
+// Of a queue with a table of its own: the record's item was deleted by somebody.
+Async<void> TableQueue::forget_state(std::string id) {
+  auto key = key_of(id, keys_, settings_.key_separator);
+  if (!key) co_return;
+  DeleteItemInput state;
+  state.table = settings_.state_table;
+  state.key = *key;
+  state.cause = Cause::kQueue;
+  ConditionCheckInput gone;
+  gone.table = settings_.table;
+  gone.key = std::move(*key);
+  gone.condition = "attribute_not_exists(#key)";
+  gone.placeholders.names = {{"#key", keys_.partition.name}};
+  TransactWriteInput transaction;
+  transaction.actions.emplace_back(std::move(gone));
+  transaction.actions.emplace_back(std::move(state));
+  // If that fails, it is in flight and comes by again.
+  (void)co_await services_.tables.transact_write(std::move(transaction));
+}
+
+}  // namespace freshet::priority

@@ -1,0 +1,70 @@
+#include "functions/priority/table_queues.h"
+
+#include <algorithm>
+
+namespace freshet::priority {
+
+// Two queues of one table must tell their records apart.
+Result<void> TableQueues::check_apart(const Settings& wanted) const {
+  const Numbers& n = wanted.numbers;
+  for (const auto& [name, queue] : queues_) {
+    const Settings& other = queue->settings();
+    if (name == wanted.name) return fail(ErrorCode::kConflict, "there are two priority queues '" + name + "'");
+    if (other.states_in() != wanted.states_in()) continue;
+    const Numbers& o = other.numbers;
+    for (const int64_t number : {n.ready, n.in_flight, n.delayed}) {
+      if (number != o.ready && number != o.in_flight && number != o.delayed) continue;
+      return fail(ErrorCode::kConflict, "queues '" + name + "' and '" + wanted.name + "' of table '" +
+                                            wanted.states_in() + "' both use the number " + std::to_string(number));
+    }
+    if (n.dead == o.dead && wanted.names.dead == other.names.dead) {
+      return fail(ErrorCode::kConflict, "queues '" + name + "' and '" + wanted.name + "' of table '" +
+                                            wanted.states_in() + "' both use the number " + std::to_string(n.dead) +
+                                            " for their dead letters");
+    }
+  }
+  return {};
+}
+
+Async<Result<TableQueue*>> TableQueues::open(Definition definition) {
+  if (auto apart = check_apart(definition.settings); !apart) co_return fail(apart.error());
+  auto opened = co_await TableQueue::open(services_, std::move(definition.settings), std::move(definition.table));
+  if (!opened) co_return fail(opened.error());
+  TableQueue* queue = opened->get();
+  for (auto& [name, other] : queues_) {
+    if (other->settings().states_in() != queue->settings().states_in()) continue;
+    other->share_dead_index();
+    queue->share_dead_index();
+  }
+  queues_.emplace(queue->name(), std::move(*opened));
+  co_return queue;
+}
+
+void TableQueues::begin() {
+  for (auto& [name, queue] : queues_) scope_.spawn(keep_time(*queue));
+}
+
+Async<void> TableQueues::keep_time(TableQueue& queue) {
+  bool told = false;
+  for (;;) {
+    auto more = co_await queue.sweep();
+    if (!more && !told) {
+      log_.warn("PRIORITY_SWEEP_FAILED", {{"queue", queue.name()}, {"message", more.error().message}});
+    }
+    told = !more.has_value();
+    co_await sleep_for(services_.scheduler, more && *more ? milliseconds(0) : queue.settings().sweep);
+  }
+}
+
+PriorityQueue* TableQueues::find(std::string_view name) {
+  const auto found = queues_.find(name);
+  return found == queues_.end() ? nullptr : found->second.get();
+}
+
+std::vector<std::string> TableQueues::names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, queue] : queues_) out.push_back(name);
+  return out;
+}
+
+}  // namespace freshet::priority

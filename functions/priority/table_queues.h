@@ -1,0 +1,43 @@
+// The priority queues of this daemon, by name, and the timer of each: what is in flight for too long or was delayed
+// comes back in time, also when nobody peeks. Loop thread. Services outlive it; it outlives every Async that a queue
+// returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "functions/priority/definition.h"
+#include "functions/priority/table_queue.h"
+
+namespace freshet::priority {
+
+class TableQueues final : public PriorityQueues {
+ public:
+  TableQueues(Services& services, EventLog log) : services_(services), log_(log) {}
+  TableQueues(const TableQueues&) = delete;
+  TableQueues& operator=(const TableQueues&) = delete;
+
+  // Errors as TableQueue::open() says; kConflict for a name that is taken, or numbers that another queue of the table
+  // has.
+  Async<Result<TableQueue*>> open(Definition definition);
+  // At readiness: the timers start.
+  void begin();
+
+  PriorityQueue* find(std::string_view name) override;
+  std::vector<std::string> names() const override;
+
+ private:
+  Result<void> check_apart(const Settings& settings) const;
+  Async<void> keep_time(TableQueue& queue);
+
+  Services& services_;
+  const EventLog log_;
+  std::map<std::string, std::unique_ptr<TableQueue>, std::less<>> queues_;
+  Scope scope_;  // Last: the timers use the queues.
+};
+
+}  // namespace freshet::priority
