@@ -68,21 +68,52 @@ class HttpClient {
   virtual Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) = 0;
 };
 
+// What the system lets a program and its descendants have. 0: no limit.
+struct ProcessLimits {
+  uint64_t memory = 0;      // Bytes of memory of their own, all together: looked at ten times a second, ended above it.
+  uint64_t file_bytes = 0;  // Of any file that they write.
+  uint64_t open_files = 0;  // Of each process.
+};
+
 struct ProcessSpec {
   std::vector<std::string> argv;                   // argv[0] is looked up on PATH. No shell.
   std::map<std::string, std::string> environment;  // The whole of it.
   std::string directory;                           // Empty for the daemon's.
   std::string input;                               // On standard input, then closed.
   milliseconds timeout{0};                         // The process and its descendants are killed then; 0 for none.
-  size_t max_output = 1u << 20;                    // Each of stdout and stderr; the rest is dropped and counted.
+  // Of run(): each of stdout and stderr. Of start(): each of them in any second. The rest is dropped and counted.
+  size_t max_output = 1u << 20;
+  ProcessLimits limits;
 };
 
 struct ProcessResult {
   std::optional<int> exit_status;  // Empty if killed by a signal.
   int signal = 0;
   bool timed_out = false;
+  bool out_of_memory = false;  // Ended for that.
   std::string output;
   std::string error_output;
+};
+
+enum class OutputStream { kOutput, kErrorOutput };
+
+// What the owner of a program that stays is told. Loop thread; never from inside a call to the spawner.
+class ProgramWatcher {
+ public:
+  virtual ~ProgramWatcher() = default;
+  // The next bytes it wrote, wherever a line ends. `dropped`: before these so many bytes were too much.
+  virtual void on_output(OutputStream stream, std::string bytes, uint64_t dropped) = 0;
+  virtual void on_flushed() = 0;  // See Program::flush(). Once for each.
+  // It has ended and so have its descendants, or it could not be started (errors as of run()). The last call.
+  virtual void on_end(Result<ProcessResult> result) = 0;
+};
+
+// A program that stays until it ends by itself or this is destroyed, which kills it with all descendants. Loop thread.
+class Program {
+ public:
+  virtual ~Program() = default;  // Nothing is told any more.
+  // on_flushed() comes after all output that the program has written until now.
+  virtual void flush() = 0;
 };
 
 // Runs programs as children of the spawner process, so that none outlives the daemon. Loop thread.
@@ -92,6 +123,11 @@ class Spawner {
   // kUnavailable if no program can be run now: the spawner is away or full, the machine is out of processes or memory.
   // kIo if this program cannot be started. Destroying the Async kills the process with all descendants.
   virtual Async<Result<ProcessResult>> run(ProcessSpec spec) = 0;
+  // For programs that stay. The watcher outlives the program. Null where no program can stay: in simulations.
+  virtual std::unique_ptr<Program> start(ProcessSpec spec, ProgramWatcher& watcher) {
+    (void)spec, (void)watcher;
+    return nullptr;
+  }
 };
 
 }  // namespace freshet

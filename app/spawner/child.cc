@@ -53,12 +53,14 @@ void set_nonblocking(int fd) {
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-// Reads what is there; keeps at most `limit` bytes in all and drops the rest. Closes `fd` at the end of the pipe.
-void drain(int& fd, std::string& into, size_t limit) {
+// Reads what is there, at most `most`; keeps at most `limit` bytes in all and drops the rest. Closes `fd` at the end of
+// the pipe.
+void drain(int& fd, std::string& into, size_t limit, size_t most) {
   char buffer[16384];
-  while (fd >= 0) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
+  for (size_t taken = 0; fd >= 0 && taken < most;) {
+    const ssize_t n = read(fd, buffer, std::min(sizeof buffer, most - taken));
     if (n > 0) {
+      taken += static_cast<size_t>(n);
       into.append(buffer, std::min(static_cast<size_t>(n), limit - std::min(limit, into.size())));
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
       close(std::exchange(fd, -1));
@@ -67,6 +69,9 @@ void drain(int& fd, std::string& into, size_t limit) {
     }
   }
 }
+
+// How much a pipe may hold (F_SETPIPE_SZ, without privileges), and so how much can be there at one moment.
+constexpr size_t kLargestPipe = 1u << 20;
 
 }  // namespace
 
@@ -83,8 +88,8 @@ std::optional<Child> Child::start(StartRequest request, Answer& refused) {
   const auto argv = pointers(request.spec.argv);
   const auto envp = pointers(environment);
 
-  const Program program{argv.data(), envp.data(), request.spec.directory.c_str(), in.read, out.write,
-                        err.write,   report.write};
+  const Program program{argv.data(),  envp.data(),        request.spec.directory.c_str(), in.read, out.write, err.write,
+                        report.write, request.spec.limits};
   const pid_t self = getpid();
   const pid_t keeper = fork();
   if (keeper < 0) return failed(errno);
@@ -101,6 +106,8 @@ std::optional<Child> Child::start(StartRequest request, Answer& refused) {
   child.to_write_ = std::move(request.spec.input);
   child.max_output_ = request.spec.max_output;
   child.timeout_ = request.spec.timeout;
+  child.follow_ = request.follow;
+  child.memory_limit_ = request.spec.limits.memory;
   for (const int fd : {child.input_, child.output_, child.error_output_, child.report_}) set_nonblocking(fd);
   child.feed_input();
   return child;
@@ -116,6 +123,10 @@ Child::Child(Child&& other) noexcept
       error_output_(std::exchange(other.error_output_, -1)),
       to_write_(std::move(other.to_write_)),
       max_output_(other.max_output_),
+      follow_(other.follow_),
+      memory_limit_(other.memory_limit_),
+      output_allowance_(other.output_allowance_),
+      error_allowance_(other.error_allowance_),
       timeout_(other.timeout_),
       result_(std::move(other.result_)),
       all_ended_(other.all_ended_) {}
@@ -141,8 +152,37 @@ void Child::feed_input() {
 }
 
 void Child::read_output() {
-  drain(output_, result_.output, max_output_);
-  drain(error_output_, result_.error_output, max_output_);
+  const size_t limit = follow_ ? kLargestPipe : max_output_;
+  drain(output_, result_.output, limit, kLargestPipe);
+  drain(error_output_, result_.error_output, limit, kLargestPipe);
+}
+
+void Child::keep_allowed(std::string& bytes, Allowance& allowance, std::chrono::steady_clock::time_point now) const {
+  if (now - allowance.second >= std::chrono::seconds(1)) {
+    allowance.second = now;
+    allowance.left = max_output_;
+  }
+  const size_t taken = std::min(bytes.size(), allowance.left);
+  allowance.left -= taken;
+  allowance.dropped += bytes.size() - taken;
+  bytes.resize(taken);
+}
+
+std::vector<Output> Child::take_output(std::chrono::steady_clock::time_point now, bool all) {
+  std::vector<Output> outputs;
+  const auto take = [&](OutputStream stream, std::string& bytes, Allowance& allowance) {
+    // What was dropped is told before what comes after it.
+    const uint64_t dropped_before = allowance.dropped;
+    keep_allowed(bytes, allowance, now);
+    if (!bytes.empty()) {
+      allowance.dropped -= dropped_before;
+      outputs.push_back({id_, stream, std::exchange(bytes, {}), dropped_before});
+    }
+    if (all && allowance.dropped > 0) outputs.push_back({id_, stream, {}, std::exchange(allowance.dropped, 0)});
+  };
+  take(OutputStream::kOutput, result_.output, output_allowance_);
+  take(OutputStream::kErrorOutput, result_.error_output, error_allowance_);
+  return outputs;
 }
 
 Answer Child::finish() {

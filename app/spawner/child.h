@@ -3,9 +3,11 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/spawner/protocol.h"
 
@@ -30,10 +32,17 @@ class Child {
 
   // Non-blocking: moves what can be moved now.
   void feed_input();
+  // What is there now, but no more than a pipe holds: one that writes without end must not keep the others waiting.
   void read_output();
+  // Of a followed program: what was read since the last call, if there is any. `now` is for its rate; `all` also tells
+  // what was dropped at the end.
+  bool follows() const { return follow_; }
+  std::vector<Output> take_output(std::chrono::steady_clock::time_point now, bool all);
 
   milliseconds timeout() const { return timeout_; }
   void set_timed_out() { result_.timed_out = true; }
+  uint64_t memory_limit() const { return memory_limit_; }
+  void set_out_of_memory() { result_.out_of_memory = true; }
   // The keeper has ended: reads the rest and makes the answer.
   Answer finish();
   // After finish(): false if something of the run may be left, and is the spawner's child now.
@@ -49,7 +58,20 @@ class Child {
   int output_ = -1;
   int error_output_ = -1;
   std::string to_write_;
+  // How much more of a stream is taken in this second.
+  struct Allowance {
+    std::chrono::steady_clock::time_point second{};
+    size_t left = 0;
+    uint64_t dropped = 0;  // Not told yet.
+  };
+  // Cuts off what is too much.
+  void keep_allowed(std::string& bytes, Allowance& allowance, std::chrono::steady_clock::time_point now) const;
+
   size_t max_output_ = 0;
+  bool follow_ = false;
+  uint64_t memory_limit_ = 0;
+  Allowance output_allowance_;
+  Allowance error_allowance_;
   milliseconds timeout_{0};
   ProcessResult result_;
   bool all_ended_ = false;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <map>
@@ -24,16 +25,19 @@ struct Process {
   pid_t parent;
 };
 
-// Field 4 of /proc/PID/stat (proc(5)); the name in field 2 may hold anything, so look behind its last ')'.
-bool read_stat(pid_t pid, Process& process) {
-  const int fd = open(("/proc/" + std::to_string(pid) + "/stat").c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
+// The start of a file in /proc/PID. Empty if it ended meanwhile (ESRCH); a stream would throw.
+std::string read_about(pid_t pid, const char* file) {
+  const int fd = open(("/proc/" + std::to_string(pid) + file).c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return {};
   char text[1024];
-  // ESRCH if it ended meanwhile; a stream would throw.
   const ssize_t size = read(fd, text, sizeof text);
   close(fd);
-  if (size <= 0) return false;
-  const std::string line(text, static_cast<size_t>(size));
+  return {text, static_cast<size_t>(std::max<ssize_t>(size, 0))};
+}
+
+// Field 4 of /proc/PID/stat (proc(5)); the name in field 2 may hold anything, so look behind its last ')'.
+bool read_stat(pid_t pid, Process& process) {
+  const std::string line = read_about(pid, "/stat");
   const auto end = line.rfind(')');
   if (end == std::string::npos || end + 4 >= line.size()) return false;
   process = {pid, static_cast<pid_t>(std::atol(line.c_str() + end + 4))};
@@ -71,6 +75,15 @@ std::set<pid_t> descendants_of(pid_t root, const std::set<pid_t>& spared) {
   return found;
 }
 
+// Fields 2 and 3 of /proc/PID/statm: pages that are there, and those of them that have a file behind them or are
+// shared.
+uint64_t own_memory(pid_t pid) {
+  unsigned long resident = 0;
+  unsigned long shared = 0;
+  if (std::sscanf(read_about(pid, "/statm").c_str(), "%*u %lu %lu", &resident, &shared) != 2) return 0;
+  return (resident - std::min(resident, shared)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
 // Until a child ends, at most so long.
 void wait_for_child(long most_ms) {
   sigset_t child_ended;
@@ -81,6 +94,22 @@ void wait_for_child(long most_ms) {
 }
 
 }  // namespace
+
+std::map<pid_t, uint64_t> memory_below(const std::set<pid_t>& roots) {
+  std::map<pid_t, pid_t> parents;
+  for (const auto& process : all_processes()) parents.emplace(process.pid, process.parent);
+  std::map<pid_t, uint64_t> bytes;
+  for (const auto& [pid, parent] : parents) {
+    // Parents may have changed while we looked: no more steps than there are processes.
+    pid_t above = parent;
+    for (size_t step = 0; step < parents.size() && above > 1 && !roots.contains(above); ++step) {
+      const auto next = parents.find(above);
+      above = next == parents.end() ? 0 : next->second;
+    }
+    if (roots.contains(above)) bytes[above] += own_memory(pid);
+  }
+  return bytes;
+}
 
 void kill_descendants_once(const std::set<pid_t>& spared, int (*kill)(pid_t, int)) {
   for (const pid_t pid : descendants_of(getpid(), spared)) kill(pid, SIGKILL);

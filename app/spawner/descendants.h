@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 
 namespace freshet::spawner {
@@ -15,6 +17,10 @@ namespace freshet::spawner {
 // kernel) still there. `kill` is the system's; tests replace it.
 using Reaped = std::function<void(pid_t, int wait_status)>;
 bool end_descendants(const Reaped& reaped, int (*kill)(pid_t, int) = ::kill);
+
+// Bytes of memory that belong to the descendants of each of `roots` alone: files that they map and memory that they
+// share are not counted. One look at the system's processes, whatever the number of roots.
+std::map<pid_t, uint64_t> memory_below(const std::set<pid_t>& roots);
 
 // One such round without the reaping. `spared` and all below them are left alone.
 void kill_descendants_once(const std::set<pid_t>& spared, int (*kill)(pid_t, int) = ::kill);

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "app/spawner/descendants.h"
@@ -15,6 +17,27 @@ namespace {
 
 constexpr int kReport = 3;
 
+void limit(__rlimit_resource what, uint64_t most) {
+  if (most == 0) return;
+  rlimit now{};
+  getrlimit(what, &now);
+  now.rlim_max = std::min<rlim_t>(now.rlim_max, most);
+  now.rlim_cur = std::min(now.rlim_cur, now.rlim_max);
+  if (what == RLIMIT_NOFILE) now.rlim_cur = now.rlim_max;
+  setrlimit(what, &now);
+}
+
+void set_limits(const ProcessLimits& limits) {
+  // A runtime reserves far more than it ever uses, and each thread's stack counts in full: this only stops what grows
+  // faster than the spawner looks at its memory.
+  constexpr uint64_t kReserved = uint64_t{1} << 30;
+  limit(RLIMIT_DATA, limits.memory == 0 ? 0 : 2 * limits.memory + kReserved);
+  limit(RLIMIT_FSIZE, limits.file_bytes);
+  limit(RLIMIT_NOFILE, limits.open_files);
+  const rlimit no_core{0, 0};
+  if (limits.memory > 0) setrlimit(RLIMIT_CORE, &no_core);
+}
+
 [[noreturn]] void become(const Program& program, int failure) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // Somebody may kill the keeper.
   setsid();
@@ -22,6 +45,7 @@ constexpr int kReport = 3;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
+  set_limits(program.limits);
   if (*program.directory == '\0' || chdir(program.directory) == 0) {
     execvpe(program.argv[0], program.argv, program.environment);
   }

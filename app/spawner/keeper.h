@@ -6,6 +6,8 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "runtime/ports.h"
+
 namespace freshet::spawner {
 
 // Not SIGTERM: that one reaches whole groups and services, and means the daemon, which drains first.
@@ -27,6 +29,7 @@ struct Program {
   int output;
   int error_output;
   int report;  // A Report is written here, if the keeper is not killed before.
+  ProcessLimits limits;
 };
 
 // In the freshly forked child of `spawner`, with SIGCHLD and kEndSignal blocked.

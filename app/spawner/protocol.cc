@@ -5,7 +5,7 @@
 namespace freshet::spawner {
 namespace {
 
-enum class Tag : uint8_t { kStart = 1, kKill = 2, kAnswer = 3 };
+enum class Tag : uint8_t { kStart = 1, kKill = 2, kAnswer = 3, kFlush = 4, kOutput = 5, kFlushed = 6 };
 
 class Writer {
  public:
@@ -77,6 +77,10 @@ std::string encode_start(const StartRequest& start) {
   w.text(start.spec.input);
   w.number(static_cast<uint64_t>(start.spec.timeout.count()));
   w.number(start.spec.max_output);
+  w.number(start.spec.limits.memory);
+  w.number(start.spec.limits.file_bytes);
+  w.number(start.spec.limits.open_files);
+  w.number(start.follow);
   return w.finish();
 }
 
@@ -92,20 +96,15 @@ std::optional<Request> decode_start(Reader& r) {
   start.spec.input = r.text();
   start.spec.timeout = milliseconds(static_cast<int64_t>(r.number()));
   start.spec.max_output = r.number();
+  start.spec.limits.memory = r.number();
+  start.spec.limits.file_bytes = r.number();
+  start.spec.limits.open_files = r.number();
+  start.follow = r.number() != 0;
   if (!r.done() || start.spec.argv.empty()) return std::nullopt;
   return start;
 }
 
-}  // namespace
-
-std::string encode(const Request& request) {
-  if (const auto* start = std::get_if<StartRequest>(&request)) return encode_start(*start);
-  Writer w(Tag::kKill);
-  w.number(std::get<KillRequest>(request).id);
-  return w.finish();
-}
-
-std::string encode(const Answer& answer) {
+std::string encode_answer(const Answer& answer) {
   Writer w(Tag::kAnswer);
   w.number(answer.id);
   w.text(answer.start_error);
@@ -114,23 +113,13 @@ std::string encode(const Answer& answer) {
   w.number(static_cast<uint64_t>(answer.result.exit_status.value_or(0)));
   w.number(static_cast<uint64_t>(answer.result.signal));
   w.number(answer.result.timed_out);
+  w.number(answer.result.out_of_memory);
   w.text(answer.result.output);
   w.text(answer.result.error_output);
   return w.finish();
 }
 
-std::optional<Request> decode_request(std::string_view frame) {
-  Reader r(frame);
-  const auto tag = static_cast<Tag>(r.number());
-  if (tag == Tag::kStart) return decode_start(r);
-  const KillRequest kill{r.number()};
-  if (tag != Tag::kKill || !r.done()) return std::nullopt;
-  return kill;
-}
-
-std::optional<Answer> decode_answer(std::string_view frame) {
-  Reader r(frame);
-  if (static_cast<Tag>(r.number()) != Tag::kAnswer) return std::nullopt;
+Answer decode_answer(Reader& r) {
   Answer answer;
   answer.id = r.number();
   answer.start_error = r.text();
@@ -140,10 +129,78 @@ std::optional<Answer> decode_answer(std::string_view frame) {
   if (exited) answer.result.exit_status = status;
   answer.result.signal = static_cast<int>(r.number());
   answer.result.timed_out = r.number() != 0;
+  answer.result.out_of_memory = r.number() != 0;
   answer.result.output = r.text();
   answer.result.error_output = r.text();
-  if (!r.done()) return std::nullopt;
   return answer;
+}
+
+std::string encode_output(const Output& output) {
+  Writer w(Tag::kOutput);
+  w.number(output.id);
+  w.number(static_cast<uint64_t>(output.stream));
+  w.number(output.dropped);
+  w.text(output.bytes);
+  return w.finish();
+}
+
+Output decode_output(Reader& r) {
+  Output output;
+  output.id = r.number();
+  output.stream = static_cast<OutputStream>(r.number());
+  output.dropped = r.number();
+  output.bytes = r.text();
+  return output;
+}
+
+std::string encode_id(Tag tag, uint64_t id) {
+  Writer w(tag);
+  w.number(id);
+  return w.finish();
+}
+
+}  // namespace
+
+std::string encode(const Request& request) {
+  if (const auto* start = std::get_if<StartRequest>(&request)) return encode_start(*start);
+  if (const auto* flush = std::get_if<FlushRequest>(&request)) return encode_id(Tag::kFlush, flush->id);
+  return encode_id(Tag::kKill, std::get<KillRequest>(request).id);
+}
+
+std::string encode(const Reply& reply) {
+  if (const auto* output = std::get_if<Output>(&reply)) return encode_output(*output);
+  if (const auto* flushed = std::get_if<Flushed>(&reply)) return encode_id(Tag::kFlushed, flushed->id);
+  return encode_answer(std::get<Answer>(reply));
+}
+
+std::optional<Request> decode_request(std::string_view frame) {
+  Reader r(frame);
+  const auto tag = static_cast<Tag>(r.number());
+  if (tag == Tag::kStart) return decode_start(r);
+  const uint64_t id = r.number();
+  if (!r.done()) return std::nullopt;
+  if (tag == Tag::kKill) return KillRequest{id};
+  if (tag == Tag::kFlush) return FlushRequest{id};
+  return std::nullopt;
+}
+
+std::optional<Reply> decode_reply(std::string_view frame) {
+  Reader r(frame);
+  std::optional<Reply> reply;
+  switch (static_cast<Tag>(r.number())) {
+    case Tag::kAnswer:
+      reply = decode_answer(r);
+      break;
+    case Tag::kOutput:
+      reply = decode_output(r);
+      break;
+    case Tag::kFlushed:
+      reply = Flushed{r.number()};
+      break;
+    default:
+      break;
+  }
+  return r.done() ? reply : std::nullopt;
 }
 
 std::optional<std::string> take_frame(std::string& buffer) {

@@ -16,11 +16,15 @@ namespace freshet::spawner {
 struct StartRequest {
   uint64_t id = 0;
   ProcessSpec spec;
+  bool follow = false;  // Output is sent as it comes, not with the answer.
 };
 struct KillRequest {
   uint64_t id = 0;
 };
-using Request = std::variant<StartRequest, KillRequest>;
+struct FlushRequest {  // Of a program that is followed.
+  uint64_t id = 0;
+};
+using Request = std::variant<StartRequest, KillRequest, FlushRequest>;
 
 struct Answer {
   uint64_t id = 0;
@@ -28,14 +32,24 @@ struct Answer {
   bool try_again = false;   // With start_error: the machine is short of something, the program is not at fault.
   ProcessResult result;
 };
+struct Output {
+  uint64_t id = 0;
+  OutputStream stream = OutputStream::kOutput;
+  std::string bytes;
+  uint64_t dropped = 0;  // Before these.
+};
+struct Flushed {
+  uint64_t id = 0;
+};
+using Reply = std::variant<Answer, Output, Flushed>;
 
 // With the length in front, ready to be sent.
 std::string encode(const Request& request);
-std::string encode(const Answer& answer);
+std::string encode(const Reply& reply);
 
 // Without the length. Nothing if the bytes are no such frame: the peer is broken.
 std::optional<Request> decode_request(std::string_view frame);
-std::optional<Answer> decode_answer(std::string_view frame);
+std::optional<Reply> decode_reply(std::string_view frame);
 
 // Takes the next whole frame off the front of `buffer`; nothing if it is not there in full.
 std::optional<std::string> take_frame(std::string& buffer);

@@ -31,6 +31,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr auto kKeeperPatience = std::chrono::seconds(10);
 constexpr int kStrayRounds = 20;
 constexpr auto kStrayInterval = std::chrono::milliseconds(50);
+constexpr auto kMemoryInterval = std::chrono::milliseconds(100);
 
 struct Run {
   Child child;
@@ -55,6 +56,7 @@ class Server {
       wait();
       reap();
       end_overdue();
+      end_too_large();
       if (stray_rounds_ > 0) end_strays();
     }
   }
@@ -62,12 +64,19 @@ class Server {
  private:
   void wait() {
     std::vector<pollfd> fds{{socket_, POLLIN, 0}, {signals_, POLLIN, 0}};
+    std::vector<Run*> ready;  // Whose pipe each of the further ones is.
+    const auto watch = [&](Run& run, int fd, short events) {
+      if (fd < 0) return;
+      fds.push_back({fd, events, 0});
+      ready.push_back(&run);
+    };
     auto next = stray_rounds_ > 0 ? SteadyClock::now() + kStrayInterval : SteadyClock::time_point::max();
-    for (const auto& [id, run] : runs_) {
-      if (run.child.input() >= 0) fds.push_back({run.child.input(), POLLOUT, 0});
-      if (run.child.output() >= 0) fds.push_back({run.child.output(), POLLIN, 0});
-      if (run.child.error_output() >= 0) fds.push_back({run.child.error_output(), POLLIN, 0});
+    for (auto& [id, run] : runs_) {
+      watch(run, run.child.input(), POLLOUT);
+      watch(run, run.child.output(), POLLIN);
+      watch(run, run.child.error_output(), POLLIN);
       next = std::min(next, run.deadline);
+      if (run.child.memory_limit() > 0) next = std::min(next, memory_look_);
     }
     int timeout = -1;
     if (next != SteadyClock::time_point::max()) {
@@ -78,11 +87,21 @@ class Server {
     signalfd_siginfo drained;
     while (read(signals_, &drained, sizeof drained) > 0) {
     }
-    if (fds[0].revents != 0) read_requests();
-    for (auto& [id, run] : runs_) {
-      run.child.feed_input();
-      run.child.read_output();
+    for (size_t i = 0; i < ready.size(); ++i) {
+      if (fds[i + 2].revents != 0) move_bytes(*ready[i]);
     }
+    if (fds[0].revents != 0) read_requests();
+  }
+
+  void move_bytes(Run& run) {
+    run.child.feed_input();
+    run.child.read_output();
+    pass_on_output(run, false);
+  }
+
+  void pass_on_output(Run& run, bool all) {
+    if (!run.child.follows()) return;
+    for (auto& output : run.child.take_output(SteadyClock::now(), all)) send(std::move(output));
   }
 
   void read_requests() {
@@ -96,6 +115,12 @@ class Server {
         open_ = false;  // Not our daemon any more.
       } else if (auto* start_request = std::get_if<StartRequest>(&*request)) {
         start(std::move(*start_request));
+      } else if (const auto* flush = std::get_if<FlushRequest>(&*request)) {
+        const auto run = runs_.find(flush->id);
+        if (run == runs_.end()) continue;  // Its answer is on the way.
+        move_bytes(run->second);
+        pass_on_output(run->second, true);
+        send(Flushed{flush->id});
       } else {
         const auto run = runs_.find(std::get<KillRequest>(*request).id);
         if (run != runs_.end() && !run->second.told) end(run->second);
@@ -135,11 +160,31 @@ class Server {
     }
   }
 
+  void end_too_large() {
+    const auto now = SteadyClock::now();
+    if (now < memory_look_) return;
+    std::set<pid_t> keepers;
+    for (const auto& [id, run] : runs_) {
+      if (run.child.memory_limit() > 0 && !run.told) keepers.insert(run.child.keeper());
+    }
+    memory_look_ = now + kMemoryInterval;
+    if (keepers.empty()) return;
+    const auto used = memory_below(keepers);
+    for (auto& [id, run] : runs_) {
+      const auto bytes = used.find(run.child.keeper());
+      if (bytes == used.end() || bytes->second <= run.child.memory_limit()) continue;
+      run.child.set_out_of_memory();
+      end(run);
+    }
+  }
+
   // Orphans that we adopted end here too; only keepers have a run.
   void reap() {
     for (pid_t pid = 0; (pid = waitpid(-1, nullptr, WNOHANG)) > 0;) {
       for (auto it = runs_.begin(); it != runs_.end(); ++it) {
         if (it->second.child.keeper() != pid) continue;
+        it->second.child.read_output();
+        pass_on_output(it->second, true);
         send(it->second.child.finish());
         if (!it->second.child.all_ended()) stray_rounds_ = kStrayRounds;
         runs_.erase(it);
@@ -156,8 +201,8 @@ class Server {
     kill_descendants_once(keepers);
   }
 
-  void send(const Answer& answer) {
-    const std::string frame = encode(answer);
+  void send(const Reply& reply) {
+    const std::string frame = encode(reply);
     for (size_t sent = 0; sent < frame.size();) {
       const ssize_t n = ::send(socket_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
       if (n > 0) {
@@ -173,6 +218,7 @@ class Server {
   int signals_ = -1;
   bool open_ = true;
   int stray_rounds_ = 0;  // Still to go.
+  SteadyClock::time_point memory_look_{};
   std::string received_;
   std::map<uint64_t, Run> runs_;
 };

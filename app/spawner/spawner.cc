@@ -23,21 +23,43 @@ namespace freshet {
 namespace {
 
 using spawner::Answer;
+using spawner::Reply;
 
+constexpr const char* kTooMany = "too many programs wait to be started";
 constexpr const char* kLost = "the spawner process has ended: no program can be run";
 
 // Loop thread only; shared with what is still in the mailbox when the spawner goes.
 struct Waiting {
-  std::map<uint64_t, Promise<Answer>> runs;  // Who waits for which answer.
-  bool lost = false;                         // Nobody will answer any more.
+  std::map<uint64_t, Promise<Answer>> runs;      // Who waits for which answer.
+  std::map<uint64_t, ProgramWatcher*> programs;  // Those that stay, until they have ended.
+  bool lost = false;                             // Nobody will answer any more.
 };
 
-void resolve(Waiting& waiting, const Answer& answer) {
-  const auto it = waiting.runs.find(answer.id);
-  if (it == waiting.runs.end()) return;
-  const Promise<Answer> promise = it->second;
-  waiting.runs.erase(it);
-  promise.set(answer);
+Result<ProcessResult> result_of(const Answer& answer) {
+  if (answer.start_error.empty()) return answer.result;
+  return fail(answer.try_again ? ErrorCode::kUnavailable : ErrorCode::kIo, answer.start_error);
+}
+
+// A watcher may end its own program, or another one, while it is told.
+void take(Waiting& waiting, const Answer& answer) {
+  if (const auto run = waiting.runs.find(answer.id); run != waiting.runs.end()) {
+    const Promise<Answer> promise = run->second;
+    waiting.runs.erase(run);
+    promise.set(answer);
+  } else if (const auto program = waiting.programs.find(answer.id); program != waiting.programs.end()) {
+    ProgramWatcher* watcher = program->second;
+    waiting.programs.erase(program);
+    watcher->on_end(result_of(answer));
+  }
+}
+
+void take(Waiting& waiting, Reply& reply) {
+  if (const auto* answer = std::get_if<Answer>(&reply)) return take(waiting, *answer);
+  auto* output = std::get_if<spawner::Output>(&reply);
+  const auto program = waiting.programs.find(output ? output->id : std::get<spawner::Flushed>(reply).id);
+  if (program == waiting.programs.end()) return;
+  if (output == nullptr) return program->second->on_flushed();
+  program->second->on_output(output->stream, std::move(output->bytes), output->dropped);
 }
 
 class SocketSpawner final : public Spawner {
@@ -58,10 +80,40 @@ class SocketSpawner final : public Spawner {
 
   Async<Result<ProcessResult>> run(ProcessSpec spec) override {
     if (spec.argv.empty()) return Result<ProcessResult>(invalid("a program to run needs a name"));
-    return start(std::move(spec));
+    return run_to_end(std::move(spec));
+  }
+
+  std::unique_ptr<Program> start(ProcessSpec spec, ProgramWatcher& watcher) override {
+    const uint64_t id = ++last_id_;
+    waiting_->programs.emplace(id, &watcher);
+    Answer refused{id, "", true, {}};
+    if (spec.argv.empty()) {
+      refused.start_error = "a program to run needs a name";
+    } else if (waiting_->lost) {
+      refused.start_error = kLost;
+    } else if (!writer_.push(spawner::StartRequest{id, std::move(spec), true})) {
+      refused.start_error = kTooMany;
+    }
+    if (!refused.start_error.empty()) {
+      scheduler_.post([waiting = std::weak_ptr(waiting_), refused = std::move(refused)] {
+        if (const auto alive = waiting.lock()) take(*alive, refused);
+      });
+    }
+    return std::make_unique<StayingProgram>(*this, id);
   }
 
  private:
+  struct StayingProgram final : Program {
+    SocketSpawner& owner;
+    const uint64_t id;
+    StayingProgram(SocketSpawner& o, uint64_t i) : owner(o), id(i) {}
+    ~StayingProgram() override {
+      if (owner.waiting_->programs.erase(id) > 0) owner.writer_.push(spawner::KillRequest{id});
+    }
+    // One that has ended says so instead.
+    void flush() override { owner.writer_.push(spawner::FlushRequest{id}); }
+  };
+
   // While the run is awaited its answer is looked up here; leaving early kills the run.
   struct Running {
     SocketSpawner& owner;
@@ -74,20 +126,17 @@ class SocketSpawner final : public Spawner {
     }
   };
 
-  Async<Result<ProcessResult>> start(ProcessSpec spec) {
+  Async<Result<ProcessResult>> run_to_end(ProcessSpec spec) {
     const uint64_t id = ++last_id_;
     if (waiting_->lost) co_return fail(ErrorCode::kUnavailable, kLost);
-    if (!writer_.push(spawner::StartRequest{id, std::move(spec)})) {
-      co_return fail(ErrorCode::kUnavailable, "too many programs wait to be started");
+    if (!writer_.push(spawner::StartRequest{id, std::move(spec), false})) {
+      co_return fail(ErrorCode::kUnavailable, kTooMany);
     }
     Promise<Answer> promise(scheduler_);
     waiting_->runs.emplace(id, promise);
     Running running(*this, id);
     Answer answer = co_await promise.future();
-    if (!answer.start_error.empty()) {
-      co_return fail(answer.try_again ? ErrorCode::kUnavailable : ErrorCode::kIo, answer.start_error);
-    }
-    co_return std::move(answer.result);
+    co_return result_of(answer);
   }
 
   // Reader thread.
@@ -100,10 +149,10 @@ class SocketSpawner final : public Spawner {
       if (n <= 0) break;
       received.append(buffer, static_cast<size_t>(n));
       while (auto frame = spawner::take_frame(received)) {
-        auto answer = spawner::decode_answer(*frame);
-        if (!answer) continue;
-        hand_over([waiting = std::weak_ptr(waiting_), answer = std::move(*answer)] {
-          if (const auto alive = waiting.lock()) resolve(*alive, answer);
+        auto reply = spawner::decode_reply(*frame);
+        if (!reply) continue;
+        hand_over([waiting = std::weak_ptr(waiting_), reply = std::move(*reply)]() mutable {
+          if (const auto alive = waiting.lock()) take(*alive, reply);
         });
       }
     }
@@ -113,7 +162,8 @@ class SocketSpawner final : public Spawner {
       if (!alive) return;
       alive->lost = true;
       if (on_lost) on_lost();
-      while (!alive->runs.empty()) resolve(*alive, Answer{alive->runs.begin()->first, kLost, true, {}});
+      while (!alive->runs.empty()) take(*alive, Answer{alive->runs.begin()->first, kLost, true, {}});
+      while (!alive->programs.empty()) take(*alive, Answer{alive->programs.begin()->first, kLost, true, {}});
     });
   }
 

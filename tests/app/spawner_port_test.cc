@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <functional>
 #include <list>
+#include <optional>
 
 #include "app/spawner/spawner.h"
 #include "runtime/loop/loop.h"
@@ -89,6 +91,77 @@ TEST_F(SpawnerPortTest, AProgramThatIsNotThereIsNoMatterOfTime) {
   run_until_ended(1);
   ASSERT_FALSE(ended_.front());
   EXPECT_EQ(ended_.front().error().code, ErrorCode::kIo);
+}
+
+// Keeps what it is told; stops the loop at the end.
+struct Watcher final : ProgramWatcher {
+  explicit Watcher(Loop& l) : loop(l) {}
+  void on_output(OutputStream stream, std::string bytes, uint64_t dropped) override {
+    told += (stream == OutputStream::kOutput ? "" : "!") + bytes;
+    lost += dropped;
+  }
+  void on_flushed() override {
+    told += "|";
+    if (at_flush) at_flush();
+  }
+  void on_end(Result<ProcessResult> result) override {
+    end = std::move(result);
+    at_end ? at_end() : loop.stop();
+  }
+  Loop& loop;
+  std::string told;
+  uint64_t lost = 0;
+  std::function<void()> at_flush;
+  std::function<void()> at_end;
+  std::optional<Result<ProcessResult>> end;
+};
+
+ProcessSpec shell(const std::string& script) {
+  ProcessSpec spec;
+  spec.argv = {"sh", "-c", script};
+  spec.environment = {{"PATH", "/usr/bin:/bin"}};
+  return spec;
+}
+
+TEST_F(SpawnerPortTest, AProgramThatStaysIsFollowedToItsEnd) {
+  Watcher watcher(loop_);
+  const auto program = spawner_->start(shell("echo hello; exit 4"), watcher);
+  loop_.run();
+  EXPECT_EQ(watcher.told, "hello\n");
+  ASSERT_TRUE(watcher.end && *watcher.end);
+  EXPECT_EQ((*watcher.end)->exit_status, 4);
+}
+
+TEST_F(SpawnerPortTest, EndingAProgramThatStaysTellsNothingMore) {
+  Watcher watcher(loop_);
+  auto program = spawner_->start(shell("sleep 1000"), watcher);
+  watcher.at_flush = [&] {
+    program.reset();
+    scope_.spawn(run(1));
+    wanted_ = 1;
+  };
+  program->flush();
+  loop_.run();
+  EXPECT_EQ(watcher.told, "|");
+  EXPECT_FALSE(watcher.end);
+  EXPECT_EQ(ended_.size(), 1u);
+}
+
+TEST_F(SpawnerPortTest, WhatStaysHearsOfALostSpawnerNeverInsideTheCall) {
+  ASSERT_EQ(kill(process_.pid(), SIGKILL), 0);
+  Watcher first(loop_);
+  Watcher second(loop_);
+  const auto program = spawner_->start(shell("sleep 1000"), first);
+  std::unique_ptr<Program> another;
+  first.at_end = [&] {
+    another = spawner_->start(shell("true"), second);
+    EXPECT_FALSE(second.end);
+  };
+  loop_.run();
+  for (const Watcher* one : {&first, &second}) {
+    ASSERT_TRUE(one->end && !*one->end);
+    EXPECT_EQ(one->end->error().code, ErrorCode::kUnavailable);
+  }
 }
 
 }  // namespace

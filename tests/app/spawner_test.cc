@@ -34,11 +34,21 @@ class SpawnerTest : public ::testing::Test {
     spec.environment = {{"PATH", "/usr/bin:/bin"}};
     spec.input = std::move(input);
     spec.timeout = timeout;
-    send(StartRequest{id, std::move(spec)});
+    send(StartRequest{id, std::move(spec), false});
   }
-  Answer answer() {
+  // One whose output comes as it is written.
+  void follow(uint64_t id, const std::string& script, size_t max_output = 1u << 20, ProcessLimits limits = {}) {
+    ProcessSpec spec;
+    spec.argv = {"sh", "-c", script};
+    spec.environment = {{"PATH", "/usr/bin:/bin"}};
+    spec.max_output = max_output;
+    spec.limits = limits;
+    send(StartRequest{id, std::move(spec), true});
+  }
+  Answer answer() { return std::get<Answer>(reply()); }
+  Reply reply() {
     for (;;) {
-      if (auto frame = take_frame(received_)) return decode_answer(*frame).value();
+      if (auto frame = take_frame(received_)) return decode_reply(*frame).value();
       char buffer[4096];
       const ssize_t n = recv(process_.socket(), buffer, sizeof buffer, 0);
       if (n <= 0) std::abort();  // The spawner is gone: nothing more can be tested.
@@ -108,6 +118,99 @@ TEST_F(SpawnerTest, LeftoversOfAProgramThatEndedAreEnded) {
   const Answer a = answer();
   EXPECT_EQ(a.result.exit_status, 0);
   wait_until_gone(std::atoi(a.result.output.c_str()));
+}
+
+TEST_F(SpawnerTest, OutputOfAFollowedProgramComesWhileItRuns) {
+  follow(1, "echo first; read line; echo never");
+  const auto first = std::get<Output>(reply());
+  EXPECT_EQ(first.id, 1u);
+  EXPECT_EQ(first.bytes, "first\n");
+  follow(2, "echo oops >&2; echo $$; sleep 1000");
+  std::string seen;
+  while (seen.find("oops") == std::string::npos || seen.size() < 7) {
+    const Reply one = reply();
+    if (const auto* output = std::get_if<Output>(&one)) {
+      EXPECT_EQ(output->stream == OutputStream::kErrorOutput, output->bytes == "oops\n");
+      if (output->id == 2) seen += output->bytes;
+    }
+  }
+  send(KillRequest{2});
+  for (;;) {
+    const Reply one = reply();
+    if (const auto* ended = std::get_if<Answer>(&one); ended && ended->id == 2) {
+      EXPECT_EQ(ended->result.signal, SIGKILL);
+      break;
+    }
+  }
+}
+
+TEST_F(SpawnerTest, AFlushComesAfterWhatWasWrittenBefore) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  const std::string path = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(fds[1]);
+  follow(1, "printf written; echo x > " + path + "; sleep 1000");
+  char byte;
+  ASSERT_EQ(read(fds[0], &byte, 1), 1);  // It has written by now.
+  send(FlushRequest{1});
+  EXPECT_EQ(std::get<Output>(reply()).bytes, "written");
+  EXPECT_EQ(std::get<Flushed>(reply()).id, 1u);
+  close(fds[0]);
+  close(fds[1]);
+}
+
+TEST_F(SpawnerTest, WhatIsTooMuchOfAFollowedProgramIsCounted) {
+  constexpr size_t kWritten = 8u << 20;
+  follow(1, "yes | head -c " + std::to_string(kWritten), 1000);
+  size_t taken = 0;
+  uint64_t dropped = 0;
+  for (;;) {
+    const Reply one = reply();
+    if (std::holds_alternative<Answer>(one)) break;
+    taken += std::get<Output>(one).bytes.size();
+    dropped += std::get<Output>(one).dropped;
+  }
+  EXPECT_EQ(taken + dropped, kWritten);
+  EXPECT_GE(taken, 1000u);
+  EXPECT_GT(dropped, kWritten / 2) << "a thousand bytes a second";
+}
+
+TEST_F(SpawnerTest, OneThatWritesWithoutEndKeepsNobodyWaiting) {
+  follow(1, "yes", 1000);
+  start(2, {"echo", "here"});
+  for (;;) {
+    const Reply one = reply();
+    const auto* ended = std::get_if<Answer>(&one);
+    if (ended == nullptr) continue;
+    EXPECT_EQ(ended->id, 2u);
+    EXPECT_EQ(ended->result.output, "here\n");
+    break;
+  }
+}
+
+TEST_F(SpawnerTest, AProgramAboveItsMemoryIsEndedWithItsChildren) {
+  // The child holds the memory, in a session of its own.
+  follow(1, "setsid sh -c 'x=$(head -c 80000000 /dev/zero | tr \"\\0\" x); sleep 1000' & wait", 1u << 20,
+         {.memory = 64u << 20});
+  for (;;) {
+    const Reply one = reply();
+    const auto* ended = std::get_if<Answer>(&one);
+    if (ended == nullptr) continue;
+    EXPECT_TRUE(ended->result.out_of_memory);
+    EXPECT_EQ(ended->result.signal, SIGKILL);
+    break;
+  }
+}
+
+TEST_F(SpawnerTest, FilesHaveTheirLimits) {
+  follow(1, "ulimit -n; ulimit -f; ulimit -c", 1u << 20,
+         {.memory = 1u << 30, .file_bytes = 1u << 20, .open_files = 99});
+  std::string seen;
+  for (;;) {
+    Reply one = reply();
+    if (std::holds_alternative<Answer>(one)) break;
+    seen += std::get<Output>(one).bytes;
+  }
+  EXPECT_EQ(seen, "99\n2048\n0\n");
 }
 
 // A run whose orphan shares nothing with it: not the session, not the environment, not a parent. The orphan holds a
@@ -252,7 +355,7 @@ TEST(SpawnerProtocol, RefusesDamagedFrames) {
   EXPECT_TRUE(buffer.empty());
   ASSERT_TRUE(decode_request(*frame));
   for (size_t n = 0; n < frame->size(); ++n) EXPECT_FALSE(decode_request(frame->substr(0, n))) << n;
-  EXPECT_FALSE(decode_answer(*frame));
+  EXPECT_FALSE(decode_reply(*frame));
 }
 
 }  // namespace
