@@ -154,12 +154,19 @@ std::string key(size_t number) {
          std::to_string(1'800'000'000 + number / kPartitions % kItemsOfPartition) + R"("}})";
 }
 
-// `round` tells two requests of one key apart: a put of what is there already would write nothing.
+// Tells the puts of this process from those of others before: a put of what is there already would write nothing.
+size_t first_version() {
+  static const auto kFirst = static_cast<size_t>(Steady::now().time_since_epoch() / std::chrono::microseconds(1));
+  return kFirst % 1'000'000'000;
+}
+
+// `round` tells two requests of one key apart.
 std::string operation_request(std::string_view operation, size_t number, size_t round = 0) {
   std::string body = R"({"TableName":"Orders",)";
   if (operation == "PutItem") {
-    body +=
-        "\"Item\":" + item(partition(number % kPartitions), number / kPartitions % kItemsOfPartition, 2 + round) + "}";
+    body += "\"Item\":" +
+            item(partition(number % kPartitions), number / kPartitions % kItemsOfPartition, first_version() + round) +
+            "}";
   } else if (operation == "GetItem") {
     body += "\"Key\":" + key(number) + R"(,"ConsistentRead":true})";
   } else if (operation == "UpdateItem") {
