@@ -12,19 +12,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <chrono>
 #include <cstdlib>
-#include <future>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "bench/bare_beast.h"
 #include "runtime/loop/loop.h"
 #include "runtime/loop/waiter.h"
 #include "wire/http/io_thread.h"
@@ -87,69 +83,6 @@ class OurServer {
   Loop loop_;
   std::unique_ptr<IoThread> io_;
   std::unique_ptr<HttpServer> server_;
-  std::thread thread_;
-};
-
-// Bare Beast.
-
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
-
-class BeastSession : public std::enable_shared_from_this<BeastSession> {
- public:
-  explicit BeastSession(asio::ip::tcp::socket socket) : socket_(std::move(socket)) {
-    socket_.set_option(asio::ip::tcp::no_delay(true));
-  }
-  void read() {
-    request_ = {};
-    http::async_read(socket_, buffer_, request_, beast::bind_front_handler(&BeastSession::on_read, shared_from_this()));
-  }
-
- private:
-  void on_read(beast::error_code error, size_t) {
-    if (error) return;
-    response_ = {};
-    response_.version(11);
-    response_.result(200);
-    response_.set(http::field::content_type, "application/json");
-    response_.set(http::field::date, "Sat, 21 Nov 2026 09:31:15 GMT");
-    response_.body() = kAnswer;
-    response_.prepare_payload();
-    http::async_write(socket_, response_, beast::bind_front_handler(&BeastSession::on_write, shared_from_this()));
-  }
-  void on_write(beast::error_code error, size_t) {
-    if (!error) read();
-  }
-
-  asio::ip::tcp::socket socket_;
-  beast::flat_buffer buffer_;
-  http::request<http::string_body> request_;
-  http::response<http::string_body> response_;
-};
-
-class BeastServer {
- public:
-  BeastServer() : io_(1), acceptor_(io_, {asio::ip::make_address("127.0.0.1"), 0}) {
-    accept();
-    thread_ = std::thread([this] { io_.run(); });
-  }
-  ~BeastServer() {
-    io_.stop();
-    thread_.join();
-  }
-  uint16_t port() const { return acceptor_.local_endpoint().port(); }
-
- private:
-  void accept() {
-    acceptor_.async_accept([this](beast::error_code error, asio::ip::tcp::socket socket) {
-      if (error) return;
-      std::make_shared<BeastSession>(std::move(socket))->read();
-      accept();
-    });
-  }
-  asio::io_context io_;
-  asio::ip::tcp::acceptor acceptor_;
   std::thread thread_;
 };
 
@@ -259,7 +192,7 @@ int main(int argc, char** argv) {
   const double seconds_per_round = argc > 1 ? std::atof(argv[1]) : 0.5;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
   OurServer ours;
-  BeastServer bare;
+  BareBeast bare(kAnswer);
   for (const size_t connections : {1u, 8u, 32u}) {
     std::vector<double> ratios;
     std::vector<double> our_rates;

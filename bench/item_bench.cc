@@ -24,10 +24,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -40,6 +36,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "bench/bare_beast.h"
 
 namespace {
 
@@ -65,61 +63,11 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Bare Beast: one thread, one answer.
-
-namespace asio = boost::asio;
-namespace beast = boost::beast;
-namespace http = boost::beast::http;
-
-class BareSession : public std::enable_shared_from_this<BareSession> {
- public:
-  BareSession(asio::ip::tcp::socket socket, const std::string& answer) : socket_(std::move(socket)), answer_(answer) {
-    socket_.set_option(asio::ip::tcp::no_delay(true));
-  }
-  void read() {
-    request_ = {};
-    http::async_read(socket_, buffer_, request_, beast::bind_front_handler(&BareSession::on_read, shared_from_this()));
-  }
-
- private:
-  void on_read(beast::error_code error, size_t) {
-    if (error) return;
-    response_ = {};
-    response_.version(11);
-    response_.result(200);
-    response_.set(http::field::content_type, "application/x-amz-json-1.0");
-    response_.set(http::field::date, "Sat, 21 Nov 2026 09:31:15 GMT");
-    response_.body() = answer_;
-    response_.prepare_payload();
-    http::async_write(socket_, response_, beast::bind_front_handler(&BareSession::on_write, shared_from_this()));
-  }
-  void on_write(beast::error_code error, size_t) {
-    if (!error) read();
-  }
-
-  asio::ip::tcp::socket socket_;
-  const std::string& answer_;
-  beast::flat_buffer buffer_;
-  http::request<http::string_body> request_;
-  http::response<http::string_body> response_;
-};
-
-void accept_all(asio::ip::tcp::acceptor& acceptor, const std::string& answer) {
-  acceptor.async_accept([&](beast::error_code error, asio::ip::tcp::socket socket) {
-    if (error) return;
-    std::make_shared<BareSession>(std::move(socket), answer)->read();
-    accept_all(acceptor, answer);
-  });
-}
-
 void serve_bare() {
-  const std::string answer{std::istreambuf_iterator<char>(std::cin), {}};
-  asio::io_context io(1);
-  asio::ip::tcp::acceptor acceptor(io, {asio::ip::make_address("127.0.0.1"), 0});
-  accept_all(acceptor, answer);
-  std::printf("%d\n", acceptor.local_endpoint().port());
+  const freshet::BareBeast server({std::istreambuf_iterator<char>(std::cin), {}});
+  std::printf("%d\n", server.port());
   std::fflush(stdout);
-  io.run();
+  for (;;) ::pause();  // Until a signal ends it.
 }
 
 // Requests.

@@ -9,6 +9,7 @@
 
 #include "functions/queue/queues.h"
 #include "tables/engine/embedded.h"
+#include "tests/functions/queue_table.h"
 #include "tests/sim/late_tables.h"
 #include "tests/sim/sim_scheduler.h"
 
@@ -67,17 +68,6 @@ class FakeSpawner final : public Spawner {
     return result;
   };
 };
-
-inline TableDefinition queue_table() {
-  TableDefinition table;
-  table.name = "QueueTable";
-  table.keys = {{"taskId", Type::kString}, {}};
-  KeySchema keys{{"taskStatus", Type::kString}, KeyAttribute{"taskCreated", Type::kNumber}};
-  table.indexes.push_back({"task-status-created-index", keys, false, Projection::kAll, {}});
-  table.stream = StreamView::kKeysOnly;
-  table.ttl_attribute = "ttl";
-  return table;
-}
 
 class World {
  public:

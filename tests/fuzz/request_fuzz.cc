@@ -10,6 +10,7 @@
 #include "functions/queue/queues.h"
 #include "tables/engine/embedded.h"
 #include "tables/value/json_reader.h"
+#include "tests/functions/queue_table.h"
 #include "tests/fuzz/target.h"
 #include "tests/sim/sim_scheduler.h"
 #include "wire/dynamodb/route.h"
@@ -48,17 +49,6 @@ constexpr std::string_view kTable =
     R"("NonKeyAttributes":["n"]},"KeySchema":[{"AttributeName":"state","KeyType":"HASH"},)"
     R"({"AttributeName":"at","KeyType":"RANGE"}]}],)"
     R"("StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_AND_OLD_IMAGES"}})";
-
-TableDefinition queue_table() {
-  TableDefinition table;
-  table.name = "QueueTable";
-  table.keys = {{"taskId", Type::kString}, {}};
-  KeySchema keys{{"taskStatus", Type::kString}, KeyAttribute{"taskCreated", Type::kNumber}};
-  table.indexes.push_back({"task-status-created-index", keys, false, Projection::kAll, {}});
-  table.stream = StreamView::kKeysOnly;
-  table.ttl_attribute = "ttl";
-  return table;
-}
 
 class World {
  public:
