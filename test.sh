@@ -56,7 +56,7 @@ fuzz() { # seconds for each target
     local words=()
     [ -f "tests/fuzz/$target.dict" ] && words=("-dict=tests/fuzz/$target.dict")
     "build/fuzz/tests/fuzz/fuzz_$target" "build/fuzz/corpus/$target" "tests/fuzz/corpus/$target" "${words[@]}" \
-      -max_total_time="$1" -max_len=4096 -len_control=0 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+      -max_total_time="$1" -max_len=8192 -len_control=0 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
       -artifact_prefix="$found/$target-"
   done
 }
