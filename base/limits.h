@@ -26,6 +26,7 @@ inline constexpr size_t kMaxBatchWrites = 25;
 inline constexpr size_t kMaxTableNameBytes = 255;
 inline constexpr size_t kMinTableNameBytes = 3;
 inline constexpr size_t kMaxGlobalIndexes = 20;
+inline constexpr size_t kMaxKeyPartAttributes = 4;  // Of the partition key of a global index, and of its sort key.
 inline constexpr size_t kMaxLocalIndexes = 5;
 inline constexpr int kMaxDigits = 38;
 inline constexpr size_t kMaxAsyncEventBytes = 256u << 10;

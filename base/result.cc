@@ -4,6 +4,38 @@
 
 namespace freshet {
 
+namespace {
+// Of the codes behind those that the item store's protocol defines.
+std::string_view own_name(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kTooManyRequests:
+      return "TooManyRequestsException";
+    case ErrorCode::kRequestTooLarge:
+      return "RequestTooLargeException";
+    case ErrorCode::kNotFound:
+      return "NotFoundException";
+    case ErrorCode::kConflict:
+      return "ConflictException";
+    case ErrorCode::kUnavailable:
+      return "ServiceUnavailableException";
+    case ErrorCode::kTimeout:
+      return "TimeoutException";
+    case ErrorCode::kCancelled:
+      return "CancelledException";
+    case ErrorCode::kIo:
+      return "IoException";
+    case ErrorCode::kDiskFull:
+      return "DiskFullException";
+    case ErrorCode::kCorruption:
+      return "CorruptionException";
+    case ErrorCode::kUnsupportedFormat:
+      return "UnsupportedFormatException";
+    default:
+      FRESHET_CHECK(false, "an ErrorCode outside the enumeration");
+  }
+}
+}  // namespace
+
 std::string_view error_name(ErrorCode code) {
   switch (code) {
     case ErrorCode::kValidation:
@@ -34,6 +66,14 @@ std::string_view error_name(ErrorCode code) {
       return "ItemCollectionSizeLimitExceededException";
     case ErrorCode::kTableNotFound:
       return "TableNotFoundException";
+    case ErrorCode::kTableAlreadyExists:
+      return "TableAlreadyExistsException";
+    case ErrorCode::kTableInUse:
+      return "TableInUseException";
+    case ErrorCode::kBackupNotFound:
+      return "BackupNotFoundException";
+    case ErrorCode::kBackupInUse:
+      return "BackupInUseException";
     case ErrorCode::kTrimmedDataAccess:
       return "TrimmedDataAccessException";
     case ErrorCode::kExpiredIterator:
@@ -44,30 +84,9 @@ std::string_view error_name(ErrorCode code) {
       return "AccessDeniedException";
     case ErrorCode::kInternal:
       return "InternalServerError";
-    case ErrorCode::kTooManyRequests:
-      return "TooManyRequestsException";
-    case ErrorCode::kRequestTooLarge:
-      return "RequestTooLargeException";
-    case ErrorCode::kNotFound:
-      return "NotFoundException";
-    case ErrorCode::kConflict:
-      return "ConflictException";
-    case ErrorCode::kUnavailable:
-      return "ServiceUnavailableException";
-    case ErrorCode::kTimeout:
-      return "TimeoutException";
-    case ErrorCode::kCancelled:
-      return "CancelledException";
-    case ErrorCode::kIo:
-      return "IoException";
-    case ErrorCode::kDiskFull:
-      return "DiskFullException";
-    case ErrorCode::kCorruption:
-      return "CorruptionException";
-    case ErrorCode::kUnsupportedFormat:
-      return "UnsupportedFormatException";
+    default:
+      return own_name(code);
   }
-  FRESHET_CHECK(false, "an ErrorCode outside the enumeration");
 }
 
 }  // namespace freshet

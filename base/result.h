@@ -29,7 +29,11 @@ enum class ErrorCode {
   kIdempotentParameterMismatch,
   kItemCollectionSizeLimitExceeded,
   kTrimmedDataAccess,
-  kTableNotFound,  // Where the protocol has a name of its own for it: continuous backups.
+  kTableNotFound,  // Where the protocol has names of its own for it: backups.
+  kTableAlreadyExists,
+  kTableInUse,
+  kBackupNotFound,
+  kBackupInUse,
   kExpiredIterator,
   kUnknownOperation,
   kAccessDenied,

@@ -75,6 +75,33 @@ Result<void> check_keys(const KeySchema& keys, const std::string& at, KeyTypes& 
   return {};
 }
 
+// Of a global index, whose parts may have several attributes.
+Result<void> check_composite(const KeySchema& keys, const std::string& at, KeyTypes& types) {
+  if (!keys.is_composite()) return check_keys(keys, at, types);
+  if (keys.more_partition.size() >= limits::kMaxKeyPartAttributes ||
+      keys.more_sort.size() >= limits::kMaxKeyPartAttributes) {
+    return invalid("Invalid KeySchema: A key has more than " + std::to_string(limits::kMaxKeyPartAttributes) +
+                   " attributes of one KeyType");
+  }
+  if (!keys.more_sort.empty() && !keys.sort) return invalid("Invalid KeySchema: The first RANGE attribute is missing");
+  std::set<std::string_view> names;
+  size_t position = 0;
+  for (const auto* key : keys.attributes()) {
+    const std::string member = at + "keySchema." + std::to_string(++position) + ".member";
+    if (auto done = check_key(*key, member, types); !done) return done;
+    if (!names.insert(key->name).second) {
+      return invalid("Invalid KeySchema: The attribute " + key->name + " is there twice");
+    }
+  }
+  return {};
+}
+
+Result<void> check_plain(const KeySchema& keys, const std::string& of) {
+  if (!keys.is_composite()) return {};
+  return invalid(
+      "Invalid KeySchema: Only keys of global secondary indexes may have several attributes of one KeyType: " + of);
+}
+
 Result<void> check_local(const TableDefinition& table, const IndexDefinition& index) {
   if (!table.keys.sort) {
     return refuse("Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex");
@@ -106,8 +133,9 @@ Result<void> check_index(const TableDefinition& table, const IndexDefinition& in
   auto named = check_length(index.name, at + "indexName", limits::kMinTableNameBytes, limits::kMaxTableNameBytes);
   if (!named) return named;
   if (auto done = check_pattern(index.name, at + "indexName"); !done) return done;
-  if (auto done = check_keys(index.keys, at, types); !done) return done;
+  if (auto done = check_composite(index.keys, at, types); !done) return done;
   if (index.local) {
+    if (auto done = check_plain(index.keys, index.name); !done) return done;
     if (auto done = check_local(table, index); !done) return done;
   }
   return check_projection(index, at);
@@ -150,6 +178,37 @@ Result<void> check_books(const BooksDefinition& books, const KeyTypes& types) {
 
 }  // namespace
 
+namespace {
+void add_partition(const KeySchema& keys, KeyAttributes& out) {
+  out.add(keys.partition);
+  for (const auto& key : keys.more_partition) out.add(key);
+}
+
+void add_sort(const KeySchema& keys, KeyAttributes& out) {
+  if (keys.sort) out.add(*keys.sort);
+  for (const auto& key : keys.more_sort) out.add(key);
+}
+}  // namespace
+
+KeyAttributes KeySchema::partition_attributes() const {
+  KeyAttributes out;
+  add_partition(*this, out);
+  return out;
+}
+
+KeyAttributes KeySchema::sort_attributes() const {
+  KeyAttributes out;
+  add_sort(*this, out);
+  return out;
+}
+
+KeyAttributes KeySchema::attributes() const {
+  KeyAttributes out;
+  add_partition(*this, out);
+  add_sort(*this, out);
+  return out;
+}
+
 const IndexDefinition* TableDefinition::index(std::string_view index_name) const {
   auto found =
       std::find_if(indexes.begin(), indexes.end(), [&](const IndexDefinition& i) { return i.name == index_name; });
@@ -163,6 +222,7 @@ Result<void> validate(const TableDefinition& definition) {
   }
   if (auto done = check_pattern(definition.name, "tableName"); !done) return done;
   KeyTypes types;
+  if (auto done = check_plain(definition.keys, definition.name); !done) return done;
   if (auto done = check_keys(definition.keys, "", types); !done) return done;
   if (auto done = check_indexes(definition, types); !done) return done;
   if (definition.ttl_attribute) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/result.h"
 #include "tables/value/value.h"
 
@@ -23,10 +24,38 @@ struct KeyAttribute {
   bool operator==(const KeyAttribute&) const = default;
 };
 
+// The attributes of a key or of a part of it, in order; pointers into the schema. There are never more than kMost:
+// validate() refuses a schema that has more, and before that those beyond are left out.
+class KeyAttributes {
+ public:
+  static constexpr size_t kMost = 2 * limits::kMaxKeyPartAttributes;
+  void add(const KeyAttribute& key) {
+    if (size_ < kMost) keys_[size_++] = &key;
+  }
+  size_t size() const { return size_; }
+  const KeyAttribute* operator[](size_t i) const { return keys_[i]; }
+  const KeyAttribute* const* begin() const { return keys_; }
+  const KeyAttribute* const* end() const { return keys_ + size_; }
+
+ private:
+  const KeyAttribute* keys_[kMost] = {};
+  size_t size_ = 0;
+};
+
+// Keys of global indexes may have more than one attribute a part: together they make the partition, and order it, the
+// first one first.
 struct KeySchema {
   KeyAttribute partition;
   std::optional<KeyAttribute> sort;
+  std::vector<KeyAttribute> more_partition{};  // Behind `partition`.
+  std::vector<KeyAttribute> more_sort{};       // Behind `sort`, which is there then.
   bool operator==(const KeySchema&) const = default;
+
+  bool is_composite() const { return !more_partition.empty() || !more_sort.empty(); }
+  // All of them, those of the partition first.
+  KeyAttributes attributes() const;
+  KeyAttributes partition_attributes() const;
+  KeyAttributes sort_attributes() const;
 };
 
 enum class Projection { kAll, kKeysOnly, kInclude };
@@ -89,6 +118,15 @@ struct IndexState {
   std::string name;
   bool building = false;  // Cannot be read yet.
   uint64_t items = 0;
+  uint64_t bytes = 0;  // Of the items' projections, as the service counts sizes.
+};
+
+// Where the items of a table came from that was made of a backup.
+struct RestoreOrigin {
+  std::string backup;  // Its id.
+  std::string table;   // The name of the one that was backed up.
+  WallTime at{};
+  bool in_progress = false;  // Until then the table cannot be used.
 };
 
 struct TableDescription {
@@ -99,6 +137,7 @@ struct TableDescription {
   uint64_t items = 0;
   uint64_t bytes = 0;  // As the service counts sizes.
   std::vector<IndexState> indexes;
+  std::optional<RestoreOrigin> restored;
 };
 
 // Who caused a write, for the books and the stream.

@@ -19,6 +19,7 @@
 
 #include "base/async.h"
 #include "base/result.h"
+#include "tables/backups.h"
 #include "tables/definition.h"
 #include "tables/value/item_ref.h"
 
@@ -271,6 +272,9 @@ class Tables {
 
   // kValidation for a table without books, kUnavailable while those of a table that was altered are being opened.
   virtual Async<Result<Books>> books(std::string table) = 0;
+
+  // Null where the store makes none. Lives as long as the store.
+  virtual Backups* backups() { return nullptr; }
 
   // Resolves when everything applied so far is durable; an error means that the store has failed for good.
   virtual Async<Result<void>> durable() = 0;

@@ -122,6 +122,7 @@ class Daemon {
     store.directory = options_.data;
     store.durability = plan_.durability;
     store.sync_beside = sync_thread_.get();
+    store.backup_sync = backup_sync_thread_.get();
     store.segment_bytes = options_.segment_bytes;
     store.max_data_bytes = options_.max_data_bytes;
     store.max_memory_bytes =
@@ -315,8 +316,9 @@ class Daemon {
   std::unique_ptr<Spawner> spawner_;
   std::unique_ptr<Files> files_ = make_posix_files();
   // Its end brings a turn, which looks. A loop too full to take that has turns anyway.
-  std::unique_ptr<BackgroundSync> sync_thread_ =
-      make_sync_thread([this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); });
+  const std::function<void()> wake_ = [this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); };
+  std::unique_ptr<BackgroundSync> sync_thread_ = make_sync_thread(wake_);
+  std::unique_ptr<BackgroundSync> backup_sync_thread_ = make_sync_thread(wake_);
   std::unique_ptr<EmbeddedTables> store_;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<HttpClient> http_;

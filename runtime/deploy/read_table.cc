@@ -44,7 +44,8 @@ struct Attributes {
   }
 };
 
-KeySchema read_keys(Properties& properties, Attributes& attributes) {
+// With `composite` there may be several attributes of each role.
+KeySchema read_keys(Properties& properties, Attributes& attributes, bool composite) {
   KeySchema keys;
   bool there = properties.each("KeySchema", [&](Properties& key) {
     std::string name = key.required_text("AttributeName");
@@ -52,9 +53,12 @@ KeySchema read_keys(Properties& properties, Attributes& attributes) {
     auto role = key.choice("KeyType", {"HASH", "RANGE"});
     if (name.empty() || !role) return;
     KeyAttribute attribute = attributes.key(key, name);
-    bool twice = *role == "HASH" ? !keys.partition.name.empty() : keys.sort.has_value();
-    if (twice) return key.error("KeyType", "a second " + *role + " key");
-    if (*role == "HASH") {
+    const bool hash = *role == "HASH";
+    const bool again = hash ? !keys.partition.name.empty() : keys.sort.has_value();
+    if (again && !composite) return key.error("KeyType", "a second " + *role + " key");
+    if (again) {
+      (hash ? keys.more_partition : keys.more_sort).push_back(attribute);
+    } else if (hash) {
       keys.partition = attribute;
     } else {
       keys.sort = attribute;
@@ -73,7 +77,7 @@ void read_indexes(Properties& properties, std::string_view section, Attributes& 
     IndexDefinition index;
     index.local = section == "LocalSecondaryIndexes";
     index.name = entry.required_text("IndexName");
-    index.keys = read_keys(entry, attributes);
+    index.keys = read_keys(entry, attributes, !index.local);
     bool there = entry.in("Projection", [&](Properties& projection) {
       auto type = projection.choice("ProjectionType", {"ALL", "KEYS_ONLY", "INCLUDE"});
       index.included = projection.texts("NonKeyAttributes");
@@ -149,7 +153,7 @@ void DeploymentBuilder::add_table(const Resource& resource, Properties& properti
   properties.no_effect({"Tags"}, kNoTags);
   Attributes attributes;
   attributes.read(properties);
-  table.keys = read_keys(properties, attributes);
+  table.keys = read_keys(properties, attributes, false);
   read_indexes(properties, "GlobalSecondaryIndexes", attributes, table);
   read_indexes(properties, "LocalSecondaryIndexes", attributes, table);
   for (const auto& [name, entry] : attributes.entries) {

@@ -1,6 +1,6 @@
 #include "tables/engine/batch.h"
 
-#include <cstring>
+#include "tables/engine/bytes.h"
 
 namespace freshet {
 namespace {
@@ -11,74 +11,6 @@ enum Tag : uint8_t { kCounters = 1, kTable = 2, kDrop = 3, kPut = 4, kDelete = 5
 
 // Of kPut and kDelete.
 enum Flag : uint8_t { kHasChange = 1, kIsInsert = 2, kByTtl = 4, kHasBefore = 8 };
-
-void append_varint(std::string& out, uint64_t v) {
-  char bytes[10];
-  size_t n = 0;
-  for (; v >= 0x80; v >>= 7) bytes[n++] = static_cast<char>(v | 0x80);
-  bytes[n++] = static_cast<char>(v);
-  out.append(bytes, n);
-}
-
-void append_fixed(std::string& out, uint64_t v) {
-  for (int shift = 0; shift < 64; shift += 8) out.push_back(static_cast<char>(v >> shift));
-}
-
-void append_bytes(std::string& out, std::string_view bytes) {
-  append_varint(out, bytes.size());
-  out.append(bytes);
-}
-
-// Reads from the front; after the first fault everything reads as zero and ok() is false.
-class Reader {
- public:
-  explicit Reader(std::string_view in) : in_(in) {}
-  bool ok() const { return ok_; }
-  bool at_end() const { return !ok_ || in_.empty(); }
-
-  uint8_t byte() {
-    if (!need(1)) return 0;
-    const auto b = static_cast<uint8_t>(in_[0]);
-    in_.remove_prefix(1);
-    return b;
-  }
-  uint64_t varint() {
-    uint64_t v = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      const uint8_t b = byte();
-      v |= uint64_t{b & 0x7fu} << shift;
-      if (!(b & 0x80)) return v;
-    }
-    ok_ = false;
-    return 0;
-  }
-  uint64_t fixed() {
-    uint64_t v = 0;
-    for (int shift = 0; shift < 64; shift += 8) v |= uint64_t{byte()} << shift;
-    return v;
-  }
-  uint32_t number() {
-    const uint64_t v = varint();
-    if (v > UINT32_MAX) ok_ = false;
-    return static_cast<uint32_t>(v);
-  }
-  std::string_view bytes() {
-    const uint64_t size = varint();
-    if (!need(size)) return {};
-    const std::string_view out = in_.substr(0, size);
-    in_.remove_prefix(size);
-    return out;
-  }
-
- private:
-  bool need(uint64_t size) {
-    if (ok_ && size <= in_.size()) return true;
-    ok_ = false;
-    return false;
-  }
-  std::string_view in_;
-  bool ok_ = true;
-};
 
 uint8_t flags_of(const StoredChange& change) {
   if (change.sequence == 0) return 0;
@@ -95,7 +27,7 @@ void append_change(std::string& out, const StoredChange& change) {
   if (!change.before.empty()) append_bytes(out, change.before);
 }
 
-StoredChange read_change(Reader& in, uint8_t flags, ChangeRecord::Kind otherwise) {
+StoredChange read_change(ByteReader& in, uint8_t flags, ChangeRecord::Kind otherwise) {
   StoredChange change;
   if (!(flags & kHasChange)) return change;
   change.sequence = in.varint();
@@ -109,25 +41,15 @@ tl::unexpected<Error> malformed(const char* what) {
   return fail(ErrorCode::kCorruption, std::string("a batch of the log is malformed: ") + what);
 }
 
-Result<void> read_table(Reader& in, BatchSink& sink) {
+Result<void> read_table(ByteReader& in, BatchSink& sink) {
   auto item = decode_item(in.bytes());
   if (!in.ok() || !item) return malformed("table");
-  StoredTable table;
-  const Value* definition = item->find("definition");
-  if (!definition || !definition->get_if<Map>()) return malformed("table without definition");
-  auto parsed = definition_from_item(*definition->get_if<Map>());
-  if (!parsed) return fail(parsed.error());
-  table.description.definition = std::move(*parsed);
-  table.number = static_cast<uint32_t>(item->int_or("number", 0));
-  table.description.id = item->string_or("id");
-  table.description.created = WallTime(milliseconds(item->int_or("created", 0)));
-  table.description.stream_label = item->string_or("label");
-  table.stream_next = static_cast<uint64_t>(item->int_or("next", 1));
-  table.stream_oldest = static_cast<uint64_t>(item->int_or("oldest", 1));
-  return sink.on_table(std::move(table));
+  auto table = table_from_item(*item);
+  if (!table) return fail(table.error());
+  return sink.on_table(std::move(*table));
 }
 
-Result<void> read_put(Reader& in, BatchSink& sink) {
+Result<void> read_put(ByteReader& in, BatchSink& sink) {
   StoredPut put;
   const uint8_t flags = in.byte();
   put.table = in.number();
@@ -138,7 +60,7 @@ Result<void> read_put(Reader& in, BatchSink& sink) {
   return sink.on_put(put);
 }
 
-Result<void> read_delete(Reader& in, BatchSink& sink) {
+Result<void> read_delete(ByteReader& in, BatchSink& sink) {
   StoredDelete del;
   const uint8_t flags = in.byte();
   del.table = in.number();
@@ -148,7 +70,7 @@ Result<void> read_delete(Reader& in, BatchSink& sink) {
   return sink.on_delete(del);
 }
 
-Result<void> read_flow(Reader& in, BatchSink& sink) {
+Result<void> read_flow(ByteReader& in, BatchSink& sink) {
   StoredFlow flow;
   flow.table = in.number();
   flow.arrow.from = in.bytes();
@@ -160,7 +82,7 @@ Result<void> read_flow(Reader& in, BatchSink& sink) {
   return sink.on_flow(flow);
 }
 
-Result<void> read_counters(Reader& in, BatchSink& sink) {
+Result<void> read_counters(ByteReader& in, BatchSink& sink) {
   StoredCounters counters;
   counters.hash_seed = in.varint();
   counters.next_creation = in.varint();
@@ -169,7 +91,7 @@ Result<void> read_counters(Reader& in, BatchSink& sink) {
   return sink.on_counters(counters);
 }
 
-Result<void> read_drop(Reader& in, BatchSink& sink) {
+Result<void> read_drop(ByteReader& in, BatchSink& sink) {
   const uint32_t table = in.number();
   if (!in.ok()) return malformed("drop");
   return sink.on_drop(table);
@@ -190,16 +112,8 @@ void append_record(std::string& out, const StoredCounters& counters) {
 }
 
 void append_record(std::string& out, const StoredTable& table) {
-  Item item;
-  item.set("number", Value::number(table.number));
-  item.set("id", Value(table.description.id));
-  item.set("created", Value::number(epoch_ms(table.description.created)));
-  item.set("label", Value(table.description.stream_label));
-  item.set("next", Value::number(static_cast<int64_t>(table.stream_next)));
-  item.set("oldest", Value::number(static_cast<int64_t>(table.stream_oldest)));
-  item.set("definition", Value(definition_to_item(table.description.definition)));
   std::string encoded;
-  append_encoded(encoded, item);
+  append_encoded(encoded, table_to_item(table));
   out.push_back(kTable);
   append_bytes(out, encoded);
 }
@@ -236,7 +150,7 @@ void append_drop_record(std::string& out, uint32_t table) {
 }
 
 Result<void> read_batch(std::string_view payload, BatchSink& sink) {
-  Reader in(payload);
+  ByteReader in(payload);
   const uint8_t version = in.byte();
   const WallTime at(milliseconds(static_cast<int64_t>(in.fixed())));
   if (!in.ok()) return malformed("header");

@@ -80,7 +80,10 @@ class BatchSink {
 // kCorruption when the bytes are no batch; a sink's error ends it.
 Result<void> read_batch(std::string_view payload, BatchSink& sink);
 
-// A definition as an item and back, so that fields of later versions have their defaults in older logs.
+// A table of the catalog as an item and back. The same of a definition, so that fields of later versions have their
+// defaults in older logs.
+Item table_to_item(const StoredTable& table);
+Result<StoredTable> table_from_item(const Item& item);
 Item definition_to_item(const TableDefinition& definition);
 Result<TableDefinition> definition_from_item(const Item& item);
 

@@ -3,9 +3,14 @@
 namespace freshet {
 
 Result<Table*> Catalog::find(const std::string& name) const {
+  Table* table = find_any(name);
+  if (!table || table->is_restoring()) return fail(ErrorCode::kResourceNotFound, "Requested resource not found");
+  return table;
+}
+
+Table* Catalog::find_any(const std::string& name) const {
   const auto it = tables_.find(name);
-  if (it == tables_.end()) return fail(ErrorCode::kResourceNotFound, "Requested resource not found");
-  return it->second.get();
+  return it == tables_.end() ? nullptr : it->second.get();
 }
 
 Table* Catalog::find_number(uint32_t number) const {
@@ -29,13 +34,12 @@ void Catalog::remove(Table& table) {
   tables_.erase(found);
 }
 
-bool Catalog::bury(size_t items) {
+void Catalog::bury(size_t items) {
   while (!removed_.empty() && items > 0) {
     const size_t done = removed_.back()->drop(items);
     items -= done;
     if (done == 0) removed_.pop_back();
   }
-  return !removed_.empty();
 }
 
 }  // namespace freshet

@@ -20,15 +20,18 @@ class Catalog {
   StoredCounters counters;
   LiveSegments live;
 
-  // kResourceNotFound with the service's text.
+  // For reads and writes: kResourceNotFound with the service's text, also for a table that is being restored.
   Result<Table*> find(const std::string& name) const;
+  // Null if there is none.
+  Table* find_any(const std::string& name) const;
   // Null if there is none.
   Table* find_number(uint32_t number) const;
   Table& add(uint32_t number, TableDescription description);
   // Nobody finds it any more; its memory is given back by bury(), as a large one takes long.
   void remove(Table& table);
-  // Gives back some of what removed tables hold; false when nothing is left.
-  bool bury(size_t items);
+  // Gives back some of what removed tables hold.
+  void bury(size_t items);
+  bool has_removed() const { return !removed_.empty(); }
 
   const std::map<std::string, std::unique_ptr<Table>, std::less<>>& tables() const { return tables_; }
   const StreamMemory& stream_memory() const { return stream_memory_; }

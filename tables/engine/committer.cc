@@ -30,6 +30,7 @@ uint64_t Committer::reserve_bytes() const {
 
 void Committer::refresh_space() {
   space_left_ = log_->bytes_left();
+  if (options_.max_data_bytes != 0) space_left_ -= std::min(space_left_, backup_bytes_);
   live_bytes_ = 0;
   live_items_ = 0;
   for (const auto& [name, table] : catalog_.tables()) {
@@ -39,7 +40,7 @@ void Committer::refresh_space() {
 }
 
 uint64_t Committer::memory() const {
-  uint64_t bytes = catalog_.stream_memory().bytes();
+  uint64_t bytes = catalog_.stream_memory().bytes() + (log_ ? 0 : backup_bytes_);
   for (const auto& [name, table] : catalog_.tables()) bytes += table->memory();
   return bytes;
 }
@@ -56,6 +57,25 @@ Result<void> Committer::admit_bytes(uint64_t keep, uint64_t bytes) {
 Result<void> Committer::admit_record(uint64_t keep) {
   if (failure_) return fail(*failure_);
   return log_ ? admit_bytes(keep, kTableRecord) : Result<void>{};
+}
+
+void Committer::set_backup_bytes(uint64_t bytes) {
+  backup_bytes_ = bytes;
+  if (log_) refresh_space();
+}
+
+Result<void> Committer::admit_bulk(uint64_t bytes, uint64_t memory) {
+  if (failure_) return fail(*failure_);
+  if (log_ && space_left_ < reserve_bytes() + bytes) {
+    return fail(ErrorCode::kLimitExceeded, "Not enough disk space (or --max-data-bytes): " + std::to_string(bytes) +
+                                               " bytes are needed beside the store's reserve");
+  }
+  if (options_.max_memory_bytes != 0 && this->memory() + memory > options_.max_memory_bytes) {
+    return fail(ErrorCode::kLimitExceeded, "Not enough memory (--max-memory-bytes): " + std::to_string(memory) +
+                                               " bytes are needed, " + std::to_string(this->memory()) + " of " +
+                                               std::to_string(options_.max_memory_bytes) + " are taken");
+  }
+  return {};
 }
 
 Result<void> Committer::admit(const Mutation& mutation) {

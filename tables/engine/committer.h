@@ -30,6 +30,10 @@ class Committer {
   Result<void> admit(const Mutation& mutation);
   // The same of a record about a table: it may be written while so many bytes of space are left.
   Result<void> admit_record(uint64_t keep);
+  // Whether so much more fits into log or backups, and into memory, beside what everybody else needs. kLimitExceeded.
+  Result<void> admit_bulk(uint64_t bytes, uint64_t memory);
+  // What backups take: of --max-data-bytes, or, without a log, of memory.
+  void set_backup_bytes(uint64_t bytes);
   // Applies a mutation that was planned against the state as it is and admitted (the store's own deletes need not be).
   void apply(Mutation mutation);
   // The catalog changed: says so in the batch.
@@ -107,6 +111,7 @@ class Committer {
   uint64_t live_bytes_ = 0;
   uint64_t live_items_ = 0;
   uint64_t space_left_ = 0;
+  uint64_t backup_bytes_ = 0;
   EmbeddedStats stats_;
 };
 

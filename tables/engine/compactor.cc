@@ -25,7 +25,7 @@ class Compactor::Finder final : public BatchSink {
   Result<void> on_put(const StoredPut& put) override {
     const Table* table = catalog_.find_number(put.table);
     if (!table) return {};
-    const auto key = index_key_of(put.item, table->definition().keys);
+    const auto key = table_key_of(put.item, table->definition().keys);
     FRESHET_CHECK(key.has_value(), "what was written has its key");
     const ItemRef* item = table->find(*key);
     if (item && item->segment() == segment_ && item->encoded() == put.item) found_.emplace_back(put.table, *item);

@@ -22,8 +22,7 @@ Item projected(const Item& item, const TableDefinition& table, const IndexDefini
     if (const Value* value = item.find(name)) out.set(name, *value);
   };
   for (const KeySchema* keys : {&table.keys, &index.keys}) {
-    take(keys->partition.name);
-    if (keys->sort) take(keys->sort->name);
+    for (const auto* key : keys->attributes()) take(key->name);
   }
   for (const auto& name : index.included) take(name);
   return out;
@@ -31,7 +30,8 @@ Item projected(const Item& item, const TableDefinition& table, const IndexDefini
 
 std::optional<Item> entry_of(const ItemRef& ref, const Item& item, const TableDefinition& table,
                              const IndexDefinition& index) {
-  if (!ref || !index_key_of(ref, index.keys)) return std::nullopt;
+  JoinedKey joined;
+  if (!ref || !index_key_of(ref, index.keys, joined)) return std::nullopt;
   return projected(item, table, index);
 }
 
@@ -68,7 +68,9 @@ std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& k
     }
     const auto was = entry_of(before, old, definition, index);
     const auto is = entry_of(after, now, definition, index);
-    const bool same_key = was && is && index_key_of(before, index.keys) == index_key_of(after, index.keys);
+    JoinedKey joined[2];
+    const bool same_key =
+        was && is && index_key_of(before, index.keys, joined[0]) == index_key_of(after, index.keys, joined[1]);
     if (const uint64_t n = index_units(was, is, same_key)) cost->indexes.push_back({index.name, index.local, n});
   }
   return cost;

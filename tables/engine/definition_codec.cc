@@ -8,7 +8,16 @@ Value key_to_value(const KeyAttribute& key) {
   return Value(Map{{"name", Value(key.name)}, {"type", Value(type_name(key.type))}});
 }
 
+// What has several attributes a part says so under names of its own: an older program finds no key there and refuses.
 Value keys_to_value(const KeySchema& keys) {
+  if (keys.is_composite()) {
+    const auto list = [](const KeyAttributes& attributes) {
+      List out;
+      for (const auto* key : attributes) out.elements.push_back(key_to_value(*key));
+      return Value(std::move(out));
+    };
+    return Value(Map{{"partitions", list(keys.partition_attributes())}, {"sorts", list(keys.sort_attributes())}});
+  }
   Map map{{"partition", key_to_value(keys.partition)}};
   if (keys.sort) map.set("sort", key_to_value(*keys.sort));
   return Value(std::move(map));
@@ -53,6 +62,21 @@ KeyAttribute key_from_map(const Map& map) {
 }
 
 KeySchema keys_from_map(const Map& map) {
+  if (map.contains("partitions")) {
+    KeySchema keys;
+    bool first = true;
+    for (const auto& value : list_or_empty(map, "partitions").elements) {
+      const Map* key = value.get_if<Map>();
+      if (!key) continue;
+      (std::exchange(first, false) ? keys.partition : keys.more_partition.emplace_back()) = key_from_map(*key);
+    }
+    for (const auto& value : list_or_empty(map, "sorts").elements) {
+      const Map* key = value.get_if<Map>();
+      if (!key) continue;
+      (keys.sort ? keys.more_sort.emplace_back() : keys.sort.emplace()) = key_from_map(*key);
+    }
+    return keys;
+  }
   KeySchema keys{key_from_map(map_or_empty(map, "partition")), {}};
   if (map.contains("sort")) keys.sort = key_from_map(map_or_empty(map, "sort"));
   return keys;
@@ -107,7 +131,48 @@ TableSettings settings_from_map(const Map& map) {
   return settings;
 }
 
+Value restored_to_value(const RestoreOrigin& restored) {
+  return Value(Map{{"backup", Value(restored.backup)},
+                   {"table", Value(restored.table)},
+                   {"at", Value::number(epoch_ms(restored.at))},
+                   {"in_progress", Value::boolean(restored.in_progress)}});
+}
+
+RestoreOrigin restored_from_map(const Map& map) {
+  return {std::string(map.string_or("backup")), std::string(map.string_or("table")),
+          WallTime(milliseconds(map.int_or("at", 0))), bool_or_false(map, "in_progress")};
+}
+
 }  // namespace
+
+Item table_to_item(const StoredTable& table) {
+  const TableDescription& description = table.description;
+  Item item;
+  item.set("number", Value::number(table.number));
+  item.set("id", Value(description.id));
+  item.set("created", Value::number(epoch_ms(description.created)));
+  item.set("label", Value(description.stream_label));
+  item.set("next", Value::number(static_cast<int64_t>(table.stream_next)));
+  item.set("oldest", Value::number(static_cast<int64_t>(table.stream_oldest)));
+  item.set("definition", Value(definition_to_item(description.definition)));
+  if (description.restored) item.set("restored", restored_to_value(*description.restored));
+  return item;
+}
+
+Result<StoredTable> table_from_item(const Item& item) {
+  auto definition = definition_from_item(map_or_empty(item, "definition"));
+  if (!definition) return fail(definition.error());
+  StoredTable table;
+  table.description.definition = std::move(*definition);
+  table.number = static_cast<uint32_t>(item.int_or("number", 0));
+  table.description.id = item.string_or("id");
+  table.description.created = WallTime(milliseconds(item.int_or("created", 0)));
+  table.description.stream_label = item.string_or("label");
+  table.stream_next = static_cast<uint64_t>(item.int_or("next", 1));
+  table.stream_oldest = static_cast<uint64_t>(item.int_or("oldest", 1));
+  if (item.contains("restored")) table.description.restored = restored_from_map(map_or_empty(item, "restored"));
+  return table;
+}
 
 Item definition_to_item(const TableDefinition& definition) {
   Item item{{"name", Value(definition.name)},

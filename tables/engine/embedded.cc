@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "tables/engine/backup_store.h"
 #include "tables/engine/committer.h"
 #include "tables/engine/compactor.h"
 #include "tables/engine/plan.h"
@@ -29,6 +30,15 @@ std::string stream_label(WallTime at) {
 constexpr size_t kBulk = 16;                       // Writes of one request.
 constexpr uint64_t kSkippedBeforeAnswer = 10'000;  // Records.
 
+tl::unexpected<Error> no_such_table(const std::string& name) {
+  return fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + name + " not found");
+}
+
+tl::unexpected<Error> table_in_use(const char* being, const std::string& name) {
+  return fail(ErrorCode::kResourceInUse, std::string("Attempt to change a resource which is still in use: Table is ") +
+                                             "being " + being + ": " + name);
+}
+
 EmbeddedOptions checked(EmbeddedOptions options) {
   // A bound on the data leaves room for the open segment, the reserve and compaction.
   constexpr uint64_t kSmallestSegment = 4096;
@@ -52,7 +62,8 @@ class Engine final : public EmbeddedTables {
         wall_guard_(scheduler.clock(), options_.wall_jump, options_.wall_jump_pause),
         transactions_(scheduler.clock(), wall_guard_, random, catalog_, committer_, cache_),
         ttl_(scheduler.clock(), wall_guard_, catalog_, committer_, options_),
-        compactor_(scheduler.clock(), catalog_, committer_, options_) {}
+        compactor_(scheduler.clock(), catalog_, committer_, options_),
+        backups_(scheduler.clock(), random, catalog_, committer_, options_) {}
 
   Result<void> open(Files* files);
 
@@ -86,6 +97,7 @@ class Engine final : public EmbeddedTables {
   Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
   Async<Result<StreamBounds>> stream_bounds(std::string table) override;
   Async<Result<Books>> books(std::string table) override;
+  Backups* backups() override { return &backups_; }
   Async<Result<void>> durable() override { return committer_.durable(); }
 
   void run_due() override;
@@ -114,13 +126,13 @@ class Engine final : public EmbeddedTables {
   Transactions transactions_;
   TtlSweeper ttl_;
   Compactor compactor_;
+  BackupStore backups_;
   bool catching_up_ = false;
-  bool burying_ = true;  // Memory of deleted tables is given back, first of those that recovery met.
 };
 
 Result<void> Engine::open(Files* files) {
   catalog_.counters.hash_seed = random_.next();
-  if (options_.directory == kMemoryDirectory) return {};
+  if (options_.directory == kMemoryDirectory) return backups_.open(nullptr);
   FRESHET_CHECK(files != nullptr, "a store on disk needs files");
   LogOptions log_options{options_.directory, options_.segment_bytes, options_.durability,       options_.max_data_bytes,
                          random_.next(),     options_.sync_beside,   options_.sync_beside_bytes};
@@ -129,7 +141,7 @@ Result<void> Engine::open(Files* files) {
   if (!log) return fail(log.error());
   if (auto ok = recovery.finish(**log); !ok) return ok;
   committer_.set_log(std::move(*log));
-  return {};
+  return backups_.open(files);
 }
 
 Async<Result<TableDescription>> Engine::create_table(TableDefinition definition) {
@@ -152,30 +164,27 @@ Async<Result<TableDescription>> Engine::create_table(TableDefinition definition)
 
 Async<Result<TableDescription>> Engine::describe_table(std::string name) {
   using Out = Result<TableDescription>;
-  auto table = catalog_.find(name);
-  if (!table) {
-    return Out(fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + name + " not found"));
-  }
-  return Out((*table)->describe());
+  const Table* table = catalog_.find_any(name);
+  if (!table) return Out(no_such_table(name));
+  return Out(table->describe());
 }
 
 Async<Result<TableDescription>> Engine::delete_table(std::string name) {
   using Out = Result<TableDescription>;
   if (committer_.failed()) return Out(fail(ErrorCode::kInternal, "The store has failed"));
-  auto table = catalog_.find(name);
-  if (!table) {
-    return Out(fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + name + " not found"));
-  }
-  if ((*table)->definition().settings.deletion_protection) {
+  Table* table = catalog_.find_any(name);
+  if (!table) return Out(no_such_table(name));
+  if (table->is_restoring()) return Out(table_in_use("created", name));
+  if (backups_.is_backing_up(*table)) return Out(table_in_use("backed up", name));
+  if (table->definition().settings.deletion_protection) {
     return Out(
         invalid("Resource cannot be deleted as it is currently protected against deletion. Disable deletion "
                 "protection first."));
   }
-  TableDescription description = (*table)->describe();
-  (*table)->stream().wake();
-  committer_.log_drop((*table)->number());
-  catalog_.remove(**table);
-  burying_ = true;
+  TableDescription description = table->describe();
+  table->stream().wake();
+  committer_.log_drop(table->number());
+  catalog_.remove(*table);
   return Out(std::move(description));
 }
 
@@ -183,23 +192,21 @@ Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) 
   using Out = Result<TableDescription>;
   if (committer_.failed()) return Out(fail(ErrorCode::kInternal, "The store has failed"));
   if (auto ok = validate(definition); !ok) return Out(fail(ok.error()));
-  auto table = catalog_.find(definition.name);
-  if (!table) {
-    return Out(
-        fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + definition.name + " not found"));
-  }
-  if (!((*table)->definition().keys == definition.keys)) {
+  Table* table = catalog_.find_any(definition.name);
+  if (!table) return Out(no_such_table(definition.name));
+  if (table->is_restoring()) return Out(table_in_use("created", definition.name));
+  if (!(table->definition().keys == definition.keys)) {
     return Out(invalid("The key schema of table " + definition.name + " cannot be changed"));
   }
-  if (definition == (*table)->definition()) return Out((*table)->describe());
+  if (definition == table->definition()) return Out(table->describe());
   // Where a full store is to be deployed anew; but completions and compaction need most of what it has left.
   const uint64_t keep = (committer_.floor_bytes() + committer_.reserve_bytes()) / 2;
   if (auto ok = committer_.admit_record(keep); !ok) return Out(fail(ok.error()));
   const std::string label = definition.stream ? stream_label(scheduler_.clock().wall()) : std::string();
-  (*table)->alter(std::move(definition), label);
-  catching_up_ = (*table)->is_behind() || catching_up_;
-  committer_.log_table(**table);
-  return Out((*table)->describe());
+  table->alter(std::move(definition), label);
+  catching_up_ = table->is_behind() || catching_up_;
+  committer_.log_table(*table);
+  return Out(table->describe());
 }
 
 Async<Result<std::vector<std::string>>> Engine::list_tables() {
@@ -303,7 +310,8 @@ Async<Result<Books>> Engine::books(std::string name) {
 void Engine::run_due() {
   ttl_.run_due();
   compactor_.run_due();
-  if (burying_) burying_ = catalog_.bury(options_.backfill_step);
+  backups_.run_due();
+  if (catalog_.has_removed()) catalog_.bury(options_.backfill_step);
   if (!catching_up_) return;
   catching_up_ = false;
   size_t left = options_.backfill_step;
@@ -316,8 +324,8 @@ void Engine::run_due() {
 }
 
 BootTime Engine::next_due() const {
-  if (catching_up_ || burying_) return scheduler_.clock().boot();
-  return std::min({committer_.next_due(), ttl_.next_due(), compactor_.next_due()});
+  if (catching_up_ || catalog_.has_removed()) return scheduler_.clock().boot();
+  return std::min({committer_.next_due(), ttl_.next_due(), compactor_.next_due(), backups_.next_due()});
 }
 
 EmbeddedStats Engine::stats() const {

@@ -28,9 +28,10 @@ struct EmbeddedOptions {
   Durability durability;
   BackgroundSync* sync_beside = nullptr;  // See LogOptions::beside.
   uint64_t sync_beside_bytes = 32u << 10;
-  uint64_t segment_bytes = 16u << 20;  // At most a sixteenth of max_data_bytes is used.
-  uint64_t max_data_bytes = 0;         // Bound on the files; 0 for the disk's own.
-  uint64_t max_memory_bytes = 0;       // Bound on items, indexes and stream tails; 0 for none.
+  BackgroundSync* backup_sync = nullptr;  // Syncs files of backups; null for doing it inline. Not the one above.
+  uint64_t segment_bytes = 16u << 20;     // At most a sixteenth of max_data_bytes is used.
+  uint64_t max_data_bytes = 0;            // Bound on the files; 0 for the disk's own.
+  uint64_t max_memory_bytes = 0;          // Bound on items, indexes and stream tails; 0 for none.
 
   size_t stream_memory_bytes = 16u << 20;  // Recent change records kept in memory, all tables together.
   uint64_t stream_max_bytes = 4ull << 30;  // Retired log kept for streams only.
@@ -43,6 +44,7 @@ struct EmbeddedOptions {
   size_t move_step_bytes = 64u << 10;  // Log bytes looked at by compaction in one turn, at least.
   bool check_dead_segments = false;    // Tests: look whether what counts as dead is.
   size_t backfill_step = 500;          // Items added to a new index in one turn: 1 to 2 ms of a million.
+  size_t backup_step = 2000;           // Items written to a backup in one turn, about.
   size_t max_batch_bytes = 1u << 20;   // A turn that writes more becomes several batches, with one sync.
 
   // The log has failed for good: nothing is acknowledged any more; the daemon must stop, loudly. Once.

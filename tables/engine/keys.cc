@@ -17,6 +17,21 @@ size_t content_size(const Value& value) {
   return 1;  // Numbers are neither empty nor too long.
 }
 
+// Of all attributes of that part of a key together.
+Result<void> check_total(size_t size, bool partition) {
+  if (partition && size > limits::kMaxPartitionKeyBytes) {
+    return invalid(
+        "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of 2048 "
+        "bytes");
+  }
+  if (!partition && size > limits::kMaxSortKeyBytes) {
+    return invalid(
+        "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of "
+        "1024 bytes");
+  }
+  return {};
+}
+
 // Emptiness and size of a key value of the right type. `index` is empty for the table's own keys.
 Result<void> check_size(const KeyAttribute& key, const Value& value, bool partition, std::string_view index) {
   const size_t size = content_size(value);
@@ -32,17 +47,7 @@ Result<void> check_size(const KeyAttribute& key, const Value& value, bool partit
         "The AttributeValue for a key attribute cannot contain an empty " +
         kind + " value. IndexName: " + std::string(index) + ", IndexKey: " + key.name);
   }
-  if (partition && size > limits::kMaxPartitionKeyBytes) {
-    return invalid(
-        "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of 2048 "
-        "bytes");
-  }
-  if (!partition && size > limits::kMaxSortKeyBytes) {
-    return invalid(
-        "One or more parameter values were invalid: Aggregated size of all range keys has exceeded the size limit of "
-        "1024 bytes");
-  }
-  return {};
+  return check_total(size, partition);
 }
 
 Result<void> check_key_attribute(const Item& key, const KeyAttribute& attribute, bool partition) {
@@ -83,16 +88,16 @@ const Value& key_value(const Item& item, const KeyAttribute& key) {
 }  // namespace
 
 KeyView key_of(const ItemRef& item, const KeySchema& keys) {
-  auto key = index_key_of(item, keys);
+  auto key = table_key_of(item, keys);
   FRESHET_CHECK(key.has_value(), "a stored item has its key");
   return *key;
 }
 
-std::optional<KeyView> index_key_of(const ItemRef& item, const KeySchema& keys) {
-  return index_key_of(item.encoded(), keys);
+std::optional<KeyView> table_key_of(const ItemRef& item, const KeySchema& keys) {
+  return table_key_of(item.encoded(), keys);
 }
 
-std::optional<KeyView> index_key_of(std::string_view encoded_item, const KeySchema& keys) {
+std::optional<KeyView> table_key_of(std::string_view encoded_item, const KeySchema& keys) {
   const auto partition = find_attribute(encoded_item, keys.partition.name);
   if (!partition || partition->type() != keys.partition.type) return std::nullopt;
   KeyView view{partition->key_bytes(), {}};
@@ -102,6 +107,41 @@ std::optional<KeyView> index_key_of(std::string_view encoded_item, const KeySche
     view.sort = sort->key_bytes();
   }
   return view;
+}
+
+// Numbers are no prefix of each other as they are. The others end with two zeros, and their own zeros are marked, so
+// that a shorter one comes before those that it begins.
+void append_joined(std::string& out, Type type, std::string_view order_bytes) {
+  if (type == Type::kNumber) {
+    out.append(order_bytes);
+    return;
+  }
+  append_joined_begin(out, order_bytes);
+  out.append(2, '\0');
+}
+
+void append_joined_begin(std::string& out, std::string_view order_bytes) {
+  for (const char c : order_bytes) {
+    out.push_back(c);
+    if (c == '\0') out.push_back('\xff');
+  }
+}
+
+std::string_view IndexKeyBuilder::join(Type type, std::string_view bytes, bool partition) {
+  std::string& joined = partition ? joined_.partition : joined_.sort;
+  append_joined(joined, type, bytes);
+  return joined;
+}
+
+std::optional<KeyView> index_key_of(const ItemRef& item, const KeySchema& keys, JoinedKey& joined) {
+  IndexKeyBuilder builder(keys, joined);
+  for (const auto* key : keys.partition_attributes()) {
+    if (!builder.add(*key, item.find(key->name), true)) return std::nullopt;
+  }
+  for (const auto* key : keys.sort_attributes()) {
+    if (!builder.add(*key, item.find(key->name), false)) return std::nullopt;
+  }
+  return builder.key();
 }
 
 KeyBytes::KeyBytes(const Value& value) {
@@ -119,6 +159,18 @@ KeyBytes::KeyBytes(const Value& value) {
 
 ItemKey::ItemKey(const Item& item, const KeySchema& keys) : partition_(key_value(item, keys.partition)) {
   if (keys.sort) sort_.emplace(key_value(item, *keys.sort));
+  const auto join = [&](const KeyAttributes& attributes, std::string& out) {
+    for (const auto* key : attributes) append_joined(out, key->type, KeyBytes(key_value(item, *key)).view());
+  };
+  if (!keys.more_partition.empty()) join(keys.partition_attributes(), joined_.partition);
+  if (!keys.more_sort.empty()) join(keys.sort_attributes(), joined_.sort);
+}
+
+KeyView ItemKey::view() const {
+  KeyView view{partition_.view(), sort_ ? sort_->view() : std::string_view{}};
+  if (!joined_.partition.empty()) view.partition = joined_.partition;
+  if (!joined_.sort.empty()) view.sort = joined_.sort;
+  return view;
 }
 
 Result<void> check_key(const Item& key, const KeySchema& keys) {
@@ -134,12 +186,28 @@ Result<void> check_item_keys(const Item& item, const KeySchema& keys) {
 
 namespace {
 template <class Find>
+Result<void> check_index_part(const KeyAttributes& part, bool partition, const std::string& index, const Find& find) {
+  size_t size = 0;
+  for (const auto* key : part) {
+    const Value* value = find(key->name);
+    if (auto ok = check_index_key(value, *key, partition, index); !ok) return ok;
+    if (value) size += content_size(*value);
+  }
+  return part.size() > 1 ? check_total(size, partition) : Result<void>{};
+}
+
+template <class Find>
 Result<void> check_index_values(const TableDefinition& definition, const Find& find) {
   for (const auto& index : definition.indexes) {
-    const auto& [partition, sort] = index.keys;
-    if (auto ok = check_index_key(find(partition.name), partition, true, index.name); !ok) return ok;
-    if (!sort) continue;
-    if (auto ok = check_index_key(find(sort->name), *sort, false, index.name); !ok) return ok;
+    const KeySchema& keys = index.keys;
+    if (!keys.is_composite()) {
+      if (auto ok = check_index_key(find(keys.partition.name), keys.partition, true, index.name); !ok) return ok;
+      if (!keys.sort) continue;
+      if (auto ok = check_index_key(find(keys.sort->name), *keys.sort, false, index.name); !ok) return ok;
+      continue;
+    }
+    if (auto ok = check_index_part(keys.partition_attributes(), true, index.name, find); !ok) return ok;
+    if (auto ok = check_index_part(keys.sort_attributes(), false, index.name, find); !ok) return ok;
   }
   return {};
 }
@@ -149,19 +217,38 @@ Result<void> check_index_keys(const Item& item, const TableDefinition& definitio
   return check_index_values(definition, [&](const std::string& name) { return item.find(name); });
 }
 
-Result<void> check_index_keys(std::span<const ItemEdit> edits, const TableDefinition& definition) {
-  return check_index_values(definition, [&](const std::string& name) -> const Value* {
+Result<void> check_index_keys(std::span<const ItemEdit> edits, const ItemRef& after,
+                              const TableDefinition& definition) {
+  const auto find = [&](const std::string& name) -> const Value* {
     for (const auto& edit : edits) {
       if (edit.name == name) return edit.value;
     }
     return nullptr;
-  });
+  };
+  if (auto ok = check_index_values(definition, find); !ok) return ok;
+  // A part of several attributes may become too long by one of them.
+  const auto check_part = [&](const KeyAttributes& part, bool partition) -> Result<void> {
+    size_t size = 0;
+    bool edited = false;
+    for (const auto* key : part) {
+      const auto value = after.find(key->name);
+      edited = edited || find(key->name);
+      if (value && value->type() == key->type) size += value->key_bytes().size();
+    }
+    return edited ? check_total(size, partition) : Result<void>{};
+  };
+  for (const auto& index : definition.indexes) {
+    if (!index.keys.is_composite()) continue;
+    if (auto ok = check_part(index.keys.partition_attributes(), true); !ok) return ok;
+    if (auto ok = check_part(index.keys.sort_attributes(), false); !ok) return ok;
+  }
+  return {};
 }
 
 Result<void> check_no_empty_key(const Item& item, const TableDefinition& definition) {
   const auto check = [&](const KeySchema& keys, std::string_view index) -> Result<void> {
-    for (const KeyAttribute* key : {&keys.partition, keys.sort ? &*keys.sort : nullptr}) {
-      const Value* value = key ? item.find(key->name) : nullptr;
+    for (const KeyAttribute* key : keys.attributes()) {
+      const Value* value = item.find(key->name);
       if (!value || !value->is(key->type) || content_size(*value) > 0) continue;
       if (auto ok = check_size(*key, *value, true, index); !ok) return ok;
     }

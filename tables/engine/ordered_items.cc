@@ -27,7 +27,8 @@ int three_way(const T& a, const T& b) {
 OrderedItems::OrderedItems(KeySchema keys, Kind kind, uint64_t seed)
     : keys_(std::move(keys)),
       by_creation_(kind == Kind::kSecondary),
-      by_number_(keys_.sort && keys_.sort->type == Type::kNumber),
+      by_number_(keys_.sort && keys_.more_sort.empty() && keys_.sort->type == Type::kNumber),
+      composite_(keys_.is_composite()),
       seed_(seed),
       // All entries of an index may stand in one partition, so that their hashes tell nothing apart.
       set_(Order{this}, kind == Kind::kMain ? Set::Growth::kSplits : Set::Growth::kOneTree) {}
@@ -51,6 +52,13 @@ OrderedItems::Entry OrderedItems::entry(const KeyView& key, const ItemRef& item)
   return {hash(key.partition), prefix_of(key.sort), item};
 }
 
+KeyView OrderedItems::key_in(const ItemRef& item, JoinedKey& joined) const {
+  if (!composite_) return key_of(item, keys_);
+  const auto key = index_key_of(item, keys_, joined);
+  FRESHET_CHECK(key.has_value(), "an item is in an index only with its key");
+  return *key;
+}
+
 int OrderedItems::compare(const Entry& a, const Probe& b) const {
   return a.hash != b.hash ? (a.hash < b.hash ? -1 : 1) : compare_same_hash(a, b);
 }
@@ -59,7 +67,8 @@ int OrderedItems::compare_same_hash(const Entry& a, const Probe& b) const {
   if (b.side != Probe::Side::kKey) return -static_cast<int>(b.side);
   if (a.prefix != b.prefix) return a.prefix < b.prefix ? -1 : 1;
   if (by_creation_ && is_whole(a.prefix)) return three_way(a.item.creation(), b.creation);
-  const KeyView key = key_of(a.item, keys_);
+  JoinedKey joined;
+  const KeyView key = key_in(a.item, joined);
   if (const int c = key.partition.compare(b.partition)) return c;
   if (const int c = key.sort.compare(b.sort)) return c;
   return by_creation_ ? three_way(a.item.creation(), b.creation) : 0;
@@ -68,7 +77,8 @@ int OrderedItems::compare_same_hash(const Entry& a, const Probe& b) const {
 int OrderedItems::compare_ties(const Entry& a, const Entry& b) const {
   if (a.item.identity() == b.item.identity()) return 0;
   if (by_creation_ && is_whole(a.prefix)) return three_way(a.item.creation(), b.item.creation());
-  const KeyView key = key_of(b.item, keys_);
+  JoinedKey joined;
+  const KeyView key = key_in(b.item, joined);
   return compare_same_hash(a, {b.hash, b.prefix, key.partition, key.sort, b.item.creation()});
 }
 
@@ -130,6 +140,10 @@ bool OrderedItems::precedes(const ItemRef& a, const ItemRef& b) const {
 }
 
 bool OrderedItems::holds(const Entry& entry, std::string_view partition) const {
+  if (!keys_.more_partition.empty()) {
+    JoinedKey joined;
+    return key_in(entry.item, joined).partition == partition;
+  }
   const auto value = entry.item.find(keys_.partition.name);
   return value && value->key_bytes() == partition;
 }

@@ -146,12 +146,15 @@ class OrderedItems {
   int compare(const Entry& a, const Probe& b) const;
   int compare_same_hash(const Entry& a, const Probe& b) const;
   int compare_ties(const Entry& a, const Entry& b) const;
+  // The key of an item that is in here.
+  KeyView key_in(const ItemRef& item, JoinedKey& joined) const;
   bool is_whole(uint64_t prefix) const;
   Entry entry(const KeyView& key, const ItemRef& item) const;
 
   const KeySchema keys_;
   const bool by_creation_;
   const bool by_number_;  // The sort key is one.
+  const bool composite_;
   const uint64_t seed_;
   Set set_;
   uint64_t version_ = 0;  // Of the set's shape: rises when an entry is added or removed.

@@ -36,46 +36,50 @@ class PickNames {
 // Encoded values by slot; views into the item, which outlives this. Of a null ref: nothing is there.
 class Picked {
  public:
-  Picked(const PickNames& names, const ItemRef& item) : values_(names.names().size()) {
+  // `names` outlives this.
+  Picked(const PickNames& names, const ItemRef& item) : names_(&names.names()), values_(names.names().size()) {
     if (item) item.pick(names.names(), values_.data());
   }
   std::optional<ValueView> operator[](size_t slot) const {
     return values_[slot].empty() ? std::nullopt : std::optional(ValueView(values_[slot]));
   }
   std::string_view encoded(size_t slot) const { return values_[slot]; }
+  // What the attribute takes in the item, with its name; 0 if it is not there.
+  size_t size_of(size_t slot) const {
+    return values_[slot].empty() ? 0 : (*names_)[slot].size() + values_[slot].size() + 1;
+  }
 
  private:
+  const std::vector<std::string>* names_;
   absl::InlinedVector<std::string_view, 8> values_;
 };
 
-// Where the keys of one schema are.
+// Where the keys of one secondary index are.
 class KeySlots {
  public:
   KeySlots() = default;
-  KeySlots(const PickNames& names, const KeySchema& keys)
-      : partition_(names.slot(keys.partition.name)), partition_type_(keys.partition.type), sorted_(keys.sort) {
-    if (!sorted_) return;
-    sort_ = names.slot(keys.sort->name);
-    sort_type_ = keys.sort->type;
+  // `keys` outlives this.
+  KeySlots(const PickNames& names, const KeySchema& keys) : keys_(&keys) {
+    for (const auto* key : keys.partition_attributes()) parts_.push_back({key, names.slot(key->name), true});
+    for (const auto* key : keys.sort_attributes()) parts_.push_back({key, names.slot(key->name), false});
   }
-  // Empty when an attribute of the key is missing.
-  std::optional<KeyView> key(const Picked& picked) const {
-    const auto partition = picked[partition_];
-    if (!partition || partition->type() != partition_type_) return std::nullopt;
-    KeyView view{partition->key_bytes(), {}};
-    if (!sorted_) return view;
-    const auto sort = picked[sort_];
-    if (!sort || sort->type() != sort_type_) return std::nullopt;
-    view.sort = sort->key_bytes();
-    return view;
+  // Empty when the item is not in the index; see IndexKeyBuilder.
+  std::optional<KeyView> key(const Picked& picked, JoinedKey& joined) const {
+    IndexKeyBuilder builder(*keys_, joined);
+    for (const auto& part : parts_) {
+      if (!builder.add(*part.key, picked[part.slot], part.partition)) return std::nullopt;
+    }
+    return builder.key();
   }
 
  private:
-  size_t partition_ = 0;
-  size_t sort_ = 0;
-  Type partition_type_ = Type::kString;
-  Type sort_type_ = Type::kString;
-  bool sorted_ = false;
+  struct Part {
+    const KeyAttribute* key;
+    size_t slot;
+    bool partition;
+  };
+  const KeySchema* keys_ = nullptr;
+  absl::InlinedVector<Part, 2> parts_;
 };
 
 }  // namespace freshet

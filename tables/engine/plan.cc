@@ -91,7 +91,7 @@ Result<ItemRef> edit_item(const ItemEdits& edits, const TableDefinition& definit
   if (after.encoded().size() > limits::kMaxItemBytes) {
     if (auto ok = check_size(after.decode(), true); !ok) return fail(ok.error());
   }
-  if (auto ok = check_index_keys(edits, definition); !ok) return fail(ok.error());
+  if (auto ok = check_index_keys(edits, after, definition); !ok) return fail(ok.error());
   return after;
 }
 

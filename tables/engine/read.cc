@@ -61,8 +61,7 @@ std::vector<std::string> held_attributes(const Source& source) {
   std::vector<std::string> names;
   if (!source.index || source.index->definition.projection == Projection::kAll) return names;
   for (const KeySchema* keys : {&source.table->definition().keys, &source.index->definition.keys}) {
-    add_unique(names, keys->partition.name);
-    if (keys->sort) add_unique(names, keys->sort->name);
+    for (const auto* key : keys->attributes()) add_unique(names, key->name);
   }
   for (const auto& name : source.index->definition.included) add_unique(names, name);
   return names;
@@ -135,9 +134,7 @@ ItemRef shaped(const ItemRef& item, const Shape& shape) {
 Item continuation_key(const ItemRef& item, const Source& source) {
   Item key = keys_only(item, source.table->definition().keys);
   if (!source.index) return key;
-  const KeySchema& keys = source.keys();
-  key.set(keys.partition.name, item.find(keys.partition.name)->decode());
-  if (keys.sort) key.set(keys.sort->name, item.find(keys.sort->name)->decode());
+  for (const auto* part : source.keys().attributes()) key.set(part->name, item.find(part->name)->decode());
   return key;
 }
 
@@ -192,8 +189,7 @@ Result<void> check_start_key(const Source& source, const Item& start) {
   std::vector<std::string> names;
   const KeySchema& main = source.table->definition().keys;
   for (const KeySchema* keys : {&main, &source.keys()}) {
-    for (const KeyAttribute* key : {&keys->partition, keys->sort ? &*keys->sort : nullptr}) {
-      if (!key) continue;
+    for (const auto* key : keys->attributes()) {
       const Value* value = start.find(key->name);
       if (!value || !value->is(key->type)) return wrong();
       add_unique(names, key->name);
@@ -213,7 +209,8 @@ OrderedItems::Iterator after_start(const Source& source, const Item& start, bool
   }
   const ItemKey main_key(start, source.table->definition().keys);
   const ItemRef* item = source.table->find(main_key.view());
-  const auto current = item ? index_key_of(*item, source.keys()) : std::nullopt;
+  JoinedKey joined;
+  const auto current = item ? index_key_of(*item, source.keys(), joined) : std::nullopt;
   if (!current || !(*current == key.view())) {
     return source.items->at(source.items->probe(key.view(), forward ? 0 : UINT64_MAX));
   }
@@ -237,16 +234,54 @@ std::string successor(std::string prefix) {
   return prefix;
 }
 
-Range key_range_of(const Source& source, const KeyRange& range) {
+std::string partition_of(const KeyRange& range, const KeySchema& keys) {
+  const KeyBytes first(range.partition);
+  if (keys.more_partition.empty()) return std::string(first.view());
+  std::string joined;
+  append_joined(joined, keys.partition.type, first.view());
+  for (size_t i = 0; i < range.more_partition.size(); ++i) {
+    append_joined(joined, keys.more_partition[i].type, KeyBytes(range.more_partition[i]).view());
+  }
+  return joined;
+}
+
+// The range of an index whose sort key has several attributes: all conditions are begins of the joined bytes.
+Range joined_range_of(const OrderedItems& items, const KeyRange& range, const std::string& partition) {
+  const uint64_t hash = items.hash(partition);
+  const auto attributes = items.keys().sort_attributes();
+  std::string begin;
+  for (size_t i = 0; i < range.first_sort.size(); ++i) {
+    append_joined(begin, attributes[i]->type, KeyBytes(range.first_sort[i]).view());
+  }
+  const auto joined = [&](const Value& value) {
+    std::string out = begin;
+    append_joined(out, attributes[range.first_sort.size()]->type, KeyBytes(value).view());
+    return out;
+  };
+  const auto at = [&](const std::string& bytes) { return items.at(items.probe({partition, bytes}, 0)); };
+  const auto behind = [&](const std::string& bytes) {
+    const std::string next = successor(bytes);
+    return next.empty() ? items.at({hash, 0, {}, {}, 0, Side::kAfterHash}) : at(next);
+  };
+  if (range.prefix) append_joined_begin(begin, KeyBytes(*range.prefix).view());
+  Range out{begin.empty() ? items.at({hash, 0, {}, {}, 0, Side::kBeforeHash}) : at(begin), behind(begin)};
+  if (range.lower)
+    out.begin = range.lower->inclusive ? at(joined(range.lower->value)) : behind(joined(range.lower->value));
+  if (range.upper)
+    out.end = range.upper->inclusive ? behind(joined(range.upper->value)) : at(joined(range.upper->value));
+  return out;
+}
+
+Range key_range_of(const Source& source, const KeyRange& range, const std::string& partition) {
   const OrderedItems& items = *source.items;
-  const KeyBytes partition(range.partition);
-  const uint64_t hash = items.hash(partition.view());
+  if (!items.keys().more_sort.empty()) return joined_range_of(items, range, partition);
+  const uint64_t hash = items.hash(partition);
   const auto edge = [&](Side side) { return items.at({hash, 0, {}, {}, 0, side}); };
   const auto at = [&](std::string_view sort, bool after) {
-    if (!after) return items.at(items.probe({partition.view(), sort}, 0));
-    auto it = items.at(items.probe({partition.view(), sort}, UINT64_MAX));
+    if (!after) return items.at(items.probe({partition, sort}, 0));
+    auto it = items.at(items.probe({partition, sort}, UINT64_MAX));
     // Keys of a main table are unique: its entry stands at the place, not before it.
-    if (!source.index && it != items.end() && key_of(it->item, items.keys()) == KeyView{partition.view(), sort}) ++it;
+    if (!source.index && it != items.end() && key_of(it->item, items.keys()) == KeyView{partition, sort}) ++it;
     return it;
   };
   Range out{edge(Side::kBeforeHash), edge(Side::kAfterHash)};
@@ -271,10 +306,7 @@ bool is_empty(const KeyRange& range) {
 
 Result<void> check_query_start(const Source& source, const KeyRange& range, const Item& start) {
   if (auto ok = check_start_key(source, start); !ok) return ok;
-  const KeySchema& keys = source.keys();
-  const bool inside = *start.find(keys.partition.name) == range.partition &&
-                      (!keys.sort || range.contains(*start.find(keys.sort->name)));
-  if (inside) return {};
+  if (range.contains(start, source.keys())) return {};
   return invalid("The provided starting key is outside query boundaries based on provided conditions");
 }
 
@@ -327,9 +359,9 @@ Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const Qu
     if (auto ok = check_query_start(*source, *range, input.exclusive_start_key); !ok) return fail(ok.error());
   }
   if (is_empty(*range)) return Page{};
-  Range walked = key_range_of(*source, *range);
+  shape->partition = partition_of(*range, source->keys());
+  Range walked = key_range_of(*source, *range, *shape->partition);
   if (!input.exclusive_start_key.empty()) resume(*source, input.exclusive_start_key, input.forward, walked);
-  shape->partition = std::string(KeyBytes(range->partition).view());
   return walk(*source, *shape, walked, input.forward);
 }
 

@@ -63,8 +63,8 @@ Result<void> Recovery::on_table(StoredTable stored) {
   Table* table = catalog_.find_number(stored.number);
   if (!table) {
     // A checkpoint tells what holds after its batch: the table that had the name is dropped in there.
-    const auto namesake = catalog_.find(stored.description.definition.name);
-    if (namesake) catalog_.remove(**namesake);
+    Table* namesake = catalog_.find_any(stored.description.definition.name);
+    if (namesake) catalog_.remove(*namesake);
     table = &catalog_.add(stored.number, std::move(stored.description));
   } else {
     const TableDefinition& now = stored.description.definition;
@@ -101,7 +101,7 @@ Result<void> Recovery::on_put(const StoredPut& put) {
   auto item = ItemRef::from_encoded(put.item);
   if (!item) return fail(item.error());
   if (!*table) return {};
-  if (!index_key_of(*item, (*table)->definition().keys)) {
+  if (!table_key_of(*item, (*table)->definition().keys)) {
     return fail(ErrorCode::kCorruption, "a batch puts an item without its key");
   }
   item->set_place(put.creation, at_.segment);
@@ -116,7 +116,7 @@ Result<void> Recovery::on_delete(const StoredDelete& del) {
   auto keys = ItemRef::from_encoded(del.keys);
   if (!keys) return fail(keys.error());
   if (!*table) return {};
-  if (!index_key_of(*keys, (*table)->definition().keys))
+  if (!table_key_of(*keys, (*table)->definition().keys))
     return fail(ErrorCode::kCorruption, "a batch deletes an item without its key");
   (*table)->load(*keys, true);
   return del.change.sequence ? on_change(**table, del.change, *keys, {}) : Result<void>{};

@@ -15,11 +15,39 @@ std::unique_ptr<TtlOrder> make_ttl(const TableDefinition& d) {
   return std::make_unique<TtlOrder>(d.ttl_in_milliseconds, d.books ? d.books->held_status : std::string());
 }
 
+// The attributes that an index holds, none twice; empty for all.
+std::vector<std::string> held_names(const TableDefinition& table, const IndexDefinition& index) {
+  std::vector<std::string> names;
+  if (index.projection == Projection::kAll) return names;
+  for (const auto* key : table.keys.attributes()) names.push_back(key->name);
+  for (const auto* key : index.keys.attributes()) names.push_back(key->name);
+  names.insert(names.end(), index.included.begin(), index.included.end());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
 const IndexDefinition* find_same(const std::vector<IndexDefinition>& indexes, const IndexDefinition& wanted) {
   const auto it = std::find(indexes.begin(), indexes.end(), wanted);
   return it == indexes.end() ? nullptr : &*it;
 }
 }  // namespace
+
+uint64_t SecondaryIndex::bytes_of(const ItemRef& item, const Picked& picked) const {
+  if (held.empty()) return item.encoded().size();
+  uint64_t sum = 0;
+  for (const size_t slot : held) sum += picked.size_of(slot);
+  return sum;
+}
+
+void SecondaryIndex::change(const ItemRef& before, const Picked& old, const ItemRef& after, const Picked& now) {
+  JoinedKey joined[2];
+  const auto old_key = slots.key(old, joined[0]);
+  const auto new_key = slots.key(now, joined[1]);
+  if (old_key) bytes -= bytes_of(before, old);
+  if (new_key) bytes += bytes_of(after, now);
+  items.change(before, old_key, after, new_key);
+}
 
 Table::Table(uint32_t number, TableDescription description, uint64_t hash_seed, StreamMemory& stream_memory)
     : number_(number),
@@ -42,13 +70,17 @@ void Table::make_slots() {
   const TableDefinition& d = definition();
   std::vector<std::string> names;
   for (const auto& index : d.indexes) {
-    names.push_back(index.keys.partition.name);
-    if (index.keys.sort) names.push_back(index.keys.sort->name);
+    for (const auto* key : index.keys.attributes()) names.push_back(key->name);
+    for (auto& name : held_names(d, index)) names.push_back(std::move(name));
   }
   if (d.ttl_attribute) names.push_back(*d.ttl_attribute);
   if (d.books) names.push_back(d.books->status_attribute);
   names_ = PickNames(std::move(names));
-  for (const auto& index : indexes_) index->slots = KeySlots(names_, index->definition.keys);
+  for (const auto& index : indexes_) {
+    index->slots = KeySlots(names_, index->definition.keys);
+    index->held.clear();
+    for (const auto& name : held_names(d, index->definition)) index->held.push_back(names_.slot(name));
+  }
   if (d.ttl_attribute) ttl_slot_ = names_.slot(*d.ttl_attribute);
   if (d.books) status_slot_ = names_.slot(d.books->status_attribute);
 }
@@ -67,7 +99,8 @@ TableDescription Table::describe() const {
   description.items = items_.size();
   description.bytes = bytes_;
   for (const auto& index : indexes_) {
-    description.indexes.push_back({index->definition.name, index->backfill.has_value(), index->items.size()});
+    description.indexes.push_back(
+        {index->definition.name, index->backfill.has_value(), index->items.size(), index->bytes});
   }
   return description;
 }
@@ -119,13 +152,14 @@ void Table::reload(TableDescription description) {
 
 void Table::apply(const Change& change) {
   count(change.before, change.after);
+  if (snapshot_) snapshot_->change(change.before, change.after);
   items_.change(change.place, change.before, change.after);
   const Picked before(names_, change.before);
   const Picked after(names_, change.after);
   const ItemRef& any = change.after ? change.after : change.before;
   for (const auto& index : indexes_) {
     if (!covers(index->backfill, any)) continue;
-    index->items.change(change.before, index->slots.key(before), change.after, index->slots.key(after));
+    index->change(change.before, before, change.after, after);
   }
   if (ttl_ && covers(ttl_backfill_, any)) {
     ttl_->change(change.before, seen(change.before, before), change.after, seen(change.after, after));
@@ -147,8 +181,12 @@ void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
     each(entry.item);
     const Picked picked(names_, entry.item);
     for (size_t i = 0; i < indexes_.size(); ++i) {
-      const auto key = indexes_[i]->slots.key(picked);
-      if (key) entries[i].push_back(indexes_[i]->items.indexed(*key, entry.item));
+      SecondaryIndex& index = *indexes_[i];
+      JoinedKey joined;
+      const auto key = index.slots.key(picked, joined);
+      if (!key) continue;
+      entries[i].push_back(index.items.indexed(*key, entry.item));
+      index.bytes += index.bytes_of(entry.item, picked);
     }
     if (ttl_) ttl_->add_to(expiries, entry.item, seen(entry.item, picked));
     if (books_) books_->count(status(entry.item, picked));
@@ -221,9 +259,8 @@ size_t Table::catch_up(size_t limit) {
   size_t told = drop_old(limit);
   for (const auto& index : indexes_) {
     if (!index->backfill || told >= limit) continue;
-    told += walk(index->backfill, limit - told, [&](const ItemRef& item) {
-      index->items.change({}, {}, item, index->slots.key(Picked(names_, item)));
-    });
+    told += walk(index->backfill, limit - told,
+                 [&](const ItemRef& item) { index->change({}, Picked(names_, {}), item, Picked(names_, item)); });
   }
   if (ttl_backfill_ && told < limit) {
     told += walk(ttl_backfill_, limit - told,

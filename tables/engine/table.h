@@ -13,6 +13,7 @@
 #include "tables/engine/change_stream.h"
 #include "tables/engine/ordered_items.h"
 #include "tables/engine/picked.h"
+#include "tables/engine/snapshot.h"
 #include "tables/engine/ttl_order.h"
 
 namespace freshet {
@@ -47,7 +48,13 @@ struct SecondaryIndex {
   IndexDefinition definition;
   OrderedItems items;
   KeySlots slots;
+  std::vector<size_t> held;  // Where the attributes are that it holds; empty for all.
+  uint64_t bytes = 0;        // Of what it holds of its items.
   std::optional<Backfill> backfill;
+
+  uint64_t bytes_of(const ItemRef& item, const Picked& picked) const;
+  // What a write did; null refs for absent.
+  void change(const ItemRef& before, const Picked& old, const ItemRef& after, const Picked& now);
 };
 
 class Table {
@@ -94,6 +101,12 @@ class Table {
   // Whether the books have not been told of all items yet. Until then nobody reads them and the log does not have them:
   // recovery opens them anew.
   bool is_opening_books() const { return books_backfill_.has_value(); }
+  // Tells it of every change from now on, until it is null again. One at a time.
+  void observe(Snapshot* snapshot) { snapshot_ = snapshot; }
+  // Where its items came from, if from a backup. Until all are there nobody but the restoring reads or writes it.
+  const std::optional<RestoreOrigin>& restored() const { return description_.restored; }
+  bool is_restoring() const { return description_.restored && description_.restored->in_progress; }
+  void set_restored() { description_.restored->in_progress = false; }
   // Of a table that is no more: forgets up to `limit` entries; how many it were.
   size_t drop(size_t limit);
   // A recorder asks for both images whatever the view.
@@ -128,6 +141,7 @@ class Table {
   std::optional<Backfill> books_backfill_;
   std::vector<std::unique_ptr<SecondaryIndex>> old_indexes_;  // Being forgotten.
   std::vector<std::unique_ptr<TtlOrder>> old_ttls_;
+  Snapshot* snapshot_ = nullptr;
   ChangeStream stream_;
   uint64_t bytes_ = 0;        // Encoded items.
   uint64_t item_memory_ = 0;  // Their blocks.

@@ -178,6 +178,13 @@ struct KeyRange {
   std::optional<KeyBound> upper;
   std::optional<Value> prefix;  // S or B.
   bool contains(const Value& sort_key) const;
+
+  // Of keys with several attributes: what the others of the partition are, and what the first ones of the sort key are.
+  // Bounds and prefix are then of the one that follows these.
+  std::vector<Value> more_partition{};
+  std::vector<Value> first_sort{};
+  // Whether a whole key is asked for.
+  bool contains(const Item& key, const KeySchema& keys) const;
 };
 // Checks the condition's form and its values' types against the keys of the table or index.
 Result<KeyRange> key_range(const BoundCondition& key_condition, const KeySchema& keys);

@@ -1,5 +1,7 @@
 // Key conditions: checked for their form, then for their keys.
 
+#include <algorithm>
+
 #include "tables/expression/paths.h"
 #include "tables/expression/text.h"
 
@@ -96,7 +98,6 @@ Result<std::vector<KeyTest>> read_tests(const BoundCondition& bound) {
       }
     }
   }
-  if (tests.size() > 2) return invalid("Conditions can be of length 1 or 2 only");
   return tests;
 }
 
@@ -141,6 +142,69 @@ void narrow(const KeyTest& test, KeyRange& range) {
   }
 }
 
+const KeyTest* find_test(const std::vector<KeyTest>& tests, std::string_view attribute) {
+  const auto it = std::find_if(tests.begin(), tests.end(), [&](const KeyTest& t) { return t.attribute == attribute; });
+  return it == tests.end() ? nullptr : &*it;
+}
+
+auto missed(const KeyAttribute& key) {
+  return invalid(concat("Query condition missed key schema element: ", key.name));
+}
+
+// All tests but those of the partition are of the first sort attributes.
+Result<void> check_known(const std::vector<KeyTest>& tests, const KeySchema& keys) {
+  const auto attributes = keys.sort_attributes();
+  const size_t all = keys.attributes().size();
+  if (tests.size() > all) {
+    return invalid("The number of query conditions (" + std::to_string(tests.size()) +
+                   ") exceeds the number of key attributes defined in the schema (" + std::to_string(all) + ")");
+  }
+  const size_t given = tests.size() - keys.partition_attributes().size();
+  for (size_t i = 0; i < given; ++i) {
+    if (!find_test(tests, attributes[i]->name)) return missed(*attributes[i]);
+  }
+  return {};
+}
+
+// Each of its attributes has one value.
+Result<void> read_partition(const std::vector<KeyTest>& tests, const KeySchema& keys, KeyRange& range) {
+  const auto attributes = keys.partition_attributes();
+  for (const auto* key : attributes) {
+    if (!find_test(tests, key->name)) return missed(*key);
+  }
+  // What the others are matters more than how this part is asked for.
+  if (auto done = check_known(tests, keys); !done) return done;
+  for (const auto* key : attributes) {
+    const KeyTest& test = *find_test(tests, key->name);
+    if (test.op != Operator::kEqual) return invalid("Query key condition not supported");
+    if (auto typed = check_types(test, *key); !typed) return typed;
+    if (key == &keys.partition) {
+      range.partition = *test.first;
+    } else {
+      range.more_partition.push_back(*test.first);
+    }
+  }
+  return {};
+}
+
+// From the left without a gap; only the last one that is given need not be an equality.
+Result<void> read_sort(const std::vector<KeyTest>& tests, const KeySchema& keys, KeyRange& range) {
+  const auto attributes = keys.sort_attributes();
+  const size_t given = tests.size() - keys.partition_attributes().size();
+  for (size_t i = 0; i < given; ++i) {
+    const KeyTest& test = *find_test(tests, attributes[i]->name);
+    if (auto typed = check_types(test, *attributes[i]); !typed) return typed;
+    if (i + 1 == given) {
+      narrow(test, range);
+    } else if (test.op != Operator::kEqual) {
+      return invalid("Query key condition not supported");
+    } else {
+      range.first_sort.push_back(*test.first);
+    }
+  }
+  return {};
+}
+
 }  // namespace
 }  // namespace expression
 
@@ -150,33 +214,24 @@ Result<KeyRange> key_range(const BoundCondition& key_condition, const KeySchema&
   }
   auto tests = expression::read_tests(key_condition);
   if (!tests) return fail(tests.error());
-  const expression::KeyTest* partition = nullptr;
-  const expression::KeyTest* sort = nullptr;
-  for (const auto& test : *tests) {
-    if (test.attribute == keys.partition.name) {
-      partition = &test;
-    } else if (keys.sort && test.attribute == keys.sort->name) {
-      sort = &test;
-    }
-  }
-  if (!partition)
-    return invalid(expression::concat("Query condition missed key schema element: ", keys.partition.name));
-  if (tests->size() == 2 && !sort) {
-    if (!keys.sort) {
-      return invalid(
-          "The number of query conditions (2) exceeds the number of key attributes defined in the schema (1)");
-    }
-    return invalid(expression::concat("Query condition missed key schema element: ", keys.sort->name));
-  }
-  if (partition->op != expression::Operator::kEqual) return invalid("Query key condition not supported");
-  if (auto typed = expression::check_types(*partition, keys.partition); !typed) return fail(typed.error());
+  if (tests->size() > 2 && !keys.is_composite()) return invalid("Conditions can be of length 1 or 2 only");
   KeyRange range;
-  range.partition = *partition->first;
-  if (sort) {
-    if (auto typed = expression::check_types(*sort, *keys.sort); !typed) return fail(typed.error());
-    expression::narrow(*sort, range);
-  }
+  if (auto done = expression::read_partition(*tests, keys, range); !done) return fail(done.error());
+  if (auto done = expression::read_sort(*tests, keys, range); !done) return fail(done.error());
   return range;
+}
+
+bool KeyRange::contains(const Item& key, const KeySchema& keys) const {
+  const auto value = [&](const KeyAttribute& attribute) -> const Value& { return *key.find(attribute.name); };
+  if (!(value(keys.partition) == partition)) return false;
+  for (size_t i = 0; i < more_partition.size(); ++i) {
+    if (!(value(keys.more_partition[i]) == more_partition[i])) return false;
+  }
+  const auto sort = keys.sort_attributes();
+  for (size_t i = 0; i < first_sort.size(); ++i) {
+    if (!(value(*sort[i]) == first_sort[i])) return false;
+  }
+  return first_sort.size() == sort.size() || contains(value(*sort[first_sort.size()]));
 }
 
 bool KeyRange::contains(const Value& sort_key) const {

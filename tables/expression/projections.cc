@@ -10,7 +10,11 @@ namespace freshet {
 namespace {
 
 bool is_key(std::string_view name, const KeySchema& keys) {
-  return name == keys.partition.name || (keys.sort && name == keys.sort->name);
+  if (name == keys.partition.name || (keys.sort && name == keys.sort->name)) return true;
+  const auto has = [&](const std::vector<KeyAttribute>& more) {
+    return std::any_of(more.begin(), more.end(), [&](const KeyAttribute& key) { return key.name == name; });
+  };
+  return has(keys.more_partition) || has(keys.more_sort);
 }
 
 Error nested_key(std::string_view name) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace freshet::log_detail {
+namespace freshet {
 namespace {
 
 constexpr std::string_view kPrefix = "trash-";
@@ -56,4 +56,4 @@ Result<uint64_t> Trash::give_back(uint64_t most) {
   return given;
 }
 
-}  // namespace freshet::log_detail
+}  // namespace freshet

@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/result.h"
 
-namespace freshet::log_detail {
+namespace freshet {
 
 class Trash {
  public:
@@ -41,4 +41,4 @@ class Trash {
   std::deque<Waiting> waiting_;
 };
 
-}  // namespace freshet::log_detail
+}  // namespace freshet

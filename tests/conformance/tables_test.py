@@ -55,6 +55,52 @@ class UpdateTable(Case):
         self.fails("LimitExceededException", "Only 1 online index can be created or deleted", self.client.update_table,
                    **dict(create, GlobalSecondaryIndexUpdates=create["GlobalSecondaryIndexUpdates"] + drop))
 
+    def test_an_index_with_keys_of_several_attributes(self):
+        def keys(**types):
+            return [{"AttributeName": name, "KeyType": kind} for name, kind in types.items()]
+
+        name = self.make_table(
+            AttributeDefinitions=[{"AttributeName": a, "AttributeType": t}
+                                  for a, t in dict(pk="S", tournament="S", region="S", round="S", score="N").items()],
+            GlobalSecondaryIndexes=[{"IndexName": "deep", "Projection": {"ProjectionType": "ALL"},
+                                     "KeySchema": keys(tournament="HASH", region="HASH", round="RANGE", score="RANGE")}])
+        index = self.describe(name)["GlobalSecondaryIndexes"][0]
+        self.assertEqual([k["AttributeName"] for k in index["KeySchema"]], ["tournament", "region", "round", "score"])
+        with self.resource.Table(name).batch_writer() as batch:
+            for i in range(40):
+                item = {"pk": str(i), "tournament": "winter", "region": "na" if i % 2 else "eu", "round": f"r{i % 4}", "score": i}
+                batch.put_item(Item={k: v for k, v in item.items() if k != "score" or i < 36})
+
+        def query(condition, **more):
+            values = {":t": {"S": "winter"}, ":e": {"S": "eu"}, ":r": {"S": "r2"}, ":s": {"N": "10"}}
+            used = {k: v for k, v in values.items() if k in condition}
+            return self.client.query(TableName=name, IndexName="deep", KeyConditionExpression=condition,
+                                     ExpressionAttributeNames={"#r": "region", **({"#n": "round"} if "#n" in condition else {})},
+                                     ExpressionAttributeValues=used, **more)
+
+        def scores(page):
+            return [int(item["score"]["N"]) for item in page["Items"]]
+
+        both = "tournament = :t AND #r = :e"
+        self.assertEqual(scores(query(both)), [*range(0, 36, 4), *range(2, 36, 4)])
+        self.assertEqual(scores(query(both + " AND #n = :r AND score > :s", ScanIndexForward=False)), [34, 30, 26, 22, 18, 14])
+        self.assertEqual(scores(query(both + " AND begins_with(#n, :r)")), [*range(2, 36, 4)])
+        page, seen = query(both, Limit=5), []
+        while True:
+            seen += scores(page)
+            if "LastEvaluatedKey" not in page:
+                break
+            self.assertEqual(set(page["LastEvaluatedKey"]), {"pk", "tournament", "region", "round", "score"})
+            page = query(both, Limit=5, ExclusiveStartKey=page["LastEvaluatedKey"])
+        self.assertEqual(seen, [*range(0, 36, 4), *range(2, 36, 4)])
+        for condition in ("#r = :e", both + " AND score > :s", both + " AND #n > :r AND score = :s"):
+            self.fails("ValidationException", "", query, condition)
+
+    def test_an_update_of_an_index_without_anything_to_update(self):
+        name = self.make_events()
+        self.fails("ValidationException", "", self.client.update_table, TableName=name,
+                   GlobalSecondaryIndexUpdates=[{"Update": {"IndexName": "by-kind"}}])
+
     def test_stream(self):
         name = self.make_table()
         on = {"StreamEnabled": True, "StreamViewType": "NEW_IMAGE"}

@@ -1,6 +1,8 @@
 #include "wire/dynamodb/input.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
 
 #include "base/limits.h"
 #include "tables/expression/expression.h"
@@ -128,6 +130,19 @@ std::optional<int64_t> Input::number(std::string_view name, Range range) const {
     checks_.violated(shown, path_of(name), "have value less than or equal to " + std::to_string(range.most));
   }
   return *value;
+}
+
+std::optional<WallTime> Input::time(std::string_view name) const {
+  const auto member = object_.find(name);
+  if (!member) return std::nullopt;
+  const std::string text(member->text());
+  constexpr double kFarthest = 1e13;  // Seconds; still fits as milliseconds.
+  const double value = member->is(JsonKind::kNumber) ? std::strtod(text.c_str(), nullptr) : 2 * kFarthest;
+  if (std::abs(value) > kFarthest) {
+    checks_.add({ErrorCode::kSerialization, member->path() + " must be a time in epoch seconds", nullptr});
+    return std::nullopt;
+  }
+  return WallTime(milliseconds(std::llround(value * 1000)));
 }
 
 std::string Input::choice(std::string_view name, std::initializer_list<std::string_view> values, Need needed) const {

@@ -54,6 +54,7 @@ class Input {
   std::string pattern_text(std::string_view name, Need need, Range length) const;  // [a-zA-Z0-9_.-]+
   bool flag(std::string_view name, bool fallback = false) const;
   std::optional<int64_t> number(std::string_view name, Range range = {}) const;
+  std::optional<WallTime> time(std::string_view name) const;  // Epoch seconds, with a fraction.
   // One of `values`, which are in the service's order; "" if absent.
   std::string choice(std::string_view name, std::initializer_list<std::string_view> values,
                      Need need = Need::kOptional) const;

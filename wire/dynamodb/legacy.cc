@@ -285,7 +285,7 @@ std::string legacy_key_condition(const Input& in, Placeholders& placeholders) {
           {ErrorCode::kValidation, "Attempted conditional constraint is not an indexable operation", nullptr});
     }
   }
-  if (in.has("KeyConditions") && (conditions.empty() || conditions.size() > 2)) {
+  if (in.has("KeyConditions") && conditions.empty()) {  // Too many are for the keys to say.
     in.checks().add({ErrorCode::kValidation, "Conditions can be of length 1 or 2 only", nullptr});
   }
   std::string out;

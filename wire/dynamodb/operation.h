@@ -18,6 +18,8 @@ struct Place {
   std::string region;
   std::string account;
   std::string table_arn(std::string_view table) const;
+  std::string backup_arn(const BackupDescription& backup) const;
+  std::string backup_arn(std::string_view table, std::string_view id) const;
 };
 
 class Operation {
@@ -57,6 +59,11 @@ Parsed parse_list_tags_of_resource(const JsonView& body);
 Parsed parse_describe_continuous_backups(const JsonView& body);
 Parsed parse_update_continuous_backups(const JsonView& body);
 Parsed parse_describe_limits(const JsonView& body);
+Parsed parse_create_backup(const JsonView& body);
+Parsed parse_describe_backup(const JsonView& body);
+Parsed parse_list_backups(const JsonView& body);
+Parsed parse_delete_backup(const JsonView& body);
+Parsed parse_restore_table_from_backup(const JsonView& body);
 
 // Operations of the streams' protocol, by their names there. `streams` belongs to the loop thread and outlives them.
 using StreamParser = Parsed (*)(const JsonView& body, StreamReader& streams);

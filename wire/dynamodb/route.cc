@@ -12,6 +12,14 @@ namespace freshet {
 
 namespace dynamodb {
 
+std::string Place::backup_arn(const BackupDescription& backup) const {
+  return backup_arn(backup.table.definition.name, backup.id);
+}
+
+std::string Place::backup_arn(std::string_view table, std::string_view id) const {
+  return table_arn(table) + "/backup/" + std::string(id);
+}
+
 std::string Place::table_arn(std::string_view table) const {
   return "arn:aws:dynamodb:" + region + ":" + account + ":table/" + std::string(table);
 }
@@ -46,6 +54,11 @@ Parser find_parser(std::string_view operation) {
       {"DescribeContinuousBackups", parse_describe_continuous_backups},
       {"UpdateContinuousBackups", parse_update_continuous_backups},
       {"DescribeLimits", parse_describe_limits},
+      {"CreateBackup", parse_create_backup},
+      {"DescribeBackup", parse_describe_backup},
+      {"ListBackups", parse_list_backups},
+      {"DeleteBackup", parse_delete_backup},
+      {"RestoreTableFromBackup", parse_restore_table_from_backup},
   };
   const auto* found = std::find_if(std::begin(kParsers), std::end(kParsers),
                                    [&](const auto& entry) { return entry.first == operation; });

@@ -13,13 +13,6 @@ namespace {
 constexpr Range kArnLength{37, 1024};
 constexpr Range kShardIdLength{28, 65};
 
-void append_member(std::string& json, std::string_view name, std::string_view text) {
-  json += json.ends_with('{') ? "\"" : ",\"";
-  json += name;
-  json += "\":";
-  append_json_string(json, text);
-}
-
 class ListStreams final : public Operation {
  public:
   ListStreams(ListStreamsInput input, StreamReader& streams) : input_(std::move(input)), streams_(streams) {}

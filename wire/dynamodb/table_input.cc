@@ -6,36 +6,45 @@ namespace freshet::dynamodb {
 
 namespace {
 
-// The keys of a table or index by the attributes' types. Notes which attributes are used.
-KeySchema read_keys(const Input& in, const AttributeTypes& types, std::set<std::string>& used) {
-  KeySchema keys;
-  const std::vector<Input> elements = in.list("KeySchema", Need::kRequired, {1, 2});
+// What a key element may be, by its place.
+void check_role(const Input& in, size_t place, const std::string& kind, bool composite, bool after_range) {
   const auto refuse = [&](std::string text) { in.checks().add({ErrorCode::kValidation, std::move(text), nullptr}); };
+  if (place == 0 && kind == "RANGE") {
+    refuse("Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
+  } else if (place == 1 && kind == "HASH" && !composite) {
+    refuse("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
+  } else if (composite && kind == "HASH" && after_range) {
+    refuse("Invalid KeySchema: HASH key types must come before RANGE key types");
+  }
+}
+
+// The keys of a table or index by the attributes' types. Notes which attributes are used. With `composite` there may be
+// several attributes of each kind.
+KeySchema read_keys(const Input& in, const AttributeTypes& types, std::set<std::string>& used, bool composite) {
+  KeySchema keys;
+  const auto most = static_cast<int64_t>(composite ? 2 * limits::kMaxKeyPartAttributes : 2);
+  const std::vector<Input> elements = in.list("KeySchema", Need::kRequired, {1, most});
   for (size_t i = 0; i < elements.size(); ++i) {
     const std::string name = elements[i].text("AttributeName", Need::kRequired, {1, 255});
     const std::string kind = elements[i].choice("KeyType", {"HASH", "RANGE"}, Need::kRequired);
-    if (i == 0 && kind == "RANGE") {
-      refuse("Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
-    } else if (i == 1 && kind == "HASH") {
-      refuse("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
-    }
+    check_role(in, i, kind, composite, keys.sort.has_value());
     const auto type = types.find(name);
     if (type == types.end()) {
       std::string defined;
       for (const auto& [attribute, unused] : types) defined += (defined.empty() ? "" : ", ") + attribute;
-      refuse(
-          "One or more parameter values were invalid: Some index key attributes are not defined in "
-          "AttributeDefinitions. Keys: [" +
-          name + "], AttributeDefinitions: [" + defined + "]");
+      in.checks().add({ErrorCode::kValidation,
+                       "One or more parameter values were invalid: Some index key attributes are not defined in "
+                       "AttributeDefinitions. Keys: [" +
+                           name + "], AttributeDefinitions: [" + defined + "]",
+                       nullptr});
       continue;
     }
     used.insert(name);
-    const KeyAttribute key{name, type->second};
-    if (i == 0) {
-      keys.partition = key;
-    } else {
-      keys.sort = key;
-    }
+    KeyAttribute& key = i == 0           ? keys.partition
+                        : kind == "HASH" ? keys.more_partition.emplace_back()
+                        : keys.sort      ? keys.more_sort.emplace_back()
+                                         : keys.sort.emplace();
+    key = {name, type->second};
   }
   return keys;
 }
@@ -103,7 +112,7 @@ IndexDefinition read_index(const Input& in, bool local, const AttributeTypes& ty
   IndexDefinition index;
   index.local = local;
   index.name = in.pattern_text("IndexName", Need::kRequired, {3, 255});
-  index.keys = read_keys(in, types, used);
+  index.keys = read_keys(in, types, used, !local);
   if (const auto projection = in.structure("Projection", Need::kRequired)) {
     const std::string kind = projection->choice("ProjectionType", {"ALL", "INCLUDE", "KEYS_ONLY"});
     index.projection = kind == "INCLUDE"     ? Projection::kInclude
@@ -118,8 +127,8 @@ IndexDefinition read_index(const Input& in, bool local, const AttributeTypes& ty
   return index;
 }
 
-std::optional<Throughput> read_throughput(const Input& in) {
-  const auto structure = in.structure("ProvisionedThroughput");
+std::optional<Throughput> read_throughput(const Input& in, std::string_view member) {
+  const auto structure = in.structure(member);
   if (!structure) return std::nullopt;
   const auto units = [&](std::string_view name) {
     if (!structure->has(name)) in.checks().violated(std::nullopt, structure->path_of(name), "not be null");
@@ -166,16 +175,18 @@ std::string read_table_class(const Input& in) {
   return value == "STANDARD" ? std::string() : value;
 }
 
+void refuse_system_name(const Input& in) {
+  in.checks().add({ErrorCode::kValidation,
+                   "Table names that start with '" + std::string(kSystemTablePrefix) + "' are reserved", nullptr});
+}
+
 TableDefinition read_definition(const Input& in) {
   TableDefinition table;
   table.name = in.table();
-  if (is_system_table(table.name)) {
-    in.checks().add({ErrorCode::kValidation,
-                     "Table names that start with '" + std::string(kSystemTablePrefix) + "' are reserved", nullptr});
-  }
+  if (is_system_table(table.name)) refuse_system_name(in);
   const AttributeTypes types = read_attributes(in, Need::kRequired);
   std::set<std::string> used;
-  table.keys = read_keys(in, types, used);
+  table.keys = read_keys(in, types, used, false);
   read_indexes(in, "LocalSecondaryIndexes", true, types, used, table);
   read_indexes(in, "GlobalSecondaryIndexes", false, types, used, table);
   check_used(in, types, used, !table.indexes.empty());

@@ -18,7 +18,7 @@ using AttributeTypes = std::map<std::string, Type>;
 AttributeTypes read_attributes(const Input& in, Need need);
 // Of an IndexName, a KeySchema and a Projection; `used` notes the attributes of its keys.
 IndexDefinition read_index(const Input& in, bool local, const AttributeTypes& types, std::set<std::string>& used);
-std::optional<Throughput> read_throughput(const Input& in);
+std::optional<Throughput> read_throughput(const Input& in, std::string_view member = "ProvisionedThroughput");
 struct StreamChange {
   bool enabled = false;
   StreamView view = StreamView::kKeysOnly;
@@ -26,6 +26,8 @@ struct StreamChange {
 std::optional<StreamChange> read_stream(const Input& in);  // Empty if the request does not say.
 std::map<std::string, std::string> read_tags(const Input& in, Need need);
 std::string read_table_class(const Input& in);  // Empty for STANDARD, as TableSettings has it.
+
+void refuse_system_name(const Input& in);  // Of a table that a client wants to make.
 
 // The definition that a CreateTable request asks for.
 TableDefinition read_definition(const Input& in);

@@ -8,8 +8,6 @@
 
 namespace freshet::dynamodb {
 
-namespace {
-
 void append_member(std::string& json, std::string_view name, std::string_view text) {
   json += json.ends_with('{') ? "\"" : ",\"";
   json += name;
@@ -17,11 +15,12 @@ void append_member(std::string& json, std::string_view name, std::string_view te
   append_json_string(json, text);
 }
 
+namespace {
+
 void append_attribute_definitions(std::string& json, const TableDefinition& table) {
   std::map<std::string, Type> types;
   const auto note = [&](const KeySchema& keys) {
-    types.emplace(keys.partition.name, keys.partition.type);
-    if (keys.sort) types.emplace(keys.sort->name, keys.sort->type);
+    for (const auto* key : keys.attributes()) types.emplace(key->name, key->type);
   };
   note(table.keys);
   for (const IndexDefinition& index : table.indexes) note(index.keys);
@@ -35,37 +34,25 @@ void append_attribute_definitions(std::string& json, const TableDefinition& tabl
   json += ']';
 }
 
-std::string_view view_name(StreamView view) {
-  switch (view) {
-    case StreamView::kKeysOnly:
-      return "KEYS_ONLY";
-    case StreamView::kNewImage:
-      return "NEW_IMAGE";
-    case StreamView::kOldImage:
-      return "OLD_IMAGE";
-    default:
-      return "NEW_AND_OLD_IMAGES";
-  }
-}
-
-// Zeros where it is billed by request, as the service shows it.
-void append_throughput(std::string& json, const std::optional<Throughput>& throughput) {
-  const Throughput shown = throughput.value_or(Throughput{});
-  json +=
-      ",\"ProvisionedThroughput\":{\"NumberOfDecreasesToday\":0,\"ReadCapacityUnits\":" + std::to_string(shown.read) +
-      ",\"WriteCapacityUnits\":" + std::to_string(shown.write) + '}';
-}
-
 std::optional<Throughput> throughput_of(const TableSettings& settings, const std::string& index) {
   const auto known = settings.index_throughput.find(index);
   return known == settings.index_throughput.end() ? settings.throughput : known->second;
 }
 
-void append_index(std::string& json, const IndexDefinition& index, const TableDescription& table,
-                  const std::string& table_arn) {
-  const auto found = std::find_if(table.indexes.begin(), table.indexes.end(),
-                                  [&](const IndexState& state) { return state.name == index.name; });
-  const bool building = found != table.indexes.end() && found->building;
+void append_capacity(std::string& json, const std::optional<Throughput>& throughput) {
+  const Throughput shown = throughput.value_or(Throughput{});
+  json += "\"ReadCapacityUnits\":" + std::to_string(shown.read) +
+          ",\"WriteCapacityUnits\":" + std::to_string(shown.write) + '}';
+}
+
+// Zeros where it is billed by request, as the service shows it.
+void append_throughput(std::string& json, const std::optional<Throughput>& throughput) {
+  json += ",\"ProvisionedThroughput\":{\"NumberOfDecreasesToday\":0,";
+  append_capacity(json, throughput);
+}
+
+// {"IndexName":...,"KeySchema":[...],"Projection":{...} without the end.
+void append_index_shape(std::string& json, const IndexDefinition& index) {
   json += '{';
   append_member(json, "IndexName", index.name);
   json += ',';
@@ -84,13 +71,23 @@ void append_index(std::string& json, const IndexDefinition& index, const TableDe
     json += ']';
   }
   json += '}';
+}
+
+void append_index(std::string& json, const IndexDefinition& index, const TableDescription& table,
+                  const std::string& table_arn) {
+  const auto found = std::find_if(table.indexes.begin(), table.indexes.end(),
+                                  [&](const IndexState& state) { return state.name == index.name; });
+  const bool building = found != table.indexes.end() && found->building;
+  append_index_shape(json, index);
   append_member(json, "IndexArn", table_arn + "/index/" + index.name);
   if (!index.local) {
     append_member(json, "IndexStatus", building ? "CREATING" : "ACTIVE");
     if (building) json += ",\"Backfilling\":true";
     append_throughput(json, throughput_of(table.definition.settings, index.name));
   }
-  if (found != table.indexes.end()) json += ",\"ItemCount\":" + std::to_string(found->items);
+  if (found != table.indexes.end()) {
+    json += ",\"IndexSizeBytes\":" + std::to_string(found->bytes) + ",\"ItemCount\":" + std::to_string(found->items);
+  }
   json += '}';
 }
 
@@ -108,19 +105,48 @@ void append_indexes(std::string& json, const TableDescription& table, bool local
   if (any) json += ']';
 }
 
-// Epoch seconds with milliseconds, as the protocol writes times.
+void append_restore_summary(std::string& json, const RestoreOrigin& restored, const Place& place) {
+  json += ",\"RestoreSummary\":{";
+  append_member(json, "SourceBackupArn", place.backup_arn(restored.table, restored.backup));
+  append_member(json, "SourceTableArn", place.table_arn(restored.table));
+  json += ",\"RestoreDateTime\":" + seconds_of(restored.at) + ",\"RestoreInProgress\":";
+  json += restored.in_progress ? "true}" : "false}";
+}
 
 }  // namespace
 
-void append_key_schema(std::string& json, const KeySchema& keys) {
-  json += "\"KeySchema\":[{";
-  append_member(json, "AttributeName", keys.partition.name);
-  json += ",\"KeyType\":\"HASH\"}";
-  if (keys.sort) {
-    json += ",{";
-    append_member(json, "AttributeName", keys.sort->name);
-    json += ",\"KeyType\":\"RANGE\"}";
+void append_units(std::string& json, const std::optional<Throughput>& throughput) {
+  json += ",\"ProvisionedThroughput\":{";
+  append_capacity(json, throughput);
+}
+
+void append_index_infos(std::string& json, const TableDefinition& table, bool local) {
+  bool any = false;
+  for (const IndexDefinition& index : table.indexes) {
+    if (index.local != local) continue;
+    json += std::exchange(any, true) ? ","
+            : json.ends_with('{')    ? (local ? "\"LocalSecondaryIndexes\":[" : "\"GlobalSecondaryIndexes\":[")
+            : local                  ? ",\"LocalSecondaryIndexes\":["
+                                     : ",\"GlobalSecondaryIndexes\":[";
+    append_index_shape(json, index);
+    if (!local) append_units(json, throughput_of(table.settings, index.name));
+    json += '}';
   }
+  if (any) json += ']';
+}
+
+void append_key_schema(std::string& json, const KeySchema& keys) {
+  json += "\"KeySchema\":[";
+  const auto append = [&](const KeyAttributes& part, std::string_view type) {
+    for (const auto* key : part) {
+      json += json.ends_with('[') ? "{" : ",{";
+      append_member(json, "AttributeName", key->name);
+      append_member(json, "KeyType", type);
+      json += '}';
+    }
+  };
+  append(keys.partition_attributes(), "HASH");
+  append(keys.sort_attributes(), "RANGE");
   json += ']';
 }
 
@@ -138,7 +164,7 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
   append_member(json, "TableName", definition.name);
   json += ',';
   append_key_schema(json, definition.keys);
-  append_member(json, "TableStatus", status);
+  append_member(json, "TableStatus", table.restored && table.restored->in_progress ? "CREATING" : status);
   json += ",\"CreationDateTime\":" + seconds_of(table.created);
   append_throughput(json, definition.settings.throughput);
   json += ",\"TableSizeBytes\":" + std::to_string(table.bytes) + ",\"ItemCount\":" + std::to_string(table.items);
@@ -154,11 +180,12 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
   append_indexes(json, table, false, arn);
   if (definition.stream) {
     json += ",\"StreamSpecification\":{\"StreamEnabled\":true";
-    append_member(json, "StreamViewType", view_name(*definition.stream));
+    append_member(json, "StreamViewType", stream_view_name(*definition.stream));
     json += '}';
     append_member(json, "LatestStreamLabel", table.stream_label);
     append_member(json, "LatestStreamArn", arn + "/stream/" + table.stream_label);
   }
+  if (table.restored) append_restore_summary(json, *table.restored, place);
   json += definition.settings.deletion_protection ? ",\"DeletionProtectionEnabled\":true}"
                                                   : ",\"DeletionProtectionEnabled\":false}";
 }

@@ -1,6 +1,7 @@
 // Descriptions of tables as the protocol writes them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,9 +11,14 @@
 
 namespace freshet::dynamodb {
 
-// {"TableName":...,"KeySchema":[...],...}. `status` is ACTIVE or DELETING.
+// {"TableName":...,"KeySchema":[...],...}. `status` is ACTIVE, UPDATING or DELETING; CREATING is shown where it is.
 void append_table_json(std::string& json, const TableDescription& table, std::string_view status, const Place& place);
 
+void append_member(std::string& json, std::string_view name, std::string_view text);  // ,"name":"text"
+// ,"ProvisionedThroughput":{...}: zeros where it is billed by request.
+void append_units(std::string& json, const std::optional<Throughput>& throughput);
+// What backups say of indexes: ,"LocalSecondaryIndexes":[...], or the global ones; nothing if there are none.
+void append_index_infos(std::string& json, const TableDefinition& table, bool local);
 void append_key_schema(std::string& json, const KeySchema& keys);  // "KeySchema":[...]
 std::string seconds_of(WallTime time);                             // As timestamps are written: "1800000000.123".
 

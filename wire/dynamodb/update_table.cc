@@ -164,6 +164,10 @@ std::vector<IndexChange> read_index_changes(const Input& in) {
     } else if (update) {
       change.update = update->pattern_text("IndexName", Need::kRequired, {3, 255});
       change.throughput = read_throughput(*update);
+      if (!change.throughput && !update->has("OnDemandThroughput") && !update->has("WarmThroughput")) {
+        refuse_parameter(in, "Update of an index needs ProvisionedThroughput, OnDemandThroughput or WarmThroughput: " +
+                                 change.update);
+      }
     } else {
       change.remove = remove->pattern_text("IndexName", Need::kRequired, {3, 255});
     }

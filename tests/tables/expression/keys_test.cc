@@ -26,6 +26,8 @@ std::string range(std::string_view text, Map values, const KeySchema& keys, Name
     return s ? *s : value.get_if<Decimal>()->to_string();
   };
   std::string out = "a=" + shown(found->partition);
+  for (const auto& value : found->more_partition) out += " b=" + shown(value);
+  for (const auto& value : found->first_sort) out += " c=" + shown(value);
   if (found->lower) out += (found->lower->inclusive ? " >=" : " >") + shown(found->lower->value);
   if (found->upper) out += (found->upper->inclusive ? " <=" : " <") + shown(found->upper->value);
   if (found->prefix) out += " ^" + shown(*found->prefix);
@@ -100,6 +102,42 @@ TEST(KeyConditions, Forms) {
       {"a > :a", "Query key condition not supported"},
       {"begins_with(a, :a)", "Query key condition not supported"}};
   for (const auto& [text, message] : refusals) EXPECT_EQ(range(text, ab, kComposite), message) << text;
+}
+
+TEST(KeyConditions, OfSeveralAttributes) {
+  const KeySchema keys{{"a", Type::kString},
+                       KeyAttribute{"c", Type::kString},
+                       {{"b", Type::kNumber}},
+                       {{"d", Type::kNumber}, {"e", Type::kString}}};
+  const Map all{{":a", "x"}, {":b", n(1)}, {":c", "y"}, {":d", n(2)}, {":e", "z"}};
+  const auto values = [&](const std::string& names) {
+    Map out;
+    for (const char name : names) out.set(std::string(":") + name, *all.find(std::string(":") + name));
+    return out;
+  };
+  EXPECT_EQ(range("a = :a AND b = :b", values("ab"), keys), "a=x b=1");
+  EXPECT_EQ(range("c < :c AND b = :b AND a = :a", values("abc"), keys), "a=x b=1 <y");
+  EXPECT_EQ(range("a = :a AND b = :b AND c = :c AND d BETWEEN :b AND :d", values("abcd"), keys), "a=x b=1 c=y >=1 <=2");
+  EXPECT_EQ(range("e > :e AND d = :d AND c = :c AND b = :b AND a = :a", values("abcde"), keys), "a=x b=1 c=y c=2 >z");
+  EXPECT_EQ(range("a = :a AND b = :b AND begins_with(c, :c)", values("abc"), keys), "a=x b=1 ^y");
+  const std::pair<std::string, std::string> refusals[] = {
+      {"a = :a", "Query condition missed key schema element: b"},
+      {"b = :b AND c = :c", "Query condition missed key schema element: a"},
+      {"a = :a AND b > :b", "Query key condition not supported"},
+      {"a = :a AND b = :b AND d = :d", "Query condition missed key schema element: c"},
+      {"a = :a AND b = :b AND c = :c AND e = :e", "Query condition missed key schema element: d"},
+      {"a = :a AND b = :b AND c > :c AND d = :d", "Query key condition not supported"},
+      {"a = :a AND b = :b AND begins_with(c, :c) AND d = :d", "Query key condition not supported"},
+      {"a = :a AND b = :b AND z = :c", "Query condition missed key schema element: c"},
+      {"a = :a AND b = :b AND c = :c AND d = :d AND e = :e AND z = :e",
+       "The number of query conditions (6) exceeds the number of key attributes defined in the schema (5)"}};
+  for (const auto& [text, message] : refusals) {
+    std::string used;
+    for (const char name : std::string("abcde")) {
+      if (text.find(std::string(":") + name) != std::string::npos) used += name;
+    }
+    EXPECT_EQ(range(text, values(used), keys), message) << text;
+  }
 }
 
 TEST(KeyConditions, Types) {

@@ -1,0 +1,110 @@
+// Backups and what is restored from them: a file each in the directory "backups" beside the log. Making and restoring
+// go in bounded steps, a turn each; a file has the name of a backup only when it is complete and durable.
+// Loop thread only.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "tables/engine/backup_file.h"
+#include "tables/engine/committer.h"
+#include "tables/engine/snapshot.h"
+#include "tables/log/trash.h"
+
+namespace freshet {
+
+class BackupStore final : public Backups {
+ public:
+  // All outlive this.
+  BackupStore(const Clock& clock, Random& random, Catalog& catalog, Committer& committer,
+              const EmbeddedOptions& options)
+      : clock_(clock), random_(random), catalog_(catalog), committer_(committer), options_(options) {}
+  BackupStore(const BackupStore&) = delete;
+  BackupStore& operator=(const BackupStore&) = delete;
+  ~BackupStore() override;
+
+  // After recovery: finds what there is, deletes what was left half done, goes on with tables that were being restored.
+  // Files that are damaged or of a later version are named in a warning and left alone. `files` is null for a store
+  // without a log: then backups live in memory, too.
+  Result<void> open(Files* files);
+
+  Async<Result<BackupDescription>> create(std::string table, std::string name) override;
+  Async<Result<BackupDescription>> describe(std::string id) override;
+  Async<Result<std::vector<BackupDescription>>> list() override;
+  Async<Result<BackupDescription>> remove(std::string id) override;
+  Async<Result<TableDescription>> restore(std::string id, TableDefinition definition) override;
+
+  // Whether a backup of the table is being made; until it is, the table cannot be deleted.
+  bool is_backing_up(const Table& table) const;
+
+  void run_due();
+  BootTime next_due() const;
+
+ private:
+  struct Backup {
+    BackupDescription description;
+    uint64_t file_bytes = 0;
+  };
+  // A backup that is being made.
+  struct Making {
+    std::string id;
+    Table* table;
+    Snapshot snapshot;
+    std::unique_ptr<BackupWriter> writer;
+    bool all_written = false;
+    uint64_t synced = 0;   // Bytes that the last sync had before it.
+    uint64_t syncing = 0;  // The same of the one under way.
+  };
+  // A table that is being restored.
+  struct Restoring {
+    std::string id;
+    uint32_t table;
+    std::unique_ptr<BackupReader> reader;
+    std::vector<ItemRef> block;  // Read and not in the table yet: from `next` on.
+    size_t next = 0;
+    BootTime blocked_until{};
+  };
+
+  std::string path(const std::string& id) const;
+  std::string part_path(const std::string& id) const;
+  Result<void> find_backups();
+  void resume(Table& table);
+  std::string new_id(WallTime at);
+  Result<void> admit_backup(const Table& table);
+  Result<void> admit_restore(const TableDescription& source);
+
+  void step(std::unique_ptr<Making>& making);
+  Result<void> write_some(Making& making);
+  Result<bool> sync_some(Making& making);  // True when all is durable.
+  Result<void> publish(const Making& making);
+  void give_up(const Making& making, const Error& error);
+  void end(const Making& making);
+
+  bool step(Restoring& restoring);  // False when it is over.
+  Result<bool> load_some(Restoring& restoring);
+  void drop(Table& table, const Error& error);
+  void clear_trash();
+  void account();
+  void warn(const std::string& table, const std::string& what) const;
+
+  const Clock& clock_;
+  Random& random_;
+  Catalog& catalog_;
+  Committer& committer_;
+  const EmbeddedOptions& options_;
+
+  std::unique_ptr<Files> own_files_;  // Of a store without a log.
+  Files* files_ = nullptr;
+  std::string directory_;
+  std::unique_ptr<Trash> trash_;
+  std::map<std::string, Backup, std::less<>> backups_;  // By id, those that are being made too.
+  std::deque<std::unique_ptr<Making>> making_;          // The first is next.
+  std::deque<Restoring> restoring_;
+  const Making* syncing_ = nullptr;  // Whose file options_.backup_sync is busy with.
+};
+
+}  // namespace freshet
