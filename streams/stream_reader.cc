@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <tuple>
 
 namespace freshet {
 
@@ -131,13 +133,55 @@ Async<Result<StreamDescription>> StreamReader::stream_of(std::string table) {
   co_return stream;
 }
 
+Async<Result<StreamDescription>> StreamReader::closed_stream(std::string stream_arn, std::string table,
+                                                             std::string label) {
+  auto all = co_await tables_.closed_streams();
+  if (!all) co_return fail(std::move(all.error()));
+  const auto found = std::find_if(all->begin(), all->end(), [&](const ClosedStream& closed) {
+    return closed.table == table && closed.label == label;
+  });
+  if (found == all->end() || freshet::stream_arn(account_, table, label) != stream_arn) {
+    co_return no_such_stream(stream_arn);
+  }
+  StreamDescription stream;
+  stream.source = {account_, std::move(stream_arn), found->view};
+  stream.table = std::move(table);
+  stream.keys = found->keys;
+  stream.created = time_of_label(label).value_or(found->closed);
+  stream.label = std::move(label);
+  stream.bounds = found->bounds;
+  stream.closed = true;
+  co_return stream;
+}
+
 Async<Result<StreamDescription>> StreamReader::describe(std::string stream_arn) {
-  const auto name = parse_stream_arn(stream_arn);
+  auto name = parse_stream_arn(stream_arn);
   if (!name) co_return invalid(fmt::format("Invalid StreamArn: \"{}\"", stream_arn));
   auto stream = co_await stream_of(name->table);
   if (!stream && stream.error().code != ErrorCode::kResourceNotFound) co_return stream;
-  if (!stream || stream->source.arn != stream_arn) co_return no_such_stream(stream_arn);
-  co_return stream;
+  if (stream && stream->source.arn == stream_arn) co_return stream;
+  auto closed = co_await closed_stream(std::move(stream_arn), std::move(name->table), std::move(name->label));
+  co_return closed;
+}
+
+Async<Result<std::vector<StreamList::Stream>>> StreamReader::streams_of(std::vector<std::string> tables) {
+  std::vector<StreamList::Stream> streams;
+  const auto add = [&](const std::string& table, const std::string& label) {
+    streams.push_back({stream_arn(account_, table, label), table, label});
+  };
+  for (const std::string& name : tables) {
+    std::string copy = name;
+    auto described = co_await tables_.describe_table(std::move(copy));
+    if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());
+    if (!described || described->definition.system || !described->definition.stream) continue;
+    add(name, described->stream_label);
+  }
+  auto closed = co_await tables_.closed_streams();
+  if (!closed) co_return fail(std::move(closed.error()));
+  for (const ClosedStream& stream : *closed) add(stream.table, stream.label);
+  std::sort(streams.begin(), streams.end(),
+            [](const auto& a, const auto& b) { return std::tie(a.table, a.label) < std::tie(b.table, b.label); });
+  co_return streams;
 }
 
 Async<Result<StreamList>> StreamReader::list(ListStreamsInput input) {
@@ -146,29 +190,34 @@ Async<Result<StreamList>> StreamReader::list(ListStreamsInput input) {
     co_return invalid(fmt::format("Invalid StreamArn: \"{}\"", input.after));
   }
   std::vector<std::string> names{input.table};
+  bool there = true;
   if (input.table.empty()) {
     auto all = co_await tables_.list_tables();
     if (!all) co_return fail(std::move(all.error()));
     names = std::move(*all);
-  }
-  StreamList list;
-  for (const std::string& name : names) {
-    if (after && name < after->table) continue;
-    std::string copy = name;
+  } else {
+    std::string copy = input.table;
     auto described = co_await tables_.describe_table(std::move(copy));
-    const bool hidden = described && described->definition.system;
     if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());
-    if (!input.table.empty() && (!described || hidden)) {
-      co_return fail(ErrorCode::kResourceNotFound,
-                     fmt::format("Requested resource not found: Table: {} not found", name));
-    }
-    if (!described || hidden || !described->definition.stream) continue;
-    if (after && name == after->table && described->stream_label <= after->label) continue;
+    there = described && !described->definition.system;
+  }
+  auto streams = co_await streams_of(std::move(names));
+  if (!streams) co_return fail(std::move(streams.error()));
+  StreamList list;
+  bool any = false;
+  for (auto& stream : *streams) {
+    if (!input.table.empty() && stream.table != input.table) continue;
+    any = true;
+    if (after && std::tie(stream.table, stream.label) <= std::tie(after->table, after->label)) continue;
     if (list.streams.size() == input.limit) {
       list.more = true;
       break;
     }
-    list.streams.push_back({stream_arn(account_, name, described->stream_label), name, described->stream_label});
+    list.streams.push_back(std::move(stream));
+  }
+  if (!there && !any) {
+    co_return fail(ErrorCode::kResourceNotFound,
+                   fmt::format("Requested resource not found: Table: {} not found", input.table));
   }
   co_return list;
 }
@@ -198,6 +247,7 @@ Async<Result<StreamRecords>> StreamReader::records(std::string iterator, uint32_
   if (!stream) co_return fail(std::move(stream.error()));
   ReadStreamInput read;
   read.table = stream->table;
+  if (stream->closed) read.label = stream->label;
   read.from = parsed->from == kFromHorizon ? stream->bounds.oldest : parsed->from;
   read.limit = limit;
   auto page = co_await tables_.read_stream(std::move(read));
@@ -205,7 +255,8 @@ Async<Result<StreamRecords>> StreamReader::records(std::string iterator, uint32_
   StreamRecords records;
   records.source = std::move(stream->source);
   records.records = std::move(page->records);
-  records.next_iterator = token(parsed->arn, page->next);
+  const bool ended = stream->closed && page->next >= stream->bounds.next;
+  if (!ended) records.next_iterator = token(parsed->arn, page->next);
   co_return records;
 }
 

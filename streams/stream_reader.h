@@ -33,6 +33,7 @@ struct StreamDescription {
   KeySchema keys;
   WallTime created{};  // Of the stream, which may be younger than its table.
   StreamBounds bounds;
+  bool closed = false;  // No record comes any more: `bounds.next` is where it ends.
 };
 
 struct ListStreamsInput {
@@ -55,18 +56,19 @@ struct StreamList {
 struct StreamRecords {
   StreamSource source;
   std::vector<ChangeRecord> records;
-  std::string next_iterator;
+  std::string next_iterator;  // Empty at the end of a closed stream.
 };
 
 class StreamReader {
  public:
   StreamReader(Tables& tables, const Clock& clock, Account account);
 
-  // kResourceNotFound if there is no such stream (any more).
+  // Of one that is open or closed. kResourceNotFound if there is no such stream (any more).
   Async<Result<StreamDescription>> describe(std::string stream_arn);
   // The stream that the table has now. kResourceNotFound without one.
   Async<Result<StreamDescription>> stream_of(std::string table);
-  // Those of clients' tables. kResourceNotFound if there is no such table; none for a table without a stream.
+  // Those of clients' tables, open and closed. kResourceNotFound if there is and was no such table; none for a table
+  // without a stream.
   Async<Result<StreamList>> list(ListStreamsInput input);
   // kTrimmedDataAccess for a sequence number that is trimmed, kValidation for one that never was.
   Async<Result<std::string>> shard_iterator(ShardIteratorInput input);
@@ -74,6 +76,9 @@ class StreamReader {
   Async<Result<StreamRecords>> records(std::string iterator, uint32_t limit = 1000);
 
  private:
+  Async<Result<StreamDescription>> closed_stream(std::string stream_arn, std::string table, std::string label);
+  // By name and label.
+  Async<Result<std::vector<StreamList::Stream>>> streams_of(std::vector<std::string> tables);
   std::string token(const std::string& arn, uint64_t from) const;
 
   Tables& tables_;

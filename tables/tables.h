@@ -214,6 +214,7 @@ struct StreamSkip {
 
 struct ReadStreamInput {
   std::string table;
+  std::string label;  // Of a stream that is closed; empty for the one that the table has.
   uint64_t from = 1;  // First sequence wanted.
   uint32_t limit = 1000;
   size_t max_bytes = 1u << 20;  // A first record may be larger.
@@ -231,6 +232,16 @@ struct StreamPage {
 struct StreamBounds {
   uint64_t oldest = 1;  // First sequence that can still be read.
   uint64_t next = 1;    // The next record will have this one.
+};
+
+// A stream that was switched off, or whose table was deleted. It can be read for as long as an open one keeps records.
+struct ClosedStream {
+  std::string table;
+  std::string label;
+  StreamView view = StreamView::kKeysOnly;
+  KeySchema keys;
+  WallTime closed{};
+  StreamBounds bounds;  // `next` is where it ends: there is no such record.
 };
 
 class Tables {
@@ -269,6 +280,9 @@ class Tables {
   // kTrimmedDataAccess when `from` is no longer there.
   virtual Async<Result<StreamPage>> read_stream(ReadStreamInput input) = 0;
   virtual Async<Result<StreamBounds>> stream_bounds(std::string table) = 0;
+  virtual Async<Result<std::vector<ClosedStream>>> closed_streams() {  // By table, then label.
+    return Result<std::vector<ClosedStream>>{};
+  }
 
   // kValidation for a table without books, kUnavailable while those of a table that was altered are being opened.
   virtual Async<Result<Books>> books(std::string table) = 0;

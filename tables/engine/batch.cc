@@ -5,9 +5,10 @@
 namespace freshet {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kVersion = 2;
+constexpr uint8_t kOldestVersion = 1;  // Has no closed streams and no keys of several attributes.
 
-enum Tag : uint8_t { kCounters = 1, kTable = 2, kDrop = 3, kPut = 4, kDelete = 5, kFlow = 6 };
+enum Tag : uint8_t { kCounters = 1, kTable = 2, kDrop = 3, kPut = 4, kDelete = 5, kFlow = 6, kClosedStream = 7 };
 
 // Of kPut and kDelete.
 enum Flag : uint8_t { kHasChange = 1, kIsInsert = 2, kByTtl = 4, kHasBefore = 8 };
@@ -47,6 +48,14 @@ Result<void> read_table(ByteReader& in, BatchSink& sink) {
   auto table = table_from_item(*item);
   if (!table) return fail(table.error());
   return sink.on_table(std::move(*table));
+}
+
+Result<void> read_closed_stream(ByteReader& in, BatchSink& sink) {
+  auto item = decode_item(in.bytes());
+  if (!in.ok() || !item) return malformed("closed stream");
+  auto closed = closed_stream_from_item(*item);
+  if (!closed) return fail(closed.error());
+  return sink.on_closed_stream(std::move(*closed));
 }
 
 Result<void> read_put(ByteReader& in, BatchSink& sink) {
@@ -144,6 +153,13 @@ void append_record(std::string& out, const StoredFlow& flow) {
   append_varint(out, flow.value);
 }
 
+void append_record(std::string& out, const StoredClosedStream& closed) {
+  std::string encoded;
+  append_encoded(encoded, closed_stream_to_item(closed));
+  out.push_back(kClosedStream);
+  append_bytes(out, encoded);
+}
+
 void append_drop_record(std::string& out, uint32_t table) {
   out.push_back(kDrop);
   append_varint(out, table);
@@ -154,9 +170,9 @@ Result<void> read_batch(std::string_view payload, BatchSink& sink) {
   const uint8_t version = in.byte();
   const WallTime at(milliseconds(static_cast<int64_t>(in.fixed())));
   if (!in.ok()) return malformed("header");
-  if (version != kVersion) {
+  if (version < kOldestVersion || version > kVersion) {
     return fail(ErrorCode::kUnsupportedFormat, "a batch of the log has payload version " + std::to_string(version) +
-                                                   "; this program reads version " + std::to_string(kVersion));
+                                                   "; this program reads versions 1 to " + std::to_string(kVersion));
   }
   if (auto ok = sink.on_begin(at); !ok) return ok;
   while (!in.at_end()) {
@@ -179,6 +195,9 @@ Result<void> read_batch(std::string_view payload, BatchSink& sink) {
         break;
       case kFlow:
         ok = read_flow(in, sink);
+        break;
+      case kClosedStream:
+        ok = read_closed_stream(in, sink);
         break;
       default:
         return malformed("unknown record");

@@ -29,6 +29,14 @@ struct StoredTable {
   uint64_t stream_oldest = 1;  // Trimmed below.
 };
 
+// A stream that can be read for a while although its table has it no more. Said when it is closed, and in every
+// checkpoint as long as it is kept.
+struct StoredClosedStream {
+  uint32_t table = 0;
+  ClosedStream stream;  // bounds.next: where it ends.
+  uint64_t next = 1;    // Its records from here on follow; all are said where this is the end.
+};
+
 // The change record that goes with a write; sequence 0 for none.
 struct StoredChange {
   uint64_t sequence = 0;
@@ -61,6 +69,7 @@ inline constexpr size_t kBatchHeaderBytes = 9;
 void append_batch_header(std::string& out, WallTime at);
 void append_record(std::string& out, const StoredCounters& counters);
 void append_record(std::string& out, const StoredTable& table);
+void append_record(std::string& out, const StoredClosedStream& closed);
 void append_record(std::string& out, const StoredPut& put);
 void append_record(std::string& out, const StoredDelete& del);
 void append_record(std::string& out, const StoredFlow& flow);
@@ -73,6 +82,7 @@ class BatchSink {
   virtual Result<void> on_counters(const StoredCounters& counters) = 0;
   virtual Result<void> on_table(StoredTable table) = 0;
   virtual Result<void> on_drop(uint32_t table) = 0;
+  virtual Result<void> on_closed_stream(StoredClosedStream) { return {}; }
   virtual Result<void> on_put(const StoredPut& put) = 0;
   virtual Result<void> on_delete(const StoredDelete& del) = 0;
   virtual Result<void> on_flow(const StoredFlow& flow) = 0;
@@ -84,6 +94,8 @@ Result<void> read_batch(std::string_view payload, BatchSink& sink);
 // defaults in older logs.
 Item table_to_item(const StoredTable& table);
 Result<StoredTable> table_from_item(const Item& item);
+Item closed_stream_to_item(const StoredClosedStream& closed);
+Result<StoredClosedStream> closed_stream_from_item(const Item& item);
 Item definition_to_item(const TableDefinition& definition);
 Result<TableDefinition> definition_from_item(const Item& item);
 

@@ -34,6 +34,48 @@ void Catalog::remove(Table& table) {
   tables_.erase(found);
 }
 
+ClosedEntry& Catalog::close_stream(Table& table, WallTime at) {
+  const TableDescription description = table.describe();
+  const TableDefinition& definition = description.definition;
+  ClosedEntry entry;
+  entry.table = table.number();
+  entry.stream = table.detach_stream();
+  entry.description = {definition.name,
+                       description.stream_label,
+                       *definition.stream,
+                       definition.keys,
+                       at,
+                       {entry.stream->bounds().oldest, entry.stream->next()}};
+  closed_.push_back(std::move(entry));
+  return closed_.back();
+}
+
+void Catalog::add_closed(ClosedEntry entry) {
+  closed_.push_back(std::move(entry));
+}
+
+ClosedEntry* Catalog::find_closed(std::string_view table, std::string_view label) {
+  for (auto& entry : closed_) {
+    if (entry.description.table == table && entry.description.label == label) return &entry;
+  }
+  return nullptr;
+}
+
+ChangeStream* Catalog::stream_of(uint32_t table, uint64_t sequence) {
+  for (auto& entry : closed_) {
+    if (entry.table == table && sequence < entry.description.bounds.next) return entry.stream.get();
+  }
+  Table* open = find_number(table);
+  return open ? &open->stream() : nullptr;
+}
+
+void Catalog::forget_closed(WallTime before) {
+  constexpr size_t kMost = 500;  // Every checkpoint says them.
+  while (!closed_.empty() && (closed_.size() > kMost || closed_.front().description.closed < before)) {
+    closed_.pop_front();
+  }
+}
+
 void Catalog::bury(size_t items) {
   while (!removed_.empty() && items > 0) {
     const size_t done = removed_.back()->drop(items);

@@ -1,6 +1,7 @@
 // All tables of one store, and the counters that outlive them. Loop thread only.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -12,6 +13,15 @@
 #include "tables/engine/table.h"
 
 namespace freshet {
+
+// A stream that its table has no more.
+struct ClosedEntry {
+  uint32_t table = 0;
+  ClosedStream description;  // Its bounds are those of when it was closed.
+  std::unique_ptr<ChangeStream> stream;
+
+  StreamBounds bounds() const { return {stream->bounds().oldest, description.bounds.next}; }
+};
 
 class Catalog {
  public:
@@ -29,6 +39,23 @@ class Catalog {
   Table& add(uint32_t number, TableDescription description);
   // Nobody finds it any more; its memory is given back by bury(), as a large one takes long.
   void remove(Table& table);
+  // Ends the table's stream, which it has: it can still be read, for as long as streams are kept. Nothing for one that
+  // is already closed.
+  ClosedEntry& close_stream(Table& table, WallTime at);
+  void add_closed(ClosedEntry entry);
+  // Null if there is none.
+  ClosedEntry* find_closed(std::string_view table, std::string_view label);
+  // That one of the table's streams, open or not, whose record that is; null if the table is gone and it has none.
+  ChangeStream* stream_of(uint32_t table, uint64_t sequence);
+  // Forgets what was closed before, and the oldest of too many.
+  void forget_closed(WallTime before);
+  const std::deque<ClosedEntry>& closed() const { return closed_; }
+  template <class Do>
+  void each_stream(Do&& act) const {  // With the table's number.
+    for (const auto& entry : closed_) act(entry.table, *entry.stream);
+    for (const auto& [name, table] : tables_) act(table->number(), table->stream());
+  }
+
   // Gives back some of what removed tables hold.
   void bury(size_t items);
   bool has_removed() const { return !removed_.empty(); }
@@ -42,6 +69,7 @@ class Catalog {
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;
   std::map<uint32_t, Table*> by_number_;
   std::vector<std::unique_ptr<Table>> removed_;
+  std::deque<ClosedEntry> closed_;  // In the order in which they were closed.
 };
 
 }  // namespace freshet

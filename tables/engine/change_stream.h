@@ -85,7 +85,7 @@ class ChangeStream {
   // --- Trimming ---
   // Everything before that segment is about to go from the log, or is too old.
   void trim_before(uint32_t segment);
-  // The stream was turned off, or on again: nothing older can be read.
+  // Nothing of before can be read (a log of before closed streams were kept).
   void trim_all();
   // Whether a record of this stream may be in segments before that one.
   bool needs_before_segment(uint32_t segment) const;

@@ -188,6 +188,14 @@ void Committer::log_table(Table& table) {
                 StoredTable{table.number(), table.describe(), table.stream().next(), table.stream().bounds().oldest});
 }
 
+void Committer::log_closed(const ClosedEntry& closed) {
+  if (!log_) return;
+  begin_batch();
+  ClosedStream stream = closed.description;
+  stream.bounds = closed.bounds();
+  append_record(batch_, StoredClosedStream{closed.table, std::move(stream), closed.stream->next()});
+}
+
 void Committer::log_drop(uint32_t table) {
   if (!log_) return;
   begin_batch();
@@ -207,6 +215,11 @@ void Committer::append_changed_flows() {
 std::string Committer::checkpoint() const {
   std::string out;
   append_record(out, catalog_.counters);
+  for (const auto& closed : catalog_.closed()) {
+    ClosedStream stream = closed.description;
+    stream.bounds = closed.bounds();
+    append_record(out, StoredClosedStream{closed.table, std::move(stream), closed.stream->logged_next()});
+  }
   for (const auto& entry : catalog_.tables()) {
     Table& table = *entry.second;
     append_record(out, StoredTable{table.number(), table.describe(), table.stream().logged_next(),
@@ -247,11 +260,11 @@ bool Committer::flush() {
   batch_.clear();
   Release release{log_->last_sequence(), began, {}, std::move(waiters_)};
   waiters_.clear();
-  for (const auto& [name, table] : catalog_.tables()) {
-    if (table->stream().logged_next() == table->stream().next()) continue;
-    table->stream().logged(*at);
-    release.streams.emplace_back(table->number(), table->stream().next());
-  }
+  catalog_.each_stream([&](uint32_t table, ChangeStream& stream) {
+    if (stream.logged_next() == stream.next()) return;
+    stream.logged(*at);
+    release.streams.emplace_back(table, stream.next());
+  });
   unreleased_.push_back(std::move(release));
   catalog_.stream_memory().shrink();
   refresh_space();
@@ -304,7 +317,7 @@ void Committer::release() {
     unreleased_.pop_front();
     stats_.commits.add(scheduler_.clock().boot() - release.appended_at);
     for (const auto& [number, sequence] : release.streams) {
-      if (Table* table = catalog_.find_number(number)) table->stream().release_before(sequence);
+      if (ChangeStream* stream = catalog_.stream_of(number, sequence - 1)) stream->release_before(sequence);
     }
     for (const auto& waiter : release.waiters) waiter.set({});
   }
@@ -324,7 +337,7 @@ void Committer::fail_store(const Error& error) {
   for (const auto& waiter : waiters_) waiter.set(fail(*failure_));
   unreleased_.clear();
   waiters_.clear();
-  for (const auto& [name, table] : catalog_.tables()) table->stream().wake();
+  catalog_.each_stream([](uint32_t, ChangeStream& stream) { stream.wake(); });
   if (options_.on_failure) options_.on_failure(*failure_);
 }
 

@@ -39,6 +39,7 @@ class Committer {
   // The catalog changed: says so in the batch.
   void log_table(Table& table);
   void log_drop(uint32_t table);
+  void log_closed(const ClosedEntry& closed);
 
   // Much of what is applied this turn is one request's: few wait for it.
   void expect_bulk() { in_bulk_ = true; }

@@ -190,20 +190,25 @@ void Compactor::tidy() {
   if (pending && space_is_low() && committer_.flush() && !committer_.roll()) blocked_until_ = now + kBlockedPause;
 }
 
+bool Compactor::is_needed_before(uint32_t segment) const {
+  bool needed = false;
+  catalog_.each_stream(
+      [&](uint32_t, ChangeStream& stream) { needed = needed || stream.needs_before_segment(segment); });
+  return needed;
+}
+
 void Compactor::trim(const std::vector<SegmentInfo>& segments) {
   uint64_t retired = 0;
   for (const auto& segment : segments) retired += segment.retired ? segment.bytes : 0;
   const WallTime horizon = clock_.wall() - options_.stream_retention;
   for (size_t i = 0; i + 1 < segments.size(); ++i) {
     const uint32_t next = segments[i + 1].id;
-    const bool needed = std::any_of(catalog_.tables().begin(), catalog_.tables().end(), [&](const auto& entry) {
-      return entry.second->stream().needs_before_segment(next);
-    });
+    const bool needed = is_needed_before(next);
     if (needed) {
       const bool too_much = segments[i].retired && (retired > options_.stream_max_bytes || space_is_low());
       const auto end = too_much ? std::nullopt : start_of(next);
       if (!too_much && (!end || *end > horizon)) return;
-      for (const auto& [name, table] : catalog_.tables()) table->stream().trim_before(next);
+      catalog_.each_stream([next](uint32_t, ChangeStream& stream) { stream.trim_before(next); });
     }
     if (segments[i].retired) retired -= segments[i].bytes;
   }
@@ -214,9 +219,7 @@ void Compactor::remove_files() {
     const auto segments = committer_.log()->segments();
     if (segments.size() < 2 || !segments.front().retired) return;
     const uint32_t next = segments[1].id;
-    for (const auto& [name, table] : catalog_.tables()) {
-      if (table->stream().needs_before_segment(next)) return;
-    }
+    if (is_needed_before(next)) return;
     if (auto ok = committer_.log()->remove_oldest(); !ok) return committer_.report(ok.error());
   }
 }

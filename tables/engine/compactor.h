@@ -40,6 +40,7 @@ class Compactor {
   void finish_segment();
   void tidy();
   void trim(const std::vector<SegmentInfo>& segments);
+  bool is_needed_before(uint32_t segment) const;  // By a stream.
   void remove_files();
   std::optional<WallTime> start_of(uint32_t segment);
 

@@ -174,6 +174,38 @@ Result<StoredTable> table_from_item(const Item& item) {
   return table;
 }
 
+Item closed_stream_to_item(const StoredClosedStream& closed) {
+  const ClosedStream& stream = closed.stream;
+  Item item;
+  item.set("number", Value::number(closed.table));
+  item.set("table", Value(stream.table));
+  item.set("label", Value(stream.label));
+  item.set("view", Value::number(static_cast<int64_t>(stream.view)));
+  item.set("keys", keys_to_value(stream.keys));
+  item.set("closed", Value::number(epoch_ms(stream.closed)));
+  item.set("oldest", Value::number(static_cast<int64_t>(stream.bounds.oldest)));
+  item.set("next", Value::number(static_cast<int64_t>(closed.next)));
+  item.set("end", Value::number(static_cast<int64_t>(stream.bounds.next)));
+  return item;
+}
+
+Result<StoredClosedStream> closed_stream_from_item(const Item& item) {
+  StoredClosedStream closed;
+  closed.table = static_cast<uint32_t>(item.int_or("number", 0));
+  closed.next = static_cast<uint64_t>(item.int_or("next", 1));
+  ClosedStream& stream = closed.stream;
+  stream.table = item.string_or("table");
+  stream.label = item.string_or("label");
+  stream.view = static_cast<StreamView>(item.int_or("view", 0));
+  stream.keys = keys_from_map(map_or_empty(item, "keys"));
+  stream.closed = WallTime(milliseconds(item.int_or("closed", 0)));
+  stream.bounds = {static_cast<uint64_t>(item.int_or("oldest", 1)), static_cast<uint64_t>(item.int_or("end", 1))};
+  if (closed.table == 0 || stream.keys.partition.name.empty() || closed.next > stream.bounds.next) {
+    return fail(ErrorCode::kCorruption, "the log's catalog holds a closed stream that is none: " + stream.label);
+  }
+  return closed;
+}
+
 Item definition_to_item(const TableDefinition& definition) {
   Item item{{"name", Value(definition.name)},
             {"keys", keys_to_value(definition.keys)},

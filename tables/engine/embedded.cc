@@ -1,6 +1,8 @@
 #include "tables/engine/embedded.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <tuple>
 
 #include "base/check.h"
 #include "tables/engine/backup_store.h"
@@ -96,6 +98,7 @@ class Engine final : public EmbeddedTables {
 
   Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
   Async<Result<StreamBounds>> stream_bounds(std::string table) override;
+  Async<Result<std::vector<ClosedStream>>> closed_streams() override;
   Async<Result<Books>> books(std::string table) override;
   Backups* backups() override { return &backups_; }
   Async<Result<void>> durable() override { return committer_.durable(); }
@@ -113,6 +116,9 @@ class Engine final : public EmbeddedTables {
   template <class Input>
   std::vector<Result<WriteOutput>> write_each(std::vector<Input>& inputs);
   Result<Table*> streaming(const std::string& name) const;
+  std::string new_label(const std::string& table);
+  void close_stream(Table& table);
+  WallTime stream_horizon() const { return scheduler_.clock().wall() - options_.stream_retention; }
   Result<StreamPage> read_ready(const ReadStreamInput& input);
   Async<Result<StreamPage>> wait_stream(ReadStreamInput input);
 
@@ -155,7 +161,7 @@ Async<Result<TableDescription>> Engine::create_table(TableDefinition definition)
   TableDescription description;
   description.id = random_.uuid();
   description.created = scheduler_.clock().wall();
-  if (definition.stream) description.stream_label = stream_label(description.created);
+  if (definition.stream) description.stream_label = new_label(definition.name);
   description.definition = std::move(definition);
   Table& table = catalog_.add(catalog_.counters.next_table++, std::move(description));
   committer_.log_table(table);
@@ -182,7 +188,7 @@ Async<Result<TableDescription>> Engine::delete_table(std::string name) {
                 "protection first."));
   }
   TableDescription description = table->describe();
-  table->stream().wake();
+  if (table->definition().stream) close_stream(*table);
   committer_.log_drop(table->number());
   catalog_.remove(*table);
   return Out(std::move(description));
@@ -202,7 +208,8 @@ Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) 
   // Where a full store is to be deployed anew; but completions and compaction need most of what it has left.
   const uint64_t keep = (committer_.floor_bytes() + committer_.reserve_bytes()) / 2;
   if (auto ok = committer_.admit_record(keep); !ok) return Out(fail(ok.error()));
-  const std::string label = definition.stream ? stream_label(scheduler_.clock().wall()) : std::string();
+  if (table->definition().stream && definition.stream != table->definition().stream) close_stream(*table);
+  const std::string label = definition.stream ? new_label(definition.name) : std::string();
   table->alter(std::move(definition), label);
   catching_up_ = table->is_behind() || catching_up_;
   committer_.log_table(*table);
@@ -253,9 +260,39 @@ Result<Table*> Engine::streaming(const std::string& name) const {
   return table;
 }
 
+// The time, or a little later: a stream that was switched off and on within a millisecond is another one.
+std::string Engine::new_label(const std::string& table) {
+  WallTime at = scheduler_.clock().wall();
+  while (catalog_.find_closed(table, stream_label(at))) at += milliseconds(1);
+  return stream_label(at);
+}
+
+void Engine::close_stream(Table& table) {
+  committer_.log_closed(catalog_.close_stream(table, scheduler_.clock().wall()));
+}
+
+Async<Result<std::vector<ClosedStream>>> Engine::closed_streams() {
+  std::vector<ClosedStream> all;
+  for (const auto& entry : catalog_.closed()) {
+    if (entry.description.closed < stream_horizon()) continue;
+    all.push_back(entry.description);
+    all.back().bounds = entry.bounds();
+  }
+  std::sort(all.begin(), all.end(), [](const ClosedStream& a, const ClosedStream& b) {
+    return std::tie(a.table, a.label) < std::tie(b.table, b.label);
+  });
+  return Result<std::vector<ClosedStream>>(std::move(all));
+}
+
 Result<StreamPage> Engine::read_ready(const ReadStreamInput& input) {
+  ClosedEntry* closed = input.label.empty() ? nullptr : catalog_.find_closed(input.table, input.label);
+  if (closed && closed->description.closed >= stream_horizon()) return closed->stream->read(input, committer_.log());
   auto table = streaming(input.table);
   if (!table) return fail(table.error());
+  if (!input.label.empty() && input.label != (*table)->stream_label()) {
+    return fail(ErrorCode::kResourceNotFound,
+                "Requested resource not found: table " + input.table + " has no stream " + input.label);
+  }
   return (*table)->stream().read(input, committer_.log());
 }
 
@@ -279,6 +316,7 @@ Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
     if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until || committer_.failed()) {
       co_return page;
     }
+    if (!input.label.empty()) co_return page;  // Of a closed stream nothing more comes.
     // The reader wants to know now and then how far it is.
     if (page->next >= first + kSkippedBeforeAnswer) co_return page;
     input.from = page->next;
@@ -311,6 +349,7 @@ void Engine::run_due() {
   ttl_.run_due();
   compactor_.run_due();
   backups_.run_due();
+  catalog_.forget_closed(stream_horizon());
   if (catalog_.has_removed()) catalog_.bury(options_.backfill_step);
   if (!catching_up_) return;
   catching_up_ = false;

@@ -17,6 +17,10 @@ class StartReader final : public BatchSink {
     start.stream_next.try_emplace(table.number, table.stream_next);
     return {};
   }
+  Result<void> on_closed_stream(StoredClosedStream closed) override {
+    start.closed_next.try_emplace({closed.table, closed.stream.label}, closed.next);
+    return {};
+  }
   Result<void> on_counters(const StoredCounters&) override { return {}; }
   Result<void> on_drop(uint32_t) override { return {}; }
   Result<void> on_put(const StoredPut&) override { return {}; }
@@ -25,6 +29,12 @@ class StartReader final : public BatchSink {
 };
 
 }  // namespace
+
+std::optional<uint64_t> SegmentStart::next_of(uint32_t table, const std::string& label) const {
+  if (const auto it = closed_next.find({table, label}); it != closed_next.end()) return it->second;
+  if (const auto it = stream_next.find(table); it != stream_next.end()) return it->second;
+  return std::nullopt;
+}
 
 Result<SegmentStart> read_segment_start(Log& log, uint32_t segment) {
   StartReader reader;
@@ -73,10 +83,30 @@ Result<void> Recovery::on_table(StoredTable stored) {
     }
     const bool same_stream = table->definition().stream == now.stream;
     table->reload(std::move(stored.description));
+    // Logs of payload version 1 do not say that it was closed; of others it has just begun.
     if (!same_stream) table->stream().trim_all();
   }
   table->stream().restore(stored.stream_next, stored.stream_oldest);
   catalog_.counters.next_table = std::max(catalog_.counters.next_table, stored.number + 1);
+  return {};
+}
+
+// Said before the table's own record, or its drop. Whether the records are known yet depends on where replay began.
+Result<void> Recovery::on_closed_stream(StoredClosedStream stored) {
+  const ClosedStream& said = stored.stream;
+  if (catalog_.find_closed(said.table, said.label)) return {};
+  Table* table = catalog_.find_number(stored.table);
+  if (table && table->definition().stream && table->stream_label() == said.label) {
+    catalog_.close_stream(*table, said.closed).description.bounds = said.bounds;
+    table->stream().restore(said.bounds.next, said.bounds.next);
+    return {};
+  }
+  ClosedEntry entry;
+  entry.table = stored.table;
+  entry.stream = std::make_unique<ChangeStream>(stored.table, said.keys, catalog_.stream_memory());
+  entry.stream->restore(stored.next, said.bounds.oldest);
+  entry.description = said;
+  catalog_.add_closed(std::move(entry));
   return {};
 }
 
@@ -100,14 +130,15 @@ Result<void> Recovery::on_put(const StoredPut& put) {
   if (!table) return fail(table.error());
   auto item = ItemRef::from_encoded(put.item);
   if (!item) return fail(item.error());
-  if (!*table) return {};
-  if (!table_key_of(*item, (*table)->definition().keys)) {
-    return fail(ErrorCode::kCorruption, "a batch puts an item without its key");
+  if (*table) {
+    if (!table_key_of(*item, (*table)->definition().keys)) {
+      return fail(ErrorCode::kCorruption, "a batch puts an item without its key");
+    }
+    item->set_place(put.creation, at_.segment);
+    catalog_.counters.next_creation = std::max(catalog_.counters.next_creation, put.creation + 1);
+    (*table)->load(*item);
   }
-  item->set_place(put.creation, at_.segment);
-  catalog_.counters.next_creation = std::max(catalog_.counters.next_creation, put.creation + 1);
-  (*table)->load(*item);
-  return put.change.sequence ? on_change(**table, put.change, *item, *item) : Result<void>{};
+  return put.change.sequence ? on_change(put.table, put.change, *item, *item) : Result<void>{};
 }
 
 Result<void> Recovery::on_delete(const StoredDelete& del) {
@@ -115,14 +146,18 @@ Result<void> Recovery::on_delete(const StoredDelete& del) {
   if (!table) return fail(table.error());
   auto keys = ItemRef::from_encoded(del.keys);
   if (!keys) return fail(keys.error());
-  if (!*table) return {};
-  if (!table_key_of(*keys, (*table)->definition().keys))
-    return fail(ErrorCode::kCorruption, "a batch deletes an item without its key");
-  (*table)->load(*keys, true);
-  return del.change.sequence ? on_change(**table, del.change, *keys, {}) : Result<void>{};
+  if (*table) {
+    if (!table_key_of(*keys, (*table)->definition().keys)) {
+      return fail(ErrorCode::kCorruption, "a batch deletes an item without its key");
+    }
+    (*table)->load(*keys, true);
+  }
+  return del.change.sequence ? on_change(del.table, del.change, *keys, {}) : Result<void>{};
 }
 
-Result<void> Recovery::on_change(Table& table, const StoredChange& change, ItemRef keys_of, ItemRef after) {
+Result<void> Recovery::on_change(uint32_t table, const StoredChange& change, ItemRef keys_of, ItemRef after) {
+  ChangeStream* stream = catalog_.stream_of(table, change.sequence);
+  if (!stream) return {};
   StreamRecord record{change.sequence,    change.kind, change.by_ttl,   batch_time_,
                       std::move(keys_of), {},          std::move(after)};
   if (!change.before.empty()) {
@@ -130,7 +165,7 @@ Result<void> Recovery::on_change(Table& table, const StoredChange& change, ItemR
     if (!before) return fail(before.error());
     record.before = std::move(*before);
   }
-  table.stream().restored(std::move(record), at_);
+  stream->restored(std::move(record), at_);
   return {};
 }
 
@@ -141,15 +176,43 @@ Result<void> Recovery::on_flow(const StoredFlow& flow) {
   return {};
 }
 
+// Streams go on in the segment where they stood when it began.
+void Recovery::mark_known(uint32_t segment, const SegmentStart& start) {
+  for (const auto& [number, next] : start.stream_next) {
+    Table* table = catalog_.find_number(number);
+    if (table && table->definition().stream) table->stream().mark(next, {segment, 0});
+  }
+  for (const auto& entry : catalog_.closed()) {
+    const auto next = start.next_of(entry.table, entry.description.label);
+    if (next && *next < entry.description.bounds.next) entry.stream->mark(*next, {segment, 0});
+  }
+}
+
+// Tables that the segment's start does not know and the next one does were made within it: their streams begin there.
+void Recovery::mark_made(uint32_t segment, const SegmentStart& start, const SegmentStart& next) {
+  constexpr uint64_t kFirst = 1;
+  for (const auto& [number, sequence] : next.stream_next) {
+    Table* table = start.stream_next.contains(number) ? nullptr : catalog_.find_number(number);
+    if (table && table->definition().stream) table->stream().mark(kFirst, {segment, 0});
+  }
+  for (const auto& entry : catalog_.closed()) {
+    const std::string& label = entry.description.label;
+    if (!start.next_of(entry.table, label) && next.next_of(entry.table, label)) {
+      entry.stream->mark(kFirst, {segment, 0});
+    }
+  }
+}
+
 Result<void> Recovery::mark_retired(Log& log) {
+  std::optional<std::pair<uint32_t, SegmentStart>> before;
   for (const auto& segment : log.segments()) {
-    if (!segment.retired) break;
+    if (!segment.retired && !before) break;
     auto start = read_segment_start(log, segment.id);
     if (!start) return fail(start.error());
-    for (const auto& [number, next] : start->stream_next) {
-      Table* table = catalog_.find_number(number);
-      if (table && table->definition().stream) table->stream().mark(next, {segment.id, 0});
-    }
+    if (before) mark_made(before->first, before->second, *start);
+    if (!segment.retired) break;
+    mark_known(segment.id, *start);
+    before.emplace(segment.id, std::move(*start));
   }
   return {};
 }
@@ -157,8 +220,9 @@ Result<void> Recovery::mark_retired(Log& log) {
 Result<void> Recovery::finish(Log& log) {
   if (auto ok = mark_retired(log); !ok) return ok;
   const auto segments = log.segments();
+  const uint32_t first = segments.empty() ? 0 : segments.front().id;
+  catalog_.each_stream([first](uint32_t, ChangeStream& stream) { stream.trim_before(first); });
   for (const auto& [name, table] : catalog_.tables()) {
-    table->stream().trim_before(segments.empty() ? 0 : segments.front().id);
     table->build_observers([&](const ItemRef& item) { catalog_.live.found(item); });
     if (!table->books()) continue;
     table->books()->open_if_new();

@@ -1,10 +1,26 @@
 // Rebuilds a catalog from the log's batches. Loop thread only.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "tables/engine/catalog.h"
 #include "tables/log/log.h"
 
 namespace freshet {
+
+// Reads the checkpoint at the beginning of a kept segment: when it was written, and where each stream stood.
+struct SegmentStart {
+  WallTime at{};
+  std::map<uint32_t, uint64_t> stream_next;                          // By table number.
+  std::map<std::pair<uint32_t, std::string>, uint64_t> closed_next;  // Of closed ones, by label, too.
+
+  // Where that stream of a table stood, open or closed; empty for a table that is not known.
+  std::optional<uint64_t> next_of(uint32_t table, const std::string& label) const;
+};
+Result<SegmentStart> read_segment_start(Log& log, uint32_t segment);
 
 class Recovery final : public BatchSink {
  public:
@@ -20,25 +36,21 @@ class Recovery final : public BatchSink {
   Result<void> on_counters(const StoredCounters& counters) override;
   Result<void> on_table(StoredTable table) override;
   Result<void> on_drop(uint32_t table) override;
+  Result<void> on_closed_stream(StoredClosedStream closed) override;
   Result<void> on_put(const StoredPut& put) override;
   Result<void> on_delete(const StoredDelete& del) override;
   Result<void> on_flow(const StoredFlow& flow) override;
 
  private:
   Result<Table*> table_of(uint32_t number) const;
-  Result<void> on_change(Table& table, const StoredChange& change, ItemRef keys_of, ItemRef after);
+  Result<void> on_change(uint32_t table, const StoredChange& change, ItemRef keys_of, ItemRef after);
   Result<void> mark_retired(Log& log);
+  void mark_known(uint32_t segment, const SegmentStart& start);
+  void mark_made(uint32_t segment, const SegmentStart& start, const SegmentStart& next);
 
   Catalog& catalog_;
   WallTime batch_time_{};
   LogPosition at_;
 };
-
-// Reads the checkpoint at the beginning of a kept segment: when it was written, and where each stream stood.
-struct SegmentStart {
-  WallTime at{};
-  std::map<uint32_t, uint64_t> stream_next;  // By table number.
-};
-Result<SegmentStart> read_segment_start(Log& log, uint32_t segment);
 
 }  // namespace freshet

@@ -54,7 +54,8 @@ Table::Table(uint32_t number, TableDescription description, uint64_t hash_seed, 
       hash_seed_(hash_seed),
       description_(std::move(description)),
       items_(description_.definition.keys, OrderedItems::Kind::kMain, hash_seed),
-      stream_(number, description_.definition.keys, stream_memory) {
+      stream_memory_(stream_memory),
+      stream_(std::make_unique<ChangeStream>(number, description_.definition.keys, stream_memory)) {
   make_observers();
 }
 
@@ -232,11 +233,16 @@ void Table::alter(TableDefinition next, std::string stream_label) {
       books_backfill_.emplace();
     }
   }
-  if (d.stream != old.stream) {
-    stream_.trim_all();
-    description_.stream_label = std::move(stream_label);
-  }
+  if (d.stream != old.stream) description_.stream_label = std::move(stream_label);
   make_slots();
+}
+
+std::unique_ptr<ChangeStream> Table::detach_stream() {
+  auto next = std::make_unique<ChangeStream>(number_, definition().keys, stream_memory_);
+  next->restore(stream_->next(), stream_->next());
+  std::swap(stream_, next);
+  next->wake();  // Whoever waits looks at the new one.
+  return next;
 }
 
 bool Table::covers(const std::optional<Backfill>& backfill, const ItemRef& item) const {

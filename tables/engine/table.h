@@ -65,6 +65,7 @@ class Table {
 
   uint32_t number() const { return number_; }
   const TableDefinition& definition() const { return description_.definition; }
+  const std::string& stream_label() const { return description_.stream_label; }
   TableDescription describe() const;
   // What the items take in the log; and in memory with all index entries, roughly.
   uint64_t live_bytes() const { return bytes_ + items_.size() * kRecordOverhead; }
@@ -76,7 +77,9 @@ class Table {
   // Null if there is no such index, or it is still being built.
   const SecondaryIndex* index(std::string_view name) const;
 
-  ChangeStream& stream() { return stream_; }
+  ChangeStream& stream() { return *stream_; }
+  // Gives away the stream as it is, and begins an empty one that goes on with its numbers.
+  std::unique_ptr<ChangeStream> detach_stream();
   BooksKeeper* books() { return books_ ? books_.get() : nullptr; }
   const BooksKeeper* books() const { return books_.get(); }
   TtlOrder* ttl() { return ttl_.get(); }
@@ -91,8 +94,9 @@ class Table {
   // Recovery: the definition as the log goes on. Observers are made anew, empty.
   void reload(TableDescription description);
 
-  // Becomes `definition` (same name and keys). New indexes, a new TTL order and new books (for which what is there came
-  // from outside) are filled by catch_up(), which also forgets the old ones.
+  // Becomes `definition` (same name and keys; whose stream changes has been detached before). New indexes, a new TTL
+  // order and new books (for which what is there came from outside) are filled by catch_up(), which also forgets the
+  // old ones.
   void alter(TableDefinition definition, std::string stream_label);
   // After alter(): tells new observers of up to `limit` items, and gives back as many entries of old ones at most; how
   // many it were.
@@ -142,7 +146,8 @@ class Table {
   std::vector<std::unique_ptr<SecondaryIndex>> old_indexes_;  // Being forgotten.
   std::vector<std::unique_ptr<TtlOrder>> old_ttls_;
   Snapshot* snapshot_ = nullptr;
-  ChangeStream stream_;
+  StreamMemory& stream_memory_;
+  std::unique_ptr<ChangeStream> stream_;
   uint64_t bytes_ = 0;        // Encoded items.
   uint64_t item_memory_ = 0;  // Their blocks.
   bool keep_images_ = false;

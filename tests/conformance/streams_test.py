@@ -166,6 +166,33 @@ class Streams(Case):
         self.assertEqual(removed[0]["userIdentity"], {"PrincipalId": "dynamodb.amazonaws.com", "Type": "Service"})
         self.assertEqual(removed[0]["dynamodb"]["OldImage"]["ttl"], {"N": str(now - 5)})
 
+    def test_a_stream_that_is_switched_off(self):
+        name, arn = self.make_table("NEW_IMAGE")
+        for i in range(3):
+            self.client.put_item(TableName=name, Item={"pk": {"S": str(i)}, "sk": {"N": "1"}})
+        self.client.update_table(TableName=name, StreamSpecification={"StreamEnabled": False})
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            stream = self.streams.describe_stream(StreamArn=arn)["StreamDescription"]
+            if stream["StreamStatus"] == "DISABLED" or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+        self.assertEqual(stream["StreamStatus"], "DISABLED")
+        numbers = stream["Shards"][-1]["SequenceNumberRange"]
+        self.assertLessEqual(int(numbers["StartingSequenceNumber"]), int(numbers["EndingSequenceNumber"]))
+        self.assertIn(arn, [s["StreamArn"] for s in self.streams.list_streams(TableName=name)["Streams"]])
+        iterator, records = self.iterator(arn), []
+        while iterator and time.monotonic() < deadline:
+            answer = self.streams.get_records(ShardIterator=iterator)
+            records += answer["Records"]
+            iterator = answer.get("NextShardIterator")
+        self.assertIsNone(iterator, "a closed shard has an end")
+        self.assertEqual([r["dynamodb"]["Keys"]["pk"]["S"] for r in records], ["0", "1", "2"])
+        on = {"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"}
+        self.client.update_table(TableName=name, StreamSpecification=on)
+        self.assertNotEqual(self.client.describe_table(TableName=name)["Table"]["LatestStreamArn"], arn)
+        self.assertEqual(self.streams.describe_stream(StreamArn=arn)["StreamDescription"]["StreamStatus"], "DISABLED")
+
     def test_errors(self):
         name, arn = self.make_table("KEYS_ONLY")
         shard = self.shard(arn)["ShardId"]

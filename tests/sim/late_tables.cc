@@ -104,6 +104,9 @@ Async<Result<StreamPage>> LateTables::read_stream(ReadStreamInput input) {
 Async<Result<StreamBounds>> LateTables::stream_bounds(std::string table) {
   return late(&Tables::stream_bounds, std::move(table));
 }
+Async<Result<std::vector<ClosedStream>>> LateTables::closed_streams() {
+  return late(&Tables::closed_streams);
+}
 Async<Result<Books>> LateTables::books(std::string table) {
   return late(&Tables::books, std::move(table));
 }

@@ -34,6 +34,7 @@ class LateTables final : public Tables {
   Async<Result<Page>> scan(ScanInput input) override;
   Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
   Async<Result<StreamBounds>> stream_bounds(std::string table) override;
+  Async<Result<std::vector<ClosedStream>>> closed_streams() override;
   Async<Result<Books>> books(std::string table) override;
   Async<Result<void>> durable() override;
 

@@ -105,13 +105,17 @@ TEST_F(StreamReaderTest, AStreamIsAsOldAsItsLabel) {
   TableDefinition table = tables->describe_table("Tasks").take()->definition;
   table.stream.reset();
   ASSERT_TRUE(tables->alter_table(table).take());
-  EXPECT_TRUE(reader->list({}).take()->streams.empty());
+  ASSERT_EQ(reader->list({}).take()->streams.size(), 1u);
+  EXPECT_EQ(reader->list({}).take()->streams[0].arn, arn) << "closed, but there";
   table.stream = StreamView::kKeysOnly;
   ASSERT_TRUE(tables->alter_table(table).take());
   const auto again = reader->stream_of("Tasks").take();
   ASSERT_TRUE(again);
   EXPECT_EQ(again->created, clock.wall());
-  EXPECT_FALSE(reader->describe(arn).take());
+  const auto closed = reader->describe(arn).take();
+  ASSERT_TRUE(closed);
+  EXPECT_TRUE(closed->closed);
+  EXPECT_EQ(closed->created, clock.wall() - seconds(90));
 }
 
 TEST_F(StreamReaderTest, TheNextIteratorGoesOnWithoutGap) {
@@ -167,7 +171,9 @@ TEST_F(StreamReaderTest, WhatIsNotThereIsNamed) {
   EXPECT_EQ(stream->bounds.next, 2u);
   const auto token = iterator(IteratorType::kTrimHorizon);
   ASSERT_TRUE(tables->delete_table("Tasks").take());
-  EXPECT_EQ(code(reader->records(*token).take()), error_name(ErrorCode::kResourceNotFound));
+  EXPECT_EQ(reader->records(*token).take()->records.size(), 1u) << "its stream is closed, but there";
+  sim.run_for(std::chrono::hours(25));
+  EXPECT_EQ(code(reader->describe(arn).take()), error_name(ErrorCode::kResourceNotFound));
 }
 
 TEST(IteratorType, NamesAreRead) {

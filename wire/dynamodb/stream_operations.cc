@@ -58,7 +58,7 @@ class DescribeStream final : public Operation {
     json += "{\"StreamDescription\":{";
     append_member(json, "StreamArn", stream_.source.arn);
     append_member(json, "StreamLabel", stream_.label);
-    append_member(json, "StreamStatus", "ENABLED");
+    append_member(json, "StreamStatus", stream_.closed ? "DISABLED" : "ENABLED");
     append_member(json, "StreamViewType", stream_view_name(stream_.source.view));
     json += ",\"CreationRequestDateTime\":" + seconds_of(stream_.created);
     append_member(json, "TableName", stream_.table);
@@ -70,7 +70,12 @@ class DescribeStream final : public Operation {
       json += '{';
       append_member(json, "ShardId", kShardId);
       json += ",\"SequenceNumberRange\":{";
-      append_member(json, "StartingSequenceNumber", sequence_number(stream_.bounds.oldest));
+      const StreamBounds& bounds = stream_.bounds;
+      append_member(json, "StartingSequenceNumber", sequence_number(bounds.oldest));
+      // Of one without records: where it starts.
+      if (stream_.closed) {
+        append_member(json, "EndingSequenceNumber", sequence_number(std::max(bounds.oldest, bounds.next - 1)));
+      }
       json += "}}";
     }
     json += "]}}";
@@ -122,7 +127,7 @@ class GetRecords final : public Operation {
       append_stream_record(json, record, records_.source, RecordStyle::kProtocol);
     }
     json += ']';
-    append_member(json, "NextShardIterator", records_.next_iterator);
+    if (!records_.next_iterator.empty()) append_member(json, "NextShardIterator", records_.next_iterator);
     json += '}';
   }
 

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
@@ -9,6 +10,10 @@
 
 namespace freshet {
 namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::string_view kFirst = "100000000000000000001";  // Sequence numbers.
 constexpr std::string_view kSecond = "100000000000000000002";
@@ -68,6 +73,11 @@ class StreamProtocolTest : public testing::Test {
   std::string arn(const std::string& name = "Tasks") {
     const std::string list = ok("ListStreams", R"({"TableName":")" + name + "\"}");
     const size_t from = list.find("arn:");
+    return list.substr(from, list.find('"', from) - from);
+  }
+  std::string newest_arn() {
+    const std::string list = ok("ListStreams", "{}");
+    const size_t from = list.rfind("arn:");
     return list.substr(from, list.find('"', from) - from);
   }
   std::string at(const std::string& type, std::string_view sequence = "", std::string shard = std::string(kShardId)) {
@@ -238,13 +248,41 @@ TEST_F(StreamProtocolTest, APageHasAMegabyteAtMost) {
   EXPECT_EQ(read(next_), (Sequences{3, 4}));
 }
 
-TEST_F(StreamProtocolTest, AStreamGoesWithItsTable) {
+// A stream that was switched off, or whose table is deleted, is a closed shard for a day.
+TEST_F(StreamProtocolTest, AClosedStreamCanBeReadToItsEnd) {
   table("Tasks");
   put("a");
-  const std::string body = R"({"ShardIterator":")" + iterator("TRIM_HORIZON") + "\"}";
+  put("b");
+  const std::string from = iterator("TRIM_HORIZON");
+  const std::string arn = newest_arn();
+  const std::string body = R"({"StreamArn":")" + arn + "\"}";
+  write("UpdateTable", R"({"TableName":"Tasks","StreamSpecification":{"StreamEnabled":false}})");
+  put("unseen");
+  EXPECT_THAT(ok("DescribeStream", body),
+              HasSubstr(R"("StreamStatus":"DISABLED","StreamViewType":"NEW_AND_OLD_IMAGES")"));
+  EXPECT_THAT(ok("DescribeStream", body),
+              HasSubstr(R"("SequenceNumberRange":{"StartingSequenceNumber":")" + sequence_number(1) +
+                        R"(","EndingSequenceNumber":")" + sequence_number(2) + R"("}}])"));
+  EXPECT_THAT(ok("ListStreams", R"({"TableName":"Tasks"})"), HasSubstr(arn));
+  const std::string first = ok("GetRecords", R"({"Limit":1,"ShardIterator":")" + from + "\"}");
+  EXPECT_THAT(first, HasSubstr(R"("NextShardIterator":")"));
+  const std::string last = ok("GetRecords", R"({"ShardIterator":")" + text(first, "NextShardIterator") + "\"}");
+  EXPECT_THAT(last, HasSubstr(sequence_number(2)));
+  EXPECT_THAT(last, Not(HasSubstr("NextShardIterator")));
+
+  write("UpdateTable",
+        R"({"TableName":"Tasks","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"KEYS_ONLY"}})");
+  EXPECT_NE(newest_arn(), arn);
+  EXPECT_THAT(ok("ListStreams", "{}"), HasSubstr(arn));
+  EXPECT_THAT(ok("ListStreams", R"({"ExclusiveStartStreamArn":")" + arn + "\"}"),
+              AllOf(Not(HasSubstr(arn + "\"")), HasSubstr(newest_arn())));
   write("DeleteTable", R"({"TableName":"Tasks"})");
-  EXPECT_EQ(error("GetRecords", body).substr(0, 25), "ResourceNotFoundException");
+  EXPECT_THAT(ok("DescribeStream", body), HasSubstr(R"("StreamStatus":"DISABLED")"));
+  EXPECT_THAT(ok("ListStreams", R"({"TableName":"Tasks"})"), HasSubstr(arn));
+
+  sim_.run_for(std::chrono::hours(25));
   EXPECT_EQ(ok("ListStreams", "{}"), R"({"Streams":[]})");
+  EXPECT_EQ(error("DescribeStream", body).substr(0, 25), "ResourceNotFoundException");
 }
 
 }  // namespace
