@@ -64,8 +64,9 @@ std::string create_composite(const std::string& keys, const std::string& attribu
     definitions += definitions.empty() ? "" : ",";
     definitions += R"({"AttributeName":")" + std::string(1, name) + R"(","AttributeType":"S"})";
   }
-  return R"("AttributeDefinitions":[)" + definitions + R"(],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"deep",)" +
-         keys + R"(,"Projection":{"ProjectionType":"ALL"}}}])";
+  return R"("AttributeDefinitions":[)" + definitions +
+         R"(],"GlobalSecondaryIndexUpdates":[{"Create":{"IndexName":"deep",)" + keys +
+         R"(,"Projection":{"ProjectionType":"ALL"}}}])";
 }
 
 TEST_F(UpdateTableTest, IndexesMayHaveKeysOfSeveralAttributes) {
@@ -77,13 +78,14 @@ TEST_F(UpdateTableTest, IndexesMayHaveKeysOfSeveralAttributes) {
                       R"("},"a":{"S":"x"},"b":{"S":"y"},"c":{"S":"z"},"d":{"S":")" + std::to_string(2 - i) + R"("}}})");
   }
   const auto query = [&](const std::string& condition, const std::string& more = "") {
-    return R"({"TableName":"Tasks","IndexName":"deep","ProjectionExpression":"id","KeyConditionExpression":")" + condition +
-           R"(","ExpressionAttributeValues":{":x":{"S":"x"},":y":{"S":"y"},":z":{"S":"z"}})" + more + "}";
+    return R"({"TableName":"Tasks","IndexName":"deep","ProjectionExpression":"id","KeyConditionExpression":")" +
+           condition + R"(","ExpressionAttributeValues":{":x":{"S":"x"},":y":{"S":"y"},":z":{"S":"z"}})" + more + "}";
   };
   const std::string all = "a = :x AND b = :y AND begins_with(c, :z)";
   EXPECT_THAT(ok("Query", query(all)), HasSubstr(R"("Items":[{"id":{"S":"t2"}},{"id":{"S":"t1"}},{"id":{"S":"t0"}}])"));
-  EXPECT_THAT(ok("Query", query(all, R"(,"Limit":1)")),
-              HasSubstr(R"("LastEvaluatedKey":{"a":{"S":"x"},"b":{"S":"y"},"c":{"S":"z"},"d":{"S":"0"},"id":{"S":"t2"}})"));
+  EXPECT_THAT(
+      ok("Query", query(all, R"(,"Limit":1)")),
+      HasSubstr(R"("LastEvaluatedKey":{"a":{"S":"x"},"b":{"S":"y"},"c":{"S":"z"},"d":{"S":"0"},"id":{"S":"t2"}})"));
   EXPECT_THAT(ok("Query", query(all, R"(,"ExclusiveStartKey":{"a":{"S":"x"},"b":{"S":"y"},"c":{"S":"z"},)"
                                      R"("d":{"S":"0"},"id":{"S":"t2"}})")),
               HasSubstr(R"("Items":[{"id":{"S":"t1"}},{"id":{"S":"t0"}}])"));
@@ -91,14 +93,14 @@ TEST_F(UpdateTableTest, IndexesMayHaveKeysOfSeveralAttributes) {
             "ValidationException: The provided starting key is invalid");
   EXPECT_EQ(error("Query", query("a = :x AND b = :y AND d = :z")),
             "ValidationException: Query condition missed key schema element: c");
-  EXPECT_EQ(error("Query", query(all, R"(,"FilterExpression":"d <> :z")")),
-            "ValidationException: Filter Expression can only contain non-primary key attributes: Primary key attribute: d");
-  const std::string legacy =
-      R"({"TableName":"Tasks","IndexName":"deep","Select":"COUNT","KeyConditions":{)"
-      R"("a":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"x"}]},)"
-      R"("b":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"y"}]},)"
-      R"("c":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"z"}]},)"
-      R"("d":{"ComparisonOperator":"GT","AttributeValueList":[{"S":"0"}]}}})";
+  EXPECT_EQ(
+      error("Query", query(all, R"(,"FilterExpression":"d <> :z")")),
+      "ValidationException: Filter Expression can only contain non-primary key attributes: Primary key attribute: d");
+  const std::string legacy = R"({"TableName":"Tasks","IndexName":"deep","Select":"COUNT","KeyConditions":{)"
+                             R"("a":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"x"}]},)"
+                             R"("b":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"y"}]},)"
+                             R"("c":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"z"}]},)"
+                             R"("d":{"ComparisonOperator":"GT","AttributeValueList":[{"S":"0"}]}}})";
   EXPECT_THAT(ok("Query", legacy), HasSubstr(R"("Count":2)"));
   EXPECT_THAT(describe(), HasSubstr(R"("ItemCount":3)"));
   EXPECT_EQ(describe().find(R"("IndexSizeBytes":0,"ItemCount":3)"), std::string::npos);
@@ -111,10 +113,11 @@ TEST_F(UpdateTableTest, ChecksKeysOfSeveralAttributes) {
               HasSubstr("Member must have length less than or equal to 8"));
   EXPECT_EQ(refused(create_composite(key_schema({"a"}, {"b", "b"}), "ab")),
             "ValidationException: Invalid KeySchema: The attribute b is there twice");
-  EXPECT_EQ(refused(create_composite(R"("KeySchema":[{"AttributeName":"a","KeyType":"HASH"},{"AttributeName":"b","KeyType")"
-                                     R"(:"RANGE"},{"AttributeName":"c","KeyType":"HASH"}])",
-                                     "abc")),
-            "ValidationException: Invalid KeySchema: HASH key types must come before RANGE key types");
+  EXPECT_EQ(
+      refused(create_composite(R"("KeySchema":[{"AttributeName":"a","KeyType":"HASH"},{"AttributeName":"b","KeyType")"
+                               R"(:"RANGE"},{"AttributeName":"c","KeyType":"HASH"}])",
+                               "abc")),
+      "ValidationException: Invalid KeySchema: HASH key types must come before RANGE key types");
   EXPECT_EQ(refused(create_composite(key_schema({}, {"a", "b"}), "ab")),
             "ValidationException: Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
 }
