@@ -232,7 +232,7 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache&, EditItemInput& input
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   const TableDefinition& definition = (*table)->definition();
-  const auto key = index_key_of(input.seen, definition.keys);
+  const auto key = table_key_of(input.seen, definition.keys);
   if (!key) return invalid("The provided key element does not match the schema");
   const OrderedItems::Place place = (*table)->place(*key);
   ItemRef old = item_at(place);
