@@ -20,9 +20,9 @@ size_t content_size(const Value& value) {
 // Of all attributes of that part of a key together.
 Result<void> check_total(size_t size, bool partition) {
   if (partition && size > limits::kMaxPartitionKeyBytes) {
+    // The service's own words, without a blank before the number.
     return invalid(
-        "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of 2048 "
-        "bytes");
+        "One or more parameter values were invalid: Size of hashkey has exceeded the maximum size limit of2048 bytes");
   }
   if (!partition && size > limits::kMaxSortKeyBytes) {
     return invalid(
@@ -30,6 +30,14 @@ Result<void> check_total(size_t size, bool partition) {
         "1024 bytes");
   }
   return {};
+}
+
+Result<void> check_index_size(const KeyAttribute& key, size_t size, bool partition, std::string_view index) {
+  const size_t most = partition ? limits::kMaxPartitionKeyBytes : limits::kMaxSortKeyBytes;
+  if (size <= most) return {};
+  return invalid("One or more parameter values were invalid: Size limit exceeded for Index Key " + key.name +
+                 " Actual Size: " + std::to_string(size) + " bytes Max Size: " + std::to_string(most) +
+                 " bytes IndexName: " + std::string(index));
 }
 
 // Emptiness and size of a key value of the right type. `index` is empty for the table's own keys.
@@ -47,7 +55,15 @@ Result<void> check_size(const KeyAttribute& key, const Value& value, bool partit
         "The AttributeValue for a key attribute cannot contain an empty " +
         kind + " value. IndexName: " + std::string(index) + ", IndexKey: " + key.name);
   }
+  if (!index.empty()) return check_index_size(key, size, partition, index);
   return check_total(size, partition);
+}
+
+Result<void> empty_index_key_in_update(const Value& value) {
+  return invalid(
+      "One or more parameter values are not valid. The update expression attempted to update a secondary index key to "
+      "a value that is not supported. The AttributeValue for a key attribute cannot contain an empty " +
+      std::string(value.is(Type::kBinary) ? "binary" : "string") + " value.");
 }
 
 Result<void> check_key_attribute(const Item& key, const KeyAttribute& attribute, bool partition) {
@@ -68,14 +84,18 @@ Result<void> check_item_key(const Item& item, const KeyAttribute& attribute, boo
   return check_size(attribute, *value, partition, {});
 }
 
-Result<void> check_index_key(const Value* value, const KeyAttribute& attribute, bool partition,
-                             std::string_view index) {
+// Who gives a value to the key of a secondary index: the service refuses an empty one in other words.
+enum class Writer { kPut, kUpdate };
+
+Result<void> check_index_key(const Value* value, const KeyAttribute& attribute, bool partition, std::string_view index,
+                             Writer writer) {
   if (!value) return {};
   if (!value->is(attribute.type)) {
     return invalid("One or more parameter values were invalid: Type mismatch for Index Key " + attribute.name +
                    " Expected: " + std::string(type_name(attribute.type)) +
                    " Actual: " + std::string(type_name(value->type())) + " IndexName: " + std::string(index));
   }
+  if (writer == Writer::kUpdate && content_size(*value) == 0) return empty_index_key_in_update(*value);
   return check_size(attribute, *value, partition, index);
 }
 
@@ -173,6 +193,10 @@ KeyView ItemKey::view() const {
   return view;
 }
 
+Result<void> check_partition_size(const KeyAttribute& key, const Value& value) {
+  return check_size(key, value, true, {});
+}
+
 Result<void> check_key(const Item& key, const KeySchema& keys) {
   if (key.size() != (keys.sort ? 2u : 1u)) return invalid("The provided key element does not match the schema");
   if (auto ok = check_key_attribute(key, keys.partition, true); !ok) return ok;
@@ -186,46 +210,52 @@ Result<void> check_item_keys(const Item& item, const KeySchema& keys) {
 
 namespace {
 template <class Find>
-Result<void> check_index_part(const KeyAttributes& part, bool partition, const std::string& index, const Find& find) {
+Result<void> check_index_part(const KeyAttributes& part, bool partition, const std::string& index, Writer writer,
+                              const Find& find) {
   size_t size = 0;
   for (const auto* key : part) {
     const Value* value = find(key->name);
-    if (auto ok = check_index_key(value, *key, partition, index); !ok) return ok;
+    if (auto ok = check_index_key(value, *key, partition, index, writer); !ok) return ok;
     if (value) size += content_size(*value);
   }
   return part.size() > 1 ? check_total(size, partition) : Result<void>{};
 }
 
 template <class Find>
-Result<void> check_index_values(const TableDefinition& definition, const Find& find) {
+Result<void> check_index_values(const TableDefinition& definition, Writer writer, const Find& find) {
   for (const auto& index : definition.indexes) {
     const KeySchema& keys = index.keys;
     if (!keys.is_composite()) {
-      if (auto ok = check_index_key(find(keys.partition.name), keys.partition, true, index.name); !ok) return ok;
+      if (auto ok = check_index_key(find(keys.partition.name), keys.partition, true, index.name, writer); !ok)
+        return ok;
       if (!keys.sort) continue;
-      if (auto ok = check_index_key(find(keys.sort->name), *keys.sort, false, index.name); !ok) return ok;
+      if (auto ok = check_index_key(find(keys.sort->name), *keys.sort, false, index.name, writer); !ok) return ok;
       continue;
     }
-    if (auto ok = check_index_part(keys.partition_attributes(), true, index.name, find); !ok) return ok;
-    if (auto ok = check_index_part(keys.sort_attributes(), false, index.name, find); !ok) return ok;
+    if (auto ok = check_index_part(keys.partition_attributes(), true, index.name, writer, find); !ok) return ok;
+    if (auto ok = check_index_part(keys.sort_attributes(), false, index.name, writer, find); !ok) return ok;
   }
   return {};
 }
 }  // namespace
 
 Result<void> check_index_keys(const Item& item, const TableDefinition& definition) {
-  return check_index_values(definition, [&](const std::string& name) { return item.find(name); });
+  return check_index_values(definition, Writer::kPut, [&](const std::string& name) { return item.find(name); });
 }
 
-Result<void> check_index_keys(std::span<const ItemEdit> edits, const ItemRef& after,
-                              const TableDefinition& definition) {
+Result<void> check_updated_index_keys(const Item& item, const TableDefinition& definition) {
+  return check_index_values(definition, Writer::kUpdate, [&](const std::string& name) { return item.find(name); });
+}
+
+Result<void> check_updated_index_keys(std::span<const ItemEdit> edits, const ItemRef& after,
+                                      const TableDefinition& definition) {
   const auto find = [&](const std::string& name) -> const Value* {
     for (const auto& edit : edits) {
       if (edit.name == name) return edit.value;
     }
     return nullptr;
   };
-  if (auto ok = check_index_values(definition, find); !ok) return ok;
+  if (auto ok = check_index_values(definition, Writer::kUpdate, find); !ok) return ok;
   // A part of several attributes may become too long by one of them.
   const auto check_part = [&](const KeyAttributes& part, bool partition) -> Result<void> {
     size_t size = 0;
@@ -243,6 +273,15 @@ Result<void> check_index_keys(std::span<const ItemEdit> edits, const ItemRef& af
     if (auto ok = check_part(index.keys.sort_attributes(), false); !ok) return ok;
   }
   return {};
+}
+
+Result<void> check_no_empty_index_key(std::span<const ItemEdit> edits, const TableDefinition& definition) {
+  return check_index_values(definition, Writer::kUpdate, [&](const std::string& name) -> const Value* {
+    for (const auto& edit : edits) {
+      if (edit.name == name) return edit.value && content_size(*edit.value) == 0 ? edit.value : nullptr;
+    }
+    return nullptr;
+  });
 }
 
 Result<void> check_no_empty_key(const Item& item, const TableDefinition& definition) {

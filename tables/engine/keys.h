@@ -97,15 +97,21 @@ class ItemKey {
   JoinedKey joined_;  // Empty where a part has one attribute.
 };
 
+// The size of a value that a query asks the partition key for.
+Result<void> check_partition_size(const KeyAttribute& key, const Value& value);
 // A key as GetItem, UpdateItem and DeleteItem take it: exactly the key attributes, of the right types and sizes.
 Result<void> check_key(const Item& key, const KeySchema& keys);
 // The table's key attributes in an item that is put.
 Result<void> check_item_keys(const Item& item, const KeySchema& keys);
 // Attributes of an item that are keys of secondary indexes: absent, or of the right type and size.
 Result<void> check_index_keys(const Item& item, const TableDefinition& definition);
-// Of those that edits have changed; `after` is the item with them.
-Result<void> check_index_keys(std::span<const ItemEdit> edits, const ItemRef& after, const TableDefinition& definition);
+// The same of what an update makes of it, or of those that edits have changed; `after` is the item with them.
+Result<void> check_updated_index_keys(const Item& item, const TableDefinition& definition);
+Result<void> check_updated_index_keys(std::span<const ItemEdit> edits, const ItemRef& after,
+                                      const TableDefinition& definition);
 
+// Only that an update makes no key of an index empty.
+Result<void> check_no_empty_index_key(std::span<const ItemEdit> edits, const TableDefinition& definition);
 // Refuses empty strings and binaries as key values of the table or its indexes; says nothing about other faults.
 Result<void> check_no_empty_key(const Item& item, const TableDefinition& definition);
 

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "tables/engine/cost.h"
 #include "tables/engine/keys.h"
+#include "tables/engine/request_checks.h"
 
 namespace freshet {
 namespace {
@@ -17,21 +18,6 @@ Result<void> condition_failed(const ItemRef& item, bool with_item) {
     detail->item = item;
   }
   return fail(ErrorCode::kConditionalCheckFailed, "The conditional request failed", std::move(detail));
-}
-
-Result<void> normalize_item(Item& item) {
-  for (const auto& [name, value] : item) {
-    // Scalars are always normal; the map hands out its values by name for changes.
-    if (value.type() <= Type::kNull) continue;
-    if (auto ok = normalize(*item.find(name), name); !ok) return ok;
-  }
-  return {};
-}
-
-// As the service counts it.
-Result<void> check_size(const Item& item, bool update) {
-  if (billed_size(item) <= limits::kMaxItemBytes) return {};
-  return too_large_item(update);
 }
 
 Result<void> check_returns(ReturnValues wanted) {
@@ -77,8 +63,8 @@ Result<ItemRef> create_item(const BoundUpdate& update, const TableDefinition& de
   auto item = apply(update, std::move(key));
   if (!item) return fail(item.error());
   if (auto ok = normalize_item(*item); !ok) return fail(ok.error());
-  if (auto ok = check_size(*item, true); !ok) return fail(ok.error());
-  if (auto ok = check_index_keys(*item, definition); !ok) return fail(ok.error());
+  if (auto ok = check_item_size(*item, true); !ok) return fail(ok.error());
+  if (auto ok = check_updated_index_keys(*item, definition); !ok) return fail(ok.error());
   return ItemRef::encode(*item);
 }
 
@@ -89,9 +75,9 @@ Result<ItemRef> edit_item(const ItemEdits& edits, const TableDefinition& definit
   ItemRef after = old.with(edits);
   // An encoding is never smaller than what the service counts, and close to it.
   if (after.encoded().size() > limits::kMaxItemBytes) {
-    if (auto ok = check_size(after.decode(), true); !ok) return fail(ok.error());
+    if (auto ok = check_item_size(after.decode(), true); !ok) return fail(ok.error());
   }
-  if (auto ok = check_index_keys(edits, after, definition); !ok) return fail(ok.error());
+  if (auto ok = check_updated_index_keys(edits, after, definition); !ok) return fail(ok.error());
   return after;
 }
 
@@ -159,14 +145,7 @@ Result<ItemEdits> edits_of(EditItemInput& input, const KeySchema& keys) {
   return edits;
 }
 
-}  // namespace
-
-Result<void> check_put_item(Item& item) {
-  if (auto ok = normalize_item(item); !ok) return ok;
-  return check_size(item, false);
-}
-
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input) {
+Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   const TableDefinition& definition = (*table)->definition();
@@ -185,7 +164,7 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& 
   return plan;
 }
 
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input) {
+Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   if (auto ok = check_returns(input.return_values); !ok) return fail(ok.error());
@@ -202,7 +181,7 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInpu
   return plan;
 }
 
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input) {
+Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   const TableDefinition& definition = (*table)->definition();
@@ -227,6 +206,44 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInpu
   return plan;
 }
 
+Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input) {
+  auto table = catalog.find(input.table);
+  if (!table) return fail(table.error());
+  const KeySchema& keys = (*table)->definition().keys;
+  if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
+  const ItemRef item = item_at(current(**table, input.key));
+  Expressions expressions(cache, input.placeholders);
+  auto ok = check_condition(expressions, input.condition, keys, item, input.return_item_on_failure);
+  if (!ok) return fail(ok.error());
+  Plan plan;
+  if (input.measure) plan.output.cost = cost_of_write(**table, input.key, item, item);
+  plan.unchanged = item;
+  return plan;
+}
+
+// Tells the fault that the service would.
+template <class Input>
+Result<Plan> plan_or_fault(const Catalog& catalog, ExpressionCache& cache, Input& input) {
+  auto planned = plan_write(catalog, cache, input);
+  if (planned) return planned;
+  return fail(first_write_fault(cache, input, std::move(planned.error())));
+}
+
+}  // namespace
+
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input) {
+  return plan_or_fault(catalog, cache, input);
+}
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input) {
+  return plan_or_fault(catalog, cache, input);
+}
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input) {
+  return plan_or_fault(catalog, cache, input);
+}
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input) {
+  return plan_or_fault(catalog, cache, input);
+}
+
 Result<Plan> plan(const Catalog& catalog, ExpressionCache&, EditItemInput& input) {
   FRESHET_CHECK(input.seen, "an item that is edited was read before");
   auto table = catalog.find(input.table);
@@ -248,21 +265,6 @@ Result<Plan> plan(const Catalog& catalog, ExpressionCache&, EditItemInput& input
   } else {
     plan.change = Change{*table, std::move(old), std::move(*after), input.cause, place};
   }
-  return plan;
-}
-
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input) {
-  auto table = catalog.find(input.table);
-  if (!table) return fail(table.error());
-  const KeySchema& keys = (*table)->definition().keys;
-  if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
-  const ItemRef item = item_at(current(**table, input.key));
-  Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, input.condition, keys, item, input.return_item_on_failure);
-  if (!ok) return fail(ok.error());
-  Plan plan;
-  if (input.measure) plan.output.cost = cost_of_write(**table, input.key, item, item);
-  plan.unchanged = item;
   return plan;
 }
 

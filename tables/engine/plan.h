@@ -26,9 +26,6 @@ const Item& input_key(const Input& input) {
   return input.key;
 }
 
-// What is wrong with an item that is put, whatever the table: sets with duplicates, the size. Sorts its sets.
-Result<void> check_put_item(Item& item);
-
 // kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed where asked).
 // Inputs may be emptied.
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input);

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "tables/engine/cost.h"
 #include "tables/engine/keys.h"
+#include "tables/engine/request_checks.h"
 
 namespace freshet {
 namespace {
@@ -184,18 +185,33 @@ Page walk(const Source& source, const Shape& shape, Range range, bool forward) {
   return builder.take();
 }
 
-Result<void> check_start_key(const Source& source, const Item& start) {
-  const auto wrong = [] { return invalid("The provided starting key is invalid"); };
+// The service names the fault of a start key in one way or another, as it finds it.
+constexpr const char* kWrongStart = "The provided starting key is invalid";
+constexpr const char* kWrongElement = "The provided key element does not match the schema";
+
+bool has_types(const Item& item, const KeySchema& keys) {
+  const auto fits = [&](const KeyAttribute& key) {
+    const Value* value = item.find(key.name);
+    return value && value->is(key.type);
+  };
+  const auto attributes = keys.attributes();
+  return std::all_of(attributes.begin(), attributes.end(), [&](const auto* key) { return fits(*key); });
+}
+
+// A start key has the key attributes of the table and of what is walked over, and no others.
+Result<void> check_start_key(const Source& source, const Item& start, bool scan) {
+  const std::string wrong_in_table = std::string(kWrongStart) + ": " + kWrongElement;
   std::vector<std::string> names;
   const KeySchema& main = source.table->definition().keys;
   for (const KeySchema* keys : {&main, &source.keys()}) {
-    for (const auto* key : keys->attributes()) {
-      const Value* value = start.find(key->name);
-      if (!value || !value->is(key->type)) return wrong();
-      add_unique(names, key->name);
-    }
+    for (const auto* key : keys->attributes()) add_unique(names, key->name);
   }
-  return names.size() == start.size() ? Result<void>{} : wrong();
+  const bool named = names.size() == start.size() &&
+                     std::all_of(names.begin(), names.end(), [&](const auto& name) { return start.contains(name); });
+  if (!named) return invalid(scan && !source.index ? wrong_in_table : kWrongStart);
+  if (!has_types(start, source.keys())) return invalid(scan && !source.index ? wrong_in_table : kWrongElement);
+  if (!has_types(start, main)) return invalid(wrong_in_table);
+  return {};
 }
 
 // The place of a start key: just after it going forward, just before it going back. Ties of a secondary index stand in
@@ -305,14 +321,15 @@ bool is_empty(const KeyRange& range) {
 }
 
 Result<void> check_query_start(const Source& source, const KeyRange& range, const Item& start) {
-  if (auto ok = check_start_key(source, start); !ok) return ok;
-  if (range.contains(start, source.keys())) return {};
+  if (auto ok = check_start_key(source, start, false); !ok) return ok;
+  const KeySchema& keys = source.keys();
+  if (range.contains(start, keys)) return {};
+  if (keys.sort && !keys.is_composite() && !range.contains(*start.find(keys.sort->name))) {
+    return invalid("The provided starting key does not match the range key predicate");
+  }
   return invalid("The provided starting key is outside query boundaries based on provided conditions");
 }
 
-}  // namespace
-
-namespace {
 // The whole item goes to `whole`, if that is asked for.
 Result<ItemRef> read_one(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input, ItemRef* whole) {
   auto table = catalog.find(input.table);
@@ -331,20 +348,7 @@ Result<ItemRef> read_one(const Catalog& catalog, ExpressionCache& cache, const G
   return *projection ? ItemRef::encode(project(*projection, *found)) : *found;
 }
 
-}  // namespace
-
-Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
-  return read_one(catalog, cache, input, nullptr);
-}
-
-Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
-  ItemRef whole;
-  auto item = read_one(catalog, cache, input, &whole);
-  if (!item) return fail(item.error());
-  return ReadOutput{std::move(*item), billed_bytes(whole)};
-}
-
-Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input) {
+Result<Page> query_page(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input) {
   auto source = find_source(catalog, input.table, input.index, input.consistent);
   if (!source) return fail(source.error());
   Expressions expressions(cache, input.placeholders);
@@ -354,6 +358,7 @@ Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const Qu
   if (!shape) return fail(shape.error());
   auto range = key_range(*condition, source->keys());
   if (!range) return fail(range.error());
+  if (auto ok = check_partition_size(source->keys().partition, range->partition); !ok) return fail(ok.error());
   if (auto ok = check_filter(shape->filter, source->keys()); !ok) return fail(ok.error());
   if (!input.exclusive_start_key.empty()) {
     if (auto ok = check_query_start(*source, *range, input.exclusive_start_key); !ok) return fail(ok.error());
@@ -365,7 +370,7 @@ Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const Qu
   return walk(*source, *shape, walked, input.forward);
 }
 
-Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input) {
+Result<Page> scan_page(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input) {
   if (input.total_segments == 0 || input.total_segments > 1'000'000) {
     return invalid("1 validation error detected: Value '" + std::to_string(input.total_segments) +
                    "' at 'totalSegments' failed to satisfy constraint: Member must have value between 1 and 1000000");
@@ -389,14 +394,43 @@ Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const Sca
   const bool last = input.segment + 1 == input.total_segments;
   if (!last) range.end = items.at({first_hash(input.segment + 1), 0, {}, {}, 0, Side::kBeforeHash});
   if (!input.exclusive_start_key.empty()) {
-    if (auto ok = check_start_key(*source, input.exclusive_start_key); !ok) return fail(ok.error());
+    if (auto ok = check_start_key(*source, input.exclusive_start_key, true); !ok) return fail(ok.error());
     const uint64_t hash = items.hash(ItemKey(input.exclusive_start_key, source->keys()).view().partition);
     if (hash < low || (!last && hash >= first_hash(input.segment + 1))) {
-      return invalid("The provided Exclusive start key does not map to the provided Segment and TotalSegments values.");
+      return invalid(std::string(kWrongStart) +
+                     ": Invalid ExclusiveStartKey. Please use ExclusiveStartKey with correct Segment. TotalSegments: " +
+                     std::to_string(input.total_segments) + " Segment: " + std::to_string(input.segment));
     }
     resume(*source, input.exclusive_start_key, true, range);
   }
   return walk(*source, *shape, range, true);
+}
+
+}  // namespace
+
+Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
+  auto item = read_one(catalog, cache, input, nullptr);
+  if (!item) return fail(first_fault(cache, input, std::move(item.error())));
+  return item;
+}
+
+Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
+  ItemRef whole;
+  auto item = read_one(catalog, cache, input, &whole);
+  if (!item) return fail(first_fault(cache, input, std::move(item.error())));
+  return ReadOutput{std::move(*item), billed_bytes(whole)};
+}
+
+Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input) {
+  auto page = query_page(catalog, cache, input);
+  if (!page) return fail(first_fault(cache, input, std::move(page.error())));
+  return page;
+}
+
+Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input) {
+  auto page = scan_page(catalog, cache, input);
+  if (!page) return fail(first_fault(cache, input, std::move(page.error())));
+  return page;
 }
 
 }  // namespace freshet

@@ -8,51 +8,23 @@
 #include "tables/engine/cost.h"
 #include "tables/engine/keys.h"
 #include "tables/engine/read.h"
+#include "tables/engine/request_checks.h"
 
 namespace freshet {
 namespace {
 
 constexpr const char* kTooLarge = "The aggregate size of the items in a transaction cannot exceed 4 MB";
 
-// --- What is wrong with a request in itself, whatever the tables hold ---
-
-Result<void> check_condition(Expressions& expressions, const std::string& text) {
-  if (auto condition = expressions.condition(text); !condition) return fail(condition.error());
-  return expressions.finish();
-}
-
-Result<void> check_request(ExpressionCache& cache, PutItemInput& input) {
-  if (auto ok = check_put_item(input.item); !ok) return ok;
-  Expressions expressions(cache, input.placeholders);
-  return check_condition(expressions, input.condition);
-}
-
-Result<void> check_request(ExpressionCache& cache, UpdateItemInput& input) {
-  Expressions expressions(cache, input.placeholders);
-  if (auto update = expressions.update(input.update); !update) return fail(update.error());
-  return check_condition(expressions, input.condition);
-}
-
-template <class Input>  // Of a delete or a check.
-Result<void> check_request(ExpressionCache& cache, Input& input) {
-  Expressions expressions(cache, input.placeholders);
-  return check_condition(expressions, input.condition);
-}
-
-Result<void> check_request(ExpressionCache& cache, const GetItemInput& input) {
-  Expressions expressions(cache, input.placeholders);
-  if (auto projection = expressions.projection(input.projection); !projection) return fail(projection.error());
-  return expressions.finish();
-}
-
 // What the update itself does to key attributes is known without the item.
-Result<void> check_update_keys(ExpressionCache& cache, const WriteInput& action, const KeySchema& keys) {
+Result<void> check_update_keys(ExpressionCache& cache, const WriteInput& action, const TableDefinition& table) {
   const auto* input = std::get_if<UpdateItemInput>(&action);
   if (!input) return {};
   Expressions expressions(cache, input->placeholders);
   auto update = expressions.update(input->update);
   if (!update) return fail(update.error());
-  return check_update(*update, keys);
+  if (auto ok = check_update(*update, table.keys); !ok) return ok;
+  const auto edits = plain_edits(*update);
+  return edits ? check_no_empty_index_key(*edits, table) : Result<void>{};
 }
 
 Result<void> check_count(size_t actions) {
@@ -85,7 +57,7 @@ Result<void> check_distinct(const Catalog& catalog, ExpressionCache& cache, cons
     if (!table) return fail(table.error());
     const TableDefinition& definition = (*table)->definition();
     if (auto ok = check_no_empty_key(key_of(action), definition); !ok) return ok;
-    if (auto ok = check_update_keys(cache, action, definition.keys); !ok) return ok;
+    if (auto ok = check_update_keys(cache, action, definition); !ok) return ok;
     std::string item = identity(key_of(action), definition.keys);
     if (!item.empty() && !seen.emplace(*table, std::move(item)).second) {
       return invalid("Transaction request cannot include multiple operations on one item");

@@ -8,6 +8,7 @@
 #include "tables/expression/parser.h"
 #include "tables/expression/text.h"
 #include "tables/tables.h"
+#include "tables/value/nesting.h"
 
 namespace freshet {
 namespace expression {
@@ -44,7 +45,7 @@ bool is_normal(const Value& value, size_t depth) {
   if (const auto* set = value.get_if<BinarySet>()) return is_sorted_set(set->members);
   const auto* map = value.get_if<Map>();
   const auto* list = value.get_if<List>();
-  if ((map || list) && depth >= limits::kMaxNesting) return false;
+  if ((map || list) && depth >= kMaxContainers) return false;
   if (map) {
     return std::all_of(map->begin(), map->end(), [&](const auto& entry) { return is_normal(entry.second, depth + 1); });
   }

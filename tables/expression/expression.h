@@ -166,6 +166,9 @@ bool touches(const BoundUpdate& update, std::string_view attribute);
 
 // --- Key conditions ---
 
+// Whether it is one at all, whatever the keys are: its operators, that each condition is about one attribute.
+Result<void> check_key_condition(const BoundCondition& key_condition);
+
 struct KeyBound {
   Value value;
   bool inclusive = true;

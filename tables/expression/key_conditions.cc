@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tables/expression/parser.h"
 #include "tables/expression/paths.h"
 #include "tables/expression/text.h"
 
@@ -36,6 +37,10 @@ Operator mirrored(Operator op) {
   }
 }
 
+tl::unexpected<Error> refuse(std::string_view text) {
+  return fail(expression_error(ExpressionKind::kKeyCondition, text));
+}
+
 Result<void> collect(const Condition& condition, std::vector<const Condition*>& tests) {
   if (condition.op == Operator::kAnd) {
     for (const auto& child : condition.children) {
@@ -48,7 +53,7 @@ Result<void> collect(const Condition& condition, std::vector<const Condition*>& 
   const bool refused = condition.op == Operator::kOr || condition.op == Operator::kNot ||
                        condition.op == Operator::kIn || condition.op == Operator::kNotEqual ||
                        (condition.op == Operator::kFunction && !begins_with);
-  if (refused) return invalid(concat("Invalid operator used in KeyConditionExpression: ", name_of(condition)));
+  if (refused) return refuse(concat("Invalid operator used in KeyConditionExpression: ", name_of(condition)));
   tests.push_back(&condition);
   return {};
 }
@@ -57,28 +62,28 @@ Result<KeyTest> read_test(const Condition& condition, const Bindings& bindings) 
   const bool call = condition.op == Operator::kFunction;
   const auto& operands = call ? condition.operands[0].arguments : condition.operands;
   if ((call || condition.op == Operator::kBetween) && operands[0].kind == Operand::Kind::kValue) {
-    return invalid(concat("Invalid condition in KeyConditionExpression: ", name_of(condition),
-                          " operator must have the key attribute as its first operand"));
+    return refuse(concat("Invalid condition in KeyConditionExpression: ", name_of(condition),
+                         " operator must have the key attribute as its first operand"));
   }
   KeyTest test;
   test.op = condition.op;
   bool named = false;
   for (const auto& operand : operands) {
     if (operand.kind == Operand::Kind::kFunction) {
-      return invalid("KeyConditionExpressions cannot contain nested operations");
+      return refuse("KeyConditionExpressions cannot contain nested operations");
     }
     if (operand.kind == Operand::Kind::kValue) {
       (test.first ? test.second : test.first) = bindings.values[operand.slot];
       continue;
     }
     if (named)
-      return invalid("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition");
-    if (operand.path.size() > 1) return invalid("KeyConditionExpressions cannot have conditions on nested attributes");
+      return refuse("Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition");
+    if (operand.path.size() > 1) return refuse("KeyConditionExpressions cannot have conditions on nested attributes");
     named = true;
     test.attribute = element_name(operand.path[0], bindings);
     if (&operand != &operands[0]) test.op = mirrored(test.op);
   }
-  if (!named) return invalid("Invalid condition in KeyConditionExpression: No key attribute specified");
+  if (!named) return refuse("Invalid condition in KeyConditionExpression: No key attribute specified");
   return test;
 }
 
@@ -94,7 +99,7 @@ Result<std::vector<KeyTest>> read_tests(const BoundCondition& bound) {
   for (size_t i = 0; i < tests.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (tests[i].attribute == tests[j].attribute) {
-        return invalid("KeyConditionExpressions must only contain one condition per key");
+        return refuse("KeyConditionExpressions must only contain one condition per key");
       }
     }
   }
@@ -154,11 +159,6 @@ auto missed(const KeyAttribute& key) {
 // All tests but those of the partition are of the first sort attributes.
 Result<void> check_known(const std::vector<KeyTest>& tests, const KeySchema& keys) {
   const auto attributes = keys.sort_attributes();
-  const size_t all = keys.attributes().size();
-  if (tests.size() > all) {
-    return invalid("The number of query conditions (" + std::to_string(tests.size()) +
-                   ") exceeds the number of key attributes defined in the schema (" + std::to_string(all) + ")");
-  }
   const size_t given = tests.size() - keys.partition_attributes().size();
   for (size_t i = 0; i < given; ++i) {
     if (!find_test(tests, attributes[i]->name)) return missed(*attributes[i]);
@@ -208,13 +208,25 @@ Result<void> read_sort(const std::vector<KeyTest>& tests, const KeySchema& keys,
 }  // namespace
 }  // namespace expression
 
+Result<void> check_key_condition(const BoundCondition& key_condition) {
+  if (!key_condition) return {};
+  auto tests = expression::read_tests(key_condition);
+  if (!tests) return fail(tests.error());
+  return {};
+}
+
 Result<KeyRange> key_range(const BoundCondition& key_condition, const KeySchema& keys) {
   if (!key_condition) {
     return invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.");
   }
   auto tests = expression::read_tests(key_condition);
   if (!tests) return fail(tests.error());
-  if (tests->size() > 2 && !keys.is_composite()) return invalid("Conditions can be of length 1 or 2 only");
+  const size_t attributes = keys.attributes().size();
+  if (tests->size() > attributes) {
+    return invalid(expression::concat("The number of query conditions (", std::to_string(tests->size()),
+                                      ") exceeds the number of key attributes defined in the schema (",
+                                      std::to_string(attributes), ")"));
+  }
   KeyRange range;
   if (auto done = expression::read_partition(*tests, keys, range); !done) return fail(done.error());
   if (auto done = expression::read_sort(*tests, keys, range); !done) return fail(done.error());

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "tables/expression/paths.h"
+#include "tables/value/nesting.h"
 
 namespace freshet {
 namespace expression {
@@ -213,7 +214,7 @@ class Update {
 
   static Result<void> check_depth(const Path& path, const Write& write) {
     if (path.size() == 1 || write.remove) return {};
-    if (path.size() - 1 + depth_of(write.value()) > limits::kMaxNesting) return invalid(kTooDeep);
+    if (path.size() - 1 + depth_of(write.value()) > kMaxContainers) return invalid(kTooDeep);
     return {};
   }
 

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "tables/value/encoding.h"
 #include "tables/value/json_reader.h"
+#include "tables/value/nesting.h"
 #include "tables/value/text.h"
 
 namespace freshet {
@@ -157,6 +158,9 @@ struct Writer {
 };
 
 // --- Reading ---
+//
+// What is wrong with a value in the protocol's form is said in the service's words, which do not name the place; what
+// is no such form at all, or plain JSON, with the place.
 
 std::string at(const JsonView& json) {
   std::string path = json.path();
@@ -168,12 +172,11 @@ tl::unexpected<Error> with_place(Error error, const JsonView& json) {
   return fail(std::move(error));
 }
 
-Result<void> check_depth(size_t depth, const JsonView& json) {
-  if (depth < limits::kMaxNesting) return {};
+Result<void> check_depth(size_t depth) {
+  if (depth < kMaxContainers) return {};
   return invalid(
       "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported "
-      "limit" +
-      at(json));
+      "limit");
 }
 
 Result<std::string> blob_of(const JsonView& json) {
@@ -191,9 +194,7 @@ Result<std::string> blob_of(const JsonView& json) {
 Result<Decimal> number_of(const JsonView& json) {
   auto text = json.as_string();
   if (!text) return fail(std::move(text.error()));
-  auto number = Decimal::parse(*text);
-  if (!number) return with_place(std::move(number.error()), json);
-  return number;
+  return Decimal::parse(*text);
 }
 
 Result<std::string> string_of(const JsonView& json) {
@@ -221,7 +222,7 @@ Result<Value> set_of(const JsonView& json, const Read& read) {
   auto members = members_of<T>(json, read);
   if (!members) return fail(std::move(members.error()));
   Value value(Set{std::move(*members)});
-  if (auto done = normalize(value, {}); !done) return with_place(std::move(done.error()), json);
+  if (auto done = normalize(value, {}); !done) return fail(std::move(done.error()));
   return value;
 }
 
@@ -263,8 +264,7 @@ Result<Value> boolean_of(const JsonView& json, bool null) {
   if (!value) return fail(std::move(value.error()));
   if (!null) return Value::boolean(*value);
   if (*value) return Value(Null{});
-  return invalid("One or more parameter values were invalid: Null attribute value types must have the value of true" +
-                 at(json));
+  return invalid("One or more parameter values were invalid: Null attribute value types must have the value of true");
 }
 
 Result<Value> binary_of(const JsonView& json) {
@@ -302,7 +302,7 @@ Result<Value> content_at(const JsonView& json, Type type, size_t depth) {
     default:
       break;
   }
-  if (auto fits = check_depth(depth, json); !fits) return fail(std::move(fits.error()));
+  if (auto fits = check_depth(depth); !fits) return fail(std::move(fits.error()));
   if (type == Type::kMap) return value_from(map_at(json, depth + 1, attribute_at));
   return list_at(json, depth + 1, attribute_at);
 }
@@ -319,14 +319,13 @@ Result<Value> attribute_at(const JsonView& json, size_t depth) {
     if (type && *type != *named) {
       return invalid(
           "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported "
-          "datatypes" +
-          at(json));
+          "datatypes");
     }
     type = named;
     content = member;
   }
   if (!type) {
-    return invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes" + at(json));
+    return invalid("Supplied AttributeValue is empty, must contain exactly one of the supported datatypes");
   }
   return content_at(*content, *type, depth);
 }
@@ -347,7 +346,7 @@ Result<Value> plain_at(const JsonView& json, size_t depth) {
     default:
       break;
   }
-  if (auto fits = check_depth(depth, json); !fits) return fail(std::move(fits.error()));
+  if (auto fits = check_depth(depth); !fits) return with_place(std::move(fits.error()), json);
   if (json.is(JsonKind::kObject)) return value_from(map_at(json, depth + 1, plain_at));
   return list_at(json, depth + 1, plain_at);
 }
@@ -402,9 +401,7 @@ void append_plain_json(std::string& out, const ItemRef& item) {
 
 Result<Item> item_of(const JsonView& json) {
   auto item = map_at(json, 0, attribute_at);
-  if (item && item->contains("")) {
-    return invalid("One or more parameter values were invalid: Attribute name must not be empty" + at(json));
-  }
+  if (item && item->contains("")) return invalid("Empty attribute name");
   return item;
 }
 Result<Value> attribute_of(const JsonView& json) {

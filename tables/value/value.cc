@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "base/limits.h"
+#include "tables/value/nesting.h"
 #include "tables/value/text.h"
 
 namespace freshet {
@@ -60,7 +61,7 @@ Result<void> normalize_texts(std::vector<std::string>& members, Type type, std::
 Result<void> normalize_at(Value& value, std::string_view where, size_t depth);
 
 Result<void> enter(std::string_view where, size_t depth) {
-  if (depth < limits::kMaxNesting) return {};
+  if (depth < kMaxContainers) return {};
   return invalid(
       "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported "
       "limit" +

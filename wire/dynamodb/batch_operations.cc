@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "tables/engine/keys.h"
-#include "tables/engine/plan.h"
+#include "tables/engine/request_checks.h"
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/capacity.h"
@@ -15,6 +15,7 @@ namespace freshet::dynamodb {
 namespace {
 
 struct TableGets {
+  std::string name;  // As the request spells it: the table's name or its ARN.
   std::string table;
   std::vector<Item> keys;
   std::string projection;
@@ -32,7 +33,7 @@ class BatchGet final : public Operation {
   Async<Result<void>> run(Tables& tables) override {
     std::vector<GetItemInput> inputs;
     for (const TableGets& gets : gets_) {
-      if (is_system_table(gets.table)) co_return table_not_found(gets.table);
+      if (is_system_table(gets.table)) co_return item_table_not_found();
       for (const Item& key : gets.keys) {
         GetItemInput& input = inputs.emplace_back();
         input.table = gets.table;
@@ -69,7 +70,7 @@ class BatchGet final : public Operation {
     json += "{\"Responses\":{";
     for (const TableGets& gets : gets_) {
       if (!json.ends_with('{')) json += ',';
-      append_json_string(json, gets.table);
+      append_json_string(json, gets.name);
       json += ":[";
       for (const ItemRef& item : gets.found) {
         if (!json.ends_with('[')) json += ',';
@@ -88,7 +89,7 @@ class BatchGet final : public Operation {
   static void append_unprocessed(std::string& json, const TableGets& gets) {
     if (gets.done == gets.keys.size()) return;
     if (!json.ends_with('{')) json += ',';
-    append_json_string(json, gets.table);
+    append_json_string(json, gets.name);
     json += ":{\"Keys\":[";
     for (size_t i = gets.done; i < gets.keys.size(); ++i) {
       if (!json.ends_with('[')) json += ',';
@@ -124,6 +125,7 @@ class BatchGet final : public Operation {
 };
 
 struct Write {
+  std::string name;  // As above.
   std::string table;
   bool is_put = false;
   Item item;  // The whole item of a put, the key of a delete.
@@ -154,10 +156,11 @@ class BatchWrite final : public Operation {
     std::vector<std::pair<std::string, Item>> seen;
     std::optional<TableDescription> table;
     for (Write& write : writes_) {
-      if (is_system_table(write.table)) co_return table_not_found(write.table);
+      if (is_system_table(write.table)) co_return item_table_not_found();
       if (!table || table->definition.name != write.table) {
         std::string name = write.table;
         Result<TableDescription> found = co_await tables.describe_table(std::move(name));
+        if (!found && found.error().code == ErrorCode::kResourceNotFound) co_return item_table_not_found();
         if (!found) co_return fail(found.error());
         table = std::move(*found);
       }
@@ -191,11 +194,11 @@ class BatchWrite final : public Operation {
     std::string_view open;
     for (const Write& write : writes_) {
       if (write.processed) continue;
-      if (write.table != open) {
+      if (write.name != open) {
         if (!open.empty()) json += "],";
-        append_json_string(json, write.table);
+        append_json_string(json, write.name);
         json += ":[";
-        open = write.table;
+        open = write.name;
       } else {
         json += ',';
       }
@@ -244,9 +247,11 @@ Parsed parse_batch_get_item(const JsonView& body) {
   const Input in(body, checks);
   std::vector<TableGets> all;
   size_t keys = 0;
-  for (const auto& [table, request] : in.map("RequestItems", Need::kRequired, {1, limits::kMaxBatchGets})) {
+  in.check_table_names("RequestItems");
+  for (const auto& [name, request] : in.map("RequestItems", Need::kRequired, {1, limits::kMaxBatchGets})) {
     TableGets gets;
-    gets.table = table;
+    gets.name = name;
+    gets.table = table_name_of(name).value_or(name);
     gets.keys = request.items("Keys", {1, limits::kMaxBatchGets});
     if (has_legacy(request, {"AttributesToGet"}, {"ProjectionExpression"})) {
       Placeholders placeholders;
@@ -289,16 +294,21 @@ Parsed parse_batch_write_item(const JsonView& body) {
   const CapacityReport report = capacity_report_of(in);
   const bool metrics = wants_collection_metrics(in);
   std::vector<Write> writes;
-  for (const auto& [table, requests] : in.lists("RequestItems", {1, limits::kMaxBatchWrites})) {
+  in.check_table_names("RequestItems");
+  for (const auto& [name, requests] : in.lists("RequestItems", {1, limits::kMaxBatchWrites})) {
     for (const Input& request : requests) {
       const auto put = request.structure("PutRequest");
       const auto gone = request.structure("DeleteRequest");
       if (put.has_value() == gone.has_value()) {
-        checks.add({ErrorCode::kValidation, "Each write request must have exactly one of PutRequest and DeleteRequest",
-                    nullptr});
+        // The service's words for none and for both.
+        checks.add(
+            {ErrorCode::kValidation,
+             "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported "
+             "datatypes",
+             nullptr});
         continue;
       }
-      writes.push_back({table, put.has_value(),
+      writes.push_back({name, table_name_of(name).value_or(name), put.has_value(),
                         put ? put->item("Item", Need::kRequired) : gone->item("Key", Need::kRequired), false});
     }
   }

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "base/limits.h"
+#include "tables/engine/request_checks.h"
 #include "tables/expression/expression.h"
 
 namespace freshet::dynamodb {
@@ -42,14 +43,25 @@ void Checks::add(Error error) {
   if (!place) place = std::move(error);
 }
 
+void Checks::missing(std::string_view name) {
+  if (missing_) return;
+  missing_ = Error{ErrorCode::kValidation,
+                   "The parameter '" + std::string(name) + "' is required but was not present in the request", nullptr};
+}
+
 void Checks::violated(std::optional<std::string_view> value, const std::string& path, const std::string& rule) {
+  unsatisfied(value, path, "Member must " + rule);
+}
+
+void Checks::unsatisfied(std::optional<std::string_view> value, const std::string& path, const std::string& rule) {
   if (violations_.size() >= kMaxViolations) return;
   const std::string shown = value ? "'" + std::string(value->substr(0, 1024)) + "'" : "null";
-  violations_.push_back("Value " + shown + " at '" + path + "' failed to satisfy constraint: Member must " + rule);
+  violations_.push_back("Value " + shown + " at '" + path + "' failed to satisfy constraint: " + rule);
 }
 
 Result<void> Checks::result() const {
   if (serialization_) return fail(*serialization_);
+  if (missing_) return fail(*missing_);
   if (!violations_.empty()) {
     const size_t count = violations_.size();
     std::string message =
@@ -57,7 +69,7 @@ Result<void> Checks::result() const {
     for (size_t i = 1; i < count; ++i) message += "; " + violations_[i];
     return invalid(std::move(message));
   }
-  if (validation_) return fail(*validation_);
+  if (validation_) return fail(form_ == Form::kCounted ? counted(*validation_) : *validation_);
   return {};
 }
 
@@ -219,6 +231,16 @@ std::vector<std::pair<std::string, std::string>> Input::names() const {
   return out;
 }
 
+namespace {
+// Which of these values is none, as the service says it.
+std::string first_wrong(const JsonView& values) {
+  for (const JsonView value : values) {
+    if (!attribute_of(value)) return " for key " + std::string(value.name());
+  }
+  return {};
+}
+}  // namespace
+
 Placeholders Input::placeholders() const {
   Placeholders out;
   out.names = names();
@@ -228,7 +250,7 @@ Placeholders Input::placeholders() const {
   if (!values) {
     Error error = std::move(values.error());
     if (error.code == ErrorCode::kValidation) {
-      error.message = "ExpressionAttributeValues contains invalid value: " + error.message;
+      error.message = "ExpressionAttributeValues contains invalid value: " + error.message + first_wrong(*member);
     }
     checks_.add(std::move(error));
   } else if (values->empty()) {
@@ -239,17 +261,29 @@ Placeholders Input::placeholders() const {
   return out;
 }
 
-std::string Input::table() const {
-  constexpr Range kLength{static_cast<int64_t>(limits::kMinTableNameBytes),
-                          static_cast<int64_t>(limits::kMaxTableNameBytes)};
+std::optional<std::string> table_name_of(std::string_view arn) {
+  const size_t start = arn.starts_with("arn:") ? arn.find(":table/") : std::string_view::npos;
+  const std::string_view name = start == std::string_view::npos ? std::string_view{} : arn.substr(start + 7);
+  if (name.empty() || !is_name(name)) return std::nullopt;
+  return std::string(name);
+}
+
+std::optional<std::string> Input::table_of_arn() const {
   const auto member = object_.find("TableName");
-  if (member && member->is(JsonKind::kString) && member->text().starts_with("arn:")) {
-    const std::string_view arn = member->text();
-    const size_t slash = arn.find(":table/");
-    const std::string_view name = slash == std::string_view::npos ? std::string_view{} : arn.substr(slash + 7);
-    if (!name.empty() && is_name(name)) return std::string(name);
-  }
-  return pattern_text("TableName", Need::kRequired, kLength);
+  return member && member->is(JsonKind::kString) ? table_name_of(member->text()) : std::nullopt;
+}
+
+std::string Input::table() const {
+  if (auto name = table_of_arn()) return std::move(*name);
+  return pattern_text("TableName", Need::kRequired, {1, static_cast<int64_t>(limits::kMaxTableNameBytes)});
+}
+
+std::string Input::managed_table() const {
+  if (auto name = table_of_arn()) return std::move(*name);
+  if (!has("TableName")) checks_.missing("TableName");
+  return pattern_text(
+      "TableName", Need::kOptional,
+      {static_cast<int64_t>(limits::kMinTableNameBytes), static_cast<int64_t>(limits::kMaxTableNameBytes)});
 }
 
 std::optional<Input> Input::structure(std::string_view name, Need needed) const {
@@ -352,7 +386,13 @@ std::vector<std::pair<std::string, std::vector<Input>>> Input::lists(std::string
   const Input tables(*value, checks_, path_of(name));
   for (const JsonView entry : *value) {
     std::string key(entry.name());
-    std::vector<Input> list = tables.list(key, Need::kRequired, {1, INT64_MAX});
+    std::vector<Input> list = tables.list(key, Need::kRequired, {});
+    if (entry.is(JsonKind::kArray) && (list.empty() || list.size() > limits::kMaxBatchWrites)) {
+      checks_.unsatisfied(
+          "{" + key + (list.empty() ? "=[]}" : "=[...]}"), path_of(name),
+          "Map value must satisfy constraint: [Member must have length less than or equal to 25, Member "
+          "must have length greater than or equal to 1]");
+    }
     out.emplace_back(std::move(key), std::move(list));
   }
   return out;
@@ -361,7 +401,25 @@ std::vector<std::pair<std::string, std::vector<Input>>> Input::lists(std::string
 void Input::refuse(std::initializer_list<std::string_view> names) const {
   for (const std::string_view name : names) {
     if (!has(name)) continue;
-    checks_.add({ErrorCode::kValidation, "The parameter " + std::string(name) + " is not supported yet", nullptr});
+    checks_.add(
+        {ErrorCode::kValidation, "The parameter " + std::string(name) + " is not supported by this server", nullptr});
+  }
+}
+
+void Input::check_table_names(std::string_view member) const {
+  const auto fits = [](std::string_view name) {
+    const bool fit_length = name.size() <= limits::kMaxTableNameBytes && name.size() >= limits::kMinTableNameBytes;
+    return table_name_of(name) || (fit_length && is_name(name));
+  };
+  const auto tables = object(member, Need::kOptional, {});
+  if (!tables) return;
+  for (const JsonView entry : *tables) {
+    if (fits(entry.name())) continue;
+    checks_.unsatisfied("{" + std::string(entry.name()) + "=...}", path_of(member),
+                        "Map keys must satisfy constraint: [Member must have length less than or equal to 255, Member "
+                        "must have length greater than or equal to 3, Member must satisfy regular expression pattern: "
+                        "[a-zA-Z0-9_.-]+]");
+    return;
   }
 }
 

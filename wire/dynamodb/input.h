@@ -22,14 +22,24 @@ namespace freshet::dynamodb {
 
 class Checks {
  public:
+  enum class Form { kPlain, kCounted };
+  // With kCounted a single error of the third rank is told as "1 validation error detected: ...", too, as the service
+  // does for PutItem, UpdateItem and DeleteItem.
+  explicit Checks(Form form = Form::kPlain) : form_(form) {}
   // Keeps the first error of each rank.
   void add(Error error);
+  // A parameter that must be there in the words of the operations on tables. Told before everything but wrong types.
+  void missing(std::string_view name);
   // "Value 'x' at 'path' failed to satisfy constraint: Member must RULE". A null value is spelled null.
   void violated(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
+  // The same with a whole rule: "Map keys must ...".
+  void unsatisfied(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
   Result<void> result() const;
 
  private:
+  const Form form_;
   std::optional<Error> serialization_;
+  std::optional<Error> missing_;
   std::vector<std::string> violations_;
   std::optional<Error> validation_;
 };
@@ -46,6 +56,9 @@ struct Range {
 class Input {
  public:
   Input(JsonView object, Checks& checks, std::string path = {});
+
+  // The same structure, its faults told to `checks`.
+  Input(const Input& other, Checks& checks) : object_(other.object_), checks_(checks), path_(other.path_) {}
 
   bool has(std::string_view name) const { return object_.find(name).has_value(); }
   Checks& checks() const { return checks_; }
@@ -65,17 +78,22 @@ class Input {
   std::vector<Value> values(std::string_view name) const;
   Placeholders placeholders() const;
   std::vector<std::pair<std::string, std::string>> names() const;  // ExpressionAttributeNames alone.
-  std::string table() const;                                       // TableName, or the name in an ARN of a table.
+  // TableName, or the name in an ARN of a table. Where items are read and written even a name of one character is only
+  // not found.
+  std::string table() const;
+  // TableName where tables are managed.
+  std::string managed_table() const;
   std::optional<Input> structure(std::string_view name, Need need = Need::kOptional) const;
   // The structures of a list; their paths count from 1, as the service does.
   std::vector<Input> list(std::string_view name, Need need = Need::kOptional, Range length = {}) const;
   std::vector<std::string> texts(std::string_view name, Range length = {}) const;
   // A map's structures with their names.
   std::vector<std::pair<std::string, Input>> map(std::string_view name, Need need, Range length) const;
-  // A map of lists of structures, of one table's name each.
+  // A map of lists of structures, of one table's name each; the lists are as long as a batch may be.
   std::vector<std::pair<std::string, std::vector<Input>>> lists(std::string_view name, Range length) const;
+  void check_table_names(std::string_view name) const;                 // Those in a map of tables: names or ARNs.
   std::vector<Item> items(std::string_view name, Range length) const;  // A required list of items.
-  // Parameters of the service that this server does not have yet: named, never dropped.
+  // Parameters of the service that this server does not have: named, never dropped.
   void refuse(std::initializer_list<std::string_view> names) const;
 
   std::string path_of(std::string_view name) const;
@@ -83,6 +101,7 @@ class Input {
  private:
   std::optional<JsonView> need(std::string_view name, Need need) const;
   std::optional<JsonView> object(std::string_view name, Need need, Range length) const;
+  std::optional<std::string> table_of_arn() const;
   std::optional<JsonView> array(std::string_view name, Need need, Range length) const;
   void check_length(std::string_view value, const std::string& path, Range length) const;
 
@@ -90,6 +109,9 @@ class Input {
   Checks& checks_;
   std::string path_;
 };
+
+// The table's name in its ARN; nothing if it is none.
+std::optional<std::string> table_name_of(std::string_view arn);
 
 // "One or more parameter values were invalid: ..."
 void refuse_parameter(const Input& in, std::string_view text);

@@ -21,7 +21,7 @@ class WriteOperation final : public Operation {
   }
 
   Async<Result<void>> run(Tables& tables) override {
-    if (is_system_table(table_)) return Result<void>(table_not_found(table_));
+    if (is_system_table(table_)) return Result<void>(item_table_not_found());
     Async<Result<WriteOutput>> answer = (tables.*kCall)(std::move(input_));
     if (answer.is_ready()) return keep(answer.take());
     return keep_later(std::move(answer));
@@ -85,7 +85,7 @@ class GetOperation final : public Operation {
       : input_(std::move(input)), table_(input_.table), consistent_(input_.consistent), report_(report) {}
 
   Async<Result<void>> run(Tables& tables) override {
-    if (is_system_table(table_)) return Result<void>(table_not_found(table_));
+    if (is_system_table(table_)) return Result<void>(item_table_not_found());
     if (report_ != CapacityReport::kNone) return run_measured(tables);
     Async<Result<ItemRef>> answer = tables.get_item(std::move(input_));
     if (answer.is_ready()) return keep(answer.take());
@@ -144,7 +144,7 @@ Parsed made(const Input& in, In input) {
 }  // namespace
 
 Parsed parse_put_item(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Form::kCounted);
   const Input in(body, checks);
   PutItemInput input;
   input.table = in.table();
@@ -155,7 +155,7 @@ Parsed parse_put_item(const JsonView& body) {
 }
 
 Parsed parse_update_item(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Form::kCounted);
   const Input in(body, checks);
   UpdateItemInput input;
   input.table = in.table();
@@ -170,7 +170,7 @@ Parsed parse_update_item(const JsonView& body) {
 }
 
 Parsed parse_delete_item(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Form::kCounted);
   const Input in(body, checks);
   DeleteItemInput input;
   input.table = in.table();

@@ -83,7 +83,7 @@ bool check_values(const Input& in, const Operator& op, const std::vector<Value>&
   return true;
 }
 
-// Hands out placeholders. A request with parameters of that time has none of its own.
+// Hands out placeholders, beside those that a request with KeyConditions may have for its expressions.
 class Writer {
  public:
   explicit Writer(Placeholders& placeholders) : placeholders_(placeholders) {}
@@ -92,16 +92,28 @@ class Writer {
     const auto known = std::find_if(placeholders_.names.begin(), placeholders_.names.end(),
                                     [&](const auto& entry) { return entry.second == attribute; });
     if (known != placeholders_.names.end()) return known->first;
-    placeholders_.names.emplace_back("#n" + std::to_string(placeholders_.names.size()), attribute);
+    const auto taken = [&](const std::string& key) {
+      return std::any_of(placeholders_.names.begin(), placeholders_.names.end(),
+                         [&](const auto& entry) { return entry.first == key; });
+    };
+    placeholders_.names.emplace_back(fresh("#n", placeholders_.names.size(), taken), attribute);
     return placeholders_.names.back().first;
   }
   std::string value(Value value) {
-    std::string placeholder = ":v" + std::to_string(placeholders_.values.size());
+    const auto taken = [&](const std::string& key) { return placeholders_.values.contains(key); };
+    std::string placeholder = fresh(":v", placeholders_.values.size(), taken);
     placeholders_.values.set(placeholder, std::move(value));
     return placeholder;
   }
 
  private:
+  template <class Taken>
+  static std::string fresh(const std::string& kind, size_t number, const Taken& taken) {
+    std::string key = kind + std::to_string(number);
+    while (taken(key)) key = kind + std::to_string(++number);
+    return key;
+  }
+
   Placeholders& placeholders_;
 };
 
@@ -168,6 +180,10 @@ std::string expectation(const Input& in, const std::string& attribute, Writer& w
   } else if (in.has("Value") && in.has("AttributeValueList")) {
     refuse_parameter(in, "Value and AttributeValueList cannot be used together" + place);
   }
+  const std::string op = in.text("ComparisonOperator");
+  if (op != "NULL" && op != "NOT_NULL" && !in.has("Value") && !in.has("AttributeValueList")) {
+    refuse_parameter(in, "Value or AttributeValueList must be used with ComparisonOperator: " + op + place);
+  }
   std::vector<Value> values = in.values("AttributeValueList");
   if (auto value = in.value("Value")) values.push_back(std::move(*value));
   return condition(in, attribute, writer, std::move(values));
@@ -185,7 +201,8 @@ std::vector<std::pair<std::string, Input>> entries(const Input& in, std::string_
 std::string joined(const Input& in, const std::vector<std::string>& conditions) {
   const std::string between = in.choice("ConditionalOperator", {"OR", "AND"}) == "OR" ? " OR " : " AND ";
   if (in.has("ConditionalOperator") && conditions.size() < 2) {
-    refuse_parameter(in, "ConditionalOperator can only be used when Filter or Expected has two or more elements");
+    in.checks().add({ErrorCode::kValidation,
+                     "ConditionalOperator can only be used when Filter or Expected has two or more elements", nullptr});
   }
   std::string out;
   for (const auto& one : conditions) out += (out.empty() ? "" : between) + one;

@@ -69,7 +69,8 @@ Parsed parse_restore_table_from_backup(const JsonView& body);
 using StreamParser = Parsed (*)(const JsonView& body, StreamReader& streams);
 StreamParser find_stream_parser(std::string_view operation);
 
-// The error of an operation on a table that is not there, or must not be seen.
+// The error of an operation on a table that is not there, or must not be seen; of one on its items.
 tl::unexpected<Error> table_not_found(std::string_view table);
+tl::unexpected<Error> item_table_not_found();
 
 }  // namespace freshet::dynamodb

@@ -1,4 +1,7 @@
 // Query and Scan.
+#include <algorithm>
+
+#include "tables/engine/request_checks.h"
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/capacity.h"
@@ -20,21 +23,24 @@ Select select_of(const Input& in) {
   return value == "COUNT" ? Select::kCount : Select::kDefault;
 }
 
-void check_select(const Input& in, Select select, const std::string& index, const std::string& projection) {
+// Of Query, these are counted; of Scan, not.
+void check_select(const Input& in, Select select, bool counts) {
+  const bool projected = in.has("AttributesToGet") || in.has("ProjectionExpression");
   const std::string specified =
       std::string("Cannot specify the ") + (in.has("AttributesToGet") ? "AttributesToGet" : "ProjectionExpression");
   const auto refuse = [&](std::string_view text) {
-    in.checks().add({ErrorCode::kValidation, std::string(text), nullptr});
+    Error error{ErrorCode::kValidation, std::string(text), nullptr};
+    in.checks().add(counts ? counted(std::move(error)) : std::move(error));
   };
-  if (!projection.empty() && select == Select::kCount) {
+  if (projected && select == Select::kCount) {
     refuse(specified + " when choosing to get only the Count");
-  } else if (!projection.empty() && select == Select::kAll) {
+  } else if (projected && select == Select::kAll) {
     refuse(specified + " when choosing to get ALL_ATTRIBUTES");
-  } else if (!projection.empty() && select == Select::kProjected) {
+  } else if (projected && select == Select::kProjected) {
     refuse(specified + " when choosing to get ALL_PROJECTED_ATTRIBUTES");
-  } else if (projection.empty() && select == Select::kSpecific) {
+  } else if (!projected && select == Select::kSpecific) {
     refuse("Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES");
-  } else if (select == Select::kProjected && index.empty()) {
+  } else if (select == Select::kProjected && !in.has("IndexName")) {
     refuse("ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName");
   }
 }
@@ -52,7 +58,7 @@ class PageOperation final : public Operation {
         report_(report) {}
 
   Async<Result<void>> run(Tables& tables) override {
-    if (is_system_table(table_)) return Result<void>(table_not_found(table_));
+    if (is_system_table(table_)) return Result<void>(item_table_not_found());
     const bool about_index = !index_.empty() && (select_ == Select::kAll || report_ == CapacityReport::kIndexes);
     if (about_index) return run_with_description(tables);
     Async<Result<Page>> answer = (tables.*kCall)(std::move(input_));
@@ -100,15 +106,13 @@ class PageOperation final : public Operation {
   Async<Result<void>> run_with_description(Tables& tables) {
     std::string name = table_;
     Result<TableDescription> table = co_await tables.describe_table(std::move(name));
-    if (!table) co_return fail(table.error());
-    if (const IndexDefinition* index = table->definition.index(index_)) {
-      local_ = index->local;
-      if (select_ == Select::kAll && index->projection != Projection::kAll) {
-        co_return invalid(
-            "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for " +
-            std::string(local_ ? "local" : "global") + " secondary index " + index_ +
-            " because its projection type is not ALL");
-      }
+    // Without a table the call says what is wrong first.
+    const IndexDefinition* index = table ? table->definition.index(index_) : nullptr;
+    if (index) local_ = index->local;
+    if (index && select_ == Select::kAll && index->projection != Projection::kAll) {
+      co_return invalid("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for " +
+                        std::string(local_ ? "local" : "global") + " secondary index " + index_ +
+                        " because its projection type is not ALL");
     }
     Result<Page> page = co_await (tables.*kCall)(std::move(input_));
     co_return keep(std::move(page));
@@ -124,6 +128,31 @@ class PageOperation final : public Operation {
   Page page_;
 };
 
+// The key that a page goes on behind. Of most of its faults the service says whose they are.
+Item start_key(const Input& in) {
+  constexpr std::string_view kPlain[] = {"contains duplicates", "number set", "numeric value", "significant digits",
+                                         "number with magnitude"};
+  Checks own;
+  Item key = Input(in, own).item("ExclusiveStartKey", Need::kOptional);
+  if (auto fine = own.result(); !fine) {
+    Error error = std::move(fine.error());
+    const bool plain = std::any_of(std::begin(kPlain), std::end(kPlain), [&](std::string_view words) {
+      return error.message.find(words) != std::string::npos;
+    });
+    if (error.code == ErrorCode::kValidation && !plain)
+      error.message.insert(0, "The provided starting key is invalid: ");
+    in.checks().add(std::move(error));
+  } else if (in.has("ExclusiveStartKey") && key.empty()) {
+    const bool of_index_or_query = in.has("KeyConditions") || in.has("KeyConditionExpression") || in.has("IndexName");
+    in.checks().add({ErrorCode::kValidation,
+                     of_index_or_query
+                         ? "The provided starting key is invalid"
+                         : "The provided starting key is invalid: The provided key element does not match the schema",
+                     nullptr});
+  }
+  return key;
+}
+
 // Parameters of both.
 template <class In>
 void read_page_parameters(const Input& in, Select select, bool legacy, std::string_view legacy_member, In& input) {
@@ -138,13 +167,20 @@ void read_page_parameters(const Input& in, Select select, bool legacy, std::stri
     input.placeholders = in.placeholders();
   }
   input.limit = static_cast<uint32_t>(in.number("Limit", {1, INT32_MAX}).value_or(0));
-  input.exclusive_start_key = in.item("ExclusiveStartKey", Need::kOptional);
+  input.exclusive_start_key = start_key(in);
   input.consistent = in.flag("ConsistentRead");
   input.count_only = select == Select::kCount;
-  check_select(in, select, input.index, input.projection);
-  if (in.has("ExclusiveStartKey") && input.exclusive_start_key.empty()) {
-    in.checks().add({ErrorCode::kValidation, "The provided starting key is invalid", nullptr});
+}
+
+// Whether filter and projection are in the parameters of old. KeyConditions alone may stand beside expressions.
+bool is_legacy_query(const Input& in) {
+  const bool expressions = in.has("ProjectionExpression") || in.has("FilterExpression");
+  if (expressions && !in.has("KeyConditionExpression")) {
+    return has_legacy(in, {"AttributesToGet", "QueryFilter", "ConditionalOperator"},
+                      {"ProjectionExpression", "FilterExpression"});
   }
+  return has_legacy(in, {"AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"},
+                    {"ProjectionExpression", "FilterExpression", "KeyConditionExpression"});
 }
 
 }  // namespace
@@ -154,11 +190,14 @@ Parsed parse_query(const JsonView& body) {
   const Input in(body, checks);
   const Select select = select_of(in);
   QueryInput input;
-  const bool legacy = has_legacy(in, {"AttributesToGet", "QueryFilter", "ConditionalOperator", "KeyConditions"},
-                                 {"ProjectionExpression", "FilterExpression", "KeyConditionExpression"});
+  const bool legacy = is_legacy_query(in);
+  check_select(in, select, true);
   read_page_parameters(in, select, legacy, "QueryFilter", input);
-  input.key_condition = legacy ? legacy_key_condition(in, input.placeholders)
-                               : in.expression("KeyConditionExpression", ExpressionKind::kKeyCondition);
+  if (in.has("KeyConditions")) {
+    input.key_condition = legacy_key_condition(in, input.placeholders);
+  } else {
+    input.key_condition = in.expression("KeyConditionExpression", ExpressionKind::kKeyCondition);
+  }
   if (!in.has("KeyConditionExpression") && !in.has("KeyConditions")) {
     checks.add({ErrorCode::kValidation,
                 "Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.",
@@ -177,6 +216,7 @@ Parsed parse_scan(const JsonView& body) {
   ScanInput input;
   const bool legacy = has_legacy(in, {"AttributesToGet", "ScanFilter", "ConditionalOperator"},
                                  {"ProjectionExpression", "FilterExpression"});
+  check_select(in, select, false);
   read_page_parameters(in, select, legacy, "ScanFilter", input);
   const auto segment = in.number("Segment", {0, 999'999});
   const auto total = in.number("TotalSegments", {1, 1'000'000});

@@ -29,6 +29,10 @@ tl::unexpected<Error> table_not_found(std::string_view table) {
               "Requested resource not found: Table: " + std::string(table) + " not found");
 }
 
+tl::unexpected<Error> item_table_not_found() {
+  return fail(ErrorCode::kResourceNotFound, "Requested resource not found");
+}
+
 Parser find_parser(std::string_view operation) {
   static constexpr std::pair<std::string_view, Parser> kParsers[] = {
       {"PutItem", parse_put_item},
@@ -236,6 +240,50 @@ class EndpointsOperation final : public Operation {
   const std::string host_;
 };
 
+// What is said of an operation that is not here: one of the service's, or nobody's.
+std::string unknown_operation(std::string_view target) {
+  static constexpr std::string_view kAbsent[] = {
+      "BatchExecuteStatement",
+      "CreateBackup",
+      "CreateGlobalTable",
+      "DeleteBackup",
+      "DeleteResourcePolicy",
+      "DescribeBackup",
+      "DescribeContributorInsights",
+      "DescribeExport",
+      "DescribeGlobalTable",
+      "DescribeGlobalTableSettings",
+      "DescribeImport",
+      "DescribeKinesisStreamingDestination",
+      "DescribeTableReplicaAutoScaling",
+      "DisableKinesisStreamingDestination",
+      "EnableKinesisStreamingDestination",
+      "ExecuteStatement",
+      "ExecuteTransaction",
+      "ExportTableToPointInTime",
+      "GetResourcePolicy",
+      "ImportTable",
+      "ListBackups",
+      "ListContributorInsights",
+      "ListExports",
+      "ListGlobalTables",
+      "ListImports",
+      "PutResourcePolicy",
+      "RestoreTableFromBackup",
+      "RestoreTableToPointInTime",
+      "UpdateContributorInsights",
+      "UpdateGlobalTable",
+      "UpdateGlobalTableSettings",
+      "UpdateKinesisStreamingDestination",
+      "UpdateTableReplicaAutoScaling",
+  };
+  const std::string_view name = target.starts_with(kTarget) ? target.substr(kTarget.size()) : std::string_view{};
+  if (std::find(std::begin(kAbsent), std::end(kAbsent), name) != std::end(kAbsent)) {
+    return "The operation " + std::string(name) + " is not supported by this server";
+  }
+  return "The operation " + std::string(target.substr(0, 100)) + " is not known";
+}
+
 Parsed parse(const HttpRequest& request, StreamReader& streams) {
   const std::string_view target = header(request.headers, "X-Amz-Target");
   Parser parser = nullptr;
@@ -250,7 +298,7 @@ Parsed parse(const HttpRequest& request, StreamReader& streams) {
     stream_parser = find_stream_parser(target.substr(kStreamsTarget.size()));
   }
   if (parser == nullptr && stream_parser == nullptr) {
-    return fail(ErrorCode::kUnknownOperation, "The operation " + std::string(target.substr(0, 100)) + " is not known");
+    return fail(ErrorCode::kUnknownOperation, unknown_operation(target));
   }
   JsonDocument document;
   Result<JsonView> body = document.parse(request.body);

@@ -188,7 +188,7 @@ Parsed parse_list_tags_of_resource(const JsonView& body) {
 Parsed parse_describe_continuous_backups(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  std::string name = in.table();
+  std::string name = in.managed_table();
   if (auto fine = checks.result(); !fine) return fail(fine.error());
   return std::make_unique<ContinuousBackups>(std::move(name), std::nullopt);
 }
@@ -196,7 +196,7 @@ Parsed parse_describe_continuous_backups(const JsonView& body) {
 Parsed parse_update_continuous_backups(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  std::string name = in.table();
+  std::string name = in.managed_table();
   bool enable = false;
   if (const auto spec = in.structure("PointInTimeRecoverySpecification", Need::kRequired)) {
     if (!spec->has("PointInTimeRecoveryEnabled")) {

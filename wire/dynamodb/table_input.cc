@@ -1,50 +1,77 @@
 #include "wire/dynamodb/table_input.h"
 
+#include <algorithm>
+
 #include "base/limits.h"
 
 namespace freshet::dynamodb {
 
 namespace {
 
-// What a key element may be, by its place.
-void check_role(const Input& in, size_t place, const std::string& kind, bool composite, bool after_range) {
-  const auto refuse = [&](std::string text) { in.checks().add({ErrorCode::kValidation, std::move(text), nullptr}); };
-  if (place == 0 && kind == "RANGE") {
-    refuse("Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
-  } else if (place == 1 && kind == "HASH" && !composite) {
-    refuse("Invalid KeySchema: The second KeySchemaElement is not a RANGE key type");
-  } else if (composite && kind == "HASH" && after_range) {
-    refuse("Invalid KeySchema: HASH key types must come before RANGE key types");
-  }
+constexpr int64_t kMostUnits = 1'000'000'000'000;
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
 }
 
-// The keys of a table or index by the attributes' types. Notes which attributes are used. With `composite` there may be
-// several attributes of each kind.
-KeySchema read_keys(const Input& in, const AttributeTypes& types, std::set<std::string>& used, bool composite) {
+// Whose keys: those of a table, or of an index; and whether there may be several attributes of each kind.
+struct Keys {
+  bool of_table = false;
+  bool composite = false;
+};
+
+bool is_hash_behind_range(const std::vector<std::string>& kinds) {
+  const auto range = std::find(kinds.begin(), kinds.end(), "RANGE");
+  return std::find(range, kinds.end(), "HASH") != kinds.end();
+}
+
+// What is wrong with a key schema, the first that the service would tell; "" if nothing.
+std::string key_schema_fault(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
+                             const AttributeTypes& types, Keys of) {
+  std::vector<std::string> defined;
+  for (const auto& [attribute, type] : types) defined.push_back(attribute);
+  if (of.of_table && names.size() > types.size())
+    return "Invalid KeySchema: Some index key attribute have no definition";
+  if (!std::all_of(names.begin(), names.end(), [&](const auto& name) { return types.contains(name); })) {
+    return "One or more parameter values were invalid: Some index key attributes are not defined in "
+           "AttributeDefinitions. Keys: [" +
+           joined(names) + "], AttributeDefinitions: [" + joined(defined) + "]";
+  }
+  if (names.size() == 2 && names[0] == names[1]) {
+    return "Both the Hash Key and the Range Key element in the KeySchema have the same name";
+  }
+  if (!kinds.empty() && kinds[0] != "HASH") {
+    return "Invalid KeySchema: The first KeySchemaElement is not a HASH key type";
+  }
+  if (!of.composite && kinds.size() == 2 && kinds[1] != "RANGE") {
+    return "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type";
+  }
+  if (is_hash_behind_range(kinds)) return "Invalid KeySchema: HASH key types must come before RANGE key types";
+  return {};
+}
+
+// The keys of a table or index by the attributes' types. Notes which attributes are used.
+KeySchema read_keys(const Input& in, const AttributeTypes& types, Keys of, std::set<std::string>& used) {
+  std::vector<std::string> names;
+  std::vector<std::string> kinds;
+  const auto most = static_cast<int64_t>(of.composite ? 2 * limits::kMaxKeyPartAttributes : 2);
+  for (const Input& element : in.list("KeySchema", Need::kRequired, {1, most})) {
+    names.push_back(element.text("AttributeName", Need::kRequired, {1, 255}));
+    kinds.push_back(element.choice("KeyType", {"HASH", "RANGE"}, Need::kRequired));
+  }
   KeySchema keys;
-  const auto most = static_cast<int64_t>(composite ? 2 * limits::kMaxKeyPartAttributes : 2);
-  const std::vector<Input> elements = in.list("KeySchema", Need::kRequired, {1, most});
-  for (size_t i = 0; i < elements.size(); ++i) {
-    const std::string name = elements[i].text("AttributeName", Need::kRequired, {1, 255});
-    const std::string kind = elements[i].choice("KeyType", {"HASH", "RANGE"}, Need::kRequired);
-    check_role(in, i, kind, composite, keys.sort.has_value());
-    const auto type = types.find(name);
-    if (type == types.end()) {
-      std::string defined;
-      for (const auto& [attribute, unused] : types) defined += (defined.empty() ? "" : ", ") + attribute;
-      in.checks().add({ErrorCode::kValidation,
-                       "One or more parameter values were invalid: Some index key attributes are not defined in "
-                       "AttributeDefinitions. Keys: [" +
-                           name + "], AttributeDefinitions: [" + defined + "]",
-                       nullptr});
-      continue;
-    }
-    used.insert(name);
-    KeyAttribute& key = i == 0           ? keys.partition
-                        : kind == "HASH" ? keys.more_partition.emplace_back()
-                        : keys.sort      ? keys.more_sort.emplace_back()
-                                         : keys.sort.emplace();
-    key = {name, type->second};
+  const std::string fault = key_schema_fault(names, kinds, types, of);
+  if (!fault.empty()) in.checks().add({ErrorCode::kValidation, fault, nullptr});
+  if (!fault.empty() || names.empty()) return keys;
+  used.insert(names.begin(), names.end());
+  for (size_t i = 0; i < names.size(); ++i) {
+    KeyAttribute& key = i == 0               ? keys.partition
+                        : kinds[i] == "HASH" ? keys.more_partition.emplace_back()
+                        : keys.sort          ? keys.more_sort.emplace_back()
+                                             : keys.sort.emplace();
+    key = {names[i], types.at(names[i])};
   }
   return keys;
 }
@@ -65,8 +92,17 @@ void read_indexes(const Input& in, std::string_view member, bool local, const At
   }
 }
 
+// Local indexes stand before global ones; faults of the global ones are told first.
+void read_all_indexes(const Input& in, const AttributeTypes& types, std::set<std::string>& used,
+                      TableDefinition& table) {
+  read_indexes(in, "GlobalSecondaryIndexes", false, types, used, table);
+  const size_t globals = table.indexes.size();
+  read_indexes(in, "LocalSecondaryIndexes", true, types, used, table);
+  std::rotate(table.indexes.begin(), table.indexes.begin() + static_cast<ptrdiff_t>(globals), table.indexes.end());
+}
+
 void check_used(const Input& in, const AttributeTypes& types, const std::set<std::string>& used, bool indexes) {
-  if (types.size() == used.size()) return;
+  if (types.size() == used.size() && (indexes || in.list("AttributeDefinitions").size() == used.size())) return;
   const auto refuse = [&](std::string text) {
     in.checks().add({ErrorCode::kValidation, "One or more parameter values were invalid: " + text, nullptr});
   };
@@ -94,6 +130,15 @@ void read_billing(const Input& in, TableDefinition& table) {
     refuse_parameter(in,
                      "ReadCapacityUnits and WriteCapacityUnits must both be specified when BillingMode is PROVISIONED");
   }
+  for (const IndexDefinition& index : table.indexes) {
+    const bool given = table.settings.index_throughput.contains(index.name);
+    if (!index.local && given && mode == "PAY_PER_REQUEST") {
+      refuse_parameter(in, "ProvisionedThroughput should not be specified for index: " + index.name +
+                               " when BillingMode is PAY_PER_REQUEST");
+    } else if (!index.local && !given && mode != "PAY_PER_REQUEST") {
+      refuse_parameter(in, "ProvisionedThroughput is not specified for index: " + index.name);
+    }
+  }
 }
 
 }  // namespace
@@ -112,7 +157,7 @@ IndexDefinition read_index(const Input& in, bool local, const AttributeTypes& ty
   IndexDefinition index;
   index.local = local;
   index.name = in.pattern_text("IndexName", Need::kRequired, {3, 255});
-  index.keys = read_keys(in, types, used, !local);
+  index.keys = read_keys(in, types, Keys{false, !local}, used);
   if (const auto projection = in.structure("Projection", Need::kRequired)) {
     const std::string kind = projection->choice("ProjectionType", {"ALL", "INCLUDE", "KEYS_ONLY"});
     index.projection = kind == "INCLUDE"     ? Projection::kInclude
@@ -132,7 +177,13 @@ std::optional<Throughput> read_throughput(const Input& in, std::string_view memb
   if (!structure) return std::nullopt;
   const auto units = [&](std::string_view name) {
     if (!structure->has(name)) in.checks().violated(std::nullopt, structure->path_of(name), "not be null");
-    return structure->number(name, {1, INT64_MAX}).value_or(0);
+    const int64_t asked = structure->number(name, {1, INT64_MAX}).value_or(0);
+    if (asked > kMostUnits) {
+      in.checks().add({ErrorCode::kValidation,
+                       "Given value " + std::to_string(asked) + " for " + std::string(name) + " is out of bounds",
+                       nullptr});
+    }
+    return asked;
   };
   Throughput throughput;
   throughput.read = units("ReadCapacityUnits");
@@ -148,7 +199,9 @@ std::optional<StreamChange> read_stream(const Input& in) {
   if (!stream->has("StreamEnabled"))
     in.checks().violated(std::nullopt, stream->path_of("StreamEnabled"), "not be null");
   if (!stream->flag("StreamEnabled")) {
-    if (!view.empty()) refuse_parameter(in, "StreamViewType is specified although StreamEnabled is false");
+    if (!view.empty()) {
+      refuse_parameter(in, "Table is being created with a stream disabled, UpdateViewType should not be specified");
+    }
     return StreamChange{};
   }
   if (view.empty()) refuse_parameter(in, "StreamViewType is required when StreamEnabled is true");
@@ -180,23 +233,40 @@ void refuse_system_name(const Input& in) {
                    "Table names that start with '" + std::string(kSystemTablePrefix) + "' are reserved", nullptr});
 }
 
+void check_accepted(const Input& in) {
+  if (const auto specification = in.structure("SSESpecification")) {
+    specification->flag("Enabled");
+    specification->choice("SSEType", {"AES256", "KMS"});
+    specification->text("KMSMasterKeyId");
+  }
+  constexpr Range kUnits{-1, INT64_MAX};  // -1 for no limit.
+  if (const auto throughput = in.structure("OnDemandThroughput")) {
+    throughput->number("MaxReadRequestUnits", kUnits);
+    throughput->number("MaxWriteRequestUnits", kUnits);
+  }
+  if (const auto throughput = in.structure("WarmThroughput")) {
+    throughput->number("ReadUnitsPerSecond", {1, INT64_MAX});
+    throughput->number("WriteUnitsPerSecond", {1, INT64_MAX});
+  }
+}
+
 TableDefinition read_definition(const Input& in) {
   TableDefinition table;
-  table.name = in.table();
+  table.name = in.managed_table();
   if (is_system_table(table.name)) refuse_system_name(in);
   const AttributeTypes types = read_attributes(in, Need::kRequired);
   std::set<std::string> used;
-  table.keys = read_keys(in, types, used, false);
-  read_indexes(in, "LocalSecondaryIndexes", true, types, used, table);
-  read_indexes(in, "GlobalSecondaryIndexes", false, types, used, table);
+  table.keys = read_keys(in, types, Keys{true, false}, used);
+  read_all_indexes(in, types, used, table);
   check_used(in, types, used, !table.indexes.empty());
   read_billing(in, table);
   if (const auto stream = read_stream(in); stream && stream->enabled) table.stream = stream->view;
+  check_accepted(in);
   table.settings.deletion_protection = in.flag("DeletionProtectionEnabled");
   table.settings.table_class = read_table_class(in);
   table.settings.tags = read_tags(in, Need::kOptional);
   if (table.settings.tags.size() > kMaxTags) refuse_parameter(in, "A table can have at most 50 tags");
-  in.refuse({"ResourcePolicy"});
+  in.refuse({"ResourcePolicy", "GlobalTableSourceArn", "GlobalTableSettingsReplicationMode"});
   return table;
 }
 

@@ -25,6 +25,8 @@ struct StreamChange {
 };
 std::optional<StreamChange> read_stream(const Input& in);  // Empty if the request does not say.
 std::map<std::string, std::string> read_tags(const Input& in, Need need);
+// Parameters of both that are checked and have no effect: SSESpecification, OnDemandThroughput, WarmThroughput.
+void check_accepted(const Input& in);
 std::string read_table_class(const Input& in);  // Empty for STANDARD, as TableSettings has it.
 
 void refuse_system_name(const Input& in);  // Of a table that a client wants to make.

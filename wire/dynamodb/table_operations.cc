@@ -182,7 +182,7 @@ template <class Op>
 Parsed parse_named(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  std::string name = in.table();
+  std::string name = in.managed_table();
   if (auto fine = checks.result(); !fine) return fail(fine.error());
   return std::make_unique<Op>(std::move(name));
 }
@@ -220,7 +220,7 @@ Parsed parse_list_tables(const JsonView& body) {
 Parsed parse_update_time_to_live(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  std::string name = in.table();
+  std::string name = in.managed_table();
   std::string attribute;
   bool enabled = false;
   if (const auto spec = in.structure("TimeToLiveSpecification", Need::kRequired)) {

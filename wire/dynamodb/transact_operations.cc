@@ -24,7 +24,7 @@ class TransactWrite final : public Operation {
 
   Async<Result<void>> run(Tables& tables) override {
     for (const auto& table : tables_) {
-      if (is_system_table(table)) co_return table_not_found(table);
+      if (is_system_table(table)) co_return item_table_not_found();
     }
     Result<TransactWriteOutput> output = co_await tables.transact_write(std::move(input_));
     if (!output) co_return fail(std::move(output.error()));
@@ -63,7 +63,7 @@ class TransactGet final : public Operation {
   Async<Result<void>> run(Tables& tables) override {
     std::vector<std::string> names;
     for (const auto& input : inputs_) {
-      if (is_system_table(input.table)) co_return table_not_found(input.table);
+      if (is_system_table(input.table)) co_return item_table_not_found();
       names.push_back(input.table);
     }
     Result<std::vector<ReadOutput>> outputs = co_await tables.transact_get(std::move(inputs_));

@@ -93,7 +93,10 @@ Result<void> change_index(const IndexChange& change, const TableDescription& now
     table.settings.index_throughput.erase(name);
     return {};
   }
-  if (!change.throughput) return {};
+  if (!change.throughput) {
+    if (!change.create || !table.settings.throughput) return {};
+    return refuse("ProvisionedThroughput is not specified for index: " + name);
+  }
   if (!table.settings.throughput) {
     return refuse("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: " + name +
                   " when BillingMode is PAY_PER_REQUEST");
@@ -147,14 +150,17 @@ std::vector<IndexChange> read_index_changes(const Input& in) {
   std::vector<IndexChange> changes;
   const AttributeTypes types = read_attributes(in, Need::kOptional);
   std::set<std::string> used;
+  std::set<std::string> names;
   size_t online = 0;
   for (const Input& entry : in.list("GlobalSecondaryIndexUpdates")) {
     const auto create = entry.structure("Create");
     const auto update = entry.structure("Update");
     const auto remove = entry.structure("Delete");
     if (create.has_value() + update.has_value() + remove.has_value() != 1) {
-      refuse_parameter(in,
-                       "Exactly one of Create, Update and Delete must be specified in a GlobalSecondaryIndexUpdate");
+      refuse_parameter(in, create || update || remove
+                               ? "Only one of Create, Update and Delete may be in a GlobalSecondaryIndexUpdate"
+                               : "One of GlobalSecondaryIndexUpdate.Update, GlobalSecondaryIndexUpdate.Create, "
+                                 "GlobalSecondaryIndexUpdate.Delete must not be null");
       continue;
     }
     IndexChange& change = changes.emplace_back();
@@ -171,6 +177,11 @@ std::vector<IndexChange> read_index_changes(const Input& in) {
     } else {
       change.remove = remove->pattern_text("IndexName", Need::kRequired, {3, 255});
     }
+    const std::string& name = change.create ? change.create->name : change.update + change.remove;
+    if (!names.insert(name).second) {
+      refuse_parameter(in,
+                       "Only one global secondary index update per index is allowed simultaneously. Index: " + name);
+    }
     online += !update.has_value();
   }
   if (online > 1) {
@@ -186,7 +197,7 @@ std::vector<IndexChange> read_index_changes(const Input& in) {
 Parsed parse_update_table(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  std::string name = in.table();
+  std::string name = in.managed_table();
   TableChange change;
   change.billing = in.choice("BillingMode", {"PROVISIONED", "PAY_PER_REQUEST"});
   change.throughput = read_throughput(in);
@@ -194,7 +205,9 @@ Parsed parse_update_table(const JsonView& body) {
   change.indexes = read_index_changes(in);
   if (in.has("TableClass")) change.table_class = read_table_class(in);
   if (in.has("DeletionProtectionEnabled")) change.deletion_protection = in.flag("DeletionProtectionEnabled");
-  in.refuse({"ReplicaUpdates", "MultiRegionConsistency", "GlobalTableWitnessUpdates"});
+  check_accepted(in);
+  in.refuse(
+      {"ReplicaUpdates", "MultiRegionConsistency", "GlobalTableWitnessUpdates", "GlobalTableSettingsReplicationMode"});
   const bool nothing = change.billing.empty() && !change.throughput && !change.stream && change.indexes.empty() &&
                        !change.table_class && !change.deletion_protection && !in.has("SSESpecification") &&
                        !in.has("OnDemandThroughput") && !in.has("WarmThroughput");

@@ -72,30 +72,43 @@ TEST(KeyConditions, Contain) {
 TEST(KeyConditions, Forms) {
   const Map ab{{":a", "1"}, {":b", "1"}};
   const std::pair<const char*, const char*> refusals[] = {
-      {"a > b and size(b) > c or a > c", "Invalid operator used in KeyConditionExpression: OR"},
-      {"a in (b, size(c), d)", "Invalid operator used in KeyConditionExpression: IN"},
-      {"attribute_exists(a)", "Invalid operator used in KeyConditionExpression: attribute_exists"},
-      {"contains(a.d, b)", "Invalid operator used in KeyConditionExpression: contains"},
-      {"not a > b", "Invalid operator used in KeyConditionExpression: NOT"},
-      {"a <> b", "Invalid operator used in KeyConditionExpression: <>"},
+      {"a > b and size(b) > c or a > c",
+       "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: OR"},
+      {"a in (b, size(c), d)", "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: IN"},
+      {"attribute_exists(a)",
+       "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: attribute_exists"},
+      {"contains(a.d, b)", "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: contains"},
+      {"not a > b", "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: NOT"},
+      {"a <> b", "Invalid KeyConditionExpression: Invalid operator used in KeyConditionExpression: <>"},
       {":a between size(b) and size(a) and b > :b",
-       "Invalid condition in KeyConditionExpression: BETWEEN operator must have the key attribute as its first "
+       "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: BETWEEN operator must have the "
+       "key attribute as its first "
        "operand"},
       {"begins_with(:a, b) and a > :b",
-       "Invalid condition in KeyConditionExpression: begins_with operator must have the key attribute as its first "
+       "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: begins_with operator must have "
+       "the key attribute as its first "
        "operand"},
-      {"size(b) > a AND a.b > b AND b > c", "KeyConditionExpressions cannot contain nested operations"},
-      {"a > size(b.d)", "KeyConditionExpressions cannot contain nested operations"},
-      {"b > a.b", "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"},
+      {"size(b) > a AND a.b > b AND b > c",
+       "Invalid KeyConditionExpression: KeyConditionExpressions cannot contain nested operations"},
+      {"a > size(b.d)", "Invalid KeyConditionExpression: KeyConditionExpressions cannot contain nested operations"},
+      {"b > a.b",
+       "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: Multiple attribute names used in "
+       "one condition"},
       {"a between b and size(a)",
-       "Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition"},
-      {"b.d > a AND c.d > e.f", "KeyConditionExpressions cannot have conditions on nested attributes"},
-      {"b[0] > a", "KeyConditionExpressions cannot have conditions on nested attributes"},
-      {":b > :a AND a < :b", "Invalid condition in KeyConditionExpression: No key attribute specified"},
-      {"b > :a AND b < :a and c = :a and d = :a", "KeyConditionExpressions must only contain one condition per key"},
+       "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: Multiple attribute names used in "
+       "one condition"},
+      {"b.d > a AND c.d > e.f",
+       "Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes"},
+      {"b[0] > a",
+       "Invalid KeyConditionExpression: KeyConditionExpressions cannot have conditions on nested attributes"},
+      {":b > :a AND a < :b",
+       "Invalid KeyConditionExpression: Invalid condition in KeyConditionExpression: No key attribute specified"},
+      {"b > :a AND b < :a and c = :a and d = :a",
+       "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key"},
       {"(a > :a and b > :a) and (b > :a and c > :a)",
-       "KeyConditionExpressions must only contain one condition per key"},
-      {":a = a and b = :a and :a = c", "Conditions can be of length 1 or 2 only"},
+       "Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key"},
+      {":a = a and b = :a and :a = c",
+       "The number of query conditions (3) exceeds the number of key attributes defined in the schema (2)"},
       {"z = :a", "Query condition missed key schema element: a"},
       {"a = :a AND z = :b", "Query condition missed key schema element: b"},
       {"b = :a", "Query condition missed key schema element: a"},

@@ -216,7 +216,7 @@ TEST(Updates, ResultsAreBounded) {
   const Item item{{"id", "1"}, {"big", std::string(200 * 1024, 'x')}};
   EXPECT_EQ(update("SET b = big", item).error, "Item size to update has exceeded the maximum allowed size");
   Value deep = Map{};
-  for (int i = 0; i < 31; ++i) deep = Value(Map{{"d", deep}});
+  for (int i = 0; i < 30; ++i) deep = Value(Map{{"d", deep}});
   EXPECT_EQ(update("SET a = :v", item, {{":v", deep}}).error, "");
   EXPECT_EQ(update("SET a.b = :v", Item{{"a", Map{}}}, {{":v", deep}}).error,
             "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported "

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "tables/value/item_ref.h"
+#include "tables/value/nesting.h"
 #include "tables/value/text.h"
 
 namespace freshet {
@@ -105,9 +106,9 @@ TEST(Normalize, SortsSetsAndRefusesWhatNoItemMayHold) {
   EXPECT_LT(error_of(StringSet{{std::string(100'000, 'x'), std::string(100'000, 'x')}}).size(), 4000u);
 }
 
-TEST(Normalize, NestingEndsAt32) {
-  EXPECT_EQ(error_of(nested(limits::kMaxNesting)), "");
-  EXPECT_EQ(error_of(nested(limits::kMaxNesting + 1)),
+TEST(Normalize, NestingEndsAtThe32ndLevel) {
+  EXPECT_EQ(error_of(nested(kMaxContainers)), "");
+  EXPECT_EQ(error_of(nested(kMaxContainers + 1)),
             "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond "
             "supported limit");
 }

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "tables/value/json_reader.h"
+#include "tables/value/nesting.h"
 
 namespace freshet {
 namespace {
@@ -145,18 +146,16 @@ TEST(JsonReading, AttributeRulesOfTheService) {
   EXPECT_EQ(invalid_attribute(R"({"S":"a","N":"1"})"),
             "Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported "
             "datatypes");
-  EXPECT_EQ(invalid_attribute(R"({"NULL":false})"),
-            prefix + "Null attribute value types must have the value of true (at NULL)");
-  EXPECT_EQ(invalid_attribute(R"({"N":"one"})"), "The parameter cannot be converted to a numeric value: one (at N)");
-  EXPECT_EQ(invalid_attribute(R"({"NS":["1","x"]})"),
-            "The parameter cannot be converted to a numeric value: x (at NS[1])");
+  EXPECT_EQ(invalid_attribute(R"({"NULL":false})"), prefix + "Null attribute value types must have the value of true");
+  EXPECT_EQ(invalid_attribute(R"({"N":"one"})"), "The parameter cannot be converted to a numeric value: one");
+  EXPECT_EQ(invalid_attribute(R"({"NS":["1","x"]})"), "The parameter cannot be converted to a numeric value: x");
   EXPECT_EQ(invalid_attribute(R"({"N":"1e999"})"),
-            "Number overflow. Attempting to store a number with magnitude larger than supported range (at N)");
-  EXPECT_EQ(invalid_attribute(R"({"NS":[]})"), prefix + "An number set  may not be empty (at NS)");
-  EXPECT_EQ(invalid_attribute(R"({"SS":[]})"), prefix + "An string set  may not be empty (at SS)");
-  EXPECT_EQ(invalid_attribute(R"({"BS":[]})"), prefix + "Binary sets should not be empty (at BS)");
-  EXPECT_EQ(invalid_attribute(R"({"SS":["a","a"]})"), prefix + "Input collection [a, a] contains duplicates. (at SS)");
-  EXPECT_EQ(invalid_attribute(R"({"NS":["1","1.0"]})"), "Input collection contains duplicates (at NS)");
+            "Number overflow. Attempting to store a number with magnitude larger than supported range");
+  EXPECT_EQ(invalid_attribute(R"({"NS":[]})"), prefix + "An number set  may not be empty");
+  EXPECT_EQ(invalid_attribute(R"({"SS":[]})"), prefix + "An string set  may not be empty");
+  EXPECT_EQ(invalid_attribute(R"({"BS":[]})"), prefix + "Binary sets should not be empty");
+  EXPECT_EQ(invalid_attribute(R"({"SS":["a","a"]})"), prefix + "Input collection [a, a] contains duplicates.");
+  EXPECT_EQ(invalid_attribute(R"({"NS":["1","1.0"]})"), "Input collection contains duplicates");
 }
 
 TEST(JsonReading, NamesOfAttributesAreBounded) {
@@ -170,8 +169,7 @@ TEST(JsonReading, NamesOfAttributesAreBounded) {
   EXPECT_EQ(error(R"({")" + longest + R"(":{"S":"a"}})"), "");
   EXPECT_EQ(error(R"({"x)" + longest + R"(":{"S":"a"}})"), too_long);
   EXPECT_EQ(error(R"({"m":{"M":{"x)" + longest + R"(":{"S":"a"}}}})"), too_long);
-  EXPECT_EQ(error(R"({"":{"S":"a"}})"),
-            "ValidationException: One or more parameter values were invalid: Attribute name must not be empty");
+  EXPECT_EQ(error(R"({"":{"S":"a"}})"), "ValidationException: Empty attribute name");
 }
 
 TEST(JsonReading, WrongStructureNamesThePath) {
@@ -210,20 +208,19 @@ TEST(JsonReading, PlainValues) {
 
 TEST(JsonReading, NestingIsBounded) {
   auto nested = [](size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
-  EXPECT_TRUE(parse_plain_json(nested(limits::kMaxNesting)));
+  EXPECT_TRUE(parse_plain_json(nested(kMaxContainers)));
   const std::string too_deep =
       "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
-  EXPECT_EQ(
-      refusal(parse_plain_json(nested(limits::kMaxNesting + 1)), ErrorCode::kValidation).substr(0, too_deep.size()),
-      too_deep);
+  EXPECT_EQ(refusal(parse_plain_json(nested(kMaxContainers + 1)), ErrorCode::kValidation).substr(0, too_deep.size()),
+            too_deep);
   std::string open;
   std::string close;
-  for (size_t i = 0; i < limits::kMaxNesting; ++i) {
+  for (size_t i = 0; i < kMaxContainers; ++i) {
     open += R"({"M":{"a":)";
     close += "}}";
   }
   EXPECT_TRUE(parse_attribute_json(open + R"({"S":"x"})" + close));
-  EXPECT_EQ(invalid_attribute(open + R"({"L":[]})" + close).substr(0, too_deep.size()), too_deep);
+  EXPECT_EQ(invalid_attribute(open + R"({"L":[]})" + close), too_deep);
   for (size_t levels : {200, 1'000, 100'000}) {
     EXPECT_NE(malformed(nested(levels)).find("nested too deeply"), std::string::npos) << levels;
     EXPECT_NE(malformed(std::string(levels, '[')).find("malformed JSON"), std::string::npos) << levels;

@@ -112,7 +112,8 @@ TEST_F(LegacyTest, AttributeUpdates) {
   EXPECT_THAT(
       update(R"("list":{"Action":"ADD","Value":{"L":[{"S":"two"}]}},"tags":{"Action":"ADD","Value":{"SS":["z"]}})"),
       HasSubstr(R"("list":{"L":[{"S":"one"},{"S":"two"}]})"));
-  const std::string wrong = "ValidationException: One or more parameter values were invalid: ";
+  const std::string invalid = "One or more parameter values were invalid: ";
+  const std::string wrong = "ValidationException: 1 validation error detected: " + invalid;
   EXPECT_EQ(update_refused(R"("n":{"Action":"PUT"})"),
             wrong + "Only DELETE action is allowed when no attribute value is specified");
   EXPECT_EQ(update_refused(R"("n":{"Action":"ADD","Value":{"S":"x"}})"),
@@ -120,7 +121,7 @@ TEST_F(LegacyTest, AttributeUpdates) {
   EXPECT_EQ(update_refused(R"("n":{"Action":"DELETE","Value":{"N":"1"}})"),
             wrong + "DELETE action with value is not supported for the type N");
   EXPECT_EQ(update_refused(R"("id":{"Value":{"S":"b"}})"),
-            wrong + "Cannot update attribute id. This attribute is part of the key");
+            "ValidationException: " + invalid + "Cannot update attribute id. This attribute is part of the key");
   EXPECT_EQ(ok("UpdateItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"AttributeUpdates":{"n":{"Action":"ADD",
                 "Value":{"N":"1"}}},"Expected":{"n":{"Value":{"N":"7"}}},"ReturnValues":"UPDATED_NEW"})"),
             R"({"Attributes":{"n":{"N":"8"}}})");
@@ -152,15 +153,21 @@ TEST_F(LegacyTest, QueriesScansAndProjections) {
 }
 
 TEST_F(LegacyTest, BothKindsDoNotMix) {
-  const std::string both =
-      "ValidationException: Can not use both expression and non-expression parameters in the same request: "
-      "Non-expression parameters: {";
+  const std::string mixed =
+      "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {";
+  const std::string both = "ValidationException: " + mixed;
   EXPECT_EQ(error("UpdateItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"UpdateExpression":"REMOVE n",
                 "AttributeUpdates":{"n":{"Action":"DELETE"}},"Expected":{"n":{"Exists":false}}})"),
-            both + "AttributeUpdates, Expected} Expression parameters: {UpdateExpression}");
+            "ValidationException: 1 validation error detected: " + mixed +
+                "AttributeUpdates, Expected} Expression parameters: {UpdateExpression}");
   EXPECT_EQ(error("Query", R"({"TableName":"Tasks","KeyConditionExpression":"id = :a","AttributesToGet":["id"],
                 "ExpressionAttributeValues":{":a":{"S":"a"}}})"),
             both + "AttributesToGet} Expression parameters: {KeyConditionExpression}");
+  EXPECT_THAT(ok("Query", R"({"TableName":"Tasks","KeyConditions":{"id":{"ComparisonOperator":"EQ",
+                "AttributeValueList":[{"S":"a"}]}},"FilterExpression":"#n0 = :v0","ProjectionExpression":"#n0",
+                "ExpressionAttributeNames":{"#n0":"s"},"ExpressionAttributeValues":{":v0":{"S":"hello"}}})"),
+              HasSubstr(R"({"Items":[{"s":{"S":"hello"}}])"))
+      << "but old key conditions may stand beside expressions";
   EXPECT_EQ(error("GetItem", R"({"TableName":"Tasks","Key":{"id":{"S":"a"}},"AttributesToGet":["id"],
                 "ExpressionAttributeNames":{"#a":"id"}})"),
             "ValidationException: ExpressionAttributeNames can only be specified when using expressions");

@@ -81,7 +81,7 @@ TEST_F(TransactTest, ChecksRequests) {
             "'transactItems.1.member.conditionCheck.conditionExpression' failed to satisfy constraint: Member must "
             "not be null");
   EXPECT_EQ(refused(R"({"Put":{"TableName":"freshet.tokens","Item":{"token":{"S":"a"}}}})"),
-            "ResourceNotFoundException: Requested resource not found: Table: freshet.tokens not found");
+            "ResourceNotFoundException: Requested resource not found");
   EXPECT_EQ(error("TransactGetItems", R"({"TransactItems":[{"Get":{"TableName":"Tasks","Key":{}}}]})"),
             "TransactionCanceledException: Transaction cancelled, please refer cancellation reasons for specific "
             "reasons [ValidationError]");

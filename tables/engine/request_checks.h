@@ -1,0 +1,52 @@
+// What is wrong with a request in itself, whatever tables there are and whatever they hold: items too large, sets with
+// duplicates, expressions that are none, placeholders that are not defined or not used. The service looks at all of it
+// before it looks for the table. Loop thread only.
+#pragma once
+
+#include "tables/expression/expression.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+// What is wrong with an item that is put: sets with duplicates, the size. Sorts its sets.
+Result<void> check_put_item(Item& item);
+// "1 validation error detected: ..."
+Error counted(Error error);
+// Of the values that an update or a put makes.
+Result<void> normalize_item(Item& item);
+Result<void> check_item_size(const Item& item, bool update);
+
+// The expressions of a write.
+Result<void> check_expressions(ExpressionCache& cache, const PutItemInput& input);
+Result<void> check_expressions(ExpressionCache& cache, const UpdateItemInput& input);
+Result<void> check_expressions(ExpressionCache& cache, const DeleteItemInput& input);
+Result<void> check_expressions(ExpressionCache& cache, const ConditionCheckInput& input);
+
+Result<void> check_request(ExpressionCache& cache, PutItemInput& input);
+template <class Input>  // Of an update, a delete or a check.
+Result<void> check_request(ExpressionCache& cache, const Input& input) {
+  return check_expressions(cache, input);
+}
+Result<void> check_request(ExpressionCache& cache, const GetItemInput& input);
+Result<void> check_request(ExpressionCache& cache, const QueryInput& input);
+Result<void> check_request(ExpressionCache& cache, const ScanInput& input);
+
+// Which fault is to be told of a read that has `found`: one of the request's own if there is any. Only a request that
+// fails pays for this order.
+template <class Input>
+Error first_fault(ExpressionCache& cache, const Input& input, Error found) {
+  if (found.code != ErrorCode::kValidation && found.code != ErrorCode::kResourceNotFound) return found;
+  auto fine = check_request(cache, input);
+  return fine ? std::move(found) : std::move(fine.error());
+}
+
+// The same of a write by itself, where the service counts faults of expressions.
+template <class Input>
+Error first_write_fault(ExpressionCache& cache, Input& input, Error found) {
+  if (found.code != ErrorCode::kValidation && found.code != ErrorCode::kResourceNotFound) return found;
+  if (auto fine = check_expressions(cache, input); !fine) return counted(std::move(fine.error()));
+  auto fine = check_request(cache, input);
+  return fine ? std::move(found) : std::move(fine.error());
+}
+
+}  // namespace freshet
