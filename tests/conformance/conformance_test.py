@@ -7,10 +7,7 @@
 """
 import decimal
 import json
-import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import unittest
 import uuid
@@ -21,7 +18,6 @@ from botocore.exceptions import ClientError
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import endpoint  # noqa: E402
 
-HERE = pathlib.Path(__file__).parent
 SERVER = endpoint.Endpoint()
 
 
@@ -353,16 +349,14 @@ class CommandLine(Case):
     """The aws CLI, as a person would use it."""
 
     def aws(self, *arguments, fails=False):
-        # Debian's CLI 2.9 does not know AWS_ENDPOINT_URL yet.
-        command = ["aws", "--endpoint-url", SERVER.url, "--output", "json", "dynamodb", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, env=endpoint.environment(SERVER.url), timeout=120)
+        done = endpoint.aws(SERVER.url, "dynamodb", *arguments)
         if fails:
             self.assertNotEqual(done.returncode, 0)
             return done.stderr
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout) if done.stdout.strip() else None
 
-    @unittest.skipUnless(shutil.which("aws"), "the aws CLI is not installed")
+    @unittest.skipUnless(endpoint.HAS_AWS, endpoint.NO_AWS)
     def test_put_get_query(self):
         name = self.make_table()
         self.assertIsNone(self.aws("put-item", "--table-name", name, "--item", '{"pk":{"S":"a"},"n":{"N":"7"}}'))
@@ -380,14 +374,9 @@ class CommandLine(Case):
 class JavaScript(Case):
     """The JavaScript SDK v3; the checks are in sdk_v3.mjs."""
 
-    @unittest.skipUnless((pathlib.Path(os.environ.get("FRESHET_NODE_MODULES", "")) / "node_modules/@aws-sdk").is_dir(),
-                         "the AWS SDK for JavaScript is not in FRESHET_NODE_MODULES (./test.sh installs it)")
+    @unittest.skipUnless(endpoint.HAS_NODE, endpoint.NO_NODE)
     def test_sdk_v3(self):
-        modules = pathlib.Path(os.environ["FRESHET_NODE_MODULES"])
-        script = modules / "sdk_v3.mjs"  # Beside node_modules, where its imports are looked up.
-        shutil.copy(HERE / "sdk_v3.mjs", script)
-        done = subprocess.run(["node", str(script)], capture_output=True, text=True,
-                              env=endpoint.environment(SERVER.url), timeout=120)
+        done = endpoint.node(SERVER.url, "sdk_v3.mjs")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 

@@ -3,19 +3,34 @@
 The daemon is started on a free port with an empty store in memory and stopped (SIGTERM, then the exit status is
 checked) when the suite ends. FRESHET_BINARY names the binary; build/release/freshet otherwise.
 """
+import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
+import urllib.error
+import urllib.request
 
 import boto3
+import botocore.auth
+import botocore.awsrequest
 import botocore.config
+import botocore.credentials
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START_SECONDS = 30
 STOP_SECONDS = 30
+RAW_SECONDS = 30
+CLIENT_SECONDS = 120  # For a whole run of a client program.
+NODE = pathlib.Path(os.environ.get("FRESHET_NODE_MODULES", ""))  # Where `npm install` has been run.
+HAS_AWS = shutil.which("aws") is not None
+HAS_NODE = shutil.which("node") is not None and all(
+    (NODE / "node_modules" / "@aws-sdk" / name).is_dir() for name in ("client-dynamodb", "client-dynamodb-streams"))
+NO_AWS = "the aws CLI is not installed"
+NO_NODE = "the AWS SDK for JavaScript is not in FRESHET_NODE_MODULES (./test.sh installs it)"
 
 
 class Endpoint:
@@ -76,7 +91,9 @@ def environment(url):
 
 def _settings(url):
     # The legacy retry mode is the one that checks x-amz-crc32.
-    config = botocore.config.Config(retries={"mode": "legacy", "max_attempts": 2}, parameter_validation=False)
+    # The timeouts: an endpoint that does not answer fails the test and does not hold it.
+    config = botocore.config.Config(retries={"mode": "legacy", "max_attempts": 2}, parameter_validation=False,
+                                    connect_timeout=10, read_timeout=30)
     return dict(
         endpoint_url=url,
         region_name="us-east-1",
@@ -92,3 +109,33 @@ def client(url, service="dynamodb"):
 
 def resource(url):
     return boto3.session.Session().resource("dynamodb", **_settings(url))
+
+
+def aws(url, service, *arguments):
+    """Runs the aws CLI, as a person would."""
+    # Debian's CLI 2.9 does not know AWS_ENDPOINT_URL yet.
+    command = ["aws", "--endpoint-url", url, "--output", "json", "--cli-read-timeout", "30", service, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(url), timeout=CLIENT_SECONDS)
+
+
+def node(url, name, *arguments):
+    """Runs a script of this folder beside node_modules, where its imports are looked up."""
+    script = NODE / name
+    shutil.copy(pathlib.Path(__file__).parent / name, script)
+    command = ["node", str(script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(url), timeout=CLIENT_SECONDS)
+
+
+def raw(url, operation, body, prefix="DynamoDB_20120810"):
+    """Sends the body as it is, signed: what no SDK would send, too. Returns the status and the answer's document."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": f"{prefix}.{operation}"}
+    signed = botocore.awsrequest.AWSRequest("POST", url + "/", headers=headers, data=data)
+    keys = botocore.credentials.Credentials("conformance", "conformance")
+    botocore.auth.SigV4Auth(keys, "dynamodb", "us-east-1").add_auth(signed)
+    request = urllib.request.Request(url + "/", data, dict(signed.headers.items()), method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=RAW_SECONDS) as answer:
+            return answer.status, json.loads(answer.read() or b"{}")
+    except urllib.error.HTTPError as error:
+        return error.code, json.loads(error.read() or b"{}")

@@ -33,8 +33,10 @@ class Legacy(Case):
         refused = dict(Expected={"kind": {"Value": {"S": "even"}}, "rank": {"Value": number(9)}})
         self.fails("ConditionalCheckFailedException", "The conditional request failed", lambda: self.put(**refused))
         self.put(ConditionalOperator="OR", **refused)
-        self.fails("ValidationException", "Invalid number of argument(s) for the EQ ComparisonOperator",
+        self.fails("ValidationException", "Value or AttributeValueList must be used with ComparisonOperator: EQ for Attribute: kind",
                    lambda: self.put(Expected={"kind": {"ComparisonOperator": "EQ"}}))
+        self.fails("ValidationException", "Invalid number of argument(s) for the EQ ComparisonOperator",
+                   lambda: self.put(Expected={"kind": {"ComparisonOperator": "EQ", "AttributeValueList": []}}))
 
     def test_attribute_updates(self):
         changed = self.client.update_item(TableName=self.name, Key=self.key(2), ReturnValues="ALL_NEW", AttributeUpdates={

@@ -52,7 +52,10 @@ class UpdateTable(Case):
         self.assertNotIn("GlobalSecondaryIndexes", self.settled(name))
         self.fails("ResourceNotFoundException", "", self.client.update_table, TableName=name,
                    GlobalSecondaryIndexUpdates=drop)
+        other = [{"Delete": {"IndexName": "by-other"}}]
         self.fails("LimitExceededException", "Only 1 online index can be created or deleted", self.client.update_table,
+                   **dict(create, GlobalSecondaryIndexUpdates=create["GlobalSecondaryIndexUpdates"] + other))
+        self.fails("ValidationException", "Only one global secondary index update per index", self.client.update_table,
                    **dict(create, GlobalSecondaryIndexUpdates=create["GlobalSecondaryIndexUpdates"] + drop))
 
     def test_an_index_with_keys_of_several_attributes(self):
