@@ -167,6 +167,8 @@ struct QueryInput {
   Item exclusive_start_key;
   bool consistent = false;
   bool count_only = false;
+  // Of a PartiQL statement: the filter may look at keys, and sees of an index what that holds.
+  bool by_statement = false;
 };
 
 struct ScanInput {
@@ -181,6 +183,7 @@ struct ScanInput {
   uint32_t total_segments = 1;
   bool consistent = false;
   bool count_only = false;
+  bool by_statement = false;  // As in QueryInput.
 };
 
 struct Page {

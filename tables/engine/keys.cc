@@ -1,5 +1,7 @@
 #include "tables/engine/keys.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/limits.h"
 
@@ -298,6 +300,19 @@ Result<void> check_no_empty_key(const Item& item, const TableDefinition& definit
     if (auto ok = check(index.keys, index.name); !ok) return ok;
   }
   return {};
+}
+
+std::vector<std::string> held_attributes(const TableDefinition& table, const IndexDefinition& index) {
+  std::vector<std::string> names;
+  if (index.projection == Projection::kAll) return names;
+  const auto add = [&](const std::string& name) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  };
+  for (const KeySchema* keys : {&table.keys, &index.keys}) {
+    for (const auto* key : keys->attributes()) add(key->name);
+  }
+  for (const auto& name : index.included) add(name);
+  return names;
 }
 
 Item keys_only(const ItemRef& item, const KeySchema& keys) {

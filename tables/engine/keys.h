@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/limits.h"
 #include "base/result.h"
@@ -114,6 +115,9 @@ Result<void> check_updated_index_keys(std::span<const ItemEdit> edits, const Ite
 Result<void> check_no_empty_index_key(std::span<const ItemEdit> edits, const TableDefinition& definition);
 // Refuses empty strings and binaries as key values of the table or its indexes; says nothing about other faults.
 Result<void> check_no_empty_key(const Item& item, const TableDefinition& definition);
+
+// The attributes that the entries of an index hold, each once; empty for all.
+std::vector<std::string> held_attributes(const TableDefinition& table, const IndexDefinition& index);
 
 // Only the key attributes of a stored item; their encoding.
 Item keys_only(const ItemRef& item, const KeySchema& keys);

@@ -29,6 +29,7 @@ struct Shape {
   bool count_only = false;
   std::optional<std::string> partition;       // Entries of others in the range are skipped.
   std::vector<std::string> index_attributes;  // Of an index that holds only these; empty for all.
+  std::vector<std::string> filter_view;       // All that the filter sees of an item; empty for all of it.
   size_t weight = 0;                          // What is looked for in an item.
 };
 
@@ -57,17 +58,6 @@ void add_unique(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-// The attributes an index holds; empty for all.
-std::vector<std::string> held_attributes(const Source& source) {
-  std::vector<std::string> names;
-  if (!source.index || source.index->definition.projection == Projection::kAll) return names;
-  for (const KeySchema* keys : {&source.table->definition().keys, &source.index->definition.keys}) {
-    for (const auto* key : keys->attributes()) add_unique(names, key->name);
-  }
-  for (const auto& name : source.index->definition.included) add_unique(names, name);
-  return names;
-}
-
 // A global index must hold what is asked of it; a local one fetches the rest from the table, as on the service.
 Result<void> check_projected(const Source& source, Shape& shape) {
   if (shape.index_attributes.empty() || !shape.projection) return {};
@@ -84,15 +74,28 @@ Result<void> check_projected(const Source& source, Shape& shape) {
   return {};
 }
 
+bool holds(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 Result<void> check_filter_attributes(const Source& source, const Shape& shape) {
   if (shape.index_attributes.empty() || !shape.filter || source.index->definition.local) return {};
   for (const auto name : top_level_attributes(shape.filter)) {
-    if (std::find(shape.index_attributes.begin(), shape.index_attributes.end(), name) == shape.index_attributes.end()) {
+    if (!holds(shape.index_attributes, name)) {
       return invalid("One or more parameter values were invalid: Global secondary index " +
                      source.index->definition.name + " does not project " + std::string(name));
     }
   }
   return {};
+}
+
+// What an index lacks, the filter of a statement does not see, although its entries are whole items.
+void limit_filter(Shape& shape) {
+  if (shape.index_attributes.empty() || !shape.filter) return;
+  const auto names = top_level_attributes(shape.filter);
+  const bool all = std::all_of(names.begin(), names.end(),
+                               [&](std::string_view name) { return holds(shape.index_attributes, name); });
+  if (!all) shape.filter_view = shape.index_attributes;
 }
 
 template <class Input>
@@ -112,10 +115,14 @@ Result<Shape> make_shape(Expressions& expressions, const Source& source, const I
   shape.projection = std::move(*projection);
   shape.limit = input.limit;
   shape.count_only = input.count_only;
-  shape.index_attributes = held_attributes(source);
+  if (source.index) shape.index_attributes = held_attributes(source.table->definition(), source.index->definition);
+  if (input.by_statement) limit_filter(shape);
   if (auto ok = check_projected(source, shape); !ok) return fail(ok.error());
-  if (auto ok = check_filter_attributes(source, shape); !ok) return fail(ok.error());
-  shape.weight = weight(shape.filter) + weight(shape.projection) + shape.index_attributes.size();
+  if (!input.by_statement) {
+    if (auto ok = check_filter_attributes(source, shape); !ok) return fail(ok.error());
+  }
+  shape.weight =
+      weight(shape.filter) + weight(shape.projection) + shape.index_attributes.size() + shape.filter_view.size();
   return shape;
 }
 
@@ -153,7 +160,7 @@ class PageBuilder {
     ++page_.scanned;
     page_.scanned_bytes += item.encoded().size();
     work_ += shape_.weight * (1 + item.encoded().size() / 256);
-    if (!shape_.filter || evaluate(shape_.filter, item)) {
+    if (passes(item)) {
       ++page_.count;
       if (!shape_.count_only) page_.items.push_back(shaped(item, shape_));
     }
@@ -165,6 +172,11 @@ class PageBuilder {
   Page take() { return std::move(page_); }
 
  private:
+  bool passes(const ItemRef& item) const {
+    if (!shape_.filter) return true;
+    return evaluate(shape_.filter, shape_.filter_view.empty() ? item : only(item, shape_.filter_view));
+  }
+
   const Source& source_;
   const Shape& shape_;
   Page page_;
@@ -359,7 +371,9 @@ Result<Page> query_page(const Catalog& catalog, ExpressionCache& cache, const Qu
   auto range = key_range(*condition, source->keys());
   if (!range) return fail(range.error());
   if (auto ok = check_partition_size(source->keys().partition, range->partition); !ok) return fail(ok.error());
-  if (auto ok = check_filter(shape->filter, source->keys()); !ok) return fail(ok.error());
+  if (!input.by_statement) {
+    if (auto ok = check_filter(shape->filter, source->keys()); !ok) return fail(ok.error());
+  }
   if (!input.exclusive_start_key.empty()) {
     if (auto ok = check_query_start(*source, *range, input.exclusive_start_key); !ok) return fail(ok.error());
   }

@@ -304,6 +304,36 @@ TEST_F(ReadTest, ProjectedIndexesShowOnlyWhatTheyHold) {
   EXPECT_EQ(text(now(store->query(input))), "ValidationException: The table does not have the specified index: none");
 }
 
+TEST_F(ReadTest, FiltersOfStatementsMayUseKeysAndSeeOnlyWhatTheIndexHolds) {
+  TableDefinition d = queue_definition();
+  d.indexes[0].projection = Projection::kKeysOnly;
+  create(d);
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, 5)));
+  ASSERT_TRUE(put("Queue", task("b", "PENDING", 2, 6)));
+  QueryInput input = by_status("PENDING", true);
+  input.filter = "#c <> :c";
+  input.placeholders.names.emplace_back("#c", "created");
+  input.placeholders.values.set(":c", Value::number(1));
+  EXPECT_EQ(text(now(store->query(input))).substr(0, 20), "ValidationException:") << "a request of Query may not";
+  input.by_statement = true;
+  auto page = now(store->query(input));
+  ASSERT_TRUE(page) << page.error().message;
+  ASSERT_EQ(page->items.size(), 1u);
+  EXPECT_EQ(page->items[0].decode().string_or("id"), "b");
+
+  ScanInput scan;
+  scan.table = "Queue";
+  scan.index = "status-created";
+  scan.filter = "#t = :t";
+  scan.placeholders.names.emplace_back("#t", "ttl");
+  scan.placeholders.values.set(":t", Value::number(5));
+  EXPECT_EQ(text(now(store->scan(scan))).substr(0, 20), "ValidationException:") << "a request of Scan may not";
+  scan.by_statement = true;
+  EXPECT_EQ(now(store->scan(scan))->count, 0u) << "the index does not hold ttl";
+  scan.filter = "NOT #t = :t";
+  EXPECT_EQ(now(store->scan(scan))->count, 2u);
+}
+
 TEST_F(ReadTest, LocalIndexFetchesFromTheTable) {
   TableDefinition d = pair_definition();
   IndexDefinition local;
