@@ -55,6 +55,7 @@ enum class Operator : uint8_t {
   kNot
 };
 std::string_view operator_name(Operator op);
+Operator mirrored(Operator op);  // With its operands exchanged: `<` for `>`.
 
 struct Condition {
   Operator op = Operator::kEqual;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "tables/expression/paths.h"
+#include "tables/expression/walk.h"
 
 namespace freshet {
 namespace expression {
@@ -213,19 +214,6 @@ class Evaluation {
   Source& source_;
 };
 
-size_t weight_of(const Operand& operand) {
-  size_t sum = 1;
-  for (const auto& argument : operand.arguments) sum += weight_of(argument);
-  return sum;
-}
-
-size_t weight_of(const Condition& condition) {
-  size_t sum = 0;
-  for (const auto& operand : condition.operands) sum += weight_of(operand);
-  for (const auto& child : condition.children) sum += weight_of(child);
-  return sum;
-}
-
 template <class Source>
 bool evaluate_on(const BoundCondition& condition, Source source) {
   if (!condition) return true;
@@ -244,7 +232,7 @@ bool evaluate(const BoundCondition& condition, const ItemRef& item) {
 }
 
 size_t weight(const BoundCondition& condition) {
-  return condition ? expression::weight_of(condition.compiled->root) : 0;
+  return condition ? expression::count_operands(condition.compiled->root) : 0;
 }
 
 }  // namespace freshet

@@ -8,19 +8,6 @@
 
 namespace freshet {
 namespace expression {
-namespace {
-
-// One condition on one key attribute, the attribute on its left.
-struct KeyTest {
-  std::string_view attribute;
-  Operator op;  // kFunction is begins_with.
-  const Value* first = nullptr;
-  const Value* second = nullptr;  // Of kBetween.
-};
-
-std::string_view name_of(const Condition& test) {
-  return test.op == Operator::kFunction ? function_name(test.operands[0].function) : operator_name(test.op);
-}
 
 Operator mirrored(Operator op) {
   switch (op) {
@@ -35,6 +22,20 @@ Operator mirrored(Operator op) {
     default:
       return op;
   }
+}
+
+namespace {
+
+// One condition on one key attribute, the attribute on its left.
+struct KeyTest {
+  std::string_view attribute;
+  Operator op;  // kFunction is begins_with.
+  const Value* first = nullptr;
+  const Value* second = nullptr;  // Of kBetween.
+};
+
+std::string_view name_of(const Condition& test) {
+  return test.op == Operator::kFunction ? function_name(test.operands[0].function) : operator_name(test.op);
 }
 
 tl::unexpected<Error> refuse(std::string_view text) {

@@ -1,4 +1,4 @@
-// Visits every path of a condition, in the order of the text.
+// Visits every path of a condition, in the order of the text, and counts its operands.
 #pragma once
 
 #include "tables/expression/ast.h"
@@ -15,6 +15,19 @@ template <class Visit>
 void each_path(const Condition& condition, Visit&& visit) {
   for (const auto& operand : condition.operands) each_path(operand, visit);
   for (const auto& child : condition.children) each_path(child, visit);
+}
+
+// How many operands there are to look at; a call and its arguments count each.
+inline size_t count_operands(const Operand& operand) {
+  size_t sum = 1;
+  for (const auto& argument : operand.arguments) sum += count_operands(argument);
+  return sum;
+}
+inline size_t count_operands(const Condition& condition) {
+  size_t sum = 0;
+  for (const auto& operand : condition.operands) sum += count_operands(operand);
+  for (const auto& child : condition.children) sum += count_operands(child);
+  return sum;
 }
 
 }  // namespace freshet::expression
