@@ -46,6 +46,9 @@ Parsed parse_batch_get_item(const JsonView& body);
 Parsed parse_batch_write_item(const JsonView& body);
 Parsed parse_transact_write_items(const JsonView& body);
 Parsed parse_transact_get_items(const JsonView& body);
+Parsed parse_execute_statement(const JsonView& body);
+Parsed parse_batch_execute_statement(const JsonView& body);
+Parsed parse_execute_transaction(const JsonView& body);
 Parsed parse_create_table(const JsonView& body);
 Parsed parse_describe_table(const JsonView& body);
 Parsed parse_delete_table(const JsonView& body);
@@ -68,6 +71,12 @@ Parsed parse_restore_table_from_backup(const JsonView& body);
 // Operations of the streams' protocol, by their names there. `streams` belongs to the loop thread and outlives them.
 using StreamParser = Parsed (*)(const JsonView& body, StreamReader& streams);
 StreamParser find_stream_parser(std::string_view operation);
+
+// Detail of kConditionalCheckFailed: what failed is an INSERT, for which the protocol has DuplicateItem.
+struct DuplicateItem : ErrorDetail {
+  explicit DuplicateItem(std::shared_ptr<const ErrorDetail> failed) : condition(std::move(failed)) {}
+  std::shared_ptr<const ErrorDetail> condition;  // A ConditionFailed, or null.
+};
 
 // The error of an operation on a table that is not there, or must not be seen; of one on its items.
 tl::unexpected<Error> table_not_found(std::string_view table);

@@ -45,6 +45,9 @@ Parser find_parser(std::string_view operation) {
       {"BatchWriteItem", parse_batch_write_item},
       {"TransactWriteItems", parse_transact_write_items},
       {"TransactGetItems", parse_transact_get_items},
+      {"ExecuteStatement", parse_execute_statement},
+      {"BatchExecuteStatement", parse_batch_execute_statement},
+      {"ExecuteTransaction", parse_execute_transaction},
       {"CreateTable", parse_create_table},
       {"DescribeTable", parse_describe_table},
       {"DeleteTable", parse_delete_table},
@@ -144,7 +147,8 @@ void append_error(std::string& json, const Error& error) {
   const ErrorForm form = form_of(code);
   json += "{\"__type\":\"";
   json += form.space;
-  json += error_name(code);
+  const bool duplicate = dynamic_cast<const DuplicateItem*>(error.detail.get()) != nullptr;
+  json += duplicate ? "DuplicateItemException" : error_name(code);
   json += '"';
   if (!error.message.empty()) {
     json += ",\"";

@@ -1,0 +1,27 @@
+// NextToken: where a SELECT goes on. It is good for the same statement with the same parameters only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tables/value/value.h"
+
+namespace freshet::dynamodb {
+
+struct StatementPosition {
+  uint64_t step = 0;  // Of the plan.
+  Item start_key;     // In it; empty for its beginning.
+};
+
+// What a statement and its parameters are recognized by.
+std::string statement_fingerprint(std::string_view text, const std::vector<Value>& parameters);
+
+std::string write_token(const std::string& fingerprint, const StatementPosition& position);
+// kValidation for what is no token, and for one of another statement. Tokens come from outside: the position may be
+// none that the statement has.
+Result<StatementPosition> read_token(std::string_view token, const std::string& fingerprint);
+
+}  // namespace freshet::dynamodb
