@@ -48,7 +48,7 @@ std::string path_segment(const std::string& text) {
   return out;
 }
 
-Json Session::call(const std::string& method, const std::string& path, const Json& body) {
+Json Session::ask(const std::string& method, const std::string& target, const Json& body, int& status) {
   if (!client_) {
     auto made = connect_to(remote_.url, remote_.credentials, remote_.ca);
     if (!made) {
@@ -58,7 +58,6 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
     }
     client_ = std::move(*made);
   }
-  const std::string target = "/queues/" + path_segment(remote_.queue) + path;
   auto response = client_->call(method, target, body.is_null() ? "" : body.dump());
   if (!response) {
     std::cerr << "freshet: " << response.error().message
@@ -66,9 +65,17 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
     exit_status_ = kUnreachable;
     return nullptr;
   }
+  status = response->status;
   Json document = Json::parse(response->body, nullptr, false);
   if (document.is_discarded()) document = Json{{"error", {{"code", ""}, {"message", response->body}}}};
-  if (response->status < 300) return document;
+  return document;
+}
+
+Json Session::call(const std::string& method, const std::string& path, const Json& body) {
+  const std::string target = remote_.root + path_segment(remote_.queue) + path;
+  int status = 0;
+  const Json document = ask(method, target, body, status);
+  if (document.is_null() || status < 300 || document.contains("return_value")) return document;
   // What the server refuses before it reaches the task API looks like an error of an AWS protocol.
   const bool refused = document.is_object() && document.contains("__type");
   const Json error = refused ? Json{{"code", document["__type"]}, {"message", document.value("message", "")}}
@@ -77,7 +84,7 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   code.erase(0, code.find('#') + 1);
   const std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
   std::cerr << "freshet: " << (explain_ ? explain_(text) : text) << " (" << method << ' ' << target << " gave "
-            << response->status << ")\n";
+            << status << ")\n";
   exit_status_ = exit_status_of(code);
   return nullptr;
 }

@@ -19,8 +19,9 @@ using Json = nlohmann::ordered_json;
 struct Remote {
   std::string url = "http://127.0.0.1:7070";
   std::string queue = "QueueTable";
-  std::string credentials;  // File of the access key that requests are signed with; empty: they are not.
-  std::string ca;           // File of certificates to trust besides the system's.
+  std::string root = "/queues/";  // What the queue's name stands behind.
+  std::string credentials;        // File of the access key that requests are signed with; empty: they are not.
+  std::string ca;                 // File of certificates to trust besides the system's.
   bool json = false;
 
   // Adds --url, --queue, --credentials, --ca and --json (with their FRESHET_ variables) to a command.
@@ -31,7 +32,8 @@ struct Remote {
 class Session {
  public:
   explicit Session(const Remote& remote) : remote_(remote) {}
-  // The answer's document, or null (then exit_status() says why). `path` is below /queues/NAME.
+  // The answer's document, or null (then exit_status() says why). `path` is below /queues/NAME. A priority queue's
+  // result is given whatever came of the call.
   Json call(const std::string& method, const std::string& path, const Json& body = nullptr);
   // The errors of further calls are printed as `explain` says them.
   void explain_errors(std::function<std::string(const std::string&)> explain) { explain_ = std::move(explain); }
@@ -39,6 +41,9 @@ class Session {
   void failed(int status) { exit_status_ = status; }
 
  private:
+  // Whatever answer comes, if it is a JSON document; `status` is its HTTP status. Null if none came.
+  Json ask(const std::string& method, const std::string& target, const Json& body, int& status);
+
   const Remote& remote_;
   std::unique_ptr<BlockingClient> client_;
   std::function<std::string(const std::string&)> explain_;

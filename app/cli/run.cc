@@ -49,6 +49,11 @@ void add_template_options(CLI::App& command, DaemonOptions& options) {
       .add_option("--queue", options.queues, "A table that is a queue, besides those the template marks; repeatable")
       ->allow_extra_args(false)
       ->envname("FRESHET_QUEUES");
+  command
+      .add_option("--priority-queue", options.priority_queues,
+                  "File that defines priority queues over tables (docs/priority-queue.md); repeatable")
+      ->allow_extra_args(false)
+      ->envname("FRESHET_PRIORITY_QUEUES");
 }
 
 void add_service_options(CLI::App& command, DaemonOptions& options) {

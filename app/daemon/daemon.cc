@@ -18,6 +18,7 @@
 #include "app/spawner/spawner.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "functions/priority/table_queues.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
 #include "runtime/deploy/apply.h"
@@ -28,6 +29,7 @@
 #include "wire/dynamodb/route.h"
 #include "wire/http/client.h"
 #include "wire/http/server.h"
+#include "wire/priority/priority_route.h"
 #include "wire/service/service_routes.h"
 #include "wire/tasks/task_route.h"
 
@@ -161,6 +163,7 @@ class Daemon {
     runtime_ = std::make_unique<Runtime>(ports, std::move(runtime_options));
     QueueIdentity identity{data_node(options_.data), random_.uuid()};
     queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_);
+    priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
     register_functions(natives_, *queues_, log_);
     return {};
   }
@@ -181,6 +184,7 @@ class Daemon {
       co_return;
     }
     queues_->begin();
+    priority_queues_->begin();
     ready_ = true;
     notify_service_manager("READY=1");
     if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
@@ -223,12 +227,17 @@ class Daemon {
       auto queue = co_await queues_->open(table, settings);
       if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
     }
+    for (auto& definition : plan_.priority_queues) {
+      auto queue = co_await priority_queues_->open(std::move(definition));
+      if (!queue) co_return fail(queue.error());
+    }
     co_return co_await store_->durable();
   }
 
   Result<void> serve() {
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(make_task_route(*queues_, clock_));
+    routes.push_back(make_priority_route(*priority_queues_));
     routes.push_back(make_dynamodb_route(*store_, clock_,
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
@@ -325,6 +334,7 @@ class Daemon {
   NativeRegistry natives_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Queues> queues_;
+  std::unique_ptr<priority::TableQueues> priority_queues_;
   std::unique_ptr<HttpServer> server_;
   Scope scope_;
   // Loop thread.

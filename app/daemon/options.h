@@ -27,9 +27,10 @@ struct TemplateOptions {
 };
 
 struct DaemonOptions {
-  TemplateOptions deploy;           // Empty path: an item store that speaks every protocol, without functions.
-  std::vector<std::string> queues;  // Tables that are queues besides those the template names.
-  std::string data = "data";        // Directory, or ":memory:".
+  TemplateOptions deploy;                    // Empty path: an item store that speaks every protocol, without functions.
+  std::vector<std::string> queues;           // Tables that are queues besides those the template names.
+  std::vector<std::string> priority_queues;  // Files that define priority queues.
+  std::string data = "data";                 // Directory, or ":memory:".
   std::string listen = "127.0.0.1:7070";
   std::string durability = "sync";
   std::string ready_file;

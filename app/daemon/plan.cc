@@ -1,5 +1,8 @@
 #include "app/daemon/plan.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/text_file.h"
 #include "functions/register.h"
 
@@ -44,6 +47,18 @@ void warn_of_short_timeouts(const std::string& file, Deployment& deployment) {
                                        " s as failed: make it at least MAX_ACTIVE_MS + TASK_TIMEOUT_MS, " +
                                        std::to_string((longest.count() + 999) / 1000) + " s"});
   }
+}
+
+Result<std::vector<priority::Definition>> read_priority_queues(const std::vector<std::string>& files) {
+  std::vector<priority::Definition> all;
+  for (const auto& file : files) {
+    auto text = read_text_file(file);
+    if (!text) return invalid("--priority-queue: " + text.error().message);
+    auto definitions = priority::read_definitions(*text);
+    if (!definitions) return invalid("--priority-queue " + file + ": " + definitions.error().message);
+    std::move(definitions->begin(), definitions->end(), std::back_inserter(all));
+  }
+  return all;
 }
 
 }  // namespace
@@ -118,6 +133,9 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
   auto queues = settings_of_queues(plan.deployment, options.queues);
   if (!queues) return fail(queues.error());
   plan.queues = std::move(*queues);
+  auto priority_queues = read_priority_queues(options.priority_queues);
+  if (!priority_queues) return fail(priority_queues.error());
+  plan.priority_queues = std::move(*priority_queues);
   return plan;
 }
 

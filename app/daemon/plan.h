@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/daemon/options.h"
+#include "functions/priority/definition.h"
 #include "functions/settings.h"
 #include "runtime/deploy/deployment.h"
 #include "wire/auth/credentials.h"
@@ -22,6 +24,7 @@ struct DaemonPlan {
   std::shared_ptr<const TlsContext> tls;  // Null for plain HTTP.
   Deployment deployment;
   std::map<std::string, QueueSettings> queues;  // By table.
+  std::vector<priority::Definition> priority_queues;
 };
 
 // kValidation with FILE:LINE for each fault.

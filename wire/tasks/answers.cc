@@ -5,32 +5,6 @@
 namespace freshet::tasks {
 namespace {
 
-int status_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kValidation:
-    case ErrorCode::kSerialization:
-      return 400;
-    case ErrorCode::kAccessDenied:
-      return 403;
-    case ErrorCode::kNotFound:
-    case ErrorCode::kResourceNotFound:
-      return 404;
-    case ErrorCode::kConflict:
-    case ErrorCode::kConditionalCheckFailed:
-      return 409;
-    case ErrorCode::kRequestTooLarge:
-      return 413;
-    case ErrorCode::kTooManyRequests:
-    case ErrorCode::kThroughputExceeded:
-    case ErrorCode::kLimitExceeded:
-      return 429;
-    case ErrorCode::kUnavailable:
-      return 503;
-    default:
-      return 500;
-  }
-}
-
 void append_error(std::string& out, const Error& error) {
   out += R"({"code":)";
   append_json_string(out, error_name(error.code));
@@ -102,6 +76,32 @@ void append_items(std::string& out, const std::vector<ItemRef>& items) {
 }
 
 }  // namespace
+
+int status_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kValidation:
+    case ErrorCode::kSerialization:
+      return 400;
+    case ErrorCode::kAccessDenied:
+      return 403;
+    case ErrorCode::kNotFound:
+    case ErrorCode::kResourceNotFound:
+      return 404;
+    case ErrorCode::kConflict:
+    case ErrorCode::kConditionalCheckFailed:
+      return 409;
+    case ErrorCode::kRequestTooLarge:
+      return 413;
+    case ErrorCode::kTooManyRequests:
+    case ErrorCode::kThroughputExceeded:
+    case ErrorCode::kLimitExceeded:
+      return 429;
+    case ErrorCode::kUnavailable:
+      return 503;
+    default:
+      return 500;
+  }
+}
 
 HttpResponse error_answer(const Error& error) {
   HttpResponse response;

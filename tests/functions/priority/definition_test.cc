@@ -54,7 +54,8 @@ TEST(DefinitionTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(why(R"({"table": "T", "order": "size"})"), "'order' must be timestamp, priority or priority-timestamp");
   EXPECT_EQ(why(R"({"table": "T", "numbers": {"ready": 1000}})"), "'numbers.ready' must be from 0 to 999");
   EXPECT_EQ(why(R"({"queues": []})"), "'queues' must be an array with at least one element");
-  EXPECT_EQ(why(R"({"queues": [{"table": "T"}, {"table": "U", "strict": 1}]})").substr(0, 18), "'queues[1].strict'");
+  EXPECT_NE(why(R"({"queues": [{"table": "T"}, {"table": "U", "strict": 1}]})").find("queues[1].strict"),
+            std::string::npos);
   EXPECT_NE(why(R"({"table": "T", "visibility": 3})").find("'visibility' is not known; there are name"),
             std::string::npos);
   EXPECT_NE(why("{"), "");

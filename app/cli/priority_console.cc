@@ -1,0 +1,341 @@
+#include "app/cli/priority_console.h"
+
+#include <editline/readline.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "app/cli/priority_json.h"
+
+namespace freshet::cli {
+namespace {
+
+constexpr std::array<const char*, 28> kCommands = {
+    "aws",  "create-test", "ct",    "data",    "dlq", "done",   "en",     "enqueue", "fail",  "h",
+    "help", "id",          "info",  "invalid", "ls",  "peek",   "purge",  "q",       "qstat", "qstats",
+    "quit", "ready",       "reset", "stat",    "sys", "system", "update", "?"};
+
+constexpr const char* kHelp =
+    "  ... this is CLI HELP!\n"
+    "    > aws <profile> [<region>]       [Connect to the daemon again; profile and region have no effect here]\n"
+    "    > qstat | qstats                 [Statistics of the queue]\n"
+    "    > dlq                            [Statistics of the dead-letter queue]\n"
+    "    > create-test | ct               [Make the test records A-101, A-202, A-303 and A-404, over what is there]\n"
+    "    > purge                          [Delete records, 10 at a time]\n"
+    "    > ls                             [List records, 10 at most]\n"
+    "    > id <id>                        [Make a record the current one]\n"
+    "      > sys                          [Its system info]\n"
+    "      > data                         [Its data]\n"
+    "      > info                         [Both]\n"
+    "      > update <status>              [Set its status: READY_TO_SHIP]\n"
+    "      > reset                        [Begin its system info anew]\n"
+    "      > ready                        [The same, ready for the queue]\n"
+    "      > enqueue | en                 [Put it into the queue]\n"
+    "      > peek                         [Take the next record; it becomes the current one]\n"
+    "      > done                         [It was processed: COMPLETED, out of the queue]\n"
+    "      > fail                         [Processing failed: back into the queue]\n"
+    "      > invalid                      [Its data is invalid: into the dead-letter queue]\n"
+    "    > id                             [No current record any more]\n";
+
+char* complete(const char* text, int state) {
+  static size_t next = 0;
+  if (state == 0) next = 0;
+  for (; next < kCommands.size(); ++next) {
+    if (std::strncmp(kCommands[next], text, std::strlen(text)) == 0) return strdup(kCommands[next++]);
+  }
+  return nullptr;
+}
+
+// Lines of a terminal with history (kept in ~/.freshet_history) and completion, or of a pipe.
+class Lines {
+ public:
+  Lines() : terminal_(isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0) {
+    if (!terminal_) return;
+    rl_completion_entry_function = complete;
+    const char* home = std::getenv("HOME");
+    if (home != nullptr) history_ = std::string(home) + "/.freshet_history";
+    if (!history_.empty()) read_history(history_.c_str());
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+  ~Lines() {
+    if (terminal_ && !history_.empty()) write_history(history_.c_str());
+  }
+  std::optional<std::string> next(const std::string& prompt) {
+    if (!terminal_) {
+      std::cout << '\n' << prompt << std::flush;
+      std::string line;
+      if (!std::getline(std::cin, line)) return std::nullopt;
+      return line;
+    }
+    std::cout << '\n' << std::flush;
+    char* line = readline(prompt.c_str());
+    if (line == nullptr) return std::nullopt;
+    std::string text(line);
+    std::free(line);
+    if (!text.empty()) add_history(text.c_str());
+    return text;
+  }
+
+ private:
+  const bool terminal_;
+  std::string history_;
+};
+
+class Console {
+ public:
+  explicit Console(const Remote& remote) : session_(remote) {}
+
+  int run() {
+    std::cout << "===========================================================\n"
+                 ">> Welcome to Queueing AWS Blog Post's CLI Tool!\n"
+                 "===========================================================\n"
+                 " for help, enter one of the following: ? or h or help\n"
+                 " all commands in CLIs need to be typed in lowercase\n"
+              << " current directory is: [" << std::filesystem::current_path().string() << "/.]\n";
+    connect();
+    Lines lines;
+    for (;;) {
+      const std::string prompt =
+          record_.is_null() ? " >> Enter command: " : "ID <" + current() + "> >> Enter command: ";
+      const auto line = lines.next(prompt);
+      if (!line) break;
+      std::istringstream words(*line);
+      std::string command;
+      if (!(words >> command)) continue;
+      std::transform(command.begin(), command.end(), command.begin(), [](unsigned char c) { return std::tolower(c); });
+      std::vector<std::string> arguments;
+      for (std::string word; words >> word;) arguments.push_back(word);
+      if (command == "quit" || command == "q") break;
+      obey(command, arguments);
+    }
+    std::cout << ">> CLI is ending\n\n\n";
+    return session_.exit_status();
+  }
+
+ private:
+  using Arguments = std::vector<std::string>;
+
+  std::string current() const { return record_.value("id", ""); }
+  void connect() {
+    connected_ = !session_.call("GET", "/stats").is_null();
+    std::cout << (connected_ ? " ... AWS session is properly established!\n"
+                             : " ... AWS session could not be established!\n");
+  }
+  Json post(const char* path, const Json& body) { return session_.call("POST", path, body); }
+  static std::string code(const Json& result) { return result.is_null() ? "" : result.value("return_value", ""); }
+  static bool good(const Json& result) { return code(result) == "SUCCESS"; }
+  // The record, or null.
+  Json get(const std::string& id) {
+    const Json result = session_.call("GET", "/records/" + path_segment(id));
+    return good(result) ? result["item"] : Json();
+  }
+  void show(const std::string& title, const Json& json) {
+    std::cout << "     " << title << '\n' << sample_pretty(json);
+  }
+  void show_stats(const char* title) {
+    const Json stats = session_.call("GET", "/stats");
+    if (!stats.is_null()) show(title, sample_stats(stats));
+  }
+  // Of a call whose result the sample does not look at either.
+  void complain(const char* method, const Json& result) {
+    if (result.is_null() || good(result)) return;
+    std::cerr << method << "() - " << code(result) << '\n' << result.value("detail", "") << '\n';
+  }
+
+  void obey(const std::string& command, const Arguments& arguments) {
+    if (command == "h" || command == "?" || command == "help") {
+      std::cout << kHelp;
+    } else if (command == "aws") {
+      if (arguments.empty()) {
+        std::cout << "     ERROR: 'aws <profile> [<region>]' command requires parameter(s) to be specified!\n";
+      } else {
+        connect();
+      }
+    } else if (command == "id" && arguments.empty()) {
+      record_ = nullptr;
+      std::cout << "     Going back to standard CLI mode!\n";
+    } else if (!std::count(kCommands.begin(), kCommands.end(), command)) {
+      std::cout << " ... unrecognized command!\n";
+    } else if (!connected_) {
+      std::cout << "     Need first to run 'aws' command\n";
+    } else if (!obey_table(command, arguments)) {
+      obey_record(command, arguments);
+    }
+  }
+
+  // Commands that need no current record. False if it is none.
+  bool obey_table(const std::string& command, const Arguments& arguments) {
+    if (command == "id") {
+      record_ = get(arguments[0]);
+      show("Shipment's [" + arguments[0] + "] record dump", sample_record(record_));
+    } else if (command == "ls") {
+      list();
+    } else if (command == "purge") {
+      purge();
+    } else if (command == "create-test" || command == "ct") {
+      create_test();
+    } else if (command == "qstat" || command == "qstats" || (command == "stat" && !record_.is_null())) {
+      show_stats("Queue status");
+    } else if (command == "stat") {
+      std::cout << "     ERROR: 'stat' command can be only used in the ID mode. Use 'qstat' instead!\n";
+    } else if (command == "dlq") {
+      const Json dead = session_.call("GET", "/dlq");
+      if (!dead.is_null()) show("DLQ status", sample_dead(dead));
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  void obey_record(const std::string& command, const Arguments& arguments) {
+    if (record_.is_null()) {
+      const bool system = command == "sys" || command == "system";
+      std::cout << "     ERROR: "
+                << (system ? "`system` or `sys`" : "'" + (command == "en" ? "enqueue" : command) + "'")
+                << " command can be only used in the CLI's App mode. Call first `id <record-id>`\n";
+    } else if (command == "sys" || command == "system") {
+      show("ID's system info:", sample_system_info(record_));
+      std::cout << '\n';
+    } else if (command == "data") {
+      show("Data info:", sample_data(record_));
+    } else if (command == "info") {
+      show("Record's dump:", sample_record(record_));
+    } else if (command == "reset" || command == "ready") {
+      put_again(command == "ready" ? "READY_TO_SHIP" : "UNDER_CONSTRUCTION");
+      show("Reseted system info:", sample_system_info(record_));
+    } else if (command == "enqueue" || command == "en") {
+      enqueue();
+    } else if (command == "peek") {
+      peek();
+    } else if (command == "update") {
+      update(arguments);
+    } else {
+      settle(command);
+    }
+  }
+
+  void list() {
+    const Json page = session_.call("GET", "/records?limit=10");
+    if (page.is_null()) return;
+    std::cout << (page["records"].empty() ? "     Shipment table is empty!\n" : "     List of first 10 IDs:\n");
+    for (const auto& record : page["records"]) {
+      std::cout << "      >> ID : " << record.value("id", "") << " - status: " << record.value("status", "") << '\n';
+    }
+  }
+  void purge() {
+    const Json page = session_.call("GET", "/records?limit=10");
+    if (page.is_null()) return;
+    std::cout << (page["records"].empty() ? "     Shipment table is empty ... nothing to remove!\n"
+                                          : "     List of removed IDs:\n");
+    for (const auto& record : page["records"]) {
+      complain("delete", post("/delete", Json{{"id", record.value("id", "")}}));
+      std::cout << "      >> Removed ID : " << record.value("id", "") << '\n';
+    }
+  }
+  void create_test() {
+    for (const char* id : {"A-101", "A-202", "A-303", "A-404"}) {
+      Json items = Json::array();
+      for (const char* sku : {"Item-1", "Item-2", "Item-3"}) items.push_back(Json{{"SKU", sku}, {"is_packed", true}});
+      const Json data{{"id", id}, {"data_1", "Data 1"}, {"data_2", "Data 2"}, {"data_3", "Data 3"}, {"items", items}};
+      complain("put", post("/put", Json{{"id", id}, {"data", data}}));
+      std::cout << "      >> Creating shipment with ID : " << id << '\n';
+    }
+  }
+  void put_again(const char* status) {
+    Json body{{"id", current()}, {"status", status}};
+    if (record_.contains("data")) body["data"] = record_["data"];
+    const Json result = post("/put", body);
+    complain("put", result);
+    if (good(result)) record_ = result["item"];
+  }
+  void enqueue() {
+    const std::string id = current();
+    record_ = get(id);
+    if (record_.is_null()) return;
+    if (record_["system_info"].value("status", "UNDER_CONSTRUCTION") == "UNDER_CONSTRUCTION")
+      put_again("READY_TO_SHIP");
+    const Json result = post("/enqueue", Json{{"id", id}});
+    if (result.is_null()) return;
+    if (good(result)) {
+      record_ = result["item"];
+      show("Record's system info:", sample_system_info(record_));
+      show_stats("Queue stats");
+    } else {
+      record_ = nullptr;
+      std::cout << "     Enqueue has failed!\n Error message:\n" << sample_pretty(sample_result(result, false));
+    }
+  }
+  void peek() {
+    const Json answer = post("/peek", Json::object());
+    if (answer.is_null()) return;
+    const Json& result = answer["records"][0];
+    if (good(result)) {
+      record_ = result["item"];
+      show("Peek was successful ... record peeked is: [" + current() + "]", sample_system_info(record_));
+      std::cout << '\n';
+      show_stats("Queue stats");
+    } else {
+      std::cout << "     peek() has failed!\n Error message:\n" << sample_pretty(sample_result(result, true));
+    }
+  }
+  void update(const Arguments& arguments) {
+    if (arguments.empty()) {
+      std::cout << "     ERROR: 'update <status>' command requires a new Stataus parameter to be specified!\n";
+      return;
+    }
+    std::string status = arguments[0];
+    std::transform(status.begin(), status.end(), status.begin(), [](unsigned char c) { return std::toupper(c); });
+    if (status != "READY_TO_SHIP") {
+      std::cout << "     Status change [" << arguments[0] << "] is not applied!\n";
+      return;
+    }
+    const Json result = post("/status", Json{{"id", current()}, {"status", status}});
+    if (result.is_null()) return;
+    show("Status changed result:", sample_result(result, false));
+    std::cout << '\n';
+    if (good(result)) record_ = get(current());
+  }
+  void settle(const std::string& command) {
+    const std::string id = current();
+    const Json body{{"id", id}};
+    std::string told = "Processing for ID [" + id + "] ";
+    if (command == "done") {
+      complain("updateStatus", post("/status", Json{{"id", id}, {"status", "COMPLETED"}}));
+      complain("remove", post("/remove", body));
+      told += "is completed successfully! Remove from the queue!";
+    } else if (command == "fail") {
+      complain("restore", post("/restore", body));
+      told += "has failed! Put the record back to the queue!";
+    } else {
+      complain("sendToDLQ", post("/dlq", body));
+      told += "has failed .. invalid data! Send record to DLQ!";
+    }
+    record_ = get(id);
+    std::cout << "     " << told << '\n';
+    show_stats("Queue status");
+  }
+
+  Session session_;
+  Json record_;  // The current one, as its item; null for none.
+  bool connected_ = false;
+};
+
+}  // namespace
+
+int run_priority_console(const Remote& remote) {
+  return Console(remote).run();
+}
+
+}  // namespace freshet::cli

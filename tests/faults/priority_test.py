@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Priority queues through the real binary: the routes, the commands, the console, and a restart."""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from command_test import Commands
+from daemon import ROOT, Daemon, Refused
+
+PATH = "/priority/Shipment"
+
+
+def refused(daemon, method, path, document=None):
+    try:
+        daemon.call(method, path, document)
+    except Refused as error:
+        return error
+    raise AssertionError(f"{method} {path} was not refused")
+
+
+def routes(daemon):
+    assert daemon.call("GET", "/priority") == {"queues": ["Express", "Shipment"]}
+    put = daemon.call("POST", PATH + "/put", {"id": "A", "data": {"n": 1}, "status": "READY_TO_SHIP"})
+    assert list(put)[:7] == ["errorMessage", "successful", "id", "return_value", "status", "last_updated_timestamp", "version"]
+    assert put["item"]["data"] == {"n": 1} and put["version"] == 1, put
+    assert daemon.call("POST", PATH + "/enqueue", {"id": "A", "priority": 3})["place"] == "ready"
+    answer = daemon.call("POST", PATH + "/peek", {"max": 5, "visibilityMs": 60_000})
+    (record,) = answer["records"]
+    assert record["peeked_id"] == "A" and record["timestamp_milliseconds_utc"] > 2**40 and record["receipt"], record
+    stats = daemon.call("GET", PATH + "/stats")
+    assert stats["in_flight"] == 1 and stats["exact_counters"] and stats["total_records_in_queue"] == 1, stats
+    error = refused(daemon, "POST", PATH + "/remove", {"id": "A", "receipt": "1-2"})
+    assert error.status == 409, error
+    empty = daemon.call("POST", PATH + "/peek", {})["records"][0]
+    assert empty["return_value"] == "FAILED_EMPTY_QUEUE" and empty["peeked_id"] == "NOT FOUND", empty
+    assert daemon.call("POST", PATH + "/extend", {"id": "A", "receipt": record["receipt"], "visibilityMs": 90_000})["successful"]
+    assert daemon.call("POST", PATH + "/dlq", {"id": "A", "receipt": record["receipt"]})["status"] == "IN_DLQ"
+    assert daemon.call("GET", PATH + "/dlq") == {"first_100_IDs_in_queue": ["A"], "total_records_in_DLQ": 1}
+    moved = daemon.call("POST", PATH + "/redrive", {"filter": "#d.n = :n", "names": {"#d": "data"}, "values": {":n": 1}})
+    assert moved == {"moved": 1, "going_on": False, "refused": []}, moved
+    assert daemon.call("POST", PATH + "/dequeue")["dequeue_id"] == "A"
+    assert daemon.call("GET", PATH + "/records") == {"records": [{"id": "A", "status": "PROCESSING_SHIPMENT"}]}
+    for path, document, status in (("/enqueue", {"id": "x"}, 404), ("/enqueue", {"id": ""}, 400),
+                                   ("/enqueue", {"id": 1}, 400), ("/peek", {"max": 0}, 400), ("/nothing", {}, 404),
+                                   ("/remove", {"id": "A", "colour": 1}, 400), ("/priority", {"id": "A"}, 400)):
+        assert refused(daemon, "POST", PATH + path, document).status == status, path
+    assert refused(daemon, "POST", "/priority/Nobody/peek", {}).status == 404
+    assert daemon.call("POST", PATH + "/delete", {"id": "A"})["successful"]
+
+
+def commands(freshet, daemon):
+    freshet("priority", "put", "B", '{"id": "B"}', "--status", "READY_TO_SHIP")
+    assert json.loads(freshet("priority", "enqueue", "B", "--json").stdout)["version"] == 2
+    peeked = json.loads(freshet("priority", "peek", "--json").stdout)["records"][0]
+    assert json.loads(freshet("priority", "peek", "--json", status=3).stdout)["records"][0]["successful"] is False
+    stale = freshet("priority", "remove", "B", "--receipt", "1-2", "--json", status=4)
+    assert "not held under this receipt" in stale.stderr and json.loads(stale.stdout)["return_value"] == "FAILED_ON_CONDITION"
+    freshet("priority", "restore", "B", "--receipt", peeked["receipt"], "--released")
+    freshet("priority", "get", "nobody", status=3)
+    assert json.loads(freshet("priority", "stats", "--json").stdout)["ready"] == 1
+    # What an SDK does to the item counts too.
+    daemon.dynamodb("DeleteItem", TableName="Shipment", Key={"id": {"S": "B"}})
+    assert json.loads(freshet("priority", "stats", "--json").stdout)["ready"] == 0
+
+
+# The sample's own words and JSON, with its indentation.
+CONSOLE = [
+    ("ls", "     Shipment table is empty!\n"),
+    ("sys", "     ERROR: `system` or `sys` command can be only used in the CLI's App mode. Call first `id <record-id>`\n"),
+    ("nonsense", " ... unrecognized command!\n"),
+    ("create-test", "      >> Creating shipment with ID : A-101\n      >> Creating shipment with ID : A-202\n"),
+    ("id A-101", "     Shipment's [A-101] record dump\n{\n  \"id\" : \"A-101\",\n  \"data\" : {\n    \"id\" : \"A-101\",\n"
+                 "    \"items\" : [ {\n      \"SKU\" : \"Item-1\",\n      \"is_packed\" : true\n    }, {\n"),
+    ("enqueue", "     Queue stats\n{\n  \"first_100_IDs_in_queue\" : [ \"A-101\" ],\n  \"total_records_in_queue\" : 1,\n"),
+    ("update DONE", "     Status change [DONE] is not applied!\n"),
+    ("peek", "     Peek was successful ... record peeked is: [A-101]\n{\n  \"id\" : \"A-101\",\n"),
+    ("peek", "     peek() has failed!\n Error message:\n{\n  \"errorMessage\" : \"Cannot proceed, queue is empty!\",\n"
+             "  \"successful\" : false,\n"),
+    ("invalid", "     Processing for ID [A-101] has failed .. invalid data! Send record to DLQ!\n     Queue status\n"),
+    ("dlq", "     DLQ status\n{\n  \"first_100_IDs_in_queue\" : [ \"A-101\" ],\n  \"total_records_in_DLQ\" : 1\n}"),
+    ("fail", "     Processing for ID [A-101] has failed! Put the record back to the queue!\n"),
+    ("PEEK", "record peeked is: [A-101]"),
+    ("done", "     Processing for ID [A-101] is completed successfully! Remove from the queue!\n"),
+    ("sys", "  \"status\" : \"COMPLETED\",\n"),
+    ("ready", "     Reseted system info:\n{\n  \"id\" : \"A-101\",\n"),
+    ("id", "     Going back to standard CLI mode!\n"),
+    ("purge", "     List of removed IDs:\n"),
+]
+
+
+def console(freshet):
+    run = freshet("priority", "console", stdin="\n".join(word for word, _ in CONSOLE) + "\nquit\n")
+    assert run.stdout.startswith("===========================================================\n>> Welcome to Queueing"), run.stdout
+    said = run.stdout
+    for word, expected in CONSOLE:
+        at = said.find(expected)
+        assert at >= 0, (word, expected, run.stdout)
+        said = said[at + len(expected):]
+    assert said.endswith(">> CLI is ending\n\n\n"), said
+
+
+def producer_and_consumer(daemon):
+    def demo(program, *words):
+        run = subprocess.run([sys.executable, str(ROOT / "config/demo" / program), "--url", f"http://127.0.0.1:{daemon.port}",
+                              *words], capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0, run
+        return run.stdout.splitlines()
+
+    assert demo("priority_producer.py", "--count", "3") == ["queued order-1", "queued order-2", "queued order-3"]
+    said = demo("priority_consumer.py", "--work-ms", "0")
+    assert said == [f"done order-{n} SUCCESS" for n in (1, 2, 3)] + ["Cannot proceed, queue is empty!"], said
+
+
+def restart(daemon):
+    for record in ("C", "D"):
+        daemon.call("POST", PATH + "/put", {"id": record, "status": "READY_TO_SHIP"})
+        daemon.call("POST", PATH + "/enqueue", {"id": record})
+    receipt = daemon.call("POST", PATH + "/peek", {})["records"][0]["receipt"]
+    daemon.kill()
+    daemon.start()
+    stats = daemon.call("GET", PATH + "/stats")
+    assert (stats["ready"], stats["in_flight"], stats["exact_counters"]) == (1, 1, True), stats
+    assert daemon.call("POST", PATH + "/remove", {"id": "C", "receipt": receipt})["successful"]
+
+
+def wrong_definition(binary, folder):
+    file = folder / "wrong.json"
+    file.write_text('{"table": "T", "order": "size"}')
+    run = subprocess.run([str(binary), "run", "--data", str(folder / "none"), "--listen", "127.0.0.1:0", "--priority-queue",
+                          str(file)], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2 and "'order' must be timestamp" in run.stderr, run
+    assert not (folder / "none").exists()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/freshet")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        wrong_definition(arguments.binary, folder)
+        daemon = Daemon(arguments.binary, folder / "data", "--priority-queue", ROOT / "config/priority-queue.json", template=None)
+        daemon.start()
+        try:
+            freshet = Commands(arguments.binary, daemon, folder)
+            freshet.environment["FRESHET_QUEUE"] = "Shipment"
+            routes(daemon)
+            commands(freshet, daemon)
+            console(freshet)
+            producer_and_consumer(daemon)
+            restart(daemon)
+        finally:
+            daemon.kill()
+    print("priority queues: routes, commands, console, restart")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

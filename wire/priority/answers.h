@@ -1,0 +1,23 @@
+// Answers of the priority-queue API as JSON. I/O threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/ports.h"
+#include "runtime/priority_queue.h"
+
+namespace freshet::priority {
+
+// The HTTP status that a result has.
+int status_of(const PriorityResult& result);
+// The sample's members by its names and in its order, then ours. `names`: which members beside those of every result.
+enum class Shape { kResult, kPeek, kDequeue, kRecord };
+void append_result(std::string& out, const PriorityResult& result, Shape shape);
+std::string peeked_json(const std::vector<PriorityResult>& results);
+std::string stats_json(const PriorityStats& stats);
+std::string dead_json(const DeadStats& stats);
+std::string page_json(const RecordPage& page);
+std::string redrive_json(const RedriveRecordsOutput& out);
+
+}  // namespace freshet::priority

@@ -1,0 +1,370 @@
+#include "wire/priority/priority_route.h"
+
+#include <functional>
+#include <utility>
+
+#include "runtime/json_members.h"
+#include "tables/value/json.h"
+#include "wire/http/target.h"
+#include "wire/priority/answers.h"
+#include "wire/tasks/answers.h"
+
+namespace freshet {
+namespace {
+
+using priority::Shape;
+
+constexpr int64_t kMaxMs = JsonMembers::kMaxMilliseconds;
+
+// One request: finds its queue, lets the call work on it, answers with its result.
+class PriorityExchange final : public Exchange {
+ public:
+  using Call = std::function<Async<void>(PriorityQueue& queue, PriorityExchange& self)>;
+
+  PriorityExchange(PriorityQueues& queues, std::string queue, Call call)
+      : queues_(queues), name_(std::move(queue)), call_(std::move(call)) {}
+
+  Async<void> run() override {
+    PriorityQueue* queue = queues_.find(name_);
+    if (queue != nullptr) return call_(*queue, *this);
+    std::string names;
+    for (const auto& one : queues_.names()) names += (names.empty() ? "" : ", ") + one;
+    error = Error{ErrorCode::kNotFound,
+                  "there is no priority queue '" + name_ + "'; " +
+                      (names.empty() ? "define one with --priority-queue FILE" : "there is " + names),
+                  nullptr};
+    return {};
+  }
+  HttpResponse respond() override {
+    if (error) return tasks::error_answer(*error);
+    HttpResponse response = tasks::json_answer(write());
+    response.status = status;
+    if (status == 429 || status == 503) response.headers.emplace_back("Retry-After", "1");
+    return response;
+  }
+
+  std::optional<Error> error;
+  int status = 200;
+  std::function<std::string()> write;  // I/O thread.
+
+ private:
+  PriorityQueues& queues_;
+  const std::string name_;
+  const Call call_;
+};
+
+Async<void> answer(Async<PriorityResult> work, PriorityExchange& self, Shape shape) {
+  auto result = co_await work;
+  self.status = priority::status_of(result);
+  self.write = [result = std::move(result), shape] {
+    std::string out;
+    priority::append_result(out, result, shape);
+    return out;
+  };
+}
+
+Async<void> answer_peek(Async<std::vector<PriorityResult>> work, PriorityExchange& self) {
+  auto results = co_await work;
+  self.status = priority::status_of(results.front());
+  self.write = [results = std::move(results)] { return priority::peeked_json(results); };
+}
+
+template <class T>
+Async<void> answer_with(Async<Result<T>> work, PriorityExchange& self, std::string (*json)(const T&)) {
+  auto result = co_await work;
+  if (!result) {
+    self.error = std::move(result.error());
+  } else {
+    self.write = [value = std::move(*result), json] { return json(value); };
+  }
+}
+
+// What is asked of one route: the body, already checked to be an object, becomes a call or an error.
+struct Asked {
+  std::optional<Error> error;
+  PriorityExchange::Call call;
+};
+
+// Members that every call on one record has.
+RecordCall read_call(JsonMembers& members) {
+  RecordCall call;
+  members.text("id", call.id);
+  members.text("receipt", call.receipt);
+  if (members.find("version")) {
+    int64_t version = 0;
+    members.integer("version", 0, INT64_MAX, version);
+    call.version = version;
+  }
+  return call;
+}
+
+Asked asked(const JsonMembers& members, PriorityExchange::Call call) {
+  return {members.error(), std::move(call)};
+}
+
+Asked read_put(const JsonView& body, bool keep_version) {
+  JsonMembers members(body, {"id", "status", "data", "attributes"});
+  PutRecordInput input;
+  members.text("id", input.id);
+  members.text("status", input.status);
+  if (const auto json = members.find("attributes")) {
+    Value value;
+    members.value("attributes", value);
+    if (auto* map = value.get_if<Map>()) {
+      input.attributes = std::move(*map);
+    } else {
+      members.refuse(*json, "must be an object");
+    }
+  }
+  if (members.find("data")) {
+    Value data;
+    members.value("data", data);
+    input.attributes.set("data", std::move(data));
+  }
+  return asked(members, [input, keep_version](PriorityQueue& queue, PriorityExchange& self) {
+    return answer(keep_version ? queue.upsert(input) : queue.put(input), self, Shape::kRecord);
+  });
+}
+
+Asked read_enqueue(const JsonView& body) {
+  JsonMembers members(body, {"id", "receipt", "version", "delayMs", "priority"});
+  EnqueueInput input;
+  input.call = read_call(members);
+  members.duration("delayMs", 0, kMaxMs, input.delay);
+  if (members.find("priority")) {
+    int64_t priority = 0;
+    members.integer("priority", -1'000'000'000, 1'000'000'000, priority);
+    input.priority = priority;
+  }
+  return asked(members, [input](PriorityQueue& queue, PriorityExchange& self) {
+    return answer(queue.enqueue(input), self, Shape::kRecord);
+  });
+}
+
+Asked read_peek(const JsonView& body) {
+  JsonMembers members(body, {"max", "visibilityMs"});
+  PeekInput input;
+  members.integer("max", 1, 100, input.max);
+  members.duration("visibilityMs", 1, kMaxMs, input.visibility);
+  return asked(members,
+               [input](PriorityQueue& queue, PriorityExchange& self) { return answer_peek(queue.peek(input), self); });
+}
+
+Asked read_restore(const JsonView& body) {
+  JsonMembers members(body, {"id", "receipt", "version", "delayMs", "failed"});
+  RestoreInput input;
+  input.call = read_call(members);
+  members.duration("delayMs", 0, kMaxMs, input.delay);
+  members.boolean("failed", input.failed);
+  return asked(members, [input](PriorityQueue& queue, PriorityExchange& self) {
+    return answer(queue.restore(input), self, Shape::kResult);
+  });
+}
+
+Asked read_extend(const JsonView& body) {
+  JsonMembers members(body, {"id", "receipt", "version", "visibilityMs"});
+  const RecordCall call = read_call(members);
+  std::optional<milliseconds> visibility;
+  members.duration("visibilityMs", 1, kMaxMs, visibility);
+  return asked(members, [call, visibility](PriorityQueue& queue, PriorityExchange& self) {
+    return answer(queue.extend(call, visibility), self, Shape::kResult);
+  });
+}
+
+Asked read_status(const JsonView& body) {
+  JsonMembers members(body, {"id", "receipt", "version", "status"});
+  const RecordCall call = read_call(members);
+  std::string status;
+  members.text("status", status);
+  return asked(members, [call, status](PriorityQueue& queue, PriorityExchange& self) {
+    return answer(queue.update_status(call, status), self, Shape::kResult);
+  });
+}
+
+Asked read_priority(const JsonView& body) {
+  JsonMembers members(body, {"id", "receipt", "version", "priority"});
+  const RecordCall call = read_call(members);
+  int64_t priority = 0;
+  if (!members.find("priority")) members.refuse(body, "needs 'priority'");
+  members.integer("priority", -1'000'000'000, 1'000'000'000, priority);
+  return asked(members, [call, priority](PriorityQueue& queue, PriorityExchange& self) {
+    return answer(queue.set_priority(call, priority), self, Shape::kResult);
+  });
+}
+
+Asked read_delete(const JsonView& body) {
+  JsonMembers members(body, {"id"});
+  std::string id;
+  members.text("id", id);
+  return asked(members, [id](PriorityQueue& queue, PriorityExchange& self) {
+    return answer(queue.erase(id), self, Shape::kResult);
+  });
+}
+
+Asked read_redrive(const JsonView& body) {
+  JsonMembers members(body, {"ids", "filter", "names", "values", "rate", "limit"});
+  RedriveRecordsInput input;
+  members.text("filter", input.filter);
+  members.real("rate", 0, 1'000'000, input.rate);
+  members.integer("limit", 1, 1'000'000'000, input.limit);
+  Value values(Map{});
+  Value names(Map{});
+  members.value("values", values);
+  members.value("names", names);
+  if (const auto* map = values.get_if<Map>()) input.placeholders.values = *map;
+  if (const auto* map = names.get_if<Map>()) {
+    for (const auto& [placeholder, name] : *map) {
+      if (const auto* text = name.get_if<std::string>()) input.placeholders.names.emplace_back(placeholder, *text);
+    }
+  }
+  if (const auto ids = members.find("ids")) {
+    for (const JsonView one : *ids) {
+      const auto id = one.as_string();
+      if (!id) {
+        members.fail_with(id.error());
+        break;
+      }
+      input.ids.emplace_back(*id);
+    }
+    if (input.ids.empty()) members.refuse(*ids, "must be an array of ids; leave it out to redrive all");
+  }
+  return asked(members, [input](PriorityQueue& queue, PriorityExchange& self) {
+    return answer_with<RedriveRecordsOutput>(queue.redrive(input), self, priority::redrive_json);
+  });
+}
+
+using RecordMethod = Async<PriorityResult> (PriorityQueue::*)(RecordCall);
+Asked read_record_call(const JsonView& body, RecordMethod method) {
+  JsonMembers members(body, {"id", "receipt", "version"});
+  const RecordCall call = read_call(members);
+  return asked(members, [call, method](PriorityQueue& queue, PriorityExchange& self) {
+    return answer((queue.*method)(call), self, Shape::kResult);
+  });
+}
+
+std::optional<Asked> read_change(const std::string& what, const JsonView& body) {
+  if (what == "put") return read_put(body, false);
+  if (what == "upsert") return read_put(body, true);
+  if (what == "status") return read_status(body);
+  if (what == "enqueue") return read_enqueue(body);
+  if (what == "peek") return read_peek(body);
+  if (what == "remove") return read_record_call(body, &PriorityQueue::remove);
+  if (what == "restore") return read_restore(body);
+  if (what == "touch") return read_record_call(body, &PriorityQueue::touch);
+  if (what == "dlq") return read_record_call(body, &PriorityQueue::send_to_dlq);
+  if (what == "extend") return read_extend(body);
+  if (what == "priority") return read_priority(body);
+  if (what == "cancel") return read_record_call(body, &PriorityQueue::cancel);
+  if (what == "delete") return read_delete(body);
+  if (what == "redrive") return read_redrive(body);
+  if (what != "dequeue") return {};
+  const JsonMembers members(body, {});
+  return asked(members, [](PriorityQueue& queue, PriorityExchange& self) {
+    return answer(queue.dequeue(), self, Shape::kDequeue);
+  });
+}
+
+Asked list(Target& target) {
+  ListRecordsInput input;
+  for (const auto& [name, value] : target.query) {
+    if (name == "cursor") {
+      input.cursor = value;
+    } else if (name == "limit") {
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), input.limit);
+      if (error != std::errc{} || end != value.data() + value.size() || input.limit < 1 || input.limit > 1000) {
+        return {Error{ErrorCode::kValidation, "'limit' must be a number from 1 to 1000", nullptr}, {}};
+      }
+    } else {
+      return {Error{ErrorCode::kValidation, "'" + name + "': there are limit and cursor", nullptr}, {}};
+    }
+  }
+  return {{}, [input](PriorityQueue& queue, PriorityExchange& self) {
+            return answer_with<RecordPage>(queue.list(input), self, priority::page_json);
+          }};
+}
+
+std::optional<Asked> read_look(Target& target) {
+  const auto& path = target.segments;
+  if (path.size() == 4 && path[2] == "records") {
+    return Asked{{}, [id = path[3]](PriorityQueue& queue, PriorityExchange& self) {
+                   return answer(queue.get(id), self, Shape::kRecord);
+                 }};
+  }
+  if (path.size() != 3) return {};
+  if (path[2] == "records") return list(target);
+  if (path[2] == "stats") {
+    return Asked{{}, [](PriorityQueue& queue, PriorityExchange& self) {
+                   return answer_with<PriorityStats>(queue.stats(), self, priority::stats_json);
+                 }};
+  }
+  if (path[2] != "dlq") return {};
+  return Asked{{}, [](PriorityQueue& queue, PriorityExchange& self) {
+                 return answer_with<DeadStats>(queue.dlq_stats(), self, priority::dead_json);
+               }};
+}
+
+// Says the same whatever queues there are: an error, or their names.
+class Fixed final : public Exchange {
+ public:
+  explicit Fixed(Error error) : error_(std::move(error)) {}
+  explicit Fixed(PriorityQueues& queues) : queues_(&queues) {}
+  Async<void> run() override {
+    if (queues_ != nullptr) names_ = queues_->names();
+    return {};
+  }
+  HttpResponse respond() override {
+    return error_ ? tasks::error_answer(*error_) : tasks::json_answer(tasks::names_json(names_));
+  }
+
+ private:
+  std::optional<Error> error_;
+  PriorityQueues* queues_ = nullptr;
+  std::vector<std::string> names_;
+};
+
+class PriorityRoute final : public Route {
+ public:
+  explicit PriorityRoute(PriorityQueues& queues) : queues_(queues) {}
+
+  bool matches(const HttpRequest& request) const override {
+    constexpr std::string_view kRoot = "/priority";
+    const std::string_view target = request.target;
+    return target.substr(0, kRoot.size()) == kRoot &&
+           (target.size() == kRoot.size() || target[kRoot.size()] == '/' || target[kRoot.size()] == '?');
+  }
+
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    auto target = parse_target(request.target);
+    if (!target) return std::make_unique<Fixed>(target.error());
+    if (request.method == "GET" && target->segments.size() == 1) return std::make_unique<Fixed>(queues_);
+    std::optional<Asked> asked;
+    if (request.method == "GET") {
+      asked = read_look(*target);
+    } else if (request.method == "POST" && target->segments.size() == 3) {
+      // One document for each I/O thread: parsing again reuses its memory.
+      thread_local JsonDocument document;
+      const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
+      if (!body) return std::make_unique<Fixed>(body.error());
+      asked = read_change(target->segments[2], *body);
+    }
+    if (!asked) {
+      return std::make_unique<Fixed>(Error{ErrorCode::kNotFound,
+                                           request.method + " " + request.target.substr(0, 200) +
+                                               " is not part of the priority-queue API (docs/priority-queue.md)",
+                                           nullptr});
+    }
+    if (asked->error) return std::make_unique<Fixed>(std::move(*asked->error));
+    return std::make_unique<PriorityExchange>(queues_, std::move(target->segments[1]), std::move(asked->call));
+  }
+
+ private:
+  PriorityQueues& queues_;
+};
+
+}  // namespace
+
+std::unique_ptr<Route> make_priority_route(PriorityQueues& queues) {
+  return std::make_unique<PriorityRoute>(queues);
+}
+
+}  // namespace freshet
