@@ -2,26 +2,13 @@
 // numbers; with conditions, stream records, TTL, books and the queue's sparse indexes.
 #include <benchmark/benchmark.h>
 
+#include "bench/no_services.h"
 #include "functions/queue/queues.h"
 #include "runtime/loop/loop.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {
 namespace {
-
-struct NoHttp final : HttpClient {
-  Async<Result<HttpResponse>> send(std::string, HttpRequest, milliseconds) override {
-    return Result<HttpResponse>(fail(ErrorCode::kUnavailable, "none"));
-  }
-};
-struct NoSpawner final : Spawner {
-  Async<Result<ProcessResult>> run(ProcessSpec) override {
-    return Result<ProcessResult>(fail(ErrorCode::kUnavailable, "none"));
-  }
-};
-struct NoTopics final : Publisher {
-  Async<Result<std::string>> publish(PublishInput) override { return Result<std::string>("id"); }
-};
 
 class Bench {
  public:

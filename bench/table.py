@@ -2,7 +2,7 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|turns|pickup|items|rivals] [--floor DIR] [--json FILE]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|items|priority|rivals] [--floor DIR] [--json FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
            nothing around them) and LMDB with a log; the newest-first take at 1,000 and 2,000,000 pending; a drain
@@ -11,6 +11,7 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   pickup   from the create request to the start of its handler, beside fdatasync
   items    the item store over the wire: beside a bare Beast server of the same build, fdatasync and dynalite; a scan and
            a new index of 1,000,000 items
+  priority a peek at 1,000,000 records with 100,000 in flight, beside one at 1,000 with none
   rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
 
 The floor is a measuring stick that is not part of this repository: --floor names the folder with its sources (main.cc,
@@ -31,7 +32,7 @@ import items
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
-SECTIONS = ("store", "memory", "turns", "pickup", "items", "rivals")
+SECTIONS = ("store", "memory", "turns", "pickup", "items", "priority", "rivals")
 rows = []
 
 
@@ -186,6 +187,14 @@ def pickup(work, runs):
         "<= 4 syncs + 200 us", share <= 1)
 
 
+def priority(runs):
+    answers = [json.loads(call(BUILD / "bench/priority_bench")) for _ in range(runs)]
+    ours, few = (statistics.median(a[name] for a in answers) for name in ("peek_ns_p50", "peek_ns_p50_of_1000_with_none"))
+    ratio = statistics.median(a["ratio"] for a in answers)
+    row(f"peek at 1,000,000, 100,000 in flight ({ours / 1000:.1f} us; {few / 1000:.1f} us of 1,000)", f"{ratio:.2f} x", "<= 1.5 x",
+        ratio <= 1.5)
+
+
 def rivals(runs):
     out = call(ROOT / "bench/rivals/run.sh", runs)
     print(out[out.index("\nwhole life"):])
@@ -203,14 +212,14 @@ def main():
     wanted = options.only or SECTIONS
     call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
     call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench",
-         "item_bench")
+         "item_bench", "priority_bench")
     floor = build_floor(options.floor.resolve()) if options.floor else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as folder:
         work = pathlib.Path(folder)
         store = Store(work, floor)
         for name, measure in (("store", store.measure), ("memory", store.memory), ("turns", store.turns),
                               ("pickup", lambda runs: pickup(work, runs)),
-                              ("items", lambda runs: items.measure(row, work, runs)), ("rivals", rivals)):
+                              ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
                 measure(options.runs)
