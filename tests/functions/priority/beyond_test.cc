@@ -99,6 +99,20 @@ TEST_P(BeyondTest, AConsumerThatDiesSilentlyLeadsToTheDeadLetterQueue) {
   EXPECT_EQ(again.peeks, 1);
 }
 
+TEST_P(BeyondTest, ARecordThatIsQueuedAgainBeginsANewLife) {
+  Settings settings = shipment_settings();
+  settings.max_failures = 2;
+  open(settings);
+  queued({"A"});
+  EXPECT_EQ(restore("A", peek().receipt).failures, 1);
+  ASSERT_TRUE(remove("A").ok());
+  ASSERT_TRUE(enqueue("A").ok());
+  const auto peeked = peek();
+  EXPECT_EQ(peeked.failures, 0);
+  EXPECT_EQ(peeked.peeks, 1);
+  EXPECT_EQ(restore("A", peeked.receipt).place, Place::kReady);
+}
+
 TEST_P(BeyondTest, FailuresBackOffAndEndInTheDeadLetterQueue) {
   Settings settings = shipment_settings();
   settings.max_failures = 3;
