@@ -54,7 +54,7 @@ struct PriorityResult {
   std::string receipt;              // Of peek and extend: names this claim. Opaque.
   int64_t peeked_ms = 0;            // Of peek: when, in epoch milliseconds.
   int64_t visible_ms = 0;           // Of peek and extend, and of a delay: when it can be peeked (again).
-  int64_t peeks = 0;                // Since it was enqueued first, or came out of the dead-letter queue.
+  int64_t peeks = 0;                // Since it was enqueued from outside, or came out of the dead-letter queue.
   int64_t failures = 0;             // Of those: returned as failed, or their visibility timeout had passed.
   std::vector<std::string> passed;  // Of peek: what stood before it and is no record that a queue can use.
   bool ok() const { return code == PriorityCode::kSuccess; }
