@@ -119,7 +119,9 @@ def shipped_options(binary, folder):
     text = (ROOT / "config/freshet.conf").read_text()
     text = re.sub(r"(?m)^#(?!queue|credentials|tls)(?=[a-z-]+ = )", "", text)
     options = folder / "freshet.conf"
-    options.write_text(text.replace("/etc/freshet/template.yaml", str(ROOT / "config/lifo.yaml")))
+    for installed, shipped in (("template.yaml", "lifo.yaml"), ("priority-queue.json", "priority-queue.json")):
+        text = text.replace(f"/etc/freshet/{installed}", str(ROOT / "config" / shipped))
+    options.write_text(text)
     daemon = Daemon(binary, folder / "conf", "--config", options, template=None).start()
     try:
         daemon.stats()
