@@ -25,6 +25,7 @@ struct HttpRequest {
   std::string target;  // Path and query, as sent.
   HttpHeaders headers;
   std::string body;
+  uint64_t listener = 0;  // Of a server with several: which one it came in by.
 };
 
 struct HttpResponse {

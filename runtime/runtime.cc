@@ -51,14 +51,16 @@ struct Runtime::Parts {
         native_host(ports.natives, services),
         http_host(ports.tables, ports.http, ports.scheduler.clock()),
         endpoint_host(ports.tables, ports.http),
-        invoker({ports.tables,
-                 ports.scheduler,
-                 ports.random,
-                 functions,
-                 {{"native", &native_host}, {"http", &http_host}, {"endpoint", &endpoint_host}},
-                 options.account,
-                 options.invoker,
-                 options.log}),
+        process_host({ports.tables, ports.scheduler, ports.spawner, ports.runtime_api, options.processes, options.log}),
+        invoker(
+            {ports.tables,
+             ports.scheduler,
+             ports.random,
+             functions,
+             {{"native", &native_host}, {"http", &http_host}, {"endpoint", &endpoint_host}, {"process", &process_host}},
+             options.account,
+             options.invoker,
+             options.log}),
         topics(ports.tables, ports.scheduler.clock(), ports.random, invoker, options.account),
         services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner},
         destinations(invoker, topics),
@@ -72,6 +74,7 @@ struct Runtime::Parts {
     schedules.end_all();
     mappings.clear();
     invoker.end_all();
+    process_host.end_all();
   }
 
   EventSourceMapping::Parts mapping_parts() {
@@ -87,6 +90,7 @@ struct Runtime::Parts {
   NativeHost native_host;
   HttpHost http_host;
   EndpointHost endpoint_host;
+  ProcessHost process_host;
   FunctionInvoker invoker;
   TopicService topics;
   Services services;
@@ -175,15 +179,20 @@ void Runtime::end_all() {
 
 Async<Result<void>> Runtime::put_function(FunctionDefinition function) {
   const std::string name = function.name;
+  const FunctionPtr before = parts_->functions.find(name);
   auto done = co_await parts_->functions.put(std::move(function));
   if (done) parts_->invoker.events().changed(name);
+  if (parts_->functions.find(name) != before) parts_->process_host.forget(name);
   co_return done;
 }
 
 Async<Result<void>> Runtime::remove_function(std::string name) {
   const FunctionPtr function = parts_->functions.find(name);
   auto done = co_await parts_->functions.remove(std::move(name));
-  if (done && function) parts_->invoker.events().forget(function);
+  if (done && function) {
+    parts_->invoker.events().forget(function);
+    parts_->process_host.forget(function->name);
+  }
   co_return done;
 }
 
@@ -291,6 +300,14 @@ std::vector<MappingState> Runtime::mappings() const {
     all.push_back({mapping->definition(), next, mapping->last_error()});
   }
   return all;
+}
+
+void Runtime::serve_processes(ProgramSettings settings) {
+  parts_->process_host.serve(std::move(settings));
+}
+
+std::map<std::string, ProcessStats> Runtime::process_stats() const {
+  return parts_->process_host.stats();
 }
 
 Invoker& Runtime::invoker() {

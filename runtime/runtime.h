@@ -6,6 +6,7 @@
 // durable(). Loop thread only.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "runtime/invoke/function.h"
 #include "runtime/invoke/invoker.h"
 #include "runtime/invoke/native_registry.h"
+#include "runtime/invoke/process_host.h"
 #include "runtime/ports.h"
 #include "streams/arn.h"
 #include "streams/subscription.h"
@@ -28,6 +30,7 @@ namespace freshet {
 struct RuntimeOptions {
   Account account;
   InvokerOptions invoker;
+  ProcessOptions processes;
   EventLog log;  // Drops everything unless set.
 };
 
@@ -39,6 +42,7 @@ struct RuntimePorts {
   HttpClient& http;
   Spawner& spawner;
   const NativeRegistry& natives;
+  RuntimeApi* runtime_api = nullptr;  // Null: functions cannot run as processes.
 };
 
 struct MappingState {
@@ -83,6 +87,10 @@ class Runtime {
   std::vector<SubscriptionDefinition> subscriptions() const;
   std::vector<MappingState> mappings() const;
   std::vector<ScheduleDefinition> schedules() const;
+
+  // Programs can be started from now on; until then what is to run in one waits. Once.
+  void serve_processes(ProgramSettings settings);
+  std::map<std::string, ProcessStats> process_stats() const;  // By function.
 
   Invoker& invoker();
   Publisher& publisher();

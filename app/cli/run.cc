@@ -88,6 +88,16 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       ->envname("FRESHET_IO_THREADS")
       ->check(whole(1, 64))
       ->capture_default_str();
+  command.add_option("--max-processes", options.max_processes, "Processes of functions, all together")
+      ->envname("FRESHET_MAX_PROCESSES")
+      ->check(whole(1, 10'000))
+      ->capture_default_str();
+  command
+      .add_option("--process-idle-ms", options.process_idle_ms,
+                  "How long a function's process stays without work until it is stopped")
+      ->envname("FRESHET_PROCESS_IDLE_MS")
+      ->check(whole(1, 86'400'000))
+      ->capture_default_str();
   command.add_option("--drain-ms", options.drain_ms, "How long SIGTERM waits for what runs")
       ->envname("FRESHET_DRAIN_MS")
       ->check(whole(0, 3'600'000))

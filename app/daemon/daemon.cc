@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <thread>
@@ -29,6 +30,7 @@
 #include "wire/dynamodb/route.h"
 #include "wire/http/client.h"
 #include "wire/http/server.h"
+#include "wire/lambda/runtime_api.h"
 #include "wire/priority/priority_route.h"
 #include "wire/service/service_routes.h"
 #include "wire/tasks/task_route.h"
@@ -156,8 +158,11 @@ class Daemon {
       threads_.push_back(std::move(*thread));
     }
     http_ = make_http_client({}, io_threads(), clock_, loop_, loop_);
-    RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_};
+    runtime_api_ = make_runtime_api(io_threads(), clock_, loop_, loop_);
+    RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get()};
     RuntimeOptions runtime_options;
+    runtime_options.processes.max_processes = options_.max_processes;
+    runtime_options.processes.times.idle = milliseconds(options_.process_idle_ms);
     runtime_options.account = options_.deploy.account;
     runtime_options.log = log_;
     runtime_ = std::make_unique<Runtime>(ports, std::move(runtime_options));
@@ -183,6 +188,7 @@ class Daemon {
       loop_.stop();
       co_return;
     }
+    runtime_->serve_processes(settings_of_processes());
     queues_->begin();
     priority_queues_->begin();
     ready_ = true;
@@ -234,6 +240,27 @@ class Daemon {
     co_return co_await store_->durable();
   }
 
+  // Functions' programs reach this daemon as any client does, with the first of the access keys if there are any.
+  ProgramSettings settings_of_processes() const {
+    ProgramSettings settings;
+    const std::string& host = plan_.listen.host;
+    const bool everywhere = host == "0.0.0.0" || host == "::";
+    settings.endpoint = url_of(everywhere ? (host == "::" ? "::1" : "127.0.0.1") : host);
+    settings.account = options_.deploy.account;
+    if (plan_.credentials) {
+      settings.access_key_id = plan_.credentials->first().id;
+      settings.secret_access_key = plan_.credentials->first().secret;
+      settings.session_token = plan_.credentials->first().token;
+    }
+    if (const char* path = std::getenv("PATH"); path != nullptr && *path != '\0') settings.path = path;
+    return settings;
+  }
+
+  std::string url_of(const std::string& host) const {
+    return (plan_.tls ? "https://" : "http://") + (host.find(':') == std::string::npos ? host : "[" + host + "]") +
+           ":" + std::to_string(server_->port());
+  }
+
   Result<void> serve() {
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(make_task_route(*queues_, clock_));
@@ -264,9 +291,7 @@ class Daemon {
                                     loop_, loop_, [this] { return store_->durable(); });
     if (!server) return fail(server.error());
     server_ = std::move(*server);
-    const std::string host =
-        plan_.listen.host.find(':') == std::string::npos ? plan_.listen.host : "[" + plan_.listen.host + "]";
-    const std::string url = (plan_.tls ? "https://" : "http://") + host + ":" + std::to_string(server_->port());
+    const std::string url = url_of(plan_.listen.host);
     log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});
     return ready_file_.write(url);
   }
@@ -331,6 +356,7 @@ class Daemon {
   std::unique_ptr<EmbeddedTables> store_;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<RuntimeApi> runtime_api_;
   NativeRegistry natives_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Queues> queues_;

@@ -87,6 +87,24 @@ void set_functions(Metrics& metrics, Runtime& runtime) {
   }
 }
 
+void set_processes(Metrics& metrics, const Runtime& runtime) {
+  for (const auto& [name_of, stats] : runtime.process_stats()) {
+    const std::string& function = name_of;
+    const auto total = [&](const char* name, const char* help, uint64_t value) {
+      metrics.counter(name, help, {{"function", function}}).set(value);
+    };
+    metrics.gauge("freshet_function_processes", "Processes of the function", {{"function", function}})
+        .set(static_cast<double>(stats.running));
+    total("freshet_function_process_starts_total", "Processes started", stats.starts);
+    total("freshet_function_process_crashes_total", "Processes that ended by themselves or had to be ended while idle",
+          stats.crashes);
+    total("freshet_function_bad_answers_total", "Calls of the Runtime API that did not fit", stats.bad_answers);
+    total("freshet_function_log_lines_total", "Lines that processes logged", stats.log_lines);
+    total("freshet_function_log_dropped_lines_total", "Lines above the rate", stats.log_dropped_lines);
+    total("freshet_function_log_dropped_bytes_total", "Bytes of output above the rate", stats.log_dropped_bytes);
+  }
+}
+
 // The loop counts durations by powers of two of a microsecond; shown as a Prometheus histogram.
 void append_histogram(std::string& out, const std::string& name, const std::string& help,
                       const DurationCounts& counts) {
@@ -116,6 +134,7 @@ Async<std::string> metrics_page(MetricsSources sources) {
   set_loop(sources.metrics, sources.loop);
   set_store(sources.metrics, sources.store.stats());
   set_functions(sources.metrics, sources.runtime);
+  set_processes(sources.metrics, sources.runtime);
   std::string page = sources.metrics.text();
   append_histogram(page, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
                    sources.store.stats().commits);

@@ -41,6 +41,8 @@ struct DaemonOptions {
   int64_t ttl_sweep_ms = 50;
   int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
   unsigned io_threads = 1;
+  uint64_t max_processes = 64;             // Of functions, all together.
+  int64_t process_idle_ms = 5 * 60'000;    // A function's process without work is stopped then.
   std::vector<std::string> allowed_hosts;  // Host headers accepted besides loopback names.
   std::string credentials;                 // File of access keys that requests must be signed with; empty: none.
   std::string tls_certificate;             // PEM file with its chain; empty: plain HTTP.

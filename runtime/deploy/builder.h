@@ -43,6 +43,8 @@ class DeploymentBuilder {
   void add_invoke_config(const Resource& resource, Properties& properties);
   FunctionDefinition read_function(const Resource& resource, Properties& properties);
   void read_handler(const Resource& resource, Properties& properties, FunctionDefinition& function);
+  void read_program(const Resource& resource, Properties& properties, FunctionDefinition& function);
+  std::string read_code(Properties& properties);
   void read_async(Properties& properties, AsyncConfig& async);
   void read_dead_letter(Properties& properties, std::string_view property, AsyncConfig& async);
   Destination read_destination(Properties& properties, std::string_view name);

@@ -1,6 +1,11 @@
 // AWS::Serverless::Function, AWS::Lambda::Function and AWS::Lambda::EventInvokeConfig.
+#include <unistd.h>
+
+#include <filesystem>
+
 #include "base/url.h"
 #include "runtime/deploy/builder.h"
+#include "runtime/invoke/process_command.h"
 #include "streams/arn.h"
 
 namespace freshet {
@@ -13,12 +18,13 @@ void note_no_effects(Properties& properties) {
   properties.ignore({"Description"});
   properties.no_effect({"Role", "Policies", "PermissionsBoundary", "RolePath", "AssumeRolePolicyDocument"},
                        "access is not checked by role or policy");
-  properties.no_effect({"MemorySize", "EphemeralStorage"}, "memory is not limited by function");
+  properties.no_effect({"EphemeralStorage"}, "a process may write files of up to 512 MB wherever the daemon may");
   properties.no_effect({"Architectures"}, "functions run on this machine");
   properties.no_effect({"Tracing", "TracingConfig"}, "there is no tracing service");
   properties.no_effect({"KmsKeyArn", "SourceKMSKeyArn", "CodeSigningConfigArn"}, "nothing is encrypted or signed");
-  properties.no_effect({"Code", "CodeUri", "InlineCode", "ImageUri", "ImageConfig", "PackageType", "Layers"},
-                       "no code is loaded for the native and http hosts");
+  properties.no_effect({"InlineCode"}, "code comes from a folder");
+  properties.no_effect({"ImageUri", "ImageConfig", "PackageType"}, "functions do not come as images");
+  properties.no_effect({"Layers"}, "what a layer holds has to be in the code's folder");
   properties.no_effect({"VpcConfig", "FileSystemConfigs", "Ipv6AllowedForDualStack"}, "there is no such network");
   properties.no_effect(
       {"AutoPublishAlias", "AutoPublishAliasAllProperties", "AutoPublishCodeSha256", "DeploymentPreference",
@@ -59,11 +65,40 @@ void DeploymentBuilder::read_handler(const Resource& resource, Properties& prope
     return properties.error("Handler",
                             "Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: " + url.error().message);
   }
-  std::string found = runtime.empty() ? "Runtime is missing" : "Runtime " + runtime + " needs the process host";
-  properties.error("Runtime", "function " + resource.name + ": " + found +
-                                  (runtime.empty() ? "" : ", which is not there yet") +
-                                  "; use `Runtime: native` with the name of a built-in handler, or `Runtime: http` "
-                                  "with the URL of an endpoint");
+  if (!runtime.empty()) return read_program(resource, properties, function);
+  properties.error("Runtime", "function " + resource.name +
+                                  ": Runtime is missing; there are native (with the name of a built-in handler), http "
+                                  "(with the URL of an endpoint), nodejs*, python3* and provided*");
+}
+
+// The folder of the code: CodeUri of a serverless function, Code of a plain one, relative to the template.
+std::string DeploymentBuilder::read_code(Properties& properties) {
+  const std::string_view name = properties.take("Code") != nullptr ? "Code" : "CodeUri";
+  const std::string text = properties.required_text(name);
+  if (text.empty()) return "";
+  if (text.starts_with("s3://")) {
+    properties.error(name, "code in S3 cannot be had here: name a folder beside the template");
+    return "";
+  }
+  const auto beside = std::filesystem::path(input_.source.file).parent_path() / text;
+  std::string folder = std::filesystem::absolute(beside).lexically_normal().string();
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  std::error_code error;
+  if (std::filesystem::is_directory(folder, error)) return folder;
+  properties.error(name, "'" + text + "' is not a folder: " + folder);
+  return "";
+}
+
+void DeploymentBuilder::read_program(const Resource& resource, Properties& properties, FunctionDefinition& function) {
+  function.host = "process";
+  function.runtime = properties.text("Runtime").value_or("");
+  const auto kind = runtime_kind(function.runtime);
+  if (!kind) return properties.error("Runtime", "function " + resource.name + ": " + kind.error().message);
+  function.code = read_code(properties);
+  if (auto memory = properties.integer("MemorySize", 128, 10'240)) function.memory_mib = static_cast<int>(*memory);
+  if (function.code.empty() || *kind != RuntimeKind::kProvided) return;
+  if (access((function.code + "/bootstrap").c_str(), X_OK) == 0) return;
+  properties.error("Runtime", "function " + resource.name + ": there is no program 'bootstrap' in " + function.code);
 }
 
 FunctionDefinition DeploymentBuilder::read_function(const Resource& resource, Properties& properties) {
@@ -77,6 +112,16 @@ FunctionDefinition DeploymentBuilder::read_function(const Resource& resource, Pr
   }
   properties.in("Environment",
                 [&](Properties& environment) { function.environment = environment.text_map("Variables"); });
+  if (function.host == "process") {
+    for (const auto& [name, value] : function.environment) {
+      if (is_reserved_variable(name)) {
+        properties.error("Environment", "the variable " + name + " is set by the runtime; give yours another name");
+      }
+    }
+  } else {
+    properties.no_effect({"MemorySize"}, "memory is limited for processes only");
+    properties.no_effect({"Code", "CodeUri"}, "no code is loaded for the native and http hosts");
+  }
   note_no_effects(properties);
   names_.push_back({"function " + function.name, resource.id, resource.line});
   function_names_[resource.id] = function.name;

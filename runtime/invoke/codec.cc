@@ -29,6 +29,9 @@ Item to_item(const FunctionDefinition& function) {
   Item item = system_item(kFunctionKind, function.name);
   item.set("handler", Value(function.handler));
   item.set("host", Value(function.host));
+  set_text(item, "runtime", function.runtime);
+  set_text(item, "code", function.code);
+  item.set("memoryMib", Value::number(function.memory_mib));
   item.set("timeoutMs", Value::number(function.timeout.count()));
   if (function.reserved_concurrency) item.set("reservedConcurrency", Value::number(*function.reserved_concurrency));
   Map environment;
@@ -46,6 +49,9 @@ FunctionDefinition function_of(const Item& item) {
   function.name = text_of(item, "id");
   function.handler = text_of(item, "handler");
   function.host = text_of(item, "host");
+  function.runtime = text_of(item, "runtime");
+  function.code = text_of(item, "code");
+  function.memory_mib = static_cast<int>(item.int_or("memoryMib", function.memory_mib));
   function.timeout = milliseconds(item.int_or("timeoutMs", function.timeout.count()));
   if (item.contains("reservedConcurrency")) {
     function.reserved_concurrency = static_cast<int>(item.int_or("reservedConcurrency", 0));

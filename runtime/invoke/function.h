@@ -1,8 +1,9 @@
 // What a function is, and what it sees while it runs.
 //
 // A function is addressed by name; a Host runs its code: native (C++ in process), http (POST to an endpoint), process
-// (issue 4). In-process functions reach tables, topics and timers only through their Context, as coroutines resumed by
-// the loop, so that the same source runs on the embedded store, on a remote one, and in simulation.
+// (a program that speaks the Lambda Runtime API). In-process functions reach tables, topics and timers only through
+// their Context, as coroutines resumed by the loop, so that the same source runs on the embedded store, on a remote
+// one, and in simulation.
 #pragma once
 
 #include <functional>
@@ -40,8 +41,13 @@ struct AsyncConfig {
 
 struct FunctionDefinition {
   std::string name;
-  std::string handler;  // Native: the registered name. http: the URL.
+  std::string handler;  // Native: the registered name. http: the URL. process: as the program understands it.
   std::string host = "native";
+  // Of a process: "python3.12", "nodejs20.x", "provided.al2023"; the absolute path of the folder that it runs in; and
+  // the memory that it may have.
+  std::string runtime;
+  std::string code;
+  int memory_mib = 128;
   milliseconds timeout{3000};
   std::optional<int> reserved_concurrency;  // Empty: no limit of its own.
   Environment environment;
@@ -52,8 +58,9 @@ struct FunctionDefinition {
 struct Invocation {
   std::string request_id;  // UUID.
   Payload payload;
-  BootTime deadline{};   // When the timeout ends it.
-  std::string trace_id;  // "Root=1-...;Parent=...;Sampled=1", or empty.
+  BootTime deadline{};     // When the timeout ends it.
+  std::string trace_id;    // "Root=1-...;Parent=...;Sampled=1", or empty.
+  bool wants_log = false;  // The outcome comes with the end of what the function logged.
 };
 
 // A handler that failed, as opposed to an invocation that could not be made (that is an Error).
@@ -65,6 +72,7 @@ struct FunctionError {
 struct InvokeOutcome {
   std::string payload;  // JSON; the error document if `error` is set.
   std::optional<FunctionError> error;
+  std::string log = {};  // The last 4 KB, if wanted and if the host has any.
 };
 
 // The services a native function may use. Outlives every invocation. Loop thread.

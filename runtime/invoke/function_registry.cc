@@ -4,6 +4,7 @@
 
 #include "base/url.h"
 #include "runtime/invoke/codec.h"
+#include "runtime/invoke/process_command.h"
 #include "streams/arn.h"
 #include "streams/system_table.h"
 
@@ -40,8 +41,12 @@ Result<void> FunctionRegistry::check(const FunctionDefinition& f) const {
     }
   } else if (f.host == "http") {
     if (auto url = parse_url(f.handler); !url) return bad(url.error().message);
+  } else if (f.host == "process") {
+    if (auto kind = runtime_kind(f.runtime); !kind) return bad(kind.error().message);
+    if (!f.code.starts_with('/')) return bad("the folder of its code must be an absolute path");
+    if (f.memory_mib < 128 || f.memory_mib > 10'240) return bad("the memory must be 128 to 10240 MB");
   } else {
-    return bad(fmt::format("host \"{}\" is not supported; native and http are", f.host));
+    return bad(fmt::format("host \"{}\" is not supported; native, http and process are", f.host));
   }
   if (f.timeout < milliseconds(1) || f.timeout > kLongestTimeout) return bad("the timeout must be 1 ms to 24 hours");
   if (f.reserved_concurrency && *f.reserved_concurrency < 0) return bad("reserved concurrency must not be negative");

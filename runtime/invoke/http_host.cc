@@ -3,20 +3,12 @@
 #include <fmt/format.h>
 
 #include "runtime/invoke/native_host.h"
+#include "runtime/invoke/outcome.h"
 #include "tables/value/json.h"
 
 namespace freshet {
 
 namespace {
-
-std::string as_json(std::string body) {
-  if (body.empty()) return "null";
-  const auto parsed = parse_plain_json(body);
-  if (parsed || parsed.error().code != ErrorCode::kSerialization) return body;
-  std::string text;
-  append_json_string(text, body);
-  return text;
-}
 
 InvokeOutcome refused(std::string_view type, int status) {
   return failed_outcome(std::string(type), fmt::format("The endpoint answered {}", status));

@@ -91,6 +91,11 @@ Result<const TableDefinition*> Replay::check() const {
                    show_keys(table->keys) + " in the template");
   }
   if (!table->stream) return invalid("table " + header.table + " has no stream in the template");
+  for (const FunctionDefinition& function : deployment_.functions) {
+    if (function.host != "process") continue;
+    return invalid("function " + function.name +
+                   " runs as a program, and a replay runs none: give it a native handler");
+  }
   for (const ChangeRecord& record : fixture_.records) {
     if (record.at - header.start <= options_.max_span) continue;
     return invalid("record " + std::to_string(record.sequence) + " is from " + iso8601(record.at) + ", more than " +

@@ -110,11 +110,13 @@ HttpResponse error_response(int status, std::string_view name, std::string_view 
   return response;
 }
 
-Connection::Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStream> tls, uint64_t id)
+Connection::Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStream> tls, uint64_t id,
+                       uint64_t listener)
     : owner_(owner),
       socket_(std::move(socket)),
       tls_(std::move(tls)),
       id_(id),
+      listener_(listener),
       parser_(owner.options().limits),
       since_(owner.io().now()) {}
 
@@ -233,6 +235,7 @@ void Connection::take_request() {
   slot.http10 = parser_.http10();
   slot.close_after = !parser_.keep_alive();
   HttpRequest request = parser_.take();
+  request.listener = listener_;
   continue_sent_ = false;
   charge(0);
   slot.to_head = request.method == "HEAD";

@@ -36,7 +36,7 @@ class ConnectionOwner {
 class Connection final : public IoThread::Handler {
  public:
   // With `tls`, which is the socket's, all bytes go through it.
-  Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStream> tls, uint64_t id);
+  Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStream> tls, uint64_t id, uint64_t listener);
   void on_ready(bool readable, bool writable, bool hung_up) override;
 
   // The answer to a request. Answers go out in the order of the requests.
@@ -84,6 +84,7 @@ class Connection final : public IoThread::Handler {
   Fd socket_;
   const std::unique_ptr<TlsStream> tls_;  // Null without TLS.
   const uint64_t id_;
+  const uint64_t listener_;
   RequestParser parser_;
   std::string unread_;    // Received, not yet parsed.
   bool can_read_ = true;  // The socket may have more.

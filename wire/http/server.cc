@@ -215,16 +215,21 @@ class Server final : public HttpServer {
     for (auto& [io, part] : parts_) io->run_and_wait([keep = part] { keep->end(); });
   }
 
-  void listen(Fd listener) {
+  void begin(Fd listener) {
     for (auto& [io, part] : parts_) io->post([keep = part] { keep->begin(); });
-    auto hand_out = [parts = parts_, next = size_t{0}](Fd socket) mutable {
-      const auto& [io, part] = parts[next++ % parts.size()];
-      if (part == parts[0].second) return part->adopt(std::move(socket));
-      io->post([keep = part, fd = std::move(socket)]() mutable { keep->adopt(std::move(fd)); });
-    };
-    parts_[0].first->post([part = parts_[0].second, fd = std::move(listener), hand_out]() mutable {
-      part->listen(std::move(fd), std::move(hand_out));
-    });
+    accept_from(0, std::move(listener));
+  }
+
+  Result<uint64_t> listen(HttpListener listener) override {
+    Result<Fd> socket = listener.listen();
+    if (!socket) return fail(socket.error());
+    const uint64_t number = ++last_listener_;
+    accept_from(number, std::move(*socket));
+    return number;
+  }
+
+  void close(uint64_t listener) override {
+    parts_[0].first->post([part = parts_[0].second, listener] { part->close_listener(listener); });
   }
 
   uint16_t port() const override { return port_; }
@@ -237,11 +242,23 @@ class Server final : public HttpServer {
   }
 
  private:
+  void accept_from(uint64_t listener, Fd accepting) {
+    auto hand_out = [parts = parts_, next = size_t{0}, listener](Fd socket) mutable {
+      const auto& [io, part] = parts[next++ % parts.size()];
+      if (part == parts[0].second) return part->adopt(std::move(socket), listener);
+      io->post([keep = part, fd = std::move(socket), listener]() mutable { keep->adopt(std::move(fd), listener); });
+    };
+    parts_[0].first->post([part = parts_[0].second, fd = std::move(accepting), hand_out, listener]() mutable {
+      part->listen(listener, std::move(fd), std::move(hand_out));
+    });
+  }
+
   std::shared_ptr<const ServerShared> shared_;
   Scheduler& scheduler_;
   std::shared_ptr<Runner> runner_;
   std::vector<std::pair<IoThread*, std::shared_ptr<ServerPart>>> parts_;
   const uint16_t port_;
+  uint64_t last_listener_ = 0;  // Loop thread.
 };
 
 }  // namespace
@@ -263,7 +280,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
   shared->counters = std::make_shared<http_server::Counters>();
   auto server = std::make_unique<http_server::Server>(std::move(shared), std::move(threads), scheduler,
                                                       std::move(durable), listener.port());
-  server->listen(std::move(*socket));
+  server->begin(std::move(*socket));
   return server;
 }
 

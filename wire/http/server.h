@@ -61,7 +61,12 @@ class HttpServer {
                                                    Scheduler& scheduler, Mailbox& mailbox, DurableFunction durable);
   virtual ~HttpServer() = default;  // Closes everything at once.
 
-  virtual uint16_t port() const = 0;
+  virtual uint16_t port() const = 0;  // Of the listener it was started with, which is number 0.
+  // Serves the same routes on a further address; requests say by HttpRequest::listener which they came in by. Its
+  // number. kIo if it cannot listen there.
+  virtual Result<uint64_t> listen(HttpListener listener) = 0;
+  // No further connection is taken there. Those that are open stay.
+  virtual void close(uint64_t listener) = 0;
   // Stops accepting, answers what is running (with "Connection: close") and closes idle connections. Resolves true
   // when all are closed, false when that took longer than `patience`: the rest is then closed as it is.
   virtual Async<bool> stop(milliseconds patience) = 0;

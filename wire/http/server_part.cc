@@ -113,19 +113,29 @@ void ServerPart::begin() {
   io_.add(*this);
 }
 
-void ServerPart::listen(Fd listener, std::function<void(Fd)> accepted) {
-  listener_ = std::make_unique<Listener>(*this, std::move(listener), std::move(accepted));
+void ServerPart::listen(uint64_t listener, Fd socket, std::function<void(Fd)> accepted) {
+  if (stopping_) return;
+  auto& place = listeners_[listener];
+  place = std::make_unique<Listener>(*this, std::move(socket), std::move(accepted));
   // A listening socket was made a moment ago: watching it cannot fail but for want of memory.
-  if (!io_.watch(listener_->fd(), *listener_)) listener_->close();
+  if (!io_.watch(place->fd(), *place)) place->close();
 }
 
-void ServerPart::adopt(Fd socket) {
+void ServerPart::close_listener(uint64_t listener) {
+  const auto found = listeners_.find(listener);
+  if (found == listeners_.end()) return;
+  found->second->close();
+  io_.retire(std::move(found->second));
+  listeners_.erase(found);
+}
+
+void ServerPart::adopt(Fd socket, uint64_t listener) {
   const uint64_t id = next_connection_++ * 256 + index_;
   const int fd = socket.get();
   const TlsContext* context = options().tls.get();
   std::unique_ptr<TlsStream> tls = context ? context->accept(fd) : nullptr;
   const bool failed = context && !tls;  // For want of memory.
-  auto connection = std::make_unique<Connection>(*this, std::move(socket), std::move(tls), id);
+  auto connection = std::make_unique<Connection>(*this, std::move(socket), std::move(tls), id, listener);
   if (stopping_ || failed || !io_.watch(fd, *connection)) {
     --shared_->counters->connections;
     return;
@@ -280,7 +290,8 @@ void ServerPart::schedule_tick() {
 
 void ServerPart::run_due(BootTime now) {
   next_tick_ = BootTime::max();
-  const bool starved = listener_ && !listener_->accept_all();
+  bool starved = false;
+  for (const auto& [id, listener] : listeners_) starved = !listener->accept_all() || starved;
   std::vector<Connection*> all;
   all.reserve(connections_.size());
   for (const auto& [id, connection] : connections_) all.push_back(connection.get());
@@ -290,10 +301,7 @@ void ServerPart::run_due(BootTime now) {
 
 void ServerPart::begin_stop() {
   stopping_ = true;
-  if (listener_) {
-    listener_->close();
-    io_.retire(std::move(listener_));
-  }
+  while (!listeners_.empty()) close_listener(listeners_.begin()->first);
   std::vector<Connection*> all;
   for (const auto& [id, connection] : connections_) all.push_back(connection.get());
   for (Connection* connection : all) connection->begin_stop();

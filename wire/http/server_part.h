@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,10 +35,12 @@ class ServerPart final : public IoThread::Service, public ConnectionOwner {
   ServerPart(size_t index, IoThread& io, std::shared_ptr<const ServerShared> shared, std::shared_ptr<LoopSide> loop);
   ~ServerPart() override;
 
-  void begin();                                                // Joins the thread's services.
-  void listen(Fd listener, std::function<void(Fd)> accepted);  // Takes connections from it.
-  void adopt(Fd socket);                                       // Serves a connection.
-  void answer(std::vector<Job> jobs);                          // Serialises and writes.
+  void begin();  // Joins the thread's services.
+  // Takes connections from it, until it is closed.
+  void listen(uint64_t listener, Fd socket, std::function<void(Fd)> accepted);
+  void close_listener(uint64_t listener);
+  void adopt(Fd socket, uint64_t listener);  // Serves a connection.
+  void answer(std::vector<Job> jobs);        // Serialises and writes.
   void begin_stop();
   void end();  // Closes everything; the part is then out of the thread's hands.
 
@@ -75,7 +78,7 @@ class ServerPart final : public IoThread::Service, public ConnectionOwner {
   const std::shared_ptr<const ServerShared> shared_;
   const std::shared_ptr<LoopSide> loop_;
   const nanoseconds tick_;
-  std::unique_ptr<Listener> listener_;
+  std::map<uint64_t, std::unique_ptr<Listener>> listeners_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Connection>> connections_;
   std::vector<uint64_t> dirty_;
   Inbound outbound_;  // To the loop.

@@ -134,6 +134,26 @@ TEST(Deployment, TheShippedQueueTakesParametersAndOverrides) {
                                                 "/queues/QueueTable/"}}));
 }
 
+TEST(Deployment, ProgramsHaveTheirFolderBesideTheTemplate) {
+  DeploymentInput input;
+  input.source.file = std::string(FRESHET_SOURCE_DIR) + "/config/functions.yaml";
+  input.source.text = shipped("functions.yaml");
+  auto out = resolve_deployment(input);
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(warnings(*out), std::vector<std::string>{});
+  ASSERT_EQ(out->functions.size(), 2u);
+  const FunctionDefinition& greet = out->functions[0];
+  EXPECT_EQ(greet.host, "process");
+  EXPECT_EQ(greet.runtime, "python3.11");
+  EXPECT_EQ(greet.handler, "app.handler");
+  EXPECT_EQ(greet.code, std::string(FRESHET_SOURCE_DIR) + "/config/functions/greet");
+  EXPECT_EQ(greet.memory_mib, 256);
+  EXPECT_EQ(greet.timeout, seconds(10));
+  EXPECT_EQ(greet.environment, (Environment{{"TABLE", "Greetings"}}));
+  EXPECT_EQ(out->functions[1].runtime, "nodejs20.x");
+  EXPECT_EQ(out->functions[1].reserved_concurrency, 1);
+}
+
 TEST(Deployment, NamesWhatHasNoEffect) {
   auto out = deploy(kBase +
                     "      Tags: {a: b}\n"
@@ -314,10 +334,24 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
        "trigger"},
       {kBase + function + "      Runtime: native\n", "t.yaml:17: G.Properties: Handler is missing"},
       {kBase + function + "      Runtime: nodejs14.x\n      Handler: app/trigger.handler\n",
-       "t.yaml:17: G.Properties.Runtime: function G: Runtime nodejs14.x needs the process host, which is not there "
-       "yet; "
-       "use `Runtime: native` with the name of a built-in handler, or `Runtime: http` with the URL of an endpoint"},
-      {kBase + function + "      Handler: trigger\n", "t.yaml:17: G.Properties: function G: Runtime is missing; use"},
+       "t.yaml:17: G.Properties: CodeUri is missing"},
+      {kBase + function + "      Runtime: nodejs14.x\n      Handler: a.b\n      CodeUri: no-such-folder\n",
+       "t.yaml:19: G.Properties.CodeUri: 'no-such-folder' is not a folder: "},
+      {kBase + function + "      Runtime: nodejs14.x\n      Handler: a.b\n      CodeUri: s3://bucket/key\n",
+       "t.yaml:19: G.Properties.CodeUri: code in S3 cannot be had here: name a folder beside the template"},
+      {kBase + function + "      Runtime: python3.11\n      Handler: a.b\n      CodeUri: .\n      MemorySize: 64\n",
+       "t.yaml:20: G.Properties.MemorySize: expected a whole number from 128 to 10240, found '64'"},
+      {kBase + function +
+           "      Runtime: python3.11\n      Handler: a.b\n      CodeUri: .\n      Environment:\n"
+           "        Variables: {AWS_REGION: mars}\n",
+       "t.yaml:20: G.Properties.Environment: the variable AWS_REGION is set by the runtime; give yours another name"},
+      {kBase + function + "      Runtime: provided.al2023\n      Handler: x\n      CodeUri: .\n",
+       "t.yaml:17: G.Properties.Runtime: function G: there is no program 'bootstrap' in "},
+      {kBase + function + "      Runtime: java21\n      Handler: a.b\n      CodeUri: .\n",
+       "t.yaml:17: G.Properties.Runtime: function G: Runtime java21: there are native, http, nodejs*, python3* and "
+       "provided*"},
+      {kBase + function + "      Handler: trigger\n",
+       "t.yaml:17: G.Properties: function G: Runtime is missing; there are"},
       {kBase + function + "      Runtime: http\n      Handler: trigger\n",
        "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: not a "
        "usable URL: 'trigger': it must start with http://"},

@@ -214,6 +214,11 @@ TEST(Replay, WhatDoesNotFitIsRefused) {
             "table Tasks has the key id (N) in the fixture and id (S) in the template");
   EXPECT_EQ(run(kHeader + record("REMOVE", "1767325601", R"({"id":{"S":"a"}})")),
             "record 1 is from 2026-01-02T03:46:41.000Z, more than 86400 s after the start of the fixture");
+  std::string program = kTemplate;
+  const std::string native = "      Runtime: native\n";
+  program.replace(program.find(native), native.size(), "      Runtime: python3.11\n      CodeUri: .\n");
+  EXPECT_EQ(run(kHeader, {}, program),
+            "function Work runs as a program, and a replay runs none: give it a native handler");
 }
 
 TEST(Replay, TheFirstDifferenceIsShown) {

@@ -1,0 +1,359 @@
+// Freshet's runtime client for nodejs* functions.
+//
+// It loads the handler that _HANDLER names (MODULE.EXPORT, from LAMBDA_TASK_ROOT; CommonJS or an ES module) and works
+// off one event after the other from the Runtime API at AWS_LAMBDA_RUNTIME_API. It gets its own text on standard input,
+// so there is no file of it.
+//
+// While a handler runs, nothing of this client keeps the event loop alive: when that is empty, the invocation is over,
+// whether the handler has come to an end or not.
+"use strict";
+
+const fs = require("fs");
+const http = require("http");
+const https = require("https");
+const Module = require("module");
+const net = require("net");
+const path = require("path");
+const { Writable } = require("stream");
+const { pathToFileURL } = require("url");
+
+const MAX_RESPONSE_BYTES = 6 * 1024 * 1024;
+const STREAMING = Symbol("streaming handler");
+
+// The Runtime API over one kept connection, which is all that a process has.
+class Api {
+  constructor(address) {
+    const [host, port] = address.split(":");
+    this.address = address;
+    this.waiting = []; // Who waits for an answer, in order.
+    this.received = Buffer.alloc(0);
+    this.socket = net.connect(Number(port), host);
+    this.socket.setNoDelay(true);
+    this.socket.on("data", (part) => this.take(part));
+    this.socket.on("error", (error) => this.lost(error.message));
+    this.socket.on("close", () => this.lost("the connection is closed"));
+  }
+
+  lost(why) {
+    console.error("Failed to get next invocation: " + why);
+    process.exit(1);
+  }
+
+  request(method, target, body = "", errorType = null) {
+    let head = `${method} /2018-06-01/runtime/${target} HTTP/1.1\r\nHost: ${this.address}\r\n`;
+    if (errorType) head += `Lambda-Runtime-Function-Error-Type: ${errorType.replace(/[^\x20-\x7e]/g, "?")}\r\n`;
+    if (method === "POST") {
+      head += `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`;
+    }
+    return head + "\r\n" + body;
+  }
+
+  send(text, ...takers) {
+    this.socket.ref();
+    this.waiting.push(...takers);
+    this.socket.write(text);
+  }
+
+  take(part) {
+    this.received = this.received.length ? Buffer.concat([this.received, part]) : part;
+    for (;;) {
+      const end = this.received.indexOf("\r\n\r\n");
+      if (end < 0) return;
+      const lines = this.received.toString("latin1", 0, end).split("\r\n");
+      const status = Number(lines[0].split(" ")[1]);
+      const headers = {};
+      for (const line of lines.slice(1)) {
+        const colon = line.indexOf(":");
+        headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
+      }
+      const length = status < 200 ? 0 : Number(headers["content-length"] || 0);
+      if (this.received.length < end + 4 + length) return;
+      const body = this.received.toString("utf8", end + 4, end + 4 + length);
+      this.received = this.received.subarray(end + 4 + length);
+      if (status < 200) continue;
+      const taker = this.waiting.shift();
+      if (taker) taker(status, headers, body);
+    }
+  }
+
+  // Sends what answers the last event, if there is one, and with it the call for the next: one way less.
+  next(answer, taker) {
+    const takers = answer ? [() => {}] : [];
+    this.send(answer + this.request("GET", "invocation/next"), ...takers, (status, headers, body) => {
+      if (status !== 200) return this.lost(`${status} ${body}`);
+      this.socket.unref();
+      taker(headers, body);
+    });
+  }
+}
+
+function errorDocument(error) {
+  if (error instanceof Error || (error && typeof error === "object" && "message" in error && "stack" in error)) {
+    return {
+      errorType: String(error.errorType || error.name || "Error"),
+      errorMessage: String(error.message),
+      trace: String(error.stack || "").split("\n").filter((line) => !line.includes("/dev/stdin")),
+    };
+  }
+  return { errorType: typeof error, errorMessage: String(error), trace: [] };
+}
+
+function named(errorType, message) {
+  const error = new Error(message);
+  error.name = error.errorType = errorType;
+  return error;
+}
+
+function logError(title, document) {
+  console.error(`ERROR\t${title}\t${JSON.stringify({ errorType: document.errorType,
+    errorMessage: document.errorMessage, stack: document.trace })}`);
+}
+
+// One event, from its arrival until it is answered.
+class Invocation {
+  constructor(api, headers, body, answered) {
+    this.api = api;
+    this.body = body;
+    this.answered = answered;
+    this.id = headers["lambda-runtime-aws-request-id"];
+    this.done = false;
+    this.held = null; // The answer of a callback, until the event loop is empty.
+    const deadline = Number(headers["lambda-runtime-deadline-ms"]);
+    const invocation = this;
+    this.context = {
+      callbackWaitsForEmptyEventLoop: true,
+      functionName: process.env.AWS_LAMBDA_FUNCTION_NAME,
+      functionVersion: process.env.AWS_LAMBDA_FUNCTION_VERSION,
+      memoryLimitInMB: process.env.AWS_LAMBDA_FUNCTION_MEMORY_SIZE,
+      logGroupName: process.env.AWS_LAMBDA_LOG_GROUP_NAME,
+      logStreamName: process.env.AWS_LAMBDA_LOG_STREAM_NAME,
+      invokedFunctionArn: headers["lambda-runtime-invoked-function-arn"],
+      awsRequestId: this.id,
+      clientContext: undefined,
+      identity: undefined,
+      getRemainingTimeInMillis: () => Math.max(deadline - Date.now(), 0),
+      done: (error, result) => invocation.callback(error, result),
+      succeed: (result) => invocation.succeed(result),
+      fail: (error) => invocation.fail(error || new Error("Unknown")),
+    };
+  }
+
+  callback(error, result) {
+    if (this.done || this.held) return;
+    this.held = () => (error !== undefined && error !== null ? this.fail(error) : this.succeed(result));
+    if (!this.context.callbackWaitsForEmptyEventLoop) this.held();
+  }
+
+  // Nothing is left that could still happen.
+  emptied() {
+    if (this.held) return this.held();
+    this.succeed(null);
+  }
+
+  succeed(result) {
+    let text;
+    try {
+      text = result === undefined ? "null" : JSON.stringify(result);
+    } catch (error) {
+      return this.fail(named("Runtime.MarshalError", "Unable to stringify response body: " + error.message));
+    }
+    this.respond(text === undefined ? "null" : text);
+  }
+
+  respond(text) {
+    const bytes = Buffer.byteLength(text);
+    if (bytes > MAX_RESPONSE_BYTES) {
+      return this.fail(named("Function.ResponseSizeTooLarge", `Response payload size (${bytes} bytes) exceeded ` +
+        `maximum allowed payload size (${MAX_RESPONSE_BYTES} bytes)`));
+    }
+    this.answer(this.api.request("POST", `invocation/${this.id}/response`, text));
+  }
+
+  fail(error) {
+    if (this.done) return;
+    const document = errorDocument(error);
+    logError("Invoke Error", document);
+    this.answer(this.failure(document));
+  }
+
+  failure(document) {
+    return this.api.request("POST", `invocation/${this.id}/error`, JSON.stringify(document), document.errorType);
+  }
+
+  answer(text) {
+    if (this.done) return;
+    this.done = true;
+    this.answered(text);
+  }
+
+  run(handler) {
+    let result;
+    try {
+      const event = JSON.parse(this.body);
+      if (handler[STREAMING]) return this.stream(handler, event);
+      result = handler(event, this.context, (error, value) => this.callback(error, value));
+    } catch (error) {
+      return this.fail(error);
+    }
+    if (result && typeof result.then === "function") {
+      result.then((value) => this.succeed(value), (error) => this.fail(error));
+    }
+  }
+
+  // What is written is gathered: callers get it in one piece.
+  stream(handler, event) {
+    const parts = [];
+    const output = new Writable({
+      write(part, encoding, done) {
+        parts.push(Buffer.from(part, encoding === "buffer" ? undefined : encoding));
+        done();
+      },
+    });
+    output.setContentType = () => {};
+    output.on("finish", () => this.respond(Buffer.concat(parts).toString("utf8")));
+    output.on("error", (error) => this.fail(error));
+    Promise.resolve(handler(event, output, this.context)).then(() => {
+      if (!output.writableEnded) output.end();
+    }, (error) => this.fail(error));
+  }
+}
+
+// SDKs that do not know AWS_ENDPOINT_URL call SERVICE.REGION.amazonaws.com: they find what it names instead.
+function endpointOf(host) {
+  const found = /^(.*)\.amazonaws\.com(\.cn)?$/.exec(String(host || "").replace(/:\d+$/, ""));
+  if (!found) return null;
+  const labels = found[1].split(".");
+  const service = labels[0] === "streams" && labels[1] === "dynamodb" ? "DYNAMODB_STREAMS" : labels[0].toUpperCase();
+  const url = process.env["AWS_ENDPOINT_URL_" + service.replace(/-/g, "_")] || process.env.AWS_ENDPOINT_URL;
+  return url ? new URL(url) : null;
+}
+
+function redirected(options, endpoint) {
+  const there = { ...options };
+  for (const name of ["host", "agent", "servername", "href", "_defaultAgent"]) delete there[name];
+  there.protocol = endpoint.protocol;
+  there.hostname = endpoint.hostname;
+  there.port = endpoint.port || (endpoint.protocol === "https:" ? 443 : 80);
+  if (there.headers && !Array.isArray(there.headers)) {
+    there.headers = { ...there.headers };
+    for (const name of Object.keys(there.headers)) if (name.toLowerCase() === "host") delete there.headers[name];
+    there.headers.host = endpoint.host;
+  }
+  return there;
+}
+
+function redirectOldSdks() {
+  const send = { "http:": http.request, "https:": https.request };
+  for (const module of [http, https]) {
+    const request = module.request;
+    module.request = function (...parameters) {
+      let [first, second, third] = parameters;
+      if (typeof first === "string") first = new URL(first);
+      if (first instanceof URL) {
+        const { protocol, hostname, port, pathname, search } = first;
+        const rest = typeof second === "object" ? second : {};
+        if (typeof second !== "function") second = third;
+        first = { protocol, hostname, port, path: pathname + search, ...rest };
+      }
+      const endpoint = first && typeof first === "object" ? endpointOf(first.hostname || first.host) : null;
+      if (!endpoint) return request.apply(this, parameters);
+      return send[endpoint.protocol](redirected(first, endpoint), second);
+    };
+    module.get = function (...parameters) {
+      const call = module.request(...parameters);
+      call.end();
+      return call;
+    };
+  }
+  Module.syncBuiltinESMExports();
+}
+
+async function loadModule(file) {
+  for (const extension of [".js", ".mjs", ".cjs", ""]) {
+    const candidate = file + extension;
+    if (!fs.existsSync(candidate) || fs.statSync(candidate).isDirectory()) continue;
+    if (extension === ".mjs") return import(pathToFileURL(candidate));
+    try {
+      return require(candidate);
+    } catch (error) {
+      if (error.code !== "ERR_REQUIRE_ESM" && error.code !== "ERR_REQUIRE_ASYNC_MODULE") throw error;
+      return import(pathToFileURL(candidate));
+    }
+  }
+  return require(file); // A folder with its index, or the error that says what is missing.
+}
+
+async function loadHandler(root, name) {
+  const base = path.basename(name);
+  const dot = base.indexOf(".");
+  if (dot <= 0 || name.includes("..")) {
+    throw named("Runtime.MalformedHandlerName", `Bad handler '${name}': it is MODULE.EXPORT`);
+  }
+  const file = path.resolve(root, path.dirname(name), base.slice(0, dot));
+  let found;
+  try {
+    found = await loadModule(file);
+  } catch (error) {
+    if (error instanceof SyntaxError) error.errorType = "Runtime.UserCodeSyntaxError";
+    if (error.code === "MODULE_NOT_FOUND" || error.code === "ERR_MODULE_NOT_FOUND") {
+      error.errorType = "Runtime.ImportModuleError";
+    }
+    throw error;
+  }
+  const wanted = base.slice(dot + 1).split(".");
+  const follow = (from) => wanted.reduce((at, part) => (at === undefined || at === null ? undefined : at[part]), from);
+  const handler = follow(found) || follow(found.default);
+  if (!handler) throw named("Runtime.HandlerNotFound", `${name} is undefined or not exported`);
+  if (typeof handler !== "function") throw named("Runtime.HandlerNotFound", `${name} is not a function`);
+  return handler;
+}
+
+async function main() {
+  redirectOldSdks();
+  globalThis.awslambda = {
+    streamifyResponse: (handler) => Object.assign(handler, { [STREAMING]: true }),
+    HttpResponseStream: {
+      from: (output, head) => {
+        output.write(JSON.stringify(head));
+        output.write(Buffer.alloc(8));
+        return output;
+      },
+    },
+  };
+  const api = new Api(process.env.AWS_LAMBDA_RUNTIME_API);
+  let current = null;
+
+  const crash = (error, type) => {
+    const document = errorDocument(error);
+    if (type) document.errorType = type;
+    logError("Uncaught Exception", document);
+    const text = current && !current.done
+      ? current.failure(document)
+      : api.request("POST", "init/error", JSON.stringify(document), document.errorType);
+    if (current) current.done = true;
+    api.send(text, () => process.exit(129));
+  };
+  process.on("uncaughtException", (error) => crash(error));
+  process.on("unhandledRejection", (reason) => crash(reason, "Runtime.UnhandledPromiseRejection"));
+  process.on("beforeExit", () => {
+    if (current && !current.done) current.emptied();
+  });
+
+  let handler;
+  try {
+    handler = await loadHandler(process.env.LAMBDA_TASK_ROOT, process.env._HANDLER);
+  } catch (error) {
+    return crash(error);
+  }
+  const answered = (text) => api.next(text, take);
+  const take = (headers, body) => {
+    const trace = headers["lambda-runtime-trace-id"];
+    if (trace) process.env._X_AMZN_TRACE_ID = trace;
+    else delete process.env._X_AMZN_TRACE_ID;
+    current = new Invocation(api, headers, body, answered);
+    current.run(handler);
+  };
+  answered("");
+}
+
+main();

@@ -1,0 +1,259 @@
+"""Freshet's runtime client for python3* functions.
+
+It loads the handler that _HANDLER names (MODULE.FUNCTION, from LAMBDA_TASK_ROOT) and works off one event after the
+other from the Runtime API at AWS_LAMBDA_RUNTIME_API. It gets its own text on standard input, so there is no file of it.
+"""
+import importlib
+import importlib.util
+import json
+import logging
+import os
+import socket
+import sys
+import time
+import traceback
+
+MAX_RESPONSE_BYTES = 6 * 1024 * 1024
+OWN_FILE = "freshet/python_client.py"
+
+
+class Api:
+    """The Runtime API over one kept connection, which is all that a process has."""
+
+    def __init__(self, address):
+        self.address = address
+        host, port = address.rsplit(":", 1)
+        self.socket = socket.create_connection((host, int(port)))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.received = b""
+
+    def _request(self, method, path, body=b"", error_type=None):
+        head = f"{method} /2018-06-01/runtime/{path} HTTP/1.1\r\nHost: {self.address}\r\n"
+        if error_type:
+            head += f"Lambda-Runtime-Function-Error-Type: {error_type}\r\n"
+        if method == "POST":
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        return head.encode() + b"\r\n" + body
+
+    def _more(self):
+        part = self.socket.recv(262144)
+        if not part:
+            raise SystemExit("the Runtime API has closed the connection")
+        self.received += part
+
+    def _answer(self):
+        while True:
+            while b"\r\n\r\n" not in self.received:
+                self._more()
+            head, self.received = self.received.split(b"\r\n\r\n", 1)
+            lines = head.decode("latin-1").split("\r\n")
+            status = int(lines[0].split(" ")[1])
+            if status >= 200:
+                break
+        headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(":")
+            headers[name.strip().lower()] = value.strip()
+        length = int(headers.get("content-length", 0))
+        while len(self.received) < length:
+            self._more()
+        body, self.received = self.received[:length], self.received[length:]
+        return status, headers, body
+
+    def next(self, answer=b""):
+        """Sends what answers the last event, if there is one, and with it the call for the next: one way less."""
+        self.socket.sendall(answer + self._request("GET", "invocation/next"))
+        if answer:
+            self._answer()
+        status, headers, body = self._answer()
+        if status != 200:
+            raise SystemExit(f"the Runtime API answered {status}: {body.decode(errors='replace')}")
+        return headers, body
+
+    def response(self, request_id, body):
+        return self._request("POST", f"invocation/{request_id}/response", body)
+
+    def error(self, request_id, document):
+        return self._request("POST", f"invocation/{request_id}/error", encode(document), document["errorType"])
+
+    def init_error(self, document):
+        self.socket.sendall(self._request("POST", "init/error", encode(document), document["errorType"]))
+        self._answer()
+
+
+class Encoder(json.JSONEncoder):
+    def default(self, value):
+        if type(value).__name__ == "Decimal":
+            return float(value)
+        return super().default(value)
+
+
+def encode(value):
+    return json.dumps(value, cls=Encoder, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+class ClientError(Exception):
+    """What the client itself has to say, with the error's type."""
+
+    def __init__(self, error_type, message):
+        super().__init__(message)
+        self.error_type = error_type
+
+
+def error_document(error, request_id=None):
+    """As the service makes it; frames of this client are left out."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != OWN_FILE]
+    frames = [frame for frame in frames if not frame.filename.startswith("<frozen importlib")]
+    document = {
+        "errorMessage": str(error),
+        "errorType": getattr(error, "error_type", None) or type(error).__name__,
+        "stackTrace": traceback.format_list(frames),
+    }
+    if request_id:
+        document["requestId"] = request_id
+    print(f"[ERROR] {document['errorType']}: {document['errorMessage']}")
+    if frames:
+        print("Traceback (most recent call last):\n" + "".join(document["stackTrace"]), end="")
+    sys.stdout.flush()
+    return document
+
+
+class Context:
+    """What the handler learns of its invocation."""
+
+    def __init__(self, headers):
+        self.aws_request_id = headers["lambda-runtime-aws-request-id"]
+        self.invoked_function_arn = headers["lambda-runtime-invoked-function-arn"]
+        self.function_name = os.environ["AWS_LAMBDA_FUNCTION_NAME"]
+        self.function_version = os.environ["AWS_LAMBDA_FUNCTION_VERSION"]
+        self.memory_limit_in_mb = os.environ["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]
+        self.log_group_name = os.environ["AWS_LAMBDA_LOG_GROUP_NAME"]
+        self.log_stream_name = os.environ["AWS_LAMBDA_LOG_STREAM_NAME"]
+        self.client_context = None
+        self.identity = None
+        self._deadline = int(headers["lambda-runtime-deadline-ms"])
+
+    def get_remaining_time_in_millis(self):
+        return max(self._deadline - int(time.time() * 1000), 0)
+
+    def log(self, message):
+        sys.stdout.write(str(message))
+
+    def __repr__(self):
+        return f"LambdaContext([aws_request_id={self.aws_request_id},function_name={self.function_name}])"
+
+
+class RequestIds(logging.Filter):
+    current = ""
+
+    def filter(self, record):
+        record.aws_request_id = RequestIds.current
+        return True
+
+
+def set_up_logging():
+    """The root logger writes to standard output, as functions expect."""
+    handler = logging.StreamHandler(sys.stdout)
+    form = logging.Formatter("[%(levelname)s]\t%(asctime)s.%(msecs)03dZ\t%(aws_request_id)s\t%(message)s",
+                             "%Y-%m-%dT%H:%M:%S")
+    form.converter = time.gmtime
+    handler.setFormatter(form)
+    handler.addFilter(RequestIds())
+    logging.getLogger().addHandler(handler)
+
+
+class EndpointFinder:
+    """botocore before 1.31 does not look at AWS_ENDPOINT_URL: when it is imported, it learns to."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "botocore.session":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            load = spec.loader.exec_module
+
+            def exec_module(module):
+                load(module)
+                teach_endpoints(module)
+
+            spec.loader.exec_module = exec_module
+        return spec
+
+
+def teach_endpoints(module):
+    version = [int(part) for part in sys.modules["botocore"].__version__.split(".")[:2]]
+    if version >= [1, 31]:
+        return
+    create_client = module.Session.create_client
+    names = {"dynamodbstreams": "DYNAMODB_STREAMS"}
+
+    def create_client_there(self, service_name, region_name=None, api_version=None, use_ssl=True, verify=None,
+                            endpoint_url=None, *rest, **named):
+        if endpoint_url is None:
+            service = names.get(service_name, service_name.upper().replace("-", "_"))
+            endpoint_url = os.environ.get("AWS_ENDPOINT_URL_" + service) or os.environ.get("AWS_ENDPOINT_URL")
+        return create_client(self, service_name, region_name, api_version, use_ssl, verify, endpoint_url, *rest,
+                             **named)
+
+    module.Session.create_client = create_client_there
+
+
+def load_handler(name):
+    module_name, dot, function_name = name.rpartition(".")
+    if not dot:
+        raise ClientError("Runtime.MalformedHandlerName", f"Bad handler '{name}': it is MODULE.FUNCTION")
+    try:
+        module = importlib.import_module(module_name.replace("/", "."))
+    except ImportError as error:
+        raise ClientError("Runtime.ImportModuleError", f"Unable to import module '{module_name}': {error}") from error
+    except SyntaxError as error:
+        raise ClientError("Runtime.UserCodeSyntaxError", f"Syntax error in module '{module_name}': {error}") from error
+    handler = getattr(module, function_name, None)
+    if handler is None:
+        raise ClientError("Runtime.HandlerNotFound", f"Handler '{function_name}' missing on module '{module_name}'")
+    return handler
+
+
+def invoke(api, handler, headers, body):
+    """The bytes that answer this event."""
+    request_id = RequestIds.current = headers["lambda-runtime-aws-request-id"]
+    if "lambda-runtime-trace-id" in headers:
+        os.environ["_X_AMZN_TRACE_ID"] = headers["lambda-runtime-trace-id"]
+    else:
+        os.environ.pop("_X_AMZN_TRACE_ID", None)
+    try:
+        result = handler(json.loads(body), Context(headers))
+        try:
+            text = encode(result)
+        except (TypeError, ValueError) as error:
+            raise ClientError("Runtime.MarshalError", f"Unable to marshal response: {error}") from error
+        if len(text) > MAX_RESPONSE_BYTES:
+            raise ClientError("Function.ResponseSizeTooLarge", f"Response payload size ({len(text)} bytes) exceeded "
+                              f"maximum allowed payload size ({MAX_RESPONSE_BYTES} bytes)")
+        answer = api.response(request_id, text)
+    except Exception as error:  # pylint: disable=broad-except
+        answer = api.error(request_id, error_document(error, request_id))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    return answer
+
+
+def main():
+    sys.path[0] = os.environ["LAMBDA_TASK_ROOT"]
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.meta_path.insert(0, EndpointFinder())
+    set_up_logging()
+    api = Api(os.environ["AWS_LAMBDA_RUNTIME_API"])
+    try:
+        handler = load_handler(os.environ["_HANDLER"])
+    except Exception as error:  # pylint: disable=broad-except
+        api.init_error(error_document(error))
+        sys.exit(1)
+    answer = b""
+    while True:
+        headers, body = api.next(answer)
+        answer = invoke(api, handler, headers, body)
+
+
+main()

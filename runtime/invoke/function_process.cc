@@ -1,0 +1,251 @@
+#include "runtime/invoke/function_process.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <cstring>
+#include <utility>
+
+#include "runtime/invoke/http_host.h"
+#include "runtime/invoke/native_host.h"
+
+namespace freshet {
+
+namespace {
+
+double in_ms(nanoseconds d) {
+  return static_cast<double>(d.count()) / 1e6;
+}
+
+std::string how_it_ended(const ProcessResult& result) {
+  if (result.out_of_memory) return "signal: killed (out of memory)";
+  if (!result.exit_status)
+    return fmt::format("signal: {}", sigdescr_np(result.signal) ? sigdescr_np(result.signal) : "?");
+  return fmt::format("exit status {}", *result.exit_status);
+}
+
+Async<Result<RuntimeEvent>> wait_for(std::shared_ptr<Promise<Result<RuntimeEvent>>> asked) {
+  auto event = co_await asked->future();
+  co_return event;
+}
+
+}  // namespace
+
+FunctionProcess::FunctionProcess(Parts parts, ProcessJob first)
+    : parts_(std::move(parts)),
+      function_(first.function),
+      job_(std::move(first)),
+      request_id_(job_->invocation.request_id),
+      log_(parts_.scheduler.clock(),
+           [this](OutputStream stream, std::string_view line, bool cut) { log_line(stream, line, cut); }) {}
+
+FunctionProcess::~FunctionProcess() {
+  if (timer_ != 0) parts_.scheduler.cancel(timer_);
+}
+
+void FunctionProcess::begin() {
+  ++parts_.stats.starts;
+  since_ = parts_.scheduler.clock().boot();
+  auto door = parts_.api.open(*this);
+  if (!door) {
+    finish(failed_outcome(std::string(kHostUnavailable), door.error().message));
+    return ended();
+  }
+  door_ = std::move(*door);
+  program_ = parts_.spawner.start(process_spec(*function_, parts_.settings, door_->address()), *this);
+  if (!program_) {
+    finish(failed_outcome(std::string(kHostUnavailable), "programs cannot be run here"));
+    return ended();
+  }
+  set_timer(parts_.times.init);
+}
+
+void FunctionProcess::run(ProcessJob job) {
+  job_ = std::move(job);
+  go_on();
+}
+
+void FunctionProcess::stop() {
+  ended();
+}
+
+Async<Result<RuntimeEvent>> FunctionProcess::next() {
+  const bool waits_already = asked_ && asked_.use_count() > 1;
+  if (waits_already || state_ == State::kBusy || state_ == State::kEnding || state_ == State::kEnded) {
+    const char* why = waits_already ? "another call waits for the next event" : "the last event is not answered";
+    return Result<RuntimeEvent>(fail(misplaced(why)));
+  }
+  asked_ = std::make_shared<Asked>(parts_.scheduler);
+  Async<Result<RuntimeEvent>> waiting = wait_for(asked_);
+  go_on();
+  return waiting;
+}
+
+void FunctionProcess::go_on() {
+  if (!asked_ || asked_.use_count() < 2 || !flushed_) return;
+  if (state_ != State::kStarting && state_ != State::kSettling && state_ != State::kIdle) return;
+  if (job_) return hand_over();
+  parts_.scheduler.cancel(std::exchange(timer_, 0));
+  state_ = State::kIdle;
+  since_ = parts_.scheduler.clock().boot();
+  parts_.owner.on_idle(*this);
+}
+
+void FunctionProcess::hand_over() {
+  const Clock& clock = parts_.scheduler.clock();
+  log_.end_lines();
+  log_.begin_tail();
+  RuntimeEvent event;
+  event.request_id = request_id_ = job_->invocation.request_id;
+  event.deadline_ms = epoch_ms(clock.wall() + job_->function->timeout);
+  event.function_arn = function_arn(parts_.settings.account, function_->name);
+  event.trace_id = job_->invocation.trace_id;
+  event.payload = job_->invocation.payload.text();
+  state_ = State::kBusy;
+  since_ = clock.boot();
+  set_timer(job_->function->timeout);
+  std::exchange(asked_, nullptr)->set(std::move(event));
+}
+
+Result<void> FunctionProcess::answer(const std::string& request_id, InvokeOutcome outcome) {
+  if (state_ != State::kBusy || request_id != request_id_) {
+    return fail(misplaced("there is no such event in work: " + request_id.substr(0, 100)));
+  }
+  took_ = parts_.scheduler.clock().boot() - since_;
+  state_ = State::kSettling;
+  set_timer(parts_.times.settle);
+  finish(std::move(outcome));
+  flushed_ = false;
+  program_->flush();
+  return {};
+}
+
+Result<void> FunctionProcess::fail_init(InvokeOutcome outcome) {
+  if (state_ != State::kStarting) return fail(misplaced("the initialization is over"));
+  init_failure_ = std::move(outcome);
+  // It ends by itself, as it has to; one that does not is ended when the time for that is over.
+  set_timer(parts_.times.settle);
+  return {};
+}
+
+Error FunctionProcess::misplaced(std::string what) {
+  ++parts_.stats.bad_answers;
+  if (!std::exchange(told_bad_answer_, true)) {
+    parts_.log.warn("FUNCTION_BAD_ANSWER", {{"function", function_->name}, {"requestId", request_id_}, {"what", what}});
+  }
+  return Error{ErrorCode::kValidation, std::move(what), nullptr};
+}
+
+// The outcome goes out at once, unless it is to have the log with it.
+void FunctionProcess::finish(InvokeOutcome outcome) {
+  if (!job_) return;
+  finished_ = Finished{job_->done, std::move(outcome), job_->invocation.wants_log};
+  job_.reset();
+  if (!finished_->wants_log) deliver();
+}
+
+void FunctionProcess::deliver() {
+  if (!finished_) return;
+  Finished finished = std::move(*finished_);
+  finished_.reset();
+  if (finished.wants_log) {
+    log_.end_lines();
+    log_.add_to_tail(report());
+    const std::string& log = log_.tail();
+    finished.outcome.log = "START RequestId: " + request_id_ + " Version: $LATEST\n" + log;
+    if (finished.outcome.log.size() > ProcessLog::kTailBytes) {
+      finished.outcome.log = log.substr(log.size() - std::min(log.size(), ProcessLog::kTailBytes));
+    }
+  }
+  finished.done.set(std::move(finished.outcome));
+}
+
+std::string FunctionProcess::report() const {
+  return fmt::format(
+      "END RequestId: {}\nREPORT RequestId: {}\tDuration: {:.2f} ms\tBilled Duration: {} ms\t"
+      "Memory Size: {} MB\t\n",
+      request_id_, request_id_, in_ms(took_), static_cast<int64_t>(in_ms(took_)) + 1, function_->memory_mib);
+}
+
+void FunctionProcess::on_output(OutputStream stream, std::string bytes, uint64_t dropped) {
+  parts_.stats.log_dropped_bytes += dropped;
+  log_.write(stream, bytes);
+  parts_.stats.log_lines += log_.take_lines();
+  parts_.stats.log_dropped_lines += log_.take_dropped_lines();
+}
+
+void FunctionProcess::log_line(OutputStream stream, std::string_view line, bool cut) {
+  parts_.log.info("FUNCTION_LOG", {{"function", function_->name},
+                                   {"requestId", request_id_},
+                                   {"stream", stream == OutputStream::kOutput ? "stdout" : "stderr"},
+                                   {"line", line},
+                                   {"cut", cut}});
+}
+
+void FunctionProcess::on_flushed() {
+  deliver();
+  if (state_ == State::kEnding) return ended();
+  flushed_ = true;
+  go_on();
+}
+
+void FunctionProcess::on_timer() {
+  timer_ = 0;
+  if (state_ == State::kBusy) {
+    took_ = parts_.scheduler.clock().boot() - since_;
+    finish(timed_out(job_->function->timeout));
+  } else if (state_ == State::kStarting && init_failure_) {
+    finish(std::move(*init_failure_));
+  } else if (state_ == State::kStarting) {
+    finish(failed_outcome("Sandbox.Timedout",
+                          fmt::format("Init timed out after {:.2f} seconds", in_ms(parts_.times.init) / 1000)));
+  } else {
+    ++parts_.stats.crashes;  // It answered, and then did not ask for more.
+  }
+  end_after_output();
+}
+
+// What it has written up to now still counts.
+void FunctionProcess::end_after_output() {
+  state_ = State::kEnding;
+  program_->flush();
+}
+
+void FunctionProcess::on_end(Result<ProcessResult> result) {
+  log_.end_lines();
+  if (state_ != State::kEnding) ++parts_.stats.crashes;
+  if (state_ == State::kStarting || state_ == State::kBusy) {
+    took_ = parts_.scheduler.clock().boot() - since_;
+    finish(init_failure_ ? std::move(*init_failure_) : exit_outcome(result));
+  }
+  deliver();
+  ended();
+}
+
+InvokeOutcome FunctionProcess::exit_outcome(const Result<ProcessResult>& result) const {
+  const std::string head = "RequestId: " + request_id_ + " Error: ";
+  if (!result && result.error().code == ErrorCode::kIo) {
+    return failed_outcome("Runtime.InvalidEntrypoint", head + result.error().message);
+  }
+  if (!result) return failed_outcome(std::string(kHostUnavailable), result.error().message);
+  if (result->exit_status == 0)
+    return failed_outcome("Runtime.ExitError", head + "Runtime exited without providing a reason");
+  return failed_outcome("Runtime.ExitError", head + "Runtime exited with error: " + how_it_ended(*result));
+}
+
+void FunctionProcess::ended() {
+  if (state_ == State::kEnded) return;
+  state_ = State::kEnded;
+  parts_.scheduler.cancel(std::exchange(timer_, 0));
+  deliver();
+  program_.reset();
+  door_.reset();
+  parts_.owner.on_ended(*this, std::exchange(job_, std::nullopt));
+}
+
+void FunctionProcess::set_timer(nanoseconds delay) {
+  parts_.scheduler.cancel(timer_);
+  timer_ = parts_.scheduler.call_after(delay, [this] { on_timer(); });
+}
+
+}  // namespace freshet

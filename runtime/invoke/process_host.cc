@@ -1,0 +1,166 @@
+#include "runtime/invoke/process_host.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/invoke/http_host.h"
+#include "runtime/invoke/native_host.h"
+
+namespace freshet {
+
+Async<InvokeOutcome> ProcessHost::invoke(const FunctionDefinition& function, Invocation invocation) {
+  if (parts_.api == nullptr || ended_) {
+    co_return failed_outcome(std::string(kHostUnavailable), "programs cannot be run here");
+  }
+  FunctionPtr& known = pools_[function.name].function;
+  if (!known || !(*known == function)) known = std::make_shared<const FunctionDefinition>(function);
+  FunctionPtr definition = known;
+  auto durable = co_await parts_.tables.durable();
+  if (!durable) co_return failed_outcome(std::string(kHostUnavailable), std::move(durable.error().message));
+  Promise<InvokeOutcome> done(parts_.scheduler);
+  ProcessJob job{std::move(definition), std::move(invocation), done};
+  place_or_wait(std::move(job));
+  InvokeOutcome outcome = co_await done.future();
+  co_return outcome;
+}
+
+void ProcessHost::serve(ProgramSettings settings) {
+  settings_ = std::move(settings);
+  serving_ = true;
+  place_waiting();
+}
+
+bool ProcessHost::place(ProcessJob& job) {
+  if (!serving_ || ended_) return false;
+  Pool& pool = pools_[job.function->name];
+  for (const bool settling : {false, true}) {
+    for (const auto& process : pool.processes) {
+      if (!(settling ? process->settling() : process->ready())) continue;
+      if (!(process->function() == *job.function)) continue;
+      process->run(std::move(job));
+      return true;
+    }
+  }
+  if (processes_ >= parts_.options.max_processes && !make_room()) return false;
+  ++processes_;
+  pool.processes.push_front(
+      std::make_unique<FunctionProcess>(FunctionProcess::Parts{*this, parts_.spawner, *parts_.api, parts_.scheduler,
+                                                               settings_, parts_.options.times, pool.stats, parts_.log},
+                                        std::move(job)));
+  pool.processes.front()->begin();
+  if (sweep_ == 0) sweep();
+  return true;
+}
+
+void ProcessHost::place_or_wait(ProcessJob job) {
+  if (waiting_.empty() && place(job)) return;
+  const uint64_t number = ++last_waiting_;
+  const nanoseconds longest = job.function->timeout;
+  Waiting& entry = waiting_.emplace(number, Waiting{std::move(job), 0}).first->second;
+  entry.timer = parts_.scheduler.call_after(longest, [this, number] { give_up(number); });
+  place_waiting();
+}
+
+// One function's jobs must not hold up another's, so each of those that wait is tried, oldest first.
+void ProcessHost::place_waiting() {
+  for (auto next = waiting_.begin(); next != waiting_.end();) {
+    const auto entry = next++;
+    if (!place(entry->second.job)) continue;
+    parts_.scheduler.cancel(entry->second.timer);
+    waiting_.erase(entry);
+  }
+}
+
+void ProcessHost::give_up(uint64_t number) {
+  const auto found = waiting_.find(number);
+  if (found == waiting_.end()) return;
+  found->second.job.done.set(failed_outcome(std::string(kHostBusy), "No process is free for it"));
+  waiting_.erase(found);
+}
+
+// Stops the process that has been idle for longest. False if none is.
+bool ProcessHost::make_room() {
+  FunctionProcess* longest = nullptr;
+  for (const auto& [name, pool] : pools_) {
+    for (const auto& process : pool.processes) {
+      if (process->idle() && (!longest || process->idle_since() < longest->idle_since())) longest = process.get();
+    }
+  }
+  if (longest != nullptr) longest->stop();
+  return longest != nullptr;
+}
+
+void ProcessHost::place_waiting_soon() {
+  if (waiting_.empty()) return;
+  parts_.scheduler.post([this, alive = std::weak_ptr(alive_)] {
+    if (alive.lock()) place_waiting();
+  });
+}
+
+// The one used last is the first to be used again, so that those which are not needed become old.
+void ProcessHost::on_idle(FunctionProcess& process) {
+  auto& processes = pools_[process.function().name].processes;
+  const auto self =
+      std::find_if(processes.begin(), processes.end(), [&](const auto& p) { return p.get() == &process; });
+  processes.splice(processes.begin(), processes, self);
+  place_waiting_soon();
+}
+
+void ProcessHost::on_ended(FunctionProcess& process, std::optional<ProcessJob> unstarted) {
+  auto& processes = pools_[process.function().name].processes;
+  const auto self =
+      std::find_if(processes.begin(), processes.end(), [&](const auto& p) { return p.get() == &process; });
+  --processes_;
+  // It is still at work below us.
+  parts_.scheduler.post([ended = std::move(*self)] {});
+  processes.erase(self);
+  if (unstarted) place_or_wait(std::move(*unstarted));
+  place_waiting_soon();
+}
+
+void ProcessHost::forget(const std::string& function) {
+  const auto pool = pools_.find(function);
+  if (pool == pools_.end()) return;
+  std::vector<FunctionProcess*> idle;
+  for (const auto& process : pool->second.processes) {
+    if (process->idle()) idle.push_back(process.get());
+  }
+  for (FunctionProcess* process : idle) process->stop();
+}
+
+void ProcessHost::sweep() {
+  const BootTime now = parts_.scheduler.clock().boot();
+  std::vector<FunctionProcess*> old;
+  for (const auto& [name, pool] : pools_) {
+    for (const auto& process : pool.processes) {
+      if (process->idle() && now - process->idle_since() >= parts_.options.times.idle) old.push_back(process.get());
+    }
+  }
+  for (FunctionProcess* process : old) process->stop();
+  sweep_ = 0;
+  if (processes_ == 0) return;
+  const nanoseconds interval = std::max<nanoseconds>(parts_.options.times.idle / 4, milliseconds(1));
+  sweep_ = parts_.scheduler.call_after(interval, [this] { sweep(); });
+}
+
+void ProcessHost::end_all() {
+  ended_ = true;
+  parts_.scheduler.cancel(std::exchange(sweep_, 0));
+  for (auto& [number, entry] : waiting_) parts_.scheduler.cancel(entry.timer);
+  waiting_.clear();
+  for (auto& [name, pool] : pools_) {
+    processes_ -= pool.processes.size();
+    pool.processes.clear();
+  }
+}
+
+std::map<std::string, ProcessStats> ProcessHost::stats() const {
+  std::map<std::string, ProcessStats> all;
+  for (const auto& [name, pool] : pools_) {
+    all[name] = pool.stats;
+    all[name].running = pool.processes.size();
+  }
+  return all;
+}
+
+}  // namespace freshet

@@ -1,0 +1,82 @@
+// Runs functions as programs that speak the Lambda Runtime API. Each invocation has a process for itself; a process
+// that has answered stays warm for the next one, the one used last first, until it was idle for too long, or its
+// function is another by now. Loop thread.
+//
+// Bounds: as many processes of a function as it may have invocations at a time (places.h), and `max_processes`
+// together. At that an idle process of another function makes room; else the invocation waits its turn, for as long as
+// its function may take, and is then kHostBusy: an asynchronous event tries again, a synchronous call is refused.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "runtime/invoke/function_process.h"
+
+namespace freshet {
+
+struct ProcessOptions {
+  size_t max_processes = 64;
+  ProcessTimes times;
+};
+
+class ProcessHost final : public Host, private FunctionProcess::Owner {
+ public:
+  // All outlive the host. Without an API (in simulations) every invocation fails.
+  struct Parts {
+    Tables& tables;
+    Scheduler& scheduler;
+    Spawner& spawner;
+    RuntimeApi* api;
+    ProcessOptions options;
+    EventLog log;
+  };
+  explicit ProcessHost(Parts parts) : parts_(std::move(parts)) {}
+  ~ProcessHost() override { end_all(); }
+
+  // What the function sees is durable first.
+  Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) override;
+
+  // From now on processes are started: the endpoint they are told of is served. Until then invocations wait. Once.
+  void serve(ProgramSettings settings);
+  void forget(const std::string& function);  // Stops its idle processes.
+  void end_all();                            // Ends all; nothing is started any more.
+  std::map<std::string, ProcessStats> stats() const;
+
+ private:
+  struct Pool {
+    FunctionPtr function;  // As it was invoked last.
+    std::list<std::unique_ptr<FunctionProcess>> processes;
+    ProcessStats stats;
+  };
+  struct Waiting {
+    ProcessJob job;
+    TimerId timer = 0;
+  };
+
+  void on_idle(FunctionProcess& process) override;
+  void on_ended(FunctionProcess& process, std::optional<ProcessJob> unstarted) override;
+  // False if there is no place for it now: `job` is as it was.
+  bool place(ProcessJob& job);
+  void place_or_wait(ProcessJob job);
+  void place_waiting();
+  void place_waiting_soon();
+  bool make_room();
+  void give_up(uint64_t number);
+  void sweep();
+
+  const Parts parts_;
+  ProgramSettings settings_;
+  bool serving_ = false;
+  bool ended_ = false;
+  std::map<std::string, Pool> pools_;  // By function. Pools stay, for their counts.
+  size_t processes_ = 0;
+  std::map<uint64_t, Waiting> waiting_;  // In order.
+  uint64_t last_waiting_ = 0;
+  TimerId sweep_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For work that is posted.
+};
+
+}  // namespace freshet

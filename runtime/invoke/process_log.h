@@ -1,0 +1,56 @@
+// What a program writes, as lines: of bounded length, so many a second, and the end of it kept for the caller of an
+// invocation. Loop thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "runtime/ports.h"
+
+namespace freshet {
+
+class ProcessLog {
+ public:
+  static constexpr size_t kMaxLineBytes = 8u << 10;   // The rest of a longer line is dropped.
+  static constexpr uint64_t kMaxLinesASecond = 5000;  // What is more is dropped.
+  static constexpr size_t kTailBytes = 4u << 10;
+
+  // `line` takes each one, without its end; `cut` says that it was longer.
+  using Line = std::function<void(OutputStream stream, std::string_view line, bool cut)>;
+  ProcessLog(const Clock& clock, Line line) : clock_(clock), line_(std::move(line)) {}
+
+  void write(OutputStream stream, std::string_view bytes);
+  // The program has ended, or an invocation has: what it wrote last counts as a line.
+  void end_lines();
+
+  // Since the last call.
+  uint64_t take_lines() { return std::exchange(lines_, 0); }
+  uint64_t take_dropped_lines() { return std::exchange(dropped_lines_, 0); }
+
+  // The last kTailBytes of all lines since begin_tail().
+  void begin_tail() { tail_.clear(); }
+  const std::string& tail() const { return tail_; }
+  void add_to_tail(std::string_view text);
+
+ private:
+  struct Unfinished {
+    std::string text;
+    bool cut = false;
+  };
+  void finish(OutputStream stream);
+
+  const Clock& clock_;
+  const Line line_;
+  std::array<Unfinished, 2> unfinished_;  // By stream.
+  std::string tail_;
+  BootTime second_{};
+  uint64_t in_second_ = 0;
+  uint64_t lines_ = 0;
+  uint64_t dropped_lines_ = 0;
+};
+
+}  // namespace freshet

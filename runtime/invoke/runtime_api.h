@@ -1,0 +1,51 @@
+// The Lambda Runtime API between a function's process and the process host. wire/lambda serves it, for each process on
+// an address of its own: clients build "http://$AWS_LAMBDA_RUNTIME_API/2018-06-01/..." or split the variable at ':', so
+// nothing but host and port can tell processes apart. Loop thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "runtime/invoke/function.h"
+
+namespace freshet {
+
+// What a process is asked to do.
+struct RuntimeEvent {
+  std::string request_id;
+  int64_t deadline_ms = 0;  // Wall clock.
+  std::string function_arn;
+  std::string trace_id;  // Or empty.
+  std::string payload;
+};
+
+// One process, as its client calls it.
+class RuntimeSession {
+ public:
+  virtual ~RuntimeSession() = default;
+  // The next event, whenever it comes. An error if the last one is not answered, or another call waits already.
+  // Destroying the Async leaves the event to the next call.
+  virtual Async<Result<RuntimeEvent>> next() = 0;
+  // The outcome of the event in work. kValidation if that is not `request_id`: it was answered before, or never there.
+  virtual Result<void> answer(const std::string& request_id, InvokeOutcome outcome) = 0;
+  // The program could not get ready.
+  virtual Result<void> fail_init(InvokeOutcome outcome) = 0;
+};
+
+// An address that serves one session. Closes when destroyed, before the session.
+class RuntimeDoor {
+ public:
+  virtual ~RuntimeDoor() = default;
+  virtual const std::string& address() const = 0;  // "127.0.0.1:PORT".
+};
+
+class RuntimeApi {
+ public:
+  virtual ~RuntimeApi() = default;
+  // kIo if no address is to be had.
+  virtual Result<std::unique_ptr<RuntimeDoor>> open(RuntimeSession& session) = 0;
+};
+
+}  // namespace freshet

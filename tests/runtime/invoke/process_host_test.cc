@@ -1,0 +1,397 @@
+// The process host with programs that the test plays.
+#include "runtime/invoke/process_host.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/invoke/http_host.h"
+#include "runtime/invoke/outcome.h"
+#include "tests/runtime/invoke/process_world.h"
+
+namespace freshet {
+namespace {
+
+class ProcessHostTest : public ::testing::Test {
+ protected:
+  ProcessHostTest() : spawner_(scheduler_), api_(spawner_), random_(1) {
+    EmbeddedOptions options;
+    options.directory = std::string(kMemoryDirectory);
+    store_ = std::move(*open_embedded(nullptr, scheduler_, random_, options));
+    scheduler_.add(*store_);
+    function_.name = "Work";
+    function_.host = "process";
+    function_.runtime = "provided.al2023";
+    function_.code = "/code";
+    function_.handler = "index.handler";
+    function_.timeout = seconds(3);
+  }
+  ~ProcessHostTest() override {
+    host_.reset();
+    scheduler_.remove(*store_);
+  }
+
+  void start(ProcessOptions options = {}, bool serve = true) {
+    host_ = std::make_unique<ProcessHost>(
+        ProcessHost::Parts{*store_, scheduler_, spawner_, &api_, options, EventLog(clock_, log_, LogLevel::kInfo)});
+    ProgramSettings settings;
+    settings.endpoint = "http://127.0.0.1:7070";
+    if (serve) host_->serve(settings);
+  }
+  using Running = std::list<Async<InvokeOutcome>>::iterator;
+  Running invoke(const FunctionDefinition& function, const std::string& id, bool wants_log = false) {
+    Invocation invocation;
+    invocation.request_id = id;
+    invocation.payload = Payload("{\"n\":\"" + id + "\"}");
+    invocation.trace_id = "Root=1";
+    invocation.wants_log = wants_log;
+    running_.push_back(host_->invoke(function, std::move(invocation)));
+    scheduler_.run_ready();
+    return std::prev(running_.end());
+  }
+  Running invoke(const std::string& id) { return invoke(function_, id); }
+  InvokeOutcome outcome(Running running) {
+    scheduler_.run_ready();
+    EXPECT_TRUE(running->is_ready()) << "it is not over";
+    return running->is_ready() ? running->take() : InvokeOutcome{};
+  }
+  // The program asks, and does what it is then asked.
+  void work(PlayedProgram& program, const std::string& result = "1") {
+    if (!program.asking) program.ask();
+    scheduler_.run_ready();
+    ASSERT_TRUE(program.has_event());
+    const auto event = program.event();
+    ASSERT_TRUE(event) << event.error().message;
+    ASSERT_TRUE(program.session->answer(event->request_id, {result, std::nullopt}));
+    program.ask();
+    scheduler_.run_ready();
+  }
+  // The first program has answered, and not asked for more.
+  Running invoke_and_answer(const std::string& id) {
+    const Running running = invoke(id);
+    program(0).ask();
+    scheduler_.run_ready();
+    EXPECT_TRUE(program(0).session->answer(program(0).event()->request_id, {"1", std::nullopt}));
+    return running;
+  }
+  PlayedProgram& program(size_t i) { return *spawner_.programs.at(i); }
+  ProcessStats stats() { return host_->stats()["Work"]; }
+
+  SimClock clock_{WallTime(milliseconds(1'800'000'000'000))};
+  SimScheduler scheduler_{clock_};
+  PlayedSpawner spawner_;
+  PlayedApi api_;
+  Random random_;
+  LogCapture log_;
+  std::unique_ptr<EmbeddedTables> store_;
+  FunctionDefinition function_;
+  std::unique_ptr<ProcessHost> host_;
+  std::list<Async<InvokeOutcome>> running_;
+};
+
+TEST_F(ProcessHostTest, AnEventGoesThroughAndTheProcessStaysWarm) {
+  start();
+  const Running first = invoke("a");
+  ASSERT_EQ(spawner_.programs.size(), 1u);
+  program(0).ask();
+  scheduler_.run_ready();
+  const auto event = program(0).event();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->request_id, "a");
+  EXPECT_EQ(event->payload, R"({"n":"a"})");
+  EXPECT_EQ(event->deadline_ms, 1'800'000'003'000);
+  EXPECT_EQ(event->function_arn, "arn:aws:lambda:us-east-1:000000000000:function:Work");
+  EXPECT_EQ(event->trace_id, "Root=1");
+  ASSERT_TRUE(program(0).session->answer("a", {"7", std::nullopt}));
+  EXPECT_EQ(outcome(first).payload, "7");
+  program(0).ask();
+  const Running second = invoke("b");
+  work(program(0));
+  EXPECT_EQ(outcome(second).payload, "1");
+  EXPECT_EQ(spawner_.programs.size(), 1u);
+  EXPECT_EQ(stats().starts, 1u);
+}
+
+TEST_F(ProcessHostTest, AProcessThatIsAboutToAskIsWaitedFor) {
+  start();
+  const Running first = invoke_and_answer("a");
+  EXPECT_EQ(outcome(first).payload, "1");
+  const Running second = invoke("b");  // Before it has asked again.
+  EXPECT_EQ(spawner_.programs.size(), 1u);
+  work(program(0), "2");
+  EXPECT_EQ(outcome(second).payload, "2");
+}
+
+TEST_F(ProcessHostTest, OneThatDiesInsteadOfAskingLosesNothing) {
+  start();
+  const Running first = invoke_and_answer("a");
+  const Running second = invoke("b");
+  program(0).exit(1);
+  scheduler_.run_ready();
+  ASSERT_EQ(spawner_.programs.size(), 2u);
+  work(program(1), "2");
+  EXPECT_EQ(outcome(first).payload, "1");
+  EXPECT_EQ(outcome(second).payload, "2");
+  EXPECT_EQ(stats().crashes, 1u);
+}
+
+TEST_F(ProcessHostTest, OneThatNeitherAsksNorEndsIsEnded) {
+  start();
+  const Running first = invoke_and_answer("a");
+  const Running second = invoke("b");
+  scheduler_.advance(seconds(2));
+  EXPECT_FALSE(program(0).alive);
+  ASSERT_EQ(spawner_.programs.size(), 2u);
+  work(program(1), "2");
+  EXPECT_EQ(outcome(first).payload, "1");
+  EXPECT_EQ(outcome(second).payload, "2");
+}
+
+TEST_F(ProcessHostTest, ParallelInvocationsHaveAProcessEachAndIdleOnesAreStopped) {
+  start();
+  const Running a = invoke("a");
+  const Running b = invoke("b");
+  ASSERT_EQ(spawner_.programs.size(), 2u);
+  work(program(0));
+  work(program(1));
+  EXPECT_EQ(outcome(a).payload, "1");
+  EXPECT_EQ(outcome(b).payload, "1");
+  scheduler_.advance(std::chrono::minutes(4));
+  invoke("c");  // The one used last is used again; the other one becomes old.
+  work(program(1));
+  scheduler_.advance(std::chrono::minutes(3));
+  EXPECT_FALSE(program(0).alive);
+  EXPECT_TRUE(program(1).alive);
+  EXPECT_EQ(stats().running, 1u);
+  scheduler_.advance(std::chrono::minutes(7));
+  EXPECT_FALSE(program(1).alive);
+  EXPECT_EQ(scheduler_.timers(), 0u);
+  EXPECT_EQ(stats().crashes, 0u);
+}
+
+TEST_F(ProcessHostTest, TheTimeoutEndsTheProcessAndKeepsItsLastWords) {
+  start();
+  const Running late = invoke(function_, "a", true);
+  program(0).ask();
+  scheduler_.run_ready();
+  const std::string id = program(0).event()->request_id;
+  program(0).write("still at it\n");
+  scheduler_.advance(milliseconds(2999));
+  EXPECT_FALSE(late->is_ready());
+  scheduler_.advance(milliseconds(1));
+  const InvokeOutcome out = outcome(late);
+  ASSERT_TRUE(out.error);
+  EXPECT_EQ(out.error->type, "Sandbox.Timedout");
+  EXPECT_EQ(out.error->message, "Task timed out after 3.00 seconds");
+  EXPECT_THAT(out.log, testing::HasSubstr("still at it\n"));
+  EXPECT_FALSE(program(0).alive);
+  invoke("b");
+  EXPECT_EQ(spawner_.programs.size(), 2u);
+}
+
+TEST_F(ProcessHostTest, OneThatNeverGetsReadyIsEnded) {
+  start();
+  const Running running = invoke("a");
+  scheduler_.advance(seconds(10));
+  const InvokeOutcome out = outcome(running);
+  ASSERT_TRUE(out.error);
+  EXPECT_EQ(out.error->message, "Init timed out after 10.00 seconds");
+  EXPECT_FALSE(program(0).alive);
+}
+
+TEST_F(ProcessHostTest, CrashesAreTheInvocationsError) {
+  start();
+  const Running at_start = invoke("a");
+  program(0).exit(1);
+  EXPECT_EQ(outcome(at_start).error->message, "RequestId: a Error: Runtime exited with error: exit status 1");
+  const Running at_work = invoke("b");
+  program(1).ask();
+  scheduler_.run_ready();
+  program(1).exit(0);
+  const InvokeOutcome out = outcome(at_work);
+  EXPECT_EQ(out.error->type, "Runtime.ExitError");
+  EXPECT_EQ(out.error->message, "RequestId: b Error: Runtime exited without providing a reason");
+  const Running killed = invoke("c");
+  ProcessResult result;
+  result.signal = 9;
+  result.out_of_memory = true;
+  program(2).watcher->on_end(result);
+  EXPECT_EQ(outcome(killed).error->message,
+            "RequestId: c Error: Runtime exited with error: signal: killed (out of memory)");
+  EXPECT_EQ(stats().crashes, 3u);
+}
+
+TEST_F(ProcessHostTest, WhatCannotBeStartedSaysWhy) {
+  start();
+  const Running missing = invoke("a");
+  program(0).watcher->on_end(fail(ErrorCode::kIo, "cannot start '/code/bootstrap': No such file or directory"));
+  EXPECT_EQ(outcome(missing).error->type, "Runtime.InvalidEntrypoint");
+  const Running later = invoke("b");
+  program(1).watcher->on_end(fail(ErrorCode::kUnavailable, "out of processes"));
+  EXPECT_TRUE(is_busy(outcome(later))) << "an asynchronous event tries again";
+  api_.closed = true;
+  const Running portless = invoke("c");
+  EXPECT_TRUE(is_busy(outcome(portless)));
+}
+
+TEST_F(ProcessHostTest, AFailedInitIsTheOutcome) {
+  start();
+  const Running running = invoke("a");
+  ASSERT_TRUE(
+      program(0).session->fail_init(reported_failure("", R"({"errorType":"ImportError","errorMessage":"no x"})")));
+  program(0).exit(1);
+  const InvokeOutcome out = outcome(running);
+  EXPECT_EQ(out.error->type, "ImportError");
+  EXPECT_EQ(out.payload, R"({"errorType":"ImportError","errorMessage":"no x"})");
+}
+
+TEST_F(ProcessHostTest, AnswersThatDoNotFitAreRefusedAndCounted) {
+  start();
+  const Running running = invoke("a");
+  EXPECT_FALSE(program(0).session->answer("a", {"1", std::nullopt})) << "it was not asked yet";
+  program(0).ask();
+  scheduler_.run_ready();
+  EXPECT_EQ(program(0).event()->request_id, "a");
+  EXPECT_FALSE(program(0).session->answer("b", {"1", std::nullopt})) << "somebody else's";
+  program(0).ask();
+  EXPECT_FALSE(program(0).event()) << "the last event is not answered";
+  EXPECT_TRUE(program(0).session->answer("a", {"1", std::nullopt}));
+  EXPECT_FALSE(program(0).session->answer("a", {"2", std::nullopt})) << "twice";
+  EXPECT_FALSE(program(0).session->fail_init({"{}", std::nullopt}));
+  EXPECT_EQ(outcome(running).payload, "1");
+  EXPECT_EQ(stats().bad_answers, 5u);
+  EXPECT_EQ(log_.count("FUNCTION_BAD_ANSWER"), 1u) << "once for a process";
+}
+
+TEST_F(ProcessHostTest, ACallThatIsBrokenOffLeavesTheEventToTheNext) {
+  start();
+  invoke("a");
+  work(program(0));
+  program(0).break_off();
+  const Running second = invoke("b");
+  ASSERT_EQ(spawner_.programs.size(), 2u) << "nobody waits for an event in the first";
+  work(program(1), "2");
+  EXPECT_EQ(outcome(second).payload, "2");
+  program(0).ask();
+  scheduler_.run_ready();
+  program(1).break_off();
+  const Running third = invoke("c");
+  work(program(0), "3");
+  EXPECT_EQ(outcome(third).payload, "3");
+}
+
+TEST_F(ProcessHostTest, LinesBelongToTheirInvocation) {
+  start();
+  const Running first = invoke(function_, "a", true);
+  program(0).ask();
+  scheduler_.run_ready();
+  program(0).write("one\ntw");
+  spawner_.hold_output = true;
+  ASSERT_TRUE(program(0).session->answer(program(0).event()->request_id, {"1", std::nullopt}));
+  program(0).ask();
+  invoke("b");
+  EXPECT_FALSE(first->is_ready()) << "its log is not all there";
+  EXPECT_FALSE(program(0).has_event()) << "what it wrote for the first may still be on its way";
+  program(0).write("o\n");
+  program(0).watcher->on_flushed();
+  EXPECT_THAT(outcome(first).log,
+              testing::MatchesRegex("START RequestId: a Version: .LATEST\none\ntwo\n"
+                                    "END RequestId: a\nREPORT RequestId: a\tDuration: 0.00 ms\t.*"));
+  program(0).write("three\n");
+  EXPECT_EQ(log_.count(R"("function":"Work","requestId":"a","stream":"stdout","line":"two")"), 1u);
+  EXPECT_EQ(log_.count(R"("requestId":"b","stream":"stdout","line":"three")"), 1u);
+  EXPECT_EQ(stats().log_lines, 3u);
+}
+
+TEST_F(ProcessHostTest, AFloodOfLinesIsCutAndCounted) {
+  start();
+  invoke("a");
+  std::string flood;
+  for (int i = 0; i < 6000; ++i) flood += "x\n";
+  program(0).write(flood + std::string(20'000, 'y'));
+  program(0).watcher->on_output(OutputStream::kErrorOutput, "z\n", 77);
+  EXPECT_EQ(stats().log_lines, ProcessLog::kMaxLinesASecond);
+  EXPECT_EQ(stats().log_dropped_lines, 6001 - ProcessLog::kMaxLinesASecond);
+  EXPECT_EQ(stats().log_dropped_bytes, 77u);
+  scheduler_.advance(seconds(1));
+  program(0).write("\n");
+  EXPECT_EQ(log_.count("\"line\":\"" + std::string(ProcessLog::kMaxLineBytes, 'y') + "\",\"cut\":true"), 1u);
+}
+
+TEST_F(ProcessHostTest, AtTheBoundAnInvocationWaitsAndIsThenRefused) {
+  ProcessOptions options;
+  options.max_processes = 1;
+  start(options);
+  FunctionDefinition other = function_;
+  other.name = "Other";
+  const Running first = invoke("a");
+  program(0).ask();
+  scheduler_.run_ready();
+  const Running waits = invoke(other, "b");
+  EXPECT_EQ(spawner_.programs.size(), 1u);
+  scheduler_.advance(milliseconds(2000));
+  const Running patient = invoke(other, "c");
+  scheduler_.advance(milliseconds(999));
+  ASSERT_TRUE(program(0).session->answer(program(0).event()->request_id, {"1", std::nullopt}));
+  scheduler_.advance(milliseconds(1));
+  EXPECT_TRUE(is_busy(outcome(waits)));
+  program(0).ask();
+  scheduler_.run_ready();
+  EXPECT_FALSE(program(0).alive) << "idle, it makes room";
+  ASSERT_EQ(spawner_.programs.size(), 2u);
+  work(program(1), "3");
+  EXPECT_EQ(outcome(first).payload, "1");
+  EXPECT_EQ(outcome(patient).payload, "3");
+}
+
+TEST_F(ProcessHostTest, AnotherDefinitionHasAnotherProcess) {
+  start();
+  invoke("a");
+  work(program(0));
+  function_.environment["COLOUR"] = "red";
+  invoke("b");
+  ASSERT_EQ(spawner_.programs.size(), 2u);
+  EXPECT_EQ(program(1).spec.environment["COLOUR"], "red");
+  work(program(1));
+  host_->forget("Work");
+  EXPECT_FALSE(program(0).alive);
+  EXPECT_FALSE(program(1).alive);
+  EXPECT_EQ(stats().running, 0u);
+}
+
+TEST_F(ProcessHostTest, NothingStartsBeforeItIsServed) {
+  start({}, false);
+  const Running running = invoke("a");
+  EXPECT_TRUE(spawner_.programs.empty());
+  host_->serve({});
+  ASSERT_EQ(spawner_.programs.size(), 1u);
+  work(program(0));
+  EXPECT_EQ(outcome(running).payload, "1");
+}
+
+TEST_F(ProcessHostTest, TheProgramSeesItsEnvironmentAndNothingElse) {
+  ASSERT_EQ(setenv("FRESHET_SECRET_OF_THE_DAEMON", "x", 1), 0);
+  function_.environment = {{"COLOUR", "red"}, {"TZ", "Europe/Berlin"}, {"AWS_REGION", "mars"}};
+  ProgramSettings settings;
+  settings.endpoint = "http://127.0.0.1:7070";
+  settings.path = "/bin";
+  const ProcessSpec spec = process_spec(function_, settings, "127.0.0.1:9");
+  std::vector<std::string> names;
+  for (const auto& [name, value] : spec.environment) names.push_back(name);
+  EXPECT_THAT(names, testing::ElementsAre(
+                         "AWS_ACCESS_KEY_ID", "AWS_CONFIG_FILE", "AWS_DEFAULT_REGION", "AWS_EC2_METADATA_DISABLED",
+                         "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "AWS_ENDPOINT_URL_DYNAMODB_STREAMS",
+                         "AWS_ENDPOINT_URL_LAMBDA", "AWS_ENDPOINT_URL_SNS", "AWS_EXECUTION_ENV",
+                         "AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "AWS_LAMBDA_FUNCTION_NAME", "AWS_LAMBDA_FUNCTION_VERSION",
+                         "AWS_LAMBDA_INITIALIZATION_TYPE", "AWS_LAMBDA_LOG_GROUP_NAME", "AWS_LAMBDA_LOG_STREAM_NAME",
+                         "AWS_LAMBDA_RUNTIME_API", "AWS_REGION", "AWS_SECRET_ACCESS_KEY", "AWS_SHARED_CREDENTIALS_FILE",
+                         "AWS_XRAY_CONTEXT_MISSING", "AWS_XRAY_DAEMON_ADDRESS", "COLOUR", "LAMBDA_RUNTIME_DIR",
+                         "LAMBDA_TASK_ROOT", "LANG", "LD_LIBRARY_PATH", "PATH", "TZ", "_HANDLER"));
+  EXPECT_EQ(spec.environment.at("AWS_REGION"), "us-east-1") << "reserved";
+  EXPECT_EQ(spec.environment.at("TZ"), "Europe/Berlin");
+  EXPECT_EQ(spec.argv, std::vector<std::string>{"/code/bootstrap"});
+  EXPECT_EQ(spec.directory, "/code");
+  EXPECT_EQ(spec.limits.memory, uint64_t{128} << 20);
+}
+
+}  // namespace
+}  // namespace freshet
