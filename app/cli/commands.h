@@ -37,6 +37,7 @@ void add_get(CLI::App& app, int& exit_status);
 void add_list(CLI::App& app, int& exit_status);
 void add_stats(CLI::App& app, int& exit_status);
 void add_cancel(CLI::App& app, int& exit_status);
+void add_invoke(CLI::App& app, int& exit_status);
 void add_redrive(CLI::App& app, int& exit_status);
 void add_priority(CLI::App& app, int& exit_status);
 void add_record(CLI::App& app, int& exit_status);

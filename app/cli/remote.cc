@@ -8,13 +8,17 @@
 namespace freshet::cli {
 
 void Remote::add_options(CLI::App& command) {
-  command.add_option("--url", url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
+  add_connection_options(command);
   command.add_option("--queue", queue, "Queue (its table's name)")->envname("FRESHET_QUEUE")->capture_default_str();
+  command.add_flag("--json", json, "Machine-readable output on standard output");
+}
+
+void Remote::add_connection_options(CLI::App& command) {
+  command.add_option("--url", url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
   command.add_option("--credentials", credentials, "File of the access key to sign with, if the daemon wants one")
       ->envname("FRESHET_CREDENTIALS");
   command.add_option("--ca", ca, "PEM file of certificates to trust for https://, besides the system's")
       ->envname("FRESHET_CA");
-  command.add_flag("--json", json, "Machine-readable output on standard output");
 }
 
 Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials,
@@ -33,6 +37,11 @@ int exit_status_of(const std::string& error_code) {
   }
   if (error_code == "ServiceUnavailableException") return kUnreachable;
   return kFailed;
+}
+
+int unreachable(const Error& error) {
+  std::cerr << "freshet: " << error.message << "\nIs the daemon running? Start one with: ./run.sh --serve\n";
+  return kUnreachable;
 }
 
 std::string path_segment(const std::string& text) {
@@ -60,9 +69,7 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
   }
   auto response = client_->call(method, target, body.is_null() ? "" : body.dump());
   if (!response) {
-    std::cerr << "freshet: " << response.error().message
-              << "\nIs the daemon running? Start one with: ./run.sh --serve\n";
-    exit_status_ = kUnreachable;
+    exit_status_ = unreachable(response.error());
     return nullptr;
   }
   status = response->status;

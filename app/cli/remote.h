@@ -26,6 +26,7 @@ struct Remote {
 
   // Adds --url, --queue, --credentials, --ca and --json (with their FRESHET_ variables) to a command.
   void add_options(CLI::App& command);
+  void add_connection_options(CLI::App& command);  // Those but --queue and --json.
 };
 
 // One daemon, spoken to. Prints errors to standard error and remembers the exit status that they mean.
@@ -54,6 +55,8 @@ class Session {
 Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials,
                                                    const std::string& ca);
 
+// Says on standard error that the daemon cannot be reached, and why. The exit status of that.
+int unreachable(const Error& error);
 // The exit status for the task API's error code.
 int exit_status_of(const std::string& error_code);
 // Percent-encodes a task id for a path.

@@ -30,6 +30,7 @@
 #include "wire/dynamodb/route.h"
 #include "wire/http/client.h"
 #include "wire/http/server.h"
+#include "wire/lambda/lambda_route.h"
 #include "wire/lambda/runtime_api.h"
 #include "wire/priority/priority_route.h"
 #include "wire/service/service_routes.h"
@@ -267,6 +268,8 @@ class Daemon {
     routes.push_back(make_priority_route(*priority_queues_));
     routes.push_back(make_dynamodb_route(*store_, clock_,
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
+    routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
+                                       {runtime_->account(), random_.next()}));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
     ServiceView view{[this] { return ready_; },
                      [this] {

@@ -58,7 +58,8 @@ std::string FunctionInvoker::trace_id() {
                      static_cast<uint32_t>(random.next()), random.next());
 }
 
-Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string request_id, Payload payload) {
+Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string request_id, Payload payload,
+                                          bool wants_log) {
   ++stats_[function->name].invocations;
   const auto host = parts_.hosts.find(function->host);
   if (host == parts_.hosts.end()) {
@@ -70,6 +71,7 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
   invocation.payload = std::move(payload);
   invocation.deadline = parts_.scheduler.clock().boot() + function->timeout;
   invocation.trace_id = trace_id();
+  invocation.wants_log = wants_log;
   InvokeOutcome outcome = co_await host->second->invoke(*function, std::move(invocation));
   if (outcome.error) {
     FunctionStats& stats = stats_[function->name];
@@ -82,26 +84,26 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
   co_return outcome;
 }
 
-Async<void> FunctionInvoker::run_to(FunctionPtr function, Payload payload, Places::Place place,
+Async<void> FunctionInvoker::run_to(FunctionPtr function, Payload payload, bool wants_log, Places::Place place,
                                     Promise<InvokeOutcome> done) {
   const Places::Place held = std::move(place);
   std::string request_id = parts_.random.uuid();
-  InvokeOutcome outcome = co_await run(std::move(function), std::move(request_id), std::move(payload));
+  InvokeOutcome outcome = co_await run(std::move(function), std::move(request_id), std::move(payload), wants_log);
   done.set(std::move(outcome));
 }
 
-Async<Result<InvokeOutcome>> FunctionInvoker::invoke(std::string function, std::string payload) {
+Async<Result<InvokeOutcome>> FunctionInvoker::invoke(std::string function, std::string payload, bool wants_log) {
   if (payload.empty()) payload = "{}";
   if (!find(function)) co_return no_function(function);
   if (auto good = check_payload(payload, limits::kMaxInvokePayloadBytes); !good) {
     co_return fail(std::move(good.error()));
   }
   Payload event(std::move(payload));
-  auto outcome = co_await invoke_trusted(std::move(function), std::move(event));
+  auto outcome = co_await invoke_trusted(std::move(function), std::move(event), wants_log);
   co_return outcome;
 }
 
-Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string function, Payload payload) {
+Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string function, Payload payload, bool wants_log) {
   FunctionPtr definition = find(function);
   if (!definition) co_return no_function(function);
   if (closing_) co_return fail(ErrorCode::kUnavailable, "The runtime is closing");
@@ -113,7 +115,7 @@ Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string functio
   Promise<InvokeOutcome> done(parts_.scheduler);
   auto outcome = done.future();
   // On its own: the invocation outlives a caller that goes away.
-  running_.spawn(run_to(std::move(definition), std::move(payload), std::move(*place), done));
+  running_.spawn(run_to(std::move(definition), std::move(payload), wants_log, std::move(*place), done));
   InvokeOutcome result = co_await outcome;
   co_return result;
 }

@@ -34,9 +34,10 @@ class FunctionInvoker final : public Invoker {
   // Ends every handler where it waits. Nothing can be invoked after that.
   void end_all();
 
-  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload) override;
+  using Invoker::invoke;
+  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, bool wants_log) override;
   // The same for a payload that is known to be JSON of a good size.
-  Async<Result<InvokeOutcome>> invoke_trusted(std::string function, Payload payload);
+  Async<Result<InvokeOutcome>> invoke_trusted(std::string function, Payload payload, bool wants_log = false);
   Async<Result<std::string>> invoke_async(std::string function, std::string payload) override;
   Result<PreparedEvent> prepare(const std::string& function, std::string payload) override;
   FunctionPtr find(const std::string& function) const override { return parts_.functions.find(function); }
@@ -47,8 +48,9 @@ class FunctionInvoker final : public Invoker {
   bool busy() const { return places_.total() > 0 || events_.unsettled() > 0; }
 
  private:
-  Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, Payload payload);
-  Async<void> run_to(FunctionPtr function, Payload payload, Places::Place place, Promise<InvokeOutcome> done);
+  Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, Payload payload, bool wants_log = false);
+  Async<void> run_to(FunctionPtr function, Payload payload, bool wants_log, Places::Place place,
+                     Promise<InvokeOutcome> done);
   std::string trace_id();
 
   const Parts parts_;

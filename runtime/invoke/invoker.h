@@ -56,7 +56,11 @@ class Invoker : public DeliveryQueue {
  public:
   // kResourceNotFound, kTooManyRequests, kRequestTooLarge, kSerialization (payload is not JSON). An empty payload is
   // "{}". The invocation goes on if the caller destroys the Async.
-  virtual Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload) = 0;
+  // With `wants_log` the outcome comes with the end of what the function logged.
+  virtual Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, bool wants_log) = 0;
+  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload) {
+    return invoke(std::move(function), std::move(payload), false);
+  }
   // The request id; the event is applied (see tables/tables.h).
   virtual Async<Result<std::string>> invoke_async(std::string function, std::string payload) = 0;
   // prepare(): for whoever logs an event together with items of its own (topics, schedules). The payload is trusted.

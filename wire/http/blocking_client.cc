@@ -37,7 +37,8 @@ class BeastBlockingClient final : public BlockingClient {
     return {};
   }
 
-  Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body) override {
+  Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body,
+                            const HttpHeaders& headers) override {
     const bool bracketed = host_.find(':') != std::string::npos;
     HttpRequest plain{method, target, {{"Host", (bracketed ? "[" + host_ + "]" : host_) + ":" + port_}}, body};
     if (key_) sign_request(plain, *key_, {"us-east-1", "freshet"}, SystemClock().wall());
@@ -46,6 +47,7 @@ class BeastBlockingClient final : public BlockingClient {
     request.target(target);
     request.version(11);
     for (const auto& [name, value] : plain.headers) request.set(name, value);
+    for (const auto& [name, value] : headers) request.set(name, value);
     request.set(http::field::content_type, "application/json");
     request.body() = std::move(plain.body);
     request.prepare_payload();

@@ -26,7 +26,8 @@ class BlockingClient {
   // Connects if need be. kUnavailable (naming the address) if the server cannot be reached or breaks off. A request
   // that went out on a kept-alive connection that the server had closed is sent once more. Any status is a success
   // here.
-  virtual Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body) = 0;
+  virtual Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body,
+                                    const HttpHeaders& headers = {}) = 0;
 };
 
 }  // namespace freshet

@@ -1,0 +1,86 @@
+// freshet invoke: calls a function of a running daemon.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <iterator>
+
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+#include "base/text_file.h"
+#include "tables/value/text.h"
+
+namespace freshet::cli {
+namespace {
+
+struct InvokeOptions {
+  Remote remote;
+  std::string function;
+  std::string event;  // File; "-": standard input; empty: {}.
+  bool asynchronous = false;
+  bool log = false;
+};
+
+Result<std::string> read_event(const std::string& file) {
+  if (file.empty()) return "{}";
+  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  return read_text_file(file);
+}
+
+int refused(const HttpResponse& response) {
+  const Json document = Json::parse(response.body, nullptr, false);
+  const bool readable = document.is_object();
+  std::string type(header(response.headers, "x-amzn-ErrorType"));
+  if (type.empty() && readable) type = document.value("__type", "");
+  const std::string message =
+      readable ? document.value("Message", document.value("message", "")) : response.body.substr(0, 1000);
+  std::cerr << "freshet: " << type << (type.empty() ? "" : ": ") << message << '\n';
+  return exit_status_of(type);
+}
+
+// The log that came with the answer, on standard error.
+void show_log(const HttpResponse& response) {
+  std::string log;
+  if (append_from_base64(log, header(response.headers, "X-Amz-Log-Result")).empty()) std::cerr << log;
+}
+
+int invoke(const InvokeOptions& options) {
+  auto event = read_event(options.event);
+  if (!event) {
+    std::cerr << "freshet: --event: " << event.error().message << '\n';
+    return kUsage;
+  }
+  auto client = connect_to(options.remote.url, options.remote.credentials, options.remote.ca);
+  if (!client) {
+    std::cerr << "freshet: " << client.error().message << '\n';
+    return kUsage;
+  }
+  HttpHeaders headers{{"X-Amz-Invocation-Type", options.asynchronous ? "Event" : "RequestResponse"}};
+  if (options.log) headers.emplace_back("X-Amz-Log-Type", "Tail");
+  const std::string target = "/2015-03-31/functions/" + path_segment(options.function) + "/invocations";
+  auto response = (*client)->call("POST", target, *event, headers);
+  if (!response) return unreachable(response.error());
+  if (response->status >= 300) return refused(*response);
+  if (options.log) show_log(*response);
+  if (!response->body.empty()) std::cout << response->body << '\n';
+  return header(response->headers, "X-Amz-Function-Error").empty() ? kDone : kFailed;
+}
+
+}  // namespace
+
+void add_invoke(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<InvokeOptions>();
+  CLI::App* command = app.add_subcommand("invoke", "Call a function and print what it returns");
+  options->remote.add_connection_options(*command);
+  command->footer(
+      "The result is one JSON document on standard output; of a function that failed, its error, with exit status 1.\n"
+      "  freshet invoke Greet --event event.json\n"
+      "  echo '{\"name\": \"Ada\"}' | freshet invoke Greet --event - --log");
+  command->add_option("function", options->function, "Name or ARN")->required();
+  command->add_option("--event", options->event, "File with the event, JSON; - for standard input; without: {}");
+  command->add_flag("--async", options->asynchronous, "Queue the event and do not wait for the result");
+  command->add_flag("--log", options->log, "Print the end of what the function logged to standard error");
+  command->add_flag_callback(
+      "--json", [] {}, "Accepted as everywhere: the result is JSON");
+  command->callback([options, &exit_status] { exit_status = invoke(*options); });
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""Programs of functions that crash at start, hang, fork, flood their log, answer garbage and eat memory, under the real
+binary: each is its own invocation's error, the next function works as before, and nothing outlives the daemon.
+"""
+import http.client
+import json
+import os
+import pathlib
+import shutil
+import sys
+import time
+
+from daemon import Daemon, main
+
+GOOD = "def handler(event, context):\n    return event\n"
+CRASH = "import sys\nsys.exit(3)\n"
+HANG = "import time\ndef handler(event, context):\n    print('hanging')\n    time.sleep(1000)\n"
+FORK = """import os, subprocess, time
+def handler(event, context):
+    child = subprocess.Popen(["sleep", "1000"], start_new_session=True, stdout=subprocess.DEVNULL, env={})
+    with open(event["file"], "w") as out:
+        out.write(f"{child.pid} {os.getpid()}")
+    if event["hang"]:
+        time.sleep(1000)
+    os._exit(5)
+"""
+MEMORY = "def handler(event, context):\n    kept = []\n    while True:\n        kept.append(bytearray(1 << 20))\n"
+# Far more than may come in the time that it takes, on however slow a machine.
+FLOOD_PY = """def handler(event, context):
+    for _ in range(64):
+        print(('x' * 99 + '\\n') * 10000)
+    return 'flooded'
+"""
+FLOOD_JS = """exports.handler = async () => {
+  for (let i = 0; i < 64; i++) console.log(("x".repeat(99) + "\\n").repeat(10000));
+  return "flooded";
+};
+"""
+GARBAGE = """#!/usr/bin/env python3
+import http.client, os, socket
+where = os.environ["AWS_LAMBDA_RUNTIME_API"]
+raw = socket.create_connection(where.split(":"))
+raw.sendall(b"\\x00\\xff not HTTP at all\\r\\n\\r\\n")
+raw.recv(4096)
+api = http.client.HTTPConnection(where)
+def call(method, path, body=None):
+    api.request(method, "/2018-06-01/runtime/" + path, body)
+    answer = api.getresponse()
+    answer.read()
+    return answer.status, answer.headers.get("Lambda-Runtime-Aws-Request-Id")
+while True:
+    status, request = call("GET", "invocation/next")
+    seen = [call("POST", "invocation/nobody/response", "1")[0], call("GET", "invocation/next")[0],
+            call("POST", "nothing/here", "1")[0]]
+    call("POST", f"invocation/{request}/response", f"not JSON {seen}")
+    call("POST", f"invocation/{request}/response", "2")
+    call("POST", f"invocation/{request}/error", "3")
+"""
+PROGRAMS = {"good": GOOD, "crash": CRASH, "hang": HANG, "fork": FORK, "memory": MEMORY, "flood": FLOOD_PY}
+
+
+def function(name, runtime, handler, timeout=30):
+    return f"""
+  {name}:
+    Type: AWS::Serverless::Function
+    Properties:
+      Runtime: {runtime}
+      CodeUri: .
+      Handler: {handler}
+      Timeout: {timeout}
+      MemorySize: 256
+      Environment: {{Variables: {{PATH: /usr/local/bin:/usr/bin:/bin}}}}
+"""
+
+
+class Functions(Daemon):
+    def __init__(self, binary, folder):
+        code = folder / "code"
+        code.mkdir()
+        for name, text in PROGRAMS.items():
+            (code / f"{name}.py").write_text(text)
+        (code / "flood.js").write_text(FLOOD_JS)
+        (code / "bootstrap").write_text(GARBAGE)
+        (code / "bootstrap").chmod(0o755)
+        timeouts = {"hang": 1, "fork": 2, "flood": 60}
+        template = "Transform: AWS::Serverless-2016-10-31\nResources:\n"
+        for name in PROGRAMS:
+            template += function(name.capitalize(), "python3.11", f"{name}.handler", timeouts.get(name, 30))
+        template += function("Garbage", "provided.al2023", "none")
+        template += function("Missing", "python3.11", "nothing.handler")
+        if shutil.which("node"):
+            template += function("FloodNode", "nodejs20.x", "flood.handler", 60)
+        (code / "template.yaml").write_text(template)
+        super().__init__(binary, folder / "data", str(code / "template.yaml"), template=None)
+
+    def invoke(self, name, event):
+        """The result, or the error of a function that failed."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        connection.request("POST", f"/2015-03-31/functions/{name}/invocations", json.dumps(event))
+        answer = connection.getresponse()
+        body = json.loads(answer.read())
+        failed = answer.headers.get("X-Amz-Function-Error") is not None
+        assert answer.status == 200 and failed == (isinstance(body, dict) and "errorType" in body), (answer.status, body)
+        connection.close()
+        return body
+
+    def fails(self, name, error_type, text, event=None):
+        error = self.invoke(name, event or {})
+        assert isinstance(error, dict) and error.get("errorType") == error_type and text in error["errorMessage"], (name, error)
+        assert self.invoke("Good", {"after": name}) == {"after": name}
+
+    def metric(self, name, function):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection.request("GET", "/metrics")
+        page = connection.getresponse().read().decode()
+        connection.close()
+        for line in page.splitlines():
+            if line.startswith(f'{name}{{function="{function}"}} '):
+                return float(line.split(" ")[1])
+        raise AssertionError(f"{name} of {function} is not on the page")
+
+
+def gone(pid):
+    """Whether it has ended; one that nobody has reaped yet has."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def wait_until_gone(*pids):
+    deadline = time.monotonic() + 60
+    while not all(gone(pid) for pid in pids):
+        assert time.monotonic() < deadline, f"{pids} are still there"
+        time.sleep(0.01)
+
+
+def test_bad_programs(binary, folder):
+    daemon = Functions(binary, folder).start()
+    try:
+        daemon.fails("Crash", "Runtime.ExitError", "exit status 3")
+        daemon.fails("Missing", "Runtime.ImportModuleError", "No module named 'nothing'")
+        daemon.fails("Hang", "Sandbox.Timedout", "Task timed out after 1.00 seconds")
+        daemon.fails("Memory", "Runtime.ExitError", "out of memory")
+        for flood in ("Flood", "FloodNode") if shutil.which("node") else ("Flood",):
+            assert daemon.invoke(flood, {}) == "flooded"
+            assert daemon.invoke("Good", {"after": flood}) == {"after": flood}
+            dropped = daemon.metric("freshet_function_log_dropped_bytes_total", flood)
+            dropped += daemon.metric("freshet_function_log_dropped_lines_total", flood)
+            assert dropped > 0, "a flood is cut"
+        for _ in range(2):
+            assert daemon.invoke("Garbage", {}) == "not JSON [400, 400, 404]"
+        assert daemon.metric("freshet_function_bad_answers_total", "Garbage") >= 6
+        assert daemon.metric("freshet_function_process_starts_total", "Garbage") == 1
+        assert daemon.metric("freshet_function_process_starts_total", "Good") == 1
+        assert daemon.metric("freshet_function_process_crashes_total", "Crash") == 1
+        assert daemon.log_path.read_text().count('"line":"hanging"') == 1
+        assert daemon.stop() == 0
+    finally:
+        daemon.stop()
+
+
+def test_nothing_outlives(binary, folder):
+    daemon = Functions(binary, folder).start()
+    try:
+        for hang, error in ((False, "Runtime.ExitError"), (True, "Sandbox.Timedout")):
+            file = folder / f"pids-{hang}"
+            daemon.fails("Fork", error, "", {"file": str(file), "hang": hang})
+            wait_until_gone(*map(int, file.read_text().split()))
+        file = folder / "pids"
+        connection = http.client.HTTPConnection("127.0.0.1", daemon.port)
+        connection.request("POST", "/2015-03-31/functions/Fork/invocations", json.dumps({"file": str(file), "hang": True}))
+        while not file.exists() or not file.read_text():
+            time.sleep(0.01)
+        daemon.kill()
+        wait_until_gone(*map(int, file.read_text().split()))
+    finally:
+        daemon.stop()
+
+
+if __name__ == "__main__":
+    os.environ["FRESHET_SECRET_OF_THE_DAEMON"] = "x"
+    main(__doc__.splitlines()[0], "programs that misbehave harm nobody else", test_bad_programs, test_nothing_outlives)
+    sys.exit(0)

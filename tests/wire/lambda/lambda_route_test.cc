@@ -1,0 +1,139 @@
+// The Lambda API as exchanges: what clients send, and what they get.
+#include "wire/lambda/lambda_route.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/invoke/native_host.h"
+
+namespace freshet {
+namespace {
+
+class FakeInvoker final : public Invoker {
+ public:
+  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, bool wants_log) override {
+    called = function + " " + payload + (wants_log ? " log" : "");
+    return outcome;
+  }
+  Async<Result<std::string>> invoke_async(std::string function, std::string payload) override {
+    called = function + " later " + payload;
+    return Result<std::string>("id");
+  }
+  Result<PreparedEvent> prepare(const std::string&, std::string) override {
+    return fail(ErrorCode::kInternal, "not here");
+  }
+  std::shared_ptr<const FunctionDefinition> find(const std::string& function) const override {
+    return function == "Work" ? std::make_shared<const FunctionDefinition>(definition) : nullptr;
+  }
+  std::map<std::string, FunctionStats> stats() const override { return {}; }
+
+  FunctionDefinition definition;
+  std::string called;
+  Result<InvokeOutcome> outcome = InvokeOutcome{"7", std::nullopt};
+};
+
+class LambdaRouteTest : public ::testing::Test {
+ protected:
+  LambdaRouteTest() {
+    invoker_.definition.name = "Work";
+    invoker_.definition.host = "process";
+    invoker_.definition.runtime = "python3.11";
+    invoker_.definition.handler = "app.handler";
+    invoker_.definition.code = "/code";
+    invoker_.definition.environment = {{"A", "b\""}};
+    invoker_.definition.reserved_concurrency = 2;
+    FunctionDefinition other = invoker_.definition;
+    other.name = "Zoo";
+    route_ = make_lambda_route(invoker_, [this, other] { return std::vector{invoker_.definition, other}; }, {});
+  }
+  HttpResponse call(const std::string& method, const std::string& target, const std::string& body = "",
+                    HttpHeaders headers = {}) {
+    HttpRequest request{method, target, std::move(headers), body};
+    EXPECT_TRUE(route_->matches(request)) << target;
+    auto exchange = route_->accept(std::move(request));
+    const Async<void> work = exchange->run();
+    EXPECT_TRUE(work.is_ready());
+    return exchange->respond();
+  }
+  HttpResponse invoke(const std::string& name, HttpHeaders headers = {}) {
+    return call("POST", "/2015-03-31/functions/" + name + "/invocations", R"({"n":1})", std::move(headers));
+  }
+
+  FakeInvoker invoker_;
+  std::unique_ptr<Route> route_;
+};
+
+TEST_F(LambdaRouteTest, InvokesByNameAndArn) {
+  for (const char* name :
+       {"Work", "Work:%24LATEST", "arn:aws:lambda:us-east-1:000000000000:function:Work",
+        "arn%3Aaws%3Alambda%3Aus-east-1%3A000000000000%3Afunction%3AWork%3A$LATEST", "000000000000:function:Work"}) {
+    invoker_.called.clear();
+    const HttpResponse response = invoke(name);
+    EXPECT_EQ(response.status, 200) << name;
+    EXPECT_EQ(response.body, "7");
+    EXPECT_EQ(header(response.headers, "X-Amz-Executed-Version"), "$LATEST");
+    EXPECT_EQ(header(response.headers, "X-Amz-Function-Error"), "");
+    EXPECT_EQ(invoker_.called, R"(Work {"n":1})") << name;
+  }
+}
+
+TEST_F(LambdaRouteTest, ShowsFunctionErrorsAndTheLog) {
+  invoker_.outcome = failed_outcome("T", "m");
+  invoker_.outcome->log = "lines\n";
+  const HttpResponse response = invoke("Work", {{"x-amz-log-type", "Tail"}});
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(header(response.headers, "X-Amz-Function-Error"), "Unhandled");
+  EXPECT_EQ(header(response.headers, "X-Amz-Log-Result"), "bGluZXMK");
+  EXPECT_EQ(response.body, R"({"errorMessage":"m","errorType":"T"})");
+  EXPECT_EQ(invoker_.called, R"(Work {"n":1} log)");
+}
+
+TEST_F(LambdaRouteTest, OtherInvocationTypes) {
+  EXPECT_EQ(invoke("Work", {{"X-Amz-Invocation-Type", "Event"}}).status, 202);
+  EXPECT_EQ(invoker_.called, R"(Work later {"n":1})");
+  invoker_.called.clear();
+  EXPECT_EQ(invoke("Work", {{"X-Amz-Invocation-Type", "DryRun"}}).status, 204);
+  EXPECT_EQ(invoker_.called, "");
+  EXPECT_EQ(invoke("Work", {{"X-Amz-Invocation-Type", "Later"}}).status, 400);
+}
+
+TEST_F(LambdaRouteTest, ErrorsHaveTheirNames) {
+  const HttpResponse missing = invoke("Nothing");
+  EXPECT_EQ(missing.status, 404);
+  EXPECT_EQ(header(missing.headers, "x-amzn-ErrorType"), "ResourceNotFoundException");
+  EXPECT_EQ(
+      missing.body,
+      R"({"Type":"User","Message":"Function not found: arn:aws:lambda:us-east-1:000000000000:function:Nothing"})");
+  EXPECT_EQ(invoke("Work:7").status, 404) << "there are no versions";
+  invoker_.outcome = fail(ErrorCode::kTooManyRequests, "Rate Exceeded.");
+  const HttpResponse throttled = invoke("Work");
+  EXPECT_EQ(throttled.status, 429);
+  EXPECT_EQ(header(throttled.headers, "x-amzn-ErrorType"), "TooManyRequestsException");
+  invoker_.outcome = failed_outcome("Host.Busy", "No process is free for it");
+  EXPECT_EQ(invoke("Work").status, 429);
+  invoker_.outcome = fail(ErrorCode::kSerialization, "Could not parse request body into json");
+  EXPECT_EQ(header(invoke("Work").headers, "x-amzn-ErrorType"), "InvalidRequestContentException");
+  EXPECT_EQ(call("DELETE", "/2015-03-31/functions/Work").status, 501);
+}
+
+TEST_F(LambdaRouteTest, ShowsFunctions) {
+  const std::string configuration =
+      R"({"FunctionName":"Work","FunctionArn":"arn:aws:lambda:us-east-1:000000000000:function:Work",)"
+      R"("Runtime":"python3.11","Handler":"app.handler","Timeout":3,"MemorySize":128,)"
+      R"("Environment":{"Variables":{"A":"b\""}},"Version":"$LATEST","PackageType":"Zip","State":"Active",)"
+      R"("LastUpdateStatus":"Successful"})";
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Work/configuration").body, configuration);
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Work").body,
+            R"({"Configuration":)" + configuration +
+                R"(,"Code":{"RepositoryType":"folder","Location":"file:///code"},)"
+                R"("Concurrency":{"ReservedConcurrentExecutions":2}})");
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Nothing").status, 404);
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/?MaxItems=1").body,
+            R"({"Functions":[)" + configuration + R"(],"NextMarker":"Work"})");
+  const std::string rest = call("GET", "/2015-03-31/functions/?Marker=Work").body;
+  EXPECT_EQ(rest.find("NextMarker"), std::string::npos);
+  EXPECT_NE(rest.find(R"("FunctionName":"Zoo")"), std::string::npos);
+  EXPECT_EQ(call("GET", "/2015-03-31/functions?MaxItems=none").status, 400);
+}
+
+}  // namespace
+}  // namespace freshet

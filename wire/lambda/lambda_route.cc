@@ -1,0 +1,305 @@
+#include "wire/lambda/lambda_route.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "runtime/invoke/http_host.h"
+#include "tables/value/json.h"
+#include "tables/value/text.h"
+#include "wire/http/request_ids.h"
+#include "wire/http/target.h"
+#include "wire/lambda/function_json.h"
+
+namespace freshet {
+namespace {
+
+constexpr std::string_view kLatest = "$LATEST";
+constexpr size_t kMaxListed = 50;
+
+struct Shared {
+  Shared(Invoker& i, std::function<std::vector<FunctionDefinition>()> f, LambdaPlace p)
+      : invoker(i), functions(std::move(f)), place(std::move(p)), ids(place.seed) {}
+  Invoker& invoker;
+  const std::function<std::vector<FunctionDefinition>()> functions;
+  const LambdaPlace place;
+  RequestIds ids;
+};
+
+// As REST JSON clients read it: the name in a header, too.
+struct Refusal {
+  int status = 400;
+  std::string_view type;
+  std::string message;
+};
+
+Refusal refusal_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::kResourceNotFound:
+    case ErrorCode::kNotFound:
+      return {404, "ResourceNotFoundException", error.message};
+    case ErrorCode::kTooManyRequests:
+      return {429, "TooManyRequestsException", error.message};
+    case ErrorCode::kRequestTooLarge:
+      return {413, "RequestTooLargeException", error.message};
+    case ErrorCode::kSerialization:
+      return {400, "InvalidRequestContentException", error.message};
+    case ErrorCode::kValidation:
+      return {400, "InvalidParameterValueException", error.message};
+    default:
+      return {500, "ServiceException", error.message};
+  }
+}
+
+HttpResponse answer_of(const Refusal& refusal) {
+  HttpResponse response;
+  response.status = refusal.status;
+  response.headers.emplace_back("x-amzn-ErrorType", refusal.type);
+  response.body = refusal.status >= 500 ? R"({"Type":"Service","Message":)" : R"({"Type":"User","Message":)";
+  append_json_string(response.body, refusal.message);
+  response.body += '}';
+  return response;
+}
+
+class LambdaExchange : public Exchange {
+ public:
+  explicit LambdaExchange(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  HttpResponse respond() final {
+    HttpResponse response = refusal_ ? answer_of(*refusal_) : success();
+    seal_answer(response, shared_->ids);
+    return response;
+  }
+
+ protected:
+  virtual HttpResponse success() = 0;
+
+  const std::shared_ptr<Shared> shared_;
+  std::optional<Refusal> refusal_;
+};
+
+class Refused final : public LambdaExchange {
+ public:
+  Refused(std::shared_ptr<Shared> shared, Refusal refusal) : LambdaExchange(std::move(shared)) {
+    refusal_ = std::move(refusal);
+  }
+  Async<void> run() override { return {}; }
+
+ private:
+  HttpResponse success() override { return {}; }
+};
+
+class Invoke final : public LambdaExchange {
+ public:
+  enum class Type { kRequestResponse, kEvent, kDryRun };
+  Invoke(std::shared_ptr<Shared> shared, std::string function, Type type, bool wants_log, std::string payload)
+      : LambdaExchange(std::move(shared)),
+        function_(std::move(function)),
+        type_(type),
+        wants_log_(wants_log),
+        payload_(std::move(payload)) {}
+
+  Async<void> run() override {
+    if (!shared_->invoker.find(function_)) {
+      refusal_ = Refusal{404, "ResourceNotFoundException",
+                         "Function not found: " + function_arn(shared_->place.account, function_)};
+      return {};
+    }
+    if (type_ == Type::kDryRun) return {};
+    return type_ == Type::kEvent ? queue() : call();
+  }
+
+ private:
+  Async<void> queue() {
+    auto queued = co_await shared_->invoker.invoke_async(function_, payload_);
+    if (!queued) refusal_ = refusal_of(queued.error());
+  }
+  Async<void> call() {
+    auto outcome = co_await shared_->invoker.invoke(function_, std::move(payload_), wants_log_);
+    if (!outcome) {
+      refusal_ = refusal_of(outcome.error());
+    } else if (outcome->error && outcome->error->type == kHostBusy) {
+      refusal_ = Refusal{429, "TooManyRequestsException", outcome->error->message};
+    } else {
+      outcome_ = std::move(*outcome);
+    }
+  }
+
+  HttpResponse success() override {
+    HttpResponse response;
+    if (type_ != Type::kRequestResponse) {
+      response.status = type_ == Type::kEvent ? 202 : 204;
+      return response;
+    }
+    response.headers.emplace_back("X-Amz-Executed-Version", kLatest);
+    if (outcome_.error) response.headers.emplace_back("X-Amz-Function-Error", "Unhandled");
+    if (wants_log_) {
+      std::string log;
+      append_base64(log, outcome_.log);
+      response.headers.emplace_back("X-Amz-Log-Result", std::move(log));
+    }
+    response.body = std::move(outcome_.payload);
+    return response;
+  }
+
+  const std::string function_;
+  const Type type_;
+  const bool wants_log_;
+  std::string payload_;
+  InvokeOutcome outcome_;
+};
+
+class Get final : public LambdaExchange {
+ public:
+  Get(std::shared_ptr<Shared> shared, std::string function, bool configuration_only)
+      : LambdaExchange(std::move(shared)), function_(std::move(function)), configuration_only_(configuration_only) {}
+
+  Async<void> run() override {
+    found_ = shared_->invoker.find(function_);
+    if (found_) return {};
+    refusal_ = Refusal{404, "ResourceNotFoundException",
+                       "Function not found: " + function_arn(shared_->place.account, function_)};
+    return {};
+  }
+
+ private:
+  HttpResponse success() override {
+    HttpResponse response;
+    response.body = configuration_only_ ? function_configuration_json(*found_, shared_->place.account)
+                                        : function_json(*found_, shared_->place.account);
+    return response;
+  }
+
+  const std::string function_;
+  const bool configuration_only_;
+  std::shared_ptr<const FunctionDefinition> found_;
+};
+
+class List final : public LambdaExchange {
+ public:
+  List(std::shared_ptr<Shared> shared, std::string marker, size_t most)
+      : LambdaExchange(std::move(shared)), marker_(std::move(marker)), most_(most) {}
+
+  Async<void> run() override {
+    functions_ = shared_->functions();
+    return {};
+  }
+
+ private:
+  // Sorted by name; a marker is the last name of the page before.
+  HttpResponse success() override {
+    HttpResponse response;
+    response.body = R"({"Functions":[)";
+    size_t listed = 0;
+    std::string last;
+    for (const FunctionDefinition& function : functions_) {
+      if (function.name <= marker_) continue;
+      if (listed == most_) {
+        response.body += R"(],"NextMarker":)";
+        append_json_string(response.body, last);
+        response.body += '}';
+        return response;
+      }
+      response.body += listed++ > 0 ? "," : "";
+      response.body += function_configuration_json(function, shared_->place.account);
+      last = function.name;
+    }
+    response.body += "]}";
+    return response;
+  }
+
+  const std::string marker_;
+  const size_t most_;
+  std::vector<FunctionDefinition> functions_;
+};
+
+class LambdaRoute final : public Route {
+ public:
+  explicit LambdaRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
+  bool matches(const HttpRequest& request) const override {
+    constexpr std::string_view kRoot = "/2015-03-31/functions";
+    const std::string_view target = request.target;
+    return target.starts_with(kRoot) &&
+           (target.size() == kRoot.size() || target[kRoot.size()] == '/' || target[kRoot.size()] == '?');
+  }
+
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    auto target = parse_target(request.target);
+    if (!target) return refuse({400, "InvalidParameterValueException", target.error().message});
+    auto& path = target->segments;
+    if (path.size() == 2 && request.method == "GET") return list(target->query);
+    if (path.size() < 3) return not_there(request);
+    auto name = name_of(path[2], target->query);
+    if (!name) return refuse(std::move(name.error()));
+    const bool configuration = path.size() == 4 && path[3] == "configuration";
+    if (request.method == "GET" && (path.size() == 3 || configuration)) {
+      return std::make_unique<Get>(shared_, std::move(*name), configuration);
+    }
+    if (request.method == "POST" && path.size() == 4 && path[3] == "invocations") return invoke(*name, request);
+    return not_there(request);
+  }
+
+ private:
+  std::unique_ptr<Exchange> refuse(Refusal refusal) { return std::make_unique<Refused>(shared_, std::move(refusal)); }
+  std::unique_ptr<Exchange> not_there(const HttpRequest& request) {
+    return refuse({501, "NotImplemented",
+                   request.method + " " + request.target.substr(0, 200) +
+                       " is not served: functions are invoked and looked at here, and deployed from templates"});
+  }
+
+  // The function's name out of a name, an ARN or the end of one; a version behind it must be the latest.
+  static tl::expected<std::string, Refusal> name_of(std::string_view text,
+                                                    const std::map<std::string, std::string>& query) {
+    constexpr std::string_view kBefore = "function:";
+    const size_t before = text.find(kBefore);
+    if (before == 0 || (before != text.npos && text[before - 1] == ':')) text.remove_prefix(before + kBefore.size());
+    const size_t end = std::min(text.find(':'), text.size());
+    std::string name(text.substr(0, end));
+    std::string qualifier(text.substr(std::min(end + 1, text.size())));
+    if (const auto asked = query.find("Qualifier"); asked != query.end()) qualifier = asked->second;
+    if (qualifier.empty() || qualifier == kLatest) return name;
+    return tl::unexpected<Refusal>(Refusal{
+        404, "ResourceNotFoundException", "Function not found: " + name + ":" + qualifier + "; there are no versions"});
+  }
+
+  std::unique_ptr<Exchange> list(const std::map<std::string, std::string>& query) {
+    size_t most = kMaxListed;
+    if (const auto given = query.find("MaxItems"); given != query.end()) {
+      const std::string& text = given->second;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), most);
+      if (error != std::errc{} || end != text.data() + text.size() || most < 1 || most > 10'000) {
+        return refuse({400, "InvalidParameterValueException", "MaxItems must be a number from 1 to 10000"});
+      }
+    }
+    const auto marker = query.find("Marker");
+    return std::make_unique<List>(shared_, marker == query.end() ? std::string() : marker->second,
+                                  std::min(most, kMaxListed));
+  }
+
+  std::unique_ptr<Exchange> invoke(std::string name, HttpRequest& request) {
+    const std::string_view type = header(request.headers, "X-Amz-Invocation-Type");
+    std::optional<Invoke::Type> known;
+    if (type.empty() || type == "RequestResponse") known = Invoke::Type::kRequestResponse;
+    if (type == "Event") known = Invoke::Type::kEvent;
+    if (type == "DryRun") known = Invoke::Type::kDryRun;
+    if (!known) {
+      return refuse({400, "InvalidParameterValueException",
+                     "X-Amz-Invocation-Type '" + std::string(type.substr(0, 100)) +
+                         "': there are RequestResponse, Event and DryRun"});
+    }
+    const bool wants_log = header(request.headers, "X-Amz-Log-Type") == "Tail";
+    return std::make_unique<Invoke>(shared_, std::move(name), *known, wants_log, std::move(request.body));
+  }
+
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Route> make_lambda_route(Invoker& invoker, std::function<std::vector<FunctionDefinition>()> functions,
+                                         LambdaPlace place) {
+  return std::make_unique<LambdaRoute>(std::make_shared<Shared>(invoker, std::move(functions), std::move(place)));
+}
+
+}  // namespace freshet

@@ -1,0 +1,31 @@
+// The Lambda API, REST JSON: what clients call to invoke functions and to look at them.
+//
+//   POST /2015-03-31/functions/NAME/invocations    Invoke: RequestResponse, Event, DryRun; the tail of the log
+//   GET  /2015-03-31/functions                     ListFunctions
+//   GET  /2015-03-31/functions/NAME                GetFunction
+//   GET  /2015-03-31/functions/NAME/configuration  GetFunctionConfiguration
+//
+// NAME is a name or an ARN, either with ":$LATEST" behind it. Functions are deployed from templates: what would change
+// one is answered with NotImplemented.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "runtime/invoke/invoker.h"
+#include "streams/arn.h"
+
+namespace freshet {
+
+struct LambdaPlace {
+  Account account;
+  uint64_t seed = 0;  // Of request ids.
+};
+
+// `functions` lists what there is, on the loop. Invoker and function outlive the route.
+std::unique_ptr<Route> make_lambda_route(Invoker& invoker, std::function<std::vector<FunctionDefinition>()> functions,
+                                         LambdaPlace place);
+
+}  // namespace freshet
