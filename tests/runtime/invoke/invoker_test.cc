@@ -356,7 +356,21 @@ TEST(Functions, DefinitionsAreCheckedKeptAndReplaced) {
   EXPECT_NE(error(bad).find("there are: script"), std::string::npos);
   bad = good;
   bad.host = "wasm";
-  EXPECT_NE(error(bad).find("native and http"), std::string::npos);
+  EXPECT_NE(error(bad).find("native, http and process are"), std::string::npos);
+  bad.host = "process";
+  bad.runtime = "java21";
+  EXPECT_NE(error(bad).find("Runtime java21: there are native, http, nodejs*"), std::string::npos);
+  bad.runtime = "python3.11";
+  bad.code = "beside";
+  EXPECT_NE(error(bad).find("an absolute path"), std::string::npos);
+  FunctionDefinition program = bad;
+  program.name = "Program";
+  program.code = "/code";
+  program.memory_mib = 256;
+  EXPECT_EQ(error(program), "");
+  bad.code = "/code";
+  bad.memory_mib = 64;
+  EXPECT_NE(error(bad).find("128 to 10240 MB"), std::string::npos);
   bad = good;
   bad.timeout = seconds(86'401);
   EXPECT_NE(error(bad).find("timeout"), std::string::npos);
@@ -364,8 +378,9 @@ TEST(Functions, DefinitionsAreCheckedKeptAndReplaced) {
   bad.async.max_retries = -1;
   EXPECT_NE(error(bad).find("retries"), std::string::npos);
   world.start();
-  ASSERT_EQ(world.runtime->functions().size(), 1u);
+  ASSERT_EQ(world.runtime->functions().size(), 2u);
   EXPECT_EQ(world.runtime->functions().front(), good);
+  EXPECT_EQ(world.runtime->functions().back(), program);
 }
 
 TEST(Drain, StartsNothingNewAndWaitsForWhatRuns) {
