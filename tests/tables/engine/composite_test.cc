@@ -257,7 +257,7 @@ TEST_F(CompositeTest, AllAttributesOfAPartTogetherAreBounded) {
   item.set("region", Value(std::string(2048, 'r')));
   EXPECT_EQ(text(put("Things", item)),
             "ValidationException: One or more parameter values were invalid: Size of hashkey has exceeded the maximum "
-            "size limit of 2048 bytes");
+            "size limit of2048 bytes");
 }
 
 // What was written before there was an index need not fit into it: such items are left out.
