@@ -97,7 +97,7 @@ class UpdateTable(Case):
             page = query(both, Limit=5, ExclusiveStartKey=page["LastEvaluatedKey"])
         self.assertEqual(seen, [*range(0, 36, 4), *range(2, 36, 4)])
         for condition in ("#r = :e", both + " AND score > :s", both + " AND #n > :r AND score = :s"):
-            self.fails("ValidationException", "", query, condition)
+            self.fails("ValidationException", "", query, condition=condition)
 
     def test_an_update_of_an_index_without_anything_to_update(self):
         name = self.make_events()
