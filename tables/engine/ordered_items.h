@@ -17,7 +17,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tables/engine/drop_some.h"
 #include "tables/engine/keys.h"
 #include "tables/engine/sharded_set.h"
 
@@ -114,7 +113,7 @@ class OrderedItems {
   void fill(std::vector<Entry> entries);
 
   // Forgets up to `limit` entries, the last first; how many it were.
-  size_t drop(size_t limit) { return drop_some(set_, limit); }
+  size_t drop(size_t limit) { return set_.drop(limit); }
 
   Iterator begin() const { return set_.begin(); }
   Iterator end() const { return set_.end(); }

@@ -140,13 +140,18 @@ class ShardedSet {
     last.insert(last.end(), std::move(value));
     grown();
   }
-  void erase(const Place& place) {
-    trees_[place.shard_]->erase(place.at_);
-    --size_;
-  }
-  void erase(const const_iterator& it) {
-    trees_[it.shard_]->erase(it.at_);
-    --size_;
+  void erase(const Place& place) { erase(place.shard_, place.at_); }
+  void erase(const const_iterator& it) { erase(it.shard_, it.at_); }
+  // Erases up to `limit` entries, the last first; how many it were. One walk over the trees a call, not one an entry.
+  size_t drop(size_t limit) {
+    const size_t before = size_;
+    for (size_t shard = trees_.size(); shard-- > 0 && size_ > 0;) {
+      for (const Tree* tree = trees_[shard].get(); tree && !tree->empty(); tree = trees_[shard].get()) {
+        if (before - size_ == limit) return limit;
+        erase(shard, std::prev(tree->end()));
+      }
+    }
+    return before - size_;
   }
 
  private:
@@ -157,6 +162,12 @@ class ShardedSet {
   Tree& tree(size_t shard) {
     if (!trees_[shard]) trees_[shard] = std::make_unique<Tree>(order_);
     return *trees_[shard];
+  }
+  // Of many trees an empty one goes, so that walks over what a large set has left need not look into each.
+  void erase(size_t shard, Leaf at) {
+    trees_[shard]->erase(at);
+    --size_;
+    if (trees_.size() > 1 && trees_[shard]->empty()) trees_[shard].reset();
   }
   void grown() {
     if (++size_ < kSplitAt || !splits_ || trees_.size() > 1) return;
@@ -171,7 +182,7 @@ class ShardedSet {
 
   const Order order_;
   const bool splits_;
-  std::vector<std::unique_ptr<Tree>> trees_;  // Null where no entry has been yet.
+  std::vector<std::unique_ptr<Tree>> trees_;  // Of many, null where no entry is.
   size_t size_ = 0;
 };
 

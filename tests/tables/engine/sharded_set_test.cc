@@ -89,6 +89,33 @@ TEST(ShardedSet, IsTheSameSetInOneLargeTree) {
   compare_with_model(Set::Growth::kOneTree, 20'000);
 }
 
+// A large set that has become small and grows again: the trees that emptied have to be there again.
+TEST(ShardedSet, GivesUpItsLastEntriesInSteps) {
+  for (const auto growth : {Set::Growth::kSplits, Set::Growth::kOneTree}) {
+    Random random(7);
+    Set set(Order{}, growth);
+    std::set<Entry> model;
+    for (int round = 0; round < 3; ++round) {
+      while (model.size() < 6000) {
+        const Entry entry{random.next(), random.below(1000)};
+        ASSERT_EQ(set.insert(entry), model.insert(entry).second);
+      }
+      while (model.size() > static_cast<size_t>(round)) {
+        const size_t limit = std::min<size_t>(1 + random.below(500), model.size() - static_cast<size_t>(round));
+        ASSERT_EQ(set.drop(limit), limit);
+        model.erase(std::prev(model.end(), static_cast<std::ptrdiff_t>(limit)), model.end());
+        ASSERT_EQ(set.size(), model.size());
+      }
+      expect_same(set, model);
+      expect_bounds(set, model, {random.next(), 0});
+    }
+    EXPECT_EQ(set.drop(0), 0u);
+    EXPECT_EQ(set.drop(10), 2u) << "what is left";
+    EXPECT_EQ(set.drop(10), 0u);
+    expect_same(set, {});
+  }
+}
+
 TEST(ShardedSet, IsFilledInOrder) {
   Set set(Order{}, Set::Growth::kSplits);
   std::set<Entry> model;
