@@ -157,7 +157,7 @@ class StoreCrashRun {
     TableDefinition pairs = pair_definition();
     pairs.stream = StreamView::kKeysOnly;
     for (auto* d : {&queue, &pairs}) {
-      if (store_->create_table(*d).take()) note({{}, *d, {}});
+      if (store_->create_table(*d).take()) note({{}, *d, {}, {}});
     }
   }
 
@@ -178,7 +178,7 @@ class StoreCrashRun {
 
   // Notes what was accepted; everything else must have been refused for a reason.
   void accept(const Result<WriteOutput>& result, ModelWrite write) {
-    if (result) return note({{std::move(write)}, {}, {}});
+    if (result) return note({{std::move(write)}, {}, {}, {}});
     EXPECT_TRUE(result.error().code == ErrorCode::kThroughputExceeded || store_->stats().batches == 0 ||
                 files_.crashed())
         << result.error().message;
@@ -278,9 +278,14 @@ class StoreCrashRun {
   void scratch() {
     if (!model_.tables().contains("Scratch")) {
       const TableDefinition d = queue_definition("Scratch");
-      if (store_->create_table(d).take()) note({{}, d, {}});
+      if (store_->create_table(d).take()) note({{}, d, {}, {}});
+    } else if (random_.below(3) == 0) {
+      if (store_->delete_table("Scratch").take()) note({{}, {}, "Scratch", {}});
     } else if (random_.below(2)) {
-      if (store_->delete_table("Scratch").take()) note({{}, {}, "Scratch"});
+      TableDefinition d = model_.tables().at("Scratch").definition;
+      const std::optional<StreamView> views[] = {std::nullopt, StreamView::kKeysOnly, StreamView::kNewAndOldImages};
+      d.stream = views[random_.below(3)];
+      if (store_->alter_table(d).take()) note({{}, {}, {}, d});
     } else {
       const Item item = random_task();
       accept(store_->put_item({"Scratch", item, {}, {}}).take(), {"Scratch", key_of_task(item), item});
@@ -302,7 +307,7 @@ class StoreCrashRun {
         EXPECT_NE(row.item.string_or("status"), "TAKEN") << "held items stay";
         gone[{ttl, row.creation}] = key;
       }
-      for (auto& [order, key] : gone) note({{{name, key, {}, Cause::kTimeToLive}}, {}, {}});
+      for (auto& [order, key] : gone) note({{{name, key, {}, Cause::kTimeToLive}}, {}, {}, {}});
     }
   }
 

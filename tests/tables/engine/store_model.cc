@@ -53,6 +53,36 @@ std::vector<Item> read_all(Input input, Read&& read) {
 
 const std::vector<std::string> kStatuses{"DONE", "PENDING", "TAKEN"};
 
+std::string describe_stream(StreamView view, uint64_t next) {
+  return "stream " + std::to_string(static_cast<int>(view)) + " next " + std::to_string(next) + "\n";
+}
+
+std::string check_record(const ChangeRecord& record, const ModelRecord& expected, StreamView view) {
+  if (record.kind != expected.kind || record.by_ttl != expected.by_ttl) return "another kind";
+  if (record.keys != expected.keys) return json(record.keys) + " instead of " + json(expected.keys);
+  const bool images = view == StreamView::kNewAndOldImages;
+  if (images && (record.before ? record.before.decode() : Item{}) != expected.before) return "old image";
+  if (images && (record.after ? record.after.decode() : Item{}) != expected.after) return "new image";
+  return {};
+}
+
+std::string check_stream(Tables& store, ReadStreamInput input, const StreamBounds& bounds,
+                         const std::vector<ModelRecord>& records, StreamView view) {
+  input.from = bounds.oldest;
+  input.limit = 7;
+  while (input.from < bounds.next) {
+    const StreamPage page = done(store.read_stream(input));
+    if (page.records.empty()) return input.table + ": nothing at " + std::to_string(input.from);
+    for (const auto& record : page.records) {
+      const std::string at = input.table + " record " + std::to_string(record.sequence) + ": ";
+      if (record.sequence != input.from++ || record.sequence > records.size()) return at + "out of order";
+      const std::string wrong = check_record(record, records[record.sequence - 1], view);
+      if (!wrong.empty()) return at + wrong;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 const ModelRow* StoreModel::find(const std::string& table, const Item& key) const {
@@ -64,8 +94,23 @@ const ModelRow* StoreModel::find(const std::string& table, const Item& key) cons
 
 void StoreModel::apply(const ModelOperation& operation) {
   if (operation.created) tables_[operation.created->name].definition = *operation.created;
-  if (!operation.dropped.empty()) tables_.erase(operation.dropped);
+  if (operation.altered) {
+    TableDefinition& definition = tables_.at(operation.altered->name).definition;
+    if (definition.stream != operation.altered->stream) close_stream(definition.name);
+    definition = *operation.altered;
+  }
+  if (!operation.dropped.empty()) {
+    close_stream(operation.dropped);
+    tables_.erase(operation.dropped);
+  }
   for (const auto& write : operation.writes) apply(write);
+}
+
+void StoreModel::close_stream(const std::string& name) {
+  const ModelTable& table = tables_.at(name);
+  if (!table.definition.stream) return;
+  const auto place = std::find_if(closed_.begin(), closed_.end(), [&](const auto& c) { return c.table > name; });
+  closed_.insert(place, {name, *table.definition.stream, table.stream});
 }
 
 void StoreModel::apply(const ModelWrite& write) {
@@ -118,7 +163,10 @@ std::string StoreModel::describe() const {
       out += "\n";
     }
     if (table.definition.books) out += describe_books(table.books);
-    if (table.definition.stream) out += "  next " + std::to_string(table.stream.size() + 1) + "\n";
+    if (table.definition.stream) out += "  " + describe_stream(*table.definition.stream, table.stream.size() + 1);
+  }
+  for (const auto& closed : closed_) {
+    out += closed.table + ", closed " + describe_stream(closed.view, closed.records.size() + 1);
   }
   return out;
 }
@@ -153,7 +201,11 @@ std::string StoreModel::describe(Tables& store) {
       out += "\n";
     }
     if (definition.books) out += describe_books(done(store.books(name)));
-    if (definition.stream) out += "  next " + std::to_string(done(store.stream_bounds(name)).next) + "\n";
+    if (!definition.stream) continue;
+    out += "  " + describe_stream(*definition.stream, done(store.stream_bounds(name)).next);
+  }
+  for (const auto& closed : done(store.closed_streams())) {
+    out += closed.table + ", closed " + describe_stream(closed.view, closed.bounds.next);
   }
   return out;
 }
@@ -176,27 +228,21 @@ std::map<std::string, uint64_t> StoreModel::changes(Tables& store) {
 }
 
 std::string StoreModel::check_streams(Tables& store) const {
+  ReadStreamInput input;
   for (const auto& [name, table] : tables_) {
     if (!table.definition.stream) continue;
-    const StreamBounds bounds = done(store.stream_bounds(name));
-    ReadStreamInput input;
     input.table = name;
-    input.from = bounds.oldest;
-    input.limit = 7;
-    while (input.from < bounds.next) {
-      const StreamPage page = done(store.read_stream(input));
-      if (page.records.empty()) return name + ": nothing at " + std::to_string(input.from);
-      for (const auto& record : page.records) {
-        const std::string at = name + " record " + std::to_string(record.sequence) + ": ";
-        if (record.sequence != input.from++ || record.sequence > table.stream.size()) return at + "out of order";
-        const ModelRecord& expected = table.stream[record.sequence - 1];
-        if (record.kind != expected.kind || record.by_ttl != expected.by_ttl) return at + "another kind";
-        if (record.keys != expected.keys) return at + json(record.keys) + " instead of " + json(expected.keys);
-        const bool images = *table.definition.stream == StreamView::kNewAndOldImages;
-        if (images && (record.before ? record.before.decode() : Item{}) != expected.before) return at + "old image";
-        if (images && (record.after ? record.after.decode() : Item{}) != expected.after) return at + "new image";
-      }
-    }
+    const StreamBounds bounds = done(store.stream_bounds(name));
+    const std::string wrong = check_stream(store, input, bounds, table.stream, *table.definition.stream);
+    if (!wrong.empty()) return wrong;
+  }
+  const auto closed = done(store.closed_streams());
+  if (closed.size() != closed_.size()) return "not all closed streams";
+  for (size_t i = 0; i < closed.size(); ++i) {
+    input.table = closed[i].table;
+    input.label = closed[i].label;
+    const std::string wrong = check_stream(store, input, closed[i].bounds, closed_[i].records, closed_[i].view);
+    if (!wrong.empty()) return "closed " + wrong;
   }
   return {};
 }

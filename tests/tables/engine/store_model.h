@@ -17,11 +17,12 @@ struct ModelWrite {
   Cause cause = Cause::kClient;
 };
 
-// What is applied at once: the writes of a transaction, or a table made or dropped.
+// What is applied at once: the writes of a transaction, or a table made, dropped or given another stream.
 struct ModelOperation {
   std::vector<ModelWrite> writes;
   std::optional<TableDefinition> created;
   std::string dropped;
+  std::optional<TableDefinition> altered;
 };
 
 struct ModelRow {
@@ -41,7 +42,14 @@ struct ModelTable {
   TableDefinition definition;
   std::map<std::string, ModelRow> rows;  // By the key's JSON.
   Books books;
-  std::vector<ModelRecord> stream;  // The first has sequence 1.
+  std::vector<ModelRecord> stream;  // The first has sequence 1; those of streams before this one, too.
+};
+
+// A stream that its table has no more.
+struct ModelClosedStream {
+  std::string table;
+  StreamView view = StreamView::kKeysOnly;
+  std::vector<ModelRecord> records;
 };
 
 class StoreModel {
@@ -50,19 +58,21 @@ class StoreModel {
   const ModelRow* find(const std::string& table, const Item& key) const;
   const std::map<std::string, ModelTable>& tables() const { return tables_; }
 
-  // Items, indexes in their order, books and stream ends as text; the same of a store.
+  // Items, indexes in their order, books, streams and their ends as text; the same of a store.
   std::string describe() const;
   static std::string describe(Tables& store);
   // Change records made so far by table, as the streams of a store tell it: a cheap first comparison.
   std::map<std::string, uint64_t> changes() const;
   static std::map<std::string, uint64_t> changes(Tables& store);
-  // Empty if what the store's streams hold is what they should; else what is wrong.
+  // Empty if what the store's streams hold, closed ones too, is what they should; else what is wrong.
   std::string check_streams(Tables& store) const;
 
  private:
   void apply(const ModelWrite& write);
+  void close_stream(const std::string& table);
 
   std::map<std::string, ModelTable> tables_;
+  std::vector<ModelClosedStream> closed_;  // By table, then in the order in which they were closed.
   uint64_t next_creation_ = 1;
 };
 
