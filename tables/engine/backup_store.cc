@@ -13,9 +13,10 @@ namespace {
 constexpr std::string_view kSuffix = ".backup";
 constexpr std::string_view kPartSuffix = ".part";
 constexpr size_t kStepBytes = 256u << 10;
-constexpr uint64_t kSyncBytes = 4u << 20;  // Written between two syncs, so that none takes long.
-constexpr size_t kMostAtOnce = 50;         // Being made, and being restored; as the service.
-constexpr size_t kMostBackups = 10'000;    // What is known of each stays in memory.
+constexpr uint64_t kSyncBytes = 4u << 20;           // Written between two syncs, so that none takes long,
+constexpr uint64_t kMostUnsynced = 2 * kSyncBytes;  // however slow the disk is.
+constexpr size_t kMostAtOnce = 50;                  // Being made, and being restored; as the service.
+constexpr size_t kMostBackups = 10'000;             // What is known of each stays in memory.
 constexpr milliseconds kRetryPause{100};
 
 template <class T>
@@ -46,6 +47,10 @@ Result<void> BackupStore::open(Files* files) {
   files_ = own_files_ ? own_files_.get() : files;
   directory_ = options_.directory + "/backups";
   if (auto made = files_->create_directories(directory_); !made) return made;
+  // The log's own files do not make its directory durable again before the next segment.
+  if (!own_files_) {
+    if (auto synced = files_->sync_directory(options_.directory); !synced) return synced;
+  }
   trash_ = std::make_unique<Trash>(*files_, directory_);
   if (auto found = find_backups(); !found) return found;
   account();
@@ -62,10 +67,11 @@ Result<void> BackupStore::find_backups() {
   if (!names) return fail(names.error());
   if (auto cleared = trash_->clear(*names); !cleared) return cleared;
   for (const std::string& name : *names) {
+    if (Trash::is_trash(name)) continue;
     if (name.ends_with(kPartSuffix)) {
       if (auto removed = files_->remove(directory_ + "/" + name); !removed) return removed;
     }
-    if (!name.ends_with(kSuffix) || name.starts_with("trash-")) continue;
+    if (!name.ends_with(kSuffix)) continue;
     auto reader = BackupReader::open(*files_, directory_ + "/" + name);
     auto bytes = reader ? (*reader)->bytes() : Result<uint64_t>(fail(reader.error()));
     if (!bytes) {
@@ -77,6 +83,7 @@ Result<void> BackupStore::find_backups() {
     std::string id = name.substr(0, name.size() - kSuffix.size());
     description.id = id;
     backups_[std::move(id)] = {std::move(description), *bytes};
+    complete_bytes_ += *bytes;
   }
   return {};
 }
@@ -87,13 +94,12 @@ void BackupStore::resume(Table& table) {
   auto reader = backups_.contains(id) ? BackupReader::open(*files_, path(id))
                                       : Result<std::unique_ptr<BackupReader>>(not_found(id));
   if (!reader) return drop(table, reader.error());
-  restoring_.push_back({id, table.number(), std::move(*reader), {}, 0, {}});
+  restoring_.push_back({id, table.number(), std::move(*reader), {}, 0, {}, {}});
 }
 
 // In a bounded store backups count as data; in one without a log they take memory.
 void BackupStore::account() {
-  uint64_t bytes = 0;
-  for (const auto& [id, backup] : backups_) bytes += backup.file_bytes;
+  uint64_t bytes = complete_bytes_;
   for (const auto& making : making_) bytes += making->writer->bytes();
   committer_.set_backup_bytes(bytes);
 }
@@ -135,8 +141,8 @@ Async<Result<BackupDescription>> BackupStore::create(std::string name, std::stri
     const bool full = writer.error().code == ErrorCode::kDiskFull;
     return Out(fail(full ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, writer.error().message));
   }
-  making_.push_back(
-      std::unique_ptr<Making>(new Making{backup.id, table, Snapshot(table->items()), std::move(*writer), false, 0, 0}));
+  making_.push_back(std::unique_ptr<Making>(
+      new Making{backup.id, table, Snapshot(table->items()), std::move(*writer), false, 0, 0, {}}));
   table->observe(&making_.back()->snapshot);
   backups_[backup.id] = {backup, 0};
   return Out(std::move(backup));
@@ -158,18 +164,22 @@ Async<Result<std::vector<BackupDescription>>> BackupStore::list() {
 
 Async<Result<BackupDescription>> BackupStore::remove(std::string id) {
   using Out = Result<BackupDescription>;
+  if (committer_.failed()) return Out(fail(ErrorCode::kInternal, "The store has failed"));
   const auto found = backups_.find(id);
   if (found == backups_.end()) return Out(not_found(id));
   if (!found->second.description.available) {
     return Out(fail(ErrorCode::kBackupInUse, "Backup is being created: " + id));
   }
-  if (std::any_of(restoring_.begin(), restoring_.end(), [&](const Restoring& r) { return r.id == id; })) {
+  // The file goes at once, and what was restored only with the log: a crash in between would leave neither.
+  const auto needs_it = [&](const Restoring& restoring) { return restoring.id == id && !restoring.is_over(); };
+  if (std::any_of(restoring_.begin(), restoring_.end(), needs_it)) {
     return Out(fail(ErrorCode::kBackupInUse, "A table is being restored from the backup: " + id));
   }
   if (auto taken = trash_->take(path(id), found->second.file_bytes); !taken) {
     return Out(fail(ErrorCode::kInternal, taken.error().message));
   }
   BackupDescription description = std::move(found->second.description);
+  complete_bytes_ -= found->second.file_bytes;
   backups_.erase(found);
   account();
   return Out(std::move(description));
@@ -210,7 +220,7 @@ Async<Result<TableDescription>> BackupStore::restore(std::string id, TableDefini
   description.restored = RestoreOrigin{id, backup.table.definition.name, description.created, true};
   Table& table = catalog_.add(catalog_.counters.next_table++, std::move(description));
   committer_.log_table(table);
-  restoring_.push_back({id, table.number(), std::move(*reader), {}, 0, {}});
+  restoring_.push_back({id, table.number(), std::move(*reader), {}, 0, {}, {}});
   return Out(table.describe());
 }
 
@@ -241,12 +251,22 @@ BootTime BackupStore::next_due() const {
   if (trash_ && !trash_->empty()) return now;
   BootTime due = BootTime::max();
   for (const auto& making : making_) {
-    // A sync that is over brings a turn of its own.
-    const bool waits = making->all_written && syncing_ && !options_.backup_sync->over();
-    if (!waits) return now;
+    if (!waits_for_sync(*making)) return now;
   }
-  for (const auto& restoring : restoring_) due = std::min(due, std::max(now, restoring.blocked_until));
+  for (const auto& restoring : restoring_) {
+    // The end of the sync that makes it durable brings a turn, too.
+    if (!restoring.durable) due = std::min(due, std::max(now, restoring.blocked_until));
+  }
   return due;
+}
+
+bool BackupStore::is_far_ahead(const Making& making) const {
+  return making.writer->bytes() >= making.synced + kMostUnsynced;
+}
+
+// A sync that is over brings a turn of its own.
+bool BackupStore::waits_for_sync(const Making& making) const {
+  return (making.all_written || making.failed || is_far_ahead(making)) && syncing_ && !options_.backup_sync->over();
 }
 
 void BackupStore::clear_trash() {
@@ -257,20 +277,33 @@ void BackupStore::clear_trash() {
 }
 
 void BackupStore::step(std::unique_ptr<Making>& making) {
-  auto done = making->all_written ? Result<void>{} : write_some(*making);
-  auto durable = done ? sync_some(*making) : Result<bool>(fail(done.error()));
-  if (durable && !*durable) return;
-  if (durable) done = publish(*making);
-  if (!durable) done = fail(durable.error());
-  if (!done) give_up(*making, done.error());
+  if (!making->failed) {
+    const auto complete = advance(*making);
+    if (complete && !*complete) return;
+    if (!complete) making->failed = complete.error();
+  }
+  // The sync thread has the file until it is through.
+  if (syncing_ == making.get() && !options_.backup_sync->over()) return;
+  if (making->failed) give_up(*making, *making->failed);
   end(*making);
   making.reset();
 }
 
+Result<bool> BackupStore::advance(Making& making) {
+  if (!making.all_written) {
+    if (auto ok = write_some(making); !ok) return fail(std::move(ok.error()));
+  }
+  auto durable = sync_some(making);
+  if (!durable || !*durable) return durable;
+  if (auto ok = publish(making); !ok) return fail(std::move(ok.error()));
+  return true;
+}
+
+// Far ahead of the disk only what writes have replaced, which nobody else keeps.
 Result<void> BackupStore::write_some(Making& making) {
   if (auto ok = committer_.admit_bulk(std::min<uint64_t>(kStepBytes, making.table->live_bytes()), 0); !ok) return ok;
   std::vector<ItemRef> items;
-  const bool more = making.snapshot.take(options_.backup_step, kStepBytes, items);
+  const bool more = making.snapshot.take(is_far_ahead(making) ? 0 : options_.backup_step, kStepBytes, items);
   for (const auto& item : items) {
     if (auto ok = making.writer->add(item); !ok) return ok;
   }
@@ -308,6 +341,7 @@ Result<void> BackupStore::publish(const Making& making) {
   Backup& backup = backups_.at(making.id);
   backup.description.available = true;
   backup.file_bytes = making.writer->bytes();
+  complete_bytes_ += backup.file_bytes;
   return {};
 }
 
@@ -329,6 +363,7 @@ void BackupStore::end(const Making& making) {
 }
 
 bool BackupStore::step(Restoring& restoring) {
+  if (restoring.durable) return !restoring.is_over();
   if (clock_.boot() < restoring.blocked_until) return true;
   Table& table = *catalog_.find_number(restoring.table);  // Nobody can have deleted it.
   auto more = load_some(restoring);
@@ -339,7 +374,8 @@ bool BackupStore::step(Restoring& restoring) {
   if (*more) return true;
   table.set_restored();
   committer_.log_table(table);
-  return false;
+  restoring.durable.emplace(committer_.durable());
+  return true;
 }
 
 Result<bool> BackupStore::load_some(Restoring& restoring) {
@@ -352,7 +388,9 @@ Result<bool> BackupStore::load_some(Restoring& restoring) {
     restoring.block = std::move(*block);
     restoring.next = 0;
   }
-  for (; restoring.next < restoring.block.size(); ++restoring.next) {
+  // An item counts as often as somebody is told of it.
+  size_t left = std::max<size_t>(1, options_.backfill_step / (1 + table.definition().indexes.size()));
+  for (; restoring.next < restoring.block.size() && left > 0; ++restoring.next, --left) {
     const ItemRef& item = restoring.block[restoring.next];
     const auto key = table_key_of(item, keys);
     if (!key) return fail(ErrorCode::kCorruption, "an item of the backup is without its key");

@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,8 +57,9 @@ class BackupStore final : public Backups {
     Snapshot snapshot;
     std::unique_ptr<BackupWriter> writer;
     bool all_written = false;
-    uint64_t synced = 0;   // Bytes that the last sync had before it.
-    uint64_t syncing = 0;  // The same of the one under way.
+    uint64_t synced = 0;          // Bytes that the last sync had before it.
+    uint64_t syncing = 0;         // The same of the one under way.
+    std::optional<Error> failed;  // To be given up.
   };
   // A table that is being restored.
   struct Restoring {
@@ -67,6 +69,9 @@ class BackupStore final : public Backups {
     std::vector<ItemRef> block;  // Read and not in the table yet: from `next` on.
     size_t next = 0;
     BootTime blocked_until{};
+    std::optional<Async<Result<void>>> durable;  // All is in the table. Until it is safe, the backup stays.
+
+    bool is_over() const { return durable && durable->is_ready(); }
   };
 
   std::string path(const std::string& id) const;
@@ -78,13 +83,16 @@ class BackupStore final : public Backups {
   Result<void> admit_restore(const TableDescription& source);
 
   void step(std::unique_ptr<Making>& making);
+  Result<bool> advance(Making& making);  // True when the backup is complete.
+  bool is_far_ahead(const Making& making) const;
+  bool waits_for_sync(const Making& making) const;
   Result<void> write_some(Making& making);
   Result<bool> sync_some(Making& making);  // True when all is durable.
   Result<void> publish(const Making& making);
   void give_up(const Making& making, const Error& error);
   void end(const Making& making);
 
-  bool step(Restoring& restoring);  // False when it is over.
+  bool step(Restoring& restoring);  // False when there is nothing left of it.
   Result<bool> load_some(Restoring& restoring);
   void drop(Table& table, const Error& error);
   void clear_trash();
@@ -102,6 +110,7 @@ class BackupStore final : public Backups {
   std::string directory_;
   std::unique_ptr<Trash> trash_;
   std::map<std::string, Backup, std::less<>> backups_;  // By id, those that are being made too.
+  uint64_t complete_bytes_ = 0;                         // Of all that are complete.
   std::deque<std::unique_ptr<Making>> making_;          // The first is next.
   std::deque<Restoring> restoring_;
   const Making* syncing_ = nullptr;  // Whose file options_.backup_sync is busy with.

@@ -43,7 +43,7 @@ struct EmbeddedOptions {
   seconds wall_jump_pause{60};         // has gone on evenly for that long.
   size_t move_step_bytes = 64u << 10;  // Log bytes looked at by compaction in one turn, at least.
   bool check_dead_segments = false;    // Tests: look whether what counts as dead is.
-  size_t backfill_step = 500;          // Items added to a new index in one turn: 1 to 2 ms of a million.
+  size_t backfill_step = 500;          // Entries added to a new index or a restored table in one turn: 1 to 2 ms.
   size_t backup_step = 2000;           // Items written to a backup in one turn, about.
   size_t max_batch_bytes = 1u << 20;   // A turn that writes more becomes several batches, with one sync.
 

@@ -10,9 +10,13 @@ constexpr uint64_t kStepBytes = 2u << 20;
 
 }  // namespace
 
+bool Trash::is_trash(const std::string& name) {
+  return name.starts_with(kPrefix);
+}
+
 Result<void> Trash::clear(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    if (!name.starts_with(kPrefix)) continue;
+    if (!is_trash(name)) continue;
     if (auto removed = files_.remove(directory_ + "/" + name); !removed) return removed;
   }
   return {};

@@ -18,6 +18,8 @@ class Trash {
   Trash(const Trash&) = delete;
   Trash& operator=(const Trash&) = delete;
 
+  // Whether a file of that name is one on its way.
+  static bool is_trash(const std::string& name);
   // Deletes what an earlier run left.
   Result<void> clear(const std::vector<std::string>& names);
   // The file is durably gone under its name when this returns; its space comes back with the steps.

@@ -242,6 +242,7 @@ Result<std::unique_ptr<File>> SimFiles::open(const std::string& path, OpenMode m
 
 Result<void> SimFiles::create_directories(const std::string& path) {
   if (auto ok = call("create directory " + path); !ok) return ok;
+  if (directories_.contains(parent(path)) && !directories_.contains(path)) unsynced_directories_.insert(path);
   for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
     directories_.insert(path.substr(0, end));
   }
@@ -291,6 +292,7 @@ Result<void> SimFiles::sync_directory(const std::string& directory) {
     }
   }
   changes_ = std::move(others);
+  std::erase_if(unsynced_directories_, [&](const std::string& made) { return parent(made) == directory; });
   return {};
 }
 
@@ -325,6 +327,10 @@ void SimFiles::restart() {
     if (random_.below(2) == 0) apply(change, durable_names_);
   }
   for (const auto& inode : in_order) inode->lose_power(random_);
+  for (const std::string& made : std::exchange(unsynced_directories_, {})) {
+    directories_.erase(made);
+    std::erase_if(durable_names_, [&](const auto& name) { return parent(name.first) == made; });
+  }
   names_ = durable_names_;
   changes_.clear();
   begin_again();

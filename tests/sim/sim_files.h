@@ -89,7 +89,8 @@ class SimFiles final : public Files {
   Names names_;                           // As the process sees them.
   Names durable_names_;                   // As they are on the disk for sure.
   std::vector<DirectoryChange> changes_;  // Since then.
-  std::set<std::string> directories_;     // Durable at once, for simplicity.
+  std::set<std::string> directories_;
+  std::set<std::string> unsynced_directories_;  // Made within another one since that was synced: gone with the power.
   std::set<std::string> locks_;
   uint64_t incarnation_ = 0;
   uint64_t calls_ = 0;

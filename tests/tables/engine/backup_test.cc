@@ -279,6 +279,143 @@ TEST_F(BackupTest, IsGivenUpWhenItsFileCannotBeWritten) {
   EXPECT_TRUE(put("Queue", task("more", "PENDING", 1)));
 }
 
+TEST_F(BackupTest, OpensWithWhatWasGivenUpStillInTheTrash) {
+  create(queue_definition());
+  fill(1000);
+  ASSERT_TRUE(back_up("Queue"));
+  files.fail_write(1);
+  for (int i = 0; i < 200 && !list().empty(); ++i) store->run_due();
+  ASSERT_EQ(files.list("data/backups")->size(), 1u) << "the next step would delete it";
+  close();
+  files.restart_process();
+  const auto opened = try_open();
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_TRUE(files.list("data/backups")->empty());
+}
+
+TEST_F(BackupTest, TheFirstOfAStoreSurvivesALossOfPower) {
+  create(queue_definition());
+  fill(100);
+  complete(*back_up("Queue"));
+  close();
+  files.restart();
+  open();
+  EXPECT_EQ(list().size(), 1u);
+}
+
+// Until the restored table is safe, its backup is all that there is of it.
+TEST_F(BackupTest, CannotBeRemovedBeforeWhatWasRestoredIsSafe) {
+  create(queue_definition());
+  fill(1000);
+  const Contents then = contents("Queue");
+  const BackupDescription backup = complete(*back_up("Queue"));
+  ASSERT_TRUE(now(store->delete_table("Queue")));
+  ASSERT_TRUE(restore(backup, "Queue"));
+  store->commit();
+  while (is_restoring("Queue")) store->run_due();
+  EXPECT_EQ(text(now(store->backups()->remove(backup.id))),
+            "BackupInUseException: A table is being restored from the backup: " + backup.id);
+  close();
+  files.restart();  // Power is lost.
+  open();
+  turn();
+  EXPECT_EQ(contents("Queue"), then);
+  EXPECT_TRUE(now(store->backups()->remove(backup.id)));
+}
+
+TEST_F(BackupTest, ATurnRestoresAFewItemsHoweverSmallTheyAre) {
+  options.backfill_step = 100;
+  reopen();
+  create(queue_definition());
+  fill(1000);
+  const BackupDescription backup = complete(*back_up("Queue"));
+  ASSERT_TRUE(restore(backup, "Copy"));
+  while (is_restoring("Copy")) {
+    const uint64_t before = store->stats().items;
+    step();
+    EXPECT_LE(store->stats().items, before + 50) << "of each item the index is told, too";
+  }
+  EXPECT_EQ(store->stats().items, 2000u);
+}
+
+// Syncs that last as long as the test wants.
+class HeldSync final : public BackgroundSync {
+ public:
+  void begin(File& file) override {
+    file_ = &file;
+    ++begun;
+  }
+  bool over() const override { return !held; }
+  Result<void> end() override { return std::exchange(file_, nullptr)->sync(); }
+  bool held = true;
+  int begun = 0;
+
+ private:
+  File* file_ = nullptr;
+};
+
+TEST_F(BackupTest, DoesNotRunFarAheadOfItsSyncs) {
+  constexpr int kItems = 200;
+  constexpr size_t kBody = 100'000;
+  HeldSync beside;
+  options.backup_sync = &beside;
+  reopen();
+  create(queue_definition());
+  const auto write = [&](int i, char body) {
+    Item item = task("t" + std::to_string(i), "PENDING", i);
+    item.set("body", Value(std::string(kBody, body)));
+    ASSERT_TRUE(put("Queue", std::move(item)));
+  };
+  for (int i = 0; i < kItems; ++i) write(i, 'a');
+  turn();
+  const Contents then = contents("Queue");
+  const auto made = back_up("Queue");
+  ASSERT_TRUE(made);
+  const std::string part = "data/backups/" + made->id + ".part";
+  for (int i = 0; i < 1000; ++i) step();
+  EXPECT_EQ(beside.begun, 1);
+  const size_t ahead = files.content(part).size();
+  EXPECT_GT(ahead, 4u << 20);
+  EXPECT_LT(ahead, 9u << 20);
+  EXPECT_GT(store->next_due(), clock.boot()) << "the end of a sync brings a turn";
+  // What writes replace meanwhile goes to the file at once: memory does not hold all of it.
+  for (int i = 0; i < kItems; ++i) {
+    write(i, 'b');
+    step();
+  }
+  EXPECT_GT(files.content(part).size(), kItems * kBody);
+  beside.held = false;
+  const BackupDescription backup = complete(*made);
+  ASSERT_TRUE(restore(backup, "Copy"));
+  turn();
+  EXPECT_EQ(contents("Copy"), then);
+  close();
+}
+
+TEST_F(BackupTest, WhatFailsDuringASyncIsGivenUpAfterIt) {
+  HeldSync beside;
+  options.backup_sync = &beside;
+  reopen();
+  create(queue_definition());
+  for (int i = 0; i < 100; ++i) {
+    Item item = task("t" + std::to_string(i), "PENDING", i);
+    item.set("body", Value(std::string(100'000, 'x')));
+    ASSERT_TRUE(put("Queue", std::move(item)));
+  }
+  turn();
+  ASSERT_TRUE(back_up("Queue"));
+  while (beside.begun == 0) step();
+  files.fail_write(1);
+  for (int i = 0; i < 10; ++i) store->run_due();
+  EXPECT_EQ(list().size(), 1u) << "the sync thread still has the file";
+  EXPECT_TRUE(put("Queue", task("t0", "DONE", 1)));
+  beside.held = false;
+  turn();
+  EXPECT_TRUE(list().empty());
+  EXPECT_TRUE(files.list("data/backups")->empty());
+  close();
+}
+
 TEST_F(BackupTest, DamagedFilesAreNamedAndLeftAlone) {
   create(queue_definition());
   fill(1000);
