@@ -129,6 +129,10 @@ Result<const IndexDefinition*> find_index(const Statement& statement, const Tabl
   if (statement.index.empty()) return nullptr;
   const IndexDefinition* index = table.index(statement.index);
   if (!index) return invalid("The table does not have the specified index");
+  if (index->keys.is_composite()) {
+    return invalid(concat("Statements cannot read index ", index->name,
+                          ": a part of its key has several attributes; use Query or Scan"));
+  }
   if (consistent && !index->local) {
     return invalid("Strongly consistent read is not supported on Global Secondary Indexes");
   }

@@ -71,7 +71,10 @@ Error statement_error(Error error, bool insert) {
   if (insert && error.code == ErrorCode::kConditionalCheckFailed) {
     return {ErrorCode::kConditionalCheckFailed, kDuplicate, std::make_shared<DuplicateItem>(error.detail)};
   }
-  if (error.code != ErrorCode::kValidation || !error.message.starts_with("Invalid ")) return error;
+  if (error.code != ErrorCode::kValidation) return error;
+  constexpr std::string_view kCount = "1 validation error detected: ";
+  if (error.message.starts_with(kCount)) error.message.erase(0, kCount.size());
+  if (!error.message.starts_with("Invalid ")) return error;
   for (const auto kind : {ExpressionKind::kCondition, ExpressionKind::kFilter, ExpressionKind::kUpdate,
                           ExpressionKind::kKeyCondition, ExpressionKind::kProjection}) {
     const std::string prefix = "Invalid " + std::string(expression_name(kind)) + ": ";

@@ -103,6 +103,37 @@ TEST_F(StatementTest, WritesAndReads) {
             R"("ConsumedCapacity":{"TableName":"Pairs","CapacityUnits":1.0}})");
 }
 
+// A statement has no parameters that could be counted, and no expressions.
+TEST_F(StatementTest, FaultsOfTheStoreAreToldAsTheStatements) {
+  run("INSERT INTO Pairs VALUE {'p':'a','s':1}");
+  const std::string overlap = "Two document paths overlap with each other; ";
+  EXPECT_EQ(refused("UPDATE Pairs SET x=1 SET x.y=2 WHERE p='a' AND s=1").substr(0, 65),
+            "ValidationException: " + overlap);
+  EXPECT_EQ(
+      refused("UPDATE Pairs SET p='b' WHERE p='a' AND s=1"),
+      "ValidationException: One or more parameter values were invalid: Cannot update attribute p. This attribute is "
+      "part of the key");
+  EXPECT_EQ(refused("UPDATE Pairs SET q=5 WHERE p='a' AND s=1").find("1 validation error"), std::string::npos);
+  const std::string answer = batch({request("UPDATE Pairs SET x=1 SET x.y=2 WHERE p='a' AND s=1")});
+  EXPECT_NE(answer.find("\"Message\":\"" + overlap), std::string::npos) << answer;
+}
+
+TEST_F(StatementTest, IndexesWithSeveralKeyAttributesAreNotReadByStatements) {
+  ok("CreateTable", R"({"TableName":"Matches","BillingMode":"PAY_PER_REQUEST",
+    "AttributeDefinitions":[{"AttributeName":"p","AttributeType":"S"},{"AttributeName":"q","AttributeType":"S"},
+                            {"AttributeName":"r","AttributeType":"S"},{"AttributeName":"t","AttributeType":"N"}],
+    "KeySchema":[{"AttributeName":"p","KeyType":"HASH"}],
+    "GlobalSecondaryIndexes":[{"IndexName":"by-q-r","Projection":{"ProjectionType":"ALL"},
+      "KeySchema":[{"AttributeName":"q","KeyType":"HASH"},{"AttributeName":"r","KeyType":"HASH"},
+                   {"AttributeName":"t","KeyType":"RANGE"}]}]})");
+  run("INSERT INTO Matches VALUE {'p':'a','q':'b','r':'c','t':1}");
+  for (const char* where : {"", " WHERE q='b'", " WHERE q='b' AND r='c'"}) {
+    EXPECT_EQ(refused(std::string("SELECT * FROM Matches.\"by-q-r\"") + where),
+              "ValidationException: Statements cannot read index by-q-r: a part of its key has several attributes; use "
+              "Query or Scan");
+  }
+}
+
 TEST_F(StatementTest, ReadsInPagesAndInOrder) {
   fill();
   EXPECT_EQ(keys("SELECT s FROM Pairs WHERE p='a'", 2), "1 2|3");
