@@ -72,8 +72,8 @@ void Parser::parse_index(Path& path) {
     uint64_t index = 0;
     for (const char c : digits) index = std::min<uint64_t>(index * 10 + static_cast<uint64_t>(c - '0'), UINT32_MAX);
     if (index > std::numeric_limits<int32_t>::max() || (negative && index != 0)) {
-      note(concat("List index is not within the allowable range; index: [", negative ? "-" : "", digits, "]",
-                  at(token.span)));
+      note_at(token.span,
+              concat("List index is not within the allowable range; index: [", negative ? "-" : "", digits, "]"));
     }
     path.push_back({PathElement::Kind::kIndex, static_cast<uint32_t>(index), {}});
   } else {

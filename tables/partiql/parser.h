@@ -53,6 +53,10 @@ class Parser {
   void note(std::string message) {
     if (!noted_) noted_ = std::move(message);
   }
+  // The place costs a look at the whole text, so it is found for the first one only.
+  void note_at(Span span, const std::string& message) {
+    if (!noted_) note(message + at(span));
+  }
   std::string at(Span span) const;  // " at line:column:length"
   bool enter();                     // One level deeper; false when that is too deep.
   void leave() { --depth_; }

@@ -1,6 +1,7 @@
 #include "tables/partiql/translate.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "tables/engine/keys.h"
 #include "tables/expression/paths.h"
@@ -37,7 +38,10 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
 // The attributes that a SELECT reads for its columns, each once.
 std::vector<std::string> projected(const Statement& statement) {
   std::vector<std::string> names;
-  for (const Path& path : statement.projection) add_once(names, path[0].name);
+  std::unordered_set<std::string_view> seen;
+  for (const Path& path : statement.projection) {
+    if (seen.insert(path[0].name).second) names.push_back(path[0].name);
+  }
   return names;
 }
 

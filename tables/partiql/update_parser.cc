@@ -68,12 +68,12 @@ void Parser::parse_set_function(const Token& name, Action& action) {
   action.kind = add ? ActionKind::kAdd : ActionKind::kDelete;
   std::vector<Operand> arguments = parse_update_arguments();
   if (stopped_) return;
-  if (arguments.size() != 2) return note(concat(shown, " must have exactly two arguments", at(name.span)));
+  if (arguments.size() != 2) return note_at(name.span, concat(shown, " must have exactly two arguments"));
   if (arguments[0].kind != Operand::Kind::kPath || !expression::same_path(arguments[0].path, action.path, {})) {
-    return note(concat("The first argument to ", shown, " must equal the assignment value", at(name.span)));
+    return note_at(name.span, concat("The first argument to ", shown, " must equal the assignment value"));
   }
   if (arguments[1].kind != Operand::Kind::kValue || !is_set(statement_.values[arguments[1].slot])) {
-    return note(concat("The second argument to ", shown, " must be a value with type SET", at(first)));
+    return note_at(first, concat("The second argument to ", shown, " must be a value with type SET"));
   }
   action.left = std::move(arguments[1]);
 }
@@ -104,7 +104,7 @@ expression::Operand Parser::parse_update_operand() {
     if (!is_called(text_of(name), "LIST_APPEND")) {
       std::string lower;
       for (const char c : text_of(name)) lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      note(concat("Unrecognized function: ", lower, at(name.span)));
+      note_at(name.span, concat("Unrecognized function: ", lower));
     }
     operand.kind = Operand::Kind::kFunction;
     operand.function = Function::kListAppend;
