@@ -13,6 +13,8 @@ namespace {
 // nanoseconds.
 constexpr int64_t kLeastMs = 1'000'000'000'000;
 constexpr int64_t kMostMs = 9'999'999'999'999;
+// Of versions, counters and queue numbers: far from where adding one overflows.
+constexpr int64_t kMostCount = int64_t{1} << 53;
 
 std::string key_text(const Value& value) {
   if (const auto* text = value.get_if<std::string>()) return *text;
@@ -43,18 +45,17 @@ class Reader {
       wrong(path, *value, "a string (S)");
     }
   }
-  // Whole and not negative.
   template <class Into>
-  void number(const Value* value, const std::string& path, Into& into, bool may_be_negative = false) {
+  void number(const Value* value, const std::string& path, Into& into, int64_t least = 0, int64_t most = kMostCount) {
     if (value == nullptr) return;
     const auto* decimal = value->get_if<Decimal>();
     bool fits = false;
     const int64_t whole = decimal != nullptr ? decimal->to_int64(fits) : 0;
     if (decimal == nullptr) {
       wrong(path, *value, "a number (N)");
-    } else if (!fits || (whole < 0 && !may_be_negative)) {
-      fail_with(path,
-                "is " + decimal->to_string() + "; it must be a whole number" + (may_be_negative ? "" : " from 0 up"));
+    } else if (!fits || whole < least || whole > most) {
+      fail_with(path, "is " + decimal->to_string() + "; it must be a whole number from " + std::to_string(least) +
+                          " to " + std::to_string(most));
     } else {
       into = whole;
     }
@@ -117,6 +118,9 @@ void read_info(const Map& map, const std::string& at, Reader& read, RecordFacts&
     return;
   }
   read.number(version, path(info::kVersion), facts.version);
+  if (const Value* created = map.find(info::kCreated); created != nullptr && created->is(Type::kString)) {
+    facts.created = *created->get_if<std::string>();
+  }
   read.text(map.find(info::kStatus), path(info::kStatus), facts.status);
   read.text(map.find(info::kUpdated), path(info::kUpdated), facts.last_updated);
   read.flag(map.find(info::kSelected), path(info::kSelected), facts.selected);
@@ -207,13 +211,21 @@ Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const
     return found ? std::optional(found->decode()) : std::nullopt;
   };
   Reader read(facts.id, now_ms);
-  const auto number = [&](const std::string& name, std::optional<int64_t>& into, bool negative = false) {
+  const auto partition = keys.sort ? top(keys.partition.name) : std::nullopt;
+  if (partition && key_text(*partition).find(settings.key_separator) != std::string::npos) {
+    read.fail_with(keys.partition.name, std::string("has a '") + settings.key_separator +
+                                            "' in it, which separates the keys in ids: no id names this item");
+  }
+  const auto number = [&](const std::string& name, std::optional<int64_t>& into) {
     const auto value = top(name);
-    read.number(value ? &*value : nullptr, name, into, negative);
+    read.number(value ? &*value : nullptr, name, into);
   };
   number(names.queued, facts.number);
   number(names.dead, facts.dead_number);
-  number(names.priority, facts.priority, true);
+  // Where it does not order the queue it may be anything of the item's own.
+  if (const auto priority = settings.order != Order::kTimestamp ? top(names.priority) : std::nullopt) {
+    read.number(&*priority, names.priority, facts.priority, -kLargestPriority, kLargestPriority);
+  }
   if (const auto visible = top(names.visible_at)) read.time_ms(&*visible, names.visible_at, facts.visible_ms);
   const auto system_info = top(names.system_info);
   if (system_info) {
@@ -301,6 +313,9 @@ UpdateItemInput RecordUpdate::finish(Item key) && {
   if (facts_.has_info) {
     const std::string version = info_name + "." + name(info::kVersion);
     input.condition = version + " = " + value(Value::number(facts_.version));
+    if (!facts_.created.empty()) {
+      input.condition += " AND " + info_name + "." + name(info::kCreated) + " = " + value(Value(facts_.created));
+    }
     input.update = "ADD " + version + " " + value(Value::number(1));
   } else {
     fresh_.set(info::kId, Value(facts_.id));

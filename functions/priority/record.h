@@ -38,6 +38,7 @@ struct RecordFacts {
   bool has_info = false;  // False: a plain item that no queue has seen yet; it counts as version 0.
   std::string status;     // The initial state if there is none.
   int64_t version = 0;
+  std::string created;
   std::string last_updated;            // Of system_info.
   std::optional<int64_t> number;       // `queued`
   std::optional<int64_t> dead_number;  // `DLQ`
@@ -80,7 +81,8 @@ class RecordUpdate {
   RecordUpdate& remove_info(std::string_view name);
   // last_updated_timestamp in system_info, and the one that indexes sort by if `place` is to change.
   RecordUpdate& stamp(const std::string& now, bool place);
-  // Raises the version by one, under the condition that it is still the one of the facts.
+  // Raises the version by one, under the condition that it is still the one of the facts, and of the same life: a put
+  // makes the record anew, at version 1.
   UpdateItemInput finish(Item key) &&;
 
  private:

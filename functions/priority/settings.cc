@@ -105,6 +105,12 @@ Result<void> validate(const Settings& s) {
   if (s.name.empty()) return invalid("'name' of the queue must not be empty");
   if (s.table.empty()) return invalid("queue '" + s.name + "': 'table' must not be empty");
   const auto check = [&]() -> Result<void> {
+    for (const std::string& table : {s.table, s.state_table}) {
+      if (table.starts_with(kSystemTablePrefix)) {
+        return invalid("table '" + table + "': names that start with '" + std::string(kSystemTablePrefix) +
+                       "' are Freshet's own");
+      }
+    }
     if (s.state_table == s.table) return invalid("'state_table' is the table itself: leave it out");
     const Names& n = s.names;
     if (auto ok = check_different("names of attributes",

@@ -116,6 +116,7 @@ class TableQueue final : public PriorityQueue {
 
   // table_queue_peek.cc
   Async<std::vector<PriorityResult>> peek_now(PeekInput input);
+  Async<bool> keep_whole(std::vector<PriorityResult> claimed, std::vector<PriorityResult>& out);
   Async<Result<void>> look_through(Peeking& peeking);
   Async<Result<void>> take_from(std::vector<ItemRef> items, Peeking& peeking);
   void plan_item(const ItemRef& item, Peeking& peeking, std::vector<Plan>& plans, std::vector<WriteInput>& writes);

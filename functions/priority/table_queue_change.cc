@@ -207,9 +207,10 @@ Async<PriorityResult> TableQueue::enqueue(EnqueueInput input) {
     const std::string now = stamp();
     into_queue(update, facts, priority, delay, now);
     update.set_info(info::kEnqueued, Value(now));
-    // From outside it begins a new life: what failed in the last one says nothing of this one.
-    if (facts.place == Place::kOutside && facts.peeks > 0) update.set_info(info::kPeeks, Value::number(0));
-    if (facts.place == Place::kOutside && facts.failures > 0) update.set_info(info::kFailures, Value::number(0));
+    // From outside, or among the dead, it begins a new life: what failed in the last one says nothing of this one.
+    const bool anew = facts.place == Place::kOutside || facts.place == Place::kDead;
+    if (anew && facts.peeks > 0) update.set_info(info::kPeeks, Value::number(0));
+    if (anew && facts.failures > 0) update.set_info(info::kFailures, Value::number(0));
     return std::optional(std::move(update));
   });
 }

@@ -98,17 +98,14 @@ Async<std::vector<PriorityResult>> TableQueue::peek_now(PeekInput input) {
   Peeking peeking;
   peeking.visibility = *input.visibility;
   peeking.input = std::move(input);
-  auto looked = co_await look_through(peeking);
-  // What was claimed is the caller's, whatever came after it.
   std::vector<PriorityResult> out;
-  for (auto& result : peeking.claimed) {
-    PriorityResult one = co_await whole(std::move(result));
-    if (one.code == PriorityCode::kIdNotFound) {
-      // Its item is gone: nobody will ever work on it.
-      co_await forget_state(one.id);
-      continue;
-    }
-    out.push_back(std::move(one));
+  Result<void> looked;
+  for (bool gone = true; gone && out.empty();) {
+    looked = co_await look_through(peeking);
+    gone = co_await keep_whole(std::move(peeking.claimed), out);
+    peeking.claimed.clear();
+    peeking.at_end = false;
+    peeking.next = {};
   }
   if (!out.empty()) {
     out.front().passed = std::move(peeking.passed);
@@ -122,6 +119,22 @@ Async<std::vector<PriorityResult>> TableQueue::peek_now(PeekInput input) {
   out.push_back(failed(PriorityCode::kEmptyQueue, {}, std::move(why)));
   out.front().passed = std::move(peeking.passed);
   co_return out;
+}
+
+// What was claimed is the caller's, whatever came after it. True if the items of some are gone.
+Async<bool> TableQueue::keep_whole(std::vector<PriorityResult> claimed, std::vector<PriorityResult>& out) {
+  bool gone = false;
+  for (auto& result : claimed) {
+    PriorityResult one = co_await whole(std::move(result));
+    if (one.code != PriorityCode::kIdNotFound) {
+      out.push_back(std::move(one));
+      continue;
+    }
+    // Nobody will ever work on it.
+    gone = true;
+    co_await forget_state(one.id);
+  }
+  co_return gone;
 }
 
 Async<Result<void>> TableQueue::look_through(Peeking& peeking) {

@@ -8,8 +8,16 @@ namespace {
 
 constexpr int kTries = 5;
 
+bool is_priority(const Value& value) {
+  const auto* number = value.get_if<Decimal>();
+  bool whole = false;
+  const int64_t rank = number != nullptr ? number->to_int64(whole) : 0;
+  return whole && rank >= -kLargestPriority && rank <= kLargestPriority;
+}
+
 // What was put beside the attributes that the queue keeps.
-Result<void> check_attributes(const PutRecordInput& input, const KeySchema& keys, const Names& names) {
+Result<void> check_attributes(const PutRecordInput& input, const KeySchema& keys, const Settings& settings) {
+  const Names& names = settings.names;
   const std::string* const reserved[] = {&names.system_info, &names.last_updated, &names.queued,
                                          &names.dead,        &names.order,        &names.visible_at};
   for (const auto& [name, value] : input.attributes) {
@@ -18,6 +26,11 @@ Result<void> check_attributes(const PutRecordInput& input, const KeySchema& keys
         std::any_of(std::begin(reserved), std::end(reserved), [&](const auto* one) { return *one == name; });
     if (key || kept)
       return invalid("attribute '" + name + "' of item '" + input.id + "' is kept by the queue: leave it out");
+  }
+  const Value* priority = settings.order != Order::kTimestamp ? input.attributes.find(names.priority) : nullptr;
+  if (priority && !is_priority(*priority)) {
+    return invalid("attribute '" + names.priority + "' of item '" + input.id + "' must be a whole number from " +
+                   std::to_string(-kLargestPriority) + " to " + std::to_string(kLargestPriority));
   }
   if (input.status.size() > 256) return invalid("the status of item '" + input.id + "' is longer than 256 bytes");
   return {};
@@ -99,7 +112,7 @@ Async<PriorityResult> TableQueue::put_record(PutRecordInput input, bool keep_ver
     }
     auto key = key_of(input.id, keys_, settings_.key_separator);
     if (!key) co_return failed(PriorityCode::kIllegalState, input.id, key.error().message);
-    if (auto right = check_attributes(input, keys_, settings_.names); !right) {
+    if (auto right = check_attributes(input, keys_, settings_); !right) {
       co_return failed(PriorityCode::kIllegalState, input.id, right.error().message);
     }
     Item state = new_state(*key, input, keep_version ? facts.version + 1 : 1, input.id);
@@ -108,8 +121,10 @@ Async<PriorityResult> TableQueue::put_record(PutRecordInput input, bool keep_ver
     Map attributes = input.attributes;
     auto written = co_await write_record(std::move(*key), std::move(attributes), std::move(state), std::move(over));
     if (written) co_return changed(*written);
-    if (written.error().code != ErrorCode::kConditionalCheckFailed || attempt == kTries) {
-      co_return failed(input.id, written.error());
+    if (written.error().code != ErrorCode::kConditionalCheckFailed) co_return failed(input.id, written.error());
+    if (attempt == kTries) {
+      co_return failed(PriorityCode::kOnCondition, input.id,
+                       "record '" + input.id + "' was changed by somebody else meanwhile");
     }
   }
 }

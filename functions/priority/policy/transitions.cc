@@ -53,6 +53,7 @@ Verdict may_change(const RecordFacts& facts, const RecordCall& call) {
 }
 
 Verdict may_update_status(const RecordFacts& facts, const Settings& settings, const std::string& status) {
+  if (auto no = elsewhere(facts, settings)) return no;
   if (status == facts.status) return {};
   return final_state(facts, settings);
 }
@@ -88,6 +89,7 @@ Verdict may_send_to_dlq(const RecordFacts& facts, const Settings& settings, bool
 }
 
 Verdict may_touch(const RecordFacts& facts, const Settings& settings) {
+  if (auto no = elsewhere(facts, settings)) return no;
   return final_state(facts, settings);
 }
 

@@ -113,6 +113,81 @@ TEST_P(BeyondTest, ARecordThatIsQueuedAgainBeginsANewLife) {
   EXPECT_EQ(restore("A", peeked.receipt).place, Place::kReady);
 }
 
+TEST_P(BeyondTest, AlsoOneThatIsQueuedFromTheDeadLetters) {
+  Settings settings = shipment_settings();
+  settings.max_failures = 2;
+  open(settings);
+  queued({"A"});
+  restore("A", peek().receipt);
+  ASSERT_EQ(restore("A", peek().receipt).place, Place::kDead);
+  ASSERT_TRUE(world.wait(queue->update_status(on("A"), "READY_TO_SHIP")).ok());
+  ASSERT_TRUE(enqueue("A").ok());
+  const auto peeked = peek();
+  EXPECT_EQ(peeked.failures, 0);
+  EXPECT_EQ(peeked.peeks, 1);
+  EXPECT_EQ(restore("A", peeked.receipt).place, Place::kReady);
+}
+
+// The sample's version begins anew with every put, so it alone does not tell two lives of a record apart.
+TEST_P(BeyondTest, AChangeOfAnEarlierLifeIsRefused) {
+  open();
+  queued({"A"});
+  RecordFacts facts;
+  {
+    const auto read = read_facts(ItemRef::encode(item("A")), {{"id", Type::kString}, {}}, queue->settings(), 0);
+    ASSERT_TRUE(read);
+    facts = *read;
+  }
+  world.pass(milliseconds(5));
+  queued({"A"});
+  EXPECT_EQ(in_info("A", "version"), Value::number(facts.version));
+  RecordUpdate update(facts, queue->settings());
+  update.set_info(info::kQueued, Value::number(0));
+  const auto written = world.wait(world.store->update_item(std::move(update).finish(Item{{"id", Value("A")}})));
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::kConditionalCheckFailed);
+}
+
+TEST_P(BeyondTest, ARecordInAnotherQueueOfTheTableIsLeftAlone) {
+  open();
+  queued({"A"});
+  Settings other = shipment_settings();
+  other.name = "other";
+  other.numbers = {11, 12, 13, 11};
+  auto opened = world.wait(TableQueue::open(*world.services, other));
+  ASSERT_TRUE(opened);
+  const Item before = item("A");
+  for (const auto& result :
+       {world.wait((*opened)->touch(on("A"))), world.wait((*opened)->update_status(on("A"), "COMPLETED")),
+        world.wait((*opened)->remove(on("A"))), world.wait((*opened)->set_priority(on("A"), 1))}) {
+    EXPECT_EQ(result.code, Code::kIllegalState);
+    EXPECT_NE(result.detail.find("in another queue of the table"), std::string::npos) << result.detail;
+  }
+  EXPECT_EQ(item("A"), before);
+}
+
+TEST_P(BeyondTest, AnAttributeThatOrdersNothingMayBeAnything) {
+  open();
+  PutRecordInput input;
+  input.id = "A";
+  input.status = "READY_TO_SHIP";
+  input.attributes.set("priority", Value("high"));
+  ASSERT_TRUE(world.wait(queue->put(input)).ok());
+  ASSERT_TRUE(enqueue("A").ok());
+  EXPECT_EQ(peek().id, "A");
+  Settings settings = shipment_settings();
+  settings.table = "Ranked";
+  settings.order = Order::kBoth;
+  open(settings);
+  for (Value wrong : {Value("high"), Value(*Decimal::parse("1.5")), Value::number(2'000'000'000)}) {
+    input.attributes.set("priority", std::move(wrong));
+    const auto result = world.wait(queue->put(input));
+    EXPECT_EQ(result.code, Code::kIllegalState);
+    EXPECT_NE(result.detail.find("'priority' of item 'A' must be a whole number"), std::string::npos) << result.detail;
+    EXPECT_TRUE(item("A", "Ranked").empty()) << "nothing is changed";
+  }
+}
+
 TEST_P(BeyondTest, FailuresBackOffAndEndInTheDeadLetterQueue) {
   Settings settings = shipment_settings();
   settings.max_failures = 3;
@@ -277,6 +352,31 @@ TEST_P(BeyondTest, ATableWithTwoKeysOneOfThemANumber) {
   EXPECT_NE(wrong.detail.find("'order' is a number (N)"), std::string::npos) << wrong.detail;
 }
 
+// "a|b|5" is the id of (a, "b|5"), which is another item or none.
+TEST_P(BeyondTest, AnItemThatNoIdNamesIsPassed) {
+  Settings settings = shipment_settings();
+  settings.table = "Pairs";
+  open(settings, records_table(settings, {{"p", Type::kString}, KeyAttribute{"s", Type::kString}}));
+  const auto ready = [](const std::string& p, const std::string& s, const std::string& at) {
+    return Item{{"p", Value(p)},
+                {"s", Value(s)},
+                {"queued", Value::number(1)},
+                {"last_updated_timestamp", Value(at)},
+                {"system_info", Value(Map{{"version", Value::number(1)}, {"status", Value("READY_TO_SHIP")}})}};
+  };
+  put_item(ready("a|b", "5", "1"), "Pairs");
+  put_item(ready("c", "6", "2"), "Pairs");
+  Item other = ready("a", "b|5", "3");
+  for (const auto* name : {"queued", "last_updated_timestamp"}) other.erase(name);
+  put_item(other, "Pairs");
+  const auto peeked = peek();
+  EXPECT_EQ(peeked.id, "c|6");
+  ASSERT_EQ(peeked.passed.size(), 1u);
+  EXPECT_EQ(peeked.passed[0],
+            "p of item 'a|b|5' has a '|' in it, which separates the keys in ids: no id names this item");
+  EXPECT_EQ(world.wait(queue->get("a|b|5")).place, Place::kOutside) << "the other one";
+}
+
 TEST_P(BeyondTest, StateInATableOfItsOwn) {
   Settings settings = shipment_settings();
   settings.state_table = "ShipmentQueue";
@@ -291,11 +391,16 @@ TEST_P(BeyondTest, StateInATableOfItsOwn) {
   gone.key.set("id", Value("A"));
   ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
   EXPECT_EQ(world.wait(queue->touch(on("A"))).code, Code::kIdNotFound);
+  const auto one = peek();
+  ASSERT_EQ(one.id, "B") << "a record that was deleted is no work, and the next one is found at once: " << one.detail;
+  RestoreInput back;
+  back.call = on("B", one.receipt);
+  ASSERT_TRUE(world.wait(queue->restore(back)).ok());
   const auto peeked = peek_many(5);
-  EXPECT_EQ(ids(peeked), "B C") << "a record that was deleted is no work";
+  EXPECT_EQ(ids(peeked), "C B");
   EXPECT_TRUE(peeked[0].item.find("data"));
   EXPECT_TRUE(item("A", "ShipmentQueue").empty());
-  EXPECT_TRUE(remove("B", peeked[0].receipt).ok());
+  EXPECT_TRUE(remove("B", peeked[1].receipt).ok());
   EXPECT_TRUE(world.wait(queue->erase("B")).ok());
   EXPECT_TRUE(item("B", "ShipmentQueue").empty());
   EXPECT_EQ(world.wait(queue->get("C")).place, Place::kInFlight);
@@ -315,7 +420,10 @@ TEST_P(BeyondTest, ItemsThatNoQueueWrote) {
       {Value(Map{}), "system_info.version of item 'x' is missing"},
       {with("version", Value("1")), "system_info.version of item 'x' has the type S; it must be a number (N)"},
       {with("version", Value(*Decimal::parse("1.5"))),
-       "system_info.version of item 'x' is 1.5; it must be a whole number from 0 up"},
+       "system_info.version of item 'x' is 1.5; it must be a whole number from 0 to 9007199254740992"},
+      {with("queue_peek_count", Value::number(INT64_MAX)),
+       "system_info.queue_peek_count of item 'x' is 9223372036854775807; it must be a whole number from 0 to "
+       "9007199254740992"},
       {with("status", Value::number(3)), "system_info.status of item 'x' has the type N; it must be a string (S)"},
       {with("queue_selected", Value("yes")),
        "system_info.queue_selected of item 'x' has the type S; it must be a boolean (BOOL), or 0 or 1 (N)"},
@@ -366,6 +474,8 @@ TEST_P(BeyondTest, WrongSettingsAndTablesAreNamed) {
             "queue 'shipments': the numbers of 'ready', 'in_flight' and 'delayed' must differ");
   EXPECT_EQ(refused([](Settings& s) { s.visibility = milliseconds(0); }),
             "queue 'shipments': 'visibility_timeout_ms' is 0 ms; it must be from 1 ms to 366 days");
+  EXPECT_EQ(refused([](Settings& s) { s.state_table = "freshet.queues"; }),
+            "queue 'shipments': table 'freshet.queues': names that start with 'freshet.' are Freshet's own");
   open();
   EXPECT_EQ(
       refused([](Settings& s) { s.dead_index = "queueud-last_updated_timestamp-index"; }),
