@@ -45,7 +45,10 @@ def routes(daemon):
     assert daemon.call("GET", PATH + "/records") == {"records": [{"id": "A", "status": "PROCESSING_SHIPMENT"}]}
     for path, document, status in (("/enqueue", {"id": "x"}, 404), ("/enqueue", {"id": ""}, 400),
                                    ("/enqueue", {"id": 1}, 400), ("/peek", {"max": 0}, 400), ("/nothing", {}, 404),
-                                   ("/remove", {"id": "A", "colour": 1}, 400), ("/priority", {"id": "A"}, 400)):
+                                   ("/remove", {"id": "A", "colour": 1}, 400), ("/priority", {"id": "A"}, 400),
+                                   ("/redrive", {"ids": {"a": "A"}}, 400), ("/redrive", {"ids": []}, 400),
+                                   ("/redrive", {"filter": "#d = :n", "names": {"#d": 1}, "values": {":n": 1}}, 400),
+                                   ("/redrive", {"names": "x"}, 400), ("/redrive", {"values": [1]}, 400)):
         assert refused(daemon, "POST", PATH + path, document).status == status, path
     assert refused(daemon, "POST", "/priority/Nobody/peek", {}).status == 404
     assert daemon.call("POST", PATH + "/delete", {"id": "A"})["successful"]

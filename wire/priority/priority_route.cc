@@ -201,6 +201,30 @@ Asked read_delete(const JsonView& body) {
   });
 }
 
+void read_names(JsonMembers& members, Placeholders& into) {
+  const auto json = members.find("names");
+  if (!json) return;
+  if (!json->is(JsonKind::kObject)) return members.refuse(*json, "must be an object");
+  for (const JsonView one : *json) {
+    const auto name = one.as_string();
+    if (!name) return members.fail_with(name.error());
+    into.names.emplace_back(one.name(), *name);
+  }
+}
+
+void read_ids(JsonMembers& members, std::vector<std::string>& into) {
+  const auto json = members.find("ids");
+  if (!json) return;
+  if (!json->is(JsonKind::kArray) || json->size() == 0) {
+    return members.refuse(*json, "must be an array of ids; leave it out to redrive all");
+  }
+  for (const JsonView one : *json) {
+    const auto id = one.as_string();
+    if (!id) return members.fail_with(id.error());
+    into.emplace_back(*id);
+  }
+}
+
 Asked read_redrive(const JsonView& body) {
   JsonMembers members(body, {"ids", "filter", "names", "values", "rate", "limit"});
   RedriveRecordsInput input;
@@ -208,26 +232,14 @@ Asked read_redrive(const JsonView& body) {
   members.real("rate", 0, 1'000'000, input.rate);
   members.integer("limit", 1, 1'000'000'000, input.limit);
   Value values(Map{});
-  Value names(Map{});
   members.value("values", values);
-  members.value("names", names);
-  if (const auto* map = values.get_if<Map>()) input.placeholders.values = *map;
-  if (const auto* map = names.get_if<Map>()) {
-    for (const auto& [placeholder, name] : *map) {
-      if (const auto* text = name.get_if<std::string>()) input.placeholders.names.emplace_back(placeholder, *text);
-    }
+  if (const auto* map = values.get_if<Map>()) {
+    input.placeholders.values = *map;
+  } else {
+    members.refuse(*body.find("values"), "must be an object");
   }
-  if (const auto ids = members.find("ids")) {
-    for (const JsonView one : *ids) {
-      const auto id = one.as_string();
-      if (!id) {
-        members.fail_with(id.error());
-        break;
-      }
-      input.ids.emplace_back(*id);
-    }
-    if (input.ids.empty()) members.refuse(*ids, "must be an array of ids; leave it out to redrive all");
-  }
+  read_names(members, input.placeholders);
+  read_ids(members, input.ids);
   return asked(members, [input](PriorityQueue& queue, PriorityExchange& self) {
     return answer_with<RedriveRecordsOutput>(queue.redrive(input), self, priority::redrive_json);
   });
