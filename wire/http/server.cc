@@ -119,8 +119,9 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
     co_await work;
     // The entry owns this coroutine, so somebody else has to take it down.
     scheduler_.post([self = shared_from_this(), connection] {
+      const bool busy = !self->arrivals_.empty();
       self->finished(connection);
-      self->release();
+      busy ? self->release() : self->run_arrivals();
     });
   }
 
@@ -130,7 +131,8 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
     const std::unique_ptr<Running> entry = std::move(found->second);
     running_.erase(found);
     finished_.push_back(std::move(entry->job));
-    for (Job& job : entry->next) begin(std::move(job));
+    // What waited for it came before all that waits for its turn.
+    for (; !entry->next.empty(); entry->next.pop_back()) arrivals_.emplace_front(std::move(entry->next.back()));
   }
 
   // Everything that has run is answered as soon as what it observed is durable: one wait for all of a turn.

@@ -184,10 +184,15 @@ TEST_F(HttpServerTest, RequestsThatTakeLongAreSpreadOverTurns) {
   options.turn_slice = nanoseconds(0);
   start(std::move(options));
   RawClient client(server_->port());
+  const auto path = [](int i) { return (i == 10 ? "/hold" : "/r") + std::to_string(i); };
   std::string requests;
-  for (int i = 0; i < 20; ++i) requests += get("/r" + std::to_string(i));
+  for (int i = 0; i < 20; ++i) requests += get(path(i));
   client.send(requests);
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(body_of(client.answer()), "GET /r" + std::to_string(i) + " ");
+  for (int i = 0; i < 20; ++i) {
+    if (i == 10) shared_.started.wait_for(1);
+    if (i == 10) let_go();  // The others wait behind it.
+    EXPECT_EQ(body_of(client.answer()), "GET " + path(i) + " ");
+  }
   loop_->run([&] {
     ASSERT_EQ(shared_.turns.size(), 20u);
     EXPECT_EQ(std::set<uint64_t>(shared_.turns.begin(), shared_.turns.end()).size(), 20u);
