@@ -151,6 +151,7 @@ void add_list(CLI::App& app, int& exit_status) {
       "  freshet list --oldest --limit 5\n"
       "  freshet list --state DEAD --limit 1000 --json | jq -r .taskId");
   command->add_option("--state", options->state, "PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD, CANCELLED or SHED")
+      ->check(CLI::IsMember({"PENDING", "TAKEN", "DELAYED", "SUCCESS", "FAILURE", "DEAD", "CANCELLED", "SHED"}))
       ->capture_default_str();
   command->add_option("--limit", options->limit, "At most so many")
       ->check(whole(1, 4'294'967'295))

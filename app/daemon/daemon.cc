@@ -117,7 +117,7 @@ class Daemon {
   // Before the store opens, which may take long: whoever chose a wrong address is told at once.
   Result<void> bind() {
     auto bound = HttpListener::bind(plan_.listen.host, plan_.listen.port);
-    if (!bound) return fail(bound.error());
+    if (!bound) return fail(bound.error().code, bound.error().message + " (--listen takes another address)");
     listener_ = std::move(*bound);
     return {};
   }
@@ -200,10 +200,13 @@ class Daemon {
   // What the deployment did, and what the template puts out.
   void tell(const DeploymentPlan& done) {
     for (const auto& change : done.changes) {
-      log_.info("DEPLOY", {{"change", change_name(change.kind)},
-                           {"type", change.type},
-                           {"name", change.name},
-                           {"detail", change.detail}});
+      // A template takes the place of the one before: what that had goes, which not everybody expects.
+      const bool goes = change.kind == DeploymentChange::Kind::kRemove || change.kind == DeploymentChange::Kind::kKeep;
+      log_.event(goes ? LogLevel::kWarn : LogLevel::kInfo, "DEPLOY",
+                 {{"change", change_name(change.kind)},
+                  {"type", change.type},
+                  {"name", change.name},
+                  {"detail", change.detail}});
     }
     for (const auto& output : plan_.deployment.outputs)
       log_.info("OUTPUT", {{"name", output.name}, {"value", output.value}});

@@ -158,7 +158,8 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request, std::str
       } else if (!shared_->hosts.allows_origin(value)) {
         // Browsers let every page post a form or plain text anywhere, and withhold only the answer.
         return refuse(403, "Forbidden",
-                      "requests from web pages of '" + value + "' are refused; add its host to the allowed host names");
+                      "requests from web pages of '" + value +
+                          "' are refused; add its host to the allowed host names (--allowed-host)");
       }
     }
   }
@@ -166,9 +167,9 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request, std::str
   const std::string target_host = split_absolute(request.target, shared_->options.tls != nullptr);
   for (const std::string_view name : {host, std::string_view(target_host)}) {
     if (name.empty() || shared_->hosts.allows(name)) continue;
-    return refuse(
-        421, "MisdirectedRequest",
-        "this server does not answer to the host '" + std::string(name) + "'; add it to the allowed host names");
+    return refuse(421, "MisdirectedRequest",
+                  "this server does not answer to the host '" + std::string(name) +
+                      "'; add it to the allowed host names (--allowed-host)");
   }
   if (!request.target.starts_with('/')) {
     return refuse(400, "BadRequest", "the request target must be a path, or http://HOST/PATH");

@@ -345,7 +345,7 @@ TEST_F(HttpServerTest, RefusesPagesOfOtherSites) {
   EXPECT_EQ(status_of(answer("Origin: http://localhost\r\nOrigin: http://evil.example\r\n")), 403);
   EXPECT_EQ(body_of(answer("Origin: http://evil.example\r\n")),
             "{\"__type\":\"Forbidden\",\"message\":\"requests from web pages of 'http://evil.example' are refused; add "
-            "its host to the allowed host names\"}");
+            "its host to the allowed host names (--allowed-host)\"}");
 }
 
 TEST_F(HttpServerTest, TakesAbsoluteTargets) {
