@@ -7,8 +7,6 @@ random moment and started again on the same data. A backup that was once AVAILAB
 for; each holds one moment, at or after its creation was asked for and not after its answer; a restore goes on, and gives the
 table exactly that moment; nothing half made is left.
 """
-import argparse
-import os
 import pathlib
 import random
 import sys
@@ -16,7 +14,7 @@ import tempfile
 import threading
 import time
 
-from daemon import Daemon, Refused
+from daemon import Daemon, Refused, kill_options
 
 ITEMS = 2500
 PAD = "x" * 300  # More than one block, turn and segment.
@@ -170,13 +168,7 @@ class Life:
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--binary", required=True)
-    options.add_argument("--rounds", type=int, default=int(os.environ.get("FRESHET_KILLS", "20")))
-    options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    options = options.parse_args()
-    print(f"seed {options.seed}", flush=True)
-    rng = random.Random(options.seed)
+    options, rng = kill_options(__doc__)
     with tempfile.TemporaryDirectory(prefix="freshet-backups-") as folder:
         daemon = Daemon(options.binary, folder, "--segment-bytes", "1MiB", "--log-level", "warn", template=None).start()
         writer, backups, restored = Writer(), 0, 0

@@ -2,7 +2,9 @@
 import argparse
 import http.client
 import json
+import os
 import pathlib
+import random
 import signal
 import subprocess
 import sys
@@ -115,6 +117,17 @@ def check_books(stats):
         balance[target] = balance.get(target, 0) + count
     for state, depth in stats["depth"].items():
         assert balance.get(state, 0) == depth, f"books of {state}: in - out = {balance.get(state, 0)}, stock = {depth}\n{stats}"
+
+
+def kill_options(description):
+    """The options of a test that kills again and again, and its random numbers; their seed is printed."""
+    options = argparse.ArgumentParser(description=description)
+    options.add_argument("--binary", required=True)
+    options.add_argument("--rounds", type=int, default=int(os.environ.get("FRESHET_KILLS", "20")))
+    options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    options = options.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    return options, random.Random(options.seed)
 
 
 def main(description, done, *tests):

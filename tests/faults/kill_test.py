@@ -5,8 +5,6 @@ Producers create tasks, workers take and settle them; the daemon is killed at a 
 data. Afterwards every task whose creation was acknowledged is there, every acknowledged completion stands, the books balance
 and leases of the dead daemon have been reclaimed: the next round's workers get those tasks again.
 """
-import argparse
-import os
 import pathlib
 import random
 import sys
@@ -14,7 +12,7 @@ import tempfile
 import threading
 import time
 
-from daemon import QUEUE, Daemon, Refused, check_books
+from daemon import QUEUE, Daemon, Refused, check_books, kill_options
 
 PRODUCERS, WORKERS = 4, 4
 
@@ -95,13 +93,7 @@ def one_round(daemon, ledger, rng, number):
 
 
 def main():
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--binary", required=True)
-    options.add_argument("--rounds", type=int, default=int(os.environ.get("FRESHET_KILLS", "20")))
-    options.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    options = options.parse_args()
-    print(f"seed {options.seed}", flush=True)
-    rng = random.Random(options.seed)
+    options, rng = kill_options(__doc__)
     with tempfile.TemporaryDirectory(prefix="freshet-kill-") as folder:
         # Small segments, so that rotation and compaction are hit too.
         daemon = Daemon(options.binary, pathlib.Path(folder), "--segment-bytes", "1MiB", "--log-level", "warn").start()
