@@ -47,8 +47,8 @@ class Catalog {
   ClosedEntry* find_closed(std::string_view table, std::string_view label);
   // That one of the table's streams, open or not, whose record that is; null if the table is gone and it has none.
   ChangeStream* stream_of(uint32_t table, uint64_t sequence);
-  // Forgets what was closed before, and the oldest of too many.
-  void forget_closed(WallTime before);
+  // Forgets what was closed before, and the oldest of too many; of what they have in memory so many records a call.
+  void forget_closed(WallTime before, size_t records);
   const std::deque<ClosedEntry>& closed() const { return closed_; }
   template <class Do>
   void each_stream(Do&& act) const {  // With the table's number.

@@ -93,18 +93,19 @@ void StreamMemory::shrink() {
   while (bytes_ > budget_) {
     ChangeStream* oldest = order_.front();
     // What is not in the log yet has no other home.
-    if (oldest && oldest->tail_.front().sequence >= oldest->logged_next_) return;
+    if (oldest->tail_.front().sequence >= oldest->logged_next_) return;
     order_.pop_front();
-    if (oldest) bytes_ -= oldest->drop_oldest();
+    bytes_ -= oldest->drop_oldest();
   }
 }
 
-void StreamMemory::forget(ChangeStream& stream) {
-  for (auto& entry : order_) {
-    if (entry == &stream) entry = nullptr;
-  }
-  for (const auto& record : stream.tail_) bytes_ -= record.memory;
-  stream.tail_.clear();
+size_t StreamMemory::forget(ChangeStream& stream, size_t most) {
+  const size_t records = std::min(most, stream.tail_.size());
+  if (records == 0) return 0;
+  size_t left = records;
+  std::erase_if(order_, [&](const ChangeStream* entry) { return entry == &stream && left > 0 && left-- > 0; });
+  for (size_t i = 0; i < records; ++i) bytes_ -= stream.drop_oldest();
+  return records;
 }
 
 size_t ChangeStream::drop_oldest() {
@@ -267,7 +268,7 @@ void ChangeStream::trim_before(uint32_t segment) {
 
 void ChangeStream::trim_all() {
   marks_.clear();
-  memory_.forget(*this);
+  memory_.forget(*this, SIZE_MAX);
   oldest_ = logged_next_ = readable_ = next_;
   wake();
 }

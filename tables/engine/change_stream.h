@@ -39,14 +39,15 @@ class StreamMemory {
  public:
   explicit StreamMemory(size_t budget) : budget_(budget) {}
   void added(ChangeStream& stream, size_t bytes);
-  void forget(ChangeStream& stream);  // The stream is about to go.
-  void shrink();                      // Again, when records have come into the log.
+  // The stream is about to go: forgets up to `most` of its records; how many it were.
+  size_t forget(ChangeStream& stream, size_t most);
+  void shrink();  // Again, when records have come into the log.
   size_t bytes() const { return bytes_; }
 
  private:
   const size_t budget_;
   size_t bytes_ = 0;
-  std::deque<ChangeStream*> order_;  // Whose record is next to go; null where the stream is gone.
+  std::deque<ChangeStream*> order_;  // Whose record is next to go.
   friend class ChangeStream;
 };
 
@@ -54,7 +55,7 @@ class ChangeStream {
  public:
   ChangeStream(uint32_t table, KeySchema keys, StreamMemory& memory)
       : table_(table), keys_(std::move(keys)), memory_(memory) {}
-  ~ChangeStream() { memory_.forget(*this); }
+  ~ChangeStream() { memory_.forget(*this, SIZE_MAX); }
   ChangeStream(const ChangeStream&) = delete;
   ChangeStream& operator=(const ChangeStream&) = delete;
 
@@ -87,6 +88,8 @@ class ChangeStream {
   void trim_before(uint32_t segment);
   // Nothing of before can be read (a log of before closed streams were kept).
   void trim_all();
+  // Gives back some of what memory has of a stream that nobody will read any more; how many records it were.
+  size_t forget(size_t records) { return memory_.forget(*this, records); }
   // Whether a record of this stream may be in segments before that one.
   bool needs_before_segment(uint32_t segment) const;
 

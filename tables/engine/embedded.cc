@@ -349,7 +349,7 @@ void Engine::run_due() {
   ttl_.run_due();
   compactor_.run_due();
   backups_.run_due();
-  catalog_.forget_closed(stream_horizon());
+  catalog_.forget_closed(stream_horizon(), options_.backfill_step);
   if (catalog_.has_removed()) catalog_.bury(options_.backfill_step);
   if (!catching_up_) return;
   catching_up_ = false;

@@ -230,5 +230,31 @@ TEST_F(MemoryClosedStreamTest, AreReadableWithoutALogToo) {
   EXPECT_EQ(now(store->read_stream(input))->records.size(), 1u);
 }
 
+// What memory has of one may be all of the budget: too much to be given back in one turn.
+TEST_F(ClosedStreamTest, AreForgottenInSteps) {
+  options.stream_memory_bytes = 1u << 20;
+  options.backfill_step = 100;
+  reopen();
+  create(queue_definition());
+  for (int i = 0; i < 1000; ++i) write("t" + std::to_string(i));
+  turn();
+  ASSERT_TRUE(now(store->delete_table("Queue")));
+  turn();
+  clock.advance(options.stream_retention + seconds(1));
+  EXPECT_TRUE(closed().empty()) << "nobody sees them any more";
+  uint64_t before = store->stats().memory_bytes;
+  const uint64_t step = before / 8;
+  ASSERT_GT(before, 0u);
+  int turns = 0;
+  for (; store->stats().memory_bytes > 0 && turns < 100; ++turns) {
+    store->run_due();
+    const uint64_t left = store->stats().memory_bytes;
+    EXPECT_LE(before - left, step);
+    before = left;
+  }
+  EXPECT_GE(turns, 9);
+  EXPECT_LE(turns, 11);
+}
+
 }  // namespace
 }  // namespace freshet
