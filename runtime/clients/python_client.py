@@ -106,7 +106,7 @@ def error_document(error, request_id=None):
     frames = [frame for frame in frames if not frame.filename.startswith("<frozen importlib")]
     document = {
         "errorMessage": str(error),
-        "errorType": getattr(error, "error_type", None) or type(error).__name__,
+        "errorType": error.error_type if isinstance(error, ClientError) else type(error).__name__,
         "stackTrace": traceback.format_list(frames),
     }
     if request_id:

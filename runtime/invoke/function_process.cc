@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -19,8 +20,11 @@ double in_ms(nanoseconds d) {
 
 std::string how_it_ended(const ProcessResult& result) {
   if (result.out_of_memory) return "signal: killed (out of memory)";
-  if (!result.exit_status)
-    return fmt::format("signal: {}", sigdescr_np(result.signal) ? sigdescr_np(result.signal) : "?");
+  if (!result.exit_status) {
+    std::string name = sigdescr_np(result.signal) ? sigdescr_np(result.signal) : std::to_string(result.signal);
+    name[0] = static_cast<char>(name[0] | 0x20);  // "killed", as the service has it.
+    return "signal: " + name;
+  }
   return fmt::format("exit status {}", *result.exit_status);
 }
 
@@ -57,7 +61,12 @@ void FunctionProcess::begin() {
     finish(failed_outcome(std::string(kHostUnavailable), "programs cannot be run here"));
     return ended();
   }
-  set_timer(parts_.times.init);
+  set_timer(init_limit());
+}
+
+// A program that needs longer to get ready has the invocation's time for it, as with the service.
+nanoseconds FunctionProcess::init_limit() const {
+  return std::max<nanoseconds>(parts_.times.init, function_->timeout);
 }
 
 void FunctionProcess::run(ProcessJob job) {
@@ -71,10 +80,12 @@ void FunctionProcess::stop() {
 
 Async<Result<RuntimeEvent>> FunctionProcess::next() {
   const bool waits_already = asked_ && asked_.use_count() > 1;
-  if (waits_already || state_ == State::kBusy || state_ == State::kEnding || state_ == State::kEnded) {
-    const char* why = waits_already ? "another call waits for the next event" : "the last event is not answered";
+  if (waits_already || state_ == State::kEnding || state_ == State::kEnded) {
+    const char* why = waits_already ? "another call waits for the next event" : "this process is to end";
     return Result<RuntimeEvent>(fail(misplaced(why)));
   }
+  // As with the service: what was handed out may have been lost with a connection.
+  if (state_ == State::kBusy) return Result<RuntimeEvent>(event());
   asked_ = std::make_shared<Asked>(parts_.scheduler);
   Async<Result<RuntimeEvent>> waiting = wait_for(asked_);
   go_on();
@@ -92,19 +103,25 @@ void FunctionProcess::go_on() {
 }
 
 void FunctionProcess::hand_over() {
-  const Clock& clock = parts_.scheduler.clock();
-  log_.end_lines();
+  end_lines();
   log_.begin_tail();
+  request_id_ = job_->invocation.request_id;
+  state_ = State::kBusy;
+  since_ = parts_.scheduler.clock().boot();
+  set_timer(job_->function->timeout);
+  std::exchange(asked_, nullptr)->set(event());
+}
+
+RuntimeEvent FunctionProcess::event() const {
+  const Clock& clock = parts_.scheduler.clock();
+  const nanoseconds left = job_->function->timeout - (clock.boot() - since_);
   RuntimeEvent event;
-  event.request_id = request_id_ = job_->invocation.request_id;
-  event.deadline_ms = epoch_ms(clock.wall() + job_->function->timeout);
+  event.request_id = request_id_;
+  event.deadline_ms = epoch_ms(clock.wall() + std::chrono::floor<milliseconds>(left));
   event.function_arn = function_arn(parts_.settings.account, function_->name);
   event.trace_id = job_->invocation.trace_id;
   event.payload = job_->invocation.payload.text();
-  state_ = State::kBusy;
-  since_ = clock.boot();
-  set_timer(job_->function->timeout);
-  std::exchange(asked_, nullptr)->set(std::move(event));
+  return event;
 }
 
 Result<void> FunctionProcess::answer(const std::string& request_id, InvokeOutcome outcome) {
@@ -149,7 +166,7 @@ void FunctionProcess::deliver() {
   Finished finished = std::move(*finished_);
   finished_.reset();
   if (finished.wants_log) {
-    log_.end_lines();
+    end_lines();
     log_.add_to_tail(report());
     const std::string& log = log_.tail();
     finished.outcome.log = "START RequestId: " + request_id_ + " Version: $LATEST\n" + log;
@@ -170,6 +187,15 @@ std::string FunctionProcess::report() const {
 void FunctionProcess::on_output(OutputStream stream, std::string bytes, uint64_t dropped) {
   parts_.stats.log_dropped_bytes += dropped;
   log_.write(stream, bytes);
+  count_lines();
+}
+
+void FunctionProcess::end_lines() {
+  log_.end_lines();
+  count_lines();
+}
+
+void FunctionProcess::count_lines() {
   parts_.stats.log_lines += log_.take_lines();
   parts_.stats.log_dropped_lines += log_.take_dropped_lines();
 }
@@ -183,6 +209,7 @@ void FunctionProcess::log_line(OutputStream stream, std::string_view line, bool 
 }
 
 void FunctionProcess::on_flushed() {
+  end_lines();
   deliver();
   if (state_ == State::kEnding) return ended();
   flushed_ = true;
@@ -193,12 +220,11 @@ void FunctionProcess::on_timer() {
   timer_ = 0;
   if (state_ == State::kBusy) {
     took_ = parts_.scheduler.clock().boot() - since_;
-    finish(timed_out(job_->function->timeout));
+    finish(failed("Sandbox.Timedout", timed_out(job_->function->timeout).error->message));
   } else if (state_ == State::kStarting && init_failure_) {
     finish(std::move(*init_failure_));
   } else if (state_ == State::kStarting) {
-    finish(failed_outcome("Sandbox.Timedout",
-                          fmt::format("Init timed out after {:.2f} seconds", in_ms(parts_.times.init) / 1000)));
+    finish(failed("Sandbox.Timedout", fmt::format("Init timed out after {:.2f} seconds", in_ms(init_limit()) / 1000)));
   } else {
     ++parts_.stats.crashes;  // It answered, and then did not ask for more.
   }
@@ -212,7 +238,7 @@ void FunctionProcess::end_after_output() {
 }
 
 void FunctionProcess::on_end(Result<ProcessResult> result) {
-  log_.end_lines();
+  end_lines();
   if (state_ != State::kEnding) ++parts_.stats.crashes;
   if (state_ == State::kStarting || state_ == State::kBusy) {
     took_ = parts_.scheduler.clock().boot() - since_;
@@ -223,14 +249,16 @@ void FunctionProcess::on_end(Result<ProcessResult> result) {
 }
 
 InvokeOutcome FunctionProcess::exit_outcome(const Result<ProcessResult>& result) const {
-  const std::string head = "RequestId: " + request_id_ + " Error: ";
   if (!result && result.error().code == ErrorCode::kIo) {
-    return failed_outcome("Runtime.InvalidEntrypoint", head + result.error().message);
+    return failed("Runtime.InvalidEntrypoint", result.error().message);
   }
   if (!result) return failed_outcome(std::string(kHostUnavailable), result.error().message);
-  if (result->exit_status == 0)
-    return failed_outcome("Runtime.ExitError", head + "Runtime exited without providing a reason");
-  return failed_outcome("Runtime.ExitError", head + "Runtime exited with error: " + how_it_ended(*result));
+  if (result->exit_status == 0) return failed("Runtime.ExitError", "Runtime exited without providing a reason");
+  return failed("Runtime.ExitError", "Runtime exited with error: " + how_it_ended(*result));
+}
+
+InvokeOutcome FunctionProcess::failed(std::string type, const std::string& message) const {
+  return failed_outcome(std::move(type), "RequestId: " + request_id_ + " Error: " + message);
 }
 
 void FunctionProcess::ended() {

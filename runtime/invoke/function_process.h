@@ -36,7 +36,7 @@ struct ProcessStats {
 
 // How long a process may take where no invocation is charged for it.
 struct ProcessTimes {
-  milliseconds init{10'000};      // From its start until it first asks for an event.
+  milliseconds init{10'000};      // From its start until it first asks for an event; the function's timeout if longer.
   milliseconds settle{2'000};     // From an answer until it asks for the next event.
   milliseconds idle{5 * 60'000};  // Without work; then it is stopped.
 };
@@ -76,6 +76,7 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   void begin();                 // Once, right after construction. May call the owner.
 
   const FunctionDefinition& function() const { return *function_; }
+  bool serves(const FunctionPtr& function) const { return function_ == function || *function_ == *function; }
   bool idle() const { return state_ == State::kIdle; }
   // Idle, and its call for the next event waits: clients may break that off.
   bool ready() const { return idle() && asked_.use_count() > 1; }
@@ -103,14 +104,19 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
 
   void go_on();  // To the next job, or to idle, when nothing is missing for it.
   void hand_over();
+  RuntimeEvent event() const;  // The one in work.
   void finish(InvokeOutcome outcome);
   void deliver();
   void end_after_output();
   void ended();
   void on_timer();
   void set_timer(nanoseconds delay);
+  nanoseconds init_limit() const;
   Error misplaced(std::string what);
+  void end_lines();  // What was written last counts as a line.
+  void count_lines();
   void log_line(OutputStream stream, std::string_view line, bool cut);
+  InvokeOutcome failed(std::string type, const std::string& message) const;  // As the service words it.
   InvokeOutcome exit_outcome(const Result<ProcessResult>& result) const;
   std::string report() const;
 

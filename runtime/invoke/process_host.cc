@@ -1,5 +1,7 @@
 #include "runtime/invoke/process_host.h"
 
+#include <absl/container/flat_hash_set.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -36,7 +38,7 @@ bool ProcessHost::place(ProcessJob& job) {
   for (const bool settling : {false, true}) {
     for (const auto& process : pool.processes) {
       if (!(settling ? process->settling() : process->ready())) continue;
-      if (!(process->function() == *job.function)) continue;
+      if (!process->serves(job.function)) continue;
       process->run(std::move(job));
       return true;
     }
@@ -61,11 +63,18 @@ void ProcessHost::place_or_wait(ProcessJob job) {
   place_waiting();
 }
 
-// One function's jobs must not hold up another's, so each of those that wait is tried, oldest first.
+// One function's jobs must not hold up another's, so each of those that wait is tried, oldest first. But hundreds may
+// wait for one function: once there is no place for one of them, there is none for the others.
 void ProcessHost::place_waiting() {
+  absl::flat_hash_set<const FunctionDefinition*> without_place;
   for (auto next = waiting_.begin(); next != waiting_.end();) {
     const auto entry = next++;
-    if (!place(entry->second.job)) continue;
+    const FunctionDefinition* function = entry->second.job.function.get();
+    if (without_place.contains(function)) continue;
+    if (!place(entry->second.job)) {
+      without_place.insert(function);
+      continue;
+    }
     parts_.scheduler.cancel(entry->second.timer);
     waiting_.erase(entry);
   }

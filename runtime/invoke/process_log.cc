@@ -8,6 +8,7 @@ namespace freshet {
 void ProcessLog::write(OutputStream stream, std::string_view bytes) {
   Unfinished& unfinished = unfinished_[static_cast<size_t>(stream)];
   while (!bytes.empty()) {
+    if (full()) bytes.remove_prefix(drop_lines(stream, bytes));
     const size_t end = std::min(bytes.find('\n'), bytes.size());
     const size_t taken = std::min(end, kMaxLineBytes - unfinished.text.size());
     unfinished.text.append(bytes.substr(0, taken));
@@ -28,17 +29,33 @@ void ProcessLog::finish(OutputStream stream) {
   Unfinished line = std::exchange(unfinished_[static_cast<size_t>(stream)], {});
   if (line.text.ends_with('\r')) line.text.pop_back();
   add_to_tail(line.text + "\n");
-  const BootTime now = clock_.boot();
-  if (now - second_ >= seconds(1)) {
-    second_ = now;
-    in_second_ = 0;
-  }
-  if (++in_second_ > kMaxLinesASecond) {
+  if (full()) {
     ++dropped_lines_;
     return;
   }
+  ++in_second_;
   ++lines_;
   line_(stream, line.text, line.cut);
+}
+
+bool ProcessLog::full() {
+  if (in_second_ < kMaxLinesASecond) return false;
+  if (clock_.boot() - second_ < seconds(1)) return true;
+  second_ = clock_.boot();
+  in_second_ = 0;
+  return false;
+}
+
+// All whole lines of `bytes` at once: a flood of empty lines must not cost more than one of long ones. How many bytes
+// that are.
+size_t ProcessLog::drop_lines(OutputStream stream, std::string_view bytes) {
+  const size_t whole = bytes.rfind('\n') + 1;  // npos + 1 is 0.
+  if (whole == 0) return 0;
+  dropped_lines_ +=
+      static_cast<uint64_t>(std::count(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(whole), '\n'));
+  add_to_tail(std::exchange(unfinished_[static_cast<size_t>(stream)], {}).text);
+  add_to_tail(bytes.substr(whole - std::min(whole, kTailBytes), std::min(whole, kTailBytes)));
+  return whole;
 }
 
 void ProcessLog::add_to_tail(std::string_view text) {

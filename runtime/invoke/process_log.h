@@ -42,6 +42,8 @@ class ProcessLog {
     bool cut = false;
   };
   void finish(OutputStream stream);
+  bool full();  // No further line is logged in this second.
+  size_t drop_lines(OutputStream stream, std::string_view bytes);
 
   const Clock& clock_;
   const Line line_;

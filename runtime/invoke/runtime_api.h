@@ -25,8 +25,8 @@ struct RuntimeEvent {
 class RuntimeSession {
  public:
   virtual ~RuntimeSession() = default;
-  // The next event, whenever it comes. An error if the last one is not answered, or another call waits already.
-  // Destroying the Async leaves the event to the next call.
+  // The next event, whenever it comes; the last one again if that is not answered. kValidation if another call waits
+  // already. Destroying the Async leaves the event to the next call.
   virtual Async<Result<RuntimeEvent>> next() = 0;
   // The outcome of the event in work. kValidation if that is not `request_id`: it was answered before, or never there.
   virtual Result<void> answer(const std::string& request_id, InvokeOutcome outcome) = 0;

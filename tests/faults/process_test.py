@@ -24,6 +24,11 @@ def handler(event, context):
         time.sleep(1000)
     os._exit(5)
 """
+ODD = """class Odd(Exception):
+    error_type = 7
+def handler(event, context):
+    raise Odd("odd" * 1000000)
+"""
 MEMORY = "def handler(event, context):\n    kept = []\n    while True:\n        kept.append(bytearray(1 << 20))\n"
 # Far more than may come in the time that it takes, on however slow a machine.
 FLOOD_PY = """def handler(event, context):
@@ -56,7 +61,7 @@ while True:
     call("POST", f"invocation/{request}/response", "2")
     call("POST", f"invocation/{request}/error", "3")
 """
-PROGRAMS = {"good": GOOD, "crash": CRASH, "hang": HANG, "fork": FORK, "memory": MEMORY, "flood": FLOOD_PY}
+PROGRAMS = {"good": GOOD, "crash": CRASH, "hang": HANG, "fork": FORK, "memory": MEMORY, "flood": FLOOD_PY, "odd": ODD}
 
 
 def function(name, runtime, handler, timeout=30):
@@ -141,6 +146,7 @@ def test_bad_programs(binary, folder):
         daemon.fails("Crash", "Runtime.ExitError", "exit status 3")
         daemon.fails("Missing", "Runtime.ImportModuleError", "No module named 'nothing'")
         daemon.fails("Hang", "Sandbox.Timedout", "Task timed out after 1.00 seconds")
+        daemon.fails("Odd", "Odd", "oddodd")
         daemon.fails("Memory", "Runtime.ExitError", "out of memory")
         for flood in ("Flood", "FloodNode") if shutil.which("node") else ("Flood",):
             assert daemon.invoke(flood, {}) == "flooded"
@@ -149,7 +155,7 @@ def test_bad_programs(binary, folder):
             dropped += daemon.metric("freshet_function_log_dropped_lines_total", flood)
             assert dropped > 0, "a flood is cut"
         for _ in range(2):
-            assert daemon.invoke("Garbage", {}) == "not JSON [400, 400, 404]"
+            assert daemon.invoke("Garbage", {}) == "not JSON [400, 200, 404]"
         assert daemon.metric("freshet_function_bad_answers_total", "Garbage") >= 6
         assert daemon.metric("freshet_function_process_starts_total", "Garbage") == 1
         assert daemon.metric("freshet_function_process_starts_total", "Good") == 1

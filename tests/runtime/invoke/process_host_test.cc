@@ -181,7 +181,7 @@ TEST_F(ProcessHostTest, TheTimeoutEndsTheProcessAndKeepsItsLastWords) {
   const InvokeOutcome out = outcome(late);
   ASSERT_TRUE(out.error);
   EXPECT_EQ(out.error->type, "Sandbox.Timedout");
-  EXPECT_EQ(out.error->message, "Task timed out after 3.00 seconds");
+  EXPECT_EQ(out.error->message, "RequestId: a Error: Task timed out after 3.00 seconds");
   EXPECT_THAT(out.log, testing::HasSubstr("still at it\n"));
   EXPECT_FALSE(program(0).alive);
   invoke("b");
@@ -194,8 +194,13 @@ TEST_F(ProcessHostTest, OneThatNeverGetsReadyIsEnded) {
   scheduler_.advance(seconds(10));
   const InvokeOutcome out = outcome(running);
   ASSERT_TRUE(out.error);
-  EXPECT_EQ(out.error->message, "Init timed out after 10.00 seconds");
+  EXPECT_EQ(out.error->message, "RequestId: a Error: Init timed out after 10.00 seconds");
   EXPECT_FALSE(program(0).alive);
+  function_.timeout = seconds(60);  // It may start as long as it may work.
+  const Running patient = invoke("b");
+  scheduler_.advance(seconds(59));
+  work(program(1), "2");
+  EXPECT_EQ(outcome(patient).payload, "2");
 }
 
 TEST_F(ProcessHostTest, CrashesAreTheInvocationsError) {
@@ -210,14 +215,19 @@ TEST_F(ProcessHostTest, CrashesAreTheInvocationsError) {
   const InvokeOutcome out = outcome(at_work);
   EXPECT_EQ(out.error->type, "Runtime.ExitError");
   EXPECT_EQ(out.error->message, "RequestId: b Error: Runtime exited without providing a reason");
+  const Running ended = invoke("d");
+  ProcessResult by_signal;
+  by_signal.signal = 11;
+  program(2).watcher->on_end(by_signal);
+  EXPECT_EQ(outcome(ended).error->message, "RequestId: d Error: Runtime exited with error: signal: segmentation fault");
   const Running killed = invoke("c");
   ProcessResult result;
   result.signal = 9;
   result.out_of_memory = true;
-  program(2).watcher->on_end(result);
+  program(3).watcher->on_end(result);
   EXPECT_EQ(outcome(killed).error->message,
             "RequestId: c Error: Runtime exited with error: signal: killed (out of memory)");
-  EXPECT_EQ(stats().crashes, 3u);
+  EXPECT_EQ(stats().crashes, 4u);
 }
 
 TEST_F(ProcessHostTest, WhatCannotBeStartedSaysWhy) {
@@ -252,13 +262,11 @@ TEST_F(ProcessHostTest, AnswersThatDoNotFitAreRefusedAndCounted) {
   scheduler_.run_ready();
   EXPECT_EQ(program(0).event()->request_id, "a");
   EXPECT_FALSE(program(0).session->answer("b", {"1", std::nullopt})) << "somebody else's";
-  program(0).ask();
-  EXPECT_FALSE(program(0).event()) << "the last event is not answered";
   EXPECT_TRUE(program(0).session->answer("a", {"1", std::nullopt}));
   EXPECT_FALSE(program(0).session->answer("a", {"2", std::nullopt})) << "twice";
   EXPECT_FALSE(program(0).session->fail_init({"{}", std::nullopt}));
   EXPECT_EQ(outcome(running).payload, "1");
-  EXPECT_EQ(stats().bad_answers, 5u);
+  EXPECT_EQ(stats().bad_answers, 4u);
   EXPECT_EQ(log_.count("FUNCTION_BAD_ANSWER"), 1u) << "once for a process";
 }
 
@@ -277,6 +285,40 @@ TEST_F(ProcessHostTest, ACallThatIsBrokenOffLeavesTheEventToTheNext) {
   const Running third = invoke("c");
   work(program(0), "3");
   EXPECT_EQ(outcome(third).payload, "3");
+}
+
+// Its connection may have broken with the event on the way.
+TEST_F(ProcessHostTest, WhoAsksAgainBeforeAnsweringGetsTheSameEvent) {
+  start();
+  const Running running = invoke("a");
+  program(0).ask();
+  scheduler_.run_ready();
+  const auto first = program(0).event();
+  scheduler_.advance(seconds(1));
+  program(0).ask();
+  scheduler_.run_ready();
+  ASSERT_TRUE(program(0).has_event());
+  const auto second = program(0).event();
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->request_id, "a");
+  EXPECT_EQ(second->payload, first->payload);
+  EXPECT_EQ(second->deadline_ms, first->deadline_ms) << "it has no more time for that";
+  EXPECT_TRUE(program(0).session->answer("a", {"1", std::nullopt}));
+  EXPECT_EQ(outcome(running).payload, "1");
+  EXPECT_EQ(stats().bad_answers, 0u);
+}
+
+TEST_F(ProcessHostTest, ALineWithoutAnEndIsLoggedWithItsInvocation) {
+  start();
+  invoke("a");
+  program(0).ask();
+  scheduler_.run_ready();
+  program(0).write("no end");
+  EXPECT_EQ(log_.count("no end"), 0u);
+  EXPECT_TRUE(program(0).session->answer(program(0).event()->request_id, {"1", std::nullopt}));
+  scheduler_.run_ready();
+  EXPECT_EQ(log_.count(R"("requestId":"a","stream":"stdout","line":"no end")"), 1u);
+  EXPECT_EQ(stats().log_lines, 1u);
 }
 
 TEST_F(ProcessHostTest, LinesBelongToTheirInvocation) {
@@ -315,6 +357,25 @@ TEST_F(ProcessHostTest, AFloodOfLinesIsCutAndCounted) {
   scheduler_.advance(seconds(1));
   program(0).write("\n");
   EXPECT_EQ(log_.count("\"line\":\"" + std::string(ProcessLog::kMaxLineBytes, 'y') + "\",\"cut\":true"), 1u);
+}
+
+TEST_F(ProcessHostTest, TheTailHasTheEndOfAFlood) {
+  start();
+  const Running running = invoke(function_, "a", true);
+  program(0).ask();
+  scheduler_.run_ready();
+  program(0).write("begun");
+  std::string flood;
+  for (int i = 0; i < 20'000; ++i) flood += "line " + std::to_string(i) + "\n";
+  program(0).write(flood);
+  program(0).write("no end");
+  ASSERT_TRUE(program(0).session->answer(program(0).event()->request_id, {"1", std::nullopt}));
+  const std::string log = outcome(running).log;
+  EXPECT_EQ(log.size(), ProcessLog::kTailBytes);
+  EXPECT_THAT(log, testing::HasSubstr("\nline 19998\nline 19999\nno end\nEND RequestId: a\n"));
+  EXPECT_EQ(stats().log_lines, ProcessLog::kMaxLinesASecond);
+  EXPECT_EQ(stats().log_dropped_lines, 20'001 - ProcessLog::kMaxLinesASecond);
+  EXPECT_EQ(log_.count("\"line\":\"begunline 0\""), 1u);
 }
 
 TEST_F(ProcessHostTest, AtTheBoundAnInvocationWaitsAndIsThenRefused) {
