@@ -8,24 +8,24 @@
 #include "base/log.h"
 #include "streams/stream_event.h"
 #include "tables/value/json.h"
+#include "tables/value/json_reader.h"
 
 namespace freshet {
 
 size_t first_failed(const std::string& response, std::span<const ChangeRecord> records) {
-  const auto parsed = parse_plain_json(response);
-  const Map* map = parsed ? parsed->get_if<Map>() : nullptr;
-  if (!map) return records.size();
-  const Value* member = map->find("batchItemFailures");
-  if (!member || member->is(Type::kNull)) return records.size();
-  const List* failures = member->get_if<List>();
-  if (!failures) return 0;
+  JsonDocument document;
+  const auto parsed = document.parse(response);
+  if (!parsed || !parsed->is(JsonKind::kObject)) return records.size();
+  const auto failures = parsed->find("batchItemFailures");
+  if (!failures) return records.size();
+  if (!failures->is(JsonKind::kArray)) return 0;
   size_t first = records.size();
-  for (const Value& failure : failures->elements) {
-    const Map* entry = failure.get_if<Map>();
-    const auto sequence = entry ? parse_sequence_number(entry->string_or("itemIdentifier")) : std::nullopt;
-    const auto found = std::find_if(records.begin(), records.end(),
-                                    [&](const ChangeRecord& record) { return record.sequence == sequence; });
-    if (!sequence || found == records.end()) return 0;
+  for (const JsonView failure : *failures) {
+    const auto identifier = failure.string_or("itemIdentifier");
+    const auto sequence = identifier ? parse_sequence_number(*identifier) : std::nullopt;
+    if (!sequence) return 0;
+    const auto found = std::ranges::lower_bound(records, *sequence, {}, &ChangeRecord::sequence);
+    if (found == records.end() || found->sequence != *sequence) return 0;
     first = std::min(first, static_cast<size_t>(found - records.begin()));
   }
   return first;

@@ -2,13 +2,14 @@
 
 #include "runtime/invoke/native_host.h"
 #include "tables/value/json.h"
+#include "tables/value/json_reader.h"
 
 namespace freshet {
 
 std::string as_json(std::string body) {
   if (body.empty()) return "null";
-  const auto parsed = parse_plain_json(body);
-  if (parsed || parsed.error().code != ErrorCode::kSerialization) return body;
+  JsonDocument document;
+  if (document.parse(body)) return body;
   std::string text;
   append_json_string(text, body);
   return text;
@@ -16,11 +17,14 @@ std::string as_json(std::string body) {
 
 InvokeOutcome reported_failure(std::string_view type, std::string body) {
   const std::string fallback(type.empty() ? "Runtime.Unknown" : type);
-  const auto parsed = parse_plain_json(body);
-  const Map* document = parsed && parsed->is(Type::kMap) ? parsed->get_if<Map>() : nullptr;
-  if (document == nullptr) return failed_outcome(fallback, std::move(body));
-  FunctionError error{std::string(document->string_or("errorType", fallback)),
-                      std::string(document->string_or("errorMessage"))};
+  JsonDocument document;
+  const auto parsed = document.parse(body);
+  if (!parsed || !parsed->is(JsonKind::kObject)) return failed_outcome(fallback, std::move(body));
+  const auto text = [&](std::string_view name, std::string_view otherwise) {
+    const auto member = parsed->string_or(name, otherwise);
+    return std::string(member ? *member : otherwise);
+  };
+  FunctionError error{text("errorType", fallback), text("errorMessage", "")};
   return InvokeOutcome{std::move(body), std::move(error)};
 }
 
