@@ -18,6 +18,9 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kVersion = "2018-06-01";
+// Longer than any function may take: a handler at work leaves its connection idle, one that streams takes its time
+// with a request. The process host ends those that are too slow.
+constexpr milliseconds kPatience = std::chrono::hours(25);
 
 // Who is served at which listener. Loop thread.
 using Sessions = std::map<uint64_t, RuntimeSession*>;
@@ -61,7 +64,7 @@ class Call : public Exchange {
     error_ = Error{ErrorCode::kValidation, "this process is to end", nullptr};
     return {};
   }
-  HttpResponse respond() final { return error_ ? error_of(400, error_type_, error_->message) : success(); }
+  HttpResponse respond() final { return error_ ? error_of(status_, error_type_, error_->message) : success(); }
 
  protected:
   virtual Async<void> work(RuntimeSession& session) = 0;
@@ -71,12 +74,18 @@ class Call : public Exchange {
     if (!done) error_ = done.error();
   }
 
+  void errors_are_of_state() {
+    status_ = 403;
+    error_type_ = "InvalidStateTransition";
+  }
+
   std::optional<Error> error_;
-  std::string_view error_type_ = "InvalidRequestID";
 
  private:
   const Sessions& sessions_;
   const uint64_t listener_;
+  int status_ = 400;
+  std::string_view error_type_ = "InvalidRequestID";
 };
 
 class Next final : public Call {
@@ -85,7 +94,7 @@ class Next final : public Call {
 
  private:
   Async<void> work(RuntimeSession& session) override {
-    error_type_ = "InvalidStateTransition";
+    errors_are_of_state();
     return take(session);
   }
   Async<void> take(RuntimeSession& session) {
@@ -139,7 +148,7 @@ class InitError final : public Call {
 
  private:
   Async<void> work(RuntimeSession& session) override {
-    error_type_ = "InvalidStateTransition";
+    errors_are_of_state();
     keep(session.fail_init(std::move(outcome_)));
     return {};
   }
@@ -229,6 +238,7 @@ class HttpRuntimeApi final : public RuntimeApi {
     if (server_) return server_->listen(std::move(listener));
     HttpServerOptions options;
     options.limits.body_bytes = limits::kMaxRequestBytes;
+    options.idle_timeout = options.read_timeout = kPatience;
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(std::make_unique<RuntimeRoute>(sessions_));
     // What an event shows was made durable by the host that hands it out; acknowledgements show nothing.

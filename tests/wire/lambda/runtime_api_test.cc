@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <optional>
 
 #include "tests/wire/http/harness.h"
@@ -58,9 +59,20 @@ std::string post(const std::string& path, const std::string& body, const std::st
 }
 constexpr const char* kNext = "GET /2018-06-01/runtime/invocation/next HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
 
+// The system's, or later by as much as the test says.
+class LaterClock final : public Clock {
+ public:
+  WallTime wall() const override { return system_.wall(); }
+  BootTime boot() const override { return system_.boot() + seconds(later.load()); }
+  std::atomic<int64_t> later{0};
+
+ private:
+  SystemClock system_;
+};
+
 class RuntimeApiTest : public ::testing::Test {
  protected:
-  RuntimeApiTest() : io_(std::move(*IoThread::start(loop_.clock()))) {
+  RuntimeApiTest() : io_(std::move(*IoThread::start(clock_))) {
     api_ = make_runtime_api({io_.get()}, loop_.clock(), loop_.loop(), loop_.loop());
     loop_.run([&] {
       for (auto& one : sessions_) {
@@ -87,7 +99,14 @@ class RuntimeApiTest : public ::testing::Test {
     return seen;
   }
 
+  // Of the sockets' timeouts.
+  void pass(seconds time) {
+    clock_.later += time.count();
+    for (int turns = 0; turns < 3; ++turns) io_->run_and_wait([] {});
+  }
+
   LoopThread loop_;
+  LaterClock clock_;
   std::unique_ptr<IoThread> io_;
   std::array<std::optional<Session>, 2> sessions_;
   std::unique_ptr<RuntimeApi> api_;
@@ -125,6 +144,24 @@ TEST_F(RuntimeApiTest, TakesAStreamedAnswerWhole) {
       "5\r\n{\"a\":\r\n2\r\n1}\r\n0\r\n\r\n");
   EXPECT_EQ(status_of(client.answer()), 202);
   EXPECT_EQ(outcomes(0).at(0).payload, R"({"a":1})");
+}
+
+TEST_F(RuntimeApiTest, ConnectionsStayHoweverLongAHandlerTakes) {
+  RawClient client(port(0));
+  client.send(kNext);
+  sessions_[0]->asks.wait_for(1);
+  loop_.run([&] { sessions_[0]->asked->set(RuntimeEvent{"id-1", 1234, "arn:f", "", "1"}); });
+  EXPECT_EQ(status_of(client.answer()), 200);
+  pass(std::chrono::hours(20));  // At work.
+  client.send(
+      "POST /2018-06-01/runtime/invocation/id-1/response HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+      "Expect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(status_of(client.answer()), 100);
+  client.send("2\r\n[1\r\n");
+  pass(std::chrono::hours(4));  // Still streaming.
+  client.send("2\r\n,2\r\n1\r\n]\r\n0\r\n\r\n");
+  EXPECT_EQ(status_of(client.answer()), 202);
+  EXPECT_EQ(outcomes(0).at(0).payload, "[1,2]");
 }
 
 TEST_F(RuntimeApiTest, FailuresKeepTheirDocument) {
