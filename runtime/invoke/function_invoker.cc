@@ -4,24 +4,21 @@
 
 #include "base/limits.h"
 #include "runtime/invoke/native_host.h"
-#include "tables/value/json.h"
 
 namespace freshet {
 
 namespace {
 
+constexpr size_t kMaxShownError = 1000;
+
 auto no_function(const std::string& function) {
   return fail(ErrorCode::kResourceNotFound, fmt::format("Function not found: {}", function));
 }
 
-Result<void> check_payload(const std::string& payload, size_t limit) {
+Result<void> check_size(const std::string& payload, size_t limit) {
   if (payload.size() > limit) {
     return fail(ErrorCode::kRequestTooLarge,
                 fmt::format("Request must be smaller than {} bytes for the InvokeFunction operation", limit));
-  }
-  const auto parsed = parse_plain_json(payload);
-  if (!parsed && parsed.error().code == ErrorCode::kSerialization) {
-    return fail(ErrorCode::kSerialization, "Could not parse request body into json: " + parsed.error().message);
   }
   return {};
 }
@@ -67,7 +64,7 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
     co_return failed_outcome("Runtime.HostNotFound", fmt::format("There is no host \"{}\"", function->host));
   }
   Invocation invocation;
-  invocation.request_id = std::move(request_id);
+  invocation.request_id = request_id;
   invocation.payload = std::move(payload);
   invocation.deadline = parts_.scheduler.clock().boot() + function->timeout;
   invocation.trace_id = trace_id();
@@ -77,9 +74,12 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
     FunctionStats& stats = stats_[function->name];
     ++stats.errors;
     if (outcome.error->type == "Sandbox.Timedout") ++stats.timeouts;
-    parts_.log.warn(
-        "FUNCTION_ERROR",
-        {{"function", function->name}, {"errorType", outcome.error->type}, {"errorMessage", outcome.error->message}});
+    // The function's own text, of whatever length.
+    const auto shown = [](std::string_view text) { return text.substr(0, kMaxShownError); };
+    parts_.log.warn("FUNCTION_ERROR", {{"function", function->name},
+                                       {"requestId", request_id},
+                                       {"errorType", shown(outcome.error->type)},
+                                       {"errorMessage", shown(outcome.error->message)}});
   }
   co_return outcome;
 }
@@ -95,7 +95,7 @@ Async<void> FunctionInvoker::run_to(FunctionPtr function, Payload payload, bool 
 Async<Result<InvokeOutcome>> FunctionInvoker::invoke(std::string function, std::string payload, bool wants_log) {
   if (payload.empty()) payload = "{}";
   if (!find(function)) co_return no_function(function);
-  if (auto good = check_payload(payload, limits::kMaxInvokePayloadBytes); !good) {
+  if (auto good = check_size(payload, limits::kMaxInvokePayloadBytes); !good) {
     co_return fail(std::move(good.error()));
   }
   Payload event(std::move(payload));
@@ -124,7 +124,7 @@ Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, s
   if (payload.empty()) payload = "{}";
   FunctionPtr definition = find(function);
   if (!definition) co_return no_function(function);
-  if (auto good = check_payload(payload, limits::kMaxAsyncEventBytes); !good) co_return fail(std::move(good.error()));
+  if (auto good = check_size(payload, limits::kMaxAsyncEventBytes); !good) co_return fail(std::move(good.error()));
   std::string request_id = parts_.random.uuid();
   auto event = events_.prepare(definition, request_id, std::move(payload));
   if (!event) co_return fail(std::move(event.error()));

@@ -36,7 +36,7 @@ class FunctionInvoker final : public Invoker {
 
   using Invoker::invoke;
   Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, bool wants_log) override;
-  // The same for a payload that is known to be JSON of a good size.
+  // The same for a payload that is known to be of a good size.
   Async<Result<InvokeOutcome>> invoke_trusted(std::string function, Payload payload, bool wants_log = false);
   Async<Result<std::string>> invoke_async(std::string function, std::string payload) override;
   Result<PreparedEvent> prepare(const std::string& function, std::string payload) override;

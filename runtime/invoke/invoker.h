@@ -54,8 +54,9 @@ struct FunctionStats {
 
 class Invoker : public DeliveryQueue {
  public:
-  // kResourceNotFound, kTooManyRequests, kRequestTooLarge, kSerialization (payload is not JSON). An empty payload is
-  // "{}". The invocation goes on if the caller destroys the Async.
+  // kResourceNotFound, kTooManyRequests, kRequestTooLarge. The payload is JSON: who takes one from outside has looked
+  // at that, on a thread that has the time for megabytes. An empty one is "{}". The invocation goes on if the caller
+  // destroys the Async.
   // With `wants_log` the outcome comes with the end of what the function logged.
   virtual Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, bool wants_log) = 0;
   Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload) {

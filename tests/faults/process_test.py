@@ -147,6 +147,7 @@ def test_bad_programs(binary, folder):
         daemon.fails("Missing", "Runtime.ImportModuleError", "No module named 'nothing'")
         daemon.fails("Hang", "Sandbox.Timedout", "Task timed out after 1.00 seconds")
         daemon.fails("Odd", "Odd", "oddodd")
+        assert max(map(len, daemon.log_path.read_text().splitlines())) < 20_000, "a function's text is logged cut"
         daemon.fails("Memory", "Runtime.ExitError", "out of memory")
         for flood in ("Flood", "FloodNode") if shutil.which("node") else ("Flood",):
             assert daemon.invoke(flood, {}) == "flooded"

@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "base/limits.h"
 #include "runtime/invoke/http_host.h"
 #include "tables/value/json.h"
+#include "tables/value/json_reader.h"
 #include "tables/value/text.h"
 #include "wire/http/request_ids.h"
 #include "wire/http/target.h"
@@ -43,8 +45,6 @@ Refusal refusal_of(const Error& error) {
       return {429, "TooManyRequestsException", error.message};
     case ErrorCode::kRequestTooLarge:
       return {413, "RequestTooLargeException", error.message};
-    case ErrorCode::kSerialization:
-      return {400, "InvalidRequestContentException", error.message};
     case ErrorCode::kValidation:
       return {400, "InvalidParameterValueException", error.message};
     default:
@@ -277,6 +277,16 @@ class LambdaRoute final : public Route {
                                   std::min(most, kMaxListed));
   }
 
+  // Here and not on the loop: reading megabytes of JSON takes long.
+  static std::optional<Refusal> problem_of(const std::string& payload) {
+    if (payload.empty() || payload.size() > limits::kMaxInvokePayloadBytes) return std::nullopt;
+    JsonDocument document;
+    const auto parsed = document.parse(payload);
+    if (parsed) return std::nullopt;
+    return Refusal{400, "InvalidRequestContentException",
+                   "Could not parse request body into json: " + parsed.error().message};
+  }
+
   std::unique_ptr<Exchange> invoke(std::string name, HttpRequest& request) {
     const std::string_view type = header(request.headers, "X-Amz-Invocation-Type");
     std::optional<Invoke::Type> known;
@@ -288,6 +298,7 @@ class LambdaRoute final : public Route {
                      "X-Amz-Invocation-Type '" + std::string(type.substr(0, 100)) +
                          "': there are RequestResponse, Event and DryRun"});
     }
+    if (auto problem = problem_of(request.body)) return refuse(std::move(*problem));
     const bool wants_log = header(request.headers, "X-Amz-Log-Type") == "Tail";
     return std::make_unique<Invoke>(shared_, std::move(name), *known, wants_log, std::move(request.body));
   }

@@ -110,8 +110,12 @@ TEST_F(LambdaRouteTest, ErrorsHaveTheirNames) {
   EXPECT_EQ(header(throttled.headers, "x-amzn-ErrorType"), "TooManyRequestsException");
   invoker_.outcome = failed_outcome("Host.Busy", "No process is free for it");
   EXPECT_EQ(invoke("Work").status, 429);
-  invoker_.outcome = fail(ErrorCode::kSerialization, "Could not parse request body into json");
-  EXPECT_EQ(header(invoke("Work").headers, "x-amzn-ErrorType"), "InvalidRequestContentException");
+  invoker_.called.clear();
+  const HttpResponse garbled = call("POST", "/2015-03-31/functions/Work/invocations", "{x");
+  EXPECT_EQ(garbled.status, 400);
+  EXPECT_EQ(header(garbled.headers, "x-amzn-ErrorType"), "InvalidRequestContentException");
+  EXPECT_NE(garbled.body.find("Could not parse request body into json: "), std::string::npos);
+  EXPECT_EQ(invoker_.called, "");
   EXPECT_EQ(call("DELETE", "/2015-03-31/functions/Work").status, 501);
 }
 
