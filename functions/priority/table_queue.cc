@@ -156,6 +156,19 @@ Async<std::variant<TableQueue::Found, PriorityResult>> TableQueue::find(std::str
   co_return Out(Found{std::move(*key), std::move(*item), std::move(*facts)});
 }
 
+// Why a transaction was not carried out: kConditionalCheckFailed only if somebody was faster.
+Error TableQueue::cause_of(const Error& error) {
+  if (error.code != ErrorCode::kTransactionCanceled) return error;
+  if (const auto* cancelled = dynamic_cast<const TransactionCanceled*>(error.detail.get())) {
+    for (const auto& reason : cancelled->reasons) {
+      const bool lost = reason.code == "ConditionalCheckFailed" || reason.code == "TransactionConflict";
+      if (reason.code == "ValidationError") return {ErrorCode::kValidation, reason.message, nullptr};
+      if (reason.code != "None" && !lost) return error;
+    }
+  }
+  return {ErrorCode::kConditionalCheckFailed, error.message, nullptr};
+}
+
 // The item as it is then. kConditionalCheckFailed if it is not what the update was made for.
 Async<Result<ItemRef>> TableQueue::write(UpdateItemInput update) {
   if (settings_.state_table.empty()) {
@@ -177,10 +190,7 @@ Async<Result<ItemRef>> TableQueue::write(UpdateItemInput update) {
   transaction.actions.emplace_back(std::move(check));
   transaction.actions.emplace_back(std::move(update));
   auto written = co_await services_.tables.transact_write(std::move(transaction));
-  if (!written && written.error().code == ErrorCode::kTransactionCanceled) {
-    co_return fail(ErrorCode::kConditionalCheckFailed, written.error().message);
-  }
-  if (!written) co_return fail(written.error());
+  if (!written) co_return fail(cause_of(written.error()));
   co_return co_await services_.tables.get_item(std::move(again));
 }
 

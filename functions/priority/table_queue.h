@@ -96,6 +96,7 @@ class TableQueue final : public PriorityQueue {
   PriorityResult changed(const ItemRef& item) const;
   Async<Result<ItemRef>> read(Item key);
   Async<std::variant<Found, PriorityResult>> find(std::string id);
+  static Error cause_of(const Error& error);
   Async<Result<ItemRef>> write(UpdateItemInput update);
   Async<PriorityResult> change(RecordCall call, Decide decide);
 

@@ -91,10 +91,7 @@ Async<Result<ItemRef>> TableQueue::write_record(Item key, Map attributes, Item s
   transaction.actions.emplace_back(std::move(data));
   transaction.actions.emplace_back(std::move(put));
   auto written = co_await services_.tables.transact_write(std::move(transaction));
-  if (!written && written.error().code == ErrorCode::kTransactionCanceled) {
-    co_return fail(ErrorCode::kConditionalCheckFailed, written.error().message);
-  }
-  if (!written) co_return fail(written.error());
+  if (!written) co_return fail(cause_of(written.error()));
   co_return stored;
 }
 

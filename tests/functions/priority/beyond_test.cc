@@ -406,6 +406,23 @@ TEST_P(BeyondTest, StateInATableOfItsOwn) {
   EXPECT_EQ(world.wait(queue->get("C")).place, Place::kInFlight);
 }
 
+TEST_P(BeyondTest, AWriteThatTheStoreRefusesIsNoConflict) {
+  Settings settings = shipment_settings();
+  settings.state_table = "ShipmentQueue";
+  TableDefinition table = records_table(settings, {{"id", Type::kString}, {}});
+  table.indexes.push_back({"by-kind", {{"kind", Type::kString}, {}}, false, Projection::kAll, {}});
+  open(settings, table);
+  PutRecordInput input;
+  input.id = "A";
+  input.attributes.set("kind", Value::number(1));
+  for (const auto& result : {world.wait(queue->put(input)), world.wait(queue->upsert(input))}) {
+    EXPECT_EQ(result.code, Code::kStoreError);
+    EXPECT_EQ(result.error, ErrorCode::kValidation);
+    EXPECT_NE(result.detail.find("Index Key kind"), std::string::npos) << result.detail;
+  }
+  EXPECT_TRUE(item("A").empty());
+}
+
 // Each is refused with the attribute and the item named, and stays as it is; the queue goes on behind it.
 TEST_P(BeyondTest, ItemsThatNoQueueWrote) {
   open();
