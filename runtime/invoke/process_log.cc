@@ -39,11 +39,12 @@ void ProcessLog::finish(OutputStream stream) {
 }
 
 bool ProcessLog::full() {
-  if (in_second_ < kMaxLinesASecond) return false;
-  if (clock_.boot() - second_ < seconds(1)) return true;
-  second_ = clock_.boot();
-  in_second_ = 0;
-  return false;
+  const BootTime now = clock_.boot();
+  if (now - second_ >= seconds(1)) {
+    second_ = now;
+    in_second_ = 0;
+  }
+  return in_second_ >= kMaxLinesASecond;
 }
 
 // All whole lines of `bytes` at once: a flood of empty lines must not cost more than one of long ones. How many bytes

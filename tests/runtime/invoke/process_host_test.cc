@@ -360,6 +360,7 @@ TEST_F(ProcessHostTest, AFloodOfLinesIsCutAndCounted) {
 }
 
 TEST_F(ProcessHostTest, TheTailHasTheEndOfAFlood) {
+  scheduler_.advance(seconds(5));
   start();
   const Running running = invoke(function_, "a", true);
   program(0).ask();
