@@ -16,7 +16,6 @@
 #include "runtime/invoke/schedules.h"
 #include "streams/stream_reader.h"
 #include "streams/system_table.h"
-#include "streams/topic_service.h"
 
 namespace freshet {
 
@@ -29,9 +28,10 @@ constexpr seconds kEndpointMaxAge{3600};
 constexpr std::string_view kPositionKind = "mapping-position";
 constexpr nanoseconds kDrainLook = milliseconds(5);
 
-FunctionDefinition endpoint_of(const SubscriptionDefinition& subscription, const std::string& arn) {
+// Of the messages; or, while a subscription is pending, of the request to confirm it.
+FunctionDefinition endpoint_of(const SubscriptionDefinition& subscription, std::string target) {
   FunctionDefinition endpoint;
-  endpoint.name = arn;
+  endpoint.name = std::move(target);
   endpoint.handler = subscription.endpoint;
   endpoint.host = "endpoint";
   endpoint.timeout = kEndpointTimeout;
@@ -83,6 +83,10 @@ struct Runtime::Parts {
   EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<EventSourceMapping::Position> position);
   Async<Result<void>> load_mappings();
   bool busy() const;
+  void remove_endpoints(const std::string& subscription_arn) {
+    functions.remove_endpoint(subscription_arn);
+    functions.remove_endpoint(confirmation_target(subscription_arn));
+  }
 
   const RuntimePorts ports;
   const RuntimeOptions options;
@@ -150,7 +154,9 @@ Async<Result<void>> Runtime::start() {
   if (!done) co_return done;
   for (const SubscriptionDefinition& subscription : p.topics.subscriptions()) {
     if (subscription.protocol == "lambda") continue;
-    p.functions.put_endpoint(endpoint_of(subscription, p.topics.arn_of(subscription)));
+    std::string target = p.topics.arn_of(subscription);
+    if (p.topics.find_subscription(target)->settings.pending) target = confirmation_target(target);
+    p.functions.put_endpoint(endpoint_of(subscription, std::move(target)));
   }
   done = co_await p.invoker.events().load();
   if (!done) co_return done;
@@ -207,7 +213,7 @@ Async<Result<void>> Runtime::remove_topic(std::string name) {
   }
   auto done = co_await parts_->topics.remove_topic(std::move(name));
   if (done) {
-    for (const std::string& endpoint : endpoints) parts_->functions.remove_endpoint(endpoint);
+    for (const std::string& endpoint : endpoints) parts_->remove_endpoints(endpoint);
   }
   co_return done;
 }
@@ -225,8 +231,27 @@ Async<Result<std::string>> Runtime::subscribe(SubscriptionDefinition subscriptio
 Async<Result<void>> Runtime::unsubscribe(std::string subscription_arn) {
   const std::string arn = subscription_arn;
   auto done = co_await parts_->topics.unsubscribe(std::move(subscription_arn));
-  if (done) parts_->functions.remove_endpoint(arn);
+  if (done) parts_->remove_endpoints(arn);
   co_return done;
+}
+
+Async<Result<SubscriptionState>> Runtime::request_subscription(SubscriptionDefinition asked,
+                                                               ChangeSubscription configure, std::string server) {
+  auto state = co_await parts_->topics.request_subscription(std::move(asked), std::move(configure));
+  if (!state || !state->settings.pending) co_return state;
+  parts_->functions.put_endpoint(endpoint_of(state->definition, confirmation_target(state->arn)));
+  std::string arn = state->arn;
+  auto sent = co_await parts_->topics.send_confirmation(std::move(arn), std::move(server));
+  if (!sent) co_return fail(std::move(sent.error()));
+  co_return state;
+}
+
+Async<Result<SubscriptionState>> Runtime::confirm_subscription(std::string topic, std::string token) {
+  auto state = co_await parts_->topics.confirm_subscription(std::move(topic), std::move(token));
+  if (!state) co_return state;
+  parts_->remove_endpoints(state->arn);
+  parts_->functions.put_endpoint(endpoint_of(state->definition, state->arn));
+  co_return state;
 }
 
 Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
@@ -314,6 +339,9 @@ Invoker& Runtime::invoker() {
   return parts_->invoker;
 }
 Publisher& Runtime::publisher() {
+  return parts_->topics;
+}
+TopicService& Runtime::topic_service() {
   return parts_->topics;
 }
 Services& Runtime::services() {

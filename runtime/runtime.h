@@ -22,6 +22,7 @@
 #include "runtime/ports.h"
 #include "streams/arn.h"
 #include "streams/subscription.h"
+#include "streams/topic_service.h"
 #include "streams/topics.h"
 #include "tables/tables.h"
 
@@ -76,6 +77,11 @@ class Runtime {
   Async<Result<void>> remove_topic(std::string name);                         // With its subscriptions.
   Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);  // The subscription's ARN.
   Async<Result<void>> unsubscribe(std::string subscription_arn);
+  // As clients do it, see TopicService: a subscription to an HTTP endpoint is pending, and the endpoint is asked, each
+  // time, to confirm it at `server` (http://HOST:PORT).
+  Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure,
+                                                        std::string server);
+  Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token);
   Async<Result<std::string>> put_mapping(MappingDefinition mapping);  // Its id.
   Async<Result<void>> remove_mapping(std::string id);
   Async<Result<void>> put_schedule(ScheduleDefinition schedule);
@@ -94,7 +100,8 @@ class Runtime {
 
   Invoker& invoker();
   Publisher& publisher();
-  Services& services();  // What native functions see.
+  TopicService& topic_service();  // For what touches no subscription's endpoint; that is here.
+  Services& services();           // What native functions see.
   const Account& account() const;
 
  private:

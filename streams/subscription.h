@@ -1,6 +1,7 @@
 // What a topic and a subscription are. Value types; kept as items of the system table (docs/formats.md).
 #pragma once
 
+#include <map>
 #include <string>
 
 namespace freshet {
@@ -8,6 +9,13 @@ namespace freshet {
 struct TopicDefinition {
   std::string name;
   bool operator==(const TopicDefinition&) const = default;
+};
+
+// What clients set of a topic; templates leave it as it is.
+struct TopicSettings {
+  std::map<std::string, std::string> attributes;  // Those of SetTopicAttributes that are not at their default.
+  std::map<std::string, std::string> tags;
+  bool operator==(const TopicSettings&) const = default;
 };
 
 struct SubscriptionDefinition {
@@ -19,6 +27,14 @@ struct SubscriptionDefinition {
   bool filter_on_body = false;  // FilterPolicyScope: MessageBody instead of MessageAttributes.
   bool raw_delivery = false;    // http: the message alone is the body.
   bool operator==(const SubscriptionDefinition&) const = default;
+};
+
+// What clients bring about of a subscription; one that a template made has the defaults.
+struct SubscriptionSettings {
+  bool pending = false;         // Its endpoint has not confirmed yet: nothing is delivered to it.
+  std::string token;            // That the endpoint confirms with; stays, so that it may do so again.
+  std::string delivery_policy;  // JSON; kept and shown, without effect.
+  bool operator==(const SubscriptionSettings&) const = default;
 };
 
 }  // namespace freshet

@@ -83,6 +83,26 @@ std::string topic_notification(const TopicMessage& message) {
   return out;
 }
 
+std::string confirmation_request(const std::string& message_id, WallTime at, const std::string& topic_arn,
+                                 const std::string& token, const std::string& subscribe_url) {
+  std::string out = "{";
+  append_member(out, "Type", "SubscriptionConfirmation");
+  append_member(out, "MessageId", message_id);
+  append_member(out, "Token", token);
+  append_member(out, "TopicArn", topic_arn);
+  append_member(out, "Message",
+                fmt::format("You have chosen to subscribe to the topic {}.\nTo confirm the subscription, visit the "
+                            "SubscribeURL included in this message.",
+                            topic_arn));
+  append_member(out, "SubscribeURL", subscribe_url);
+  append_member(out, "Timestamp", iso8601(at));
+  append_member(out, "SignatureVersion", "1");
+  append_member(out, "Signature", "");
+  append_member(out, "SigningCertURL", "");
+  out += '}';
+  return out;
+}
+
 Map filterable_attributes(const PublishInput& input) {
   Map attributes;
   for (const auto& [name, attribute] : input.attributes) {

@@ -1,6 +1,7 @@
 // A message on its way to one subscription, in the shapes that functions and HTTP endpoints know. Pure functions.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/clock.h"
@@ -9,16 +10,24 @@
 
 namespace freshet {
 
+// By protocol, what its subscriptions get instead of the message (MessageStructure=json).
+using MessageByProtocol = std::map<std::string, std::string>;
+
 struct TopicMessage {
   std::string id;
   WallTime at{};
   PublishInput content;
+  MessageByProtocol by_protocol = {};
 };
 
 // What a subscribed function gets: {"Records":[{"EventSource":"aws:sns", ...}]}.
 std::string topic_event(const TopicMessage& message, const std::string& subscription_arn);
 // What an HTTP endpoint gets, unless the subscription wants the message alone.
 std::string topic_notification(const TopicMessage& message);
+
+// What asks an HTTP endpoint to confirm its subscription by a GET of `subscribe_url`.
+std::string confirmation_request(const std::string& message_id, WallTime at, const std::string& topic_arn,
+                                 const std::string& token, const std::string& subscribe_url);
 
 // The attributes as plain data for filter policies: strings, exact numbers, lists of String.Array. Others are left out.
 Map filterable_attributes(const PublishInput& input);

@@ -7,41 +7,15 @@
 #include "base/limits.h"
 #include "base/url.h"
 #include "streams/system_table.h"
-#include "streams/topic_message.h"
+#include "streams/topic_settings.h"
 #include "tables/value/json.h"
 
 namespace freshet {
 
 namespace {
 
-constexpr std::string_view kTopicKind = "topic";
-
 bool is_endpoint(const SubscriptionDefinition& subscription) {
   return subscription.protocol != "lambda";
-}
-
-Item to_item(const SubscriptionDefinition& s, const std::string& arn) {
-  Item item = system_item(kSubscriptionKind, arn);
-  item.set("subscription", s.id);
-  item.set("topic", s.topic);
-  item.set("protocol", s.protocol);
-  item.set("endpoint", s.endpoint);
-  if (!s.filter_policy.empty()) item.set("filterPolicy", s.filter_policy);
-  if (s.filter_on_body) item.set("filterOnBody", Value::boolean(true));
-  if (s.raw_delivery) item.set("rawDelivery", Value::boolean(true));
-  return item;
-}
-
-SubscriptionDefinition to_subscription(const Item& item) {
-  SubscriptionDefinition s;
-  s.id = item.string_or("subscription");
-  s.topic = item.string_or("topic");
-  s.protocol = item.string_or("protocol");
-  s.endpoint = item.string_or("endpoint");
-  s.filter_policy = item.string_or("filterPolicy");
-  s.filter_on_body = item.contains("filterOnBody");
-  s.raw_delivery = item.contains("rawDelivery");
-  return s;
 }
 
 bool is_name(std::string_view name) {
@@ -52,6 +26,10 @@ bool is_name(std::string_view name) {
 
 auto no_topic() {
   return fail(ErrorCode::kNotFound, "Topic does not exist");
+}
+
+auto no_subscription() {
+  return fail(ErrorCode::kNotFound, "Subscription does not exist");
 }
 
 Result<void> check_endpoint(const SubscriptionDefinition& s) {
@@ -79,6 +57,10 @@ std::string delivery_target(const SubscriptionDefinition& subscription, const st
   return is_endpoint(subscription) ? subscription_arn : function_name(subscription.endpoint);
 }
 
+std::string confirmation_target(const std::string& subscription_arn) {
+  return subscription_arn + std::string(kConfirmationSuffix);
+}
+
 TopicService::TopicService(Tables& tables, const Clock& clock, Random& random, DeliveryQueue& queue, Account account)
     : tables_(tables), clock_(clock), random_(random), queue_(queue), account_(std::move(account)) {}
 
@@ -98,10 +80,11 @@ Result<TopicService::Subscription> TopicService::compile(SubscriptionDefinition 
   return subscription;
 }
 
-void TopicService::accept(const SubscriptionDefinition& definition) {
+void TopicService::accept(const SubscriptionDefinition& definition, const SubscriptionSettings& settings) {
   const auto topic = topics_.find(definition.topic);
   auto subscription = compile(definition);
   if (topic == topics_.end() || !subscription) return;
+  subscription->settings = settings;
   topic->second.subscriptions.insert_or_assign(definition.id, std::move(*subscription));
 }
 
@@ -109,23 +92,27 @@ Async<Result<void>> TopicService::load() {
   auto topics = co_await load_system_items(tables_, std::string(kTopicKind));
   if (!topics) co_return fail(std::move(topics.error()));
   for (const ItemRef& item : *topics) {
-    std::string name(item.decode().string_or("id"));
-    topics_[name].definition.name = name;
+    const Item record = item.decode();
+    std::string name(record.string_or("id"));
+    Topic& topic = topics_[name];
+    topic.definition.name = name;
+    topic.settings = topic_settings_of(record);
   }
   auto subscriptions = co_await load_system_items(tables_, std::string(kSubscriptionKind));
   if (!subscriptions) co_return fail(std::move(subscriptions.error()));
-  for (const ItemRef& item : *subscriptions) accept(to_subscription(item.decode()));
+  for (const ItemRef& item : *subscriptions) {
+    const Item record = item.decode();
+    accept(subscription_of(record), subscription_settings_of(record));
+  }
   co_return Result<void>();
 }
 
 Async<Result<void>> TopicService::put_topic(TopicDefinition topic) {
   if (!is_name(topic.name)) co_return invalid(fmt::format("Invalid parameter: Topic Name \"{}\"", topic.name));
   if (has_topic(topic.name)) co_return Result<void>();
-  PutItemInput put = put_system_item(system_item(kTopicKind, topic.name));
-  auto written = co_await tables_.put_item(std::move(put));
-  if (!written) co_return fail(std::move(written.error()));
-  topics_[topic.name].definition = topic;
-  co_return Result<void>();
+  std::string name = topic.name;
+  auto written = co_await write_topic(std::move(name), {});
+  co_return written;
 }
 
 Async<Result<void>> TopicService::remove_topic(std::string name) {
@@ -154,27 +141,23 @@ Async<Result<std::string>> TopicService::subscribe(SubscriptionDefinition subscr
   const auto& known = topics_[subscription.topic].subscriptions;
   const auto same = known.find(subscription.id);
   if (same != known.end() && same->second.definition == subscription) co_return arn;
-  PutItemInput put = put_system_item(to_item(subscription, arn));
-  auto written = co_await tables_.put_item(std::move(put));
+  SubscriptionSettings settings;
+  if (same != known.end()) settings = same->second.settings;
+  auto written = co_await write_subscription(std::move(subscription), std::move(settings));
   if (!written) co_return fail(std::move(written.error()));
-  accept(subscription);
   co_return arn;
 }
 
 Async<Result<void>> TopicService::unsubscribe(std::string subscription_arn) {
-  for (auto& [name, topic] : topics_) {
-    for (const auto& [id, subscription] : topic.subscriptions) {
-      if (arn_of(subscription.definition) != subscription_arn) continue;
-      const std::string topic_key = name;
-      const std::string key = id;
-      DeleteItemInput input = delete_system_item(kSubscriptionKind, subscription_arn);
-      auto written = co_await tables_.delete_item(std::move(input));
-      if (!written) co_return fail(std::move(written.error()));
-      if (const auto found = topics_.find(topic_key); found != topics_.end()) found->second.subscriptions.erase(key);
-      co_return Result<void>();
-    }
-  }
-  co_return fail(ErrorCode::kNotFound, "Subscription does not exist");
+  const Subscription* subscription = subscription_at(subscription_arn);
+  if (!subscription) co_return no_subscription();
+  const std::string topic_key = subscription->definition.topic;
+  const std::string key = subscription->definition.id;
+  DeleteItemInput input = delete_system_item(kSubscriptionKind, subscription_arn);
+  auto written = co_await tables_.delete_item(std::move(input));
+  if (!written) co_return fail(std::move(written.error()));
+  if (const auto found = topics_.find(topic_key); found != topics_.end()) found->second.subscriptions.erase(key);
+  co_return Result<void>();
 }
 
 std::vector<TopicDefinition> TopicService::topics() const {
@@ -199,24 +182,34 @@ bool TopicService::passes(const Subscription& subscription, const PublishInput& 
   return map && subscription.filter->matches(*map);
 }
 
-Result<PreparedPublish> TopicService::prepare(PublishInput input) {
+std::string TopicService::payload_for(const Subscription& subscription, const TopicMessage& message) const {
+  const SubscriptionDefinition& definition = subscription.definition;
+  const auto own = message.by_protocol.find(definition.protocol);
+  if (own != message.by_protocol.end()) {
+    TopicMessage other{message.id, message.at, message.content};
+    other.content.message = own->second;
+    return payload_for(subscription, other);
+  }
+  if (!is_endpoint(definition)) return topic_event(message, arn_of(definition));
+  return definition.raw_delivery ? message.content.message : topic_notification(message);
+}
+
+Result<PreparedPublish> TopicService::prepare(PublishInput input, MessageByProtocol by_protocol) {
   if (auto good = validate(input); !good) return fail(std::move(good.error()));
   const auto topic = topics_.find(topic_name(input.topic_arn));
   if (topic == topics_.end()) return no_topic();
   input.topic_arn = topic_arn(account_, topic->first);
-  const TopicMessage message{random_.uuid(), clock_.wall(), std::move(input)};
+  const TopicMessage message{random_.uuid(), clock_.wall(), std::move(input), std::move(by_protocol)};
   PreparedPublish prepared{message.id, {}};
   for (const auto& [id, subscription] : topic->second.subscriptions) {
     const SubscriptionDefinition& definition = subscription.definition;
+    if (subscription.settings.pending) continue;
     if (!passes(subscription, message.content)) {
       ++stats_.filtered;
       continue;
     }
     const std::string arn = arn_of(definition);
-    std::string payload = !is_endpoint(definition)  ? topic_event(message, arn)
-                          : definition.raw_delivery ? message.content.message
-                                                    : topic_notification(message);
-    auto event = queue_.prepare(delivery_target(definition, arn), std::move(payload));
+    auto event = queue_.prepare(delivery_target(definition, arn), payload_for(subscription, message));
     if (event) {
       prepared.events.push_back(std::move(*event));
     } else if (event.error().code == ErrorCode::kResourceNotFound) {
@@ -229,7 +222,11 @@ Result<PreparedPublish> TopicService::prepare(PublishInput input) {
 }
 
 Async<Result<std::string>> TopicService::publish(PublishInput input) {
-  auto prepared = prepare(std::move(input));
+  return publish(std::move(input), {});
+}
+
+Async<Result<std::string>> TopicService::publish(PublishInput input, MessageByProtocol by_protocol) {
+  auto prepared = prepare(std::move(input), std::move(by_protocol));
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::vector<PreparedEvent>& events = prepared->events;
   for (size_t first = 0, last = 0; first < events.size(); first = last) {

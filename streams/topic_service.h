@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,12 +17,12 @@
 #include "streams/delivery_queue.h"
 #include "streams/pattern.h"
 #include "streams/subscription.h"
+#include "streams/topic_message.h"
+#include "streams/topic_records.h"
 #include "streams/topics.h"
 #include "tables/tables.h"
 
 namespace freshet {
-
-inline constexpr std::string_view kSubscriptionKind = "subscription";  // In the system table; the id is the ARN.
 
 struct TopicStats {
   uint64_t published = 0;
@@ -35,6 +36,22 @@ struct PreparedPublish {
   std::string message_id;
   std::vector<PreparedEvent> events;
 };
+
+// A topic and a subscription as clients see them.
+struct TopicState {
+  std::string name;
+  TopicSettings settings;
+  size_t confirmed = 0;  // Subscriptions.
+  size_t pending = 0;
+};
+struct SubscriptionState {
+  std::string arn;
+  SubscriptionDefinition definition;
+  SubscriptionSettings settings;
+};
+
+using ChangeTopic = std::function<Result<void>(TopicSettings&)>;
+using ChangeSubscription = std::function<Result<void>(SubscriptionDefinition&, SubscriptionSettings&)>;
 
 class TopicService final : public Publisher {
  public:
@@ -52,6 +69,28 @@ class TopicService final : public Publisher {
   Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);
   Async<Result<void>> unsubscribe(std::string subscription_arn);  // kNotFound.
 
+  // What clients ask for. A topic that is there must have all that is asked of it. kLimitExceeded at kMaxTopics.
+  Async<Result<void>> create_topic(std::string name, TopicSettings asked);
+  // What `change` makes of the settings, if it does not refuse. It is called once, at once. kNotFound.
+  Async<Result<void>> change_topic(std::string name, ChangeTopic change);
+  // A subscription of its own id; that of the same protocol and endpoint where there is one, which must then be as
+  // `configure` would have made it. One to an HTTP endpoint is pending. kLimitExceeded at kMaxSubscriptionsPerTopic.
+  Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure);
+  Async<Result<void>> change_subscription(std::string subscription_arn, ChangeSubscription change);
+  // Logs the message that asks a pending subscription's endpoint to visit a URL: `server` (http://HOST:PORT) with the
+  // token. It goes to the target confirmation_target().
+  Async<Result<void>> send_confirmation(std::string subscription_arn, std::string server);
+  // The subscription with that token is pending no more. kValidation for a token of none, kNotFound for the topic.
+  Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token);
+
+  std::optional<TopicState> find_topic(const std::string& name) const;
+  std::optional<SubscriptionState> find_subscription(const std::string& subscription_arn) const;
+  // Those whose name comes after that one, in order; at most `most`.
+  std::vector<std::string> topics_after(const std::string& name, size_t most) const;
+  // Those of one topic, or of all for "", whose ARN comes after that one, by topic and id; at most `most`.
+  std::vector<SubscriptionState> subscriptions_after(const std::string& topic, const std::string& arn,
+                                                     size_t most) const;
+
   bool has_topic(const std::string& name) const { return topics_.contains(name); }
   std::vector<TopicDefinition> topics() const;
   std::vector<SubscriptionDefinition> subscriptions() const;
@@ -59,22 +98,30 @@ class TopicService final : public Publisher {
 
   // kTooManyRequests if the queue of any subscription is full: then nothing is delivered.
   Async<Result<std::string>> publish(PublishInput input) override;
-  Result<PreparedPublish> prepare(PublishInput input);
+  Async<Result<std::string>> publish(PublishInput input, MessageByProtocol by_protocol);
+  Result<PreparedPublish> prepare(PublishInput input, MessageByProtocol by_protocol = {});
 
   const TopicStats& stats() const { return stats_; }
 
  private:
   struct Subscription {
     SubscriptionDefinition definition;
+    SubscriptionSettings settings;
     std::optional<Pattern> filter;
   };
   struct Topic {
     TopicDefinition definition;
+    TopicSettings settings;
     std::map<std::string, Subscription> subscriptions;  // By id.
   };
 
   static Result<Subscription> compile(SubscriptionDefinition definition);
-  void accept(const SubscriptionDefinition& definition);
+  void accept(const SubscriptionDefinition& definition, const SubscriptionSettings& settings);
+  const Subscription* subscription_at(const std::string& subscription_arn) const;  // Null if there is none.
+  SubscriptionState state_of(const Subscription& subscription) const;
+  Async<Result<void>> write_topic(std::string name, TopicSettings settings);
+  Async<Result<void>> write_subscription(SubscriptionDefinition definition, SubscriptionSettings settings);
+  std::string payload_for(const Subscription& subscription, const TopicMessage& message) const;
   static bool passes(const Subscription& subscription, const PublishInput& input);
 
   Tables& tables_;
@@ -88,5 +135,9 @@ class TopicService final : public Publisher {
 
 // What a delivery to that subscription is queued for: the function's name, or the subscription's ARN for an endpoint.
 std::string delivery_target(const SubscriptionDefinition& subscription, const std::string& subscription_arn);
+
+// What the request to confirm is queued for; no ARN of a subscription ends like it.
+inline constexpr std::string_view kConfirmationSuffix = "/confirmation";
+std::string confirmation_target(const std::string& subscription_arn);
 
 }  // namespace freshet

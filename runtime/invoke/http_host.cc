@@ -4,6 +4,7 @@
 
 #include "runtime/invoke/native_host.h"
 #include "runtime/invoke/outcome.h"
+#include "streams/topic_service.h"
 #include "tables/value/json.h"
 
 namespace freshet {
@@ -66,10 +67,11 @@ Async<InvokeOutcome> EndpointHost::invoke(const FunctionDefinition& function, In
     message_id = message->get_if<Map>()->string_or("MessageId", message_id);
   }
   HttpRequest request = post_of(invocation, "text/plain; charset=UTF-8");
-  request.headers.emplace_back("x-amz-sns-message-type", "Notification");
+  const bool confirmation = function.name.ends_with(kConfirmationSuffix);
+  request.headers.emplace_back("x-amz-sns-message-type", confirmation ? "SubscriptionConfirmation" : "Notification");
   request.headers.emplace_back("x-amz-sns-message-id", message_id);
   request.headers.emplace_back("x-amz-sns-topic-arn", function.name.substr(0, function.name.rfind(':')));
-  request.headers.emplace_back("x-amz-sns-subscription-arn", function.name);
+  if (!confirmation) request.headers.emplace_back("x-amz-sns-subscription-arn", function.name);
   std::string url = function.handler;
   auto response = co_await http_.send(std::move(url), std::move(request), function.timeout);
   if (!response) {

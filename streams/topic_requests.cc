@@ -1,0 +1,217 @@
+// The part of TopicService that clients call: settings, subscriptions that are requested and confirmed, pages.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "streams/system_table.h"
+#include "streams/topic_service.h"
+#include "streams/topic_settings.h"
+
+namespace freshet {
+
+namespace {
+
+auto no_topic() {
+  return fail(ErrorCode::kNotFound, "Topic does not exist");
+}
+
+auto limit(std::string_view name, std::string message) {
+  return fail(ErrorCode::kLimitExceeded, std::move(message), std::make_shared<TopicErrorName>(name));
+}
+
+// Functions are the same by name and by ARN.
+bool same_endpoint(const SubscriptionDefinition& a, const SubscriptionDefinition& b) {
+  if (a.protocol != b.protocol) return false;
+  return a.protocol == "lambda" ? function_name(a.endpoint) == function_name(b.endpoint) : a.endpoint == b.endpoint;
+}
+
+bool has_all(const std::map<std::string, std::string>& there, const std::map<std::string, std::string>& asked) {
+  return std::all_of(asked.begin(), asked.end(), [&](const auto& entry) {
+    const auto found = there.find(entry.first);
+    return found != there.end() && found->second == entry.second;
+  });
+}
+
+}  // namespace
+
+Async<Result<void>> TopicService::write_topic(std::string name, TopicSettings settings) {
+  PutItemInput put = put_system_item(topic_item(name, settings));
+  auto written = co_await tables_.put_item(std::move(put));
+  if (!written) co_return fail(std::move(written.error()));
+  Topic& topic = topics_[name];
+  topic.definition.name = name;
+  topic.settings = std::move(settings);
+  co_return Result<void>();
+}
+
+Async<Result<void>> TopicService::create_topic(std::string name, TopicSettings asked) {
+  if (auto good = check_topic_name(name); !good) co_return good;
+  if (const auto known = topics_.find(name); known != topics_.end()) {
+    const TopicSettings& there = known->second.settings;
+    const std::string_view differs = !has_all(there.attributes, asked.attributes) ? "Attributes"
+                                     : !has_all(there.tags, asked.tags)           ? "Tags"
+                                                                                  : "";
+    if (differs.empty()) co_return Result<void>();
+    co_return invalid(fmt::format("Invalid parameter: {} Reason: Topic already exists with different {}", differs,
+                                  differs == "Tags" ? "tags" : "attributes"));
+  }
+  if (topics_.size() >= kMaxTopics) {
+    co_return limit("TopicLimitExceeded", fmt::format("There are {} topics already, which is the limit", kMaxTopics));
+  }
+  auto written = co_await write_topic(std::move(name), std::move(asked));
+  co_return written;
+}
+
+Async<Result<void>> TopicService::change_topic(std::string name, ChangeTopic change) {
+  const auto topic = topics_.find(name);
+  if (topic == topics_.end()) co_return no_topic();
+  TopicSettings settings = topic->second.settings;
+  if (auto changed = change(settings); !changed) co_return changed;
+  if (settings == topic->second.settings) co_return Result<void>();
+  auto written = co_await write_topic(std::move(name), std::move(settings));
+  co_return written;
+}
+
+Async<Result<void>> TopicService::write_subscription(SubscriptionDefinition definition, SubscriptionSettings settings) {
+  PutItemInput put = put_system_item(subscription_item(definition, settings, arn_of(definition)));
+  auto written = co_await tables_.put_item(std::move(put));
+  if (!written) co_return fail(std::move(written.error()));
+  accept(definition, settings);
+  co_return Result<void>();
+}
+
+Async<Result<SubscriptionState>> TopicService::request_subscription(SubscriptionDefinition asked,
+                                                                    ChangeSubscription configure) {
+  const auto topic = topics_.find(asked.topic);
+  if (topic == topics_.end()) co_return no_topic();
+  SubscriptionSettings settings;
+  settings.pending = asked.protocol != "lambda";
+  asked.id = random_.uuid();
+  const auto& there = topic->second.subscriptions;
+  const auto same = std::find_if(there.begin(), there.end(),
+                                 [&](const auto& one) { return same_endpoint(one.second.definition, asked); });
+  if (same != there.end()) {
+    SubscriptionDefinition definition = same->second.definition;
+    settings = same->second.settings;
+    if (auto good = configure(definition, settings); !good) co_return fail(std::move(good.error()));
+    if (definition == same->second.definition && settings == same->second.settings) co_return state_of(same->second);
+    co_return invalid("Invalid parameter: Attributes Reason: Subscription already exists with different attributes");
+  }
+  if (auto good = configure(asked, settings); !good) co_return fail(std::move(good.error()));
+  if (auto good = check_subscription(asked); !good) co_return fail(std::move(good.error()));
+  if (auto good = compile(asked); !good) co_return fail(std::move(good.error()));
+  if (there.size() >= kMaxSubscriptionsPerTopic) {
+    co_return limit(
+        "SubscriptionLimitExceeded",
+        fmt::format("The topic has {} subscriptions already, which is the limit", kMaxSubscriptionsPerTopic));
+  }
+  if (settings.pending)
+    settings.token =
+        fmt::format("{:016x}{:016x}{:016x}{:016x}", random_.next(), random_.next(), random_.next(), random_.next());
+  const SubscriptionState state{arn_of(asked), asked, settings};
+  auto written = co_await write_subscription(std::move(asked), std::move(settings));
+  if (!written) co_return fail(std::move(written.error()));
+  co_return state;
+}
+
+Async<Result<void>> TopicService::change_subscription(std::string subscription_arn, ChangeSubscription change) {
+  const Subscription* subscription = subscription_at(subscription_arn);
+  if (!subscription) co_return fail(ErrorCode::kNotFound, "Subscription does not exist");
+  SubscriptionDefinition definition = subscription->definition;
+  SubscriptionSettings settings = subscription->settings;
+  if (auto changed = change(definition, settings); !changed) co_return changed;
+  if (auto good = check_subscription(definition); !good) co_return good;
+  if (definition == subscription->definition && settings == subscription->settings) co_return Result<void>();
+  auto written = co_await write_subscription(std::move(definition), std::move(settings));
+  co_return written;
+}
+
+Async<Result<void>> TopicService::send_confirmation(std::string subscription_arn, std::string server) {
+  const Subscription* subscription = subscription_at(subscription_arn);
+  if (!subscription) co_return fail(ErrorCode::kNotFound, "Subscription does not exist");
+  const std::string topic = topic_arn(account_, subscription->definition.topic);
+  const std::string& token = subscription->settings.token;
+  const std::string url = fmt::format("{}/?Action=ConfirmSubscription&TopicArn={}&Token={}", server, topic, token);
+  auto event = queue_.prepare(confirmation_target(subscription_arn),
+                              confirmation_request(random_.uuid(), clock_.wall(), topic, token, url));
+  if (!event) co_return fail(std::move(event.error()));
+  std::vector<WriteInput> writes;
+  writes.push_back(std::move(event->write));
+  auto written = co_await write_together(tables_, std::move(writes));
+  if (written) event->logged();
+  co_return written;
+}
+
+Async<Result<SubscriptionState>> TopicService::confirm_subscription(std::string topic, std::string token) {
+  const auto found = topics_.find(topic);
+  if (found == topics_.end()) co_return no_topic();
+  const auto& there = found->second.subscriptions;
+  const auto meant = std::find_if(there.begin(), there.end(), [&](const auto& one) {
+    return !token.empty() && one.second.settings.token == token;
+  });
+  if (meant == there.end()) co_return invalid("Invalid parameter: Token");
+  SubscriptionState state = state_of(meant->second);
+  if (!state.settings.pending) co_return state;
+  state.settings.pending = false;
+  SubscriptionDefinition definition = state.definition;
+  SubscriptionSettings settings = state.settings;
+  auto written = co_await write_subscription(std::move(definition), std::move(settings));
+  if (!written) co_return fail(std::move(written.error()));
+  co_return state;
+}
+
+const TopicService::Subscription* TopicService::subscription_at(const std::string& subscription_arn) const {
+  const size_t colon = subscription_arn.rfind(':');
+  if (colon == std::string::npos) return nullptr;
+  const auto topic = topics_.find(topic_name(subscription_arn.substr(0, colon)));
+  if (topic == topics_.end()) return nullptr;
+  const auto found = topic->second.subscriptions.find(subscription_arn.substr(colon + 1));
+  if (found == topic->second.subscriptions.end()) return nullptr;
+  return arn_of(found->second.definition) == subscription_arn ? &found->second : nullptr;
+}
+
+SubscriptionState TopicService::state_of(const Subscription& subscription) const {
+  return {arn_of(subscription.definition), subscription.definition, subscription.settings};
+}
+
+std::optional<TopicState> TopicService::find_topic(const std::string& name) const {
+  const auto found = topics_.find(name);
+  if (found == topics_.end()) return std::nullopt;
+  TopicState state{name, found->second.settings, 0, 0};
+  for (const auto& [id, subscription] : found->second.subscriptions) {
+    ++(subscription.settings.pending ? state.pending : state.confirmed);
+  }
+  return state;
+}
+
+std::optional<SubscriptionState> TopicService::find_subscription(const std::string& subscription_arn) const {
+  const Subscription* found = subscription_at(subscription_arn);
+  if (!found) return std::nullopt;
+  return state_of(*found);
+}
+
+std::vector<std::string> TopicService::topics_after(const std::string& name, size_t most) const {
+  std::vector<std::string> names;
+  for (auto at = topics_.upper_bound(name); at != topics_.end() && names.size() < most; ++at)
+    names.push_back(at->first);
+  return names;
+}
+
+std::vector<SubscriptionState> TopicService::subscriptions_after(const std::string& topic, const std::string& arn,
+                                                                 size_t most) const {
+  std::vector<SubscriptionState> states;
+  const size_t colon = arn.rfind(':');
+  const std::string after_topic = colon == std::string::npos ? std::string() : topic_name(arn.substr(0, colon));
+  const std::string after_id = colon == std::string::npos ? std::string() : arn.substr(colon + 1);
+  auto at = topics_.lower_bound(topic.empty() ? after_topic : topic);
+  for (; at != topics_.end() && states.size() < most; ++at) {
+    if (!topic.empty() && at->first != topic) break;
+    const auto& there = at->second.subscriptions;
+    auto one = at->first == after_topic ? there.upper_bound(after_id) : there.begin();
+    for (; one != there.end() && states.size() < most; ++one) states.push_back(state_of(one->second));
+  }
+  return states;
+}
+
+}  // namespace freshet
