@@ -34,6 +34,7 @@
 #include "wire/lambda/runtime_api.h"
 #include "wire/priority/priority_route.h"
 #include "wire/service/service_routes.h"
+#include "wire/sns/sns_route.h"
 #include "wire/tasks/task_route.h"
 
 namespace freshet {
@@ -273,6 +274,7 @@ class Daemon {
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
                                        {runtime_->account(), random_.next()}));
+    routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
     ServiceView view{[this] { return ready_; },
                      [this] {

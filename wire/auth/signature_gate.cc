@@ -4,6 +4,8 @@
 #include "wire/auth/canonical.h"
 #include "wire/auth/sigv4.h"
 #include "wire/http/request_ids.h"
+#include "wire/sns/sns_route.h"
+#include "wire/sns/xml.h"
 
 namespace freshet {
 
@@ -22,8 +24,11 @@ class SignatureGate final : public RequestGate {
     if (protocol && header(request.headers, "X-Amz-Target").starts_with("DynamoDB")) {
       scope = {options_.region, "dynamodb"};
     }
+    const bool query = is_query_request(request);
+    if (query) scope = {options_.region, "sns"};
     const auto fault = check_signature(request, options_.credentials, scope, clock_.wall());
     if (!fault) return nullptr;
+    if (query) return query_refusal(*fault);
     auto response = std::make_unique<HttpResponse>();
     response->status = protocol ? 400 : 403;
     if (protocol) response->content_type = "application/x-amz-json-1.0";
@@ -35,7 +40,21 @@ class SignatureGate final : public RequestGate {
   }
 
  private:
-  // What tells nothing but that the server is there.
+  // The query protocol's names of the same faults, in XML.
+  std::unique_ptr<HttpResponse> query_refusal(const SignatureFault& fault) const {
+    std::string_view code = "IncompleteSignature";
+    if (fault.name == "InvalidSignatureException") code = "SignatureDoesNotMatch";
+    if (fault.name == "UnrecognizedClientException") code = "InvalidClientTokenId";
+    if (fault.name == "MissingAuthenticationTokenException") code = "MissingAuthenticationToken";
+    auto response = std::make_unique<HttpResponse>();
+    response->status = code == "IncompleteSignature" ? 400 : 403;
+    response->content_type = "text/xml";
+    const std::string id = ids_.next();
+    response->headers.emplace_back("x-amzn-RequestId", id);
+    response->body = sns::error_document(response->status, code, fault.message, id);
+    return response;
+  }
+  // What tells nothing but that the server is there, and the confirmation of a subscription, whose token is the proof.
   bool is_open(const HttpRequest& request, std::string_view path) const {
     if (request.method != "GET" && request.method != "HEAD") return false;
     return path == "/" || path == "/healthz" || path == "/readyz" || (options_.open_metrics && path == "/metrics");

@@ -1,5 +1,5 @@
 // Lets in what is signed with a configured access key. Requests of the DynamoDB protocols must be meant for them and
-// for this region; those of other routes may name any region and service.
+// for this region, as must those of SNS; those of other routes may name any region and service.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,5 @@
 #include "wire/http/target.h"
 
-#include <optional>
-
 namespace freshet {
 namespace {
 
@@ -43,6 +41,10 @@ bool split(std::string_view text, char separator, Each each) {
 
 }  // namespace
 
+std::optional<std::string> form_decode(std::string_view text) {
+  return percent_decode(text, true);
+}
+
 Result<Target> parse_target(std::string_view target) {
   Target parsed;
   const auto mark = target.find('?');
@@ -54,8 +56,8 @@ Result<Target> parse_target(std::string_view target) {
   const auto query = mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
   const bool query_good = split(query, '&', [&](std::string_view part) {
     const auto equals = part.find('=');
-    auto name = percent_decode(part.substr(0, equals), true);
-    auto value = percent_decode(equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1), true);
+    auto name = form_decode(part.substr(0, equals));
+    auto value = form_decode(equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1));
     if (name && value) parsed.query[*name] = std::move(*value);
     return name && value;
   });

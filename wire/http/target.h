@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,9 @@ struct Target {
   std::vector<std::string> segments;         // "queues", "My Queue", "tasks"; empty for "/".
   std::map<std::string, std::string> query;  // Later members win.
 };
+
+// A name or a value of a form or a query, in which '+' is a blank. Empty for a broken percent sequence.
+std::optional<std::string> form_decode(std::string_view text);
 
 // kValidation for a broken percent sequence.
 Result<Target> parse_target(std::string_view target);

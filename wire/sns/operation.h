@@ -1,0 +1,81 @@
+// One action of the service: parsed on an I/O thread, run on the loop, written on an I/O thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "runtime/runtime.h"
+#include "streams/topic_settings.h"
+#include "wire/sns/query_form.h"
+#include "wire/sns/xml.h"
+
+namespace freshet::sns {
+
+// What a request knows of the server that it came to.
+struct Place {
+  Account account;
+  std::string server;  // http://HOST:PORT, as the client spells it.
+};
+
+class Operation {
+ public:
+  explicit Operation(const Place& place) : account_(place.account) {}
+  virtual ~Operation() = default;
+  virtual Async<Result<void>> run(Runtime& runtime) = 0;  // Loop thread; once.
+  // Appends what stands within the answer's result. I/O thread, after run() has succeeded.
+  virtual void write(XmlWriter& xml) const { (void)xml; }
+
+ protected:
+  const Account account_;
+};
+
+using Parsed = Result<std::unique_ptr<Operation>>;
+
+// The parser of an action by its name ("Publish"); null if there is none of that name.
+using Parser = Parsed (*)(const QueryForm& form, const Place& place);
+Parser find_parser(std::string_view action);
+
+Parsed parse_create_topic(const QueryForm& form, const Place& place);
+Parsed parse_delete_topic(const QueryForm& form, const Place& place);
+Parsed parse_list_topics(const QueryForm& form, const Place& place);
+Parsed parse_get_topic_attributes(const QueryForm& form, const Place& place);
+Parsed parse_set_topic_attributes(const QueryForm& form, const Place& place);
+Parsed parse_publish(const QueryForm& form, const Place& place);
+Parsed parse_publish_batch(const QueryForm& form, const Place& place);
+Parsed parse_subscribe(const QueryForm& form, const Place& place);
+Parsed parse_confirm_subscription(const QueryForm& form, const Place& place);
+Parsed parse_unsubscribe(const QueryForm& form, const Place& place);
+Parsed parse_list_subscriptions(const QueryForm& form, const Place& place);
+Parsed parse_list_subscriptions_by_topic(const QueryForm& form, const Place& place);
+Parsed parse_get_subscription_attributes(const QueryForm& form, const Place& place);
+Parsed parse_set_subscription_attributes(const QueryForm& form, const Place& place);
+Parsed parse_tag_resource(const QueryForm& form, const Place& place);
+Parsed parse_untag_resource(const QueryForm& form, const Place& place);
+Parsed parse_list_tags_for_resource(const QueryForm& form, const Place& place);
+
+// How an error is told.
+struct ErrorForm {
+  int status = 500;
+  std::string_view name = "InternalError";
+};
+ErrorForm form_of(const Error& error);
+// An error with one of the service's names.
+tl::unexpected<Error> named(std::string_view name, std::string message);
+
+// Readers of parameters. Their errors are the service's.
+Result<std::string> required(const QueryForm& form, std::string_view name);
+// The plain name of one of our topics. A region, an account or a form that is not ours has its error.
+Result<std::string> topic_in(const QueryForm& form, const Place& place, std::string_view parameter = "TopicArn");
+// {"Name": "Value"} of a map's entries, whose members are called so.
+std::map<std::string, std::string> pairs_in(const QueryForm& form, std::string_view list, std::string_view name,
+                                            std::string_view value);
+// Pages are of a hundred. Their token is what the page before ended with.
+inline constexpr size_t kPage = 100;
+Result<std::string> read_token(const QueryForm& form);
+void write_token(XmlWriter& xml, std::string_view last);
+
+}  // namespace freshet::sns
