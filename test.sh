@@ -33,10 +33,10 @@ build() { # preset
 
 # The AWS SDK for JavaScript, for the conformance tests; kept in the build folder.
 node_modules() {
-  [ -d build/node/node_modules/@aws-sdk/client-dynamodb-streams ] && return 0
+  [ -d build/node/node_modules/@aws-sdk/client-sns ] && return 0
   mkdir -p build/node
   (cd build/node && npm init -y && npm install --no-audit --no-fund \
-    @aws-sdk/client-dynamodb@3 @aws-sdk/client-dynamodb-streams@3) >/dev/null 2>&1 ||
+    @aws-sdk/client-dynamodb@3 @aws-sdk/client-dynamodb-streams@3 @aws-sdk/client-sns@3) >/dev/null 2>&1 ||
     echo "the AWS SDK for JavaScript could not be installed: its conformance tests are skipped" >&2
 }
 
