@@ -58,6 +58,7 @@ Async<Result<void>> EventQueue::load() {
     auto event = std::make_unique<Event>();
     event->id = item.string_or("id");
     event->request_id = item.string_or("requestId");
+    event->trace_id = item.string_or("traceId");
     event->errors = static_cast<int>(item.int_or("errors", 0));
     event->born = now - milliseconds(std::max<int64_t>(0, wall - item.int_or("created", wall)));
     const milliseconds wait(item.int_or("notBefore", wall) - wall);
@@ -67,7 +68,8 @@ Async<Result<void>> EventQueue::load() {
   co_return Result<void>();
 }
 
-Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, std::string request_id, std::string payload) {
+Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, std::string request_id, std::string payload,
+                                          std::string trace_id) {
   if (waiting(function->name) >= parts_.options.max_queued_events) {
     return fail(ErrorCode::kTooManyRequests, fmt::format("{} events wait for function {} already; try again later",
                                                          parts_.options.max_queued_events, function->name));
@@ -88,6 +90,8 @@ Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, std::stri
   item.set("function", Value(function->name));
   item.set("payload", Value(payload));
   item.set("requestId", Value(std::move(request_id)));
+  if (!trace_id.empty()) item.set("traceId", Value(trace_id));
+  e.trace_id = std::move(trace_id);
   e.payload = std::move(payload);
   PreparedEvent prepared{put_system_item(std::move(item)), nullptr};
   prepared.logged = [this, event, name = function->name] {
@@ -123,11 +127,12 @@ void EventQueue::wake(Queue& queue, const std::string& function) {
 
 void EventQueue::place_freed(const std::string& function, bool reserved) {
   if (paused_) return;
-  if (reserved) {
+  if (reserved && !host_full_) {
     const auto queue = queues_.find(function);
     if (queue != queues_.end() && !queue->second.waiting.empty()) wake(queue->second, function);
     return;
   }
+  host_full_ = false;
   for (auto& [name, queue] : queues_) {
     if (!queue.waiting.empty()) wake(queue, name);
   }
@@ -148,6 +153,10 @@ void EventQueue::pump(const std::string& function) {
   const BootTime now = parts_.scheduler.clock().boot();
   for (int starts = 0; !queue.waiting.empty() && queue.waiting.begin()->first.first <= now; ++starts) {
     if (starts == kStartsPerStep) return wake(queue, function);
+    if (!parts_.host_has_room(*definition)) {
+      host_full_ = true;
+      break;
+    }
     auto place = parts_.places.take(*definition);
     if (!place) break;
     EventPtr event = dequeue(queue, queue.waiting.begin());
@@ -210,7 +219,7 @@ Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Pl
   }
   std::string payload = std::move(event->payload);
   event->payload.clear();
-  auto running = parts_.run(function, event->request_id, std::move(payload));
+  auto running = parts_.run(function, event->request_id, std::move(payload), event->trace_id);
   InvokeOutcome outcome = co_await running;
   co_await settle(std::move(function), std::move(event), std::move(outcome));
 }

@@ -37,7 +37,9 @@ class EventQueue {
     EventLog log;
     std::function<FunctionStats&(const std::string&)> stats;
     // Runs one invocation whose place is already taken.
-    std::function<Async<InvokeOutcome>(FunctionPtr, std::string request_id, std::string payload)> run;
+    std::function<Async<InvokeOutcome>(FunctionPtr, std::string request_id, std::string payload, std::string trace_id)>
+        run;
+    std::function<bool(const FunctionDefinition&)> host_has_room;
   };
   explicit EventQueue(Parts parts);
   EventQueue(const EventQueue&) = delete;
@@ -47,7 +49,9 @@ class EventQueue {
   void set_destinations(Destinations& destinations) { destinations_ = &destinations; }
   // Takes up the events that the system table holds.
   Async<Result<void>> load();
-  Result<PreparedEvent> prepare(const FunctionPtr& function, std::string request_id, std::string payload);
+  // `trace_id`: of what causes it; empty if that is not known.
+  Result<PreparedEvent> prepare(const FunctionPtr& function, std::string request_id, std::string payload,
+                                std::string trace_id);
   // A place is free: for this function only, or for any.
   void place_freed(const std::string& function, bool reserved);
   // The function is gone: its waiting events go to its failure destination or are deleted.
@@ -66,7 +70,8 @@ class EventQueue {
   struct Event {
     std::string id;  // In the system table.
     std::string request_id;
-    std::string payload;  // Empty: read it from the table.
+    std::string payload;   // Empty: read it from the table.
+    std::string trace_id;  // Or empty.
     BootTime born{};
     BootTime due{};
     int errors = 0;  // Of the handler. Durable.
@@ -106,6 +111,7 @@ class EventQueue {
   std::map<std::string, Queue> queues_;
   uint64_t last_number_ = 0;
   uint64_t last_id_ = 0;
+  bool host_full_ = false;  // Events wait for a host: any invocation that ends may make room.
   bool paused_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Scope work_;  // Last: ended first.

@@ -258,8 +258,9 @@ Async<bool> EventSourceMapping::try_part(Part& part) {
   for (const Pending& pending : part.records) batch.records.push_back(pending.record);
   Payload payload(std::move(batch));
   std::string function = definition_.function;
+  InvokeWishes none;
   delivering_ = true;
-  auto outcome = co_await parts_.invoker.invoke_trusted(std::move(function), payload);
+  auto outcome = co_await parts_.invoker.invoke_trusted(std::move(function), payload, std::move(none));
   delivering_ = false;
   if (!outcome || is_busy(*outcome)) {
     last_error_ = outcome ? outcome->error->message : outcome.error().message;

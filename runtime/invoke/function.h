@@ -72,7 +72,8 @@ struct FunctionError {
 struct InvokeOutcome {
   std::string payload;  // JSON; the error document if `error` is set.
   std::optional<FunctionError> error;
-  std::string log = {};  // The last 4 KB, if wanted and if the host has any.
+  std::string log = {};         // The last 4 KB, if wanted and if the host has any.
+  std::string request_id = {};  // The invocation's, from the invoker on.
 };
 
 // The services a native function may use. Outlives every invocation. Loop thread.
@@ -103,6 +104,9 @@ class Host {
  public:
   virtual ~Host() = default;
   virtual Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) = 0;
+  // False while a further invocation would have to wait in it. Events, which can wait in their queue, are not started
+  // then: they would stand before callers. True again at the earliest when an invocation has ended.
+  virtual bool has_room() const { return true; }
 };
 
 }  // namespace freshet

@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "runtime/invoke/native_host.h"
+#include "runtime/invoke/trace.h"
 
 namespace freshet {
 
@@ -31,12 +32,17 @@ FunctionInvoker::FunctionInvoker(Parts parts)
               [this](const std::string& function, bool reserved) {
                 if (!closing_) events_.place_freed(function, reserved);
               }),
-      events_(EventQueue::Parts{parts_.tables, parts_.scheduler, parts_.random, parts_.functions, places_,
-                                parts_.account, parts_.options, parts_.log,
-                                [this](const std::string& function) -> FunctionStats& { return stats_[function]; },
-                                [this](FunctionPtr function, std::string request_id, std::string payload) {
-                                  return run(std::move(function), std::move(request_id), std::move(payload));
-                                }}) {}
+      events_(EventQueue::Parts{
+          parts_.tables, parts_.scheduler, parts_.random, parts_.functions, places_, parts_.account, parts_.options,
+          parts_.log, [this](const std::string& function) -> FunctionStats& { return stats_[function]; },
+          [this](FunctionPtr function, std::string request_id, std::string payload, std::string trace_id) {
+            InvokeWishes wishes{false, std::move(trace_id)};
+            return run(std::move(function), std::move(request_id), std::move(payload), std::move(wishes));
+          },
+          [this](const FunctionDefinition& function) {
+            const auto host = parts_.hosts.find(function.host);
+            return host == parts_.hosts.end() || host->second->has_room();
+          }}) {}
 
 FunctionInvoker::~FunctionInvoker() {
   end_all();
@@ -48,15 +54,8 @@ void FunctionInvoker::end_all() {
   events_.end_all();
 }
 
-std::string FunctionInvoker::trace_id() {
-  Random& random = parts_.random;
-  return fmt::format("Root=1-{:08x}-{:016x}{:08x};Parent={:016x};Sampled=1",
-                     static_cast<uint32_t>(epoch_s(parts_.scheduler.clock().wall())), random.next(),
-                     static_cast<uint32_t>(random.next()), random.next());
-}
-
 Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string request_id, Payload payload,
-                                          bool wants_log) {
+                                          InvokeWishes wishes) {
   ++stats_[function->name].invocations;
   const auto host = parts_.hosts.find(function->host);
   if (host == parts_.hosts.end()) {
@@ -67,8 +66,8 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
   invocation.request_id = request_id;
   invocation.payload = std::move(payload);
   invocation.deadline = parts_.scheduler.clock().boot() + function->timeout;
-  invocation.trace_id = trace_id();
-  invocation.wants_log = wants_log;
+  invocation.trace_id = trace_of(wishes.trace_id, parts_.scheduler.clock().wall(), parts_.random);
+  invocation.wants_log = wishes.wants_log;
   InvokeOutcome outcome = co_await host->second->invoke(*function, std::move(invocation));
   if (outcome.error) {
     FunctionStats& stats = stats_[function->name];
@@ -84,26 +83,30 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
   co_return outcome;
 }
 
-Async<void> FunctionInvoker::run_to(FunctionPtr function, Payload payload, bool wants_log, Places::Place place,
+Async<void> FunctionInvoker::run_to(FunctionPtr function, Payload payload, InvokeWishes wishes, Places::Place place,
                                     Promise<InvokeOutcome> done) {
   const Places::Place held = std::move(place);
   std::string request_id = parts_.random.uuid();
-  InvokeOutcome outcome = co_await run(std::move(function), std::move(request_id), std::move(payload), wants_log);
+  std::string id = request_id;
+  InvokeOutcome outcome =
+      co_await run(std::move(function), std::move(request_id), std::move(payload), std::move(wishes));
+  outcome.request_id = std::move(id);
   done.set(std::move(outcome));
 }
 
-Async<Result<InvokeOutcome>> FunctionInvoker::invoke(std::string function, std::string payload, bool wants_log) {
+Async<Result<InvokeOutcome>> FunctionInvoker::invoke(std::string function, std::string payload, InvokeWishes wishes) {
   if (payload.empty()) payload = "{}";
   if (!find(function)) co_return no_function(function);
   if (auto good = check_size(payload, limits::kMaxInvokePayloadBytes); !good) {
     co_return fail(std::move(good.error()));
   }
   Payload event(std::move(payload));
-  auto outcome = co_await invoke_trusted(std::move(function), std::move(event), wants_log);
+  auto outcome = co_await invoke_trusted(std::move(function), std::move(event), std::move(wishes));
   co_return outcome;
 }
 
-Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string function, Payload payload, bool wants_log) {
+Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string function, Payload payload,
+                                                             InvokeWishes wishes) {
   FunctionPtr definition = find(function);
   if (!definition) co_return no_function(function);
   if (closing_) co_return fail(ErrorCode::kUnavailable, "The runtime is closing");
@@ -115,18 +118,19 @@ Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string functio
   Promise<InvokeOutcome> done(parts_.scheduler);
   auto outcome = done.future();
   // On its own: the invocation outlives a caller that goes away.
-  running_.spawn(run_to(std::move(definition), std::move(payload), wants_log, std::move(*place), done));
+  running_.spawn(run_to(std::move(definition), std::move(payload), std::move(wishes), std::move(*place), done));
   InvokeOutcome result = co_await outcome;
   co_return result;
 }
 
-Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, std::string payload) {
+Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, std::string payload,
+                                                         std::string trace_id) {
   if (payload.empty()) payload = "{}";
   FunctionPtr definition = find(function);
   if (!definition) co_return no_function(function);
   if (auto good = check_size(payload, limits::kMaxAsyncEventBytes); !good) co_return fail(std::move(good.error()));
   std::string request_id = parts_.random.uuid();
-  auto event = events_.prepare(definition, request_id, std::move(payload));
+  auto event = events_.prepare(definition, request_id, std::move(payload), std::move(trace_id));
   if (!event) co_return fail(std::move(event.error()));
   auto& put = std::get<PutItemInput>(event->write);
   auto written = co_await parts_.tables.put_item(std::move(put));
@@ -139,7 +143,7 @@ Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, s
 Result<PreparedEvent> FunctionInvoker::prepare(const std::string& function, std::string payload) {
   FunctionPtr definition = find(function);
   if (!definition) return no_function(function);
-  auto event = events_.prepare(definition, parts_.random.uuid(), std::move(payload));
+  auto event = events_.prepare(definition, parts_.random.uuid(), std::move(payload), std::string());
   if (!event) return event;
   event->logged = [this, name = definition->name, logged = std::move(event->logged)] {
     ++stats_[name].events;

@@ -35,10 +35,11 @@ class FunctionInvoker final : public Invoker {
   void end_all();
 
   using Invoker::invoke;
-  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, bool wants_log) override;
+  using Invoker::invoke_async;
+  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, InvokeWishes wishes) override;
   // The same for a payload that is known to be of a good size.
-  Async<Result<InvokeOutcome>> invoke_trusted(std::string function, Payload payload, bool wants_log = false);
-  Async<Result<std::string>> invoke_async(std::string function, std::string payload) override;
+  Async<Result<InvokeOutcome>> invoke_trusted(std::string function, Payload payload, InvokeWishes wishes);
+  Async<Result<std::string>> invoke_async(std::string function, std::string payload, std::string trace_id) override;
   Result<PreparedEvent> prepare(const std::string& function, std::string payload) override;
   FunctionPtr find(const std::string& function) const override { return parts_.functions.find(function); }
   std::map<std::string, FunctionStats> stats() const override;
@@ -48,10 +49,9 @@ class FunctionInvoker final : public Invoker {
   bool busy() const { return places_.total() > 0 || events_.unsettled() > 0; }
 
  private:
-  Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, Payload payload, bool wants_log = false);
-  Async<void> run_to(FunctionPtr function, Payload payload, bool wants_log, Places::Place place,
+  Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, Payload payload, InvokeWishes wishes);
+  Async<void> run_to(FunctionPtr function, Payload payload, InvokeWishes wishes, Places::Place place,
                      Promise<InvokeOutcome> done);
-  std::string trace_id();
 
   const Parts parts_;
   std::map<std::string, FunctionStats> stats_;

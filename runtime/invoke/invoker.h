@@ -52,18 +52,27 @@ struct FunctionStats {
   size_t queued = 0;  // Events not running.
 };
 
+// What a caller may want of an invocation.
+struct InvokeWishes {
+  bool wants_log = false;  // The outcome comes with the end of what the function logged.
+  std::string trace_id;    // The caller's X-Amzn-Trace-Id: the invocation goes on with that trace. Empty: a new one.
+};
+
 class Invoker : public DeliveryQueue {
  public:
   // kResourceNotFound, kTooManyRequests, kRequestTooLarge. The payload is JSON: who takes one from outside has looked
   // at that, on a thread that has the time for megabytes. An empty one is "{}". The invocation goes on if the caller
   // destroys the Async.
-  // With `wants_log` the outcome comes with the end of what the function logged.
-  virtual Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, bool wants_log) = 0;
+  virtual Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, InvokeWishes wishes) = 0;
   Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload) {
-    return invoke(std::move(function), std::move(payload), false);
+    InvokeWishes none;
+    return invoke(std::move(function), std::move(payload), std::move(none));
   }
-  // The request id; the event is applied (see tables/tables.h).
-  virtual Async<Result<std::string>> invoke_async(std::string function, std::string payload) = 0;
+  // The request id; the event is applied (see tables/tables.h). `trace_id` as of InvokeWishes.
+  virtual Async<Result<std::string>> invoke_async(std::string function, std::string payload, std::string trace_id) = 0;
+  Async<Result<std::string>> invoke_async(std::string function, std::string payload) {
+    return invoke_async(std::move(function), std::move(payload), std::string());
+  }
   // prepare(): for whoever logs an event together with items of its own (topics, schedules). The payload is trusted.
 
   // Null if there is none. Name, not ARN.

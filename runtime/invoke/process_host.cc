@@ -10,10 +10,26 @@
 
 namespace freshet {
 
+namespace {
+
+class Counted {
+ public:
+  explicit Counted(size_t& counter) : counter_(counter) { ++counter_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --counter_; }
+
+ private:
+  size_t& counter_;
+};
+
+}  // namespace
+
 Async<InvokeOutcome> ProcessHost::invoke(const FunctionDefinition& function, Invocation invocation) {
   if (parts_.api == nullptr || ended_) {
     co_return failed_outcome(std::string(kHostUnavailable), "programs cannot be run here");
   }
+  const Counted counted(invocations_);
   FunctionPtr& known = pools_[function.name].function;
   if (!known || !(*known == function)) known = std::make_shared<const FunctionDefinition>(function);
   FunctionPtr definition = known;

@@ -5,6 +5,7 @@
 // Bounds: as many processes of a function as it may have invocations at a time (places.h), and `max_processes`
 // together. At that an idle process of another function makes room; else the invocation waits its turn, for as long as
 // its function may take, and is then kHostBusy: an asynchronous event tries again, a synchronous call is refused.
+// Events wait in their own queue instead (has_room()), so that callers do not wait behind thousands of them.
 #pragma once
 
 #include <deque>
@@ -38,6 +39,7 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
 
   // What the function sees is durable first.
   Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) override;
+  bool has_room() const override { return invocations_ < parts_.options.max_processes; }
 
   // From now on processes are started: the endpoint they are told of is served. Until then invocations wait. Once.
   void serve(ProgramSettings settings);
@@ -73,6 +75,7 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
   bool ended_ = false;
   std::map<std::string, Pool> pools_;  // By function. Pools stay, for their counts.
   size_t processes_ = 0;
+  size_t invocations_ = 0;               // In invoke().
   std::map<uint64_t, Waiting> waiting_;  // In order.
   uint64_t last_waiting_ = 0;
   TimerId sweep_ = 0;

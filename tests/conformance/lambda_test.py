@@ -34,7 +34,7 @@ def handler(event, context):
         boto3.client("dynamodb").put_item(TableName=os.environ["TABLE"], Item={"id": {"S": event["put"]}})
     logging.info("seen %s", json.dumps(event))
     print("plain")
-    return {"event": event, "name": context.function_name, "arn": context.invoked_function_arn,
+    return {"event": event, "id": context.aws_request_id, "name": context.function_name, "arn": context.invoked_function_arn,
             "left": context.get_remaining_time_in_millis() > 1000, "memory": context.memory_limit_in_mb,
             "variables": sorted(os.environ), "trace": os.environ["_X_AMZN_TRACE_ID"]}
 '''
@@ -165,6 +165,16 @@ class Python(Case):
             self.assertFalse(name.startswith("FRESHET"), name)
         self.assertIn("AWS_LAMBDA_RUNTIME_API", result["variables"])
         self.assertNotIn("HOME", result["variables"])
+
+    def test_request_id_and_trace_are_the_callers(self):
+        trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+        add = lambda params, **_: params["headers"].update({"X-Amzn-Trace-Id": trace})
+        self.client.meta.events.register("before-call.lambda.Invoke", add)
+        answer, result = self.invoke("Python", {"n": 1})
+        self.assertEqual(answer["ResponseMetadata"]["RequestId"], result["id"])
+        self.assertEqual(result["trace"], trace)
+        answer, _ = self.invoke("Python", {"n": "traced"}, InvocationType="Event")
+        self.wait_for_log(f'"requestId":"{answer["ResponseMetadata"]["RequestId"]}"', "traced")
 
     def test_error_and_log(self):
         answer, result = self.invoke("Python", {"fail": "odd"}, LogType="Tail")

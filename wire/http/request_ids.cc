@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <string_view>
+#include <utility>
 
 namespace freshet {
 
@@ -22,9 +23,13 @@ std::string RequestIds::next() {
 }
 
 void seal_answer(HttpResponse& response, RequestIds& ids) {
+  seal_answer(response, ids.next());
+}
+
+void seal_answer(HttpResponse& response, std::string id) {
   const auto* bytes = reinterpret_cast<const Bytef*>(response.body.data());
   const uLong sum = ::crc32_z(0, bytes, response.body.size());
-  response.headers.emplace_back("x-amzn-RequestId", ids.next());
+  response.headers.emplace_back("x-amzn-RequestId", std::move(id));
   response.headers.emplace_back("x-amz-crc32", std::to_string(sum));
 }
 

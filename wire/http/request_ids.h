@@ -24,5 +24,6 @@ class RequestIds {
 // Adds x-amzn-RequestId and x-amz-crc32: SDKs check the sum of what comes over the wire, compressed or not, so this is
 // the last that is done to an answer.
 void seal_answer(HttpResponse& response, RequestIds& ids);
+void seal_answer(HttpResponse& response, std::string id);
 
 }  // namespace freshet

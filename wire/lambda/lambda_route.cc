@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kLatest = "$LATEST";
 constexpr size_t kMaxListed = 50;
+constexpr size_t kMaxTraceHeader = 256;
 
 struct Shared {
   Shared(Invoker& i, std::function<std::vector<FunctionDefinition>()> f, LambdaPlace p)
@@ -67,7 +68,7 @@ class LambdaExchange : public Exchange {
   explicit LambdaExchange(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
   HttpResponse respond() final {
     HttpResponse response = refusal_ ? answer_of(*refusal_) : success();
-    seal_answer(response, shared_->ids);
+    seal_answer(response, request_id_.empty() ? shared_->ids.next() : std::move(request_id_));
     return response;
   }
 
@@ -76,6 +77,7 @@ class LambdaExchange : public Exchange {
 
   const std::shared_ptr<Shared> shared_;
   std::optional<Refusal> refusal_;
+  std::string request_id_;  // Of the invocation, if there is one: the caller finds it in the log by that.
 };
 
 class Refused final : public LambdaExchange {
@@ -92,11 +94,11 @@ class Refused final : public LambdaExchange {
 class Invoke final : public LambdaExchange {
  public:
   enum class Type { kRequestResponse, kEvent, kDryRun };
-  Invoke(std::shared_ptr<Shared> shared, std::string function, Type type, bool wants_log, std::string payload)
+  Invoke(std::shared_ptr<Shared> shared, std::string function, Type type, InvokeWishes wishes, std::string payload)
       : LambdaExchange(std::move(shared)),
         function_(std::move(function)),
         type_(type),
-        wants_log_(wants_log),
+        wishes_(std::move(wishes)),
         payload_(std::move(payload)) {}
 
   Async<void> run() override {
@@ -111,17 +113,22 @@ class Invoke final : public LambdaExchange {
 
  private:
   Async<void> queue() {
-    auto queued = co_await shared_->invoker.invoke_async(function_, payload_);
-    if (!queued) refusal_ = refusal_of(queued.error());
+    auto queued = co_await shared_->invoker.invoke_async(function_, std::move(payload_), wishes_.trace_id);
+    if (queued) {
+      request_id_ = std::move(*queued);
+    } else {
+      refusal_ = refusal_of(queued.error());
+    }
   }
   Async<void> call() {
-    auto outcome = co_await shared_->invoker.invoke(function_, std::move(payload_), wants_log_);
+    auto outcome = co_await shared_->invoker.invoke(function_, std::move(payload_), wishes_);
     if (!outcome) {
       refusal_ = refusal_of(outcome.error());
     } else if (outcome->error && outcome->error->type == kHostBusy) {
       refusal_ = Refusal{429, "TooManyRequestsException", outcome->error->message};
     } else {
       outcome_ = std::move(*outcome);
+      request_id_ = std::move(outcome_.request_id);
     }
   }
 
@@ -133,7 +140,7 @@ class Invoke final : public LambdaExchange {
     }
     response.headers.emplace_back("X-Amz-Executed-Version", kLatest);
     if (outcome_.error) response.headers.emplace_back("X-Amz-Function-Error", "Unhandled");
-    if (wants_log_) {
+    if (wishes_.wants_log) {
       std::string log;
       append_base64(log, outcome_.log);
       response.headers.emplace_back("X-Amz-Log-Result", std::move(log));
@@ -144,7 +151,7 @@ class Invoke final : public LambdaExchange {
 
   const std::string function_;
   const Type type_;
-  const bool wants_log_;
+  const InvokeWishes wishes_;
   std::string payload_;
   InvokeOutcome outcome_;
 };
@@ -299,8 +306,9 @@ class LambdaRoute final : public Route {
                          "': there are RequestResponse, Event and DryRun"});
     }
     if (auto problem = problem_of(request.body)) return refuse(std::move(*problem));
-    const bool wants_log = header(request.headers, "X-Amz-Log-Type") == "Tail";
-    return std::make_unique<Invoke>(shared_, std::move(name), *known, wants_log, std::move(request.body));
+    InvokeWishes wishes{header(request.headers, "X-Amz-Log-Type") == "Tail",
+                        std::string(header(request.headers, "X-Amzn-Trace-Id").substr(0, kMaxTraceHeader))};
+    return std::make_unique<Invoke>(shared_, std::move(name), *known, std::move(wishes), std::move(request.body));
   }
 
   const std::shared_ptr<Shared> shared_;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "runtime/invoke/trace.h"
 #include "tests/runtime/invoke/world.h"
 #include "tests/sim/log_capture.h"
 
@@ -78,6 +79,46 @@ TEST(Invoke, WhatCannotBeInvokedIsAnError) {
   ASSERT_FALSE(async);
   EXPECT_EQ(async.error().code, ErrorCode::kRequestTooLarge);
   EXPECT_EQ(world.calls("F"), 0u);
+}
+
+TEST(Invoke, GoesOnWithTheCallersTrace) {
+  const std::string caller = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0";
+  World world;
+  world.add_function("F", config(seconds(3600), 0));
+  InvokeWishes wishes;
+  wishes.trace_id = caller;
+  const InvokeOutcome outcome = world.must(world.runtime->invoker().invoke("F", "", wishes));
+  EXPECT_EQ(outcome.request_id.size(), 36u);
+  EXPECT_EQ(world.seen.at(0).trace_id, caller);
+  world.script["F"] = {takes(seconds(10))};
+  world.must(world.runtime->invoker().invoke_async("F", "", caller));
+  world.sim.run_for(seconds(1));
+  ASSERT_TRUE(world.restart());
+  EXPECT_TRUE(world.sim.run_until([&] { return world.stored("event") == 0; }, seconds(60)));
+  ASSERT_EQ(world.seen.size(), 3u);
+  EXPECT_EQ(world.seen[1].trace_id, caller);
+  EXPECT_EQ(world.seen[2].trace_id, caller) << "it is kept with the event";
+  world.must(world.runtime->invoker().invoke("F", ""));
+  EXPECT_TRUE(world.seen[3].trace_id.starts_with("Root=1-6553f1")) << world.seen[3].trace_id;
+}
+
+TEST(Trace, IsTheCallersOrANewOne) {
+  Random random(1);
+  const WallTime now{seconds(0x5759e988)};
+  const std::string root = "Root=1-0000000a-bd862e3fe1be46a994272793";
+  const auto of = [&](const std::string& caller) { return trace_of(caller, now, random); };
+  EXPECT_EQ(of("Sampled=1; Parent=53995c3f42cd8ad8; " + root + ";Lineage=a:1"),
+            root + ";Parent=53995c3f42cd8ad8;Sampled=1");
+  for (const char* parent : {"", ";Parent=", ";Parent=x", ";Sampled=?"}) {
+    const std::string trace = of(root + parent);
+    EXPECT_TRUE(trace.starts_with(root + ";Parent=")) << trace;
+    EXPECT_EQ(trace.size(), of("").size()) << trace;
+    EXPECT_TRUE(trace.ends_with(";Sampled=1")) << trace;
+  }
+  for (const char* none : {"", ";", "Root", "Root=", "Root=1-0000000a-bd862e3fe1be46a99427279",
+                           "Root=1-0000000A-bd862e3fe1be46a994272793", "Root=2-0000000a-bd862e3fe1be46a994272793"}) {
+    EXPECT_TRUE(of(none).starts_with("Root=1-5759e988-")) << none;
+  }
 }
 
 TEST(Invoke, ReservedConcurrencyThrottlesSynchronousCalls) {

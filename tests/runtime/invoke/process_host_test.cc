@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/invoke/function_invoker.h"
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/outcome.h"
+#include "streams/system_table.h"
 #include "tests/runtime/invoke/process_world.h"
 
 namespace freshet {
@@ -403,6 +405,40 @@ TEST_F(ProcessHostTest, AtTheBoundAnInvocationWaitsAndIsThenRefused) {
   work(program(1), "3");
   EXPECT_EQ(outcome(first).payload, "1");
   EXPECT_EQ(outcome(patient).payload, "3");
+}
+
+// Not in the host, where they would stand before every other function's callers.
+TEST_F(ProcessHostTest, EventsWaitInTheirQueue) {
+  ProcessOptions options;
+  options.max_processes = 1;
+  start(options);
+  NativeRegistry natives;
+  FunctionRegistry functions(*store_, natives);
+  const auto made = [&](Async<Result<void>> work) {
+    scheduler_.run_ready();
+    return work.is_ready() && work.take().has_value();
+  };
+  FunctionDefinition other = function_;
+  other.name = "Other";
+  other.reserved_concurrency = 1;
+  ASSERT_TRUE(made(ensure_system_table(*store_)) && made(functions.put(function_)) && made(functions.put(other)));
+  FunctionInvoker invoker({*store_, scheduler_, random_, functions, {{"process", host_.get()}}, {}, {}, {}});
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(invoker.invoke_async("Work", "{}").is_ready());
+  scheduler_.run_ready();
+  EXPECT_EQ(invoker.stats()["Work"].queued, 9u);
+  auto called = invoker.invoke("Other", "{}");
+  scheduler_.run_ready();
+  work(program(0));
+  EXPECT_FALSE(program(0).alive) << "it makes room for the caller";
+  EXPECT_EQ(invoker.stats()["Work"].queued, 9u);
+  ASSERT_EQ(spawner_.programs.size(), 2u);
+  work(program(1));
+  EXPECT_TRUE(called.is_ready());
+  EXPECT_EQ(invoker.stats()["Work"].queued, 8u) << "its end has started the next event";
+  ASSERT_EQ(spawner_.programs.size(), 3u);
+  for (int i = 0; i < 9; ++i) work(program(2));
+  EXPECT_EQ(invoker.stats()["Work"].queued, 0u);
+  EXPECT_EQ(invoker.stats()["Work"].running, 0);
 }
 
 TEST_F(ProcessHostTest, AnotherDefinitionHasAnotherProcess) {

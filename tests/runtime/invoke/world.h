@@ -70,6 +70,7 @@ struct Seen {
   std::string payload;
   BootTime at{};
   uint64_t syncs = 0;  // Of the disk, before it started.
+  std::string trace_id;
 };
 
 class World {
@@ -195,7 +196,8 @@ class World {
   };
   static Async<Result<std::string>> play(World& world, Context& context) {
     const std::string name = context.function.name;
-    world.seen.push_back({name, context.invocation.payload.text(), context.now(), world.files.syncs()});
+    world.seen.push_back(
+        {name, context.invocation.payload.text(), context.now(), world.files.syncs(), context.invocation.trace_id});
     const Running running(world.running[name]);
     world.most_running[name] = std::max(world.most_running[name], running.now);
     Step step;

@@ -10,13 +10,15 @@ namespace {
 
 class FakeInvoker final : public Invoker {
  public:
-  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, bool wants_log) override {
-    called = function + " " + payload + (wants_log ? " log" : "");
+  Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, InvokeWishes wishes) override {
+    called = function + " " + payload + (wishes.wants_log ? " log" : "");
+    trace_id = wishes.trace_id;
     return outcome;
   }
-  Async<Result<std::string>> invoke_async(std::string function, std::string payload) override {
+  Async<Result<std::string>> invoke_async(std::string function, std::string payload, std::string trace) override {
     called = function + " later " + payload;
-    return Result<std::string>("id");
+    trace_id = std::move(trace);
+    return Result<std::string>("later-id");
   }
   Result<PreparedEvent> prepare(const std::string&, std::string) override {
     return fail(ErrorCode::kInternal, "not here");
@@ -28,6 +30,7 @@ class FakeInvoker final : public Invoker {
 
   FunctionDefinition definition;
   std::string called;
+  std::string trace_id;
   Result<InvokeOutcome> outcome = InvokeOutcome{"7", std::nullopt};
 };
 
@@ -94,6 +97,18 @@ TEST_F(LambdaRouteTest, OtherInvocationTypes) {
   EXPECT_EQ(invoke("Work", {{"X-Amz-Invocation-Type", "DryRun"}}).status, 204);
   EXPECT_EQ(invoker_.called, "");
   EXPECT_EQ(invoke("Work", {{"X-Amz-Invocation-Type", "Later"}}).status, 400);
+}
+
+TEST_F(LambdaRouteTest, TheAnswersIdIsTheInvocationsAndItsTraceTheCallers) {
+  const HttpHeaders headers{{"X-Amzn-Trace-Id", "Root=1-2-3"}};
+  invoker_.outcome->request_id = "now-id";
+  EXPECT_EQ(header(invoke("Work", headers).headers, "x-amzn-RequestId"), "now-id");
+  EXPECT_EQ(invoker_.trace_id, "Root=1-2-3");
+  EXPECT_EQ(header(invoke("Work", {{"X-Amz-Invocation-Type", "Event"}}).headers, "x-amzn-RequestId"), "later-id");
+  EXPECT_EQ(invoker_.trace_id, "");
+  EXPECT_EQ(header(invoke("Nothing").headers, "x-amzn-RequestId").size(), 52u);
+  invoke("Work", {{"X-Amz-Invocation-Type", "Event"}, {"X-Amzn-Trace-Id", "Root=1-2-3"}});
+  EXPECT_EQ(invoker_.trace_id, "Root=1-2-3");
 }
 
 TEST_F(LambdaRouteTest, ErrorsHaveTheirNames) {
