@@ -172,8 +172,8 @@ Result<void> check_books(const BooksDefinition& books, const KeyTypes& types) {
   }
   auto key = types.find(books.status_attribute);
   if (key == types.end() || key->second != Type::kBinary) return {};
-  return refuse("The books count statuses, which are strings or numbers, but the key attribute " + books.status_attribute +
-                " has type " + std::string(type_name(key->second)));
+  return refuse("The books count statuses, which are strings or numbers, but the key attribute " +
+                books.status_attribute + " has type " + std::string(type_name(key->second)));
 }
 
 }  // namespace
