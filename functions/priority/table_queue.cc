@@ -4,23 +4,12 @@
 #include <chrono>
 
 #include "functions/priority/timestamp.h"
+#include "functions/table_built.h"
 
 namespace freshet::priority {
 namespace {
 
 constexpr int kTries = 5;  // Of a call that names no version, against writers that are faster.
-
-// New indexes of a table that has items are built in steps; until then they cannot be read.
-Async<void> all_built(Services& services, std::string table) {
-  for (;;) {
-    const auto described = co_await services.tables.describe_table(table);
-    if (!described || std::none_of(described->indexes.begin(), described->indexes.end(),
-                                   [](const IndexState& index) { return index.building; })) {
-      co_return;
-    }
-    co_await sleep_for(services.scheduler, milliseconds(1));
-  }
-}
 
 }  // namespace
 
@@ -68,7 +57,8 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
     auto altered = co_await services.tables.alter_table(std::move(change));
     if (!altered) co_return fail(altered.error().code, where + altered.error().message);
   }
-  co_await all_built(services, complete->name);
+  std::string name = complete->name;
+  co_await table_built(services, std::move(name));
   co_return std::unique_ptr<TableQueue>(new TableQueue(services, std::move(settings), complete->keys));
 }
 

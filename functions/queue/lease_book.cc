@@ -80,15 +80,9 @@ void LeaseBook::update(const std::string& id, ItemRef task) {
   count(it->second.lease, 1);
 }
 
-void LeaseBook::forget(const std::string& id) {
-  if (auto it = leases_.find(id); it != leases_.end()) forget(it);
-}
-
 void LeaseBook::forget(const std::string& id, std::string_view token) {
-  if (auto it = leases_.find(id); it != leases_.end() && it->second.lease.token == token) forget(it);
-}
-
-void LeaseBook::forget(Leases::iterator it) {
+  auto it = leases_.find(id);
+  if (it == leases_.end() || it->second.lease.token != token) return;
   ends_.erase({it->second.end, it->second.number});
   count(it->second.lease, -1);
   leases_.erase(it);

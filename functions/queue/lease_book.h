@@ -44,7 +44,6 @@ class LeaseBook {
   std::optional<BootTime> claimed_at(const std::string& id, std::string_view token) const;
   // Replaces the task's image, e.g. with the mark of a cancel; the time goes on.
   void update(const std::string& id, ItemRef task);
-  void forget(const std::string& id);
   void forget(const std::string& id, std::string_view token);  // Only if that is its token.
 
   BootTime next_end() const;  // BootTime::max() if there are none.
@@ -69,7 +68,6 @@ class LeaseBook {
   using Ends = absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*>;
 
   void count(const Lease& lease, int change);
-  void forget(Leases::iterator it);
 
   Leases leases_;
   Ends ends_;

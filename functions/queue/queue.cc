@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
+#include "functions/table_built.h"
 
 namespace freshet {
 
 namespace {
 
 constexpr std::string_view kStatusIndex = "task-status-created-index";
-constexpr milliseconds kBackfillLook{0};  // The next turn: each builds a part.
+
 void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
                       std::string_view sort) {
   if (definition.index(name)) return;
@@ -59,30 +60,6 @@ Result<std::string> Queue::status_index(const TableDefinition& definition) {
   return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing");
 }
 
-namespace {
-
-// New indexes and books of a table that has items are built in steps; until then they cannot be read.
-Async<void> all_built(Services& services, const TableDefinition& definition) {
-  for (const auto& index : definition.indexes) {
-    for (;;) {
-      ScanInput look;
-      look.table = definition.name;
-      look.index = index.name;
-      look.limit = 1;
-      const auto page = co_await services.tables.scan(std::move(look));
-      if (page || page.error().message.find("backfilling") == std::string::npos) break;
-      co_await sleep_for(services.scheduler, kBackfillLook);
-    }
-  }
-  for (;;) {
-    const auto books = co_await services.tables.books(definition.name);
-    if (books || books.error().code != ErrorCode::kUnavailable) break;
-    co_await sleep_for(services.scheduler, kBackfillLook);
-  }
-}
-
-}  // namespace
-
 Async<Result<Queue::Prepared>> Queue::prepare(Services& services, std::string table) {
   auto described = co_await services.tables.describe_table(table);
   if (!described) co_return fail(described.error());
@@ -99,7 +76,8 @@ Async<Result<Queue::Prepared>> Queue::prepare(Services& services, std::string ta
   }
   auto index = status_index(wanted);
   if (!index) co_return fail(index.error());
-  co_await all_built(services, wanted);
+  std::string name = wanted.name;
+  co_await table_built(services, std::move(name));
   co_return Prepared{std::move(wanted), std::move(*index), std::move(described->id)};
 }
 

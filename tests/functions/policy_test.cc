@@ -177,7 +177,9 @@ TEST(LeaseBook, TimesFromFirstSightOfTokenAndBeat) {
   EXPECT_EQ(book.ended(start + 1900_ms, 10), std::vector<std::string>{"t"});
   book.postpone("t", start + 5000_ms);
   EXPECT_TRUE(book.ended(start + 1900_ms, 10).empty());
-  book.forget("t");
+  book.forget("t", "another token");
+  EXPECT_EQ(book.size(), 1u);
+  book.forget("t", lease.token);
   EXPECT_EQ(book.next_end(), BootTime::max());
   EXPECT_EQ(book.size(), 0u);
 }

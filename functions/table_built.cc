@@ -1,0 +1,30 @@
+#include "functions/table_built.h"
+
+#include <algorithm>
+
+namespace freshet {
+
+namespace {
+
+Async<bool> is_building(Services& services, std::string table) {
+  std::string copy = table;
+  const auto described = co_await services.tables.describe_table(std::move(copy));
+  if (!described) co_return false;
+  const auto building = [](const IndexState& index) { return index.building; };
+  if (std::any_of(described->indexes.begin(), described->indexes.end(), building)) co_return true;
+  const auto books = co_await services.tables.books(std::move(table));
+  co_return !books && books.error().code == ErrorCode::kUnavailable;
+}
+
+}  // namespace
+
+Async<void> table_built(Services& services, std::string table) {
+  for (;;) {
+    std::string copy = table;
+    const bool building = co_await is_building(services, std::move(copy));
+    if (!building) co_return;
+    co_await sleep_for(services.scheduler, nanoseconds(0));  // The next turn: each builds a part.
+  }
+}
+
+}  // namespace freshet
