@@ -1,5 +1,5 @@
 // The HTTP server beside a bare Beast server of the same build: the same answer, the same client, alternating rounds,
-// medians. Ours has a loop thread besides its I/O thread; Beast answers inside its only thread.
+// medians. Ours has a loop thread besides its I/O thread, as a daemon has; Beast answers inside its only thread.
 //
 //   http_bench [SECONDS_PER_ROUND=0.5] [ROUNDS=5]
 #include <arpa/inet.h>
@@ -22,8 +22,8 @@
 
 #include "bench/bare_beast.h"
 #include "runtime/loop/loop.h"
-#include "runtime/loop/waiter.h"
 #include "wire/http/io_thread.h"
+#include "wire/http/io_waiter.h"
 #include "wire/http/server.h"
 
 namespace {
@@ -69,6 +69,7 @@ class OurServer {
     routes.push_back(std::make_unique<ConstantRoute>());
     server_ = *HttpServer::start({}, *HttpListener::bind("127.0.0.1", 0), std::move(routes), {io_.get()}, clock_, loop_,
                                  loop_, []() -> Async<Result<void>> { return Result<void>{}; });
+    waiter_.attach(*io_, loop_);
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~OurServer() {
@@ -79,7 +80,7 @@ class OurServer {
 
  private:
   SystemClock clock_;
-  EventWaiter waiter_;
+  IoWaiter waiter_;
   Loop loop_;
   std::unique_ptr<IoThread> io_;
   std::unique_ptr<HttpServer> server_;

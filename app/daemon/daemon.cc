@@ -29,6 +29,7 @@
 #include "wire/auth/signature_gate.h"
 #include "wire/dynamodb/route.h"
 #include "wire/http/client.h"
+#include "wire/http/io_waiter.h"
 #include "wire/http/server.h"
 #include "wire/lambda/lambda_route.h"
 #include "wire/lambda/runtime_api.h"
@@ -159,6 +160,8 @@ class Daemon {
       if (!thread) return fail(thread.error());
       threads_.push_back(std::move(*thread));
     }
+    // More of them are wanted where there is more to do than one thread can.
+    if (threads_.size() == 1) waiter_.attach(*threads_[0], loop_);
     http_ = make_http_client({}, io_threads(), clock_, loop_, loop_);
     runtime_api_ = make_runtime_api(io_threads(), clock_, loop_, loop_);
     RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get()};
@@ -353,7 +356,7 @@ class Daemon {
   EventLog log_;
   Random random_;
   Metrics metrics_;
-  EventWaiter waiter_;
+  IoWaiter waiter_;
   Loop loop_;
   std::unique_ptr<Spawner> spawner_;
   std::unique_ptr<Files> files_ = make_posix_files();

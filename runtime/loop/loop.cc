@@ -126,6 +126,7 @@ void Loop::run() {
     if (mail_.empty() && !stopping_.load()) waiter_.wait_until(next_deadline());
     sleeping_.store(false);
   }
+  waiter_.end();
 }
 
 void Loop::stop() {

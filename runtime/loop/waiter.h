@@ -14,6 +14,8 @@ class Waiter {
   virtual void wait_until(BootTime until) = 0;
   // Any thread.
   virtual void wake() = 0;
+  // Loop thread: the last turn is over.
+  virtual void end() {}
 };
 
 // Sleeps on an eventfd. One write() wakes it, however many senders there are: the loop calls wake() only when it

@@ -3,11 +3,16 @@
 // of a turn come back in one wake-up.
 //
 // A turn: sockets that are ready, posted work, services whose time has come, end_of_turn() of every service.
+//
+// Another thread may borrow the turns (wire/http/io_waiter.h does, for the loop); "I/O thread" below is the one that
+// runs them.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -15,6 +20,8 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/scheduler.h"
+
+struct epoll_event;
 
 namespace freshet {
 
@@ -64,8 +71,21 @@ class IoThread {
 
   // Any thread. Work runs in order per sender.
   void post(Work work);
-  // Any thread but this one: posts and waits until it has run.
+  // Any thread, but not from within a turn: posts and waits until it has run.
   void run_and_wait(Work work);
+
+  // From here to take_back() the caller runs the turns, and the thread sleeps. Waits for the end of the thread's turn.
+  void lend();
+  void take_back();  // Borrower.
+  bool borrowed_here() const { return borrower_.load() == std::this_thread::get_id(); }
+  // Borrower, not from within a turn. Waits for something to do until `until` at most.
+  void turn(BootTime until);
+  bool lent() const { return lent_.load(); }  // Any thread.
+  // Ends a wait, the one to come if there is none. Any thread.
+  void wake();
+  // How often a socket has been found ready, so far. Any thread.
+  uint64_t ready_sockets() const { return ready_sockets_.load(std::memory_order_relaxed); }
+  bool has_posted() const { return posted_.load() != nullptr; }
 
   // I/O thread only from here on.
   Result<void> watch(int fd, Handler& handler);
@@ -86,10 +106,10 @@ class IoThread {
 
   explicit IoThread(const Clock& clock) : clock_(clock), scratch_(std::make_unique<char[]>(kScratchBytes)) {}
   void run();
+  void sleep_while_lent();
   void run_posted();
-  void wait();
-  int wait_milliseconds() const;
-  void wake();
+  void wait(BootTime until);
+  int wait_for_sockets(BootTime until, epoll_event* events, int room) const;
 
   const Clock& clock_;
   Fd epoll_;
@@ -98,6 +118,12 @@ class IoThread {
   std::atomic<Node*> posted_{nullptr};  // Newest first.
   std::atomic<bool> sleeping_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<uint64_t> ready_sockets_{0};
+  std::atomic<bool> lent_{false};
+  std::atomic<std::thread::id> borrower_{};
+  std::mutex mutex_;
+  std::condition_variable changed_;  // lent_ or asleep_ has.
+  bool asleep_ = false;              // Under mutex_: the thread has let go of the turns.
   // I/O thread only.
   BootTime now_{};
   std::unique_ptr<char[]> scratch_;

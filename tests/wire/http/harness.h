@@ -16,14 +16,20 @@
 #include "runtime/loop/loop.h"
 #include "runtime/loop/waiter.h"
 #include "wire/http/io_thread.h"
+#include "wire/http/io_waiter.h"
 #include "wire/http/server.h"
 
 namespace freshet::wire_test {
 
+// Who runs the turns of the sockets: the loop if it likes to, or always a thread of their own.
+enum class Driver { kLoop, kThread };
+
 // The loop and its thread.
 class LoopThread {
  public:
-  explicit LoopThread(LoopOptions options = {}) : waiter_(clock_), loop_(clock_, waiter_, options) {
+  explicit LoopThread(LoopOptions options = {}, Driver driver = Driver::kThread)
+      : io_(*IoThread::start(clock_)), waiter_(clock_), loop_(clock_, waiter_, options) {
+    if (driver == Driver::kLoop) waiter_.attach(*io_, loop_);
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~LoopThread() { end(); }
@@ -31,11 +37,13 @@ class LoopThread {
   void run(std::function<void()> work);
   void end();
   Loop& loop() { return loop_; }
+  IoThread& io() { return *io_; }
   const Clock& clock() const { return clock_; }
 
  private:
   SystemClock clock_;
-  EventWaiter waiter_;
+  std::unique_ptr<IoThread> io_;
+  IoWaiter waiter_;
   Loop loop_;
   std::thread thread_;
 };

@@ -10,6 +10,7 @@ namespace freshet {
 namespace {
 
 using wire_test::body_of;
+using wire_test::Driver;
 using wire_test::get;
 using wire_test::LoopThread;
 using wire_test::RawClient;
@@ -72,18 +73,15 @@ class TestRoute final : public Route {
   Scheduler& scheduler_;
 };
 
-class HttpServerTest : public testing::Test {
+class HttpServerTest : public testing::TestWithParam<Driver> {
  protected:
   void start(HttpServerOptions options = {}, LoopOptions loop_options = {}, size_t threads = 1) {
-    loop_ = std::make_unique<LoopThread>(loop_options);
-    std::vector<IoThread*> io;
-    for (size_t i = 0; i < threads; ++i) {
-      io_.push_back(*IoThread::start(loop_->clock()));
-      io.push_back(io_.back().get());
-    }
-    std::vector<std::unique_ptr<Route>> routes;
-    routes.push_back(std::make_unique<TestRoute>(shared_, loop_->loop()));
+    loop_ = std::make_unique<LoopThread>(loop_options, threads == 1 ? driver_ : Driver::kThread);
+    std::vector<IoThread*> io{&loop_->io()};
+    for (size_t i = 1; i < threads; ++i) io.push_back(io_.emplace_back(*IoThread::start(loop_->clock())).get());
     loop_->run([&] {
+      std::vector<std::unique_ptr<Route>> routes;
+      routes.push_back(std::make_unique<TestRoute>(shared_, loop_->loop()));
       auto started = HttpServer::start(std::move(options), *HttpListener::bind("127.0.0.1", 0), std::move(routes), io,
                                        loop_->clock(), loop_->loop(), loop_->loop(),
                                        [this]() -> Async<Result<void>> { return durability(); });
@@ -113,19 +111,14 @@ class HttpServerTest : public testing::Test {
   }
   static Async<void> tell_stopped(HttpServer& server, milliseconds patience,
                                   std::shared_ptr<std::promise<bool>> stopped) {
-    const bool clean = co_await server.stop(patience);
-    stopped->set_value(clean);
+    stopped->set_value(co_await server.stop(patience));
   }
   Async<Result<void>> durability() {
-    if (broken_) return Result<void>(fail(ErrorCode::kIo, "the disk is gone"));
-    if (durable_) return wait_durable(*durable_);
-    return Result<void>{};
-  }
-  static Async<Result<void>> wait_durable(Promise<bool> promise) {
-    co_await promise.future();
-    co_return Result<void>{};
+    if (durable_) co_await durable_->future();
+    co_return broken_ ? Result<void>(fail(ErrorCode::kIo, "the disk is gone")) : Result<void>{};
   }
 
+  Driver driver_ = GetParam();
   Shared shared_;
   std::unique_ptr<LoopThread> loop_;
   std::vector<std::unique_ptr<IoThread>> io_;
@@ -135,7 +128,10 @@ class HttpServerTest : public testing::Test {
   bool broken_ = false;                   // Loop thread.
 };
 
-TEST_F(HttpServerTest, AnswersAndKeepsTheConnection) {
+INSTANTIATE_TEST_SUITE_P(Drivers, HttpServerTest, testing::Values(Driver::kLoop, Driver::kThread),
+                         [](const auto& driver) { return driver.param == Driver::kLoop ? "Loop" : "Thread"; });
+
+TEST_P(HttpServerTest, AnswersAndKeepsTheConnection) {
   start();
   RawClient client(server_->port());
   for (int i = 0; i < 3; ++i) {
@@ -153,7 +149,7 @@ TEST_F(HttpServerTest, AnswersAndKeepsTheConnection) {
   EXPECT_NE(last.find("Connection: close"), std::string::npos);
 }
 
-TEST_F(HttpServerTest, ReadsRequestsBytewise) {
+TEST_P(HttpServerTest, ReadsRequestsBytewise) {
   start();
   RawClient client(server_->port());
   const std::string request =
@@ -163,7 +159,7 @@ TEST_F(HttpServerTest, ReadsRequestsBytewise) {
   EXPECT_EQ(body_of(client.answer()), "POST /echo abcde");
 }
 
-TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrderAndRunsThemOneAfterTheOther) {
+TEST_P(HttpServerTest, AnswersPipelinedRequestsInOrderAndRunsThemOneAfterTheOther) {
   start();
   RawClient client(server_->port());
   client.send(get("/echo/1") + get("/hold/2") + get("/echo/3") + get("/hold/4") + get("/echo/5"));
@@ -179,7 +175,7 @@ TEST_F(HttpServerTest, AnswersPipelinedRequestsInOrderAndRunsThemOneAfterTheOthe
   EXPECT_EQ(body_of(client.answer()), "GET /echo/5 ");
 }
 
-TEST_F(HttpServerTest, RequestsThatTakeLongAreSpreadOverTurns) {
+TEST_P(HttpServerTest, RequestsThatTakeLongAreSpreadOverTurns) {
   HttpServerOptions options;
   options.turn_slice = nanoseconds(0);
   start(std::move(options));
@@ -199,7 +195,7 @@ TEST_F(HttpServerTest, RequestsThatTakeLongAreSpreadOverTurns) {
   });
 }
 
-TEST_F(HttpServerTest, BoundsPipeliningWithoutLosingRequests) {
+TEST_P(HttpServerTest, BoundsPipeliningWithoutLosingRequests) {
   HttpServerOptions options;
   options.max_pipelined = 4;
   start(options);
@@ -210,7 +206,7 @@ TEST_F(HttpServerTest, BoundsPipeliningWithoutLosingRequests) {
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(body_of(client.answer()), "GET /echo/" + std::to_string(i) + " ");
 }
 
-TEST_F(HttpServerTest, WritesLargeAnswersToSlowReaders) {
+TEST_P(HttpServerTest, WritesLargeAnswersToSlowReaders) {
   start();
   RawClient client(server_->port());
   client.send(get("/big") + get("/echo") + get("/big"));
@@ -219,7 +215,7 @@ TEST_F(HttpServerTest, WritesLargeAnswersToSlowReaders) {
   EXPECT_EQ(body_of(client.answer()).size(), 3u << 20);
 }
 
-TEST_F(HttpServerTest, HeadHasNoBodyAndHttp10Closes) {
+TEST_P(HttpServerTest, HeadHasNoBodyAndHttp10Closes) {
   start();
   RawClient client(server_->port());
   client.send("HEAD /echo HTTP/1.1\r\nHost: localhost\r\n\r\n" +
@@ -230,7 +226,7 @@ TEST_F(HttpServerTest, HeadHasNoBodyAndHttp10Closes) {
   EXPECT_TRUE(all.ends_with("GET /echo ")) << all;
 }
 
-TEST_F(HttpServerTest, AsksForTheBodyOfAClientThatWaits) {
+TEST_P(HttpServerTest, AsksForTheBodyOfAClientThatWaits) {
   start();
   RawClient client(server_->port());
   client.send("POST /echo HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
@@ -245,7 +241,7 @@ struct Refusal {
   std::string says;
 };
 
-TEST_F(HttpServerTest, RefusesBadRequestsAndCloses) {
+TEST_P(HttpServerTest, RefusesBadRequestsAndCloses) {
   HttpServerOptions options;
   options.limits.header_bytes = 2048;
   options.limits.header_count = 10;
@@ -292,7 +288,7 @@ TEST_F(HttpServerTest, RefusesBadRequestsAndCloses) {
   loop_->run([&] { EXPECT_EQ(shared_.order, std::vector<std::string>{}) << "a refused request reached the loop"; });
 }
 
-TEST_F(HttpServerTest, AnswersWhatCameBeforeABadRequest) {
+TEST_P(HttpServerTest, AnswersWhatCameBeforeABadRequest) {
   start();
   RawClient client(server_->port());
   client.send(get("/hold") + "garbage\r\n\r\n");
@@ -303,7 +299,7 @@ TEST_F(HttpServerTest, AnswersWhatCameBeforeABadRequest) {
   EXPECT_EQ(client.rest(), "");
 }
 
-TEST_F(HttpServerTest, KnowsOnlyItsOwnHosts) {
+TEST_P(HttpServerTest, KnowsOnlyItsOwnHosts) {
   HttpServerOptions options;
   options.host_names = {"Queue.example", "*.amazonaws.com"};
   start(options);
@@ -325,7 +321,7 @@ TEST_F(HttpServerTest, KnowsOnlyItsOwnHosts) {
 }
 
 // A form or script of any web page may POST here without asking first; only its Origin gives it away.
-TEST_F(HttpServerTest, RefusesPagesOfOtherSites) {
+TEST_P(HttpServerTest, RefusesPagesOfOtherSites) {
   HttpServerOptions options;
   options.host_names = {"queue.example"};
   start(options);
@@ -348,7 +344,7 @@ TEST_F(HttpServerTest, RefusesPagesOfOtherSites) {
             "its host to the allowed host names (--allowed-host)\"}");
 }
 
-TEST_F(HttpServerTest, TakesAbsoluteTargets) {
+TEST_P(HttpServerTest, TakesAbsoluteTargets) {
   start();
   const auto answer = [&](const std::string& target, const std::string& host = "localhost") {
     RawClient client(server_->port());
@@ -367,7 +363,7 @@ TEST_F(HttpServerTest, TakesAbsoluteTargets) {
   }
 }
 
-TEST_F(HttpServerTest, AHalfClosedClientGetsItsAnswers) {
+TEST_P(HttpServerTest, AHalfClosedClientGetsItsAnswers) {
   start();
   RawClient quick(server_->port());
   quick.send(get("/echo/1") + get("/echo/2"));
@@ -386,7 +382,7 @@ TEST_F(HttpServerTest, AHalfClosedClientGetsItsAnswers) {
   EXPECT_EQ(patient.rest(), "");
 }
 
-TEST_F(HttpServerTest, UnknownPathsAreNotFoundAndTheConnectionGoesOn) {
+TEST_P(HttpServerTest, UnknownPathsAreNotFoundAndTheConnectionGoesOn) {
   start();
   RawClient client(server_->port());
   client.send(get("/nothing"));
@@ -397,7 +393,7 @@ TEST_F(HttpServerTest, UnknownPathsAreNotFoundAndTheConnectionGoesOn) {
   EXPECT_EQ(status_of(client.answer()), 200);
 }
 
-TEST_F(HttpServerTest, AHangUpDestroysTheRunningExchange) {
+TEST_P(HttpServerTest, AHangUpDestroysTheRunningExchange) {
   start();
   auto client = std::make_unique<RawClient>(server_->port());
   client->send(get("/hold") + get("/echo/after"));
@@ -410,7 +406,7 @@ TEST_F(HttpServerTest, AHangUpDestroysTheRunningExchange) {
   loop_->run([&] { EXPECT_EQ(server_->in_flight(), 0u); });
 }
 
-TEST_F(HttpServerTest, AnswersOnlyWhatIsDurable) {
+TEST_P(HttpServerTest, AnswersOnlyWhatIsDurable) {
   start();
   loop_->run([&] { durable_.emplace(loop_->loop()); });
   RawClient client(server_->port());
@@ -426,7 +422,7 @@ TEST_F(HttpServerTest, AnswersOnlyWhatIsDurable) {
   EXPECT_NE(answer.find("the disk is gone"), std::string::npos);
 }
 
-TEST_F(HttpServerTest, BoundsConnectionsAndExchanges) {
+TEST_P(HttpServerTest, BoundsConnectionsAndExchanges) {
   HttpServerOptions options;
   options.max_connections = 2;
   options.max_in_flight = 1;
@@ -449,7 +445,7 @@ TEST_F(HttpServerTest, BoundsConnectionsAndExchanges) {
   EXPECT_EQ(status_of(second.answer()), 200);
 }
 
-TEST_F(HttpServerTest, BoundsTheBytesOfAllBodies) {
+TEST_P(HttpServerTest, BoundsTheBytesOfAllBodies) {
   HttpServerOptions options;
   options.max_body_bytes = 1000;
   start(options);
@@ -472,9 +468,10 @@ TEST_F(HttpServerTest, BoundsTheBytesOfAllBodies) {
   EXPECT_EQ(status_of(last.answer()), 200) << "bytes of refused and answered requests are still counted";
 }
 
-TEST_F(HttpServerTest, AFullMailboxIsAnswered503) {
+TEST_P(HttpServerTest, AFullMailboxIsAnswered503) {
   LoopOptions loop_options;
   loop_options.mailbox_bound = 1;
+  driver_ = Driver::kThread;  // The loop stands still.
   start({}, loop_options);
   std::promise<void> hold;
   const auto holding = std::make_shared<std::promise<void>>();
@@ -494,7 +491,7 @@ TEST_F(HttpServerTest, AFullMailboxIsAnswered503) {
   EXPECT_NE(answer.find("Retry-After: 1\r\n"), std::string::npos);
 }
 
-TEST_F(HttpServerTest, CutsSlowAndIdleClients) {
+TEST_P(HttpServerTest, CutsSlowAndIdleClients) {
   HttpServerOptions options;
   options.read_timeout = milliseconds(40);
   options.idle_timeout = milliseconds(40);
@@ -518,7 +515,7 @@ TEST_F(HttpServerTest, CutsSlowAndIdleClients) {
   EXPECT_EQ(status_of(held.answer()), 200) << "an exchange in work has no timeout";
 }
 
-TEST_F(HttpServerTest, StopsCleanly) {
+TEST_P(HttpServerTest, StopsCleanly) {
   start({}, {}, 2);
   RawClient idle(server_->port());
   idle.send(get("/echo"));
@@ -536,7 +533,7 @@ TEST_F(HttpServerTest, StopsCleanly) {
   EXPECT_TRUE(stopped.get());
 }
 
-TEST_F(HttpServerTest, AStopDoesNotWaitForTheRestOfARequest) {
+TEST_P(HttpServerTest, AStopDoesNotWaitForTheRestOfARequest) {
   start();
   const std::string half = "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nab";
   RawClient header(server_->port());
@@ -559,13 +556,14 @@ TEST_F(HttpServerTest, AStopDoesNotWaitForTheRestOfARequest) {
   loop_->run([&] { EXPECT_EQ(shared_.order, (std::vector<std::string>{"/hold", "/echo"})); });
 }
 
-TEST_F(HttpServerTest, AStopClosesWhatIsAnsweredInTheSameTurn) {
+TEST_P(HttpServerTest, AStopClosesWhatIsAnsweredInTheSameTurn) {
+  driver_ = Driver::kThread;
   start();
   RawClient client(server_->port());
   client.send(get("/hold"));
   shared_.started.wait_for(1);
   std::promise<void> go_on;  // Until then the I/O thread does nothing: it hears of the answer and of the stop at once.
-  io_[0]->post([&] { go_on.get_future().wait(); });
+  loop_->io().post([&] { go_on.get_future().wait(); });
   let_go();
   auto stopped = stop(seconds(600));
   go_on.set_value();
@@ -573,7 +571,7 @@ TEST_F(HttpServerTest, AStopClosesWhatIsAnsweredInTheSameTurn) {
   EXPECT_TRUE(stopped.get());
 }
 
-TEST_F(HttpServerTest, StopGivesUpWhenPatienceEnds) {
+TEST_P(HttpServerTest, StopGivesUpWhenPatienceEnds) {
   start();
   RawClient busy(server_->port());
   busy.send(get("/hold"));
@@ -584,7 +582,7 @@ TEST_F(HttpServerTest, StopGivesUpWhenPatienceEnds) {
   shared_.destroyed.wait_for(1);
 }
 
-TEST_F(HttpServerTest, ManyConnectionsOverTwoThreads) {
+TEST_P(HttpServerTest, ManyConnectionsOverTwoThreads) {
   start({}, {}, 2);
   std::vector<std::unique_ptr<RawClient>> clients;
   for (int i = 0; i < 40; ++i) clients.push_back(std::make_unique<RawClient>(server_->port()));

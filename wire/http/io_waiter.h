@@ -1,0 +1,73 @@
+// How a daemon's loop sleeps: until a socket is ready, if it runs the turns of the I/O thread itself, or on an eventfd
+// while the I/O thread runs them.
+//
+// Two threads that hand every request to and fro cost a single client two wake-ups a request, about as much as the
+// request itself. One thread alone reads no socket while it waits for the disk. So the loop borrows the I/O thread's
+// turns as long as nobody has to wait for that: DriverRule says when.
+#pragma once
+
+#include "base/clock.h"
+#include "base/scheduler.h"
+#include "runtime/loop/loop.h"
+#include "runtime/loop/waiter.h"
+#include "wire/http/io_thread.h"
+
+namespace freshet {
+
+// Whether the loop reads the sockets itself, by what its last turns were like.
+class DriverRule {
+ public:
+  // A turn that took longer had clients wait, if any came meanwhile. Most syncs do.
+  static constexpr nanoseconds kShort = std::chrono::microseconds(100);
+
+  bool loop_drives() const { return loop_drives_; }
+  void count_short() { count(-1); }
+  // `for_many`: it was for more than one client, or others had come when it was over.
+  void count_long(bool for_many) { count(for_many ? kLong : -kLong); }
+
+ private:
+  // A long turn is worth several short ones: what it made durable is answered in a short one.
+  static constexpr int kLong = 8;
+  static constexpr int kMost = 32 * kLong;
+
+  void count(int change);
+
+  bool loop_drives_ = true;
+  int waited_ = 0;  // 0 to kMost, the bounds change the driver.
+};
+
+// Loop thread, but for wake().
+class IoWaiter final : public Waiter, public TurnParticipant {
+ public:
+  explicit IoWaiter(const Clock& clock);
+  // Makes it a participant of the loop: after every other, so that their commits are part of the turn that it sees.
+  // Before the loop runs. The I/O thread must outlive the loop's last turn. Without it the I/O threads run themselves.
+  void attach(IoThread& io, Loop& loop);
+
+  void wait_until(BootTime until) override;
+  void wake() override;
+  void end() override;  // From here on the I/O thread runs itself.
+
+  void run_due() override;
+  void commit() override;
+  BootTime next_due() const override { return BootTime::max(); }
+
+ private:
+  void wait_driving(BootTime until);
+  // A turn of the sockets without waiting. Whether one was ready.
+  bool look();
+  void count_long(bool for_many);
+
+  const Clock& clock_;
+  EventWaiter plain_;
+  IoThread* io_ = nullptr;
+  DriverRule rule_;
+  bool looked_ = true;      // Since the last turn.
+  bool woken_ = false;      // Within a turn of the sockets.
+  bool undecided_ = false;  // The last turn was long and for one client; nobody has looked yet whether others came.
+  BootTime began_{};
+  uint64_t ready_before_ = 0;  // Sockets, when the last turn was over.
+  uint64_t ready_then_ = 0;    // And when this one began.
+};
+
+}  // namespace freshet
