@@ -31,13 +31,20 @@ build() { # preset
   cmake --build --preset "$1"
 }
 
-# The AWS SDK for JavaScript, for the conformance tests; kept in the build folder.
+# The AWS SDK for JavaScript, for the conformance tests; and, in a folder of its own, the one of 2021 that a sample
+# application was written with. Kept in the build folder.
 node_modules() {
-  [ -d build/node/node_modules/@aws-sdk/client-sns ] && return 0
-  mkdir -p build/node
-  (cd build/node && npm init -y && npm install --no-audit --no-fund \
-    @aws-sdk/client-dynamodb@3 @aws-sdk/client-dynamodb-streams@3 @aws-sdk/client-sns@3) >/dev/null 2>&1 ||
-    echo "the AWS SDK for JavaScript could not be installed: its conformance tests are skipped" >&2
+  npm_install build/node client-lambda @aws-sdk/client-dynamodb@3 @aws-sdk/client-dynamodb-streams@3 \
+    @aws-sdk/client-lambda@3 @aws-sdk/client-sns@3 aws-xray-sdk@3 luxon uuid
+  npm_install build/node/sample client-sns @aws-sdk/client-dynamodb@3.16.0 @aws-sdk/client-sns@3.16.0 \
+    aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
+}
+
+npm_install() { # folder, package of @aws-sdk that shows that it is done, packages
+  [ -d "$1/node_modules/@aws-sdk/$2" ] && return 0
+  mkdir -p "$1"
+  (cd "$1" && npm init -y && npm install --no-audit --no-fund "${@:3}") >/dev/null 2>&1 ||
+    echo "the AWS SDK for JavaScript could not be installed in $1: its conformance tests are skipped" >&2
 }
 
 unit() { ctest --preset "$1" -j2 --no-tests=error "${@:2}"; }

@@ -89,7 +89,7 @@ def environment(url):
     return child
 
 
-def _settings(url):
+def _settings(url, **more):
     # The legacy retry mode is the one that checks x-amz-crc32.
     # The timeouts: an endpoint that does not answer fails the test and does not hold it.
     config = botocore.config.Config(retries={"mode": "legacy", "max_attempts": 2}, parameter_validation=False,
@@ -100,11 +100,11 @@ def _settings(url):
         aws_access_key_id="conformance",
         aws_secret_access_key="conformance",
         config=config,
-    )
+    ) | more
 
 
-def client(url, service="dynamodb"):
-    return boto3.session.Session().client(service, **_settings(url))
+def client(url, service="dynamodb", **more):
+    return boto3.session.Session().client(service, **_settings(url, **more))
 
 
 def resource(url):
