@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -32,6 +34,7 @@
 #include "wire/http/io_waiter.h"
 #include "wire/http/server.h"
 #include "wire/lambda/lambda_route.h"
+#include "wire/lambda/management_route.h"
 #include "wire/lambda/runtime_api.h"
 #include "wire/priority/priority_route.h"
 #include "wire/service/service_routes.h"
@@ -163,6 +166,7 @@ class Daemon {
     // More of them are wanted where there is more to do than one thread can.
     if (threads_.size() == 1) waiter_.attach(*threads_[0], loop_);
     http_ = make_http_client({}, io_threads(), clock_, loop_, loop_);
+    code_ = std::make_unique<CodeStore>(place_of_code(), loop_, loop_);
     runtime_api_ = make_runtime_api(io_threads(), clock_, loop_, loop_);
     RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get()};
     RuntimeOptions runtime_options;
@@ -201,6 +205,20 @@ class Daemon {
     if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
   }
 
+  // Beside the store's own files; that of a store in memory ends with the daemon.
+  CodePlace place_of_code() {
+    namespace fs = std::filesystem;
+    if (options_.data != kMemoryDirectory) return {(fs::absolute(options_.data) / "code").lexically_normal(), false};
+    return {fs::temp_directory_path() / ("freshet-code-" + random_.uuid()), true};
+  }
+
+  // Uploaded code that no function names any more goes.
+  Result<void> sweep_code() {
+    std::set<std::string> used;
+    for (const FunctionDefinition& function : runtime_->functions()) used.insert(function.code);
+    return code_->sweep(used);
+  }
+
   // What the deployment did, and what the template puts out.
   void tell(const DeploymentPlan& done) {
     for (const auto& change : done.changes) {
@@ -230,6 +248,7 @@ class Daemon {
   Async<Result<void>> bring_up() {
     auto started = co_await runtime_->start();
     if (!started) co_return started;
+    if (auto swept = sweep_code(); !swept) co_return swept;
     if (auto there = co_await find_queues(); !there) co_return there;
     // Without a template what was deployed before stays as it is.
     if (!options_.deploy.path.empty()) {
@@ -275,6 +294,7 @@ class Daemon {
     routes.push_back(make_priority_route(*priority_queues_));
     routes.push_back(make_dynamodb_route(*store_, clock_,
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
+    routes.push_back(make_lambda_management_route(*runtime_, *code_, clock_, random_.next()));
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
                                        {runtime_->account(), random_.next()}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
@@ -367,6 +387,7 @@ class Daemon {
   std::unique_ptr<EmbeddedTables> store_;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<HttpClient> http_;
+  std::unique_ptr<CodeStore> code_;
   std::unique_ptr<RuntimeApi> runtime_api_;
   NativeRegistry natives_;
   std::unique_ptr<Runtime> runtime_;

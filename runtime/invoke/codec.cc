@@ -11,6 +11,9 @@ namespace {
 void set_text(Item& item, std::string_view name, const std::string& text) {
   if (!text.empty()) item.set(name, Value(text));
 }
+void set_count(Item& item, std::string_view name, int64_t count) {
+  if (count != 0) item.set(name, Value::number(count));
+}
 void set_flag(Item& item, std::string_view name, bool flag) {
   if (flag) item.set(name, Value::boolean(true));
 }
@@ -41,6 +44,12 @@ Item to_item(const FunctionDefinition& function) {
   item.set("maxRetries", Value::number(function.async.max_retries));
   set_text(item, "onSuccess", function.async.on_success.target);
   set_text(item, "onFailure", function.async.on_failure.target);
+  set_text(item, "description", function.description);
+  set_text(item, "role", function.role);
+  set_text(item, "codeSha256", function.code_sha256);
+  set_count(item, "codeBytes", static_cast<int64_t>(function.code_bytes));
+  set_count(item, "modified", function.modified_ms);
+  set_count(item, "asyncModified", function.async_modified_ms);
   return item;
 }
 
@@ -65,6 +74,12 @@ FunctionDefinition function_of(const Item& item) {
   function.async.max_retries = static_cast<int>(item.int_or("maxRetries", function.async.max_retries));
   function.async.on_success.target = text_of(item, "onSuccess");
   function.async.on_failure.target = text_of(item, "onFailure");
+  function.description = text_of(item, "description");
+  function.role = text_of(item, "role");
+  function.code_sha256 = text_of(item, "codeSha256");
+  function.code_bytes = static_cast<uint64_t>(item.int_or("codeBytes", 0));
+  function.modified_ms = item.int_or("modified", 0);
+  function.async_modified_ms = item.int_or("asyncModified", 0);
   return function;
 }
 

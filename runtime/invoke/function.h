@@ -52,6 +52,13 @@ struct FunctionDefinition {
   std::optional<int> reserved_concurrency;  // Empty: no limit of its own.
   Environment environment;
   AsyncConfig async;
+  // What clients gave and are shown, without effect; empty for what a template has deployed.
+  std::string description;
+  std::string role;
+  std::string code_sha256;        // Base64, of the archive that came; empty for a folder.
+  uint64_t code_bytes = 0;        // Of that archive.
+  int64_t modified_ms = 0;        // Wall time of the last change by a client; 0: never.
+  int64_t async_modified_ms = 0;  // Of `async`.
   bool operator==(const FunctionDefinition&) const = default;
 };
 

@@ -1,7 +1,11 @@
 #include "wire/lambda/function_json.h"
 
 #include <fmt/format.h>
+#include <openssl/sha.h>
 
+#include <array>
+
+#include "base/log.h"
 #include "tables/value/json.h"
 
 namespace freshet {
@@ -14,19 +18,51 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-}  // namespace
+// "2026-11-21T21:45:19.363+0000"
+std::string time_text(int64_t wall_ms) {
+  std::string text = iso8601(WallTime(milliseconds(wall_ms)));
+  text.pop_back();
+  return text + "+0000";
+}
 
-std::string function_configuration_json(const FunctionDefinition& function, const Account& account) {
+std::string members_of(const FunctionDefinition& function, const Account& account) {
   std::string variables;
   for (const auto& [name, value] : function.environment) {
     variables += (variables.empty() ? "" : ",") + quoted(name) + ":" + quoted(value);
   }
   const std::string& runtime = function.host == "process" ? function.runtime : function.host;
-  return fmt::format(R"({{"FunctionName":{},"FunctionArn":{},"Runtime":{},"Handler":{},"Timeout":{},"MemorySize":{},)"
-                     R"("Environment":{{"Variables":{{{}}}}},"Version":"$LATEST","PackageType":"Zip","State":"Active",)"
-                     R"("LastUpdateStatus":"Successful"}})",
-                     quoted(function.name), quoted(function_arn(account, function.name)), quoted(runtime),
-                     quoted(function.handler), (function.timeout.count() + 999) / 1000, function.memory_mib, variables);
+  std::string members = fmt::format(
+      R"("FunctionName":{},"FunctionArn":{},"Runtime":{},"Role":{},"Handler":{},"CodeSize":{},"CodeSha256":{},)"
+      R"("Description":{},"Timeout":{},"MemorySize":{},"Environment":{{"Variables":{{{}}}}})",
+      quoted(function.name), quoted(function_arn(account, function.name)), quoted(runtime), quoted(function.role),
+      quoted(function.handler), function.code_bytes, quoted(function.code_sha256), quoted(function.description),
+      (function.timeout.count() + 999) / 1000, function.memory_mib, variables);
+  if (function.modified_ms != 0) members += R"(,"LastModified":)" + quoted(time_text(function.modified_ms));
+  if (const std::string& target = function.async.on_failure.target; !topic_name(target).empty()) {
+    members += R"(,"DeadLetterConfig":{"TargetArn":)" + quoted(target) + "}";
+  }
+  return members;
+}
+
+}  // namespace
+
+std::string revision_id(const FunctionDefinition& function, const Account& account) {
+  const std::string shown = members_of(function, account);
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(shown.data()), shown.size(), digest.data());
+  std::string id;
+  for (size_t i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) id += '-';
+    id += fmt::format("{:02x}", digest.at(i));
+  }
+  return id;
+}
+
+std::string function_configuration_json(const FunctionDefinition& function, const Account& account) {
+  return fmt::format(R"({{{},"RevisionId":"{}","Version":"$LATEST","PackageType":"Zip","State":"Active",)"
+                     R"("LastUpdateStatus":"Successful","EphemeralStorage":{{"Size":512}},)"
+                     R"("TracingConfig":{{"Mode":"PassThrough"}}}})",
+                     members_of(function, account), revision_id(function, account));
 }
 
 std::string function_json(const FunctionDefinition& function, const Account& account) {

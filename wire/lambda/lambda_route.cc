@@ -12,12 +12,17 @@
 #include "tables/value/text.h"
 #include "wire/http/request_ids.h"
 #include "wire/http/target.h"
+#include "wire/lambda/answer.h"
 #include "wire/lambda/function_json.h"
 
 namespace freshet {
 namespace {
 
-constexpr std::string_view kLatest = "$LATEST";
+using lambda::answer_of;
+using lambda::kLatest;
+using lambda::Refusal;
+using lambda::refusal_of;
+
 constexpr size_t kMaxListed = 50;
 constexpr size_t kMaxTraceHeader = 256;
 
@@ -29,39 +34,6 @@ struct Shared {
   const LambdaPlace place;
   RequestIds ids;
 };
-
-// As REST JSON clients read it: the name in a header, too.
-struct Refusal {
-  int status = 400;
-  std::string_view type;
-  std::string message;
-};
-
-Refusal refusal_of(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::kResourceNotFound:
-    case ErrorCode::kNotFound:
-      return {404, "ResourceNotFoundException", error.message};
-    case ErrorCode::kTooManyRequests:
-      return {429, "TooManyRequestsException", error.message};
-    case ErrorCode::kRequestTooLarge:
-      return {413, "RequestTooLargeException", error.message};
-    case ErrorCode::kValidation:
-      return {400, "InvalidParameterValueException", error.message};
-    default:
-      return {500, "ServiceException", error.message};
-  }
-}
-
-HttpResponse answer_of(const Refusal& refusal) {
-  HttpResponse response;
-  response.status = refusal.status;
-  response.headers.emplace_back("x-amzn-ErrorType", refusal.type);
-  response.body = refusal.status >= 500 ? R"({"Type":"Service","Message":)" : R"({"Type":"User","Message":)";
-  append_json_string(response.body, refusal.message);
-  response.body += '}';
-  return response;
-}
 
 class LambdaExchange : public Exchange {
  public:
@@ -237,7 +209,7 @@ class LambdaRoute final : public Route {
     auto& path = target->segments;
     if (path.size() == 2 && request.method == "GET") return list(target->query);
     if (path.size() < 3) return not_there(request);
-    auto name = name_of(path[2], target->query);
+    auto name = lambda::function_in(path[2], target->query);
     if (!name) return refuse(std::move(name.error()));
     const bool configuration = path.size() == 4 && path[3] == "configuration";
     if (request.method == "GET" && (path.size() == 3 || configuration)) {
@@ -253,21 +225,6 @@ class LambdaRoute final : public Route {
     return refuse({501, "NotImplemented",
                    request.method + " " + request.target.substr(0, 200) +
                        " is not served: functions are invoked and looked at here, and deployed from templates"});
-  }
-
-  // The function's name out of a name, an ARN or the end of one; a version behind it must be the latest.
-  static tl::expected<std::string, Refusal> name_of(std::string_view text,
-                                                    const std::map<std::string, std::string>& query) {
-    constexpr std::string_view kBefore = "function:";
-    const size_t before = text.find(kBefore);
-    if (before == 0 || (before != text.npos && text[before - 1] == ':')) text.remove_prefix(before + kBefore.size());
-    const size_t end = std::min(text.find(':'), text.size());
-    std::string name(text.substr(0, end));
-    std::string qualifier(text.substr(std::min(end + 1, text.size())));
-    if (const auto asked = query.find("Qualifier"); asked != query.end()) qualifier = asked->second;
-    if (qualifier.empty() || qualifier == kLatest) return name;
-    return tl::unexpected<Refusal>(Refusal{
-        404, "ResourceNotFoundException", "Function not found: " + name + ":" + qualifier + "; there are no versions"});
   }
 
   std::unique_ptr<Exchange> list(const std::map<std::string, std::string>& query) {

@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+"""Functions made, changed and deleted through the Lambda API, by boto3, the aws command and the AWS SDK for JavaScript; and
+that they are there after a restart. Started like conformance_test.py.
+"""
+import base64
+import hashlib
+import io
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import zipfile
+
+from botocore.exceptions import ClientError
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from endpoint import (HAS_AWS, HAS_NODE, NO_AWS, NO_NODE, NODE, ROOT, START_SECONDS, Endpoint, aws, client,  # noqa: E402
+                      node)
+
+BINARY = os.environ.get("FRESHET_BINARY", str(ROOT / "build" / "release" / "freshet"))
+ROLE = "arn:aws:iam::000000000000:role/any"
+WAIT_SECONDS = 60
+
+
+def archive(**files):
+    """A ZIP archive of text files; `bootstrap` may be executed."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, text in files.items():
+            entry = zipfile.ZipInfo(name.replace("__", "/") + ("" if name == "bootstrap" else ".py"))
+            entry.external_attr = (0o755 if name == "bootstrap" else 0o644) << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            made.writestr(entry, text)
+    return out.getvalue()
+
+
+def answering(value):
+    return archive(app=f"import helper.tools\ndef handler(event, context):\n    return [{value!r}, helper.tools.twice(event)]\n",
+                   helper__tools="def twice(event):\n    return event['n'] * 2\n")
+
+
+def setUpModule():
+    global endpoint
+    endpoint = Endpoint()
+    endpoint.__enter__()
+
+
+def tearDownModule():
+    endpoint.__exit__()
+
+
+class Case(unittest.TestCase):
+    url = None
+
+    def setUp(self):
+        self.url = endpoint.url
+        self.client = client(self.url, "lambda")
+        self.addCleanup(self.client.close)
+
+    def create(self, name, code=None, **more):
+        if not more.pop("keep", False):
+            self.addCleanup(lambda: self.delete(name))
+        settings = {"Runtime": "python3.11", "Handler": "app.handler", "Timeout": 20,
+                    "Environment": {"Variables": {"PATH": "/usr/local/bin:/usr/bin:/bin"}}, **more}
+        return self.client.create_function(FunctionName=name, Role=ROLE, Code=code or {"ZipFile": answering("first")},
+                                           **settings)
+
+    def delete(self, name):
+        try:
+            self.client.delete_function(FunctionName=name)
+        except ClientError as error:
+            self.assertEqual(error.response["Error"]["Code"], "ResourceNotFoundException")
+
+    def invoke(self, name, event):
+        answer = self.client.invoke(FunctionName=name, Payload=json.dumps(event))
+        return json.loads(answer["Payload"].read())
+
+    def refused(self, code, call, *arguments, **named):
+        with self.assertRaises(ClientError) as caught:
+            call(*arguments, **named)
+        self.assertEqual(caught.exception.response["Error"]["Code"], code, caught.exception)
+        return caught.exception.response["Error"]["Message"]
+
+
+class Functions(Case):
+    def test_create_invoke_update_delete(self):
+        zipped = answering("first")
+        made = self.create("Made", {"ZipFile": zipped}, Description="of a test", MemorySize=256)
+        self.assertEqual(made["ResponseMetadata"]["HTTPStatusCode"], 201)
+        self.assertEqual((made["FunctionName"], made["Runtime"], made["Handler"]), ("Made", "python3.11", "app.handler"))
+        self.assertEqual((made["Role"], made["Description"], made["MemorySize"]), (ROLE, "of a test", 256))
+        self.assertEqual((made["State"], made["LastUpdateStatus"], made["Version"]), ("Active", "Successful", "$LATEST"))
+        self.assertEqual(made["CodeSize"], len(zipped))
+        self.assertEqual(made["CodeSha256"], base64.b64encode(hashlib.sha256(zipped).digest()).decode())
+        self.assertRegex(made["LastModified"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+0000$")
+        self.assertEqual(self.invoke("Made", {"n": 4}), ["first", 8])
+        self.client.get_waiter("function_active_v2").wait(FunctionName="Made")
+
+        changed = self.client.update_function_code(FunctionName="Made", ZipFile=answering("second"),
+                                                   RevisionId=made["RevisionId"])
+        self.assertNotEqual(changed["CodeSha256"], made["CodeSha256"])
+        self.assertNotEqual(changed["RevisionId"], made["RevisionId"])
+        self.client.get_waiter("function_updated_v2").wait(FunctionName="Made")
+        self.assertEqual(self.invoke("Made", {"n": 5}), ["second", 10])
+
+        tuned = self.client.update_function_configuration(FunctionName=made["FunctionArn"], Timeout=7, Description="other")
+        self.assertEqual((tuned["Timeout"], tuned["Description"], tuned["MemorySize"]), (7, "other", 256))
+        self.assertEqual(tuned["CodeSha256"], changed["CodeSha256"])
+        seen = self.client.get_function_configuration(FunctionName="Made")
+        for name in ("Timeout", "Description", "Role", "CodeSha256", "RevisionId", "Environment"):
+            self.assertEqual(seen[name], tuned[name])
+        self.assertIn("Made", [one["FunctionName"] for one in self.client.list_functions()["Functions"]])
+
+        self.assertEqual(self.client.delete_function(FunctionName="Made")["ResponseMetadata"]["HTTPStatusCode"], 204)
+        self.refused("ResourceNotFoundException", self.client.get_function, FunctionName="Made")
+        self.refused("ResourceNotFoundException", self.client.delete_function, FunctionName="Made")
+
+    def test_a_program_of_its_own(self):
+        bootstrap = '#!/usr/bin/env python3\nimport http.client, os\n' \
+                    'api = http.client.HTTPConnection(os.environ["AWS_LAMBDA_RUNTIME_API"])\nwhile True:\n' \
+                    '    api.request("GET", "/2018-06-01/runtime/invocation/next")\n    event = api.getresponse()\n' \
+                    '    body = event.read()\n    id = event.headers["Lambda-Runtime-Aws-Request-Id"]\n' \
+                    '    api.request("POST", f"/2018-06-01/runtime/invocation/{id}/response", b"[" + body + b"]")\n' \
+                    '    api.getresponse().read()\n'
+        self.create("Provided", {"ZipFile": archive(bootstrap=bootstrap)}, Runtime="provided.al2023", Handler="none")
+        self.assertEqual(self.invoke("Provided", {"n": 1}), [{"n": 1}])
+
+    def test_a_folder_is_run_in_place(self):
+        with tempfile.TemporaryDirectory(prefix="freshet-code-") as folder:
+            file = pathlib.Path(folder) / "app.py"
+            file.write_text("def handler(event, context):\n    return 'from a folder'\n")
+            made = self.create("Folder", {"S3Bucket": "hot-reload", "S3Key": folder})
+            self.assertEqual(made["CodeSha256"], "")
+            self.assertEqual(self.invoke("Folder", {}), "from a folder")
+            code = self.client.get_function(FunctionName="Folder")["Code"]
+            self.assertEqual(code["Location"], "file://" + folder)
+            self.delete("Folder")
+
+    def test_environment_and_its_rules(self):
+        self.create("Variables", {"ZipFile": archive(app="import os\ndef handler(e, c):\n    return os.environ.get('A')\n")})
+        self.assertIsNone(self.invoke("Variables", {}))
+        self.client.update_function_configuration(FunctionName="Variables", Environment={
+            "Variables": {"A": "b", "PATH": "/usr/local/bin:/usr/bin:/bin"}})
+        self.assertEqual(self.invoke("Variables", {}), "b")
+        self.refused("InvalidParameterValueException", self.client.update_function_configuration, FunctionName="Variables",
+                     Environment={"Variables": {"AWS_REGION": "x"}})
+
+    def test_what_is_refused(self):
+        self.create("Taken")
+        self.refused("ResourceConflictException", self.create, "Taken", keep=True)
+        self.refused("PreconditionFailedException", self.client.update_function_code, FunctionName="Taken",
+                     ZipFile=answering("x"), RevisionId="another")
+        self.refused("ResourceNotFoundException", self.client.update_function_code, FunctionName="Nobody",
+                     ZipFile=answering("x"))
+        wrong = "InvalidParameterValueException"
+        for name, settings in (("runtime", {"Runtime": "cobol85"}), ("timeout", {"Timeout": 0}), ("name", {}),
+                               ("memory", {"MemorySize": 1}), ("image", {"PackageType": "Image"}),
+                               ("publish", {"Publish": True})):
+            self.refused(wrong, self.create, "not a name" if name == "name" else "Bad", keep=True, **settings)
+        for code in ({"S3Bucket": "any", "S3Key": "key"}, {"S3Bucket": "hot-reload", "S3Key": "/no/such/folder"},
+                     {"ZipFile": b"this is no archive"}, {"ZipFile": archive(app="x = 1\n")[:-30]}):
+            self.refused(wrong, self.create, "Bad", code, keep=True)
+        outside = io.BytesIO()
+        with zipfile.ZipFile(outside, "w") as made:
+            made.writestr("../outside.py", "x")
+        self.assertIn("outside", self.refused(wrong, self.create, "Bad", {"ZipFile": outside.getvalue()}, keep=True))
+        self.refused("ResourceNotFoundException", self.client.get_function, FunctionName="Bad")
+
+    def test_concurrency(self):
+        self.create("Limited")
+        self.assertNotIn("ReservedConcurrentExecutions", self.client.get_function_concurrency(FunctionName="Limited"))
+        put = self.client.put_function_concurrency(FunctionName="Limited", ReservedConcurrentExecutions=0)
+        self.assertEqual(put["ReservedConcurrentExecutions"], 0)
+        self.assertEqual(self.client.get_function(FunctionName="Limited")["Concurrency"], {"ReservedConcurrentExecutions": 0})
+        self.assertEqual(self.refused("TooManyRequestsException", self.invoke, "Limited", {"n": 1}), "Rate Exceeded.")
+        self.client.delete_function_concurrency(FunctionName="Limited")
+        self.assertEqual(self.invoke("Limited", {"n": 1}), ["first", 2])
+
+
+class InvokeConfigs(Case):
+    def test_put_update_get_list_delete(self):
+        self.create("Later")
+        topic = client(self.url, "sns").create_topic(Name="failed")["TopicArn"]
+        get = lambda: self.client.get_function_event_invoke_config(FunctionName="Later")
+        self.refused("ResourceNotFoundException", get)
+        self.client.put_function_event_invoke_config(FunctionName="Later", MaximumRetryAttempts=1, MaximumEventAgeInSeconds=90,
+                                                     DestinationConfig={"OnFailure": {"Destination": topic}})
+        self.client.update_function_event_invoke_config(FunctionName="Later", MaximumRetryAttempts=0)
+        config = get()
+        self.assertEqual((config["MaximumRetryAttempts"], config["MaximumEventAgeInSeconds"]), (0, 90))
+        self.assertEqual(config["DestinationConfig"]["OnFailure"], {"Destination": topic})
+        self.assertTrue(config["FunctionArn"].endswith(":function:Later:$LATEST"))
+        listed = self.client.list_function_event_invoke_configs(FunctionName="Later")["FunctionEventInvokeConfigs"]
+        self.assertEqual([one["MaximumRetryAttempts"] for one in listed], [0])
+        self.client.put_function_event_invoke_config(FunctionName="Later", MaximumRetryAttempts=2)
+        self.assertEqual(get()["DestinationConfig"], {"OnSuccess": {}, "OnFailure": {}})
+        self.refused("InvalidParameterValueException", self.client.put_function_event_invoke_config, FunctionName="Later",
+                     DestinationConfig={"OnFailure": {"Destination": topic + "-other"}})
+        self.client.delete_function_event_invoke_config(FunctionName="Later")
+        self.refused("ResourceNotFoundException", get)
+
+
+class Mappings(Case):
+    def setUp(self):
+        super().setUp()
+        self.dynamodb = client(self.url)
+        self.addCleanup(self.dynamodb.close)
+        self.dynamodb.create_table(TableName="Source", BillingMode="PAY_PER_REQUEST",
+                                   AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                                   KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+                                   StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"})
+        self.addCleanup(lambda: self.dynamodb.delete_table(TableName="Source"))
+        self.stream = self.dynamodb.describe_table(TableName="Source")["Table"]["LatestStreamArn"]
+        self.create("Reader", {"ZipFile": archive(app=(
+            "import boto3\nfrom botocore.config import Config\n"
+            "def handler(event, context):\n"
+            "    table = boto3.client('dynamodb')\n"
+            "    for record in event['Records']:\n"
+            "        table.put_item(TableName='Seen', Item=record['dynamodb']['Keys'])\n"))})
+        self.dynamodb.create_table(TableName="Seen", BillingMode="PAY_PER_REQUEST",
+                                   AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+                                   KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}])
+        self.addCleanup(lambda: self.dynamodb.delete_table(TableName="Seen"))
+
+    def put(self, name):
+        self.dynamodb.put_item(TableName="Source", Item={"id": {"S": name}})
+
+    def wait_for(self, *names):
+        deadline = time.monotonic() + WAIT_SECONDS
+        while sorted(names) != self.seen():
+            self.assertLess(time.monotonic(), deadline, self.seen())
+            time.sleep(0.02)
+
+    def seen(self):
+        return sorted(item["id"]["S"] for item in self.dynamodb.scan(TableName="Seen")["Items"])
+
+    def test_create_get_list_update_delete(self):
+        self.put("before")
+        made = self.client.create_event_source_mapping(
+            EventSourceArn=self.stream, FunctionName="Reader", StartingPosition="TRIM_HORIZON", BatchSize=5,
+            MaximumRetryAttempts=3, BisectBatchOnFunctionError=True,
+            FilterCriteria={"Filters": [{"Pattern": '{"dynamodb": {"Keys": {"id": {"S": [{"anything-but": ["not this"]}]}}}}'}]})
+        self.assertEqual(made["ResponseMetadata"]["HTTPStatusCode"], 202)
+        self.assertEqual((made["EventSourceArn"], made["BatchSize"], made["State"]), (self.stream, 5, "Enabled"))
+        self.wait_for("before")
+        mapping = made["UUID"]
+        self.assertIn("already exists", self.refused(
+            "ResourceConflictException", self.client.create_event_source_mapping, EventSourceArn=self.stream,
+            FunctionName="Reader", StartingPosition="LATEST"))
+
+        off = self.client.update_event_source_mapping(UUID=mapping, Enabled=False, BatchSize=7)
+        self.assertEqual((off["State"], off["BatchSize"], off["MaximumRetryAttempts"]), ("Disabled", 7, 3))
+        self.put("while it is off")
+        self.put("not this")
+        self.client.update_event_source_mapping(UUID=mapping, Enabled=True)
+        self.wait_for("before", "while it is off")  # Nothing is lost, nothing comes that was filtered.
+
+        got = self.client.get_event_source_mapping(UUID=mapping)
+        self.assertEqual((got["State"], got["BisectBatchOnFunctionError"]), ("Enabled", True))
+        for query in ({}, {"FunctionName": "Reader"}, {"EventSourceArn": self.stream}):
+            listed = self.client.list_event_source_mappings(**query)["EventSourceMappings"]
+            self.assertEqual([one["UUID"] for one in listed], [mapping])
+        self.assertEqual(self.client.list_event_source_mappings(FunctionName="Other")["EventSourceMappings"], [])
+        gone = self.client.delete_event_source_mapping(UUID=mapping)
+        self.assertEqual(gone["State"], "Deleting")
+        self.refused("ResourceNotFoundException", self.client.get_event_source_mapping, UUID=mapping)
+
+    def test_what_is_refused(self):
+        create = lambda **more: self.client.create_event_source_mapping(**{
+            "EventSourceArn": self.stream, "FunctionName": "Reader", "StartingPosition": "LATEST", **more})
+        wrong = "InvalidParameterValueException"
+        self.refused("ResourceNotFoundException", create, FunctionName="Nobody")
+        self.refused(wrong, create, EventSourceArn="arn:aws:sqs:us-east-1:000000000000:queue")
+        self.refused(wrong, create, EventSourceArn=self.stream.replace("Source", "Other"))
+        self.refused(wrong, create, BatchSize=0)
+        self.refused(wrong, create, StartingPosition="NOWHERE")
+        self.refused(wrong, create, FilterCriteria={"Filters": [{"Pattern": "no json"}]})
+        self.assertEqual(self.client.list_event_source_mappings()["EventSourceMappings"], [])
+
+
+class Restart(unittest.TestCase):
+    def start(self, data):
+        ready = pathlib.Path(data.name) / "ready"
+        daemon = subprocess.Popen([BINARY, "run", "--data", data.name + "/data", "--listen", "127.0.0.1:0", "--ready-file",
+                                   str(ready)], stderr=subprocess.DEVNULL)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.kill)
+        deadline = time.monotonic() + START_SECONDS
+        while not ready.exists():
+            self.assertIsNone(daemon.poll())
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        return daemon, ready.read_text().strip()
+
+    def test_all_of_it_is_there_after_kill(self):
+        data = tempfile.TemporaryDirectory(prefix="freshet-lambda-")
+        self.addCleanup(data.cleanup)
+        daemon, url = self.start(data)
+        functions = client(url, "lambda")
+        create = lambda name, value: functions.create_function(
+            FunctionName=name, Role=ROLE, Runtime="python3.11", Handler="app.handler", Code={"ZipFile": answering(value)},
+            Environment={"Variables": {"PATH": "/usr/local/bin:/usr/bin:/bin"}}, Timeout=20)
+        create("Stays", "old")
+        create("Goes", "gone")
+        functions.update_function_code(FunctionName="Stays", ZipFile=answering("new"))
+        functions.put_function_concurrency(FunctionName="Stays", ReservedConcurrentExecutions=3)
+        functions.put_function_event_invoke_config(FunctionName="Stays", MaximumRetryAttempts=2)
+        before = functions.get_function_configuration(FunctionName="Stays")
+        functions.delete_function(FunctionName="Goes")
+        folders = pathlib.Path(data.name) / "data" / "code"
+        self.assertEqual(len(list(folders.iterdir())), 3)
+        daemon.send_signal(signal.SIGKILL)
+        daemon.wait()
+        (pathlib.Path(data.name) / "ready").unlink()
+        _, url = self.start(data)
+        functions = client(url, "lambda")
+        self.assertEqual([one["FunctionName"] for one in functions.list_functions()["Functions"]], ["Stays"])
+        after = functions.get_function_configuration(FunctionName="Stays")
+        for name in ("CodeSha256", "RevisionId", "LastModified", "Timeout"):
+            self.assertEqual(after[name], before[name])
+        self.assertEqual(functions.get_function_concurrency(FunctionName="Stays")["ReservedConcurrentExecutions"], 3)
+        self.assertEqual(functions.get_function_event_invoke_config(FunctionName="Stays")["MaximumRetryAttempts"], 2)
+        answer = functions.invoke(FunctionName="Stays", Payload=b'{"n": 1}')
+        self.assertEqual(json.loads(answer["Payload"].read()), ["new", 2])
+        self.assertEqual(len(list(folders.iterdir())), 1)  # What no function names is gone.
+
+
+class OtherClients(Case):
+    @unittest.skipUnless(HAS_AWS, NO_AWS)
+    def test_aws(self):
+        with tempfile.TemporaryDirectory(prefix="freshet-aws-") as folder:
+            file = pathlib.Path(folder) / "code.zip"
+            file.write_bytes(answering("by aws"))
+            self.addCleanup(lambda: self.delete("ByAws"))
+            run = lambda *words: aws(self.url, "lambda", *words)
+            made = run("create-function", "--function-name", "ByAws", "--runtime", "python3.11", "--role", ROLE, "--handler",
+                       "app.handler", "--zip-file", f"fileb://{file}", "--timeout", "20", "--environment",
+                       "Variables={PATH=/usr/local/bin:/usr/bin:/bin}")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertEqual(json.loads(made.stdout)["Timeout"], 20)
+            for words in (("put-function-concurrency", "--reserved-concurrent-executions", "2"),
+                          ("update-function-configuration", "--description", "changed"),
+                          ("put-function-event-invoke-config", "--maximum-retry-attempts", "0"),
+                          ("get-function-event-invoke-config",)):
+                done = run(words[0], "--function-name", "ByAws", *words[1:])
+                self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.invoke("ByAws", {"n": 2}), ["by aws", 4])
+            self.assertEqual(run("delete-function", "--function-name", "ByAws").returncode, 0)
+            missing = run("get-function", "--function-name", "ByAws")
+            self.assertIn("ResourceNotFoundException", missing.stderr)
+
+    @unittest.skipUnless(HAS_NODE and (NODE / "node_modules/@aws-sdk/client-lambda").is_dir(), NO_NODE)
+    def test_javascript(self):
+        with tempfile.TemporaryDirectory(prefix="freshet-js-") as folder:
+            file = pathlib.Path(folder) / "code.zip"
+            file.write_bytes(answering("by JavaScript"))
+            done = node(self.url, "lambda_v3.mjs", str(file))
+            self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+            self.assertEqual(json.loads(done.stdout)["result"], ["by JavaScript", 6])
+
+
+if __name__ == "__main__":
+    unittest.main()

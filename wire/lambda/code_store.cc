@@ -1,0 +1,194 @@
+#include "wire/lambda/code_store.h"
+
+#include <fcntl.h>
+#include <openssl/sha.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "tables/value/text.h"
+#include "wire/lambda/zip.h"
+
+namespace freshet {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kUnfinished = ".part";
+
+tl::unexpected<Error> io_error(const std::string& path, int number) {
+  const bool full = number == ENOSPC || number == EDQUOT;
+  return fail(full ? ErrorCode::kDiskFull : ErrorCode::kIo, path + ": " + std::strerror(number));
+}
+
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    out += kDigits[static_cast<unsigned char>(c) >> 4];
+    out += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return out;
+}
+
+std::string sha256_of(std::string_view bytes) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+Result<void> write_file(const std::string& path, std::string_view bytes, bool executable) {
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, executable ? 0755 : 0644);
+  if (file < 0) return io_error(path, errno);
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(file, bytes.data(), bytes.size());
+    if (done < 0) {
+      const int number = errno;
+      if (number == EINTR) continue;
+      close(file);
+      return io_error(path, number);
+    }
+    bytes.remove_prefix(static_cast<size_t>(done));
+  }
+  close(file);
+  return {};
+}
+
+// What lies below it, its names too: thousands of small files cost one wait.
+Result<void> make_durable(const std::string& folder) {
+  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return io_error(folder, errno);
+  const int synced = syncfs(opened);
+  const int number = errno;
+  close(opened);
+  if (synced != 0) return io_error(folder, number);
+  return {};
+}
+
+uint64_t bytes_below(const std::string& folder) {
+  uint64_t bytes = 0;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code none;
+    if (at->is_regular_file(none)) bytes += at->file_size(none);
+  }
+  return bytes;
+}
+
+Result<void> unpack_into(const std::string& folder, std::string_view archive, uint64_t limit) {
+  return unzip(archive, limit, [&](const ZipEntry& entry, std::string bytes) -> Result<void> {
+    const std::string path = folder + "/" + entry.name;
+    std::error_code error;
+    fs::create_directories(entry.folder ? fs::path(path) : fs::path(path).parent_path(), error);
+    if (error) return io_error(path, error.value());
+    if (entry.folder) return {};
+    return write_file(path, bytes, entry.executable);
+  });
+}
+
+}  // namespace
+
+CodeStore::CodeStore(CodePlace place, Scheduler& scheduler, Mailbox& mailbox, CodeLimits limits)
+    : directory_(std::move(place.directory)),
+      temporary_(place.temporary),
+      scheduler_(scheduler),
+      mailbox_(mailbox),
+      limits_(limits) {}
+
+CodeStore::~CodeStore() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+    jobs_.clear();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  std::error_code ignored;  // There is nobody to tell.
+  if (temporary_) fs::remove_all(directory_, ignored);
+}
+
+Result<void> CodeStore::sweep(const std::set<std::string>& used) {
+  std::error_code error;
+  if (!fs::is_directory(directory_, error)) return {};
+  std::vector<std::string> unused;
+  for (fs::directory_iterator at(directory_, error), end; !error && at != end; at.increment(error)) {
+    const std::string path = at->path().string();
+    if (used.contains(path)) {
+      kept_bytes_ += bytes_below(path);
+    } else {
+      unused.push_back(path);
+    }
+  }
+  for (const std::string& path : unused) {
+    if (!error) fs::remove_all(path, error);
+  }
+  if (error) return io_error(directory_, error.value());
+  return {};
+}
+
+Async<Result<StoredCode>> CodeStore::keep(std::string archive) {
+  Promise<Result<StoredCode>> done(scheduler_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (jobs_.size() >= limits_.waiting) co_return fail(ErrorCode::kTooManyRequests, "Too many archives are unpacked");
+    jobs_.push_back({std::move(archive), done});
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  }
+  changed_.notify_one();
+  auto kept = co_await done.future();
+  co_return kept;
+}
+
+void CodeStore::work() {
+  for (;;) {
+    std::optional<Job> job;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+      if (ending_) return;
+      job.emplace(std::move(jobs_.front()));
+      jobs_.pop_front();
+    }
+    auto result = unpack(job->archive);
+    // The promise belongs to the loop. A full mailbox empties; that of a loop that has ended says no until we end, too.
+    for (;;) {
+      if (mailbox_.deliver([done = job->done, result] { done.set(result); })) break;
+      std::unique_lock lock(mutex_);
+      if (changed_.wait_for(lock, milliseconds(10), [this] { return ending_; })) return;
+    }
+  }
+}
+
+Result<StoredCode> CodeStore::unpack(std::string_view archive) {
+  const std::string digest = sha256_of(archive);
+  StoredCode code{directory_ + "/" + hex_of(digest), {}, archive.size()};
+  append_base64(code.sha256, digest);
+  std::error_code error;
+  if (fs::is_directory(code.folder, error)) return code;
+  if (kept_bytes_ >= limits_.all) {
+    return fail(ErrorCode::kLimitExceeded, "Code storage limit exceeded: a start of the daemon removes what is unused");
+  }
+  const std::string unfinished = code.folder + std::string(kUnfinished);
+  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return io_error(directory_, errno);
+  fs::remove_all(unfinished, error);
+  fs::create_directories(unfinished, error);
+  if (error) return io_error(unfinished, error.value());
+  auto done = unpack_into(unfinished, archive, limits_.unpacked);
+  if (done) done = make_durable(unfinished);
+  if (done && rename(unfinished.c_str(), code.folder.c_str()) != 0) done = io_error(code.folder, errno);
+  if (done) done = make_durable(directory_);
+  if (!done) {
+    fs::remove_all(unfinished, error);
+    return fail(std::move(done.error()));
+  }
+  kept_bytes_ += bytes_below(code.folder);
+  return code;
+}
+
+}  // namespace freshet

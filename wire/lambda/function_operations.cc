@@ -1,0 +1,384 @@
+// CreateFunction, UpdateFunctionCode, UpdateFunctionConfiguration, DeleteFunction and the calls on concurrency.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "runtime/invoke/process_command.h"
+#include "runtime/json_members.h"
+#include "streams/arn.h"
+#include "tables/value/text.h"
+#include "wire/lambda/function_json.h"
+#include "wire/lambda/operation.h"
+
+namespace freshet::lambda {
+namespace {
+
+// A folder of this machine instead of a bucket: run in place, so that changes of its files are seen.
+constexpr std::string_view kFolderBucket = "hot-reload";
+constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
+constexpr int64_t kMaxConcurrency = 100'000;
+
+// What a request says about a function; what it does not say stays.
+struct Change {
+  std::optional<std::string> runtime, handler, role, description, dead_letter;
+  std::optional<int64_t> timeout, memory;
+  std::optional<Environment> environment;
+  std::string revision;
+
+  void apply(FunctionDefinition& function) const {
+    if (runtime) function.runtime = *runtime;
+    if (handler) function.handler = *handler;
+    if (role) function.role = *role;
+    if (description) function.description = *description;
+    if (dead_letter) function.async.on_failure.target = *dead_letter;
+    if (timeout) function.timeout = seconds(*timeout);
+    if (memory) function.memory_mib = static_cast<int>(*memory);
+    if (environment) function.environment = *environment;
+  }
+};
+
+// Where the code is: an archive that came with the request, or a folder.
+struct Code {
+  std::string archive;
+  std::string folder;
+};
+
+void read(JsonMembers& members, std::string_view name, std::optional<std::string>& into) {
+  if (!members.find(name)) return;
+  into.emplace();
+  members.text(name, *into);
+}
+
+void read(JsonMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
+  if (!members.find(name)) return;
+  into.emplace();
+  members.integer(name, min, max, *into);
+}
+
+void read_environment(JsonMembers& members, std::optional<Environment>& into) {
+  const auto given = members.find("Environment");
+  if (!given) return;
+  JsonMembers environment(*given, {"Variables", "Error"});
+  into.emplace();
+  if (const auto variables = environment.find("Variables")) {
+    for (const JsonView variable : *variables) {
+      const std::string name(variable.name());
+      auto value = variable.as_string();
+      if (!value) return members.fail_with(std::move(value.error()));
+      if (is_reserved_variable(name)) {
+        return members.refuse(variable, "is set by the runtime; give yours another name");
+      }
+      (*into)[name] = *value;
+    }
+  }
+  if (environment.error()) members.fail_with(*environment.error());
+}
+
+// A topic's ARN, as dead letters go to topics here; "" takes it away.
+void read_dead_letter(JsonMembers& members, std::optional<std::string>& into) {
+  const auto given = members.find("DeadLetterConfig");
+  if (!given) return;
+  JsonMembers config(*given, {"TargetArn"});
+  read(config, "TargetArn", into);
+  if (config.error()) return members.fail_with(*config.error());
+  if (into && !into->empty() && topic_name(*into).empty()) members.refuse(*given, "must name a topic");
+}
+
+Change read_change(JsonMembers& members) {
+  Change change;
+  read(members, "Runtime", change.runtime);
+  read(members, "Handler", change.handler);
+  read(members, "Role", change.role);
+  read(members, "Description", change.description);
+  read(members, "Timeout", 1, kMaxTimeoutSeconds, change.timeout);
+  read(members, "MemorySize", 128, 10'240, change.memory);
+  read_environment(members, change.environment);
+  read_dead_letter(members, change.dead_letter);
+  members.text("RevisionId", change.revision);
+  if (change.runtime) {
+    auto kind = runtime_kind(*change.runtime);
+    if (!kind) members.fail_with(std::move(kind.error()));
+  }
+  return change;
+}
+
+// Known without effect: docs/compatibility.md lists them.
+const std::initializer_list<std::string_view> kCreateMembers{
+    "FunctionName", "Runtime", "Handler", "Role", "Description", "Timeout", "MemorySize", "Environment",
+    "DeadLetterConfig", "Code", "Publish", "PackageType", "RevisionId",
+    // Without effect.
+    "VpcConfig", "KMSKeyArn", "TracingConfig", "Tags", "Layers", "FileSystemConfigs", "ImageConfig",
+    "CodeSigningConfigArn", "Architectures", "EphemeralStorage", "SnapStart", "LoggingConfig"};
+const std::initializer_list<std::string_view> kConfigurationMembers{
+    "FunctionName", "Runtime", "Handler", "Role", "Description", "Timeout", "MemorySize", "Environment",
+    "DeadLetterConfig", "RevisionId",
+    // Without effect.
+    "VpcConfig", "KMSKeyArn", "TracingConfig", "Layers", "FileSystemConfigs", "ImageConfig", "EphemeralStorage",
+    "SnapStart", "LoggingConfig"};
+const std::initializer_list<std::string_view> kCodeMembers{"FunctionName",    "ZipFile",      "S3Bucket", "S3Key",
+                                                           "S3ObjectVersion", "ImageUri",     "Publish",  "DryRun",
+                                                           "RevisionId",      "Architectures"};
+
+void refuse_versions(JsonMembers& members) {
+  bool publish = false;
+  members.boolean("Publish", publish);
+  if (publish) members.refuse(*members.find("Publish"), "must be false: there are no versions");
+}
+
+Code read_code(JsonMembers& members) {
+  Code code;
+  if (const auto zip = members.find("ZipFile")) {
+    std::string_view text;
+    members.text("ZipFile", text);
+    if (const std::string wrong = append_from_base64(code.archive, text); !wrong.empty()) members.refuse(*zip, wrong);
+    if (code.archive.empty()) members.refuse(*zip, "must not be empty");
+    return code;
+  }
+  std::string bucket;
+  members.text("S3Bucket", bucket);
+  members.text("S3Key", code.folder);
+  if (bucket != kFolderBucket) {
+    members.fail_with({ErrorCode::kValidation,
+                       "Code: send a ZipFile, or name a folder of this machine: S3Bucket '" +
+                           std::string(kFolderBucket) + "', S3Key its absolute path. There are no buckets and images",
+                       nullptr});
+    return code;
+  }
+  std::error_code error;
+  if (!code.folder.starts_with('/') || !std::filesystem::is_directory(code.folder, error)) {
+    members.fail_with(
+        {ErrorCode::kValidation, "Code: '" + code.folder + "' is not the absolute path of a folder", nullptr});
+  }
+  while (code.folder.size() > 1 && code.folder.ends_with('/')) code.folder.pop_back();
+  return code;
+}
+
+HttpResponse describe(int status, const FunctionDefinition& function, Runtime& runtime) {
+  return answer_with(status, function_configuration_json(function, runtime.account()));
+}
+
+// Puts the code where the function finds it.
+Async<Result<void>> settle_code(Code code, FunctionDefinition& function, CodeStore& store) {
+  function.code_sha256.clear();
+  function.code_bytes = 0;
+  function.code = code.folder;
+  if (code.archive.empty()) co_return Result<void>();
+  auto kept = co_await store.keep(std::move(code.archive));
+  if (!kept) co_return fail(std::move(kept.error()));
+  function.code = std::move(kept->folder);
+  function.code_sha256 = std::move(kept->sha256);
+  function.code_bytes = kept->bytes;
+  co_return Result<void>();
+}
+
+Result<FunctionDefinition> revision_of(Runtime& runtime, const std::string& name, const std::string& revision) {
+  auto function = function_named(runtime, name);
+  if (!function || revision.empty() || revision == revision_id(*function, runtime.account())) return function;
+  return fail(ErrorCode::kConditionalCheckFailed,
+              "The RevisionId provided does not match the latest RevisionId. Call the GetFunction API to retrieve the "
+              "latest RevisionId for your resource.");
+}
+
+Async<Result<HttpResponse>> store(FunctionDefinition function, int status, Backend& backend) {
+  function.modified_ms = wall_ms(backend.clock);
+  FunctionDefinition stored = function;
+  auto put = co_await backend.runtime.put_function(std::move(stored));
+  if (!put) co_return fail(std::move(put.error()));
+  co_return describe(status, function, backend.runtime);
+}
+
+class CreateFunction final : public Operation {
+ public:
+  CreateFunction(std::string name, Change change, Code code)
+      : name_(std::move(name)), change_(std::move(change)), code_(std::move(code)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    if (auto free = check(backend.runtime); !free) co_return fail(std::move(free.error()));
+    FunctionDefinition function;
+    function.name = name_;
+    function.host = "process";
+    change_.apply(function);
+    auto settled = co_await settle_code(std::move(code_), function, backend.code);
+    if (!settled) co_return fail(std::move(settled.error()));
+    // Another request may have been faster.
+    if (auto free = check(backend.runtime); !free) co_return fail(std::move(free.error()));
+    auto answer = co_await store(std::move(function), 201, backend);
+    co_return answer;
+  }
+
+ private:
+  Result<void> check(Runtime& runtime) const {
+    if (!runtime.invoker().find(name_)) return {};
+    return fail(ErrorCode::kConflict, "Function already exist: " + name_);
+  }
+  const std::string name_;
+  const Change change_;
+  Code code_;
+};
+
+class UpdateCode final : public Operation {
+ public:
+  UpdateCode(std::string name, std::string revision, bool dry_run, Code code)
+      : name_(std::move(name)), revision_(std::move(revision)), dry_run_(dry_run), code_(std::move(code)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto before = revision_of(backend.runtime, name_, revision_);
+    if (!before) co_return fail(std::move(before.error()));
+    if (before->host != "process") {
+      co_return fail(ErrorCode::kValidation,
+                     "Function " + name_ + " is of host " + before->host + ", which has no code");
+    }
+    FunctionDefinition after;
+    auto settled = co_await settle_code(std::move(code_), after, backend.code);
+    if (!settled) co_return fail(std::move(settled.error()));
+    auto now = revision_of(backend.runtime, name_, revision_);  // It may have changed meanwhile.
+    if (!now) co_return fail(std::move(now.error()));
+    now->code = std::move(after.code);
+    now->code_sha256 = std::move(after.code_sha256);
+    now->code_bytes = after.code_bytes;
+    if (dry_run_) co_return describe(200, *now, backend.runtime);
+    auto answer = co_await store(std::move(*now), 200, backend);
+    co_return answer;
+  }
+
+ private:
+  const std::string name_;
+  const std::string revision_;
+  const bool dry_run_;
+  Code code_;
+};
+
+class UpdateConfiguration final : public Operation {
+ public:
+  UpdateConfiguration(std::string name, Change change) : name_(std::move(name)), change_(std::move(change)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto function = revision_of(backend.runtime, name_, change_.revision);
+    if (!function) co_return fail(std::move(function.error()));
+    if (change_.runtime && function->host != "process") {
+      co_return fail(ErrorCode::kValidation, "Function " + name_ + " is of host " + function->host);
+    }
+    change_.apply(*function);
+    auto answer = co_await store(std::move(*function), 200, backend);
+    co_return answer;
+  }
+
+ private:
+  const std::string name_;
+  const Change change_;
+};
+
+class DeleteFunction final : public Operation {
+ public:
+  explicit DeleteFunction(std::string name) : name_(std::move(name)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto function = function_named(backend.runtime, name_);
+    if (!function) co_return fail(std::move(function.error()));
+    std::string name = name_;
+    auto removed = co_await backend.runtime.remove_function(std::move(name));
+    if (!removed) co_return fail(std::move(removed.error()));
+    co_return answer_with(204, "");
+  }
+
+ private:
+  const std::string name_;
+};
+
+class Concurrency final : public Operation {
+ public:
+  enum class What { kGet, kPut, kDelete };
+  Concurrency(std::string name, What what, int limit) : name_(std::move(name)), what_(what), limit_(limit) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto function = function_named(backend.runtime, name_);
+    if (!function) co_return fail(std::move(function.error()));
+    if (what_ == What::kGet) co_return describe_limit(*function);
+    function->reserved_concurrency = what_ == What::kPut ? std::optional(limit_) : std::nullopt;
+    FunctionDefinition stored = *function;
+    auto put = co_await backend.runtime.put_function(std::move(stored));
+    if (!put) co_return fail(std::move(put.error()));
+    if (what_ == What::kDelete) co_return answer_with(204, "");
+    co_return describe_limit(*function);
+  }
+
+ private:
+  static HttpResponse describe_limit(const FunctionDefinition& function) {
+    if (!function.reserved_concurrency) return answer_with(200, "{}");
+    return answer_with(200, fmt::format(R"({{"ReservedConcurrentExecutions":{}}})", *function.reserved_concurrency));
+  }
+  const std::string name_;
+  const What what_;
+  const int limit_;
+};
+
+template <class Made, class... Arguments>
+Parsed made(Arguments&&... arguments) {
+  return std::make_unique<Made>(std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace
+
+Parsed parse_create_function(const Request& request) {
+  JsonMembers members(*request.body, kCreateMembers);
+  std::string name;
+  members.text("FunctionName", name);
+  Change change = read_change(members);
+  refuse_versions(members);
+  std::string package = "Zip";
+  members.text("PackageType", package);
+  Code code;
+  if (const auto given = members.find("Code")) {
+    JsonMembers inside(*given, kCodeMembers);
+    code = read_code(inside);
+    if (inside.error()) members.fail_with(*inside.error());
+  }
+  if (members.error()) return fail(*members.error());
+  if (package != "Zip") return invalid("PackageType " + package + ": functions do not come as images");
+  for (const auto& [what, there] : {std::pair{"FunctionName", !name.empty()},
+                                    {"Runtime", change.runtime.has_value()},
+                                    {"Handler", change.handler && !change.handler->empty()},
+                                    {"Code", members.find("Code").has_value()}}) {
+    if (!there) return invalid(std::string(what) + " is missing or empty");
+  }
+  name = function_name(name);
+  return made<CreateFunction>(std::move(name), std::move(change), std::move(code));
+}
+
+Parsed parse_update_code(const Request& request) {
+  JsonMembers members(*request.body, kCodeMembers);
+  std::string revision;
+  bool dry_run = false;
+  members.text("RevisionId", revision);
+  members.boolean("DryRun", dry_run);
+  refuse_versions(members);
+  Code code = read_code(members);
+  if (members.error()) return fail(*members.error());
+  return made<UpdateCode>(request.name, std::move(revision), dry_run, std::move(code));
+}
+
+Parsed parse_update_configuration(const Request& request) {
+  JsonMembers members(*request.body, kConfigurationMembers);
+  Change change = read_change(members);
+  if (members.error()) return fail(*members.error());
+  return made<UpdateConfiguration>(request.name, std::move(change));
+}
+
+Parsed parse_delete_function(const Request& request) {
+  return made<DeleteFunction>(request.name);
+}
+
+Parsed parse_put_concurrency(const Request& request) {
+  JsonMembers members(*request.body, {"FunctionName", "ReservedConcurrentExecutions"});
+  std::optional<int64_t> limit;
+  read(members, "ReservedConcurrentExecutions", 0, kMaxConcurrency, limit);
+  if (members.error()) return fail(*members.error());
+  if (!limit) return invalid("ReservedConcurrentExecutions is missing");
+  return made<Concurrency>(request.name, Concurrency::What::kPut, static_cast<int>(*limit));
+}
+
+Parsed parse_get_concurrency(const Request& request) {
+  return made<Concurrency>(request.name, Concurrency::What::kGet, 0);
+}
+
+Parsed parse_delete_concurrency(const Request& request) {
+  return made<Concurrency>(request.name, Concurrency::What::kDelete, 0);
+}
+
+}  // namespace freshet::lambda

@@ -1,0 +1,176 @@
+// The calls on how asynchronous events of a function are treated: its event invoke config.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runtime/json_members.h"
+#include "streams/arn.h"
+#include "tables/value/json.h"
+#include "wire/lambda/operation.h"
+
+namespace freshet::lambda {
+namespace {
+
+constexpr int64_t kLongestEventAge = 6 * 3600;
+constexpr int64_t kMostRetries = 2;
+
+// What a request says; what it does not say is the default (Put) or stays (Update).
+struct Change {
+  std::optional<int64_t> age, retries;
+  std::optional<std::string> on_success, on_failure;
+
+  void apply(AsyncConfig& config) const {
+    if (age) config.max_event_age = seconds(*age);
+    if (retries) config.max_retries = static_cast<int>(*retries);
+    if (on_success) config.on_success.target = *on_success;
+    if (on_failure) config.on_failure.target = *on_failure;
+  }
+};
+
+void read_destination(JsonMembers& destinations, std::string_view name, std::optional<std::string>& into) {
+  const auto given = destinations.find(name);
+  if (!given) return;
+  JsonMembers destination(*given, {"Destination"});
+  into.emplace();
+  destination.text("Destination", *into);
+  if (destination.error()) return destinations.fail_with(*destination.error());
+  const auto arn = parse_arn(*into);
+  if (into->empty() || (arn && (arn->service == "sns" || arn->service == "lambda"))) return;
+  destinations.refuse(*given, "must be the ARN of a topic or a function");
+}
+
+Result<Change> read_change(const JsonView& body) {
+  JsonMembers members(body, {"FunctionName", "MaximumRetryAttempts", "MaximumEventAgeInSeconds", "DestinationConfig"});
+  Change change;
+  const auto number = [&](std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
+    if (!members.find(name)) return;
+    into.emplace();
+    members.integer(name, min, max, *into);
+  };
+  number("MaximumEventAgeInSeconds", 1, kLongestEventAge, change.age);
+  number("MaximumRetryAttempts", 0, kMostRetries, change.retries);
+  if (const auto given = members.find("DestinationConfig")) {
+    JsonMembers destinations(*given, {"OnSuccess", "OnFailure"});
+    read_destination(destinations, "OnSuccess", change.on_success);
+    read_destination(destinations, "OnFailure", change.on_failure);
+    if (destinations.error()) members.fail_with(*destinations.error());
+  }
+  if (members.error()) return fail(*members.error());
+  return change;
+}
+
+bool is_configured(const FunctionDefinition& function) {
+  return function.async_modified_ms != 0 || !(function.async == AsyncConfig{});
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+std::string config_json(const FunctionDefinition& function, const Account& account) {
+  const auto destination = [](const Destination& to) {
+    return to.target.empty() ? std::string("{}") : R"({"Destination":)" + quoted(to.target) + "}";
+  };
+  return fmt::format(R"({{"FunctionArn":{},"LastModified":{:.3f},"MaximumRetryAttempts":{},)"
+                     R"("MaximumEventAgeInSeconds":{},"DestinationConfig":{{"OnSuccess":{},"OnFailure":{}}}}})",
+                     quoted(function_arn(account, function.name) + ":$LATEST"),
+                     static_cast<double>(function.async_modified_ms) / 1000, function.async.max_retries,
+                     function.async.max_event_age.count(), destination(function.async.on_success),
+                     destination(function.async.on_failure));
+}
+
+// Beside it the function and the rest of its definition stay.
+class ChangeConfig final : public Operation {
+ public:
+  enum class From { kDefaults, kWhatIsThere, kNothing /* it goes */ };
+  ChangeConfig(std::string name, From from, Change change)
+      : name_(std::move(name)), from_(from), change_(std::move(change)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto function = function_named(backend.runtime, name_);
+    if (!function) co_return fail(std::move(function.error()));
+    if (from_ != From::kDefaults && !is_configured(*function)) co_return not_there(*function, backend.runtime);
+    if (from_ != From::kWhatIsThere) function->async = AsyncConfig{};
+    change_.apply(function->async);
+    for (const Destination* to : {&function->async.on_success, &function->async.on_failure}) {
+      if (auto good = check(*to, backend.runtime); !good) co_return fail(std::move(good.error()));
+    }
+    function->async_modified_ms = from_ == From::kNothing ? 0 : wall_ms(backend.clock);
+    FunctionDefinition stored = *function;
+    auto put = co_await backend.runtime.put_function(std::move(stored));
+    if (!put) co_return fail(std::move(put.error()));
+    if (from_ == From::kNothing) co_return answer_with(204, "");
+    co_return answer_with(200, config_json(*function, backend.runtime.account()));
+  }
+
+  static tl::unexpected<Error> not_there(const FunctionDefinition& function, Runtime& runtime) {
+    return fail(ErrorCode::kResourceNotFound, "The function " + function_arn(runtime.account(), function.name) +
+                                                  " doesn't have an EventInvokeConfig");
+  }
+
+ private:
+  static Result<void> check(const Destination& to, Runtime& runtime) {
+    if (to.target.empty()) return {};
+    const std::string topic = topic_name(to.target);
+    if (topic.empty()) {
+      if (runtime.invoker().find(to.target)) return {};
+    } else {
+      for (const TopicDefinition& one : runtime.topics()) {
+        if (one.name == topic) return {};
+      }
+    }
+    return invalid("The destination ARN " + to.target + " is invalid: there is no such topic or function");
+  }
+  const std::string name_;
+  const From from_;
+  const Change change_;
+};
+
+class GetConfig final : public Operation {
+ public:
+  GetConfig(std::string name, bool list) : name_(std::move(name)), list_(list) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto function = function_named(backend.runtime, name_);
+    if (!function) co_return fail(std::move(function.error()));
+    const bool there = is_configured(*function);
+    std::string config = there ? config_json(*function, backend.runtime.account()) : "";
+    if (list_) co_return answer_with(200, R"({"FunctionEventInvokeConfigs":[)" + config + "]}");
+    if (!there) co_return ChangeConfig::not_there(*function, backend.runtime);
+    co_return answer_with(200, std::move(config));
+  }
+
+ private:
+  const std::string name_;
+  const bool list_;
+};
+
+Parsed change(const Request& request, ChangeConfig::From from) {
+  Change wanted;
+  if (request.body) {
+    auto read = read_change(*request.body);
+    if (!read) return fail(std::move(read.error()));
+    wanted = std::move(*read);
+  }
+  return std::make_unique<ChangeConfig>(request.name, from, std::move(wanted));
+}
+
+}  // namespace
+
+Parsed parse_put_invoke_config(const Request& request) {
+  return change(request, ChangeConfig::From::kDefaults);
+}
+Parsed parse_update_invoke_config(const Request& request) {
+  return change(request, ChangeConfig::From::kWhatIsThere);
+}
+Parsed parse_delete_invoke_config(const Request& request) {
+  return change(request, ChangeConfig::From::kNothing);
+}
+Parsed parse_get_invoke_config(const Request& request) {
+  return std::make_unique<GetConfig>(request.name, false);
+}
+Parsed parse_list_invoke_configs(const Request& request) {
+  return std::make_unique<GetConfig>(request.name, true);
+}
+
+}  // namespace freshet::lambda

@@ -1,0 +1,368 @@
+// Event source mappings: a table's stream that drives a function.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/json_members.h"
+#include "streams/arn.h"
+#include "tables/value/json.h"
+#include "wire/lambda/operation.h"
+
+namespace freshet::lambda {
+namespace {
+
+constexpr size_t kMostListed = 100;
+constexpr int64_t kLongestRecordAge = 7 * 24 * 3600;
+constexpr std::string_view kAnyLabel = "latest";  // As templates name the stream that a table has.
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+// What a request says; what it does not say stays.
+struct Change {
+  std::optional<std::string> function;
+  std::optional<bool> enabled, bisect, item_failures;
+  std::optional<int64_t> batch, window, age, retries;
+  std::optional<std::vector<std::string>> filters;
+  std::optional<std::string> on_failure;
+
+  void apply(MappingDefinition& mapping) const {
+    if (function) mapping.function = *function;
+    if (enabled) mapping.enabled = *enabled;
+    if (bisect) mapping.bisect_on_error = *bisect;
+    if (item_failures) mapping.report_item_failures = *item_failures;
+    if (batch) mapping.batch_size = static_cast<uint32_t>(*batch);
+    if (window) mapping.batching_window = seconds(*window);
+    if (age) mapping.max_record_age = *age < 0 ? std::nullopt : std::optional(seconds(*age));
+    if (retries) mapping.max_retries = *retries < 0 ? std::nullopt : std::optional(static_cast<int>(*retries));
+    if (filters) mapping.filters = *filters;
+    if (on_failure) mapping.on_failure.target = *on_failure;
+  }
+};
+
+void read(JsonMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
+  if (!members.find(name)) return;
+  into.emplace();
+  members.integer(name, min, max, *into);
+}
+
+void read(JsonMembers& members, std::string_view name, std::optional<bool>& into) {
+  if (!members.find(name)) return;
+  into.emplace();
+  members.boolean(name, *into);
+}
+
+void read_filters(JsonMembers& members, std::optional<std::vector<std::string>>& into) {
+  const auto given = members.find("FilterCriteria");
+  if (!given) return;
+  JsonMembers criteria(*given, {"Filters"});
+  into.emplace();
+  if (const auto filters = criteria.find("Filters")) {
+    for (const JsonView filter : *filters) {
+      JsonMembers one(filter, {"Pattern"});
+      std::string pattern;
+      one.text("Pattern", pattern);
+      if (one.error()) return members.fail_with(*one.error());
+      into->push_back(std::move(pattern));
+    }
+  }
+  if (criteria.error()) members.fail_with(*criteria.error());
+}
+
+void read_on_failure(JsonMembers& members, std::optional<std::string>& into) {
+  const auto given = members.find("DestinationConfig");
+  if (!given) return;
+  JsonMembers destinations(*given, {"OnFailure", "OnSuccess"});
+  into.emplace();
+  if (const auto failure = destinations.find("OnFailure")) {
+    JsonMembers destination(*failure, {"Destination"});
+    destination.text("Destination", *into);
+    if (destination.error()) destinations.fail_with(*destination.error());
+  }
+  if (destinations.error()) return members.fail_with(*destinations.error());
+  const auto arn = parse_arn(*into);
+  if (into->empty() || (arn && (arn->service == "sns" || arn->service == "lambda"))) return;
+  members.refuse(*given, "must name a topic or a function");
+}
+
+void read_response_types(JsonMembers& members, std::optional<bool>& into) {
+  const auto given = members.find("FunctionResponseTypes");
+  if (!given) return;
+  into = false;
+  for (const JsonView type : *given) {
+    if (type.text() != "ReportBatchItemFailures")
+      return members.refuse(type, "is not known; there is ReportBatchItemFailures");
+    into = true;
+  }
+}
+
+Change read_change(JsonMembers& members) {
+  Change change;
+  if (members.find("FunctionName")) {
+    std::string name;
+    members.text("FunctionName", name);
+    change.function = function_name(name);
+  }
+  read(members, "Enabled", change.enabled);
+  read(members, "BisectBatchOnFunctionError", change.bisect);
+  read(members, "BatchSize", 1, 10'000, change.batch);
+  read(members, "MaximumBatchingWindowInSeconds", 0, 300, change.window);
+  read(members, "MaximumRecordAgeInSeconds", -1, kLongestRecordAge, change.age);
+  read(members, "MaximumRetryAttempts", -1, 10'000, change.retries);
+  if (change.age == 0)
+    members.refuse(*members.find("MaximumRecordAgeInSeconds"), "must be -1 (no limit) or at least 1");
+  read_filters(members, change.filters);
+  read_on_failure(members, change.on_failure);
+  read_response_types(members, change.item_failures);
+  // What asks for nothing else than how it is.
+  std::optional<int64_t> none;
+  read(members, "ParallelizationFactor", 1, 1, none);
+  read(members, "TumblingWindowInSeconds", 0, 0, none);
+  return change;
+}
+
+// All of both, in the order of the service's model.
+const std::initializer_list<std::string_view> kCreateMembers{
+    "EventSourceArn", "FunctionName", "Enabled", "BatchSize", "FilterCriteria", "MaximumBatchingWindowInSeconds",
+    "ParallelizationFactor", "StartingPosition", "DestinationConfig", "MaximumRecordAgeInSeconds",
+    "BisectBatchOnFunctionError", "MaximumRetryAttempts", "TumblingWindowInSeconds", "FunctionResponseTypes",
+    // Without effect.
+    "Tags", "KMSKeyArn", "MetricsConfig"};
+const std::initializer_list<std::string_view> kUpdateMembers{
+    "UUID", "FunctionName", "Enabled", "BatchSize", "FilterCriteria", "MaximumBatchingWindowInSeconds",
+    "ParallelizationFactor", "DestinationConfig", "MaximumRecordAgeInSeconds", "BisectBatchOnFunctionError",
+    "MaximumRetryAttempts", "TumblingWindowInSeconds", "FunctionResponseTypes",
+    // Without effect.
+    "KMSKeyArn", "MetricsConfig"};
+
+std::string mapping_json(const MappingState& mapping, const std::string& stream, const Account& account,
+                         std::string_view state) {
+  const MappingDefinition& d = mapping.definition;
+  std::string filters;
+  for (const std::string& pattern : d.filters) {
+    filters += (filters.empty() ? "" : ",") + (R"({"Pattern":)" + quoted(pattern) + "}");
+  }
+  std::string json = fmt::format(
+      R"({{"UUID":{},"EventSourceArn":{},"FunctionArn":{},"StartingPosition":"{}","BatchSize":{},)"
+      R"("MaximumBatchingWindowInSeconds":{},"ParallelizationFactor":1,"TumblingWindowInSeconds":0,)"
+      R"("MaximumRecordAgeInSeconds":{},"MaximumRetryAttempts":{},"BisectBatchOnFunctionError":{},"State":"{}",)"
+      R"("StateTransitionReason":"USER_INITIATED","LastProcessingResult":{})",
+      quoted(d.id), quoted(stream), quoted(function_arn(account, d.function)),
+      d.starting_position == StartingPosition::kLatest ? "LATEST" : "TRIM_HORIZON", d.batch_size,
+      std::chrono::duration_cast<seconds>(d.batching_window).count(), d.max_record_age ? d.max_record_age->count() : -1,
+      d.max_retries.value_or(-1), d.bisect_on_error, state,
+      quoted(mapping.last_error.empty() ? "OK" : "PROBLEM: " + mapping.last_error));
+  if (!filters.empty()) json += R"(,"FilterCriteria":{"Filters":[)" + filters + "]}";
+  json += R"(,"FunctionResponseTypes":[)" + std::string(d.report_item_failures ? R"("ReportBatchItemFailures")" : "");
+  json += R"(],"DestinationConfig":{"OnFailure":{)";
+  if (!d.on_failure.target.empty()) json += R"("Destination":)" + quoted(d.on_failure.target);
+  return json + "}}}";
+}
+
+// The ARN of the table's stream. Of one that has none any more: without its label.
+Async<std::string> stream_of(std::string table, Runtime& runtime) {
+  std::string name = table;
+  auto described = co_await runtime.services().tables.describe_table(std::move(name));
+  co_return stream_arn(runtime.account(), table, described ? described->stream_label : "");
+}
+
+std::optional<MappingState> mapping_named(Runtime& runtime, const std::string& id) {
+  for (MappingState& mapping : runtime.mappings()) {
+    if (mapping.definition.id == id) return std::move(mapping);
+  }
+  return std::nullopt;
+}
+
+tl::unexpected<Error> no_mapping() {
+  return fail(ErrorCode::kResourceNotFound, "The resource you requested does not exist.");
+}
+
+Async<Result<HttpResponse>> describe(std::string id, int status, std::string_view state, Runtime& runtime) {
+  const auto mapping = mapping_named(runtime, id);
+  if (!mapping) co_return no_mapping();
+  std::string table = mapping->definition.table;
+  const std::string stream = co_await stream_of(std::move(table), runtime);
+  if (state.empty()) state = mapping->definition.enabled ? "Enabled" : "Disabled";
+  co_return answer_with(status, mapping_json(*mapping, stream, runtime.account(), state));
+}
+
+// A function that is not there is told as the parameter that is wrong.
+Async<Result<std::string>> put(MappingDefinition mapping, Runtime& runtime) {
+  if (!runtime.invoker().find(mapping.function)) {
+    co_return fail(ErrorCode::kResourceNotFound,
+                   "Function does not exist: " + function_arn(runtime.account(), mapping.function));
+  }
+  auto put = co_await runtime.put_mapping(std::move(mapping));
+  if (!put && put.error().code == ErrorCode::kNotFound) put.error().code = ErrorCode::kValidation;
+  co_return put;
+}
+
+class CreateMapping final : public Operation {
+ public:
+  CreateMapping(MappingDefinition mapping, StreamName stream)
+      : mapping_(std::move(mapping)), stream_(std::move(stream)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    Runtime& runtime = backend.runtime;
+    std::string table = stream_.table;
+    auto described = co_await runtime.services().tables.describe_table(std::move(table));
+    const bool there = described && !described->stream_label.empty() &&
+                       (stream_.label == described->stream_label || stream_.label == kAnyLabel);
+    if (!there) {
+      co_return invalid("Stream not found: " + stream_arn(runtime.account(), stream_.table, stream_.label));
+    }
+    for (const MappingState& other : runtime.mappings()) {
+      const MappingDefinition& d = other.definition;
+      if (d.table == mapping_.table && d.function == function_name(mapping_.function)) {
+        co_return fail(ErrorCode::kConflict,
+                       "The event source arn and function provided mapping already exists. Please update or delete the "
+                       "existing mapping with UUID " +
+                           d.id);
+      }
+    }
+    auto id = co_await put(std::move(mapping_), runtime);
+    if (!id) co_return fail(std::move(id.error()));
+    auto answer = co_await describe(std::move(*id), 202, {}, runtime);
+    co_return answer;
+  }
+
+ private:
+  MappingDefinition mapping_;
+  const StreamName stream_;
+};
+
+class UpdateMapping final : public Operation {
+ public:
+  UpdateMapping(std::string id, Change change) : id_(std::move(id)), change_(std::move(change)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto mapping = mapping_named(backend.runtime, id_);
+    if (!mapping) co_return no_mapping();
+    change_.apply(mapping->definition);
+    auto id = co_await put(std::move(mapping->definition), backend.runtime);
+    if (!id) co_return fail(std::move(id.error()));
+    auto answer = co_await describe(std::move(*id), 202, {}, backend.runtime);
+    co_return answer;
+  }
+
+ private:
+  const std::string id_;
+  const Change change_;
+};
+
+class GetMapping final : public Operation {
+ public:
+  explicit GetMapping(std::string id) : id_(std::move(id)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    std::string id = id_;
+    auto answer = co_await describe(std::move(id), 200, {}, backend.runtime);
+    co_return answer;
+  }
+
+ private:
+  const std::string id_;
+};
+
+class DeleteMapping final : public Operation {
+ public:
+  explicit DeleteMapping(std::string id) : id_(std::move(id)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    std::string id = id_;
+    auto answer = co_await describe(std::move(id), 202, "Deleting", backend.runtime);
+    if (!answer) co_return answer;
+    id = id_;
+    auto removed = co_await backend.runtime.remove_mapping(std::move(id));
+    if (!removed) co_return fail(std::move(removed.error()));
+    co_return answer;
+  }
+
+ private:
+  const std::string id_;
+};
+
+class ListMappings final : public Operation {
+ public:
+  ListMappings(Page page, std::string function, std::string table)
+      : page_(std::move(page)), function_(std::move(function)), table_(std::move(table)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    Runtime& runtime = backend.runtime;
+    std::string json = R"({"EventSourceMappings":[)";
+    std::string last;
+    size_t listed = 0;
+    for (const MappingState& mapping : runtime.mappings()) {  // By id.
+      const MappingDefinition& d = mapping.definition;
+      if (d.id <= page_.after || (!function_.empty() && d.function != function_)) continue;
+      if (!table_.empty() && d.table != table_) continue;
+      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + quoted(last) + "}");
+      std::string table = d.table;
+      const std::string stream = co_await stream_of(std::move(table), runtime);
+      json += listed++ > 0 ? "," : "";
+      json += mapping_json(mapping, stream, runtime.account(), d.enabled ? "Enabled" : "Disabled");
+      last = d.id;
+    }
+    co_return answer_with(200, json + "]}");
+  }
+
+ private:
+  const Page page_;
+  const std::string function_;
+  const std::string table_;
+};
+
+}  // namespace
+
+Parsed parse_create_mapping(const Request& request) {
+  JsonMembers members(*request.body, kCreateMembers);
+  Change change = read_change(members);
+  std::string source;
+  std::string position;
+  members.text("EventSourceArn", source);
+  members.text("StartingPosition", position);
+  if (members.error()) return fail(*members.error());
+  if (!change.function || change.function->empty()) return invalid("FunctionName is missing or names no function");
+  const auto stream = parse_stream_arn(source);
+  if (!stream) return invalid("EventSourceArn '" + source.substr(0, 200) + "' must be the ARN of a table's stream");
+  if (position != "LATEST" && position != "TRIM_HORIZON") {
+    return invalid("StartingPosition must be LATEST or TRIM_HORIZON");
+  }
+  MappingDefinition mapping;
+  mapping.table = stream->table;
+  mapping.starting_position = position == "LATEST" ? StartingPosition::kLatest : StartingPosition::kTrimHorizon;
+  change.apply(mapping);
+  return std::make_unique<CreateMapping>(std::move(mapping), *stream);
+}
+
+Parsed parse_update_mapping(const Request& request) {
+  JsonMembers members(*request.body, kUpdateMembers);
+  Change change = read_change(members);
+  if (members.error()) return fail(*members.error());
+  return std::make_unique<UpdateMapping>(request.name, std::move(change));
+}
+
+Parsed parse_get_mapping(const Request& request) {
+  return std::make_unique<GetMapping>(request.name);
+}
+
+Parsed parse_delete_mapping(const Request& request) {
+  return std::make_unique<DeleteMapping>(request.name);
+}
+
+Parsed parse_list_mappings(const Request& request) {
+  auto page = page_of(request, kMostListed);
+  if (!page) return fail(std::move(page.error()));
+  std::string function;
+  std::string table;
+  if (const auto given = request.query.find("FunctionName"); given != request.query.end()) {
+    function = function_name(given->second);
+  }
+  if (const auto given = request.query.find("EventSourceArn"); given != request.query.end()) {
+    const auto stream = parse_stream_arn(given->second);
+    if (!stream) return invalid("EventSourceArn must be the ARN of a table's stream");
+    table = stream->table;
+  }
+  return std::make_unique<ListMappings>(std::move(*page), std::move(function), std::move(table));
+}
+
+}  // namespace freshet::lambda

@@ -1,0 +1,69 @@
+// One call of the Lambda API that changes or describes something: parsed on an I/O thread, run on the loop.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "runtime/runtime.h"
+#include "tables/value/json_reader.h"
+#include "wire/lambda/code_store.h"
+
+namespace freshet::lambda {
+
+// What operations work on; all outlives them.
+struct Backend {
+  Runtime& runtime;
+  CodeStore& code;
+  const Clock& clock;
+};
+
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  virtual Async<Result<HttpResponse>> run(Backend& backend) = 0;  // Loop thread; once.
+};
+
+struct Request {
+  std::string name;  // The part of the path that names a function or a mapping; "" if there is none.
+  std::map<std::string, std::string> query;
+  std::optional<JsonView> body;  // An object; nothing for methods without one.
+};
+
+using Parsed = Result<std::unique_ptr<Operation>>;
+using Parser = Parsed (*)(const Request& request);
+
+Parsed parse_create_function(const Request& request);
+Parsed parse_update_code(const Request& request);
+Parsed parse_update_configuration(const Request& request);
+Parsed parse_delete_function(const Request& request);
+Parsed parse_put_concurrency(const Request& request);
+Parsed parse_get_concurrency(const Request& request);
+Parsed parse_delete_concurrency(const Request& request);
+Parsed parse_put_invoke_config(const Request& request);
+Parsed parse_update_invoke_config(const Request& request);
+Parsed parse_get_invoke_config(const Request& request);
+Parsed parse_list_invoke_configs(const Request& request);
+Parsed parse_delete_invoke_config(const Request& request);
+Parsed parse_create_mapping(const Request& request);
+Parsed parse_get_mapping(const Request& request);
+Parsed parse_list_mappings(const Request& request);
+Parsed parse_update_mapping(const Request& request);
+Parsed parse_delete_mapping(const Request& request);
+
+// kResourceNotFound in the service's words.
+Result<FunctionDefinition> function_named(Runtime& runtime, const std::string& name);
+// "MaxItems" and "Marker" of a list: at most `most`.
+struct Page {
+  size_t most = 0;
+  std::string after;  // Only what comes behind it, in order.
+};
+Result<Page> page_of(const Request& request, size_t most);
+int64_t wall_ms(const Clock& clock);
+HttpResponse answer_with(int status, std::string body);
+
+}  // namespace freshet::lambda

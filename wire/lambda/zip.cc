@@ -1,0 +1,170 @@
+#include "wire/lambda/zip.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+namespace freshet {
+namespace {
+
+// Of APPNOTE.TXT: signatures and the fixed part of each record.
+constexpr uint32_t kEndSignature = 0x06054b50;
+constexpr uint32_t kCentralSignature = 0x02014b50;
+constexpr uint32_t kLocalSignature = 0x04034b50;
+constexpr size_t kEndSize = 22;
+constexpr size_t kCentralSize = 46;
+constexpr size_t kLocalSize = 30;
+constexpr size_t kMaxComment = 0xffff;
+constexpr uint16_t kEncrypted = 1;
+constexpr uint16_t kStored = 0;
+constexpr uint16_t kDeflated = 8;
+constexpr uint32_t kUnix = 3;
+constexpr uint32_t kTypeMask = 0170000;
+constexpr uint32_t kFolder = 0040000;
+constexpr uint32_t kFile = 0100000;
+constexpr uint32_t kExecutable = 0100;
+constexpr size_t kMaxName = 1024;
+constexpr size_t kMostInflated = 1032;  // Bytes that deflate can make of one.
+
+tl::unexpected<Error> bad(const std::string& what) {
+  return invalid("Could not unzip uploaded file: " + what);
+}
+
+// Little-endian numbers, wherever they lie. The caller has checked the bounds.
+template <class Number>
+Number number_at(std::string_view bytes, size_t at) {
+  Number number = 0;
+  for (size_t i = sizeof(Number); i-- > 0;) {
+    number = static_cast<Number>(number << 8 | static_cast<unsigned char>(bytes[at + i]));
+  }
+  return number;
+}
+
+struct Member {
+  ZipEntry entry;
+  uint16_t method = 0;
+  uint32_t crc = 0;
+  size_t packed = 0;
+  size_t size = 0;
+  size_t local = 0;
+};
+
+std::optional<size_t> find_end(std::string_view archive) {
+  if (archive.size() < kEndSize) return std::nullopt;
+  const size_t last = archive.size() - kEndSize;
+  const size_t first = last > kMaxComment ? last - kMaxComment : 0;
+  for (size_t at = last + 1; at-- > first;) {
+    if (number_at<uint32_t>(archive, at) == kEndSignature) return at;
+  }
+  return std::nullopt;
+}
+
+bool stays_inside(std::string_view name) {
+  if (name.empty() || name.size() > kMaxName || name.find('\0') != name.npos || name.find('\\') != name.npos) {
+    return false;
+  }
+  for (size_t from = 0; from <= name.size();) {
+    const size_t to = std::min(name.find('/', from), name.size());
+    const std::string_view part = name.substr(from, to - from);
+    if (part.empty() || part == "." || part == "..") return false;
+    from = to + 1;
+  }
+  return true;
+}
+
+Result<Member> member_at(std::string_view archive, size_t at, size_t& next) {
+  if (at + kCentralSize > archive.size() || number_at<uint32_t>(archive, at) != kCentralSignature) {
+    return bad("its directory is damaged");
+  }
+  Member member;
+  const auto made_by = number_at<uint16_t>(archive, at + 4);
+  const auto flags = number_at<uint16_t>(archive, at + 8);
+  member.method = number_at<uint16_t>(archive, at + 10);
+  member.crc = number_at<uint32_t>(archive, at + 16);
+  member.packed = number_at<uint32_t>(archive, at + 20);
+  member.size = number_at<uint32_t>(archive, at + 24);
+  const size_t name_size = number_at<uint16_t>(archive, at + 28);
+  const size_t extra = number_at<uint16_t>(archive, at + 30);
+  const size_t comment = number_at<uint16_t>(archive, at + 32);
+  const uint32_t attributes = number_at<uint32_t>(archive, at + 38);
+  member.local = number_at<uint32_t>(archive, at + 42);
+  next = at + kCentralSize + name_size + extra + comment;
+  if (next > archive.size()) return bad("its directory is damaged");
+  std::string name(archive.substr(at + kCentralSize, name_size));
+  member.entry.folder = name.ends_with('/');
+  if (member.entry.folder) name.pop_back();
+  if (!stays_inside(name)) return bad("'" + name.substr(0, 100) + "' is no name of a file in it");
+  if ((flags & kEncrypted) != 0) return bad(name + " is encrypted");
+  if (made_by >> 8 == kUnix) {
+    const uint32_t mode = attributes >> 16;
+    const uint32_t type = mode & kTypeMask;
+    if (type != 0 && type != kFile && type != kFolder) return bad(name + " is neither a file nor a folder");
+    member.entry.executable = (mode & kExecutable) != 0;
+  }
+  member.entry.name = std::move(name);
+  return member;
+}
+
+Result<std::string> content_of(std::string_view archive, const Member& member, uint64_t limit) {
+  const std::string& name = member.entry.name;
+  if (member.size > limit) return fail(ErrorCode::kRequestTooLarge, "Unzipped size must be smaller");
+  if (member.local + kLocalSize > archive.size() || number_at<uint32_t>(archive, member.local) != kLocalSignature) {
+    return bad(name + " is damaged");
+  }
+  const size_t from = member.local + kLocalSize + number_at<uint16_t>(archive, member.local + 26) +
+                      number_at<uint16_t>(archive, member.local + 28);
+  if (from > archive.size() || member.packed > archive.size() - from) return bad(name + " is cut off");
+  const std::string_view packed = archive.substr(from, member.packed);
+  std::string bytes;
+  if (member.method == kStored) {
+    if (member.packed != member.size) return bad(name + " is damaged");
+    bytes = packed;
+  } else if (member.method == kDeflated) {
+    if (member.size / kMostInflated > member.packed) return bad(name + " is damaged");
+    bytes.resize(member.size);
+    z_stream stream{};
+    if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return fail(ErrorCode::kUnavailable, "no memory to unzip");
+    char none = 0;
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream.avail_in = static_cast<uInt>(packed.size());
+    stream.next_out = reinterpret_cast<Bytef*>(bytes.empty() ? &none : bytes.data());
+    stream.avail_out = static_cast<uInt>(bytes.size());
+    const int ended = inflate(&stream, Z_FINISH);
+    inflateEnd(&stream);
+    if (ended != Z_STREAM_END || stream.avail_out != 0) return bad(name + " is damaged");
+  } else {
+    return bad(name + " is compressed in a way that is not known; there are stored and deflated");
+  }
+  const auto crc = crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size()));
+  if (crc != member.crc) return bad(name + " is damaged");
+  return bytes;
+}
+
+}  // namespace
+
+Result<void> unzip(std::string_view archive, uint64_t limit,
+                   const std::function<Result<void>(const ZipEntry&, std::string bytes)>& take) {
+  const auto end = find_end(archive);
+  if (!end) return bad("it is no ZIP archive");
+  const size_t count = number_at<uint16_t>(archive, *end + 10);
+  size_t at = number_at<uint32_t>(archive, *end + 16);
+  for (size_t i = 0; i < count; ++i) {
+    size_t next = 0;
+    auto member = member_at(archive, at, next);
+    if (!member) return fail(std::move(member.error()));
+    at = next;
+    std::string bytes;
+    if (!member->entry.folder) {
+      auto content = content_of(archive, *member, limit);
+      if (!content) return fail(std::move(content.error()));
+      limit -= content->size();
+      bytes = std::move(*content);
+    }
+    if (auto taken = take(member->entry, std::move(bytes)); !taken) return taken;
+  }
+  return {};
+}
+
+}  // namespace freshet
