@@ -25,7 +25,6 @@ namespace {
 constexpr milliseconds kEndpointTimeout = seconds(15);
 constexpr int kEndpointConcurrency = 16;
 constexpr seconds kEndpointMaxAge{3600};
-constexpr std::string_view kPositionKind = "mapping-position";
 constexpr nanoseconds kDrainLook = milliseconds(5);
 
 // Of the messages; or, while a subscription is pending, of the request to confirm it.
@@ -77,10 +76,11 @@ struct Runtime::Parts {
     process_host.end_all();
   }
 
-  EventSourceMapping::Parts mapping_parts() {
+  MappingParts mapping_parts() {
     return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log};
   }
-  EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<EventSourceMapping::Position> position);
+  EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<MappingPosition> position);
+  Async<Result<std::optional<MappingPosition>>> first_position(MappingDefinition mapping);
   Async<Result<void>> load_mappings();
   bool busy() const;
   void remove_endpoints(const std::string& subscription_arn) {
@@ -104,36 +104,42 @@ struct Runtime::Parts {
   Schedules schedules;
 };
 
-EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition,
-                                                std::optional<EventSourceMapping::Position> position) {
+EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, std::optional<MappingPosition> position) {
   std::unique_ptr<EventSourceMapping>& place = mappings[definition.id];
-  place.reset();
   place = std::make_unique<EventSourceMapping>(mapping_parts(), std::move(definition), std::move(position));
   return *place;
 }
 
 Async<Result<void>> Runtime::Parts::load_mappings() {
-  auto positions = co_await load_system_items(ports.tables, std::string(kPositionKind));
+  auto positions = co_await load_positions(ports.tables);
   if (!positions) co_return fail(std::move(positions.error()));
-  std::map<std::string, EventSourceMapping::Position> by_id;
-  for (const ItemRef& ref : *positions) {
-    const Item item = ref.decode();
-    if (auto position = EventSourceMapping::position_of(item)) by_id[std::string(item.string_or("id"))] = *position;
-  }
   auto items = co_await load_system_items(ports.tables, std::string(kMappingKind));
   if (!items) co_return fail(std::move(items.error()));
   for (const ItemRef& ref : *items) {
     MappingDefinition definition = mapping_of(ref.decode());
-    const auto position = by_id.find(definition.id);
-    auto known = position == by_id.end() ? std::nullopt : std::optional(position->second);
+    const auto position = positions->find(definition.id);
+    auto known = position == positions->end() ? std::nullopt : std::optional(position->second);
     add_mapping(std::move(definition), std::move(known));
   }
   co_return Result<void>();
 }
 
+// Where a mapping that is new, or changes to another table, begins; none for one that goes on.
+Async<Result<std::optional<MappingPosition>>> Runtime::Parts::first_position(MappingDefinition mapping) {
+  const auto known = mappings.find(mapping.id);
+  if (known != mappings.end() && known->second->definition().table == mapping.table) {
+    co_return std::optional<MappingPosition>();
+  }
+  auto stream = co_await streams.stream_of(mapping.table);
+  if (!stream) co_return fail(std::move(stream.error()));
+  const bool latest = mapping.starting_position == StartingPosition::kLatest;
+  co_return std::optional(
+      position_at(stream->label, latest ? stream->bounds.next : stream->bounds.oldest, mapping.parallelization_factor));
+}
+
 bool Runtime::Parts::busy() const {
   if (invoker.busy()) return true;
-  return std::any_of(mappings.begin(), mappings.end(), [](const auto& entry) { return entry.second->delivering(); });
+  return std::any_of(mappings.begin(), mappings.end(), [](const auto& entry) { return entry.second->busy(); });
 }
 
 Runtime::Runtime(RuntimePorts ports, RuntimeOptions options)
@@ -263,23 +269,22 @@ Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
   mapping.function = function->name;
   if (mapping.id.empty()) mapping.id = p.ports.random.uuid();
   const std::string id = mapping.id;
-  auto stream = co_await p.streams.stream_of(mapping.table);
-  if (!stream) co_return fail(std::move(stream.error()));
-
-  std::optional<EventSourceMapping::Position> position;
-  if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
-    if (known->second->definition() == mapping) co_return id;
-    if (known->second->definition().table == mapping.table) position = known->second->position();
+  if (const auto known = p.mappings.find(id); known != p.mappings.end() && known->second->definition() == mapping) {
+    co_return id;
   }
-  if (!position) {
-    const bool latest = mapping.starting_position == StartingPosition::kLatest;
-    position = {stream->label, latest ? stream->bounds.next : stream->bounds.oldest};
-  }
-  std::vector<WriteInput> writes{put_system_item(to_item(mapping)),
-                                 put_system_item(EventSourceMapping::position_item(id, *position))};
+  MappingDefinition asked = mapping;
+  auto position = co_await p.first_position(std::move(asked));
+  if (!position) co_return fail(std::move(position.error()));
+  std::vector<WriteInput> writes;
+  if (*position) writes = position_writes(id, **position, 0);
+  writes.emplace_back(put_system_item(to_item(mapping)));
   auto written = co_await write_together(p.ports.tables, std::move(writes));
   if (!written) co_return fail(std::move(written.error()));
-  p.add_mapping(std::move(mapping), std::move(position)).start();
+  if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
+    known->second->change(std::move(mapping), std::move(*position));
+  } else {
+    p.add_mapping(std::move(mapping), std::move(*position)).start();
+  }
   co_return id;
 }
 
@@ -288,7 +293,8 @@ Async<Result<void>> Runtime::remove_mapping(std::string id) {
   if (!p.mappings.contains(id)) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no event source mapping \"{}\"", id));
   }
-  std::vector<WriteInput> writes{delete_system_item(kMappingKind, id), delete_system_item(kPositionKind, id)};
+  std::vector<WriteInput> writes = position_removals(id);
+  writes.emplace_back(delete_system_item(kMappingKind, id));
   auto written = co_await write_together(p.ports.tables, std::move(writes));
   if (written) p.mappings.erase(id);
   co_return written;
@@ -321,8 +327,8 @@ std::vector<ScheduleDefinition> Runtime::schedules() const {
 std::vector<MappingState> Runtime::mappings() const {
   std::vector<MappingState> all;
   for (const auto& [id, mapping] : parts_->mappings) {
-    const uint64_t next = mapping->position() ? mapping->position()->next : 0;
-    all.push_back({mapping->definition(), next, mapping->last_error()});
+    all.push_back(
+        {mapping->definition(), mapping->position(), mapping->last_error(), mapping->state(), mapping->last_result()});
   }
   return all;
 }

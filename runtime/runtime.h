@@ -48,8 +48,10 @@ struct RuntimePorts {
 
 struct MappingState {
   MappingDefinition definition;
-  uint64_t position = 0;   // Sequence of the next record to deliver.
-  std::string last_error;  // Why it is waiting, or empty.
+  uint64_t position = 0;         // Sequence of the next record to deliver, of the lane that is furthest behind.
+  std::string last_error;        // Why it is waiting, or empty.
+  std::string_view state;        // As the Lambda API says it: "Enabled", "Disabled", "Updating", ...
+  std::string_view last_result;  // The same: "OK", "No records processed", "PROBLEM: Function call failed".
 };
 
 class Runtime {
@@ -82,7 +84,9 @@ class Runtime {
   Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure,
                                                         std::string server);
   Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token);
-  Async<Result<std::string>> put_mapping(MappingDefinition mapping);  // Its id.
+  // Its id. One that is there changes while it runs: the batch under way is ended as it was begun, the rest goes on
+  // from its place as the new definition says. Another table begins at the starting position.
+  Async<Result<std::string>> put_mapping(MappingDefinition mapping);
   Async<Result<void>> remove_mapping(std::string id);
   Async<Result<void>> put_schedule(ScheduleDefinition schedule);
   Async<Result<void>> remove_schedule(std::string name);

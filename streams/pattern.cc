@@ -8,13 +8,26 @@
 #include <string>
 #include <vector>
 
+#include "streams/text_match.h"
 #include "tables/value/json.h"
 
 namespace freshet {
 
 namespace {
 
-enum class Op { kEqual, kPrefix, kSuffix, kEqualIgnoreCase, kNumeric, kExists, kAnythingBut };
+enum class Op {
+  kEqual,
+  kPrefix,
+  kSuffix,
+  kPrefixIgnoreCase,
+  kSuffixIgnoreCase,
+  kEqualIgnoreCase,
+  kWildcard,
+  kCidr,
+  kNumeric,
+  kExists,
+  kAnythingBut,
+};
 
 struct Bound {
   std::string comparison;  // "=", "<", "<=", ">", ">=".
@@ -23,10 +36,13 @@ struct Bound {
 
 struct Matcher {
   Op op = Op::kEqual;
-  Value operand;                 // Of kEqual; a string of the string operators.
-  bool exists = true;            // Of kExists.
-  std::vector<Bound> bounds;     // Of kNumeric: all must hold.
-  std::vector<Matcher> refused;  // Of kAnythingBut: none may match.
+  Value operand;                    // Of kEqual; a string of the string operators.
+  bool exists = true;               // Of kExists.
+  std::vector<Bound> bounds;        // Of kNumeric: all must hold.
+  bool in_text = false;             // Of kNumeric: also of text that is a number.
+  std::vector<std::string> pieces;  // Of kWildcard.
+  AddressRange range;               // Of kCidr.
+  std::vector<Matcher> refused;     // Of kAnythingBut: none may match.
 };
 
 }  // namespace
@@ -52,11 +68,39 @@ char lower(char c) {
 
 // ---- parsing
 
+// {"prefix": {"equals-ignore-case": s}}: the operand of the inner operator.
+const Value* ignoring_case(Op op, const Value& operand) {
+  const Map* map = operand.get_if<Map>();
+  if ((op != Op::kPrefix && op != Op::kSuffix) || !map || map->size() != 1) return nullptr;
+  return map->begin()->first == "equals-ignore-case" ? &map->begin()->second : nullptr;
+}
+
 Result<Matcher> string_matcher(Op op, const std::string& name, const Value& operand, const std::string& path) {
-  if (!operand.is(Type::kString)) return invalid(fmt::format("Pattern {}: {} wants a string", at(path), name));
+  if (const Value* inner = ignoring_case(op, operand)) {
+    return string_matcher(op == Op::kPrefix ? Op::kPrefixIgnoreCase : Op::kSuffixIgnoreCase, name, *inner, path);
+  }
+  const auto* text = operand.get_if<std::string>();
+  if (!text) return invalid(fmt::format("Pattern {}: {} wants a string", at(path), name));
   Matcher matcher;
   matcher.op = op;
   matcher.operand = operand;
+  if (op == Op::kWildcard) {
+    auto pieces = parse_wildcard(*text);
+    if (!pieces) {
+      return invalid(fmt::format(
+          "Pattern {}: wildcard wants text with single stars; a backslash stands before a star or a backslash only",
+          at(path)));
+    }
+    matcher.pieces = std::move(*pieces);
+  }
+  if (op == Op::kCidr) {
+    const auto range = parse_address_range(*text);
+    if (!range) {
+      return invalid(
+          fmt::format("Pattern {}: cidr wants an address range like 10.0.0.0/24 or 2001:db8::/32", at(path)));
+    }
+    matcher.range = *range;
+  }
   return matcher;
 }
 
@@ -64,6 +108,8 @@ std::optional<Op> string_operator(std::string_view name) {
   if (name == "prefix") return Op::kPrefix;
   if (name == "suffix") return Op::kSuffix;
   if (name == "equals-ignore-case") return Op::kEqualIgnoreCase;
+  if (name == "wildcard") return Op::kWildcard;
+  if (name == "cidr") return Op::kCidr;
   return std::nullopt;
 }
 
@@ -150,8 +196,8 @@ Result<Matcher> parse_matcher(const Value& value, const std::string& path) {
     return matcher;
   }
   return invalid(
-      fmt::format("Pattern {}: unknown operator \"{}\"; there are prefix, suffix, equals-ignore-case, anything-but, "
-                  "numeric, exists",
+      fmt::format("Pattern {}: unknown operator \"{}\"; there are prefix, suffix, equals-ignore-case, wildcard, "
+                  "anything-but, numeric, cidr, exists",
                   at(path), name));
 }
 
@@ -219,11 +265,40 @@ bool within(const Decimal& number, const Bound& bound) {
   return order >= 0;
 }
 
-bool matches_text(Op op, std::string_view text, std::string_view operand) {
-  if (op == Op::kPrefix) return text.starts_with(operand);
-  if (op == Op::kSuffix) return text.ends_with(operand);
-  return std::equal(text.begin(), text.end(), operand.begin(), operand.end(),
-                    [](char a, char b) { return lower(a) == lower(b); });
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool matches_text(const Matcher& matcher, std::string_view text) {
+  const std::string_view operand = *matcher.operand.get_if<std::string>();
+  const size_t shared = std::min(text.size(), operand.size());
+  switch (matcher.op) {
+    case Op::kPrefix:
+      return text.starts_with(operand);
+    case Op::kSuffix:
+      return text.ends_with(operand);
+    case Op::kPrefixIgnoreCase:
+      return equal_ignoring_case(text.substr(0, shared), operand);
+    case Op::kSuffixIgnoreCase:
+      return equal_ignoring_case(text.substr(text.size() - shared), operand);
+    case Op::kWildcard:
+      return matches_wildcard(text, matcher.pieces);
+    case Op::kCidr:
+      return in_range(text, matcher.range);
+    default:
+      return equal_ignoring_case(text, operand);
+  }
+}
+
+bool matches_numeric(const Matcher& matcher, const Value& value) {
+  const auto holds = [&](const Decimal& number) {
+    return std::all_of(matcher.bounds.begin(), matcher.bounds.end(),
+                       [&](const Bound& bound) { return within(number, bound); });
+  };
+  if (const auto* number = value.get_if<Decimal>()) return holds(*number);
+  const auto* text = matcher.in_text ? value.get_if<std::string>() : nullptr;
+  const auto read = text ? Decimal::parse(*text) : Result<Decimal>(invalid("no number"));
+  return read && holds(*read);
 }
 
 bool matches_plain(const Matcher& matcher, const Value& value) {
@@ -232,15 +307,16 @@ bool matches_plain(const Matcher& matcher, const Value& value) {
       return value == matcher.operand;
     case Op::kPrefix:
     case Op::kSuffix:
-    case Op::kEqualIgnoreCase: {
+    case Op::kPrefixIgnoreCase:
+    case Op::kSuffixIgnoreCase:
+    case Op::kEqualIgnoreCase:
+    case Op::kWildcard:
+    case Op::kCidr: {
       const auto* text = value.get_if<std::string>();
-      return text && matches_text(matcher.op, *text, *matcher.operand.get_if<std::string>());
+      return text && matches_text(matcher, *text);
     }
-    case Op::kNumeric: {
-      const auto* number = value.get_if<Decimal>();
-      return number && std::all_of(matcher.bounds.begin(), matcher.bounds.end(),
-                                   [&](const Bound& bound) { return within(*number, bound); });
-    }
+    case Op::kNumeric:
+      return matches_numeric(matcher, value);
     case Op::kExists:
       return matcher.exists;
     case Op::kAnythingBut:
@@ -298,15 +374,24 @@ bool node_looks_at(const Node& node, std::string_view field) {
   return false;
 }
 
+void look_into_text(Node& node) {
+  for (Matcher& matcher : node.matchers) matcher.in_text = true;
+  for (auto& [name, field] : node.fields) look_into_text(field);
+  for (auto& alternatives : node.any_of) {
+    for (Node& alternative : alternatives) look_into_text(alternative);
+  }
+}
+
 }  // namespace
 
-Result<Pattern> Pattern::parse(std::string_view json) {
+Result<Pattern> Pattern::parse(std::string_view json, PatternNumbers numbers) {
   auto value = parse_plain_json(json);
   if (!value) return invalid("Pattern is not JSON: " + value.error().message);
   const Map* map = value->get_if<Map>();
   if (!map) return invalid("Pattern: wants a JSON object");
   auto root = parse_node(*map, "");
   if (!root) return fail(std::move(root.error()));
+  if (numbers == PatternNumbers::kAlsoInText) look_into_text(*root);
   return Pattern(std::make_shared<const Node>(std::move(*root)));
 }
 

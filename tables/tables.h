@@ -217,7 +217,7 @@ struct StreamSkip {
 
 struct ReadStreamInput {
   std::string table;
-  std::string label;  // Of a stream that is closed; empty for the one that the table has.
+  std::string label;  // Of the stream, open or closed; empty for the one that the table has.
   uint64_t from = 1;  // First sequence wanted.
   uint32_t limit = 1000;
   size_t max_bytes = 1u << 20;  // A first record may be larger.

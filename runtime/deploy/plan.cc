@@ -77,6 +77,8 @@ std::string difference(const MappingDefinition& a, const MappingDefinition& b) {
       .part("filters", a.filters, b.filters)
       .part("record age", a.max_record_age, b.max_record_age)
       .part("retries", a.max_retries, b.max_retries)
+      .part("parallelization factor", a.parallelization_factor, b.parallelization_factor)
+      .part("tumbling window", a.tumbling_window, b.tumbling_window)
       .part("bisect", a.bisect_on_error, b.bisect_on_error)
       .part("response types", a.report_item_failures, b.report_item_failures)
       .part("on-failure destination", a.on_failure, b.on_failure)

@@ -88,10 +88,15 @@ void DeploymentBuilder::read_stream_event(Properties& properties, MappingDefinit
     if (destinations.take("OnFailure")) mapping.on_failure = read_destination(destinations, "OnFailure");
   });
   mapping.enabled = properties.boolean("Enabled").value_or(true);
-  properties.no_effect({"ParallelizationFactor"}, "a table's stream has one shard, worked in order");
+  if (auto factor = properties.integer("ParallelizationFactor", 1, 10)) {
+    mapping.parallelization_factor = static_cast<uint32_t>(*factor);
+  }
   properties.no_effect({"KmsKeyArn", "MetricsConfig", "LoggingConfig"}, "there is no such service");
-  if (auto window = properties.integer("TumblingWindowInSeconds", 0, 900); window && *window > 0) {
-    properties.error("TumblingWindowInSeconds", "tumbling windows are not supported");
+  if (auto window = properties.integer("TumblingWindowInSeconds", 0, 900)) {
+    mapping.tumbling_window = seconds(*window);
+  }
+  if (mapping.tumbling_window > seconds(0) && mapping.parallelization_factor > 1) {
+    properties.error("TumblingWindowInSeconds", "a tumbling window wants a ParallelizationFactor of 1");
   }
   mapping_places_.emplace_back(properties.where(), properties.line());
   out_.mappings.push_back(std::move(mapping));

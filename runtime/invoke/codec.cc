@@ -96,6 +96,12 @@ Item to_item(const MappingDefinition& mapping) {
   item.set("filters", Value(std::move(filters)));
   if (mapping.max_record_age) item.set("maxRecordAge", Value::number(mapping.max_record_age->count()));
   if (mapping.max_retries) item.set("maxRetries", Value::number(*mapping.max_retries));
+  if (mapping.parallelization_factor > 1) {
+    item.set("parallelizationFactor", Value::number(mapping.parallelization_factor));
+  }
+  if (mapping.tumbling_window > seconds(0)) {
+    item.set("tumblingWindow", Value::number(mapping.tumbling_window.count()));
+  }
   set_flag(item, "bisectOnError", mapping.bisect_on_error);
   set_flag(item, "reportItemFailures", mapping.report_item_failures);
   set_text(item, "onFailure", mapping.on_failure.target);
@@ -120,6 +126,8 @@ MappingDefinition mapping_of(const Item& item) {
   }
   if (item.contains("maxRecordAge")) mapping.max_record_age = seconds(item.int_or("maxRecordAge", 0));
   if (item.contains("maxRetries")) mapping.max_retries = static_cast<int>(item.int_or("maxRetries", 0));
+  mapping.parallelization_factor = static_cast<uint32_t>(item.int_or("parallelizationFactor", 1));
+  mapping.tumbling_window = seconds(item.int_or("tumblingWindow", 0));
   mapping.bisect_on_error = flag_of(item, "bisectOnError");
   mapping.report_item_failures = flag_of(item, "reportItemFailures");
   mapping.on_failure.target = text_of(item, "onFailure");

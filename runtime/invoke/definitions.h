@@ -23,6 +23,8 @@ struct MappingDefinition {
   std::vector<std::string> filters;       // Patterns (JSON); a record that fits none is skipped. None: all pass.
   std::optional<seconds> max_record_age;  // Older records are given up. Empty: as long as the stream keeps them.
   std::optional<int> max_retries;         // After an error of the function. Empty: until the record is too old.
+  uint32_t parallelization_factor = 1;    // 1..10 batches at a time, each item's records in order.
+  seconds tumbling_window{0};             // 0..900; 0: none. Only with a factor of 1.
   bool bisect_on_error = false;
   bool report_item_failures = false;  // FunctionResponseTypes: ReportBatchItemFailures.
   Destination on_failure;             // Gets a description of every batch that was given up.

@@ -1,113 +1,78 @@
-// One event source mapping: reads a table's stream and invokes a function with batches of records, in order.
+// One event source mapping: a table's stream drives a function, in as many lanes as its parallelization factor says
+// (mapping_lane.h).
 //
-// At least once, in order: a batch is delivered (synchronously) before the next. The position is an item of the system
-// table, written after success: in the same turn when the stream has been drained, at the latest kSaveEvery later; what
-// was delivered since is delivered again after a crash. A position that only skipped filtered records waits for
-// kSaveSkipped, so that it costs no commit of its own while the stream is busy.
+// It reads the streams of its table one after the other: one that was switched off, or whose table is gone, to its end,
+// then the next. Records that it has not seen and that are trimmed are lost: STREAM_RECORDS_LOST says so.
 //
-// A batch holds what is there, up to batch_size records or kMaxBatchBytes; with a window it waits that long for more.
-// After an error of the function the batch is tried again, later and later; a place or endpoint that is not there costs
-// no retry. Bisecting splits a batch that failed instead (which costs no retry either), down to single records. What is
-// given up (too old, out of retries) is described to the failure destination. Loop thread only.
+// Its definition may change while it runs: every lane ends the batch that is under way, then all go on from their
+// places with the new one. Disabling is such a change. Loop thread only.
 #pragma once
 
-#include <array>
-#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/async.h"
-#include "base/log.h"
 #include "runtime/invoke/definitions.h"
-#include "runtime/invoke/destinations.h"
-#include "runtime/invoke/function_invoker.h"
-#include "streams/pattern.h"
-#include "streams/stream_reader.h"
-#include "tables/tables.h"
+#include "runtime/invoke/mapping_lane.h"
+#include "runtime/invoke/mapping_position.h"
 
 namespace freshet {
 
 class EventSourceMapping {
  public:
-  // All must outlive it.
-  struct Parts {
-    Tables& tables;
-    Scheduler& scheduler;
-    FunctionInvoker& invoker;
-    StreamReader& streams;
-    Destinations& destinations;
-    Account account;
-    EventLog log;
-  };
-  struct Position {
-    std::string label;  // Of the stream that it is a place in.
-    uint64_t next = 0;
-    bool operator==(const Position&) const = default;
-  };
-
   // kValidation for numbers out of range and bad filters.
   static Result<void> check(const MappingDefinition& definition);
-  static Item position_item(const std::string& mapping_id, const Position& position);
-  static std::optional<Position> position_of(const Item& item);
 
   // `definition` has been checked. Without a position it starts where the definition says.
-  EventSourceMapping(Parts parts, MappingDefinition definition, std::optional<Position> position);
+  EventSourceMapping(MappingParts parts, MappingDefinition definition, std::optional<MappingPosition> position);
   EventSourceMapping(const EventSourceMapping&) = delete;
   EventSourceMapping& operator=(const EventSourceMapping&) = delete;
 
-  void start();                     // Unless it is disabled.
-  void pause() { paused_ = true; }  // Delivers nothing more after the batch that is under way.
-  bool delivering() const { return delivering_; }
-  Async<void> save();  // Writes the position if it has moved.
+  void start();
+  // Goes on as `definition` says (checked, same id), from `position` if there is one.
+  void change(MappingDefinition definition, std::optional<MappingPosition> position);
+  void pause();  // Delivers nothing more after the batches that are under way. For good.
+  // A batch or the writing of a place is under way.
+  bool busy() const;
+  Async<void> save();  // Writes the places that have moved.
 
-  const MappingDefinition& definition() const { return definition_; }
-  const std::optional<Position>& position() const { return position_; }
-  const std::string& last_error() const { return last_error_; }
+  // As it was asked for, which it may not be yet.
+  const MappingDefinition& definition() const { return next_ ? *next_ : shared_.definition; }
+  uint64_t position() const { return has_position_ ? shared_.position.next() : 0; }
+  std::string last_error() const;        // Why it is waiting, or empty.
+  std::string_view state() const;        // "Enabled", "Disabled", "Enabling", "Disabling", "Updating".
+  std::string_view last_result() const;  // "OK", "No records processed", "PROBLEM: Function call failed".
 
  private:
-  struct Pending {
-    ChangeRecord record;
-    BootTime born{};  // When the record was made, on this clock.
-  };
-  struct Part {
-    std::vector<Pending> records;
-    int attempts = 0;
-  };
+  using End = MappingLane::End;
 
   Async<void> run();
-  Async<void> attach();
-  Async<bool> fill();
-  Async<bool> read_page(BootTime wait_until);
-  void take(StreamPage page);
-  bool passes(const ChangeRecord& record);
-  std::vector<Pending> cut_batch();
-  Async<void> deliver(std::vector<Pending> records);
-  Async<bool> try_part(Part& part);
-  Async<void> after_error(std::deque<Part>& parts);
-  Async<void> drop_old(Part& part);
-  Async<void> give_up(std::vector<Pending> records, std::string condition, int attempts);
-  Async<void> wait_retry(int times, const Part& part);
-  void delivered(const Pending& last);
+  Async<bool> attach();
+  Async<std::optional<std::string>> next_stream();
+  void go_to(const StreamDescription& stream);
+  Async<void> work();
+  void lane_ended(End how);
+  void stop_lanes();
+  void apply_change();
+  bool any_lane(bool (MappingLane::*what)() const) const;
 
-  const Parts parts_;
-  const MappingDefinition definition_;
-  std::vector<Pattern> filters_;
-  bool filters_see_items_ = false;              // Their answer can differ between records of one kind.
-  std::array<std::optional<bool>, 6> passing_;  // Else: the answer by kind and origin, once known.
-
-  StreamSource source_;
-  std::optional<Position> position_;  // All before it is done.
-  std::optional<Position> saved_;
-  BootTime saved_at_{};
-  bool saving_ = false;
-  uint64_t read_from_ = 0;
-  std::deque<Pending> buffer_;  // Read, passed the filter, not delivered.
-  BootTime buffer_since_{};
-  int throttles_ = 0;  // In a row.
+  const MappingParts parts_;
+  MappingShared shared_;
+  bool has_position_ = false;
+  std::optional<MappingDefinition> next_;  // What it is to become.
+  std::optional<MappingPosition> next_position_;
+  bool running_ = false;
   bool paused_ = false;
-  bool delivering_ = false;
-  std::string last_error_;
+  bool resting_ = false;  // It waits for a stream.
+  std::string attach_error_;
+  bool delivered_any_ = false;
+  std::vector<std::unique_ptr<MappingLane>> lanes_;
+  size_t lanes_running_ = 0;
+  bool stream_over_ = false;
+  std::optional<Promise<bool>> lanes_over_;
   Scope work_;  // Last: ended first.
 };
 

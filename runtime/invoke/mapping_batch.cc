@@ -12,21 +12,87 @@
 
 namespace freshet {
 
-size_t first_failed(const std::string& response, std::span<const ChangeRecord> records) {
+namespace {
+
+void append_json(std::string& out, const JsonView& value) {
+  const auto all = [&](char open, char close) {
+    out += open;
+    for (const JsonView member : value) {
+      if (out.back() != open) out += ',';
+      if (open == '{') {
+        append_json_string(out, member.name());
+        out += ':';
+      }
+      append_json(out, member);
+    }
+    out += close;
+  };
+  switch (value.kind()) {
+    case JsonKind::kNull:
+      out += "null";
+      break;
+    case JsonKind::kBool:
+      out += value.boolean() ? "true" : "false";
+      break;
+    case JsonKind::kNumber:
+      out += value.text();
+      break;
+    case JsonKind::kString:
+      append_json_string(out, value.text());
+      break;
+    case JsonKind::kArray:
+      all('[', ']');
+      break;
+    case JsonKind::kObject:
+      all('{', '}');
+      break;
+  }
+}
+
+// "2020-07-30T17:00:00Z".
+std::string whole_second(int64_t epoch) {
+  std::string text = iso8601(WallTime(seconds(epoch)));
+  if (const size_t fraction = text.find('.'); fraction != text.npos) text.replace(fraction, text.npos, "Z");
+  return text;
+}
+
+}  // namespace
+
+std::optional<std::string> state_of_response(const std::string& response) {
   JsonDocument document;
   const auto parsed = document.parse(response);
-  if (!parsed || !parsed->is(JsonKind::kObject)) return records.size();
+  if (!parsed || !parsed->is(JsonKind::kObject)) return std::nullopt;
+  const auto state = parsed->find("state");
+  if (!state || !state->is(JsonKind::kObject)) return std::nullopt;
+  std::string text;
+  append_json(text, *state);
+  return text;
+}
+
+std::string window_members(const WindowEvent& event) {
+  std::string out = fmt::format(R"(,"window":{{"start":"{}","end":"{}"}},"state":{},"shardId":"{}","eventSourceARN":)",
+                                whole_second(event.start), whole_second(event.end), event.state, kShardId);
+  append_json_string(out, event.stream_arn);
+  fmt::format_to(std::back_inserter(out), R"(,"isFinalInvokeForWindow":{},"isWindowTerminatedEarly":{})", event.last,
+                 event.early);
+  return out;
+}
+
+size_t first_failed(const std::string& response, std::span<const uint64_t> sequences) {
+  JsonDocument document;
+  const auto parsed = document.parse(response);
+  if (!parsed || !parsed->is(JsonKind::kObject)) return sequences.size();
   const auto failures = parsed->find("batchItemFailures");
-  if (!failures) return records.size();
+  if (!failures) return sequences.size();
   if (!failures->is(JsonKind::kArray)) return 0;
-  size_t first = records.size();
+  size_t first = sequences.size();
   for (const JsonView failure : *failures) {
     const auto identifier = failure.string_or("itemIdentifier");
     const auto sequence = identifier ? parse_sequence_number(*identifier) : std::nullopt;
     if (!sequence) return 0;
-    const auto found = std::ranges::lower_bound(records, *sequence, {}, &ChangeRecord::sequence);
-    if (found == records.end() || found->sequence != *sequence) return 0;
-    first = std::min(first, static_cast<size_t>(found - records.begin()));
+    const auto found = std::ranges::lower_bound(sequences, *sequence);
+    if (found == sequences.end() || *found != *sequence) return 0;
+    first = std::min(first, static_cast<size_t>(found - sequences.begin()));
   }
   return first;
 }

@@ -2,17 +2,33 @@
 // given up.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "tables/tables.h"
 
 namespace freshet {
 
 // Of a response {"batchItemFailures":[{"itemIdentifier":"SEQUENCE NUMBER"}, ...]}: the index of the first record that
-// failed, records.size() if none did. A response that names no record of the batch fails all of it (0); one without the
-// member, or null, fails none.
-size_t first_failed(const std::string& response, std::span<const ChangeRecord> records);
+// failed, sequences.size() if none did; `sequences` are those of the batch, in order. A response that names no record
+// of the batch fails all of it (0); one without the member, or null, fails none.
+size_t first_failed(const std::string& response, std::span<const uint64_t> sequences);
+
+// Of a response {"state": {...}}: that object as JSON. Empty if there is none, which is an error of the function.
+std::optional<std::string> state_of_response(const std::string& response);
+
+// What an event of a tumbling window has beside its records.
+struct WindowEvent {
+  int64_t start = 0;  // Epoch seconds.
+  int64_t end = 0;
+  std::string_view state;  // JSON.
+  std::string_view stream_arn;
+  bool last = false;
+  bool early = false;  // Ended because its state is too large.
+};
+std::string window_members(const WindowEvent& event);  // As StreamBatch::more.
 
 struct DroppedBatch {
   WallTime at{};

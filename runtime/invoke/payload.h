@@ -15,6 +15,7 @@ namespace freshet {
 struct StreamBatch {
   std::vector<ChangeRecord> records;
   StreamSource source;
+  std::string more = {};  // JSON: members of the event beside Records, each with a comma before it.
 };
 
 // Copies share the records. Loop thread.
@@ -28,7 +29,10 @@ class Payload {
   const StreamBatch* stream() const { return batch_.get(); }
   // JSON.
   const std::string& text() const {
-    if (text_.empty() && batch_) text_ = stream_event(batch_->records, batch_->source);
+    if (text_.empty() && batch_) {
+      text_ = stream_event(batch_->records, batch_->source);
+      text_.insert(text_.size() - 1, batch_->more);
+    }
     return text_;
   }
 

@@ -316,7 +316,8 @@ Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
     if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until || committer_.failed()) {
       co_return page;
     }
-    if (!input.label.empty()) co_return page;  // Of a closed stream nothing more comes.
+    // Of a closed stream nothing more comes.
+    if (!input.label.empty() && catalog_.find_closed(input.table, input.label)) co_return page;
     // The reader wants to know now and then how far it is.
     if (page->next >= first + kSkippedBeforeAnswer) co_return page;
     input.from = page->next;

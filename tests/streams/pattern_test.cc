@@ -38,6 +38,23 @@ INSTANTIATE_TEST_SUITE_P(
         Case{R"({"a":[true]})", R"({"a":false})", false}, Case{R"({"a":["x"]})", R"({"a":["y","x"]})", true},
         Case{R"({"a":["x"]})", R"({"a":{"x":1}})", false},
         // Strings.
+        Case{R"({"a":[{"prefix":{"equals-ignore-case":"aB"}}]})", R"({"a":"AbX"})", true},
+        Case{R"({"a":[{"prefix":{"equals-ignore-case":"aB"}}]})", R"({"a":"A"})", false},
+        Case{R"({"a":[{"suffix":{"equals-ignore-case":"aB"}}]})", R"({"a":"xAb"})", true},
+        Case{R"({"a":[{"suffix":{"equals-ignore-case":"aB"}}]})", R"({"a":"xAbc"})", false},
+        Case{R"({"a":[{"wildcard":"a*c*e"}]})", R"({"a":"abcde"})", true},
+        Case{R"({"a":[{"wildcard":"a*c*e"}]})", R"({"a":"ace"})", true},
+        Case{R"({"a":[{"wildcard":"a*c*e"}]})", R"({"a":"ae"})", false},
+        Case{R"({"a":[{"wildcard":"ab*ba"}]})", R"({"a":"aba"})", false},
+        Case{R"({"a":[{"wildcard":"*"}]})", R"({"a":""})", true},
+        Case{R"({"a":[{"wildcard":"a\\*b"}]})", R"({"a":"a*b"})", true},
+        Case{R"({"a":[{"wildcard":"a\\*b"}]})", R"({"a":"axb"})", false},
+        Case{R"({"a":[{"anything-but":{"wildcard":"*x*"}}]})", R"({"a":"axb"})", false},
+        Case{R"({"a":[{"cidr":"10.0.1.0/23"}]})", R"({"a":"10.0.0.255"})", true},
+        Case{R"({"a":[{"cidr":"10.0.0.0/23"}]})", R"({"a":"10.0.2.0"})", false},
+        Case{R"({"a":[{"cidr":"2001:db8::/33"}]})", R"({"a":"2001:db8:7fff::1"})", true},
+        Case{R"({"a":[{"cidr":"2001:db8::/33"}]})", R"({"a":"2001:db8:8000::1"})", false},
+        Case{R"({"a":[{"cidr":"0.0.0.0/0"}]})", R"({"a":"no address"})", false},
         Case{R"({"a":[{"prefix":"ab"}]})", R"({"a":"abc"})", true},
         Case{R"({"a":[{"prefix":"ab"}]})", R"({"a":"cab"})", false},
         Case{R"({"a":[{"suffix":".png"}]})", R"({"a":"x.png"})", true},
@@ -90,7 +107,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(BadPattern{"", "not JSON"}, BadPattern{"[1]", "wants a JSON object"},
                     BadPattern{"{}", "name at least one field"}, BadPattern{R"({"a":"x"})", "at \"a\""},
                     BadPattern{R"({"a":{"b":"x"}})", "at \"a.b\""}, BadPattern{R"({"a":[]})", "matches nothing"},
-                    BadPattern{R"({"a":[{"wildcard":"*"}]})", "unknown operator \"wildcard\""},
+                    BadPattern{R"({"a":[{"like":"*"}]})", "unknown operator \"like\""},
+                    BadPattern{R"({"a":[{"wildcard":"a**b"}]})", "single stars"},
+                    BadPattern{R"({"a":[{"wildcard":"a\\b"}]})", "single stars"},
+                    BadPattern{R"({"a":[{"cidr":"10.0.0.0"}]})", "address range"},
+                    BadPattern{R"({"a":[{"cidr":"10.0.0.0/33"}]})", "address range"},
+                    BadPattern{R"({"a":[{"prefix":{"suffix":"x"}}]})", "prefix wants a string"},
                     BadPattern{R"({"a":[{"prefix":1}]})", "prefix wants a string"},
                     BadPattern{R"({"a":[{"exists":"yes"}]})", "exists wants true or false"},
                     BadPattern{R"({"a":[{"numeric":["<"]}]})", "numeric wants pairs"},
@@ -99,6 +121,16 @@ INSTANTIATE_TEST_SUITE_P(
                     BadPattern{R"({"a":[{"anything-but":{"numeric":[]}}]})", "does not know this operator"},
                     BadPattern{R"({"a":[["x"]]})", "a matcher is"}, BadPattern{R"({"$or":[]})", "$or wants"},
                     BadPattern{R"({"$or":[1]})", "$or wants"}));
+
+TEST(Pattern, NumbersOfItemsAreTextInRecords) {
+  const std::string json = R"({"a":{"N":[{"numeric":[">",5]}]}})";
+  const Map record = event_of(R"({"a":{"N":"5.5"}})");
+  EXPECT_FALSE(Pattern::parse(json)->matches(record));
+  const auto pattern = Pattern::parse(json, PatternNumbers::kAlsoInText);
+  EXPECT_TRUE(pattern->matches(record));
+  EXPECT_FALSE(pattern->matches(event_of(R"({"a":{"N":"5"}})")));
+  EXPECT_FALSE(pattern->matches(event_of(R"({"a":{"N":"six"}})")));
+}
 
 TEST(Pattern, KnowsWhatItLooksAt) {
   const auto pattern = Pattern::parse(R"({"eventName":["INSERT"],"$or":[{"dynamodb":{"x":[1]}},{"y":[2]}]})");

@@ -285,6 +285,7 @@ TEST(Deployment, AFunctionWithEverything) {
   EXPECT_EQ(out->mappings.at(1).id, "Map");
   EXPECT_EQ(out->mappings.at(1).function, "H");
   EXPECT_EQ(out->mappings.at(1).batch_size, 5u);
+  EXPECT_EQ(out->mappings.at(1).parallelization_factor, 2u);
 
   EXPECT_EQ(out->subscriptions.at(0),
             (SubscriptionDefinition{"FNews", "Topic", "lambda", "worker", R"({"color":["red",{"prefix":"b"}]})"}));
@@ -296,7 +297,7 @@ TEST(Deployment, AFunctionWithEverything) {
                                 {"Rule-one", "rate(1 hour)", "worker", "", false},
                                 {"Rule-two", "rate(1 hour)", "H", "{}", false},
                             }));
-  EXPECT_EQ(out->warnings.size(), 4u);
+  EXPECT_EQ(out->warnings.size(), 3u);
 }
 
 TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {

@@ -2,55 +2,10 @@
 
 #include "runtime/invoke/mapping_batch.h"
 #include "streams/stream_event.h"
-#include "tests/runtime/invoke/world.h"
+#include "tests/runtime/invoke/mapping_world.h"
 
 namespace freshet {
 namespace {
-
-MappingDefinition mapping_of(std::string table, std::string function) {
-  MappingDefinition mapping;
-  mapping.id = "m";
-  mapping.table = std::move(table);
-  mapping.function = std::move(function);
-  return mapping;
-}
-
-struct MappingTest : testing::Test {
-  World world;
-
-  MappingTest() {
-    world.add_table("Tasks");
-    world.add_function("F");
-  }
-  void put(int from, int to) {
-    for (int i = from; i < to; ++i) world.put("Tasks", Item{{"taskId", "t" + std::to_string(1000 + i)}});
-  }
-  // Task ids of every record that the function got, a list an invocation.
-  std::vector<std::vector<std::string>> batches() {
-    std::vector<std::vector<std::string>> all;
-    for (const std::string& payload : world.payloads("F")) {
-      all.emplace_back();
-      auto event = parse_plain_json(payload);
-      for (const Value& record : event->get_if<Map>()->find("Records")->get_if<List>()->elements) {
-        const Map& keys = *record.get_if<Map>()->find("dynamodb")->get_if<Map>()->find("Keys")->get_if<Map>();
-        all.back().emplace_back(keys.find("taskId")->get_if<Map>()->string_or("S"));
-      }
-    }
-    return all;
-  }
-  std::vector<std::string> ids() {
-    std::vector<std::string> all;
-    for (auto& batch : batches()) all.insert(all.end(), batch.begin(), batch.end());
-    return all;
-  }
-  uint64_t position() { return world.runtime->mappings().at(0).position; }
-};
-
-std::vector<std::string> names(int from, int to) {
-  std::vector<std::string> all;
-  for (int i = from; i < to; ++i) all.push_back("t" + std::to_string(1000 + i));
-  return all;
-}
 
 TEST_F(MappingTest, LatestStartsAfterAndTrimHorizonBeforeWhatIsThere) {
   put(0, 2);
@@ -281,9 +236,8 @@ TEST_F(MappingTest, BadDefinitionsAreRefused) {
 }
 
 TEST(MappingBatch, ResponsesNameWhatFailed) {
-  std::vector<ChangeRecord> records(3);
-  for (size_t i = 0; i < 3; ++i) records[i].sequence = i + 10;
-  const auto failed = [&](const std::string& response) { return first_failed(response, records); };
+  const std::vector<uint64_t> sequences{10, 11, 12};
+  const auto failed = [&](const std::string& response) { return first_failed(response, sequences); };
   EXPECT_EQ(failed("null"), 3u);
   EXPECT_EQ(failed("{}"), 3u);
   EXPECT_EQ(failed("\"x\""), 3u);

@@ -1,0 +1,226 @@
+#include "runtime/invoke/mapping_lane.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "streams/system_table.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr milliseconds kSaveEvery{50};
+constexpr milliseconds kSaveSkipped{1000};
+constexpr uint32_t kRecordsPerRead = 1000;
+constexpr size_t kMaxBatchBytes = 5u << 20;  // Of keys and images; below what an invocation may carry.
+constexpr milliseconds kReadRetry{1000};
+constexpr milliseconds kEarlyAnswer{20};
+
+// Lets the rest of the loop have a turn between two batches.
+Async<void> yield(Scheduler& scheduler) {
+  Promise<bool> next(scheduler);
+  scheduler.post([next] { next.set(true); });
+  co_await next.future();
+}
+
+size_t size_of(const ChangeRecord& record) {
+  size_t size = 256;
+  if (record.before) size += record.before.encoded().size();
+  if (record.after) size += record.after.encoded().size();
+  return size;
+}
+
+}  // namespace
+
+MappingLane::MappingLane(const MappingParts& parts, MappingShared& shared, size_t index, std::function<void(End)> ended)
+    : parts_(parts),
+      shared_(shared),
+      index_(index),
+      ended_with_(std::move(ended)),
+      saved_(place()),
+      read_from_(place().next) {
+  for (const std::string& filter : definition().filters) {
+    auto pattern = Pattern::parse(filter, PatternNumbers::kAlsoInText);
+    if (!pattern) continue;  // The definition has been checked.
+    filters_see_items_ = filters_see_items_ || pattern->looks_at("dynamodb") || pattern->looks_at("eventID");
+    filters_.push_back(std::move(*pattern));
+  }
+}
+
+void MappingLane::stop() {
+  if (ended_) return;
+  stop_ = true;
+  if (!resting_) return;
+  work_.clear();
+  end(End::kStopped);
+}
+
+void MappingLane::end(End how) {
+  ended_ = true;
+  ended_with_(how);
+}
+
+Async<void> MappingLane::rest(nanoseconds time) {
+  resting_ = true;
+  co_await sleep_for(parts_.scheduler, time);
+  resting_ = false;
+}
+
+Async<void> MappingLane::run() {
+  End how = End::kStopped;
+  while (!stop_) {
+    const auto ended = co_await fill();
+    if (ended) {
+      how = *ended;
+      break;
+    }
+    if (stop_) break;
+    if (window_is_over()) {
+      co_await finish_window();
+    } else if (std::vector<Pending> batch = cut_batch(); !batch.empty()) {
+      co_await deliver(std::move(batch));
+    }
+    if (buffer_.empty() || clock().boot() - saved_at_ >= kSaveEvery) co_await save();
+    co_await yield(parts_.scheduler);
+  }
+  co_await save();
+  end(how);
+}
+
+// Reads until a batch can be cut or a window is over. Or how it ends.
+Async<std::optional<MappingLane::End>> MappingLane::fill() {
+  while (!stop_) {
+    if (buffer_.size() >= definition().batch_size || window_is_over()) co_return std::nullopt;
+    BootTime wait_until{};  // Do not wait: take what is there.
+    if (shared_.stream_end) {
+      // Of a closed stream nothing more comes.
+      if (read_from_ >= *shared_.stream_end && buffer_.empty() && !place().window) co_return End::kStreamOver;
+    } else if (buffer_.empty()) {
+      wait_until = saved_ != place() ? saved_at_ + kSaveSkipped : BootTime::max();
+    } else if (!batch_is_due()) {
+      wait_until = buffer_since_ + definition().batching_window;
+    }
+    if (const auto end = window_end(); end && buffer_.empty()) wait_until = std::min(wait_until, *end);
+    const uint64_t before = read_from_;
+    const auto broken = co_await read_page(wait_until);
+    if (broken) co_return broken;
+    const bool early = read_from_ == before && clock().boot() < wait_until;
+    if (shared_.stream_end && read_from_ >= *shared_.stream_end && !buffer_.empty()) co_return std::nullopt;
+    if (shared_.stream_end && read_from_ == before) {
+      co_await rest(kEarlyAnswer);  // Its window ends by the clock.
+    } else if (early) {
+      // A store may answer early: one that has failed always does, and where the stream is no more.
+      co_await rest(kEarlyAnswer);
+      const bool there = co_await same_stream();
+      if (!there) co_return End::kLookAgain;
+    }
+    const bool drained = read_from_ - before < kRecordsPerRead;
+    if (!buffer_.empty() && batch_is_due() && drained) co_return std::nullopt;
+    if (buffer_.empty() && saved_ != place() && saved_at_ + kSaveSkipped <= clock().boot()) co_await save();
+    if (!drained) co_await yield(parts_.scheduler);
+  }
+  co_return std::nullopt;
+}
+
+bool MappingLane::batch_is_due() const {
+  return buffer_since_ + definition().batching_window <= clock().boot();
+}
+
+Async<bool> MappingLane::same_stream() {
+  std::string table = definition().table;
+  auto stream = co_await parts_.streams.stream_of(std::move(table));
+  co_return stream && stream->label == shared_.position.label;
+}
+
+Async<std::optional<MappingLane::End>> MappingLane::read_page(BootTime wait_until) {
+  ReadStreamInput read;
+  read.table = definition().table;
+  read.label = shared_.position.label;
+  read.from = read_from_;
+  read.limit = kRecordsPerRead;
+  read.wait_until = wait_until;
+  for (size_t kind = 0; kind < passing_.size(); ++kind) read.skip.kinds[kind] = passing_[kind] == false;
+  resting_ = true;
+  auto page = co_await parts_.tables.read_stream(std::move(read));
+  resting_ = false;
+  if (!page) {
+    last_error_ = page.error().message;
+    if (page.error().code != ErrorCode::kTrimmedDataAccess) co_await rest(kReadRetry);
+    co_return End::kLookAgain;
+  }
+  take(std::move(*page));
+  co_return std::nullopt;
+}
+
+void MappingLane::take(StreamPage page) {
+  const BootTime now = clock().boot();
+  const WallTime wall = clock().wall();
+  for (ChangeRecord& record : page.records) {
+    if (!is_mine(record) || !passes(record)) continue;
+    if (buffer_.empty()) buffer_since_ = now;
+    const nanoseconds age = std::max<nanoseconds>(wall - record.at, nanoseconds(0));
+    buffer_.push_back({std::move(record), now - age});
+  }
+  read_from_ = std::max(read_from_, page.next);
+  if (buffer_.empty()) place().next = read_from_;
+}
+
+bool MappingLane::is_mine(const ChangeRecord& record) const {
+  const size_t lanes = shared_.position.lanes.size();
+  const std::vector<uint64_t>& done = shared_.position.done;
+  if (lanes == 1 && done.empty()) return true;
+  const uint64_t hash = lane_hash(record.keys);
+  if (hash % lanes != index_) return false;
+  return done.empty() || record.sequence >= done[hash % done.size()];
+}
+
+bool MappingLane::passes(const ChangeRecord& record) {
+  if (filters_.empty()) return true;
+  const auto evaluate = [&] {
+    const Map value = stream_record_value(record, shared_.source, filters_see_items_);
+    return std::any_of(filters_.begin(), filters_.end(), [&](const Pattern& filter) { return filter.matches(value); });
+  };
+  if (filters_see_items_) return evaluate();
+  // All records of a kind look the same to such filters.
+  std::optional<bool>& known = passing_[StreamSkip::kind_index(record.kind, record.by_ttl)];
+  if (!known) known = evaluate();
+  return *known;
+}
+
+std::vector<MappingLane::Pending> MappingLane::cut_batch() {
+  std::vector<Pending> batch;
+  size_t bytes = 0;
+  while (!buffer_.empty() && batch.size() < definition().batch_size) {
+    const ChangeRecord& record = buffer_.front().record;
+    if (windowed()) {
+      std::optional<TumblingWindow>& window = place().window;
+      if (!window) window = TumblingWindow{window_start(record), "{}"};
+      if (window_start(record) > window->start) break;
+    }
+    bytes += size_of(record);
+    if (!batch.empty() && bytes > kMaxBatchBytes) break;
+    batch.push_back(std::move(buffer_.front()));
+    buffer_.pop_front();
+  }
+  if (!buffer_.empty()) buffer_since_ = clock().boot();
+  return batch;
+}
+
+Async<void> MappingLane::save() {
+  // One write at a time: of two under way the older might be the last to arrive.
+  if (saving_) co_return;
+  saving_ = true;
+  while (saved_ != place()) {
+    saved_at_ = clock().boot();
+    LanePosition position = place();
+    std::vector<WriteInput> writes = lane_writes(definition().id, shared_.position, index_, shared_.stale_parts);
+    const size_t parts = state_parts(position);
+    auto written = co_await write_together(parts_.tables, std::move(writes));
+    if (!written) break;
+    if (windowed()) shared_.stale_parts = parts;
+    saved_ = std::move(position);
+  }
+  saving_ = false;
+}
+
+}  // namespace freshet

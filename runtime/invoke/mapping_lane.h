@@ -1,0 +1,158 @@
+// One lane of an event source mapping: reads the stream from its place, keeps the records that are its own and pass the
+// filters, and delivers them in batches, one after the other.
+//
+// At least once, in order: a batch is delivered (synchronously) before the next. The place is written after success: in
+// the same turn when the stream has been drained, at the latest kSaveEvery later; what was delivered since is delivered
+// again after a crash. A place that only skipped records waits for kSaveSkipped, so that it costs no commit of its own
+// while the stream is busy.
+//
+// A batch holds what is there, up to batch_size records or kMaxBatchBytes; with a batching window it waits that long
+// for more. After an error of the function the batch is tried again, later and later; a place or endpoint that is not
+// there costs no retry. Bisecting splits a batch that failed instead (which costs no retry either), down to single
+// records. What is given up (too old, out of retries) is described to the failure destination.
+//
+// With a tumbling window a batch holds records of one window; the function gets the state that it returned before. A
+// window ends when a record of a later one comes, or kWindowGrace after its end by the clock: with an invocation of its
+// own, without records, which is tried until it succeeds. A record that comes later than that opens its window again.
+// Loop thread only.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/log.h"
+#include "runtime/invoke/definitions.h"
+#include "runtime/invoke/destinations.h"
+#include "runtime/invoke/function_invoker.h"
+#include "runtime/invoke/mapping_position.h"
+#include "streams/pattern.h"
+#include "streams/stream_reader.h"
+
+namespace freshet {
+
+// What mappings stand on; all must outlive them.
+struct MappingParts {
+  Tables& tables;
+  Scheduler& scheduler;
+  FunctionInvoker& invoker;
+  StreamReader& streams;
+  Destinations& destinations;
+  Account account;
+  EventLog log;
+};
+
+// What the lanes of one mapping have in common: constant while there are lanes, but for each lane's own place.
+struct MappingShared {
+  MappingDefinition definition;
+  MappingPosition position;
+  StreamSource source;
+  std::optional<uint64_t> stream_end;  // Of a closed stream: no record has this number or a higher one.
+  size_t stale_parts = 0;              // Of a window's state, as written last.
+};
+
+class MappingLane {
+ public:
+  enum class End {
+    kStopped,
+    kStreamOver,  // The stream is closed, and all of it is done.
+    kLookAgain,   // The stream cannot be read from here (any more).
+  };
+
+  // `ended` is called once, last, and may not destroy the lane. All must outlive it.
+  MappingLane(const MappingParts& parts, MappingShared& shared, size_t index, std::function<void(End)> ended);
+  MappingLane(const MappingLane&) = delete;
+  MappingLane& operator=(const MappingLane&) = delete;
+
+  void start() { work_.spawn(run()); }
+  // Delivers nothing more after the batch that is under way, for which it waits.
+  void stop();
+  bool busy() const { return !ended_ && !resting_; }  // Something is under way that should not be cut off.
+  Async<void> save();                                 // Writes the place if it has moved.
+
+  const std::string& last_error() const { return last_error_; }  // Why it is waiting, or empty.
+  bool failing() const { return failing_; }                      // The last invocation did not succeed.
+  bool delivered_any() const { return delivered_any_; }
+
+ private:
+  struct Pending {
+    ChangeRecord record;
+    BootTime born{};  // When the record was made, on this clock.
+  };
+  struct Part {
+    std::vector<Pending> records;
+    int attempts = 0;
+  };
+  struct Tried {
+    bool good = false;
+    bool throttled = false;  // The function was not asked.
+    std::string payload = {};
+  };
+
+  const MappingDefinition& definition() const { return shared_.definition; }
+  LanePosition& place() { return shared_.position.lanes[index_]; }
+  const Clock& clock() const { return parts_.scheduler.clock(); }
+
+  // Reading (mapping_lane.cc).
+  Async<void> run();
+  Async<std::optional<End>> fill();
+  Async<std::optional<End>> read_page(BootTime wait_until);
+  Async<bool> same_stream();
+  void take(StreamPage page);
+  bool is_mine(const ChangeRecord& record) const;
+  bool passes(const ChangeRecord& record);
+  std::vector<Pending> cut_batch();
+  bool batch_is_due() const;
+  Async<void> rest(nanoseconds time);
+  void end(End how);
+
+  // Delivering (mapping_deliver.cc).
+  Async<void> deliver(std::vector<Pending> records);
+  Async<Tried> invoke(std::vector<ChangeRecord> records, std::string more);
+  Async<bool> try_part(Part& part);
+  bool take_answer(Part& part, const std::string& payload);
+  Async<void> after_error(std::deque<Part>& parts);
+  Async<void> drop_old(Part& part);
+  Async<void> give_up(std::vector<Pending> records, std::string condition, int attempts);
+  Async<void> send_description(std::string document);
+  Async<void> wait_retry(int times, const Part& part);
+  void delivered(const Pending& last) { place().next = last.record.sequence + 1; }
+
+  // Tumbling windows (mapping_deliver.cc).
+  bool windowed() const { return definition().tumbling_window > seconds(0); }
+  int64_t window_start(const ChangeRecord& record) const;
+  bool state_too_large();
+  std::optional<BootTime> window_end();  // When the open one ends if nothing comes.
+  bool window_is_over();
+  std::string window_text(bool last, bool early);
+  Async<void> finish_window();
+
+  const MappingParts& parts_;
+  MappingShared& shared_;
+  const size_t index_;
+  const std::function<void(End)> ended_with_;
+  std::vector<Pattern> filters_;
+  bool filters_see_items_ = false;              // Their answer can differ between records of one kind.
+  std::array<std::optional<bool>, 6> passing_;  // Else: the answer by kind and origin, once known.
+
+  std::optional<LanePosition> saved_;
+  BootTime saved_at_{};
+  bool saving_ = false;
+  uint64_t read_from_ = 0;
+  std::deque<Pending> buffer_;  // Read, passed the filter, not delivered.
+  BootTime buffer_since_{};
+  int throttles_ = 0;  // In a row.
+  bool stop_ = false;
+  bool ended_ = false;
+  bool resting_ = false;  // It waits for records or for time: stop() may end it there.
+  bool failing_ = false;
+  bool delivered_any_ = false;
+  std::string last_error_;
+  Scope work_;  // Last: ended first.
+};
+
+}  // namespace freshet
