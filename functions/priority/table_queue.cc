@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "functions/cancelled.h"
 #include "functions/priority/timestamp.h"
 #include "functions/table_built.h"
 
@@ -15,21 +16,6 @@ constexpr int kTries = 5;  // Of a call that names no version, against writers t
 
 TableQueue::TableQueue(Services& services, Settings settings, KeySchema keys)
     : services_(services), settings_(std::move(settings)), keys_(std::move(keys)) {}
-
-// The table as it is, made as wanted if it is not there.
-Async<Result<TableDefinition>> TableQueue::provide_table(Services& services, TableDefinition wanted) {
-  const std::string name = wanted.name;
-  auto described = co_await services.tables.describe_table(name);
-  if (!described && described.error().code == ErrorCode::kResourceNotFound) {
-    described = co_await services.tables.create_table(std::move(wanted));
-    // Somebody else may have been faster.
-    if (!described && described.error().code == ErrorCode::kResourceInUse) {
-      described = co_await services.tables.describe_table(name);
-    }
-  }
-  if (!described) co_return fail(described.error().code, "table '" + name + "': " + described.error().message);
-  co_return std::move(described->definition);
-}
 
 Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, Settings settings,
                                                             std::optional<TableDefinition> wanted) {
@@ -146,19 +132,6 @@ Async<std::variant<TableQueue::Found, PriorityResult>> TableQueue::find(std::str
   co_return Out(Found{std::move(*key), std::move(*item), std::move(*facts)});
 }
 
-// Why a transaction was not carried out: kConditionalCheckFailed only if somebody was faster.
-Error TableQueue::cause_of(const Error& error) {
-  if (error.code != ErrorCode::kTransactionCanceled) return error;
-  if (const auto* cancelled = dynamic_cast<const TransactionCanceled*>(error.detail.get())) {
-    for (const auto& reason : cancelled->reasons) {
-      const bool lost = reason.code == "ConditionalCheckFailed" || reason.code == "TransactionConflict";
-      if (reason.code == "ValidationError") return {ErrorCode::kValidation, reason.message, nullptr};
-      if (reason.code != "None" && !lost) return error;
-    }
-  }
-  return {ErrorCode::kConditionalCheckFailed, error.message, nullptr};
-}
-
 // The item as it is then. kConditionalCheckFailed if it is not what the update was made for.
 Async<Result<ItemRef>> TableQueue::write(UpdateItemInput update) {
   if (settings_.state_table.empty()) {
@@ -180,7 +153,7 @@ Async<Result<ItemRef>> TableQueue::write(UpdateItemInput update) {
   transaction.actions.emplace_back(std::move(check));
   transaction.actions.emplace_back(std::move(update));
   auto written = co_await services_.tables.transact_write(std::move(transaction));
-  if (!written) co_return fail(cause_of(written.error()));
+  if (!written) co_return fail(cause_of_failure(written.error()));
   co_return co_await services_.tables.get_item(std::move(again));
 }
 

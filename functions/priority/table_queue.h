@@ -86,7 +86,6 @@ class TableQueue final : public PriorityQueue {
   TableQueue(Services& services, Settings settings, KeySchema keys);
 
   // table_queue.cc
-  static Async<Result<TableDefinition>> provide_table(Services& services, TableDefinition wanted);
   int64_t now_ms() const { return epoch_ms(services_.scheduler.clock().wall()); }
   std::string stamp();
   Result<RecordFacts> facts_of(const ItemRef& item) const;
@@ -96,7 +95,6 @@ class TableQueue final : public PriorityQueue {
   PriorityResult changed(const ItemRef& item) const;
   Async<Result<ItemRef>> read(Item key);
   Async<std::variant<Found, PriorityResult>> find(std::string id);
-  static Error cause_of(const Error& error);
   Async<Result<ItemRef>> write(UpdateItemInput update);
   Async<PriorityResult> change(RecordCall call, Decide decide);
 

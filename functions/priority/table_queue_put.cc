@@ -1,6 +1,7 @@
 // Records as a whole: put, upsert, get, delete, list.
 #include <algorithm>
 
+#include "functions/cancelled.h"
 #include "functions/priority/table_queue.h"
 
 namespace freshet::priority {
@@ -91,7 +92,7 @@ Async<Result<ItemRef>> TableQueue::write_record(Item key, Map attributes, Item s
   transaction.actions.emplace_back(std::move(data));
   transaction.actions.emplace_back(std::move(put));
   auto written = co_await services_.tables.transact_write(std::move(transaction));
-  if (!written) co_return fail(cause_of(written.error()));
+  if (!written) co_return fail(cause_of_failure(written.error()));
   co_return stored;
 }
 
