@@ -1,0 +1,219 @@
+#include "functions/filtered/actions.h"
+
+namespace freshet::filtered {
+namespace {
+
+const Value kOne = Value::number(1);
+const Value kMinusOne = Value::number(-1);
+const Value kZero = Value::number(0);
+
+}  // namespace
+
+template <class Input>
+void Actions::add(Input input) {
+  input.cause = Cause::kQueue;
+  transaction_.actions.emplace_back(std::move(input));
+}
+
+void Actions::enter(size_t queue, const std::string& at, const Item& copy, const QueueFacts& seen) {
+  PutItemInput entry;
+  entry.table = settings_.table;
+  entry.item = copy;
+  entry.item.set(settings_.names.partition, Value(combinations_.key(queue)));
+  entry.item.set(settings_.names.sort, Value(at));
+  entry.condition = "attribute_not_exists(#pk)";
+  entry.placeholders.names = {{"#pk", settings_.names.partition}};
+  add(std::move(entry));
+  UpdateItemInput update;
+  update.table = settings_.queues_in();
+  update.key = items_.queue_key(queue);
+  update.update = "SET #v = if_not_exists(#v, :zero) + :one ADD #d :one";
+  update.placeholders.names = {
+      {"#v", settings_.names.version}, {"#d", settings_.names.depth}, {"#r", settings_.names.request_version}};
+  update.placeholders.values = Map{{":zero", kZero}, {":one", kOne}};
+  update.condition = "attribute_not_exists(#r)";
+  if (seen.request_version) {
+    update.condition = "#r = :r";
+    update.placeholders.values.set(":r", Value::number(*seen.request_version));
+  }
+  add(std::move(update));
+}
+
+void Actions::leave(size_t queue, const std::string& at, const QueueFacts* seen) {
+  DeleteItemInput entry;
+  entry.table = settings_.table;
+  entry.key = items_.entry_key(queue, at);
+  entry.condition = "attribute_exists(#pk)";
+  entry.placeholders.names = {{"#pk", settings_.names.partition}};
+  add(std::move(entry));
+  UpdateItemInput update;
+  update.table = settings_.queues_in();
+  update.key = items_.queue_key(queue);
+  update.update = "SET #v = #v + :one ADD #d :minus";
+  update.placeholders.names = {{"#v", settings_.names.version}, {"#d", settings_.names.depth}};
+  update.placeholders.values = Map{{":minus", kMinusOne}, {":one", kOne}};
+  update.condition = "attribute_exists(#v)";
+  if (seen != nullptr) {
+    update.condition = "#v = :v";
+    update.placeholders.values.set(":v", Value::number(seen->version));
+  }
+  add(std::move(update));
+}
+
+void Actions::wait(size_t queue, const std::string& at, const std::string& request, const QueueFacts& seen) {
+  PutItemInput entry;
+  entry.table = settings_.table;
+  entry.item = items_.waiting_key(queue, at);
+  entry.item.set(settings_.names.request, Value(request));
+  entry.condition = "attribute_not_exists(#pk)";
+  entry.placeholders.names = {{"#pk", settings_.names.partition}};
+  add(std::move(entry));
+  UpdateItemInput update;
+  update.table = settings_.queues_in();
+  update.key = items_.queue_key(queue);
+  update.update = "SET #r = if_not_exists(#r, :zero) + :one ADD #n :one";
+  update.condition = "#v = :v";
+  update.placeholders.names = {
+      {"#v", settings_.names.version}, {"#r", settings_.names.request_version}, {"#n", settings_.names.request_depth}};
+  update.placeholders.values = Map{{":one", kOne}, {":v", Value::number(seen.version)}, {":zero", kZero}};
+  add(std::move(update));
+}
+
+void Actions::stop_waiting(size_t queue, const std::string& at) {
+  DeleteItemInput entry;
+  entry.table = settings_.table;
+  entry.key = items_.waiting_key(queue, at);
+  entry.condition = "attribute_exists(#pk)";
+  entry.placeholders.names = {{"#pk", settings_.names.partition}};
+  add(std::move(entry));
+  UpdateItemInput update;
+  update.table = settings_.queues_in();
+  update.key = items_.queue_key(queue);
+  update.update = "SET #r = #r + :one ADD #n :minus";
+  update.condition = "attribute_exists(#r)";
+  update.placeholders.names = {{"#r", settings_.names.request_version}, {"#n", settings_.names.request_depth}};
+  update.placeholders.values = Map{{":minus", kMinusOne}, {":one", kOne}};
+  add(std::move(update));
+}
+
+UpdateItemInput Actions::member_update(const std::string& id) const {
+  UpdateItemInput update;
+  update.table = settings_.members_in();
+  update.key = items_.member_key(id);
+  update.placeholders.names = {{"#s", settings_.names.status}};
+  return update;
+}
+
+void Actions::queue_member(const FilteredMember& member, const std::string& at) {
+  UpdateItemInput update = member_update(member.id);
+  update.update = "SET #s = :queued, #at = :at";
+  update.condition = "#s = :available";
+  auto& [names, values] = update.placeholders;
+  names.emplace_back("#at", settings_.names.queued_at);
+  values = Map{{":at", Value(at)},
+               {":available", Value(settings_.states.available)},
+               {":queued", Value(settings_.states.queued)}};
+  // The entries are made of these.
+  size_t i = 0;
+  for (const auto& attribute : settings_.attributes) {
+    const std::string n = std::to_string(i++);
+    update.condition += " AND #a" + n + " = :a" + n;
+    names.emplace_back("#a" + n, attribute.name);
+    values.set(":a" + n, member.item.find(attribute.name)->decode());
+  }
+  add(std::move(update));
+}
+
+void Actions::assign_member(const std::string& id, const std::string& at, const std::string& assignment,
+                            const std::string& request) {
+  UpdateItemInput update = member_update(id);
+  auto& [names, values] = update.placeholders;
+  update.update = "SET #s = :assigned, #as = :as";
+  names.emplace_back("#as", settings_.names.assignment);
+  values = Map{{":as", Value(assignment)}, {":assigned", Value(settings_.states.assigned)}};
+  if (!request.empty()) {
+    update.update += ", #rq = :rq";
+    names.emplace_back("#rq", settings_.names.request);
+    values.set(":rq", Value(request));
+  }
+  update.condition = "#s = :before";
+  values.set(":before", Value(at.empty() ? settings_.states.available : settings_.states.queued));
+  if (!at.empty()) {
+    // Who was queued by the sample has no time of its own.
+    update.condition += " AND (#at = :at OR attribute_not_exists(#at))";
+    update.update += " REMOVE #at";
+    names.emplace_back("#at", settings_.names.queued_at);
+    values.set(":at", Value(at));
+  }
+  add(std::move(update));
+}
+
+void Actions::withdraw_member(const FilteredMember& member) {
+  UpdateItemInput update = member_update(member.id);
+  update.update = "SET #s = :available REMOVE #at";
+  update.placeholders.names.emplace_back("#at", settings_.names.queued_at);
+  update.placeholders.values =
+      Map{{":available", Value(settings_.states.available)}, {":queued", Value(settings_.states.queued)}};
+  update.condition = "#s = :queued AND attribute_not_exists(#at)";
+  if (!member.queued_at.empty()) {
+    update.condition = "#s = :queued AND #at = :at";
+    update.placeholders.values.set(":at", Value(member.queued_at));
+  }
+  add(std::move(update));
+}
+
+void Actions::release_member(const FilteredMember& member) {
+  UpdateItemInput update = member_update(member.id);
+  update.update = "SET #s = :available REMOVE #as, #rq";
+  update.placeholders.names.emplace_back("#as", settings_.names.assignment);
+  update.placeholders.names.emplace_back("#rq", settings_.names.request);
+  update.placeholders.values =
+      Map{{":assigned", Value(settings_.states.assigned)}, {":available", Value(settings_.states.available)}};
+  update.condition = "#s = :assigned AND attribute_not_exists(#as)";
+  if (!member.assignment.empty()) {
+    update.condition = "#s = :assigned AND #as = :as";
+    update.placeholders.values.set(":as", Value(member.assignment));
+  }
+  add(std::move(update));
+}
+
+void Actions::put_request(const FilteredRequest& request, const Alternatives& alternatives) {
+  PutItemInput put;
+  put.table = settings_.table;
+  put.item = items_.request_key(request.id);
+  put.item.set(asked::kStatus, Value(request.status));
+  put.item.set(asked::kAt, Value(request.asked_at));
+  put.item.set(asked::kAlternatives, items_.alternatives(alternatives));
+  if (!request.member.empty()) put.item.set(asked::kMember, Value(request.member));
+  if (!request.assignment.empty()) put.item.set(settings_.names.assignment, Value(request.assignment));
+  put.condition = "attribute_not_exists(#pk)";
+  put.placeholders.names = {{"#pk", settings_.names.partition}};
+  add(std::move(put));
+}
+
+void Actions::give_request(const std::string& id, const std::string& member, const std::string& assignment) {
+  UpdateItemInput update;
+  update.table = settings_.table;
+  update.key = items_.request_key(id);
+  update.update = "SET #st = :assigned, #m = :m, #as = :as";
+  update.condition = "#st = :waiting";
+  update.placeholders.names = {
+      {"#st", std::string(asked::kStatus)}, {"#m", std::string(asked::kMember)}, {"#as", settings_.names.assignment}};
+  update.placeholders.values = Map{{":as", Value(assignment)},
+                                   {":assigned", Value(asked::kAssigned)},
+                                   {":m", Value(member)},
+                                   {":waiting", Value(asked::kWaiting)}};
+  add(std::move(update));
+}
+
+void Actions::drop_request(const std::string& id, std::string_view status) {
+  DeleteItemInput drop;
+  drop.table = settings_.table;
+  drop.key = items_.request_key(id);
+  drop.condition = "attribute_not_exists(#st) OR #st = :st";
+  drop.placeholders.names = {{"#st", std::string(asked::kStatus)}};
+  drop.placeholders.values.set(":st", Value(status));
+  add(std::move(drop));
+}
+
+}  // namespace freshet::filtered

@@ -1,0 +1,54 @@
+// The actions of one transaction of a filtered queue. What each relies on is a condition of its own, so a transaction
+// that somebody was faster than changes nothing, whoever that was.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "functions/filtered/items.h"
+#include "tables/tables.h"
+
+namespace freshet::filtered {
+
+class Actions {
+ public:
+  // All three outlive it.
+  Actions(const Settings& settings, const Combinations& combinations, const Items& items)
+      : settings_(settings), combinations_(combinations), items_(items) {}
+
+  // A member comes into the queue: its entry, version and depth; unless a request has come or gone since `seen`.
+  void enter(size_t queue, const std::string& at, const Item& copy, const QueueFacts& seen);
+  // It leaves. With `seen` only while no member has come or gone since.
+  void leave(size_t queue, const std::string& at, const QueueFacts* seen);
+  // A request begins to wait for the queue; unless a member has come or gone since `seen`.
+  void wait(size_t queue, const std::string& at, const std::string& request, const QueueFacts& seen);
+  // It waits no longer.
+  void stop_waiting(size_t queue, const std::string& at);
+
+  // The member as it was read, with its status, and with its attributes as they were.
+  void queue_member(const FilteredMember& member, const std::string& at);
+  // Of a member that is queued at that time, or available if `at` is empty.
+  void assign_member(const std::string& id, const std::string& at, const std::string& assignment,
+                     const std::string& request);
+  void withdraw_member(const FilteredMember& member);
+  void release_member(const FilteredMember& member);
+
+  void put_request(const FilteredRequest& request, const Alternatives& alternatives);  // If it is not there.
+  void give_request(const std::string& id, const std::string& member, const std::string& assignment);  // If it waits.
+  void drop_request(const std::string& id, std::string_view status);  // If it has that status.
+
+  size_t size() const { return transaction_.actions.size(); }
+  TransactWriteInput finish() && { return std::move(transaction_); }
+
+ private:
+  UpdateItemInput member_update(const std::string& id) const;
+  template <class Input>
+  void add(Input input);
+
+  const Settings& settings_;
+  const Combinations& combinations_;
+  const Items& items_;
+  TransactWriteInput transaction_;
+};
+
+}  // namespace freshet::filtered

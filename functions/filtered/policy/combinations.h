@@ -1,0 +1,63 @@
+// The queues of a definition: one for each combination of values, their keys, and what follows from the values of a
+// member or of a request. Pure; a value type, constant after it is made.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/limits.h"
+#include "functions/filtered/settings.h"
+#include "runtime/filtered_queue.h"
+
+namespace freshet::filtered {
+
+// Queues by their index, from 0.
+using QueueSet = std::vector<size_t>;
+// In order of preference, each without doubles.
+using Alternatives = std::vector<QueueSet>;
+
+// A transaction that takes a member out of all of its queues has two actions for each (entry and queue), one for the
+// member and one for the request. The same for a request that waits in several.
+inline constexpr size_t kMostQueuesAtOnce = (limits::kMaxTransactionActions - 2) / 2;
+inline constexpr size_t kMostQueues = 10'000;
+inline constexpr size_t kMostBits = 63;
+inline constexpr size_t kMostAlternatives = 100;  // Of a request.
+
+class Combinations {
+ public:
+  // kValidation with the arithmetic: a member may be in too many queues for one transaction, there are too many queues
+  // in all, a mask has too many bits, two queues have the same key, or one is too long.
+  static Result<Combinations> make(const Settings& settings);
+
+  size_t size() const { return keys_.size(); }
+  const std::string& key(size_t queue) const { return keys_[queue]; }
+  const std::string& waiting_key(size_t queue) const { return waiting_keys_[queue]; }
+  std::optional<size_t> find(std::string_view key) const;
+  std::vector<std::string> values_of(size_t queue) const;
+
+  // Those that an item with these attributes belongs into. `where` names the item in messages. kValidation: an
+  // attribute is not there, of another type, has a value that the definition has not, or too many.
+  Result<QueueSet> of_item(const ItemRef& item, const std::string& where) const;
+  // Those that a request accepts. kValidation: unknown attributes, values, queues; more than kMostQueuesAtOnce in all.
+  Result<Alternatives> of_match(const Match& match) const;
+
+ private:
+  Result<std::vector<size_t>> value_indexes(const FilterAttribute& attribute, const ItemRef& item,
+                                            const std::string& where) const;
+  Result<QueueSet> of_alternative(const MatchAlternative& alternative) const;
+  QueueSet product(const std::vector<std::vector<size_t>>& values) const;
+
+  std::vector<FilterAttribute> attributes_;
+  std::vector<std::string> keys_;
+  std::vector<std::string> waiting_keys_;
+  std::map<std::string, size_t, std::less<>> by_key_;
+};
+
+// All of them in one, without doubles, in order of preference.
+QueueSet flatten(const Alternatives& alternatives);
+
+}  // namespace freshet::filtered

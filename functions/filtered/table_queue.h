@@ -1,0 +1,128 @@
+// A filtered queue over one to three tables (docs/filtered-queue.md). Every change is one transaction whose conditions
+// are what it relies on, so others may write the same items at any time, the sample's scripts too, and the store may
+// answer at once or late and out of step. Who was not fast enough tries again after a wait with jitter.
+//
+// In memory there is nothing that the store has not. Loop thread. Outlives every Async that it returned; services
+// outlive it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "functions/filtered/actions.h"
+#include "functions/filtered/items.h"
+#include "functions/filtered/policy/combinations.h"
+#include "functions/filtered/settings.h"
+#include "runtime/filtered_queue.h"
+#include "runtime/invoke/function.h"
+
+namespace freshet::filtered {
+
+class TableQueue final : public FilteredQueue {
+ public:
+  // Makes the tables and the items of the queues that are not there. kValidation for wrong settings and for tables with
+  // other keys.
+  static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings);
+  TableQueue(const TableQueue&) = delete;
+  TableQueue& operator=(const TableQueue&) = delete;
+
+  const std::string& name() const override { return settings_.name; }
+  const Settings& settings() const { return settings_; }
+
+  // Holds waiting requests against members that wait, which only others can have brought about. The number of requests
+  // that were assigned; at most one a queue.
+  Async<Result<size_t>> match_waiting();
+
+  Async<Result<FilteredMember>> put_member(std::string id, Item attributes) override;
+  Async<Result<FilteredMember>> get_member(std::string id) override;
+  Async<Result<FilteredMember>> delete_member(std::string id) override;
+  Async<Result<MemberPage>> list_members(ListMembersInput input) override;
+  Async<Result<Enqueued>> enqueue(std::string id) override;
+  Async<Result<FilteredMember>> withdraw(std::string id) override;
+  Async<Result<Enqueued>> release(ReleaseInput input) override;
+  Async<Result<Assigned>> assign(AssignInput input) override;
+  Async<Result<FilteredRequest>> get_request(std::string id) override;
+  Async<Result<FilteredRequest>> cancel_request(std::string id) override;
+  Async<Result<RequestPage>> list_requests(uint32_t limit, std::string cursor) override;
+  Async<Result<FilteredStats>> stats() override;
+  Async<Result<Recount>> recount() override;
+
+ private:
+  // What one attempt came to: nothing if somebody else was faster.
+  template <class T>
+  using Attempt = Result<std::optional<T>>;
+
+  struct Head {  // The entry that is next in a queue.
+    ItemRef item;
+    EntryFacts facts;
+    size_t queue = 0;
+  };
+  struct Job {  // One assign on its way.
+    Alternatives alternatives;
+    std::string request;
+    bool wait = false;
+    bool was_waiting = false;  // The request is there, with its entries.
+    bool check_members = false;
+  };
+  using Seen = std::vector<std::pair<size_t, ItemRef>>;  // Items of queues, by queue.
+
+  TableQueue(Services& services, Settings settings, Combinations combinations);
+
+  // table_queue.cc
+  Async<Result<void>> provide_queues();
+  std::string stamp();
+  Actions actions() const { return {settings_, combinations_, items_}; }
+  Async<Attempt<bool>> commit(TransactWriteInput transaction);
+  Async<Result<void>> again(int attempt, std::string what);
+  Async<Result<ItemRef>> read(std::string table, Item key) const;
+  Async<Result<FilteredMember>> find_member(std::string id) const;
+  Async<Result<RequestFacts>> find_request(std::string id) const;
+  Async<Attempt<Seen>> look_at(QueueSet queues) const;
+  Result<QueueFacts> facts_in(const Seen& seen, size_t queue, bool must_be_there) const;
+  Async<Result<Page>> page_of(std::string table, std::string partition, uint32_t limit, Item start, bool forward) const;
+  tl::unexpected<Error> wrong_state(const FilteredMember& member, const std::string& wanted) const;
+
+  // table_queue_members.cc
+  Result<void> check_attributes(const Item& attributes) const;
+  Async<Attempt<Enqueued>> try_enqueue(FilteredMember member);
+  Async<Attempt<FilteredMember>> try_withdraw(FilteredMember member);
+  Async<Result<ItemRef>> entry_of(FilteredMember member, QueueSet queues) const;
+
+  // table_queue_assign.cc
+  Async<Attempt<Assigned>> try_assign(const Job& job);
+  Async<Attempt<Assigned>> take(const Job& job, Head head, Seen seen, std::vector<std::string> passed);
+  Async<Attempt<Assigned>> begin_waiting(const Job& job, Seen seen);
+  Async<Result<Assigned>> assign_until_done(Job job);
+  Async<Result<std::optional<Head>>> find_head(const Job& job, std::vector<std::string>* passed) const;
+  Async<Result<std::optional<Head>>> head_of(size_t queue, bool check_member, std::vector<std::string>* passed) const;
+  Async<Result<std::optional<Head>>> usable(ItemRef item, size_t queue, bool check_member,
+                                            std::vector<std::string>* passed) const;
+  static std::optional<Assigned> outcome_of(const FilteredRequest& request);
+
+  // table_queue_requests.cc
+  Async<Result<std::optional<WaitingFacts>>> first_waiting(size_t queue) const;
+  Async<Result<std::optional<WaitingFacts>>> oldest_waiting(QueueSet queues) const;
+  Async<Attempt<Enqueued>> give_to_waiting(FilteredMember member, QueueSet queues, WaitingFacts waiting);
+  Async<Result<QueueSet>> waiting_entries(const RequestFacts& request) const;
+  Async<Result<void>> forget_entry(size_t queue, std::string at);
+  Async<Result<void>> forget_entries(RequestFacts request);
+  Async<Result<bool>> match_queue(size_t queue);
+
+  // table_queue_stats.cc
+  Async<Result<uint64_t>> count_entries(size_t queue, Recount& recount) const;
+  Async<Result<uint64_t>> count_waiting(size_t queue, Recount& recount) const;
+  Async<Result<void>> recount_queue(size_t queue, Recount& recount) const;
+
+  // Constant after construction.
+  Services& services_;
+  const Settings settings_;
+  const Combinations combinations_;
+  const Items items_{settings_, combinations_};
+
+  int64_t last_stamp_us_ = 0;
+};
+
+}  // namespace freshet::filtered

@@ -1,0 +1,241 @@
+// Members: put, list, into the queues, out of them, free again.
+#include <algorithm>
+
+#include "functions/filtered/table_queue.h"
+
+namespace freshet::filtered {
+namespace {
+
+// Lists of strings become sets where the queue filters by sets: plain JSON has none.
+void make_sets(const Settings& settings, Item& attributes) {
+  for (const auto& attribute : settings.attributes) {
+    Value* value = attributes.find(attribute.name);
+    const List* list = value != nullptr && attribute.set ? value->get_if<List>() : nullptr;
+    if (list == nullptr) continue;
+    StringSet set;
+    for (const auto& element : list->elements) {
+      const auto* text = element.get_if<std::string>();
+      if (text == nullptr) break;
+      set.members.push_back(*text);
+    }
+    if (set.members.size() == list->elements.size()) *value = Value(std::move(set));
+  }
+}
+
+}  // namespace
+
+Result<void> TableQueue::check_attributes(const Item& attributes) const {
+  const Names& n = settings_.names;
+  for (const auto& name : {n.partition, n.sort, n.status, n.queued_at, n.assignment, n.request}) {
+    if (attributes.contains(name)) return invalid("attribute '" + name + "' is kept by the queue: leave it out");
+  }
+  return {};
+}
+
+Async<Result<FilteredMember>> TableQueue::put_member(std::string id, Item attributes) {
+  if (auto right = items_.check_id(id, "member"); !right) co_return fail(right.error());
+  if (auto right = check_attributes(attributes); !right) co_return fail(right.error());
+  make_sets(settings_, attributes);
+  PutItemInput put;
+  put.table = settings_.members_in();
+  put.item = std::move(attributes);
+  if (!put.item.contains(settings_.names.id)) put.item.set(settings_.names.id, Value(id));
+  const Item key = items_.member_key(id);
+  for (const auto& [name, value] : key) put.item.set(name, value);
+  for (auto& [name, value] : put.item.entries()) {
+    if (auto right = normalize(value, name); !right) co_return fail(right.error());
+  }
+  put.item.set(settings_.names.status, Value(settings_.states.available));
+  const ItemRef stored = ItemRef::encode(put.item);
+  if (auto queues = combinations_.of_item(stored, "member '" + id + "'"); !queues) co_return fail(queues.error());
+  put.condition = "attribute_not_exists(#pk) OR #s = :available";
+  put.placeholders.names = {{"#pk", settings_.names.partition}, {"#s", settings_.names.status}};
+  put.placeholders.values.set(":available", Value(settings_.states.available));
+  put.cause = Cause::kQueue;
+  auto written = co_await services_.tables.put_item(std::move(put));
+  if (written) co_return items_.member(stored);
+  if (written.error().code != ErrorCode::kConditionalCheckFailed) co_return fail(written.error());
+  co_return fail(ErrorCode::kConflict,
+                 "member '" + id + "' is there and not '" + settings_.states.available + "': withdraw or release it");
+}
+
+Async<Result<FilteredMember>> TableQueue::get_member(std::string id) {
+  return find_member(std::move(id));
+}
+
+Async<Result<FilteredMember>> TableQueue::delete_member(std::string id) {
+  auto member = co_await find_member(id);
+  if (!member) co_return fail(member.error());
+  DeleteItemInput input;
+  input.table = settings_.members_in();
+  input.key = items_.member_key(id);
+  input.condition = "#s = :available";
+  input.placeholders.names = {{"#s", settings_.names.status}};
+  input.placeholders.values.set(":available", Value(settings_.states.available));
+  input.cause = Cause::kQueue;
+  auto gone = co_await services_.tables.delete_item(std::move(input));
+  if (gone) co_return std::move(*member);
+  if (gone.error().code != ErrorCode::kConditionalCheckFailed) co_return fail(gone.error());
+  co_return fail(ErrorCode::kConflict,
+                 "member '" + id + "' is not '" + settings_.states.available + "': withdraw or release it first");
+}
+
+Async<Result<MemberPage>> TableQueue::list_members(ListMembersInput input) {
+  MemberPage out;
+  Item start = input.cursor.empty() ? Item() : items_.member_key(input.cursor);
+  const uint32_t limit = std::clamp<uint32_t>(input.limit, 1, 1000);
+  auto page = co_await page_of(settings_.members_in(), settings_.layout.members, limit, std::move(start), true);
+  if (!page) co_return fail(page.error());
+  for (const auto& item : page->items) {
+    auto member = items_.member(item);
+    // What is no member is not one that is listed; get says what is wrong with it.
+    if (member && (input.status.empty() || member->status == input.status)) out.members.push_back(std::move(*member));
+  }
+  const std::string_view last = page->last_evaluated_key.string_or(settings_.names.sort);
+  if (!last.empty()) out.cursor = last.substr(std::min(last.size(), settings_.layout.member_prefix.size()));
+  co_return out;
+}
+
+Async<Result<Enqueued>> TableQueue::enqueue(std::string id) {
+  const std::string what = "member '" + id + "'";
+  for (int attempt = 1;; ++attempt) {
+    auto member = co_await find_member(id);
+    if (!member) co_return fail(member.error());
+    if (member->status != settings_.states.available) co_return wrong_state(*member, settings_.states.available);
+    auto tried = co_await try_enqueue(std::move(*member));
+    if (!tried) co_return fail(tried.error());
+    if (*tried) co_return std::move(**tried);
+    auto go_on = co_await again(attempt, what);
+    if (!go_on) co_return fail(go_on.error());
+  }
+}
+
+Async<TableQueue::Attempt<Enqueued>> TableQueue::try_enqueue(FilteredMember member) {
+  auto queues = combinations_.of_item(member.item, items_.name_of(member.item));
+  if (!queues) co_return fail(ErrorCode::kConflict, queues.error().message);
+  auto seen = co_await look_at(*queues);
+  if (!seen) co_return fail(seen.error());
+  if (!*seen) co_return std::optional<Enqueued>();
+  Actions actions = this->actions();
+  const std::string at = stamp();
+  const Item copy = items_.copy_of(member.item, member.id);
+  bool requests = false;
+  for (const size_t queue : *queues) {
+    auto facts = facts_in(**seen, queue, false);
+    if (!facts) co_return fail(facts.error());
+    requests = requests || facts->requests > 0;
+    actions.enter(queue, at, copy, *facts);
+  }
+  if (requests) {
+    auto waiting = co_await oldest_waiting(*queues);
+    if (!waiting) co_return fail(waiting.error());
+    if (*waiting) co_return co_await give_to_waiting(std::move(member), std::move(*queues), std::move(**waiting));
+  }
+  actions.queue_member(member, at);
+  auto done = co_await commit(std::move(actions).finish());
+  if (!done) co_return fail(done.error());
+  if (!*done) co_return std::optional<Enqueued>();
+  Enqueued out{std::move(member), {}};
+  out.member.status = settings_.states.queued;
+  out.member.queued_at = at;
+  out.member.item = ItemRef();
+  for (const size_t queue : *queues) out.queues.push_back(combinations_.key(queue));
+  co_return std::optional(std::move(out));
+}
+
+// Out of all queues. Of a member that the sample queued, the entry says since when it has waited.
+Async<Result<ItemRef>> TableQueue::entry_of(FilteredMember member, QueueSet queues) const {
+  if (!member.queued_at.empty()) {
+    Item key = items_.entry_key(queues.front(), member.queued_at);
+    auto entry = co_await read(settings_.table, std::move(key));
+    if (!entry || *entry) co_return entry;
+    co_return fail(ErrorCode::kConflict, items_.name_of(items_.entry_key(queues.front(), member.queued_at)) +
+                                             " is missing, though " + items_.name_of(member.item) + " is queued");
+  }
+  Item start;
+  do {
+    auto page = co_await page_of(settings_.table, combinations_.key(queues.front()), 250, std::move(start), true);
+    if (!page) co_return fail(page.error());
+    for (const auto& item : page->items) {
+      const auto facts = items_.entry(item, queues.front());
+      if (facts && facts->id == member.id) co_return item;
+    }
+    start = std::move(page->last_evaluated_key);
+    if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
+  } while (!start.empty());
+  co_return fail(ErrorCode::kConflict, "'" + combinations_.key(queues.front()) + "' has no entry of " +
+                                           items_.name_of(member.item) + ", though it is queued");
+}
+
+Async<TableQueue::Attempt<FilteredMember>> TableQueue::try_withdraw(FilteredMember member) {
+  auto queues = combinations_.of_item(member.item, items_.name_of(member.item));
+  if (!queues) co_return fail(ErrorCode::kConflict, queues.error().message);
+  const size_t first = queues->front();
+  auto entry = co_await entry_of(member, std::move(*queues));
+  if (!entry) co_return fail(entry.error());
+  // The entry, not the member, says which queues it was put into.
+  auto facts = items_.entry(*entry, first);
+  if (!facts) co_return fail(facts.error());
+  Actions actions = this->actions();
+  for (const size_t queue : facts->queues) actions.leave(queue, facts->at, nullptr);
+  actions.withdraw_member(member);
+  auto done = co_await commit(std::move(actions).finish());
+  if (!done) co_return fail(done.error());
+  if (!*done) co_return std::optional<FilteredMember>();
+  member.status = settings_.states.available;
+  member.queued_at.clear();
+  member.item = ItemRef();
+  co_return std::optional(std::move(member));
+}
+
+Async<Result<FilteredMember>> TableQueue::withdraw(std::string id) {
+  const std::string what = "member '" + id + "'";
+  for (int attempt = 1;; ++attempt) {
+    auto member = co_await find_member(id);
+    if (!member) co_return fail(member.error());
+    if (member->status != settings_.states.queued) co_return wrong_state(*member, settings_.states.queued);
+    auto tried = co_await try_withdraw(*member);
+    if (tried && *tried) co_return std::move(**tried);
+    // An entry that is missing may have been taken behind the read: then the member says so.
+    const bool missing = !tried && tried.error().code == ErrorCode::kConflict && attempt == 1;
+    if (!tried && !missing) co_return fail(tried.error());
+    auto go_on = co_await again(attempt, what);
+    if (!go_on) co_return fail(go_on.error());
+  }
+}
+
+Async<Result<Enqueued>> TableQueue::release(ReleaseInput input) {
+  const std::string what = "member '" + input.id + "'";
+  for (int attempt = 1;; ++attempt) {
+    auto member = co_await find_member(input.id);
+    if (!member) co_return fail(member.error());
+    if (member->status != settings_.states.assigned) co_return wrong_state(*member, settings_.states.assigned);
+    if (!input.assignment.empty() && input.assignment != member->assignment) {
+      co_return fail(ErrorCode::kConflict, "member '" + input.id + "' is assigned, but not under the assignment '" +
+                                               input.assignment.substr(0, 100) + "': that one is over");
+    }
+    Actions actions = this->actions();
+    actions.release_member(*member);
+    if (!member->request.empty()) actions.drop_request(member->request, asked::kAssigned);
+    auto done = co_await commit(std::move(actions).finish());
+    if (!done) co_return fail(done.error());
+    if (*done) {
+      if (input.enqueue) {
+        auto enqueued = co_await enqueue(input.id);
+        if (enqueued) co_return enqueued;
+        co_return fail(enqueued.error().code,
+                       "member '" + input.id + "' is released, but not queued: " + enqueued.error().message);
+      }
+      Enqueued out{std::move(*member), {}};
+      out.member.status = settings_.states.available;
+      out.member.assignment.clear();
+      out.member.request.clear();
+      out.member.item = ItemRef();
+      co_return out;
+    }
+    auto go_on = co_await again(attempt, what);
+    if (!go_on) co_return fail(go_on.error());
+  }
+}
+
+}  // namespace freshet::filtered

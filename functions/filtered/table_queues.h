@@ -1,0 +1,39 @@
+// The filtered queues of this daemon, by name, and the timer of each: requests that wait get members that others have
+// queued. Loop thread. Services outlive it; it outlives every Async that a queue returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "functions/filtered/table_queue.h"
+
+namespace freshet::filtered {
+
+class TableQueues final : public FilteredQueues {
+ public:
+  TableQueues(Services& services, EventLog log) : services_(services), log_(log) {}
+  TableQueues(const TableQueues&) = delete;
+  TableQueues& operator=(const TableQueues&) = delete;
+
+  // Errors as TableQueue::open() says; kConflict for a name that is taken, or keys that another queue of the table has.
+  Async<Result<TableQueue*>> open(Settings settings);
+  // At readiness: the timers start.
+  void begin();
+
+  FilteredQueue* find(std::string_view name) override;
+  std::vector<std::string> names() const override;
+
+ private:
+  Result<void> check_apart(const Settings& settings) const;
+  Async<void> keep_matching(TableQueue& queue);
+
+  Services& services_;
+  const EventLog log_;
+  std::map<std::string, std::unique_ptr<TableQueue>, std::less<>> queues_;
+  Scope scope_;  // Last: the timers use the queues.
+};
+
+}  // namespace freshet::filtered

@@ -1,0 +1,200 @@
+// What is refused: with a message that says which attribute of which item, and nothing changed.
+#include "functions/filtered/table_queues.h"
+#include "tests/functions/filtered/filtered_world.h"
+
+namespace freshet::filtered {
+namespace {
+
+class BadInputTest : public FilteredFixture {
+ protected:
+  // Refused with that code and text, and every item of the table is as it was.
+  template <class T>
+  void refused(const Result<T>& result, ErrorCode code, const std::string& message, const std::string& before) {
+    ASSERT_FALSE(result) << "not refused: " << message;
+    EXPECT_EQ(result.error().code, code) << result.error().message;
+    EXPECT_EQ(result.error().message, message);
+    EXPECT_EQ(table(), before) << message;
+  }
+  std::string table() {
+    std::string all;
+    for (const auto& item : all_items()) all += item.encoded();
+    return all;
+  }
+  template <class T>
+  T call(Async<T> work) {
+    return world.wait(std::move(work));
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Stores, BadInputTest, ::testing::Values(false, true),
+                         [](const auto& store) { return std::string(store.param ? "late" : "embedded"); });
+
+TEST_P(BadInputTest, WhatTheCallerGives) {
+  open();
+  const std::string before = table();
+  const std::string of_1 = " of member '1'";
+  refused(put("", {"English"}, "F"), ErrorCode::kValidation, "the id of the member is missing", before);
+  refused(put(std::string(1020, 'x'), {"English"}, "F"), ErrorCode::kValidation,
+          "the id of the member is longer than 1016 bytes", before);
+  refused(call(queue->put_member("1", Item{{"Gender", Value("F")}})), ErrorCode::kValidation,
+          "attribute 'Languages'" + of_1 + " is missing: it must be of type SS", before);
+  refused(call(queue->put_member("1", Item{{"Gender", Value("F")}, {"Languages", Value("English")}})),
+          ErrorCode::kValidation, "attribute 'Languages'" + of_1 + " is of type S; it must be SS", before);
+  refused(
+      call(queue->put_member("1", Item{{"Gender", Value::number(1)}, {"Languages", Value(StringSet{{"English"}})}})),
+      ErrorCode::kValidation, "attribute 'Gender'" + of_1 + " is of type N; it must be S", before);
+  refused(put("1", {"German"}, "F"), ErrorCode::kValidation,
+          "attribute 'Languages'" + of_1 + " has the value 'German', which the definition has not", before);
+  Item own = attributes({"English"}, "F");
+  own.set("AgentStatus", Value("queued"));
+  refused(call(queue->put_member("1", own)), ErrorCode::kValidation,
+          "attribute 'AgentStatus' is kept by the queue: leave it out", before);
+  refused(enqueue("nobody"), ErrorCode::kNotFound, "queue 'calls' has no member 'nobody'", before);
+  refused(enqueue(""), ErrorCode::kValidation, "the id of the member is missing", before);
+  refused(assign_from("Q#German#F"), ErrorCode::kValidation, "there is no queue 'Q#German#F'; stats lists them",
+          before);
+  refused(assign({}, "", true), ErrorCode::kValidation, "a request that waits needs an id", before);
+  refused(call(queue->get_request("r")), ErrorCode::kNotFound, "queue 'calls' has no request 'r'", before);
+  refused(call(queue->cancel_request("r")), ErrorCode::kNotFound, "queue 'calls' has no request 'r'", before);
+}
+
+TEST_P(BadInputTest, MembersInAnotherState) {
+  open();
+  ASSERT_TRUE(put("free", {"English"}, "F"));
+  queued("waits", {"English"}, "M");
+  queued("busy", {"French"}, "M");
+  ASSERT_EQ(given(assign_from("Q#French#M")), "busy");
+  const std::string before = table();
+  const auto state = [](const std::string& id, const std::string& is, const std::string& wanted) {
+    return "member '" + id + "' is '" + is + "', not '" + wanted + "' (item 'Agents / Agent#" + id + "')";
+  };
+  refused(enqueue("waits"), ErrorCode::kConflict, state("waits", "queued", "available"), before);
+  refused(enqueue("busy"), ErrorCode::kConflict, state("busy", "attendingCall", "available"), before);
+  refused(call(queue->withdraw("free")), ErrorCode::kConflict, state("free", "available", "queued"), before);
+  refused(call(queue->withdraw("busy")), ErrorCode::kConflict, state("busy", "attendingCall", "queued"), before);
+  refused(release("free"), ErrorCode::kConflict, state("free", "available", "attendingCall"), before);
+  refused(release("busy", "gone-by"), ErrorCode::kConflict,
+          "member 'busy' is assigned, but not under the assignment 'gone-by': that one is over", before);
+  refused(put("waits", {"French"}, "F"), ErrorCode::kConflict,
+          "member 'waits' is there and not 'available': withdraw or release it", before);
+  refused(call(queue->delete_member("busy")), ErrorCode::kConflict,
+          "member 'busy' is not 'available': withdraw or release it first", before);
+  ASSERT_TRUE(call(queue->delete_member("free")));
+  EXPECT_EQ(status("free"), "error: queue 'calls' has no member 'free'");
+}
+
+TEST_P(BadInputTest, ItemsThatTheQueueDidNotWrite) {
+  open();
+  ASSERT_TRUE(put("1", {"English"}, "F"));
+  update_item("Agents", "Agent#1", "SET Gender = :x", Map{{":x", Value("X")}});
+  std::string before = table();
+  refused(enqueue("1"), ErrorCode::kConflict,
+          "attribute 'Gender' of item 'Agents / Agent#1' has the value 'X', which the definition has not", before);
+  update_item("Agents", "Agent#1", "REMOVE AgentStatus SET Gender = :x", Map{{":x", Value("F")}});
+  before = table();
+  refused(enqueue("1"), ErrorCode::kConflict, "attribute 'AgentStatus' of item 'Agents / Agent#1' is missing", before);
+  update_item("Agents", "Agent#1", "SET AgentStatus = :x", Map{{":x", Value("available")}});
+  update_item("AllQueues", "Q#English#F", "SET QueueVersionId = :x", Map{{":x", Value("3")}});
+  before = table();
+  refused(enqueue("1"), ErrorCode::kConflict,
+          "attribute 'QueueVersionId' of item 'AllQueues / Q#English#F' is of type S; it must be a whole number",
+          before);
+  update_item("AllQueues", "Q#English#F", "SET QueueVersionId = :x REMOVE QueueDepth", Map{{":x", Value::number(3)}});
+  before = table();
+  refused(enqueue("1"), ErrorCode::kConflict, "attribute 'QueueDepth' of item 'AllQueues / Q#English#F' is missing",
+          before);
+  put_item("AllRequests", "Request#r", Item{{"RequestStatus", Value("waiting")}, {"RequestedAt", Value("1")}});
+  before = table();
+  refused(call(queue->cancel_request("r")), ErrorCode::kConflict,
+          "attribute 'Alternatives' of item 'AllRequests / Request#r' must be a list of lists of queue keys", before);
+}
+
+TEST_P(BadInputTest, ASnapshotWithoutItsQueueIsToldAndNothingChanges) {
+  open();
+  queued("1", {"English"}, "F");
+  DeleteItemInput gone;
+  gone.table = "AgentQueueFIFO";
+  gone.key = Item{{"pk", Value("AllQueues")}, {"sk", Value("Q#English#F")}};
+  ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
+  const std::string before = table();
+  refused(
+      assign({}), ErrorCode::kConflict,
+      "item 'AllQueues / Q#English#F' is missing, though there are entries: put it back with its QueueVersionId and "
+      "QueueDepth",
+      before);
+  const auto recount = call(queue->recount());
+  ASSERT_TRUE(recount);
+  EXPECT_EQ(recount->wrong, 1u);
+}
+
+TEST_P(BadInputTest, EntriesThatCannotBeUsedArePassedAndNamed) {
+  open();
+  put_item("Q#English#F", "0", Item{{"AgentID", Value("x")}});
+  put_item("Q#English#F", "1", Item{{"Gender", Value("F")}, {"Languages", Value(StringSet{{"English"}})}});
+  Item of_others = attributes({"French"}, "F");
+  of_others.set("AgentID", Value("x"));
+  put_item("Q#English#F", "10", of_others);
+  Item orphan = attributes({"English"}, "F");
+  orphan.set("AgentID", Value("nobody"));
+  put_item("Q#English#F", "11", orphan);
+  queued("1", {"English"}, "F");
+  const auto assigned = assign_from("Q#English#F");
+  ASSERT_EQ(given(assigned), "1");
+  EXPECT_EQ(assigned->passed, (std::vector<std::string>{
+                                  "attribute 'Languages' of item 'Q#English#F / 0' is missing: it must be of type SS",
+                                  "attribute 'AgentID' of item 'Q#English#F / 1' is missing",
+                                  "item 'Q#English#F / 10' has attributes of other queues than the one it stands in",
+                                  "item 'Q#English#F / 11': queue 'calls' has no member 'nobody'"}));
+  const auto none = assign_from("Q#English#F");
+  EXPECT_EQ(given(none), "none");
+  EXPECT_EQ(none->passed.size(), 4u);
+  const auto recount = call(queue->recount());
+  EXPECT_EQ(recount->wrong, 5u) << "four entries, and the depth";
+}
+
+TEST_P(BadInputTest, EntriesOfRequestsThatAreNoneArePassedOrForgotten) {
+  open();
+  EXPECT_EQ(given(assign_from("Q#English#F", "r", true)), "waiting");
+  put_item("R#English#F", "0", Item{{"RequestId", Value::number(1)}});
+  DeleteItemInput gone;
+  gone.table = "AgentQueueFIFO";
+  gone.key = Item{{"pk", Value("AllRequests")}, {"sk", Value("Request#r")}};
+  ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
+  queued("1", {"English"}, "F");
+  EXPECT_EQ(at("Q#English#F").requests, 0);
+}
+
+TEST_P(BadInputTest, TablesWithOtherKeys) {
+  TableDefinition other;
+  other.name = "Other";
+  other.keys = {{"id", Type::kString}, {}};
+  ASSERT_TRUE(world.wait(world.store->create_table(other)));
+  Settings settings = call_centre();
+  settings.queues_table = "Other";
+  const auto opened = world.wait(TableQueue::open(*world.services, settings));
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().message, "queue 'calls': table 'Other' must have the keys pk (S) and sk (S)");
+}
+
+TEST_P(BadInputTest, TwoQueuesOfATableMustBeApart) {
+  TableQueues queues(*world.services, EventLog());
+  ASSERT_TRUE(world.wait(queues.open(call_centre())));
+  Settings second = call_centre();
+  EXPECT_EQ(world.wait(queues.open(second)).error().message, "there are two filtered queues 'calls'");
+  second.name = "more";
+  EXPECT_EQ(
+      world.wait(queues.open(second)).error().message,
+      "queues 'calls' and 'more' both have queues in 'AllQueues' in table 'AgentQueueFIFO': set another 'layout'");
+  second.layout.queues = "Others";
+  second.layout.requests = "OtherRequests";
+  EXPECT_EQ(world.wait(queues.open(second)).error().message,
+            "queues 'calls' and 'more' both have keys that begin with 'Q#' in table 'AgentQueueFIFO': set another "
+            "'layout'");
+  second.layout.queue_prefix = "Other#";
+  second.layout.waiting_prefix = "OtherR#";
+  EXPECT_TRUE(world.wait(queues.open(second)));
+  EXPECT_EQ(queues.names(), (std::vector<std::string>{"calls", "more"}));
+  EXPECT_EQ(queues.find("nobody"), nullptr);
+}
+
+}  // namespace
+}  // namespace freshet::filtered
