@@ -5,6 +5,7 @@
 
 #include "functions/cancelled.h"
 #include "functions/priority/timestamp.h"
+#include "functions/provide_table.h"
 #include "functions/table_built.h"
 
 namespace freshet::priority {
@@ -24,13 +25,13 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
   const std::string where = "queue '" + settings.name + "': ";
   if (!wanted) wanted = records_table(settings, {{"id", Type::kString}, {}});
   wanted->name = settings.table;
-  auto table = co_await provide_table(services, std::move(*wanted));
+  auto table = co_await provide_table(services.tables, std::move(*wanted));
   if (!table) co_return fail(table.error().code, where + table.error().message);
   if (!settings.state_table.empty()) {
     TableDefinition states = records_table(settings, table->keys);
     states.name = settings.state_table;
     const KeySchema keys = table->keys;
-    table = co_await provide_table(services, std::move(states));
+    table = co_await provide_table(services.tables, std::move(states));
     if (!table) co_return fail(table.error().code, where + table.error().message);
     if (table->keys != keys) {
       co_return invalid(where + "'" + settings.state_table + "' must have the keys of '" + settings.table + "'");
