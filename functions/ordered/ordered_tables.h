@@ -1,0 +1,32 @@
+// The tables with ordered writes of this daemon, by name. Loop thread. The store and the clock outlive it; it outlives
+// every Async that one of them returned.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "functions/ordered/guarded_table.h"
+
+namespace freshet::ordered {
+
+class OrderedTables final : public OrderedDirectory {
+ public:
+  OrderedTables(Tables& tables, const Clock& clock) : tables_(tables), clock_(clock) {}
+  OrderedTables(const OrderedTables&) = delete;
+  OrderedTables& operator=(const OrderedTables&) = delete;
+
+  // Errors as GuardedTable::open() says; kConflict for a name that is taken, or a table: two rules cannot hold for it.
+  Async<Result<GuardedTable*>> open(Definition definition);
+
+  OrderedWrites* find(std::string_view name) override;
+  std::vector<std::string> names() const override;
+
+ private:
+  Tables& tables_;
+  const Clock& clock_;
+  std::map<std::string, std::unique_ptr<GuardedTable>, std::less<>> by_name_;
+};
+
+}  // namespace freshet::ordered
