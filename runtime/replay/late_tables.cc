@@ -1,4 +1,4 @@
-#include "tests/sim/late_tables.h"
+#include "runtime/replay/late_tables.h"
 
 #include "tables/edit.h"
 

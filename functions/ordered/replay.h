@@ -1,0 +1,32 @@
+// Ordered writes put to the test: the records of a fixture in the order of its lines, then in random interleavings,
+// each record repeated and late, by parallel writers, on a store that answers late; every end is compared with that of
+// the records in the order of their timestamps. In simulated time, in memory: nothing outside is touched. Same fixture,
+// settings and options: same bytes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "functions/ordered/settings.h"
+#include "streams/fixture.h"
+
+namespace freshet::ordered {
+
+struct ReplayOptions {
+  uint64_t seed = 1;  // Of the first interleaving; the next ones have the next numbers.
+  uint64_t interleavings = 100;
+  int writers = 4;                                // 1..100.
+  std::function<void(uint64_t)> on_interleaving;  // After each, with its number from 1; may be empty.
+};
+
+struct ReplayOutput {
+  std::string lines;                      // JSON Lines (docs/ordered-writes.md, "Replay").
+  std::optional<std::string> difference;  // The first one, for people: which interleaving, which item.
+};
+
+// The settings' table has the fixture's keys, whatever its name. kValidation for records that are no ordered writes: no
+// timestamp, equal timestamps of one key where ties go by arrival; with the number of the record.
+Result<ReplayOutput> replay(const Fixture& fixture, const Settings& settings, const ReplayOptions& options);
+
+}  // namespace freshet::ordered

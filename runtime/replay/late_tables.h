@@ -1,0 +1,61 @@
+// A store that answers late and out of step, over any other: each call takes effect at a random point of simulated time
+// and is answered at a later one, independently of all other calls. What works on it works on a store far away.
+// Seeded: the same seed and calls give the same order. Loop thread.
+#pragma once
+
+#include "base/random.h"
+#include "base/scheduler.h"
+#include "tables/tables.h"
+
+namespace freshet {
+
+class LateTables final : public Tables {
+ public:
+  // Each way takes from 0 to `most`. All references outlive this.
+  LateTables(Tables& tables, Scheduler& scheduler, uint64_t seed, milliseconds most = milliseconds(10))
+      : tables_(tables), scheduler_(scheduler), random_(seed), most_(most) {}
+
+  Async<Result<TableDescription>> create_table(TableDefinition definition) override;
+  Async<Result<TableDescription>> describe_table(std::string table) override;
+  Async<Result<TableDescription>> delete_table(std::string table) override;
+  Async<Result<TableDescription>> alter_table(TableDefinition definition) override;
+  Async<Result<std::vector<std::string>>> list_tables() override;
+  Async<Result<WriteOutput>> put_item(PutItemInput input) override;
+  Async<Result<WriteOutput>> update_item(UpdateItemInput input) override;
+  Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override;
+  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
+  // As a store does it that knows expressions only.
+  Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override;
+  Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override;
+  Async<Result<ItemRef>> get_item(GetItemInput input) override;
+  Async<std::vector<Result<ReadOutput>>> read_many(std::vector<GetItemInput> inputs) override;
+  Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override;
+  Async<Result<Page>> query(QueryInput input) override;
+  Async<Result<Page>> scan(ScanInput input) override;
+  Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
+  Async<Result<StreamBounds>> stream_bounds(std::string table) override;
+  Async<Result<std::vector<ClosedStream>>> closed_streams() override;
+  Async<Result<Books>> books(std::string table) override;
+  Async<Result<void>> durable() override;
+
+  // From now on, durable() takes that long besides.
+  void delay_durable(milliseconds more) { durable_takes_ = more; }
+
+  uint64_t calls() const { return calls_; }
+
+ private:
+  nanoseconds delay();
+  template <class Answer, class Input>
+  Async<Answer> late(Async<Answer> (Tables::*call)(Input), Input input);
+  template <class Answer>
+  Async<Answer> late(Async<Answer> (Tables::*call)());
+
+  Tables& tables_;
+  Scheduler& scheduler_;
+  Random random_;
+  const milliseconds most_;
+  milliseconds durable_takes_{0};
+  uint64_t calls_ = 0;
+};
+
+}  // namespace freshet

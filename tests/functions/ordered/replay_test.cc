@@ -1,0 +1,81 @@
+// The fixture that ships, in the order of its lines and in random interleavings. To accept changed output on purpose,
+// run with FRESHET_ACCEPT=1 and read the difference.
+#include "functions/ordered/replay.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "base/text_file.h"
+#include "functions/ordered/definition.h"
+#include "runtime/replay/replay.h"
+
+namespace freshet::ordered {
+namespace {
+
+const std::string kFixtures = std::string(FRESHET_SOURCE_DIR) + "/streams/fixtures/ordered-ratings";
+
+class OrderedReplay : public ::testing::Test {
+ protected:
+  OrderedReplay() {
+    fixture = *read_fixture(*read_text_file(kFixtures + ".jsonl"), "ordered-ratings");
+    settings = read_definitions(*read_text_file(kFixtures + ".json"))->front().settings;
+  }
+  Fixture fixture;
+  Settings settings;
+  ReplayOptions options;
+};
+
+TEST_F(OrderedReplay, TheShippedFixtureDoesWhatIsExpected) {
+  const auto out = replay(fixture, settings, options);
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_FALSE(out->difference) << *out->difference;
+  const std::string path = kFixtures + ".expected.jsonl";
+  if (std::getenv("FRESHET_ACCEPT")) std::ofstream(path, std::ios::binary) << out->lines;
+  const auto expected = read_text_file(path);
+  ASSERT_TRUE(expected) << expected.error().message;
+  const auto difference = first_difference(*expected, out->lines);
+  EXPECT_FALSE(difference) << difference->to_string();
+  const auto again = replay(fixture, settings, options);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->lines, out->lines) << "not deterministic";
+}
+
+TEST_F(OrderedReplay, UpdatesAndTiesToo) {
+  settings.update_attributes = {"Rating"};
+  settings.ties = Ties::kContent;
+  // As the stream of such a table tells of an update.
+  Fixture updates = fixture;
+  for (size_t i = 0; i < updates.records.size(); i += 3) {
+    Item image = updates.records[i].after.decode();
+    if (image.contains("Deleted")) continue;
+    image.set("UpdateTimestamp", Value::number(image.int_or("Timestamp", 0) + 50));
+    updates.records[i].after = ItemRef::encode(image);
+  }
+  options.interleavings = 200;
+  const auto out = replay(updates, settings, options);
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_FALSE(out->difference) << *out->difference;
+}
+
+TEST_F(OrderedReplay, FaultsAreTold) {
+  Fixture wrong = fixture;
+  Item image = wrong.records[0].after.decode();
+  image.set("Rating", Value::number(1));
+  wrong.records.push_back(wrong.records[0]);
+  wrong.records.back().after = ItemRef::encode(image);
+  auto out = replay(wrong, settings, options);
+  ASSERT_FALSE(out);
+  EXPECT_NE(out.error().message.find("equal timestamps"), std::string::npos) << out.error().message;
+  image.set("Timestamp", Value("soon"));
+  wrong.records.back().after = ItemRef::encode(image);
+  out = replay(wrong, settings, options);
+  ASSERT_FALSE(out);
+  EXPECT_NE(out.error().message.find("record 21: 'timestamp'"), std::string::npos) << out.error().message;
+  wrong.records.clear();
+  EXPECT_FALSE(replay(wrong, settings, options));
+}
+
+}  // namespace
+}  // namespace freshet::ordered
