@@ -5,7 +5,7 @@
 
 namespace freshet {
 
-// The table's definition as it is, or made as wanted if it is not there. `tables` outlives it.
+// The table's definition as it is, or made as wanted if it is not there. The errors name it. `tables` outlives it.
 Async<Result<TableDefinition>> provide_table(Tables& tables, TableDefinition wanted);
 
 }  // namespace freshet

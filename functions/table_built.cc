@@ -27,18 +27,4 @@ Async<void> table_built(Services& services, std::string table) {
   }
 }
 
-Async<Result<TableDefinition>> provide_table(Services& services, TableDefinition wanted) {
-  const std::string name = wanted.name;
-  auto described = co_await services.tables.describe_table(name);
-  if (!described && described.error().code == ErrorCode::kResourceNotFound) {
-    described = co_await services.tables.create_table(std::move(wanted));
-    // Somebody else may have been faster.
-    if (!described && described.error().code == ErrorCode::kResourceInUse) {
-      described = co_await services.tables.describe_table(name);
-    }
-  }
-  if (!described) co_return fail(described.error().code, "table '" + name + "': " + described.error().message);
-  co_return std::move(described->definition);
-}
-
 }  // namespace freshet

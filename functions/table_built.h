@@ -1,4 +1,4 @@
-// Tables that hold a queue: made if they are not there, and ready once they were altered.
+// Tables that hold a queue: ready once they were altered.
 #pragma once
 
 #include <string>
@@ -10,8 +10,5 @@ namespace freshet {
 // New indexes and books of a table that has items are built in steps; until then they cannot be read. Resolves when all
 // can be, or the table is gone. `services` outlives it. Loop thread.
 Async<void> table_built(Services& services, std::string table);
-
-// The table as it is; made as wanted if it is not there. The errors name it. `services` outlives it. Loop thread.
-Async<Result<TableDefinition>> provide_table(Services& services, TableDefinition wanted);
 
 }  // namespace freshet

@@ -6,8 +6,8 @@
 #include <chrono>
 
 #include "functions/cancelled.h"
+#include "functions/provide_table.h"
 #include "functions/queue/policy/backoff.h"
-#include "functions/table_built.h"
 
 namespace freshet::filtered {
 namespace {
@@ -42,7 +42,7 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
   if (!combinations) co_return fail(combinations.error());
   for (const std::string& name : {settings.table, settings.members_in(), settings.queues_in()}) {
     TableDefinition wanted = table_of(settings, name);
-    auto table = co_await provide_table(services, std::move(wanted));
+    auto table = co_await provide_table(services.tables, std::move(wanted));
     if (!table) co_return fail(table.error().code, "queue '" + settings.name + "': " + table.error().message);
     if (auto fits = check_table(*table, settings); !fits) co_return fail(fits.error());
   }
