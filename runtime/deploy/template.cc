@@ -1,6 +1,7 @@
 #include "runtime/deploy/template.h"
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/deploy/intrinsics.h"
 
@@ -47,6 +48,7 @@ class Reader {
       Properties all(resources, {"Resources", ""}, diagnostics_);
       all.for_all([&](const Member& member) { add_resource(member, out); });
     }
+    check_cycles();
     Properties outputs(top.take("Outputs"), {"Outputs", ""}, diagnostics_);
     outputs.for_all([&](const Member& member) { add_output(member, out); });
     return out;
@@ -146,9 +148,54 @@ class Reader {
     if (!depends) return;
     std::vector<Node> list = depends->is(Node::Kind::kList) ? depends->list : std::vector<Node>{*depends};
     for (const Node& one : list) {
-      if (one.is_scalar() && intrinsics_.resources().contains(one.text)) continue;
-      resource.error("DependsOn", describe(one) + " is no resource of this template");
+      if (one.is_scalar() && intrinsics_.resources().contains(one.text)) {
+        depends_on_[resource.where().resource].insert(one.text);
+      } else {
+        resource.error("DependsOn", describe(one) + " is no resource of this template");
+      }
     }
+  }
+
+  // Takes away what waits for nothing that is left: the rest waits in a circle, or for one.
+  void check_cycles() {
+    std::map<std::string, std::vector<std::string>> waiting;  // Who waits for it.
+    std::map<std::string, size_t> needs_left;
+    std::vector<std::string> free;
+    for (const auto& [id, needs] : depends_on_) {
+      needs_left[id] = needs.size();
+      for (const std::string& one : needs) {
+        waiting[one].push_back(id);
+        if (!depends_on_.contains(one)) free.push_back(one);
+      }
+    }
+    std::sort(free.begin(), free.end());
+    free.erase(std::unique(free.begin(), free.end()), free.end());
+    while (!free.empty()) {
+      const std::string done = std::move(free.back());
+      free.pop_back();
+      depends_on_.erase(done);
+      for (const std::string& id : waiting[done]) {
+        if (--needs_left[id] == 0) free.push_back(id);
+      }
+    }
+    report_cycle();
+  }
+
+  void report_cycle() {
+    if (depends_on_.empty()) return;
+    std::vector<std::string> path{depends_on_.begin()->first};
+    for (std::set<std::string> seen; seen.insert(path.back()).second;) {
+      const auto& needs = depends_on_.at(path.back());
+      path.push_back(
+          *std::find_if(needs.begin(), needs.end(), [&](const std::string& one) { return depends_on_.contains(one); }));
+    }
+    auto at = std::find(path.begin(), path.end(), path.back());  // What leads to the circle is none of it.
+    std::string circle = *at;
+    const auto most = path.end() - at > 20 ? at + 20 : path.end();
+    for (auto next = at + 1; next != most; ++next) circle += " -> " + *next;
+    if (most != path.end()) circle += " -> ...";
+    diagnostics_.error(intrinsics_.resources().at(*at).line, {*at, "DependsOn"},
+                       "resources depend on each other: " + circle);
   }
 
   void add_output(const Member& member, Template& out) {
@@ -171,6 +218,7 @@ class Reader {
   Intrinsics intrinsics_;
   Node function_globals_;
   Node table_globals_;
+  std::map<std::string, std::set<std::string>> depends_on_;  // As DependsOn says.
 };
 
 }  // namespace

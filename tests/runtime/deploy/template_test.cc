@@ -231,6 +231,22 @@ TEST(Template, CyclesAreFound) {
                     "  B: {Type: AWS::SNS::Topic, Properties: {TopicName: !Sub 'x${A}'}}\n")
                 .errors,
             "t.yaml:2: A: its name depends on itself: A -> B -> A");
+  EXPECT_EQ(resolve("Resources:\n"
+                    "  Before: {Type: AWS::SNS::Topic, DependsOn: A}\n"
+                    "  A: {Type: AWS::SNS::Topic, DependsOn: [Last, B]}\n"
+                    "  B: {Type: AWS::SNS::Topic, DependsOn: C}\n"
+                    "  C: {Type: AWS::SNS::Topic, DependsOn: A}\n"
+                    "  Last: {Type: AWS::SNS::Topic}\n")
+                .errors,
+            "t.yaml:3: A.DependsOn: resources depend on each other: A -> B -> C -> A");
+  EXPECT_EQ(resolve("Resources:\n"
+                    "  A: {Type: AWS::SNS::Topic, DependsOn: [B, C]}\n"
+                    "  B: {Type: AWS::SNS::Topic, DependsOn: C}\n"
+                    "  C: {Type: AWS::SNS::Topic}\n")
+                .errors,
+            "");
+  EXPECT_NE(resolve("Resources:\n  A: {Type: AWS::SNS::Topic, DependsOn: A}\n").errors.find("A -> A"),
+            std::string::npos);
   // Names that double at each step stay bounded.
   std::string doubling = "Resources:\n  T0: {Type: AWS::SNS::Topic, Properties: {TopicName: 0123456789}}\n";
   for (int i = 1; i < 40; ++i) {
