@@ -67,6 +67,9 @@ int run_command_line(int argc, char** argv) {
   add_redrive(app, exit_status);
   add_priority(app, exit_status);
   add_invoke(app, exit_status);
+  add_deploy(app, exit_status);
+  add_logs(app, exit_status);
+  add_watch(app, exit_status);
   add_record(app, exit_status);
   add_replay(app, exit_status);
   add_bench(app, exit_status);

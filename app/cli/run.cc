@@ -98,6 +98,10 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       ->envname("FRESHET_PROCESS_IDLE_MS")
       ->check(whole(1, 86'400'000))
       ->capture_default_str();
+  command
+      .add_flag("--watch", options.watch,
+                "Use functions' code, and the template, as soon as their files change: for development")
+      ->envname("FRESHET_WATCH");
   command.add_option("--drain-ms", options.drain_ms, "How long SIGTERM waits for what runs")
       ->envname("FRESHET_DRAIN_MS")
       ->check(whole(0, 3'600'000))

@@ -11,20 +11,24 @@
 #include <memory>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "app/daemon/deployer.h"
+#include "app/daemon/file_watch.h"
 #include "app/daemon/metrics_page.h"
 #include "app/daemon/notify.h"
 #include "app/daemon/plan.h"
 #include "app/daemon/ready_file.h"
+#include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
 #include "app/spawner/spawner.h"
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/text_file.h"
 #include "functions/priority/table_queues.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
-#include "runtime/deploy/apply.h"
 #include "runtime/loop/loop.h"
 #include "runtime/runtime.h"
 #include "tables/engine/embedded.h"
@@ -44,34 +48,45 @@
 namespace freshet {
 namespace {
 
-// SIGTERM and SIGINT as an event of the loop: blocked in every thread and awaited in one.
-class StopSignal {
+constexpr size_t kRecentLogBytes = 4u << 20;
+constexpr milliseconds kWatchEvery{500};
+
+// SIGTERM and SIGINT (stop) and SIGHUP (read the template again) as events of the loop: blocked in every thread and
+// awaited in one. When the terminal that the daemon runs in is closed, SIGHUP says stop.
+class Signals {
  public:
   // Before any other thread starts: they inherit the mask.
-  StopSignal() {
+  Signals() {
     sigemptyset(&set_);
     sigaddset(&set_, SIGTERM);
     sigaddset(&set_, SIGINT);
+    sigaddset(&set_, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &set_, nullptr);
   }
-  ~StopSignal() {
+  ~Signals() {
     if (!thread_.joinable()) return;
     done_ = true;
     pthread_kill(thread_.native_handle(), SIGTERM);
     thread_.join();
   }
-  // A second signal ends the process at once: somebody is impatient.
-  void watch(std::function<void()> first) {
-    thread_ = std::thread([this, first = std::move(first)] {
+  // A second signal to stop ends the process at once: somebody is impatient. `reload` is called on a thread of its own.
+  void watch(std::function<void()> stop, std::function<void()> reload) {
+    thread_ = std::thread([this, stop = std::move(stop), reload = std::move(reload)] {
       int number = 0;
-      for (bool again = false; sigwait(&set_, &number) == 0 && !done_; again = true) {
-        if (again) _exit(128 + number);
-        first();
+      for (bool again = false; sigwait(&set_, &number) == 0 && !done_;) {
+        const bool hung_up = in_terminal_ && isatty(STDERR_FILENO) == 0;
+        if (number == SIGHUP && !hung_up) {
+          reload();
+          continue;
+        }
+        if (std::exchange(again, true)) _exit(128 + number);
+        stop();
       }
     });
   }
 
  private:
+  const bool in_terminal_ = isatty(STDERR_FILENO) != 0;
   sigset_t set_;
   std::atomic<bool> done_{false};
   std::thread thread_;
@@ -88,7 +103,7 @@ class Daemon {
         plan_(std::move(plan)),
         sink_(make_stderr_sink()),
         ready_file_(options.ready_file),
-        log_(clock_, *sink_, parse_log_level(options.log_level).value_or(LogLevel::kInfo)),
+        log_(clock_, recent_log_, parse_log_level(options.log_level).value_or(LogLevel::kInfo)),
         random_(random_seed()),
         waiter_(clock_),
         loop_(clock_, waiter_),
@@ -99,14 +114,15 @@ class Daemon {
     if (store_) loop_.remove(*store_);
   }
 
-  int run(StopSignal& signals) {
+  int run(Signals& signals) {
     for (const auto& warning : plan_.deployment.warnings)
       log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
     if (auto bound = bind(); !bound) return refuse(bound.error());
     if (auto reserved = ready_file_.reserve(); !reserved) return refuse(reserved.error());
     if (auto opened = open_store(); !opened) return refuse(opened.error());
     if (auto wired = wire(); !wired) return refuse(wired.error());
-    signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); });
+    signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); },
+                  [this] { read_template_again(); });
     scope_.spawn(start());
     loop_.run();
     return exit_status_;
@@ -178,6 +194,7 @@ class Daemon {
     QueueIdentity identity{data_node(options_.data), random_.uuid()};
     queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_);
     priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
+    deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
     register_functions(natives_, *queues_, log_);
     return {};
   }
@@ -201,6 +218,10 @@ class Daemon {
     queues_->begin();
     priority_queues_->begin();
     ready_ = true;
+    if (options_.watch) {
+      watch_ = std::make_unique<FileWatch>(kWatchEvery, [this](const std::string& path) { file_changed(path); });
+      watch_files();
+    }
     notify_service_manager("READY=1");
     if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
   }
@@ -217,21 +238,6 @@ class Daemon {
     std::set<std::string> used;
     for (const FunctionDefinition& function : runtime_->functions()) used.insert(function.code);
     return code_->sweep(used);
-  }
-
-  // What the deployment did, and what the template puts out.
-  void tell(const DeploymentPlan& done) {
-    for (const auto& change : done.changes) {
-      // A template takes the place of the one before: what that had goes, which not everybody expects.
-      const bool goes = change.kind == DeploymentChange::Kind::kRemove || change.kind == DeploymentChange::Kind::kKeep;
-      log_.event(goes ? LogLevel::kWarn : LogLevel::kInfo, "DEPLOY",
-                 {{"change", change_name(change.kind)},
-                  {"type", change.type},
-                  {"name", change.name},
-                  {"detail", change.detail}});
-    }
-    for (const auto& output : plan_.deployment.outputs)
-      log_.info("OUTPUT", {{"name", output.name}, {"value", output.value}});
   }
 
   // Only the store knows the tables of --queue that no template has. Before the template changes anything.
@@ -252,13 +258,12 @@ class Daemon {
     if (auto there = co_await find_queues(); !there) co_return there;
     // Without a template what was deployed before stays as it is.
     if (!options_.deploy.path.empty()) {
-      auto applied = co_await apply_deployment(plan_.deployment, *store_, *runtime_);
+      PlannedDeployment planned{plan_.deployment, plan_.queues};
+      auto applied = co_await deployer_->deploy(std::move(planned));
       if (!applied) co_return fail(applied.error());
-      tell(*applied);
-    }
-    for (auto& [table, settings] : plan_.queues) {
-      auto queue = co_await queues_->open(table, settings);
-      if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
+    } else {
+      auto opened = co_await deployer_->open_queues(plan_.queues);
+      if (!opened) co_return opened;
     }
     for (auto& definition : plan_.priority_queues) {
       auto queue = co_await priority_queues_->open(std::move(definition));
@@ -298,6 +303,8 @@ class Daemon {
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
                                        {runtime_->account(), random_.next()}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
+    routes.push_back(make_deploy_route(*deployer_, options_.deploy.account, options_.queues));
+    routes.push_back(make_log_route(recent_log_, loop_));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
     ServiceView view{[this] { return ready_; },
                      [this] {
@@ -339,9 +346,67 @@ class Daemon {
     begin_stop();
   }
 
+  // Not on the loop: a large template takes its time.
+  void read_template_again() {
+    const std::string& path = options_.deploy.path;
+    if (path.empty()) return log_.warn("DEPLOY_REFUSED", {{"message", "there is no template to read again"}});
+    auto text = read_text_file(path);
+    auto planned = text ? plan_deployment_of(options_.deploy, std::move(*text), options_.queues)
+                        : Result<PlannedDeployment>(fail(std::move(text.error())));
+    if (!planned) return log_.error("DEPLOY_REFUSED", {{"message", planned.error().message}});
+    const bool taken = loop_.deliver([this, planned = std::move(*planned)]() mutable {
+      if (ready_) scope_.spawn(deploy_again(std::move(planned)));
+    });
+    if (!taken) log_.error("DEPLOY_REFUSED", {{"message", "the daemon is busy: send the signal again"}});
+  }
+
+  Async<void> deploy_again(PlannedDeployment planned) {
+    for (const auto& warning : planned.deployment.warnings) {
+      log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
+    }
+    auto done = co_await deployer_->deploy(std::move(planned));
+    if (!done) log_.error("DEPLOY_REFUSED", {{"message", done.error().message}});
+    if (done) log_.info("DEPLOYED", {{"changes", done->changes.size()}});
+  }
+
+  // Tells the watch which files there are by now.
+  void watch_files() {
+    std::set<std::string> paths;
+    for (const FunctionDefinition& function : runtime_->functions()) {
+      if (function.host == "process") paths.insert(function.code);
+    }
+    if (!options_.deploy.path.empty()) paths.insert(options_.deploy.path);
+    watch_->set_paths(std::move(paths));
+    loop_.call_after(kWatchEvery, [this] { watch_files(); });
+  }
+
+  // On the watch's thread.
+  void file_changed(const std::string& path) {
+    if (path == options_.deploy.path) return read_template_again();
+    [[maybe_unused]] const bool taken = loop_.deliver([this, path] { scope_.spawn(renew_functions(path)); });
+  }
+
+  // A function of another time is another function: its processes start anew.
+  Async<void> renew_functions(std::string folder) {
+    std::vector<FunctionDefinition> functions = runtime_->functions();
+    for (FunctionDefinition& function : functions) {
+      if (function.code != folder || function.host != "process") continue;
+      const std::string name = function.name;
+      const int64_t now = std::chrono::duration_cast<milliseconds>(clock_.wall().time_since_epoch()).count();
+      function.modified_ms = std::max(now, function.modified_ms + 1);
+      auto put = co_await runtime_->put_function(std::move(function));
+      if (put) {
+        log_.info("CODE_CHANGED", {{"function", name}, {"code", folder}});
+      } else {
+        log_.warn("CODE_CHANGED", {{"function", name}, {"code", folder}, {"message", put.error().message}});
+      }
+    }
+  }
+
   void begin_stop() {
     if (stopping_) return;
     stopping_ = true;
+    deployer_->close();
     ready_ = false;
     log_.info("STOPPING", {{"drainMs", options_.drain_ms}});
     notify_service_manager("STOPPING=1");
@@ -371,6 +436,7 @@ class Daemon {
   DaemonPlan plan_;
   SystemClock clock_;
   std::unique_ptr<LogSink> sink_;
+  RecentLog recent_log_{*sink_, kRecentLogBytes};
   ReadyFile ready_file_;
   HttpListener listener_;  // Until it serves.
   EventLog log_;
@@ -393,7 +459,9 @@ class Daemon {
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<priority::TableQueues> priority_queues_;
+  std::unique_ptr<Deployer> deployer_;
   std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<FileWatch> watch_;
   Scope scope_;
   // Loop thread.
   bool ready_ = false;
@@ -409,7 +477,7 @@ int run_daemon(const DaemonOptions& options) {
     std::cerr << "freshet: " << plan.error().message << '\n';
     return 2;
   }
-  StopSignal signals;
+  Signals signals;
   signal(SIGPIPE, SIG_IGN);
   auto spawner = SpawnerProcess::start();  // While there is one thread.
   if (!spawner) {

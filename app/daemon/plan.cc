@@ -77,13 +77,30 @@ Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment
 }
 
 Result<Deployment> read_deployment(const TemplateOptions& options) {
-  DeploymentInput input;
   auto text = read_text_file(options.path);
   if (!text) return invalid("the template: " + text.error().message);
+  return read_deployment(options, std::move(*text));
+}
+
+Result<PlannedDeployment> plan_deployment_of(const TemplateOptions& options, std::string text,
+                                             const std::vector<std::string>& queues) {
+  PlannedDeployment planned;
+  auto deployment = read_deployment(options, std::move(text));
+  if (!deployment) return fail(std::move(deployment.error()));
+  planned.deployment = std::move(*deployment);
+  warn_of_short_timeouts(options.path, planned.deployment);
+  auto settings = settings_of_queues(planned.deployment, queues);
+  if (!settings) return fail(std::move(settings.error()));
+  planned.queues = std::move(*settings);
+  return planned;
+}
+
+Result<Deployment> read_deployment(const TemplateOptions& options, std::string text) {
+  DeploymentInput input;
   auto parameters = parse_parameters(options.parameters);
   if (!parameters) return fail(parameters.error());
   input.source.file = options.path;
-  input.source.text = std::move(*text);
+  input.source.text = std::move(text);
   input.source.parameters = std::move(*parameters);
   input.source.account = options.account.id;
   input.source.region = options.account.region;

@@ -27,8 +27,19 @@ struct DaemonPlan {
   std::vector<priority::Definition> priority_queues;
 };
 
-// kValidation with FILE:LINE for each fault.
+// kValidation with FILE:LINE for each fault. Any thread; takes as long as the template is large.
 Result<Deployment> read_deployment(const TemplateOptions& options);
+// The same of a template whose text is there already; `options.path` is what it is called, and its folders are beside.
+Result<Deployment> read_deployment(const TemplateOptions& options, std::string text);
+
+// What a daemon that runs is to be brought to.
+struct PlannedDeployment {
+  Deployment deployment;
+  std::map<std::string, QueueSettings> queues;  // By table.
+};
+// With further queues (--queue) and warnings of what is likely a mistake. As read_deployment().
+Result<PlannedDeployment> plan_deployment_of(const TemplateOptions& options, std::string text,
+                                             const std::vector<std::string>& queues);
 // How each queue of the deployment, and of `more`, treats its tasks: as the function that works on it says.
 Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
                                                                 const std::vector<std::string>& more = {});

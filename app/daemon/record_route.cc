@@ -75,6 +75,9 @@ class Recorder {
     const auto named = target->query.find("table");
     if (named == target->query.end()) co_return invalid("'table' is missing");
     const std::string& table = named->second;
+    if (const auto start = target->query.find("from"); start != target->query.end() && start->second == "latest") {
+      co_return co_await latest(table);
+    }
     const auto from = number_of(*target, "from", 0);
     const auto wait = number_of(*target, "waitMs", 0);
     if (!from) co_return fail(from.error());
@@ -91,6 +94,14 @@ class Recorder {
     input.from = *from;
     input.wait_until = scheduler_.clock().boot() + milliseconds(std::min<uint64_t>(*wait, 30'000));
     co_return co_await continue_fixture(store_, std::move(input));
+  }
+
+  // Where to begin with what happens from now on.
+  Async<Result<FixtureChunk>> latest(std::string table) {
+    if (auto kept = recordings_.touch(table); !kept) co_return fail(kept.error());
+    auto bounds = co_await store_.stream_bounds(std::move(table));
+    if (!bounds) co_return fail(std::move(bounds.error()));
+    co_return FixtureChunk{{}, bounds->next};
   }
 
   EmbeddedTables& store_;

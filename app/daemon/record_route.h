@@ -1,6 +1,6 @@
-// GET /record?table=T[&from=SEQUENCE][&waitMs=N]: the lines of a fixture, piece by piece, for `freshet record`. The
-// header X-Freshet-Next of an answer is the `from` of the next request. While somebody asks at least once a minute, the
-// store keeps both images of every change of that table.
+// GET /record?table=T[&from=SEQUENCE|latest][&waitMs=N]: the lines of a fixture, piece by piece, for `freshet record`.
+// The header X-Freshet-Next of an answer is the `from` of the next request. While somebody asks at least once a minute,
+// the store keeps both images of every change of that table.
 #pragma once
 
 #include <memory>

@@ -1,0 +1,104 @@
+// freshet deploy: brings a running daemon to what a template says.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+#include "app/daemon/options.h"
+#include "base/text_file.h"
+
+namespace freshet::cli {
+namespace {
+
+struct DeployOptions {
+  Remote remote;
+  TemplateOptions deploy;
+  bool dry_run = false;
+};
+
+void print_changes(const Json& answer, bool dry_run) {
+  for (const Json& warning : answer["warnings"]) std::cerr << "warning: " << warning.get<std::string>() << '\n';
+  const Json& changes = answer["changes"];
+  for (const Json& change : changes) {
+    const std::string kind = change.value("change", "");
+    const char sign = kind == "create" ? '+' : kind == "change" ? '~' : kind == "remove" ? '-' : '=';
+    const std::string detail = change.value("detail", "");
+    std::cout << sign << ' ' << change.value("type", "") << ' ' << change.value("name", "")
+              << (detail.empty() ? "" : ": " + detail)
+              << (kind == "keep" ? " (no longer in the template; stays with its items)" : "") << '\n';
+  }
+  if (changes.empty()) std::cout << "nothing to change\n";
+  if (dry_run) std::cerr << "nothing was done (--dry-run)\n";
+  for (const auto& [name, value] : answer["outputs"].items())
+    std::cout << name << " = " << value.get<std::string>() << '\n';
+}
+
+int refused(const HttpResponse& response) {
+  const Json document = Json::parse(response.body, nullptr, false);
+  const Json error = document.is_object() ? document.value("error", Json::object()) : Json::object();
+  const std::string code = error.value("code", "");
+  const bool ours = code == "ValidationException";  // The template's faults, a line each.
+  std::cerr << "freshet: " << (ours || code.empty() ? "" : code + ": ")
+            << error.value("message", response.body.substr(0, 1000)) << '\n';
+  return ours ? kUsage : exit_status_of(code);
+}
+
+int deploy(const DeployOptions& options) {
+  auto text = read_text_file(options.deploy.path);
+  if (!text) {
+    std::cerr << "freshet: the template: " << text.error().message << '\n';
+    return kUsage;
+  }
+  auto client = connect_to(options.remote.url, options.remote.credentials, options.remote.ca);
+  if (!client) {
+    std::cerr << "freshet: " << client.error().message << '\n';
+    return kUsage;
+  }
+  const Json body{{"file", std::filesystem::absolute(options.deploy.path).lexically_normal().string()},
+                  {"template", std::move(*text)},
+                  {"parameters", options.deploy.parameters},
+                  {"settings", options.deploy.settings},
+                  {"dryRun", options.dry_run}};
+  std::string sent;
+  try {
+    sent = body.dump();
+  } catch (const Json::exception&) {
+    std::cerr << "freshet: " << options.deploy.path << " is not UTF-8\n";
+    return kUsage;
+  }
+  auto response = (*client)->call("POST", "/deploy", sent, {{"Content-Type", "application/json"}});
+  if (!response) return unreachable(response.error());
+  if (response->status >= 300) return refused(*response);
+  if (options.remote.json) {
+    std::cout << response->body << '\n';
+  } else {
+    print_changes(Json::parse(response->body), options.dry_run);
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_deploy(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<DeployOptions>();
+  CLI::App* command = app.add_subcommand("deploy", "Bring a running daemon to what a template says");
+  command->add_option("template", options->deploy.path, "SAM or CloudFormation template (YAML or JSON)")->required();
+  add_deploy_options(*command, options->deploy);
+  command->remove_option(command->get_option("--account"));
+  command->remove_option(command->get_option("--region"));
+  command->add_flag("--dry-run", options->dry_run, "Only show what would change");
+  options->remote.add_connection_options(*command);
+  command->add_flag("--json", options->remote.json, "Machine-readable output on standard output");
+  command->footer(
+      "What differs is changed while the daemon runs: items, queued events and positions stay. What the template "
+      "before\n"
+      "had made and this one does not name goes, except tables. The daemon reads the folders of code (CodeUri) "
+      "itself:\n"
+      "it has to run on this machine. SIGHUP makes it read the template that it was started with again.\n"
+      "  freshet deploy template.yaml --dry-run\n"
+      "  freshet deploy template.yaml --set ProcessTasksFunction.CONCURRENCY=4");
+  command->callback([options, &exit_status] { exit_status = deploy(*options); });
+}
+
+}  // namespace freshet::cli

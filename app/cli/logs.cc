@@ -1,0 +1,166 @@
+// freshet logs: what functions, and the daemon, have said.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+
+namespace freshet::cli {
+namespace {
+
+struct LogsOptions {
+  Remote remote;
+  std::string function;
+  std::vector<std::string> where;  // NAME=VALUE.
+  bool follow = false;
+  bool all = false;
+};
+
+volatile sig_atomic_t interrupted = 0;
+
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// A member of that name and value anywhere in the document; the value also as an attribute ({"S": VALUE}).
+bool has_member(const Json& document, const std::string& name, const std::string& value, int depth = 0) {
+  if (depth > 32 || !document.is_structured()) return false;
+  for (const auto& [key, member] : document.items()) {
+    if (document.is_object() && key == name) {
+      if (member.is_primitive() && text_of(member) == value) return true;
+      if (member.is_object() && member.size() == 1 && member.front().is_primitive() &&
+          text_of(member.front()) == value) {
+        return true;
+      }
+    }
+    if (has_member(member, name, value, depth + 1)) return true;
+  }
+  return false;
+}
+
+// As a word: not a part of a longer id.
+bool has_word(const std::string& text, const std::string& word) {
+  const auto joins = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if ((at == 0 || !joins(text[at - 1])) && (end == text.size() || !joins(text[end]))) return true;
+  }
+  return false;
+}
+
+bool says(const Json& event, const std::string& name, const std::string& value) {
+  if (has_member(event, name, value)) return true;
+  const std::string line = event.value("line", "");
+  const size_t brace = line.find('{');
+  if (brace != std::string::npos) {
+    const Json said = Json::parse(line.substr(brace), nullptr, false);
+    if (!said.is_discarded()) return has_member(said, name, value);
+  }
+  return has_word(line, value);
+}
+
+class Printer {
+ public:
+  explicit Printer(const LogsOptions& options) : options_(options) {}
+
+  void print(const std::string& text) const {
+    const Json event = Json::parse(text, nullptr, false);
+    if (!event.is_object() || !wanted(event)) return;
+    if (options_.remote.json) {
+      std::cout << text << '\n';
+      return;
+    }
+    const std::string time = event.value("time", "");
+    std::cout << (time.size() > 12 ? time.substr(11, 12) : time) << ' ';
+    if (event.value("event", "") == "FUNCTION_LOG") {
+      std::cout << event.value("function", "") << ' ' << event.value("requestId", "").substr(0, 8) << "  "
+                << event.value("line", "") << (event.value("cut", false) ? " ..." : "") << '\n';
+      return;
+    }
+    std::cout << event.value("level", "") << ' ' << event.value("event", "");
+    for (const auto& [name, value] : event.items()) {
+      if (name == "time" || name == "level" || name == "event") continue;
+      std::cout << ' ' << name << '=' << text_of(value);
+    }
+    std::cout << '\n';
+  }
+
+ private:
+  bool wanted(const Json& event) const {
+    const bool of_function = event.contains("function") && event["function"].is_string();
+    if (!options_.function.empty() && (!of_function || event["function"] != options_.function)) return false;
+    if (options_.function.empty() && !options_.all && options_.where.empty() && !of_function) return false;
+    for (const std::string& condition : options_.where) {
+      const size_t equals = condition.find('=');
+      if (!says(event, condition.substr(0, equals), condition.substr(equals + 1))) return false;
+    }
+    return true;
+  }
+
+  const LogsOptions& options_;
+};
+
+int logs(const LogsOptions& options) {
+  auto client = connect_to(options.remote.url, options.remote.credentials, options.remote.ca);
+  if (!client) {
+    std::cerr << "freshet: " << client.error().message << '\n';
+    return kUsage;
+  }
+  signal(SIGINT, [](int) { interrupted = 1; });
+  signal(SIGTERM, [](int) { interrupted = 1; });
+  const Printer printer(options);
+  std::string next = "1";
+  for (bool first = true; interrupted == 0; first = false) {
+    const auto piece = (*client)->call("GET", "/logs?from=" + next + (first ? "" : "&waitMs=500"), "");
+    if (!piece) return interrupted != 0 ? kDone : unreachable(piece.error());
+    if (piece->status != 200) {
+      std::cerr << "freshet: " << piece->body << '\n';
+      return kFailed;
+    }
+    const auto lost = header(piece->headers, "X-Freshet-Lost");
+    if (!first && lost != "0") std::cerr << "freshet: " << lost << " lines came too fast and are lost\n";
+    next = header(piece->headers, "X-Freshet-Next");
+    size_t at = 0;
+    for (size_t end = 0; (end = piece->body.find('\n', at)) != std::string::npos; at = end + 1) {
+      printer.print(piece->body.substr(at, end - at));
+    }
+    std::cout << std::flush;
+    if (!std::cout) return kFailed;
+    if (!options.follow && piece->body.empty()) return kDone;
+  }
+  return kDone;
+}
+
+std::string check_condition(const std::string& text) {
+  const size_t equals = text.find('=');
+  const bool good = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
+  return good ? std::string() : "'" + text + "': it is NAME=VALUE";
+}
+
+}  // namespace
+
+void add_logs(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<LogsOptions>();
+  CLI::App* command = app.add_subcommand("logs", "What functions have logged");
+  command->add_option("function", options->function, "Only of this function");
+  command->add_flag("-f,--follow", options->follow, "Go on with what is logged from now on, until Ctrl-C");
+  command
+      ->add_option("--where", options->where,
+                   "NAME=VALUE: only lines that say so, e.g. taskId=X; repeatable, all of them must hold")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator([](const std::string& text) { return check_condition(text); }, ""));
+  command->add_flag("--all", options->all, "Also what the daemon logs beside functions");
+  options->remote.add_connection_options(*command);
+  command->add_flag("--json", options->remote.json, "The log's own JSON Lines");
+  command->footer(
+      "The daemon keeps the last 4 MiB of its log. --where finds NAME in the event, in a JSON object that the "
+      "function\n"
+      "logged, however deep; in a line that holds none the VALUE as a word.\n"
+      "  freshet logs -f ProcessTasksFunction\n"
+      "  freshet logs --where taskId=from-aws");
+  command->callback([options, &exit_status] { exit_status = logs(*options); });
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,98 @@
+// freshet watch: tasks as they move between states.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+
+namespace freshet::cli {
+namespace {
+
+volatile sig_atomic_t interrupted = 0;
+
+std::string attribute(const Json& image, const char* name) {
+  if (!image.is_object() || !image.contains(name) || !image[name].is_object() || image[name].empty()) return "";
+  const Json& value = image[name].front();
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+std::string clock_of(const Json& seconds) {
+  const std::time_t whole = seconds.is_number() ? static_cast<std::time_t>(seconds.get<double>()) : 0;
+  std::tm parts{};
+  localtime_r(&whole, &parts);
+  char text[16];
+  return {text, std::strftime(text, sizeof text, "%H:%M:%S", &parts)};
+}
+
+// One change of the table, if a task has moved by it.
+void print_move(const Json& record, bool json) {
+  if (!record.is_object() || !record.contains("dynamodb")) return;
+  const Json& change = record["dynamodb"];
+  const Json before = change.value("OldImage", Json());
+  const Json after = change.value("NewImage", Json());
+  const std::string from = attribute(before, "taskStatus");
+  const std::string to = attribute(after, "taskStatus");
+  if (from == to) return;
+  const Json& image = after.is_object() ? after : before;
+  const std::string id = attribute(image, "taskId");
+  if (json) {
+    std::cout << Json{{"taskId", id}, {"from", from}, {"to", to}, {"attempt", attribute(image, "attempt")}}.dump()
+              << '\n';
+    return;
+  }
+  const std::string attempt = attribute(image, "attempt");
+  const std::string reason = attribute(image, "shedReason");
+  std::cout << clock_of(change.value("ApproximateCreationDateTime", Json())) << "  " << id << "  "
+            << (from.empty() ? "(new)" : from) << " -> " << (to.empty() ? "(gone)" : to)
+            << (attempt.empty() || to != "TAKEN" ? "" : "  attempt " + attempt) << (reason.empty() ? "" : "  " + reason)
+            << '\n';
+}
+
+int watch(const Remote& remote) {
+  auto client = connect_to(remote.url, remote.credentials, remote.ca);
+  if (!client) {
+    std::cerr << "freshet: " << client.error().message << '\n';
+    return kUsage;
+  }
+  signal(SIGINT, [](int) { interrupted = 1; });
+  signal(SIGTERM, [](int) { interrupted = 1; });
+  const std::string root = "/record?table=" + path_segment(remote.queue) + "&from=";
+  std::string next = "latest";
+  while (interrupted == 0) {
+    const auto piece = (*client)->call("GET", root + next + (next == "latest" ? "" : "&waitMs=500"), "");
+    if (!piece) return interrupted != 0 ? kDone : unreachable(piece.error());
+    if (piece->status != 200) {
+      const Json document = Json::parse(piece->body, nullptr, false);
+      const Json error = document.is_object() ? document.value("error", Json::object()) : Json::object();
+      std::cerr << "freshet: " << error.value("code", "") << ": " << error.value("message", piece->body) << '\n';
+      return exit_status_of(error.value("code", ""));
+    }
+    if (next == "latest") std::cerr << "watching " << remote.queue << " (Ctrl-C ends)\n";
+    next = header(piece->headers, "X-Freshet-Next");
+    size_t at = 0;
+    for (size_t end = 0; (end = piece->body.find('\n', at)) != std::string::npos; at = end + 1) {
+      print_move(Json::parse(piece->body.substr(at, end - at), nullptr, false), remote.json);
+    }
+    std::cout << std::flush;
+    if (!std::cout) return kFailed;
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, int& exit_status) {
+  auto remote = std::make_shared<Remote>();
+  CLI::App* command = app.add_subcommand("watch", "Show tasks as they move between states");
+  remote->add_options(*command);
+  command->footer(
+      "A line for each move, as it happens, until Ctrl-C; whoever caused it. The queue's table needs a stream.\n"
+      "  freshet watch\n"
+      "  freshet watch --json | head");
+  command->callback([remote, &exit_status] { exit_status = watch(*remote); });
+}
+
+}  // namespace freshet::cli

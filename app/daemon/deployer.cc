@@ -1,0 +1,177 @@
+#include "app/daemon/deployer.h"
+
+#include <optional>
+#include <utility>
+
+#include "runtime/json_members.h"
+#include "tables/value/json.h"
+#include "wire/tasks/answers.h"
+
+namespace freshet {
+namespace {
+
+struct DeployRequest {
+  PlannedDeployment planned;
+  bool dry_run = false;
+};
+
+void read_texts(JsonMembers& members, std::string_view name, std::vector<std::string>& into) {
+  const auto given = members.find(name);
+  if (!given) return;
+  for (const JsonView one : *given) {
+    auto text = one.as_string();
+    if (!text) return members.fail_with(std::move(text.error()));
+    into.emplace_back(*text);
+  }
+}
+
+Result<DeployRequest> read_request(const std::string& body, const Account& account,
+                                   const std::vector<std::string>& queues) {
+  JsonDocument document;
+  auto parsed = document.parse(body);
+  if (!parsed) return fail(std::move(parsed.error()));
+  JsonMembers members(*parsed, {"file", "template", "parameters", "settings", "dryRun"});
+  TemplateOptions options;
+  options.account = account;
+  std::string text;
+  DeployRequest request;
+  members.text("file", options.path);
+  members.text("template", text);
+  members.boolean("dryRun", request.dry_run);
+  read_texts(members, "parameters", options.parameters);
+  read_texts(members, "settings", options.settings);
+  if (members.error()) return fail(*members.error());
+  if (!options.path.starts_with('/')) return invalid("'file' must be the absolute path of the template");
+  auto planned = plan_deployment_of(options, std::move(text), queues);
+  if (!planned) return fail(std::move(planned.error()));
+  request.planned = std::move(*planned);
+  return request;
+}
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
+
+class DeployExchange final : public Exchange {
+ public:
+  DeployExchange(Deployer& deployer, Result<DeployRequest> request)
+      : deployer_(deployer), request_(std::move(request)) {}
+  Async<void> run() override {
+    if (!request_) {
+      error_ = request_.error();
+      co_return;
+    }
+    for (const Diagnostic& warning : request_->planned.deployment.warnings) {
+      warnings_ += (warnings_.empty() ? "" : ",") + quoted(warning.to_string());
+    }
+    for (const Output& output : request_->planned.deployment.outputs) {
+      outputs_ += (outputs_.empty() ? "" : ",") + quoted(output.name) + ":" + quoted(output.value);
+    }
+    PlannedDeployment planned = std::move(request_->planned);
+    auto work = request_->dry_run ? deployer_.plan(std::move(planned)) : deployer_.deploy(std::move(planned));
+    auto done = co_await work;
+    if (done) {
+      plan_ = std::move(*done);
+    } else {
+      error_ = std::move(done.error());
+    }
+  }
+  HttpResponse respond() override {
+    if (error_) return tasks::error_answer(*error_);
+    std::string changes;
+    for (const DeploymentChange& change : plan_.changes) {
+      changes += (changes.empty() ? "" : ",") + (R"({"change":)" + quoted(change_name(change.kind))) + R"(,"type":)" +
+                 quoted(change.type) + R"(,"name":)" + quoted(change.name) + R"(,"detail":)" + quoted(change.detail) +
+                 "}";
+    }
+    HttpResponse response;
+    response.body =
+        R"({"changes":[)" + changes + R"(],"warnings":[)" + warnings_ + R"(],"outputs":{)" + outputs_ + "}}";
+    return response;
+  }
+
+ private:
+  Deployer& deployer_;
+  Result<DeployRequest> request_;
+  std::string warnings_;
+  std::string outputs_;
+  DeploymentPlan plan_;
+  std::optional<Error> error_;
+};
+
+class DeployRoute final : public Route {
+ public:
+  DeployRoute(Deployer& deployer, Account account, std::vector<std::string> queues)
+      : deployer_(deployer), account_(std::move(account)), queues_(std::move(queues)) {}
+  bool matches(const HttpRequest& request) const override {
+    return request.method == "POST" && request.target == "/deploy";
+  }
+  // The template is read here, as that may take long.
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    return std::make_unique<DeployExchange>(deployer_, read_request(request.body, account_, queues_));
+  }
+
+ private:
+  Deployer& deployer_;
+  const Account account_;
+  const std::vector<std::string> queues_;
+};
+
+}  // namespace
+
+Async<Result<DeploymentPlan>> Deployer::deploy(PlannedDeployment planned) {
+  if (closed_) co_return fail(ErrorCode::kUnavailable, "the daemon is stopping");
+  if (at_work_) co_return fail(ErrorCode::kConflict, "another deployment is under way: try again when it is done");
+  struct Busy {
+    bool& flag;
+    ~Busy() { flag = false; }
+  };
+  at_work_ = true;
+  const Busy busy{at_work_};
+  Deployment wanted = planned.deployment;
+  auto done = co_await apply_deployment(std::move(wanted), parts_.tables, parts_.runtime);
+  if (!done) co_return done;
+  tell(*done, planned.deployment);
+  auto opened = co_await open_queues(std::move(planned.queues));
+  if (!opened) co_return fail(std::move(opened.error()));
+  co_return done;
+}
+
+Async<Result<DeploymentPlan>> Deployer::plan(PlannedDeployment planned) {
+  Deployment wanted = planned.deployment;
+  auto state = co_await read_deployed_state(std::move(wanted), parts_.tables, parts_.runtime);
+  if (!state) co_return fail(std::move(state.error()));
+  co_return plan_deployment(planned.deployment, *state);
+}
+
+Async<Result<void>> Deployer::open_queues(std::map<std::string, QueueSettings> queues) {
+  for (auto& [table, settings] : queues) {
+    std::string name = table;
+    auto queue = co_await parts_.queues.open(std::move(name), std::move(settings));
+    if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
+  }
+  co_return Result<void>();
+}
+
+void Deployer::tell(const DeploymentPlan& done, const Deployment& deployment) const {
+  for (const auto& change : done.changes) {
+    // A template takes the place of the one before: what that had goes, which not everybody expects.
+    const bool goes = change.kind == DeploymentChange::Kind::kRemove || change.kind == DeploymentChange::Kind::kKeep;
+    parts_.log.event(goes ? LogLevel::kWarn : LogLevel::kInfo, "DEPLOY",
+                     {{"change", change_name(change.kind)},
+                      {"type", change.type},
+                      {"name", change.name},
+                      {"detail", change.detail}});
+  }
+  for (const auto& output : deployment.outputs) {
+    parts_.log.info("OUTPUT", {{"name", output.name}, {"value", output.value}});
+  }
+}
+
+std::unique_ptr<Route> make_deploy_route(Deployer& deployer, Account account, std::vector<std::string> queues) {
+  return std::make_unique<DeployRoute>(deployer, std::move(account), std::move(queues));
+}
+
+}  // namespace freshet

@@ -1,0 +1,52 @@
+// Brings the daemon to what a template wants, at its start and while it runs, and says what changed. Loop thread.
+#pragma once
+
+#include <memory>
+
+#include "app/daemon/plan.h"
+#include "base/log.h"
+#include "functions/queue/queues.h"
+#include "runtime/deploy/apply.h"
+#include "runtime/ports.h"
+#include "runtime/runtime.h"
+
+namespace freshet {
+
+class Deployer {
+ public:
+  // All outlive it.
+  struct Parts {
+    Tables& tables;
+    Runtime& runtime;
+    Queues& queues;
+    EventLog log;
+  };
+  explicit Deployer(Parts parts) : parts_(std::move(parts)) {}
+  Deployer(const Deployer&) = delete;
+  Deployer& operator=(const Deployer&) = delete;
+
+  // Does what differs, in order, then opens new queues and gives those that are there their settings. Errors as
+  // apply_deployment(); kConflict while another deployment is under way. The result is applied (tables/tables.h).
+  Async<Result<DeploymentPlan>> deploy(PlannedDeployment planned);
+  // What deploy() would do.
+  Async<Result<DeploymentPlan>> plan(PlannedDeployment planned);
+  // Queues that are to be there without any template.
+  Async<Result<void>> open_queues(std::map<std::string, QueueSettings> queues);
+  // From now on kUnavailable.
+  void close() { closed_ = true; }
+
+ private:
+  void tell(const DeploymentPlan& done, const Deployment& deployment) const;
+
+  const Parts parts_;
+  bool at_work_ = false;
+  bool closed_ = false;
+};
+
+// POST /deploy: {"file": NAME, "template": TEXT, "parameters": ["NAME=VALUE"], "settings": ["FUNCTION.VARIABLE=VALUE"],
+// "dryRun": false}. `file` is the template's absolute path: what it names (CodeUri) is beside it, on this machine. The
+// answer: {"changes": [{"change", "type", "name", "detail"}], "warnings": [...], "outputs": {...}}.
+// The deployer outlives the route. `queues` are those of --queue.
+std::unique_ptr<Route> make_deploy_route(Deployer& deployer, Account account, std::vector<std::string> queues);
+
+}  // namespace freshet

@@ -1,0 +1,52 @@
+// Sees that files below folders have changed, for `freshet run --watch`. Looks from a thread of its own, so that
+// neither many files nor a slow disk hold up the loop.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+// A number that differs when a file or folder below `path` (or it itself, of a file) is another, newer or of another
+// size. What editors and package managers keep there (names that begin with '.', node_modules, __pycache__) is left
+// out, and what comes behind the first `most` entries.
+uint64_t fingerprint_of(const std::string& path, size_t most = 20'000);
+
+class FileWatch {
+ public:
+  // `changed` is called on the watch's thread, when a change has been there for two looks: whoever writes has ended.
+  FileWatch(milliseconds interval, std::function<void(const std::string& path)> changed);
+  FileWatch(const FileWatch&) = delete;
+  FileWatch& operator=(const FileWatch&) = delete;
+  ~FileWatch();  // Waits for a look that is under way.
+
+  // What is watched from now on; how it is at the first look is the measure. Any thread.
+  void set_paths(std::set<std::string> paths);
+
+ private:
+  struct Seen {
+    uint64_t told = 0;  // As last told of.
+    uint64_t last = 0;  // At the last look.
+  };
+  void work();
+  void look(const std::set<std::string>& paths);
+
+  const milliseconds interval_;
+  const std::function<void(const std::string& path)> changed_;
+  std::map<std::string, Seen> seen_;  // The thread's.
+
+  std::mutex mutex_;  // Guards what follows.
+  std::condition_variable woken_;
+  std::set<std::string> paths_;
+  bool ending_ = false;
+  std::thread thread_;  // Last: it uses the rest.
+};
+
+}  // namespace freshet

@@ -1,0 +1,67 @@
+// What counts as a change of the code in a folder, and when it is told.
+#include "app/daemon/file_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+namespace freshet {
+namespace {
+
+class FileWatchTest : public ::testing::Test {
+ protected:
+  FileWatchTest() {
+    std::string pattern = ::testing::TempDir() + "/watch-XXXXXX";
+    EXPECT_NE(mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+  }
+  ~FileWatchTest() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& name, const std::string& text) {
+    const auto path = root_ / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+  }
+
+  std::filesystem::path root_;
+};
+
+TEST_F(FileWatchTest, FilesCountWhereverTheyLieButNotWhatToolsKeep) {
+  write("app.py", "1");
+  write("deep/er/module.py", "1");
+  write("node_modules/package/index.js", "1");
+  const uint64_t first = fingerprint_of(root_);
+  EXPECT_EQ(fingerprint_of(root_), first);
+  write("node_modules/package/index.js", "longer");
+  write("node_modules/another/index.js", "1");
+  std::ofstream(root_ / "node_modules" / "package" / "more.js") << "1";
+  EXPECT_EQ(fingerprint_of(root_), first);
+  write("deep/er/module.py", "longer");
+  const uint64_t second = fingerprint_of(root_);
+  EXPECT_NE(second, first);
+  std::filesystem::remove(root_ / "app.py");
+  EXPECT_NE(fingerprint_of(root_), second);
+  EXPECT_EQ(fingerprint_of(root_ / "nowhere"), fingerprint_of(root_ / "nowhere"));
+}
+
+TEST_F(FileWatchTest, TellsOfAChangeThatHasSettled) {
+  write("app.py", "1");
+  std::promise<std::string> told;
+  std::atomic<bool> once{false};
+  FileWatch watch(milliseconds(1), [&](const std::string& path) {
+    if (!once.exchange(true)) told.set_value(path);
+  });
+  watch.set_paths({root_});
+  auto change = told.get_future();
+  // The first look is the measure: it has been when a change is seen, whichever that is.
+  for (int n = 2; change.wait_for(milliseconds(20)) != std::future_status::ready; ++n) {
+    write("app.py", std::string(static_cast<size_t>(n), 'x'));
+  }
+  EXPECT_EQ(change.get(), root_);
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""A template changed while the daemon runs: `freshet deploy` and SIGHUP do the difference; items and events stay. And what
+the loop of a developer needs: `freshet logs` and `freshet watch`."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import urllib.request
+
+from daemon import ROOT, Daemon, main
+
+BASE = """
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  Limit: {Type: Number, Default: 0}
+Resources:
+  QueueTable:
+    Type: AWS::DynamoDB::Table
+    Metadata: {Freshet: {Queue: true}}
+    Properties:
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions:
+        - {AttributeName: taskId, AttributeType: S}
+        - {AttributeName: taskStatus, AttributeType: S}
+        - {AttributeName: taskCreated, AttributeType: N}
+      KeySchema: [{AttributeName: taskId, KeyType: HASH}]
+      GlobalSecondaryIndexes:
+        - IndexName: task-status-created-index
+          KeySchema:
+            - {AttributeName: taskStatus, KeyType: HASH}
+            - {AttributeName: taskCreated, KeyType: RANGE}
+          Projection: {ProjectionType: ALL}
+      StreamSpecification: {StreamViewType: KEYS_ONLY}
+  CreateTasksFunction:
+    Type: AWS::Serverless::Function
+    Properties:
+      Runtime: native
+      Handler: create_tasks
+      Timeout: TIMEOUT
+      ReservedConcurrentExecutions: !Ref Limit
+      Environment:
+        Variables: {QUEUE_TABLE: !Ref QueueTable, CREATE_TASKS: '1', CREATE_INTERVAL_MS: '0'}
+"""
+TOPIC = """
+  News:
+    Type: AWS::SNS::Topic
+"""
+OTHER = """
+  Other:
+    Type: AWS::DynamoDB::Table
+    Metadata: {Freshet: {Queue: true}}
+    Properties:
+      BillingMode: PAY_PER_REQUEST
+      AttributeDefinitions:
+        - {AttributeName: taskId, AttributeType: S}
+        - {AttributeName: taskStatus, AttributeType: S}
+        - {AttributeName: taskCreated, AttributeType: N}
+      KeySchema: [{AttributeName: taskId, KeyType: HASH}]
+      GlobalSecondaryIndexes:
+        - IndexName: task-status-created-index
+          KeySchema:
+            - {AttributeName: taskStatus, KeyType: HASH}
+            - {AttributeName: taskCreated, KeyType: RANGE}
+          Projection: {ProjectionType: ALL}
+"""
+EVENTS = 40
+
+
+def wait_for(what, condition):
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not come"
+        time.sleep(0.02)
+
+
+def template(folder, *parts, timeout=20):
+    path = folder / "template.yaml"
+    path.write_text("".join((BASE, *parts)).replace("TIMEOUT", str(timeout)))
+    return path
+
+
+def started(binary, folder, path):
+    daemon = Daemon(binary, folder, "--log-level", "info", template=None)
+    daemon.options = (str(path),)
+    return daemon.start()
+
+
+def freshet(daemon, *words, status=0):
+    run = subprocess.run([str(daemon.binary), *map(str, words)], capture_output=True, text=True, timeout=60, cwd=ROOT,
+                         env={**os.environ, "FRESHET_URL": f"http://127.0.0.1:{daemon.port}"}, check=False)
+    assert run.returncode == status, (words, run)
+    return run
+
+
+def changes(run):
+    return sorted(line for line in run.stdout.splitlines() if line[:1] in "+~-=")
+
+
+def deploys_the_difference(binary, folder):
+    path = template(folder, TOPIC)
+    daemon = started(binary, folder, path)
+    try:
+        for number in range(5):
+            daemon.call("POST", "/queues/QueueTable/tasks", {"tasks": [{"taskId": f"kept-{number}"}]})
+        # Nothing of these can run: the function has no place.
+        for _ in range(EVENTS):
+            freshet_invoke = daemon.call("POST", "/2015-03-31/functions/CreateTasksFunction/invocations", {},
+                                         {"X-Amz-Invocation-Type": "Event"})
+            assert freshet_invoke == {}, freshet_invoke
+        assert len(daemon.tasks("PENDING")) == 5
+
+        template(folder, OTHER, timeout=30)  # Without the topic, with another queue.
+        wanted = ["+ table Other", "- topic News", "~ function CreateTasksFunction: timeout"]
+        assert changes(freshet(daemon, "deploy", path, "--dry-run")) == wanted
+        assert "News" in [name.split(":")[-1] for name in topics(daemon)]
+        assert changes(freshet(daemon, "deploy", path)) == wanted
+        assert topics(daemon) == []
+        assert freshet(daemon, "deploy", path).stdout.startswith("nothing to change")
+        daemon.call("POST", "/queues/Other/tasks", {"tasks": [{"taskId": "in the other"}]})  # Served at once.
+
+        # Killed, and what was deployed and queued is there; then the limit goes and all of it runs.
+        daemon.kill()
+        daemon.start()
+        assert len(daemon.tasks("PENDING")) == 5
+        run = freshet(daemon, "deploy", path, "--parameter", "Limit=1", "--json")
+        assert json.loads(run.stdout)["changes"] == [{"change": "change", "type": "function", "name": "CreateTasksFunction",
+                                                      "detail": "reserved concurrency"}], run
+        wait_for("all events", lambda: len(daemon.tasks("PENDING")) == 5 + EVENTS)
+    finally:
+        daemon.stop()
+
+
+def topics(daemon):
+    with urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/", b"Action=ListTopics&Version=2010-03-31") as answer:
+        return [part.split("</TopicArn>")[0] for part in answer.read().decode().split("<TopicArn>")[1:]]
+
+
+def says_what_is_wrong_and_changes_nothing(binary, folder):
+    path = template(folder)
+    daemon = started(binary, folder, path)
+    try:
+        for parts, text in (
+                ("  F: {Type: 'AWS::Serverless::Function', Properties: {Runtime: native, Handler: nobody}}\n",
+                 "there is no native handler 'nobody'"),
+                ("  F: {Type: 'AWS::Serverless::Function', Properties: {Runtime: native}}\n", "F.Properties: Handler is missing"),
+                ("  F: {Type: 'AWS::Serverless::Function', Properties: {Runtime: nodejs20.x, Handler: a.b, CodeUri: none/}}\n",
+                 "is not a folder"),
+                ("  A: {Type: 'AWS::SNS::Topic', DependsOn: B}\n  B: {Type: 'AWS::SNS::Topic', DependsOn: A}\n", "depend on each other: A -> B -> A"),
+                ("  T: {Type: 'AWS::SNS::Topic', Properties: {TopicName: {a: b}}}\n", "T.TopicName: expected text, found a map"),
+                ("  T: {Type: 'AWS::SNS::Topic', Properties: {TopicName: !Ref Nobody}}\n", "Nobody"),
+                ("  F: [not, a, resource]\n", "F")):
+            template(folder, TOPIC, parts)
+            run = freshet(daemon, "deploy", path, status=2)
+            assert text in run.stderr and f"{path}:" in run.stderr, (parts, run.stderr)
+        path.write_text("not: [closed")
+        assert f"{path}:" in freshet(daemon, "deploy", path, status=2).stderr
+        assert topics(daemon) == []
+        freshet(daemon, "deploy", folder / "nowhere.yaml", status=2)
+        path.write_text(json.dumps({"Resources": {"Json": {"Type": "AWS::SNS::Topic"}}}))
+        run = freshet(daemon, "deploy", path)
+        assert changes(run) == ["+ topic Json", "- function CreateTasksFunction",
+                                "= table QueueTable (no longer in the template; stays with its items)"], run.stdout
+    finally:
+        daemon.stop()
+
+
+def reads_the_template_again_on_sighup(binary, folder):
+    path = template(folder)
+    daemon = started(binary, folder, path)
+    try:
+        template(folder, TOPIC)
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_for("the topic", lambda: len(topics(daemon)) == 1)
+        path.write_text("Resources: [")
+        daemon.process.send_signal(signal.SIGHUP)
+        wait_for("the refusal", lambda: "DEPLOY_REFUSED" in daemon.log_path.read_text())
+        assert len(topics(daemon)) == 1 and daemon.process.poll() is None
+    finally:
+        daemon.stop()
+
+
+def follows_logs_and_tasks(binary, folder):
+    daemon = started(binary, folder, template(folder))
+    following = []
+    try:
+        environment = {**os.environ, "FRESHET_URL": f"http://127.0.0.1:{daemon.port}"}
+        follow = lambda *words: following.append(subprocess.Popen([str(binary), *words], stdout=subprocess.PIPE, text=True,
+                                                                  stderr=subprocess.PIPE, env=environment)) or following[-1]
+        watch = follow("watch")
+        assert "watching QueueTable" in watch.stderr.readline()
+        tail = follow("logs", "-f", "--all", "--where", "taskId=seen")
+        for name in ("seen", "seen-too"):
+            daemon.call("POST", "/queues/QueueTable/tasks", {"tasks": [{"taskId": name}]})
+        assert watch.stdout.readline().split()[1:] == ["seen", "(new)", "->", "PENDING"]
+        taken = daemon.call("POST", "/queues/QueueTable/take", {"max": 1})["tasks"][0]
+        daemon.call("POST", "/queues/QueueTable/settle",
+                    {"settle": [{"taskId": taken["taskId"], "lease": taken["lease"], "outcome": "complete"}]})
+        moves = [watch.stdout.readline().split()[1:] for _ in range(3)]
+        assert moves == [["seen-too", "(new)", "->", "PENDING"], ["seen-too", "PENDING", "->", "TAKEN", "attempt", "1"],
+                         ["seen-too", "TAKEN", "->", "SUCCESS"]], moves
+
+        code = folder / "code"
+        code.mkdir()
+        (code / "app.py").write_text("import json\ndef handler(event, context):\n    print(json.dumps({'deep': [event]}))\n"
+                                     "    print('task', event['taskId'], 'in words')\n")
+        path = template(folder, "  Say: {Type: 'AWS::Serverless::Function', Properties: {Runtime: python3.11, Handler: "
+                                "app.handler, CodeUri: code/}}\n")
+        freshet(daemon, "deploy", path)
+        for name in ("seen-not", "seen"):
+            daemon.call("POST", "/2015-03-31/functions/Say/invocations", {"taskId": name})
+        assert tail.stdout.readline().strip().endswith('{"deep": [{"taskId": "seen"}]}')
+        assert tail.stdout.readline().strip().endswith("task seen in words")
+        lines = freshet(daemon, "logs", "Say").stdout.splitlines()
+        assert len(lines) == 4 and all(" Say " in line for line in lines), lines
+        document = json.loads(freshet(daemon, "logs", "--json", "--where", "taskId=seen-not").stdout.splitlines()[0])
+        assert (document["event"], document["function"]) == ("FUNCTION_LOG", "Say"), document
+        freshet(daemon, "logs", "--where", "nothing", status=2)
+    finally:
+        for process in following:
+            process.terminate()
+            process.communicate(timeout=30)
+        daemon.stop()
+
+
+def uses_what_changes_with_watch(binary, folder):
+    code = folder / "code"
+    code.mkdir()
+    says = lambda text: (code / "app.py").write_text(f"def handler(event, context):\n    return {text!r}\n")
+    says("first")
+    function = "  Say: {Type: 'AWS::Serverless::Function', Properties: {Runtime: python3.11, Handler: app.handler, CodeUri: code/}}\n"
+    daemon = Daemon(binary, folder, "--watch", template=None)
+    daemon.options = (str(template(folder, function)), "--watch")
+    daemon.start()
+    try:
+        invoke = lambda: daemon.call("POST", "/2015-03-31/functions/Say/invocations", {})
+        assert invoke() == "first"
+        assert invoke() == "first"
+        says("a second text")
+        wait_for("the new code", lambda: invoke() == "a second text")
+        template(folder, function, TOPIC)
+        wait_for("the new template", lambda: len(topics(daemon)) == 1)
+        assert invoke() == "a second text"
+    finally:
+        daemon.stop()
+
+
+if __name__ == "__main__":
+    main(__doc__, "templates change while the daemon runs", deploys_the_difference, says_what_is_wrong_and_changes_nothing,
+         reads_the_template_again_on_sighup, follows_logs_and_tasks, uses_what_changes_with_watch)
