@@ -162,6 +162,13 @@ void asynchronous_event(benchmark::State& state) {
 }
 BENCHMARK(asynchronous_event);
 
+// What the runtime adds to a synchronous call of a native function that does nothing, a turn of the loop included.
+void native_invoke(benchmark::State& state) {
+  Daemon daemon(1);
+  for (auto _ : state) daemon.expect(daemon.runtime->invoker().invoke("process", "{}"));
+}
+BENCHMARK(native_invoke)->Repetitions(15)->ReportAggregatesOnly();
+
 }  // namespace
 }  // namespace freshet
 
