@@ -26,21 +26,21 @@ void IoWaiter::wait_until(BootTime until) {
 }
 
 void IoWaiter::wait_driving(BootTime until) {
-  woken_ = false;
   // Answers go out before anybody waits.
   const bool found_more = io_->has_posted() && look();
   if (undecided_) count_long(false);
   if (!rule_.loop_drives()) return io_->take_back();
-  if (found_more || woken_) return;
-  io_->turn(until);
-  looked_ = true;
+  if (!found_more && !woken_.load()) {
+    io_->turn(until);
+    looked_ = true;
+  }
+  woken_.store(false);  // The loop looks at its mail now.
 }
 
 void IoWaiter::wake() {
-  if (io_ && io_->borrowed_here()) {
-    woken_ = true;  // From within a turn of the sockets: the loop's own comes next.
-  } else if (io_ && io_->lent()) {
-    io_->wake();
+  if (io_ && io_->lent()) {
+    woken_.store(true);
+    if (!io_->borrowed_here()) io_->wake();  // From within a turn of the sockets it is awake.
   } else {
     plain_.wake();  // If the turns are lent a moment later, the loop looks at its mail before it sleeps.
   }

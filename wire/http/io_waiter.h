@@ -6,6 +6,8 @@
 // turns as long as nobody has to wait for that: DriverRule says when.
 #pragma once
 
+#include <atomic>
+
 #include "base/clock.h"
 #include "base/scheduler.h"
 #include "runtime/loop/loop.h"
@@ -62,8 +64,9 @@ class IoWaiter final : public Waiter, public TurnParticipant {
   EventWaiter plain_;
   IoThread* io_ = nullptr;
   DriverRule rule_;
-  bool looked_ = true;      // Since the last turn.
-  bool woken_ = false;      // Within a turn of the sockets.
+  bool looked_ = true;  // Since the last turn.
+  // While the loop drove. A look at the sockets takes the ring of the I/O thread, so that it alone would be lost.
+  std::atomic<bool> woken_{false};
   bool undecided_ = false;  // The last turn was long and for one client; nobody has looked yet whether others came.
   BootTime began_{};
   uint64_t ready_before_ = 0;  // Sockets, when the last turn was over.

@@ -181,6 +181,29 @@ TEST_F(IoWaiterTest, WorkOfOtherThreadsWakesTheLoopWhoeverDrives) {
   }
 }
 
+TEST(IoWaiterAlone, AWakeUpBeforeTheAnswersGoOutIsNotLost) {
+  SystemClock clock;
+  auto io = *IoThread::start(clock);
+  IoWaiter waiter(clock);
+  Loop loop(clock, waiter);
+  waiter.attach(*io, loop);
+  waiter.wait_until(clock.boot());
+  ASSERT_TRUE(io->lent());
+  io->post([] {});  // An answer: the waiter looks at the sockets before it sleeps.
+  std::thread([&] { waiter.wake(); }).join();
+  std::binary_semaphore awake{0};
+  bool slept = false;
+  std::thread rescue([&] {
+    slept = !awake.try_acquire_for(seconds(10));
+    if (slept) io->wake();
+  });
+  waiter.wait_until(BootTime::max());
+  awake.release();
+  rescue.join();
+  EXPECT_FALSE(slept) << "and nobody else would have woken it";
+  waiter.end();
+}
+
 TEST(IoThreadLent, PostsRunInOrderWhileTheTurnsChangeHands) {
   SystemClock clock;
   auto io = *IoThread::start(clock);
