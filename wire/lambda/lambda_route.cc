@@ -222,9 +222,9 @@ class LambdaRoute final : public Route {
  private:
   std::unique_ptr<Exchange> refuse(Refusal refusal) { return std::make_unique<Refused>(shared_, std::move(refusal)); }
   std::unique_ptr<Exchange> not_there(const HttpRequest& request) {
-    return refuse({501, "NotImplemented",
-                   request.method + " " + request.target.substr(0, 200) +
-                       " is not served: functions are invoked and looked at here, and deployed from templates"});
+    return refuse(
+        {501, "NotImplemented",
+         request.method + " " + request.target.substr(0, 200) + " is not served; docs/compatibility.md lists what is"});
   }
 
   std::unique_ptr<Exchange> list(const std::map<std::string, std::string>& query) {

@@ -5,8 +5,8 @@
 //   GET  /2015-03-31/functions/NAME                GetFunction
 //   GET  /2015-03-31/functions/NAME/configuration  GetFunctionConfiguration
 //
-// NAME is a name or an ARN, either with ":$LATEST" behind it. Functions are deployed from templates: what would change
-// one is answered with NotImplemented.
+// NAME is a name or an ARN, either with ":$LATEST" behind it. What makes and changes functions is management_route.h;
+// all else is answered with NotImplemented.
 #pragma once
 
 #include <cstdint>
