@@ -50,7 +50,8 @@ const std::map<std::string, Intrinsics::Function, std::less<>>& Intrinsics::func
       {"Fn::Sub", &Intrinsics::sub},       {"Fn::Join", &Intrinsics::join},
       {"Fn::Select", &Intrinsics::select}, {"Fn::Split", &Intrinsics::split},
       {"Fn::If", &Intrinsics::if_else},    {"Fn::FindInMap", &Intrinsics::find_in_map},
-      {"Fn::Base64", &Intrinsics::base64},
+      {"Fn::Base64", &Intrinsics::base64}, {"Fn::GetAZs", &Intrinsics::zones},
+      {"Fn::Length", &Intrinsics::length}, {"Fn::ToJsonString", &Intrinsics::json_text},
   };
   return table;
 }
@@ -345,8 +346,14 @@ std::optional<Node> Intrinsics::if_else(const Node& argument, const Where& where
 }
 
 std::optional<Node> Intrinsics::find_in_map(const Node& argument, const Where& where) {
-  static constexpr std::string_view kUsage = "Fn::FindInMap: [map, first key, second key]";
-  auto parts = arguments(argument, 3, 3, kUsage, where);
+  static constexpr std::string_view kUsage = "Fn::FindInMap: [map, first key, second key, {DefaultValue: value}]";
+  auto parts = arguments(argument, 3, 4, kUsage, where);
+  const Node* fallback = nullptr;
+  if (parts && parts->size() == 4) {
+    fallback = argument.list[3].find("DefaultValue");
+    if (!fallback) parts.reset();
+    if (parts) parts->pop_back();
+  }
   if (!parts) return broken(argument.line, where, "expected " + std::string(kUsage));
   const Node* at = &mappings_;
   std::string path;
@@ -359,9 +366,48 @@ std::optional<Node> Intrinsics::find_in_map(const Node& argument, const Where& w
     }
     path += (path.empty() ? "" : ".") + *key;
     at = at->find(*key);
+    if (!at && fallback) return resolve(*fallback, where);
     if (!at) return broken(argument.line, where, "Fn::FindInMap: there is no '" + path + "' in Mappings");
   }
   return *at;
+}
+
+// As many as most regions have: for templates that spread something over them.
+std::optional<Node> Intrinsics::zones(const Node& argument, const Where& where) {
+  auto region = text(argument, "the region of Fn::GetAZs", where);
+  Node out;
+  out.line = argument.line;
+  out.broken = !region;
+  if (out.broken) return out;
+  out.kind = Node::Kind::kList;
+  for (const char zone : {'a', 'b', 'c'}) {
+    out.list.push_back(Node::scalar((region->empty() ? input_.region : *region) + zone, argument.line));
+  }
+  return out;
+}
+
+std::optional<Node> Intrinsics::length(const Node& argument, const Where& where) {
+  auto list = resolve(argument, where);
+  if (list && list->broken) return list;
+  if (!list || !list->is(Node::Kind::kList)) {
+    return broken(argument.line, where, "Fn::Length needs a list, not " + (list ? describe(*list) : "AWS::NoValue"));
+  }
+  Node out = Node::scalar(std::to_string(list->list.size()), argument.line);
+  out.quoted = false;  // A number.
+  return out;
+}
+
+std::optional<Node> Intrinsics::json_text(const Node& argument, const Where& where) {
+  auto value = resolve(argument, where);
+  if (value && value->broken) return value;
+  const bool fits = value && (value->is(Node::Kind::kList) || value->is(Node::Kind::kMap));
+  if (!fits) {
+    return broken(argument.line, where,
+                  "Fn::ToJsonString needs a map or a list, not " + (value ? describe(*value) : "AWS::NoValue"));
+  }
+  std::string json = to_json(*value);  // Within another, each level may double it.
+  if (json.size() > kMaxText) return broken(argument.line, where, "Fn::ToJsonString makes more than 64 KB of text");
+  return Node::scalar(std::move(json), argument.line);
 }
 
 std::optional<Node> Intrinsics::base64(const Node& argument, const Where& where) {

@@ -1,5 +1,5 @@
 // Works out intrinsic functions: Ref, Fn::GetAtt, Sub, Join, Select, Split, If, Equals, And, Or, Not, FindInMap,
-// Base64. Internal to template.cc.
+// Base64, GetAZs, Length, ToJsonString. Internal to template.cc.
 #pragma once
 
 #include <map>
@@ -54,6 +54,9 @@ class Intrinsics {
   std::optional<Node> if_else(const Node& argument, const Where& where);
   std::optional<Node> find_in_map(const Node& argument, const Where& where);
   std::optional<Node> base64(const Node& argument, const Where& where);
+  std::optional<Node> zones(const Node& argument, const Where& where);
+  std::optional<Node> length(const Node& argument, const Where& where);
+  std::optional<Node> json_text(const Node& argument, const Where& where);
 
   std::optional<Node> reference(const std::string& name, int line, const Where& where);
   std::optional<Node> attribute(const std::string& id, const std::string& name, int line, const Where& where);
