@@ -8,12 +8,15 @@ import io
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import urllib.error
+import urllib.request
 import zipfile
 
 from botocore.exceptions import ClientError
@@ -328,6 +331,52 @@ class Restart(unittest.TestCase):
         answer = functions.invoke(FunctionName="Stays", Payload=b'{"n": 1}')
         self.assertEqual(json.loads(answer["Payload"].read()), ["new", 2])
         self.assertEqual(len(list(folders.iterdir())), 1)  # What no function names is gone.
+
+
+class Coverage(Case):
+    """docs/compatibility.md, held against the service's model and the server."""
+
+    def rows(self):
+        text = (ROOT / "docs/compatibility.md").read_text()
+        section = text[text.index("\n## Lambda\n"):]
+        section = section[:section.index("\n## ", 2)]
+        for line in section.splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            if line.startswith("| ") and len(cells) == 3 and cells[0] != "Operation":
+                yield cells[0].split(", "), cells[1] + " " + cells[2]
+
+    def test_every_parameter_of_what_is_there_is_told(self):
+        model = self.client.meta.service_model
+        told = {}
+        for operations, text in self.rows():
+            names = set(re.findall(r"`(\w+)`", text))
+            for other in re.findall(r"as (Create\w+|Invoke)", text) + (
+                    ["CreateEventSourceMapping"] if "and the same" in text else []):
+                names |= told[other]
+            for operation in operations:
+                told[operation] = names
+                self.assertIn(operation, model.operation_names)
+                shape = model.operation_model(operation).input_shape
+                others = {"StartingPositionTimestamp", "Topics", "Queues", "SourceAccessConfigurations",
+                          "SelfManagedEventSource", "AmazonManagedKafkaEventSourceConfig",
+                          "SelfManagedKafkaEventSourceConfig"}  # Told as other sources' parameters.
+                # Of all calls: no versions but $LATEST, and pages where the row says so.
+                untold = set(shape.members) - names - others - {"Qualifier", "Marker", "MaxItems"}
+                self.assertEqual(untold, set(), operation)
+        self.assertGreater(len(told), 20)
+
+    def test_what_is_not_told_is_not_implemented(self):
+        there = {operation for operations, _ in self.rows() for operation in operations}
+        model = self.client.meta.service_model
+        for name in set(model.operation_names) - there:
+            http = model.operation_model(name).http
+            path = re.sub(r"\{[^}]*\}", "x", http["requestUri"])
+            request = urllib.request.Request(self.url + path, b"{}" if http["method"] in ("POST", "PUT") else None,
+                                             method=http["method"])
+            with self.assertRaises(urllib.error.HTTPError, msg=name) as caught:
+                urllib.request.urlopen(request, timeout=30)
+            self.assertEqual((caught.exception.code, caught.exception.headers["x-amzn-ErrorType"]), (501, "NotImplemented"), name)
+            caught.exception.close()
 
 
 class OtherClients(Case):

@@ -1,6 +1,7 @@
 #include "wire/lambda/lambda_route.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -23,6 +24,9 @@ using lambda::kLatest;
 using lambda::Refusal;
 using lambda::refusal_of;
 
+// What the paths of the API are about, behind their date.
+constexpr std::array<std::string_view, 6> kKinds{"functions", "event-source-mappings", "layers",
+                                                 "tags",      "account-settings",      "code-signing-configs"};
 constexpr size_t kMaxListed = 50;
 constexpr size_t kMaxTraceHeader = 256;
 
@@ -196,17 +200,21 @@ class LambdaRoute final : public Route {
  public:
   explicit LambdaRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
+  // Whatever is the service's, so that who calls what is not there is told so: "/2015-03-31/functions/...".
   bool matches(const HttpRequest& request) const override {
-    constexpr std::string_view kRoot = "/2015-03-31/functions";
-    const std::string_view target = request.target;
-    return target.starts_with(kRoot) &&
-           (target.size() == kRoot.size() || target[kRoot.size()] == '/' || target[kRoot.size()] == '?');
+    constexpr size_t kDate = std::string_view("/2015-03-31/").size();
+    std::string_view path = request.target;
+    path = path.substr(0, path.find('?'));
+    if (!path.starts_with("/20") || path.size() <= kDate || path[kDate - 1] != '/') return false;
+    const std::string_view kind = path.substr(kDate, path.find('/', kDate) - kDate);
+    return std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end();
   }
 
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     auto target = parse_target(request.target);
     if (!target) return refuse({400, "InvalidParameterValueException", target.error().message});
     auto& path = target->segments;
+    if (path[0] != "2015-03-31" || path[1] != "functions") return not_there(request);
     if (path.size() == 2 && request.method == "GET") return list(target->query);
     if (path.size() < 3) return not_there(request);
     auto name = lambda::function_in(path[2], target->query);
