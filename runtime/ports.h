@@ -25,7 +25,8 @@ struct HttpRequest {
   std::string target;  // Path and query, as sent.
   HttpHeaders headers;
   std::string body;
-  uint64_t listener = 0;  // Of a server with several: which one it came in by.
+  uint64_t listener = 0;      // Of a server with several: which one it came in by.
+  HttpHeaders trailers = {};  // What came behind a chunked body: never to be taken for headers.
 };
 
 struct HttpResponse {
@@ -74,6 +75,7 @@ struct ProcessLimits {
   uint64_t memory = 0;      // Bytes of memory of their own, all together: looked at ten times a second, ended above it.
   uint64_t file_bytes = 0;  // Of any file that they write.
   uint64_t open_files = 0;  // Of each process.
+  uint64_t threads = 0;     // Of all processes together, each with one at least: as memory.
 };
 
 struct ProcessSpec {
@@ -92,6 +94,7 @@ struct ProcessResult {
   int signal = 0;
   bool timed_out = false;
   bool out_of_memory = false;  // Ended for that.
+  bool too_many_threads = false;
   std::string output;
   std::string error_output;
 };

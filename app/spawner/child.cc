@@ -108,6 +108,7 @@ std::optional<Child> Child::start(StartRequest request, Answer& refused) {
   child.timeout_ = request.spec.timeout;
   child.follow_ = request.follow;
   child.memory_limit_ = request.spec.limits.memory;
+  child.thread_limit_ = request.spec.limits.threads;
   for (const int fd : {child.input_, child.output_, child.error_output_, child.report_}) set_nonblocking(fd);
   child.feed_input();
   return child;
@@ -125,6 +126,7 @@ Child::Child(Child&& other) noexcept
       max_output_(other.max_output_),
       follow_(other.follow_),
       memory_limit_(other.memory_limit_),
+      thread_limit_(other.thread_limit_),
       output_allowance_(other.output_allowance_),
       error_allowance_(other.error_allowance_),
       timeout_(other.timeout_),
@@ -183,6 +185,12 @@ std::vector<Output> Child::take_output(std::chrono::steady_clock::time_point now
   take(OutputStream::kOutput, result_.output, output_allowance_);
   take(OutputStream::kErrorOutput, result_.error_output, error_allowance_);
   return outputs;
+}
+
+bool Child::takes_too_much(uint64_t memory, uint64_t threads) {
+  result_.out_of_memory = memory_limit_ > 0 && memory > memory_limit_;
+  result_.too_many_threads = !result_.out_of_memory && thread_limit_ > 0 && threads > thread_limit_;
+  return result_.out_of_memory || result_.too_many_threads;
 }
 
 Answer Child::finish() {

@@ -41,8 +41,10 @@ class Child {
 
   milliseconds timeout() const { return timeout_; }
   void set_timed_out() { result_.timed_out = true; }
-  uint64_t memory_limit() const { return memory_limit_; }
-  void set_out_of_memory() { result_.out_of_memory = true; }
+  // Whether there is anything to look at.
+  bool watched() const { return memory_limit_ > 0 || thread_limit_ > 0; }
+  // True, and said in the answer, if it has more than it may have.
+  bool takes_too_much(uint64_t memory, uint64_t threads);
   // The keeper has ended: reads the rest and makes the answer.
   Answer finish();
   // After finish(): false if something of the run may be left, and is the spawner's child now.
@@ -70,6 +72,7 @@ class Child {
   size_t max_output_ = 0;
   bool follow_ = false;
   uint64_t memory_limit_ = 0;
+  uint64_t thread_limit_ = 0;
   Allowance output_allowance_;
   Allowance error_allowance_;
   milliseconds timeout_{0};

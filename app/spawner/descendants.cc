@@ -23,6 +23,7 @@ constexpr long kLongestWaitMs = 25;
 struct Process {
   pid_t pid;
   pid_t parent;
+  uint64_t threads;
 };
 
 // The start of a file in /proc/PID. Empty if it ended meanwhile (ESRCH); a stream would throw.
@@ -35,12 +36,19 @@ std::string read_about(pid_t pid, const char* file) {
   return {text, static_cast<size_t>(std::max<ssize_t>(size, 0))};
 }
 
-// Field 4 of /proc/PID/stat (proc(5)); the name in field 2 may hold anything, so look behind its last ')'.
+// Fields 4 and 20 of /proc/PID/stat (proc(5)); the name in field 2 may hold anything, so look behind its last ')'.
 bool read_stat(pid_t pid, Process& process) {
   const std::string line = read_about(pid, "/stat");
   const auto end = line.rfind(')');
   if (end == std::string::npos || end + 4 >= line.size()) return false;
-  process = {pid, static_cast<pid_t>(std::atol(line.c_str() + end + 4))};
+  int parent = 0;
+  unsigned long threads = 0;
+  const char* fields = line.c_str() + end + 4;  // From the fourth on.
+  if (std::sscanf(fields, "%d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %lu", &parent, &threads) <
+      1) {
+    return false;
+  }
+  process = {pid, parent, threads};
   return true;
 }
 
@@ -95,20 +103,22 @@ void wait_for_child(long most_ms) {
 
 }  // namespace
 
-std::map<pid_t, uint64_t> memory_below(const std::set<pid_t>& roots) {
-  std::map<pid_t, pid_t> parents;
-  for (const auto& process : all_processes()) parents.emplace(process.pid, process.parent);
-  std::map<pid_t, uint64_t> bytes;
-  for (const auto& [pid, parent] : parents) {
+std::map<pid_t, Usage> usage_below(const std::set<pid_t>& roots) {
+  std::map<pid_t, Process> processes;
+  for (const auto& process : all_processes()) processes.emplace(process.pid, process);
+  std::map<pid_t, Usage> usage;
+  for (const auto& [pid, process] : processes) {
     // Parents may have changed while we looked: no more steps than there are processes.
-    pid_t above = parent;
-    for (size_t step = 0; step < parents.size() && above > 1 && !roots.contains(above); ++step) {
-      const auto next = parents.find(above);
-      above = next == parents.end() ? 0 : next->second;
+    pid_t above = process.parent;
+    for (size_t step = 0; step < processes.size() && above > 1 && !roots.contains(above); ++step) {
+      const auto next = processes.find(above);
+      above = next == processes.end() ? 0 : next->second.parent;
     }
-    if (roots.contains(above)) bytes[above] += own_memory(pid);
+    if (!roots.contains(above)) continue;
+    usage[above].memory += own_memory(pid);
+    usage[above].threads += process.threads;
   }
-  return bytes;
+  return usage;
 }
 
 void kill_descendants_once(const std::set<pid_t>& spared, int (*kill)(pid_t, int)) {

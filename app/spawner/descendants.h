@@ -18,9 +18,13 @@ namespace freshet::spawner {
 using Reaped = std::function<void(pid_t, int wait_status)>;
 bool end_descendants(const Reaped& reaped, int (*kill)(pid_t, int) = ::kill);
 
-// Bytes of memory that belong to the descendants of each of `roots` alone: files that they map and memory that they
-// share are not counted. One look at the system's processes, whatever the number of roots.
-std::map<pid_t, uint64_t> memory_below(const std::set<pid_t>& roots);
+// What the descendants of each of `roots` have together. Memory is theirs alone: files that they map and memory that
+// they share are not counted. One look at the system's processes, whatever the number of roots.
+struct Usage {
+  uint64_t memory = 0;  // Bytes.
+  uint64_t threads = 0;
+};
+std::map<pid_t, Usage> usage_below(const std::set<pid_t>& roots);
 
 // One such round without the reaping. `spared` and all below them are left alone.
 void kill_descendants_once(const std::set<pid_t>& spared, int (*kill)(pid_t, int) = ::kill);

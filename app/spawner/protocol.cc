@@ -78,6 +78,7 @@ std::string encode_start(const StartRequest& start) {
   w.number(static_cast<uint64_t>(start.spec.timeout.count()));
   w.number(start.spec.max_output);
   w.number(start.spec.limits.memory);
+  w.number(start.spec.limits.threads);
   w.number(start.spec.limits.file_bytes);
   w.number(start.spec.limits.open_files);
   w.number(start.follow);
@@ -97,6 +98,7 @@ std::optional<Request> decode_start(Reader& r) {
   start.spec.timeout = milliseconds(static_cast<int64_t>(r.number()));
   start.spec.max_output = r.number();
   start.spec.limits.memory = r.number();
+  start.spec.limits.threads = r.number();
   start.spec.limits.file_bytes = r.number();
   start.spec.limits.open_files = r.number();
   start.follow = r.number() != 0;
@@ -114,6 +116,7 @@ std::string encode_answer(const Answer& answer) {
   w.number(static_cast<uint64_t>(answer.result.signal));
   w.number(answer.result.timed_out);
   w.number(answer.result.out_of_memory);
+  w.number(answer.result.too_many_threads);
   w.text(answer.result.output);
   w.text(answer.result.error_output);
   return w.finish();
@@ -130,6 +133,7 @@ Answer decode_answer(Reader& r) {
   answer.result.signal = static_cast<int>(r.number());
   answer.result.timed_out = r.number() != 0;
   answer.result.out_of_memory = r.number() != 0;
+  answer.result.too_many_threads = r.number() != 0;
   answer.result.output = r.text();
   answer.result.error_output = r.text();
   return answer;

@@ -76,7 +76,7 @@ class Server {
       watch(run, run.child.output(), POLLIN);
       watch(run, run.child.error_output(), POLLIN);
       next = std::min(next, run.deadline);
-      if (run.child.memory_limit() > 0) next = std::min(next, memory_look_);
+      if (run.child.watched()) next = std::min(next, memory_look_);
     }
     int timeout = -1;
     if (next != SteadyClock::time_point::max()) {
@@ -165,16 +165,14 @@ class Server {
     if (now < memory_look_) return;
     std::set<pid_t> keepers;
     for (const auto& [id, run] : runs_) {
-      if (run.child.memory_limit() > 0 && !run.told) keepers.insert(run.child.keeper());
+      if (run.child.watched() && !run.told) keepers.insert(run.child.keeper());
     }
     memory_look_ = now + kMemoryInterval;
     if (keepers.empty()) return;
-    const auto used = memory_below(keepers);
+    const auto used = usage_below(keepers);
     for (auto& [id, run] : runs_) {
-      const auto bytes = used.find(run.child.keeper());
-      if (bytes == used.end() || bytes->second <= run.child.memory_limit()) continue;
-      run.child.set_out_of_memory();
-      end(run);
+      const auto below = used.find(run.child.keeper());
+      if (below != used.end() && run.child.takes_too_much(below->second.memory, below->second.threads)) end(run);
     }
   }
 

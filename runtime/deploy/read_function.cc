@@ -158,9 +158,7 @@ void DeploymentBuilder::read_dead_letter(Properties& properties, std::string_vie
       queue.ignore({"TargetArn"});
       return queue.error("Type", "dead letters go to a topic (Type: SNS); " + *type + " is not supported");
     }
-    Destination target{reference(Kind::kTopic, queue, "TargetArn")};
-    if (async.on_failure.target.empty()) async.on_failure = target;
-    queue.warn("TargetArn", "is used as the on-failure destination: messages there also tell the error");
+    async.dead_letter.target = reference(Kind::kTopic, queue, "TargetArn");
   });
 }
 

@@ -11,6 +11,10 @@
 
 namespace freshet {
 
+namespace {
+constexpr size_t kMaxErrorMessage = 1024;
+}
+
 bool is_passing(const Error& error) {
   switch (error.code) {
     case ErrorCode::kThroughputExceeded:
@@ -41,6 +45,21 @@ Result<std::vector<PreparedEvent>> Destinations::prepare(const std::string& targ
   std::vector<PreparedEvent> events;
   events.push_back(std::move(*event));
   return events;
+}
+
+Result<std::vector<PreparedEvent>> Destinations::prepare_dead_letter(const std::string& topic,
+                                                                     const DeadLetter& letter) {
+  PublishInput input;
+  input.topic_arn = topic;
+  input.message = letter.event;
+  input.attributes["RequestID"] = {"String", letter.request_id};
+  input.attributes["ErrorCode"] = {"Number", std::to_string(letter.error_code)};
+  if (!letter.error_message.empty()) {
+    input.attributes["ErrorMessage"] = {"String", letter.error_message.substr(0, kMaxErrorMessage)};
+  }
+  auto prepared = topics_.prepare(std::move(input));
+  if (!prepared) return fail(std::move(prepared.error()));
+  return std::move(prepared->events);
 }
 
 Async<Result<void>> send_to(Destinations& destinations, Tables& tables, std::string target, std::string document) {

@@ -10,12 +10,22 @@
 
 namespace freshet {
 
+// An asynchronous event that was given up.
+struct DeadLetter {
+  std::string request_id;
+  std::string event;  // JSON.
+  int error_code = 200;
+  std::string error_message;
+};
+
 class Destinations {
  public:
   Destinations(DeliveryQueue& queue, TopicService& topics) : queue_(queue), topics_(topics) {}
   // The events to write so that `document` (JSON) reaches the target. kResourceNotFound / kNotFound if it does not
   // exist, kTooManyRequests if its queue is full.
   Result<std::vector<PreparedEvent>> prepare(const std::string& target, std::string document);
+  // The same for an event itself, which goes to a topic, with attributes that say what became of it.
+  Result<std::vector<PreparedEvent>> prepare_dead_letter(const std::string& topic, const DeadLetter& letter);
 
  private:
   DeliveryQueue& queue_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/limits.h"
@@ -226,11 +227,9 @@ Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Pl
 
 Async<void> EventQueue::settle(FunctionPtr function, EventPtr event, InvokeOutcome outcome) {
   if (!outcome.error) {
-    std::string target = function->async.on_success.target;
     auto result = std::make_unique<InvokeOutcome>(std::move(outcome));
     std::string condition = "Success";
-    co_await conclude(std::move(function), std::move(event), std::move(target), std::move(condition),
-                      std::move(result));
+    co_await conclude(std::move(function), std::move(event), std::move(condition), std::move(result));
     co_return;
   }
   if (is_busy(outcome) || event->errors < function->async.max_retries) {
@@ -284,39 +283,64 @@ Async<void> EventQueue::give_up(FunctionPtr function, EventPtr event, std::strin
                                           {"requestId", event->request_id},
                                           {"condition", condition},
                                           {"invocations", event->errors}});
-  std::string target = function->async.on_failure.target;
-  co_await conclude(std::move(function), std::move(event), std::move(target), std::move(condition), std::move(outcome));
+  co_await conclude(std::move(function), std::move(event), std::move(condition), std::move(outcome));
 }
 
-Result<std::vector<PreparedEvent>> EventQueue::destination_events(const std::string& target,
-                                                                  const std::string& document) {
-  if (target.empty() || !destinations_) return std::vector<PreparedEvent>();
-  auto events = destinations_->prepare(target, document);
-  if (!events && !is_passing(events.error())) {
-    parts_.log.error("DESTINATION_FAILED", {{"target", target}, {"error", events.error().message}});
-    return std::vector<PreparedEvent>();
+// What is to be written with the end of an event: nothing for a target that is not there, which is logged.
+Result<std::vector<PreparedEvent>> EventQueue::destination_events(const Conclusion& end) {
+  std::vector<PreparedEvent> all;
+  if (!destinations_) return all;
+  const auto add = [&](const std::string& target, auto prepare) -> Result<void> {
+    if (target.empty()) return {};
+    Result<std::vector<PreparedEvent>> events = prepare();
+    if (events) {
+      std::move(events->begin(), events->end(), std::back_inserter(all));
+    } else if (is_passing(events.error())) {
+      return fail(std::move(events.error()));
+    } else {
+      parts_.log.error("DESTINATION_FAILED", {{"target", target}, {"error", events.error().message}});
+    }
+    return {};
+  };
+  auto done = add(end.target, [&] { return destinations_->prepare(end.target, end.document); });
+  if (done)
+    done = add(end.dead_letter, [&] { return destinations_->prepare_dead_letter(end.dead_letter, end.letter); });
+  if (!done) return fail(std::move(done.error()));
+  return all;
+}
+
+Async<EventQueue::Conclusion> EventQueue::conclusion(FunctionPtr function, const Event* event, std::string condition,
+                                                     const InvokeOutcome* outcome) {
+  const AsyncConfig& async = function->async;
+  Conclusion end;
+  const bool good = outcome && !outcome->error;
+  end.target = good ? async.on_success.target : async.on_failure.target;
+  if (!good) end.dead_letter = async.dead_letter.target;
+  if (end.target.empty() && end.dead_letter.empty()) co_return end;
+  GetItemInput get = get_system_item(kEventKind, event->id);
+  auto item = co_await parts_.tables.get_item(std::move(get));
+  std::string payload;
+  if (item && *item) payload = item->decode().string_or("payload");
+  if (!end.dead_letter.empty()) {
+    end.letter = {event->request_id, payload, outcome ? 200 : 500, outcome ? outcome->error->message : condition};
   }
-  return events;
+  if (!end.target.empty()) {
+    end.document = destination_document({.at = parts_.scheduler.clock().wall(),
+                                         .request_id = event->request_id,
+                                         .function_arn = function_arn(parts_.account, function->name),
+                                         .condition = std::move(condition),
+                                         .invocations = event->errors + (good ? 1 : 0),
+                                         .request_payload = std::move(payload),
+                                         .outcome = outcome});
+  }
+  co_return end;
 }
 
-Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::string target, std::string condition,
+Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::string condition,
                                  std::unique_ptr<InvokeOutcome> outcome) {
-  std::string document;
-  if (!target.empty()) {
-    GetItemInput get = get_system_item(kEventKind, event->id);
-    auto item = co_await parts_.tables.get_item(std::move(get));
-    InvocationRecord record{.at = parts_.scheduler.clock().wall(),
-                            .request_id = event->request_id,
-                            .function_arn = function_arn(parts_.account, function->name),
-                            .condition = condition,
-                            .invocations = event->errors + (outcome && !outcome->error ? 1 : 0),
-                            .request_payload = {},
-                            .outcome = outcome.get()};
-    if (item && *item) record.request_payload = item->decode().string_or("payload");
-    document = destination_document(record);
-  }
+  const Conclusion end = co_await conclusion(std::move(function), event.get(), std::move(condition), outcome.get());
   for (int tries = 1;; ++tries) {
-    auto sent = destination_events(target, document);
+    auto sent = destination_events(end);
     Error error;
     if (sent) {
       std::vector<WriteInput> writes;

@@ -100,10 +100,20 @@ class EventQueue {
   Async<void> retry_later(FunctionPtr function, EventPtr event, InvokeOutcome outcome);
   Async<void> give_up(FunctionPtr function, EventPtr event, std::string condition,
                       std::unique_ptr<InvokeOutcome> outcome);
-  // Deletes the event and sends the outcome on to `target`, in one step, however long the store refuses.
-  Async<void> conclude(FunctionPtr function, EventPtr event, std::string target, std::string condition,
+  // Deletes the event and tells its destinations, in one step, however long the store refuses.
+  Async<void> conclude(FunctionPtr function, EventPtr event, std::string condition,
                        std::unique_ptr<InvokeOutcome> outcome);
-  Result<std::vector<PreparedEvent>> destination_events(const std::string& target, const std::string& document);
+  // Whom to tell of its end what.
+  struct Conclusion {
+    std::string target;  // Or empty; so too dead_letter.
+    std::string document;
+    std::string dead_letter;
+    DeadLetter letter;
+  };
+  // `event` and `outcome` (null if it never ran) outlive it.
+  Async<Conclusion> conclusion(FunctionPtr function, const Event* event, std::string condition,
+                               const InvokeOutcome* outcome);
+  Result<std::vector<PreparedEvent>> destination_events(const Conclusion& end);
   nanoseconds busy_wait(int times);
 
   const Parts parts_;

@@ -36,6 +36,7 @@ struct AsyncConfig {
   int max_retries = 2;
   Destination on_success;
   Destination on_failure;
+  Destination dead_letter;  // A topic: gets the event itself when it is given up.
   bool operator==(const AsyncConfig&) const = default;
 };
 

@@ -20,6 +20,7 @@ double in_ms(nanoseconds d) {
 
 std::string how_it_ended(const ProcessResult& result) {
   if (result.out_of_memory) return "signal: killed (out of memory)";
+  if (result.too_many_threads) return "signal: killed (too many processes and threads)";
   if (!result.exit_status) {
     std::string name = sigdescr_np(result.signal) ? sigdescr_np(result.signal) : std::to_string(result.signal);
     name[0] = static_cast<char>(name[0] | 0x20);  // "killed", as the service has it.
@@ -133,7 +134,7 @@ Result<void> FunctionProcess::answer(const std::string& request_id, InvokeOutcom
   set_timer(parts_.times.settle);
   finish(std::move(outcome));
   flushed_ = false;
-  program_->flush();
+  if (!end_told_) program_->flush();
   return {};
 }
 
@@ -186,8 +187,26 @@ std::string FunctionProcess::report() const {
 
 void FunctionProcess::on_output(OutputStream stream, std::string bytes, uint64_t dropped) {
   parts_.stats.log_dropped_bytes += dropped;
-  log_.write(stream, bytes);
+  unwritten_.push_back({stream, std::move(bytes)});
+  if (unwritten_.size() == 1) write_lines();
+}
+
+// Some of them: thousands would hold up the loop. The rest follows in a step of its own; what has to come after all
+// output waits for it.
+void FunctionProcess::write_lines() {
+  Output& first = unwritten_.front();
+  first.done += log_.write(first.stream, std::string_view(first.bytes).substr(first.done));
   count_lines();
+  if (first.done == first.bytes.size()) unwritten_.pop_front();
+  if (!unwritten_.empty()) {
+    parts_.scheduler.post([this, alive = std::weak_ptr(alive_)] {
+      if (alive.lock()) write_lines();
+    });
+    return;
+  }
+  const bool ended_too = end_told_.has_value();
+  if (std::exchange(flush_told_, false)) on_flushed();
+  if (ended_too && state_ != State::kEnded) finish_end();
 }
 
 void FunctionProcess::end_lines() {
@@ -209,6 +228,8 @@ void FunctionProcess::log_line(OutputStream stream, std::string_view line, bool 
 }
 
 void FunctionProcess::on_flushed() {
+  flush_told_ = !unwritten_.empty();
+  if (flush_told_) return;
   end_lines();
   deliver();
   if (state_ == State::kEnding) return ended();
@@ -234,10 +255,16 @@ void FunctionProcess::on_timer() {
 // What it has written up to now still counts.
 void FunctionProcess::end_after_output() {
   state_ = State::kEnding;
-  program_->flush();
+  if (!end_told_) program_->flush();
 }
 
 void FunctionProcess::on_end(Result<ProcessResult> result) {
+  end_told_ = std::move(result);
+  if (unwritten_.empty()) finish_end();
+}
+
+void FunctionProcess::finish_end() {
+  const Result<ProcessResult>& result = *end_told_;
   end_lines();
   if (state_ != State::kEnding) ++parts_.stats.crashes;
   if (state_ == State::kStarting || state_ == State::kBusy) {

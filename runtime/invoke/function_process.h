@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -114,6 +115,8 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   nanoseconds init_limit() const;
   Error misplaced(std::string what);
   void end_lines();  // What was written last counts as a line.
+  void write_lines();
+  void finish_end();
   void count_lines();
   void log_line(OutputStream stream, std::string_view line, bool cut);
   InvokeOutcome failed(std::string type, const std::string& message) const;  // As the service words it.
@@ -135,6 +138,15 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   std::string request_id_;        // Of the last job: what is written belongs to it.
   std::shared_ptr<Asked> asked_;  // Also held by the call of next() that waits, as long as it does.
   bool flushed_ = true;           // No output can still be on its way.
+  // Output that has come and is not logged yet: a step of the loop logs some of it. The spawner bounds what comes.
+  struct Output {
+    OutputStream stream;
+    std::string bytes;
+    size_t done = 0;
+  };
+  std::deque<Output> unwritten_;
+  bool flush_told_ = false;  // on_flushed() waits for that.
+  std::optional<Result<ProcessResult>> end_told_;
   bool told_bad_answer_ = false;
   BootTime since_{};    // Of the state.
   nanoseconds took_{};  // The last invocation.
@@ -142,6 +154,7 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   ProcessLog log_;
   std::unique_ptr<RuntimeDoor> door_;
   std::unique_ptr<Program> program_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For work that is posted.
 };
 
 }  // namespace freshet

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint64_t kFileBytes = 512u << 20;  // As much as the service gives in /tmp.
 constexpr uint64_t kOpenFiles = 1024;
+constexpr uint64_t kMaxThreads = 1024;  // With the processes, as there.
 constexpr size_t kOutputASecond = 1u << 20;
 
 constexpr std::array<std::string_view, 20> kReserved = {
@@ -115,6 +116,7 @@ ProcessSpec process_spec(const FunctionDefinition& function, const ProgramSettin
   spec.environment = environment_of(function, settings, api_address);
   spec.max_output = kOutputASecond;
   spec.limits.memory = static_cast<uint64_t>(function.memory_mib) << 20;
+  spec.limits.threads = kMaxThreads;
   spec.limits.file_bytes = kFileBytes;
   spec.limits.open_files = kOpenFiles;
   const std::string& path = spec.environment["PATH"];

@@ -5,18 +5,20 @@
 
 namespace freshet {
 
-void ProcessLog::write(OutputStream stream, std::string_view bytes) {
+size_t ProcessLog::write(OutputStream stream, std::string_view bytes) {
   Unfinished& unfinished = unfinished_[static_cast<size_t>(stream)];
-  while (!bytes.empty()) {
+  const size_t before = bytes.size();
+  for (int lines = 0; !bytes.empty() && lines < kLinesAStep && before - bytes.size() < kBytesAStep; ++lines) {
     if (full()) bytes.remove_prefix(drop_lines(stream, bytes));
     const size_t end = std::min(bytes.find('\n'), bytes.size());
     const size_t taken = std::min(end, kMaxLineBytes - unfinished.text.size());
     unfinished.text.append(bytes.substr(0, taken));
     unfinished.cut = unfinished.cut || taken < end;
-    if (end == bytes.size()) return;
+    if (end == bytes.size()) return before;
     finish(stream);
     bytes.remove_prefix(end + 1);
   }
+  return before - bytes.size();
 }
 
 void ProcessLog::end_lines() {

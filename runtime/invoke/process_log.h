@@ -18,12 +18,15 @@ class ProcessLog {
   static constexpr size_t kMaxLineBytes = 8u << 10;   // The rest of a longer line is dropped.
   static constexpr uint64_t kMaxLinesASecond = 5000;  // What is more is dropped.
   static constexpr size_t kTailBytes = 4u << 10;
+  static constexpr int kLinesAStep = 100;
+  static constexpr size_t kBytesAStep = 64u << 10;
 
   // `line` takes each one, without its end; `cut` says that it was longer.
   using Line = std::function<void(OutputStream stream, std::string_view line, bool cut)>;
   ProcessLog(const Clock& clock, Line line) : clock_(clock), line_(std::move(line)) {}
 
-  void write(OutputStream stream, std::string_view bytes);
+  // Takes from the front of `bytes`, not more than a step of the loop has time for; how many of them.
+  size_t write(OutputStream stream, std::string_view bytes);
   // The program has ended, or an invocation has: what it wrote last counts as a line.
   void end_lines();
 

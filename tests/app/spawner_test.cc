@@ -201,6 +201,19 @@ TEST_F(SpawnerTest, AProgramAboveItsMemoryIsEndedWithItsChildren) {
   }
 }
 
+TEST_F(SpawnerTest, AProgramWithTooManyProcessesIsEnded) {
+  follow(1, "for i in 1 2 3 4 5 6 7 8; do sleep 1000 & done; setsid sleep 1000", 1u << 20, {.threads = 6});
+  for (;;) {
+    const Reply one = reply();
+    const auto* ended = std::get_if<Answer>(&one);
+    if (ended == nullptr) continue;
+    EXPECT_TRUE(ended->result.too_many_threads);
+    EXPECT_FALSE(ended->result.out_of_memory);
+    EXPECT_EQ(ended->result.signal, SIGKILL);
+    break;
+  }
+}
+
 TEST_F(SpawnerTest, FilesHaveTheirLimits) {
   follow(1, "ulimit -n; ulimit -f; ulimit -c", 1u << 20,
          {.memory = 1u << 30, .file_bytes = 1u << 20, .open_files = 99});

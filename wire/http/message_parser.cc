@@ -35,6 +35,7 @@ class Collector : public http::basic_parser<kIsRequest> {
   }
 
   HttpHeaders headers;
+  HttpHeaders trailers;
   std::string body;
   std::string method;
   std::string target;
@@ -71,9 +72,12 @@ class Collector : public http::basic_parser<kIsRequest> {
       refuse(400, "a header goes on in the next line", ec);
       return;
     }
-    if (header_complete) return;  // A trailer: nothing here wants one, and none may pose as a header.
-    if (headers.size() == limits_.header_count) {
+    if (headers.size() + trailers.size() == limits_.header_count) {
       refuse(431, "more than " + std::to_string(limits_.header_count) + " headers", ec);
+      return;
+    }
+    if (header_complete) {
+      trailers.emplace_back(plain(name_text), plain(value));  // None may pose as a header.
       return;
     }
     if (name == http::field::content_length && std::exchange(has_length_, true)) {
@@ -207,6 +211,7 @@ bool RequestParser::http10() const {
 HttpRequest RequestParser::take() {
   Collector<true>& done = *impl_->parser;
   HttpRequest request{std::move(done.method), std::move(done.target), std::move(done.headers), std::move(done.body)};
+  request.trailers = std::move(done.trailers);
   impl_->parser.emplace(impl_->limits);
   return request;
 }

@@ -11,6 +11,7 @@
 #include "runtime/invoke/outcome.h"
 #include "runtime/ports.h"
 #include "tables/value/json.h"
+#include "tables/value/text.h"
 #include "wire/http/server.h"
 #include "wire/http/target.h"
 
@@ -168,7 +169,17 @@ InvokeOutcome failure_of(HttpRequest& request) {
   return reported_failure(header(request.headers, "Lambda-Runtime-Function-Error-Type"), std::move(request.body));
 }
 
+// A function that streams learns of its failure when the status is long sent: it says so behind its body.
+InvokeOutcome failure_in_trailers(const HttpRequest& request, std::string_view type) {
+  std::string document;
+  const std::string what = append_from_base64(document, header(request.trailers, "Lambda-Runtime-Function-Error-Body"));
+  if (!what.empty()) document.clear();
+  return reported_failure(type, std::move(document));
+}
+
 InvokeOutcome response_of(HttpRequest& request) {
+  const auto failure = header(request.trailers, "Lambda-Runtime-Function-Error-Type");
+  if (!failure.empty()) return failure_in_trailers(request, failure);
   if (request.body.size() <= limits::kMaxInvokePayloadBytes) return {as_json(std::move(request.body)), std::nullopt};
   return too_large(request.body.size());
 }

@@ -268,7 +268,8 @@ TEST(Deployment, AFunctionWithEverything) {
   EXPECT_EQ(worker.async.on_success.target, "arn:aws:lambda:us-east-1:000000000000:function:G");
   EXPECT_EQ(worker.async.on_failure.target, "arn:aws:sns:us-east-1:000000000000:Topic");
   EXPECT_EQ(out->functions.at(1).host, "http");
-  EXPECT_EQ(out->functions.at(1).async.on_failure.target, "arn:aws:sns:us-east-1:000000000000:Topic");
+  EXPECT_EQ(out->functions.at(1).async.dead_letter.target, "arn:aws:sns:us-east-1:000000000000:Topic");
+  EXPECT_TRUE(out->functions.at(1).async.on_failure.target.empty());
   EXPECT_EQ(out->functions.at(2).handler, "trigger");
   EXPECT_EQ(out->functions.at(2).async.max_retries, 1);
 
@@ -297,7 +298,7 @@ TEST(Deployment, AFunctionWithEverything) {
                                 {"Rule-one", "rate(1 hour)", "worker", "", false},
                                 {"Rule-two", "rate(1 hour)", "H", "{}", false},
                             }));
-  EXPECT_EQ(out->warnings.size(), 3u);
+  EXPECT_EQ(out->warnings.size(), 2u);
 }
 
 TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {

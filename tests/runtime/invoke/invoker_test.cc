@@ -249,6 +249,45 @@ TEST(AsyncEvents, ErrorsAreRetriedLaterAndLaterThenSentToTheDestination) {
   EXPECT_EQ(world.stats("F").retries, 2u);
 }
 
+TEST(AsyncEvents, AnEventThatIsGivenUpGoesToTheDeadLetterTopicAsItIs) {
+  World world;
+  world.must(world.runtime->put_topic({"Dead"}));
+  world.add_function("Listener");
+  SubscriptionDefinition subscription;
+  subscription.topic = "Dead";
+  subscription.protocol = "lambda";
+  subscription.endpoint = "Listener";
+  world.must(world.runtime->subscribe(subscription));
+  world.add_function("Failures");
+  AsyncConfig async = config(seconds(60), 0);
+  async.dead_letter.target = "arn:aws:sns:us-east-1:000000000000:Dead";
+  async.on_failure.target = "arn:aws:lambda:us-east-1:000000000000:function:Failures";
+  world.add_function("F", async);
+  world.script["F"] = {fails("broken"), Step{}};
+  const std::string id = world.must(world.runtime->invoker().invoke_async("F", R"({"in":1})"));
+  world.sim.run_ready();
+  ASSERT_EQ(world.calls("Listener"), 1u);
+  const std::string message = world.payloads("Listener").front();
+  EXPECT_NE(message.find(R"("Message":"{\"in\":1}")"), message.npos) << message;
+  EXPECT_NE(message.find(R"("RequestID":{"Type":"String","Value":")" + id), message.npos);
+  EXPECT_NE(message.find(R"("ErrorCode":{"Type":"Number","Value":"200"})"), message.npos);
+  EXPECT_NE(message.find(R"("ErrorMessage":{"Type":"String","Value":"broken"})"), message.npos);
+  EXPECT_EQ(world.calls("Failures"), 1u);
+  world.must(world.runtime->invoker().invoke_async("F", "2"));
+  world.sim.run_ready();
+  EXPECT_EQ(world.calls("Listener"), 1u);
+  // One that is not there keeps no event back, and survives a restart.
+  async.dead_letter.target = "arn:aws:sns:us-east-1:000000000000:Gone";
+  async.on_failure = {};
+  world.add_function("F", async);
+  world.start();
+  EXPECT_EQ(world.runtime->invoker().find("F")->async, async);
+  world.script["F"] = {fails("broken")};
+  world.must(world.runtime->invoker().invoke_async("F", "3"));
+  world.sim.run_ready();
+  EXPECT_EQ(world.stored("event"), 0u);
+}
+
 TEST(AsyncEvents, SuccessIsSentOnToo) {
   World world;
   AsyncConfig async = config(seconds(3600), 0);

@@ -7,19 +7,9 @@
 #include <vector>
 
 #include "tests/runtime/invoke/world.h"
+#include "tests/sim/log_capture.h"
 
 namespace freshet {
-
-// Log lines of warnings and errors.
-struct KeptLog final : LogSink {
-  void write(LogLevel, std::string_view line) override { lines.emplace_back(line); }
-  size_t count(std::string_view event) const {
-    size_t found = 0;
-    for (const std::string& line : lines) found += line.find(event) != line.npos ? 1 : 0;
-    return found;
-  }
-  std::vector<std::string> lines;
-};
 
 inline MappingDefinition mapping_of(std::string table, std::string function) {
   MappingDefinition mapping;
@@ -30,7 +20,7 @@ inline MappingDefinition mapping_of(std::string table, std::string function) {
 }
 
 struct MappingTest : testing::Test {
-  KeptLog log;
+  LogCapture log;
   World world;
 
   MappingTest() {

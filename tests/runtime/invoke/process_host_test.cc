@@ -229,7 +229,14 @@ TEST_F(ProcessHostTest, CrashesAreTheInvocationsError) {
   program(3).watcher->on_end(result);
   EXPECT_EQ(outcome(killed).error->message,
             "RequestId: c Error: Runtime exited with error: signal: killed (out of memory)");
-  EXPECT_EQ(stats().crashes, 4u);
+  const Running forked = invoke("d");
+  EXPECT_EQ(program(4).spec.limits.threads, 1024u);
+  result.out_of_memory = false;
+  result.too_many_threads = true;
+  program(4).watcher->on_end(result);
+  EXPECT_EQ(outcome(forked).error->message,
+            "RequestId: d Error: Runtime exited with error: signal: killed (too many processes and threads)");
+  EXPECT_EQ(stats().crashes, 5u);
 }
 
 TEST_F(ProcessHostTest, WhatCannotBeStartedSaysWhy) {
@@ -353,12 +360,31 @@ TEST_F(ProcessHostTest, AFloodOfLinesIsCutAndCounted) {
   for (int i = 0; i < 6000; ++i) flood += "x\n";
   program(0).write(flood + std::string(20'000, 'y'));
   program(0).watcher->on_output(OutputStream::kErrorOutput, "z\n", 77);
+  EXPECT_EQ(stats().log_lines, static_cast<uint64_t>(ProcessLog::kLinesAStep)) << "the loop has other things to do";
+  scheduler_.run_ready();
   EXPECT_EQ(stats().log_lines, ProcessLog::kMaxLinesASecond);
   EXPECT_EQ(stats().log_dropped_lines, 6001 - ProcessLog::kMaxLinesASecond);
   EXPECT_EQ(stats().log_dropped_bytes, 77u);
   scheduler_.advance(seconds(1));
   program(0).write("\n");
   EXPECT_EQ(log_.count("\"line\":\"" + std::string(ProcessLog::kMaxLineBytes, 'y') + "\",\"cut\":true"), 1u);
+}
+
+TEST_F(ProcessHostTest, AProgramThatEndsInItsFloodIsOverWhenItsLinesAreLogged) {
+  start();
+  const Running running = invoke(function_, "a", true);
+  program(0).ask();
+  scheduler_.run_ready();
+  std::string flood;
+  for (int i = 0; i < 1000; ++i) flood += "x\n";
+  program(0).write(flood + "last words\n");
+  program(0).exit(7);
+  EXPECT_FALSE(running->is_ready());
+  const InvokeOutcome out = outcome(running);
+  EXPECT_EQ(out.error->type, "Runtime.ExitError");
+  EXPECT_THAT(out.log, testing::HasSubstr("x\nlast words\n"));
+  EXPECT_EQ(log_.count(R"("requestId":"a","stream":"stdout","line":"last words")"), 1u);
+  EXPECT_EQ(stats().crashes, 1u);
 }
 
 TEST_F(ProcessHostTest, TheTailHasTheEndOfAFlood) {

@@ -146,6 +146,29 @@ TEST_F(RuntimeApiTest, TakesAStreamedAnswerWhole) {
   EXPECT_EQ(outcomes(0).at(0).payload, R"({"a":1})");
 }
 
+TEST_F(RuntimeApiTest, AFailureBehindAStreamedAnswerCounts) {
+  RawClient client(port(0));
+  const std::string head =
+      "POST /2018-06-01/runtime/invocation/id-1/response HTTP/1.1\r\nHost: x.localhost\r\n"
+      "Lambda-Runtime-Function-Response-Mode: streaming\r\nTransfer-Encoding: chunked\r\n"
+      "Trailer: Lambda-Runtime-Function-Error-Type, Lambda-Runtime-Function-Error-Body\r\n\r\n"
+      "5\r\nhalf \r\n0\r\n";
+  client.send(head +
+              "Lambda-Runtime-Function-Error-Type: Unhandled\r\n"
+              "Lambda-Runtime-Function-Error-Body: eyJlcnJvclR5cGUiOiJUIiwiZXJyb3JNZXNzYWdlIjoibSJ9\r\n\r\n");
+  EXPECT_EQ(status_of(client.answer()), 202);
+  client.send(head + "Lambda-Runtime-Function-Error-Type: Odd\r\nLambda-Runtime-Function-Error-Body: ???\r\n\r\n");
+  EXPECT_EQ(status_of(client.answer()), 202);
+  const auto seen = outcomes(0);
+  ASSERT_EQ(seen.size(), 2u);
+  ASSERT_TRUE(seen[0].error);
+  EXPECT_EQ(seen[0].error->type, "T");
+  EXPECT_EQ(seen[0].error->message, "m");
+  EXPECT_EQ(seen[0].payload, R"({"errorType":"T","errorMessage":"m"})");
+  ASSERT_TRUE(seen[1].error);
+  EXPECT_EQ(seen[1].error->type, "Odd");
+}
+
 TEST_F(RuntimeApiTest, ConnectionsStayHoweverLongAHandlerTakes) {
   RawClient client(port(0));
   client.send(kNext);
