@@ -66,6 +66,7 @@ int run_command_line(int argc, char** argv) {
   add_cancel(app, exit_status);
   add_redrive(app, exit_status);
   add_priority(app, exit_status);
+  add_filtered(app, exit_status);
   add_invoke(app, exit_status);
   add_deploy(app, exit_status);
   add_logs(app, exit_status);

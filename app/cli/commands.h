@@ -43,6 +43,7 @@ void add_logs(CLI::App& app, int& exit_status);
 void add_watch(CLI::App& app, int& exit_status);
 void add_redrive(CLI::App& app, int& exit_status);
 void add_priority(CLI::App& app, int& exit_status);
+void add_filtered(CLI::App& app, int& exit_status);
 void add_record(CLI::App& app, int& exit_status);
 void add_replay(CLI::App& app, int& exit_status);
 void add_bench(CLI::App& app, int& exit_status);

@@ -54,6 +54,11 @@ void add_template_options(CLI::App& command, DaemonOptions& options) {
                   "File that defines priority queues over tables (docs/priority-queue.md); repeatable")
       ->allow_extra_args(false)
       ->envname("FRESHET_PRIORITY_QUEUES");
+  command
+      .add_option("--filtered-queue", options.filtered_queues,
+                  "File that defines filtered queues (docs/filtered-queue.md); repeatable")
+      ->allow_extra_args(false)
+      ->envname("FRESHET_FILTERED_QUEUES");
 }
 
 void add_service_options(CLI::App& command, DaemonOptions& options) {

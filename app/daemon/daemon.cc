@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/text_file.h"
+#include "functions/filtered/table_queues.h"
 #include "functions/priority/table_queues.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
@@ -34,6 +35,7 @@
 #include "tables/engine/embedded.h"
 #include "wire/auth/signature_gate.h"
 #include "wire/dynamodb/route.h"
+#include "wire/filtered/filtered_route.h"
 #include "wire/http/client.h"
 #include "wire/http/io_waiter.h"
 #include "wire/http/server.h"
@@ -195,6 +197,7 @@ class Daemon {
     queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_);
     priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
     deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
+    filtered_queues_ = std::make_unique<filtered::TableQueues>(runtime_->services(), log_);
     register_functions(natives_, *queues_, log_);
     return {};
   }
@@ -217,6 +220,7 @@ class Daemon {
     runtime_->serve_processes(settings_of_processes());
     queues_->begin();
     priority_queues_->begin();
+    filtered_queues_->begin();
     ready_ = true;
     if (options_.watch) {
       watch_ = std::make_unique<FileWatch>(kWatchEvery, [this](const std::string& path) { file_changed(path); });
@@ -269,6 +273,10 @@ class Daemon {
       auto queue = co_await priority_queues_->open(std::move(definition));
       if (!queue) co_return fail(queue.error());
     }
+    for (auto& definition : plan_.filtered_queues) {
+      auto queue = co_await filtered_queues_->open(std::move(definition));
+      if (!queue) co_return fail(queue.error());
+    }
     co_return co_await store_->durable();
   }
 
@@ -297,6 +305,7 @@ class Daemon {
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(make_task_route(*queues_, clock_));
     routes.push_back(make_priority_route(*priority_queues_));
+    routes.push_back(make_filtered_route(*filtered_queues_));
     routes.push_back(make_dynamodb_route(*store_, clock_,
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
     routes.push_back(make_lambda_management_route(*runtime_, *code_, clock_, random_.next()));
@@ -460,6 +469,7 @@ class Daemon {
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<priority::TableQueues> priority_queues_;
   std::unique_ptr<Deployer> deployer_;
+  std::unique_ptr<filtered::TableQueues> filtered_queues_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<FileWatch> watch_;
   Scope scope_;

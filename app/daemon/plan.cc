@@ -49,13 +49,16 @@ void warn_of_short_timeouts(const std::string& file, Deployment& deployment) {
   }
 }
 
-Result<std::vector<priority::Definition>> read_priority_queues(const std::vector<std::string>& files) {
-  std::vector<priority::Definition> all;
+// All that the files of one option define.
+template <class Definition>
+Result<std::vector<Definition>> read_files(const std::string& option, const std::vector<std::string>& files,
+                                           Result<std::vector<Definition>> (*read)(std::string_view)) {
+  std::vector<Definition> all;
   for (const auto& file : files) {
     auto text = read_text_file(file);
-    if (!text) return invalid("--priority-queue: " + text.error().message);
-    auto definitions = priority::read_definitions(*text);
-    if (!definitions) return invalid("--priority-queue " + file + ": " + definitions.error().message);
+    if (!text) return invalid(option + ": " + text.error().message);
+    auto definitions = read(*text);
+    if (!definitions) return invalid(option + " " + file + ": " + definitions.error().message);
     std::move(definitions->begin(), definitions->end(), std::back_inserter(all));
   }
   return all;
@@ -150,9 +153,12 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
   auto queues = settings_of_queues(plan.deployment, options.queues);
   if (!queues) return fail(queues.error());
   plan.queues = std::move(*queues);
-  auto priority_queues = read_priority_queues(options.priority_queues);
+  auto priority_queues = read_files("--priority-queue", options.priority_queues, priority::read_definitions);
   if (!priority_queues) return fail(priority_queues.error());
   plan.priority_queues = std::move(*priority_queues);
+  auto filtered_queues = read_files("--filtered-queue", options.filtered_queues, filtered::read_definitions);
+  if (!filtered_queues) return fail(filtered_queues.error());
+  plan.filtered_queues = std::move(*filtered_queues);
   return plan;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/daemon/options.h"
+#include "functions/filtered/definition.h"
 #include "functions/priority/definition.h"
 #include "functions/settings.h"
 #include "runtime/deploy/deployment.h"
@@ -25,6 +26,7 @@ struct DaemonPlan {
   Deployment deployment;
   std::map<std::string, QueueSettings> queues;  // By table.
   std::vector<priority::Definition> priority_queues;
+  std::vector<filtered::Settings> filtered_queues;
 };
 
 // kValidation with FILE:LINE for each fault. Any thread; takes as long as the template is large.

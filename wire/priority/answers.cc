@@ -2,47 +2,12 @@
 
 #include "tables/value/json.h"
 #include "wire/tasks/answers.h"
+#include "wire/tasks/json_object.h"
 
 namespace freshet::priority {
 namespace {
 
-// Writes the members of one object.
-class Object {
- public:
-  explicit Object(std::string& out) : out_(out) { out_ += '{'; }
-  ~Object() { out_ += '}'; }
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-
-  std::string& raw(std::string_view name) {
-    if (!first_) out_ += ',';
-    first_ = false;
-    append_json_string(out_, name);
-    out_ += ':';
-    return out_;
-  }
-  void text(std::string_view name, std::string_view value) { append_json_string(raw(name), value); }
-  void text_if(std::string_view name, std::string_view value) {
-    if (!value.empty()) text(name, value);
-  }
-  template <class Number>
-  void number(std::string_view name, Number value) {
-    raw(name) += std::to_string(value);
-  }
-  void flag(std::string_view name, bool value) { raw(name) += value ? "true" : "false"; }
-  void texts(std::string_view name, const std::vector<std::string>& values) {
-    raw(name) += '[';
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (i > 0) out_ += ',';
-      append_json_string(out_, values[i]);
-    }
-    out_ += ']';
-  }
-
- private:
-  std::string& out_;
-  bool first_ = true;
-};
+using Object = JsonObject;
 
 void append_redrive(std::string& out, const RedriveRecordsOutput& redrive) {
   Object object(out);

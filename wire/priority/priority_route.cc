@@ -8,6 +8,7 @@
 #include "wire/http/target.h"
 #include "wire/priority/answers.h"
 #include "wire/tasks/answers.h"
+#include "wire/tasks/queue_exchange.h"
 
 namespace freshet {
 namespace {
@@ -16,42 +17,8 @@ using priority::Shape;
 
 constexpr int64_t kMaxMs = JsonMembers::kMaxMilliseconds;
 
-// One request: finds its queue, lets the call work on it, answers with its result.
-class PriorityExchange final : public Exchange {
- public:
-  using Call = std::function<Async<void>(PriorityQueue& queue, PriorityExchange& self)>;
-
-  PriorityExchange(PriorityQueues& queues, std::string queue, Call call)
-      : queues_(queues), name_(std::move(queue)), call_(std::move(call)) {}
-
-  Async<void> run() override {
-    PriorityQueue* queue = queues_.find(name_);
-    if (queue != nullptr) return call_(*queue, *this);
-    std::string names;
-    for (const auto& one : queues_.names()) names += (names.empty() ? "" : ", ") + one;
-    error = Error{ErrorCode::kNotFound,
-                  "there is no priority queue '" + name_ + "'; " +
-                      (names.empty() ? "define one with --priority-queue FILE" : "there is " + names),
-                  nullptr};
-    return {};
-  }
-  HttpResponse respond() override {
-    if (error) return tasks::error_answer(*error);
-    HttpResponse response = tasks::json_answer(write());
-    response.status = status;
-    if (status == 429 || status == 503) response.headers.emplace_back("Retry-After", "1");
-    return response;
-  }
-
-  std::optional<Error> error;
-  int status = 200;
-  std::function<std::string()> write;  // I/O thread.
-
- private:
-  PriorityQueues& queues_;
-  const std::string name_;
-  const Call call_;
-};
+using PriorityExchange = QueueExchange<PriorityQueues>;
+using Asked = PriorityExchange::Asked;
 
 Async<void> answer(Async<PriorityResult> work, PriorityExchange& self, Shape shape) {
   auto result = co_await work;
@@ -68,22 +35,6 @@ Async<void> answer_peek(Async<std::vector<PriorityResult>> work, PriorityExchang
   self.status = priority::status_of(results.front());
   self.write = [results = std::move(results)] { return priority::peeked_json(results); };
 }
-
-template <class T>
-Async<void> answer_with(Async<Result<T>> work, PriorityExchange& self, std::string (*json)(const T&)) {
-  auto result = co_await work;
-  if (!result) {
-    self.error = std::move(result.error());
-  } else {
-    self.write = [value = std::move(*result), json] { return json(value); };
-  }
-}
-
-// What is asked of one route: the body, already checked to be an object, becomes a call or an error.
-struct Asked {
-  std::optional<Error> error;
-  PriorityExchange::Call call;
-};
 
 // Members that every call on one record has.
 RecordCall read_call(JsonMembers& members) {
@@ -315,68 +266,11 @@ std::optional<Asked> read_look(Target& target) {
                }};
 }
 
-// Says the same whatever queues there are: an error, or their names.
-class Fixed final : public Exchange {
- public:
-  explicit Fixed(Error error) : error_(std::move(error)) {}
-  explicit Fixed(PriorityQueues& queues) : queues_(&queues) {}
-  Async<void> run() override {
-    if (queues_ != nullptr) names_ = queues_->names();
-    return {};
-  }
-  HttpResponse respond() override {
-    return error_ ? tasks::error_answer(*error_) : tasks::json_answer(tasks::names_json(names_));
-  }
-
- private:
-  std::optional<Error> error_;
-  PriorityQueues* queues_ = nullptr;
-  std::vector<std::string> names_;
-};
-
-class PriorityRoute final : public Route {
- public:
-  explicit PriorityRoute(PriorityQueues& queues) : queues_(queues) {}
-
-  bool matches(const HttpRequest& request) const override {
-    constexpr std::string_view kRoot = "/priority";
-    const std::string_view target = request.target;
-    return target.substr(0, kRoot.size()) == kRoot &&
-           (target.size() == kRoot.size() || target[kRoot.size()] == '/' || target[kRoot.size()] == '?');
-  }
-
-  std::unique_ptr<Exchange> accept(HttpRequest request) override {
-    auto target = parse_target(request.target);
-    if (!target) return std::make_unique<Fixed>(target.error());
-    if (request.method == "GET" && target->segments.size() == 1) return std::make_unique<Fixed>(queues_);
-    std::optional<Asked> asked;
-    if (request.method == "GET") {
-      asked = read_look(*target);
-    } else if (request.method == "POST" && target->segments.size() == 3) {
-      // One document for each I/O thread: parsing again reuses its memory.
-      thread_local JsonDocument document;
-      const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
-      if (!body) return std::make_unique<Fixed>(body.error());
-      asked = read_change(target->segments[2], *body);
-    }
-    if (!asked) {
-      return std::make_unique<Fixed>(Error{ErrorCode::kNotFound,
-                                           request.method + " " + request.target.substr(0, 200) +
-                                               " is not part of the priority-queue API (docs/priority-queue.md)",
-                                           nullptr});
-    }
-    if (asked->error) return std::make_unique<Fixed>(std::move(*asked->error));
-    return std::make_unique<PriorityExchange>(queues_, std::move(target->segments[1]), std::move(asked->call));
-  }
-
- private:
-  PriorityQueues& queues_;
-};
-
 }  // namespace
 
 std::unique_ptr<Route> make_priority_route(PriorityQueues& queues) {
-  return std::make_unique<PriorityRoute>(queues);
+  return make_queue_route(queues, {"/priority", "priority queue", "--priority-queue", "docs/priority-queue.md"},
+                          read_look, read_change);
 }
 
 }  // namespace freshet

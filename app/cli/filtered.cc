@@ -1,0 +1,241 @@
+// freshet filtered: a running daemon's filtered queues, a call each with JSON output.
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <utility>
+
+#include "app/cli/checks.h"
+#include "app/cli/commands.h"
+#include "app/cli/remote.h"
+
+namespace freshet::cli {
+namespace {
+
+struct FilteredOptions {
+  Remote remote;
+  std::string id;
+  std::string attributes;
+  std::string assignment;
+  std::string request;
+  std::string status;
+  std::string cursor;
+  std::vector<std::string> match;
+  int64_t limit = 100;
+  bool wait = false;
+  bool all = false;
+  bool enqueue = false;
+};
+
+void print(const FilteredOptions& options, const Json& answer) {
+  std::cout << answer.dump(options.remote.json ? -1 : 2) << '\n';
+}
+
+// Prints the answer on standard output. Its exit status; kNotFound for an assign without a match.
+int tell(const FilteredOptions& options, const std::string& method, const std::string& path,
+         const Json& body = nullptr) {
+  Session session(options.remote);
+  const Json answer = session.call(method, path, body);
+  if (answer.is_null()) return session.exit_status();
+  print(options, answer);
+  if (answer.value("outcome", "") == "no-match") return kNotFound;
+  return answer.contains("right") && !answer.value("right", true) ? kDifferent : kDone;
+}
+
+// Every member in that status, one answer a line; what is refused is told and the rest is done all the same.
+int tell_all(const FilteredOptions& options, const std::string& status, const std::string& path, Json body) {
+  Session session(options.remote);
+  int worst = kDone;
+  std::string cursor;
+  do {
+    const Json page = session.call("GET", "/members?limit=1000&status=" + path_segment(status) +
+                                              (cursor.empty() ? "" : "&cursor=" + path_segment(cursor)));
+    if (page.is_null()) return session.exit_status();
+    for (const auto& member : page["members"]) {
+      body["id"] = member["member"];
+      const Json answer = session.call("POST", path, body);
+      if (answer.is_null()) {
+        worst = session.exit_status();
+      } else {
+        std::cout << answer.dump() << '\n';
+      }
+    }
+    cursor = page.value("cursor", "");
+  } while (!cursor.empty());
+  return worst;
+}
+
+// "Spanish" or "Spanish,English" behind NAME=.
+bool add_value(const std::string& word, Json& alternative) {
+  const auto equals = word.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  Json values = Json::array();
+  for (size_t at = equals + 1; at <= word.size();) {
+    const size_t comma = std::min(word.find(',', at), word.size());
+    values.push_back(word.substr(at, comma - at));
+    at = comma + 1;
+  }
+  alternative[word.substr(0, equals)] = std::move(values);
+  return true;
+}
+
+// NAME=VALUE[,VALUE] ..., alternatives with `else` between them; or keys of queues. Null if a word is neither.
+Json match_of(const std::vector<std::string>& words) {
+  Json match = Json::array();
+  Json alternative = Json::object();
+  for (const auto& word : words) {
+    if (word == "else") {
+      if (alternative.is_object() && !alternative.empty()) match.push_back(std::exchange(alternative, Json::object()));
+    } else if (word.find('=') == std::string::npos) {
+      match.push_back(word);
+    } else if (!add_value(word, alternative)) {
+      std::cerr << "freshet: '" << word << "' is neither NAME=VALUE nor the key of a queue\n";
+      return nullptr;
+    }
+  }
+  if (!alternative.empty()) match.push_back(std::move(alternative));
+  return match;
+}
+
+int assign(const FilteredOptions& options) {
+  Json body{{"match", match_of(options.match)}};
+  if (body["match"].is_null()) return kUsage;
+  if (!options.request.empty()) body["request"] = options.request;
+  if (options.wait) body["wait"] = true;
+  return tell(options, "POST", "/assign", body);
+}
+
+int put(const FilteredOptions& options) {
+  Json body{{"id", options.id}, {"attributes", Json::parse(options.attributes, nullptr, false)}};
+  if (body["attributes"].is_discarded()) {
+    std::cerr << "freshet: the attributes are not JSON\n";
+    return kUsage;
+  }
+  return tell(options, "POST", "/put", body);
+}
+
+// With --all those in a status, else the one that is named.
+int one_or_all(const FilteredOptions& options, const std::string& path, Json body) {
+  if (options.all == options.id.empty()) {
+    if (options.all) return tell_all(options, options.status, path, std::move(body));
+    body["id"] = options.id;
+    return tell(options, "POST", path, body);
+  }
+  std::cerr << "freshet: give the id of a member, or --all\n";
+  return kUsage;
+}
+
+int release(const FilteredOptions& options) {
+  Json body = Json::object();
+  if (!options.assignment.empty()) body["assignment"] = options.assignment;
+  if (options.enqueue) body["enqueue"] = true;
+  return one_or_all(options, "/release", std::move(body));
+}
+
+std::string page_path(const FilteredOptions& options, const std::string& what) {
+  return "/" + what + "?limit=" + std::to_string(options.limit) +
+         (options.status.empty() ? "" : "&status=" + path_segment(options.status)) +
+         (options.cursor.empty() ? "" : "&cursor=" + path_segment(options.cursor));
+}
+
+// The commands of `freshet filtered`: each adds its options and says what is asked of the daemon.
+class Commands {
+ public:
+  Commands(CLI::App& parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+
+  using Run = std::function<int(const FilteredOptions&)>;
+  CLI::App* add(const char* name, const char* what, Run run) {
+    CLI::App* command = parent_.add_subcommand(name, what);
+    options_ = std::make_shared<FilteredOptions>();
+    options_->remote.queue = "CallCenter";
+    options_->remote.root = "/filtered/";
+    options_->remote.add_options(*command);
+    command->get_option("--queue")->description("Name of the filtered queue");
+    command->callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    return command;
+  }
+  CLI::App* add_with_id(const char* name, const char* what, const char* of, Run run) {
+    CLI::App* command = add(name, what, std::move(run));
+    command->add_option("id", options_->id, of)->required();
+    return command;
+  }
+  void add_pages(CLI::App& command) {
+    command.add_option("--limit", options_->limit, "At most so many")->check(whole(1, 1000));
+    command.add_option("--cursor", options_->cursor, "From the page before");
+  }
+  // Of --all: the status of those that are meant.
+  void add_all(CLI::App& command, const char* status, const char* what) {
+    options_->status = status;
+    command.add_option("id", options_->id, "Member id");
+    command.add_flag("--all", options_->all, what);
+    command.add_option("--status", options_->status, "Of --all: the status that they have")->capture_default_str();
+  }
+  FilteredOptions& options() { return *options_; }
+
+ private:
+  CLI::App& parent_;
+  int& exit_status_;
+  std::shared_ptr<FilteredOptions> options_;
+};
+
+void add_members(Commands& commands) {
+  CLI::App* command = commands.add_with_id("put", "Make a member, or replace an available one", "Member id", put);
+  command->add_option("attributes", commands.options().attributes, "As JSON: {\"Gender\": \"F\", ...}")->required();
+  commands.add_with_id("get", "Show a member", "Member id",
+                       [](const auto& o) { return tell(o, "GET", "/members/" + path_segment(o.id)); });
+  command = commands.add("list", "List members", [](const auto& o) { return tell(o, "GET", page_path(o, "members")); });
+  command->add_option("--status", commands.options().status, "Only those in that status");
+  commands.add_pages(*command);
+  commands.add_with_id("delete", "Delete an available member", "Member id", [](const auto& o) {
+    return tell(o, "POST", "/delete", Json{{"id", o.id}});
+  });
+  command = commands.add("enqueue", "An available member waits, or gets the oldest request that it matches",
+                         [](const auto& o) { return one_or_all(o, "/enqueue", Json::object()); });
+  commands.add_all(*command, "available", "All that are available, in the order of their ids");
+  commands.add_with_id("withdraw", "Take a member that waits out of all queues", "Member id", [](const auto& o) {
+    return tell(o, "POST", "/withdraw", Json{{"id", o.id}});
+  });
+  command = commands.add("release", "End a member's assignment", release);
+  commands.add_all(*command, "attendingCall", "All that are assigned");
+  command->add_option("--assignment", commands.options().assignment, "Only if it is this one");
+  command->add_flag("--enqueue", commands.options().enqueue, "It waits again at once");
+}
+
+void add_requests(Commands& commands) {
+  CLI::App* command = commands.add("assign", "Take the member that waits longest and matches", assign);
+  command->add_option(
+      "match", commands.options().match,
+      "NAME=VALUE[,VALUE] ..., with `else` between alternatives; or the key of a queue; any if left out");
+  command->add_option("--request", commands.options().request, "Id of the request: again gives the same answer");
+  command->add_flag("--wait", commands.options().wait, "Without a match the request waits; needs --request");
+  commands.add_with_id("request", "Show a request", "Request id",
+                       [](const auto& o) { return tell(o, "GET", "/requests/" + path_segment(o.id)); });
+  command =
+      commands.add("requests", "List requests", [](const auto& o) { return tell(o, "GET", page_path(o, "requests")); });
+  commands.add_pages(*command);
+  commands.add_with_id("cancel", "Take back a request that waits", "Request id", [](const auto& o) {
+    return tell(o, "POST", "/cancel", Json{{"id", o.id}});
+  });
+  commands.add("stats", "Show every queue: version, depth, requests",
+               [](const auto& o) { return tell(o, "GET", "/stats"); });
+  commands.add("recount", "Count all entries again; exit status 7 if something differs",
+               [](const auto& o) { return tell(o, "GET", "/recount"); });
+}
+
+}  // namespace
+
+void add_filtered(CLI::App& app, int& exit_status) {
+  CLI::App* parent = app.add_subcommand("filtered", "Work with filtered queues: members found by their attributes");
+  parent->require_subcommand(1);
+  parent->footer(
+      "An agent of the call centre, and a caller:\n"
+      "  freshet filtered put a1 '{\"AgentName\": \"Ellen\", \"Gender\": \"F\", \"Languages\": [\"English\", "
+      "\"Spanish\"]}'\n"
+      "  freshet filtered enqueue a1\n"
+      "  freshet filtered assign Languages=Spanish Gender=F else Languages=English --request call-1\n"
+      "  freshet filtered release a1");
+  Commands commands(*parent, exit_status);
+  add_members(commands);
+  add_requests(commands);
+}
+
+}  // namespace freshet::cli

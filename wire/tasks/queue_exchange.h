@@ -1,0 +1,163 @@
+// What the APIs of queues by name share: GET /ROOT lists them, everything else is a call on /ROOT/NAME. A call is read
+// on an I/O thread, works on its queue on the loop, and writes its answer on the I/O thread again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/async.h"
+#include "runtime/ports.h"
+#include "tables/value/json_reader.h"
+#include "wire/http/target.h"
+#include "wire/tasks/answers.h"
+
+namespace freshet {
+
+// One such API, in messages. Static storage.
+struct QueueApi {
+  std::string_view root;    // "/priority"
+  std::string_view what;    // "priority queue"
+  std::string_view option;  // That defines one.
+  std::string_view docs;
+};
+
+// One request: finds its queue, lets the call work on it, answers with its result.
+template <class Queues>
+class QueueExchange final : public Exchange {
+ public:
+  using Queue = std::remove_pointer_t<decltype(std::declval<Queues&>().find(""))>;
+  using Call = std::function<Async<void>(Queue& queue, QueueExchange& self)>;
+  // What one request comes to: an error, or a call.
+  struct Asked {
+    std::optional<Error> error;
+    Call call;
+  };
+
+  QueueExchange(Queues& queues, const QueueApi& api, std::string queue, Call call)
+      : queues_(queues), api_(api), name_(std::move(queue)), call_(std::move(call)) {}
+
+  Async<void> run() override {
+    Queue* queue = queues_.find(name_);
+    if (queue != nullptr) return call_(*queue, *this);
+    std::string names;
+    for (const auto& one : queues_.names()) names += (names.empty() ? "" : ", ") + one;
+    const std::string there =
+        names.empty() ? "define one with " + std::string(api_.option) + " FILE" : "there is " + names;
+    error =
+        Error{ErrorCode::kNotFound, "there is no " + std::string(api_.what) + " '" + name_ + "'; " + there, nullptr};
+    return {};
+  }
+  HttpResponse respond() override {
+    if (error) return tasks::error_answer(*error);
+    HttpResponse response = tasks::json_answer(write());
+    response.status = status;
+    if (status == 429 || status == 503) response.headers.emplace_back("Retry-After", "1");
+    return response;
+  }
+
+  std::optional<Error> error;
+  int status = 200;
+  std::function<std::string()> write;  // I/O thread.
+
+ private:
+  Queues& queues_;
+  const QueueApi api_;
+  const std::string name_;
+  const Call call_;
+};
+
+// Answers with what the work gives, as `json` writes it, or with its error. `self` outlives the work.
+template <class T, class Exchange>
+Async<void> answer_with(Async<Result<T>> work, Exchange& self, std::string (*json)(const T&)) {
+  auto result = co_await work;
+  if (!result) {
+    self.error = std::move(result.error());
+  } else {
+    self.write = [value = std::move(*result), json] { return json(value); };
+  }
+}
+
+// Says the same whatever the queues do: an error, or their names.
+template <class Queues>
+class QueueNames final : public Exchange {
+ public:
+  explicit QueueNames(Error error) : error_(std::move(error)) {}
+  explicit QueueNames(Queues& queues) : queues_(&queues) {}
+  Async<void> run() override {
+    if (queues_ != nullptr) names_ = queues_->names();
+    return {};
+  }
+  HttpResponse respond() override {
+    return error_ ? tasks::error_answer(*error_) : tasks::json_answer(tasks::names_json(names_));
+  }
+
+ private:
+  std::optional<Error> error_;
+  Queues* queues_ = nullptr;
+  std::vector<std::string> names_;
+};
+
+// The route of such an API. `look` reads a GET by its path and query, `change` a POST of /ROOT/NAME/WHAT by its body;
+// nothing: there is no such thing.
+template <class Queues>
+class QueueRoute final : public Route {
+ public:
+  using Asked = typename QueueExchange<Queues>::Asked;
+  using Look = std::optional<Asked> (*)(Target& target);
+  using Change = std::optional<Asked> (*)(const std::string& what, const JsonView& body);
+
+  QueueRoute(Queues& queues, const QueueApi& api, Look look, Change change)
+      : queues_(queues), api_(api), look_(look), change_(change) {}
+
+  bool matches(const HttpRequest& request) const override {
+    const std::string_view target = request.target;
+    const size_t root = api_.root.size();
+    return target.substr(0, root) == api_.root && (target.size() == root || target[root] == '/' || target[root] == '?');
+  }
+
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    auto target = parse_target(request.target);
+    if (!target) return std::make_unique<QueueNames<Queues>>(target.error());
+    if (request.method == "GET" && target->segments.size() == 1) return std::make_unique<QueueNames<Queues>>(queues_);
+    std::optional<Asked> asked;
+    if (request.method == "GET") {
+      asked = look_(*target);
+    } else if (request.method == "POST" && target->segments.size() == 3) {
+      // One document for each I/O thread: parsing again reuses its memory.
+      thread_local JsonDocument document;
+      const auto body = document.parse(request.body.empty() ? std::string_view("{}") : request.body);
+      if (!body) return std::make_unique<QueueNames<Queues>>(body.error());
+      asked = change_(target->segments[2], *body);
+    }
+    if (!asked) {
+      return std::make_unique<QueueNames<Queues>>(Error{ErrorCode::kNotFound,
+                                                        request.method + " " + request.target.substr(0, 200) +
+                                                            " is not part of the " + std::string(api_.what) + " API (" +
+                                                            std::string(api_.docs) + ")",
+                                                        nullptr});
+    }
+    if (asked->error) return std::make_unique<QueueNames<Queues>>(std::move(*asked->error));
+    return std::make_unique<QueueExchange<Queues>>(queues_, api_, std::move(target->segments[1]),
+                                                   std::move(asked->call));
+  }
+
+ private:
+  Queues& queues_;
+  const QueueApi api_;
+  const Look look_;
+  const Change change_;
+};
+
+// The queues outlive the route.
+template <class Queues>
+std::unique_ptr<Route> make_queue_route(Queues& queues, const QueueApi& api, typename QueueRoute<Queues>::Look look,
+                                        typename QueueRoute<Queues>::Change change) {
+  return std::make_unique<QueueRoute<Queues>>(queues, api, look, change);
+}
+
+}  // namespace freshet
