@@ -15,18 +15,39 @@ void Actions::add(Input input) {
   transaction_.actions.emplace_back(std::move(input));
 }
 
-void Actions::enter(size_t queue, const std::string& at, const Item& copy, const QueueFacts& seen) {
-  PutItemInput entry;
+// An entry or request, if it is not there.
+void Actions::put_new(Item item) {
+  PutItemInput put;
+  put.table = settings_.table;
+  put.item = std::move(item);
+  put.condition = "attribute_not_exists(#pk)";
+  put.placeholders.names = {{"#pk", settings_.names.partition}};
+  add(std::move(put));
+}
+
+// An entry, if it is there.
+void Actions::drop_entry(Item key) {
+  DeleteItemInput entry;
   entry.table = settings_.table;
-  entry.item = copy;
-  entry.item.set(settings_.names.partition, Value(combinations_.key(queue)));
-  entry.item.set(settings_.names.sort, Value(at));
-  entry.condition = "attribute_not_exists(#pk)";
+  entry.key = std::move(key);
+  entry.condition = "attribute_exists(#pk)";
   entry.placeholders.names = {{"#pk", settings_.names.partition}};
   add(std::move(entry));
+}
+
+UpdateItemInput Actions::queue_update(size_t queue) const {
   UpdateItemInput update;
   update.table = settings_.queues_in();
   update.key = items_.queue_key(queue);
+  return update;
+}
+
+void Actions::enter(size_t queue, const std::string& at, const Item& copy, const QueueFacts& seen) {
+  Item entry = copy;
+  entry.set(settings_.names.partition, Value(combinations_.key(queue)));
+  entry.set(settings_.names.sort, Value(at));
+  put_new(std::move(entry));
+  UpdateItemInput update = queue_update(queue);
   update.update = "SET #v = if_not_exists(#v, :zero) + :one ADD #d :one";
   update.placeholders.names = {
       {"#v", settings_.names.version}, {"#d", settings_.names.depth}, {"#r", settings_.names.request_version}};
@@ -40,15 +61,8 @@ void Actions::enter(size_t queue, const std::string& at, const Item& copy, const
 }
 
 void Actions::leave(size_t queue, const std::string& at, const QueueFacts* seen) {
-  DeleteItemInput entry;
-  entry.table = settings_.table;
-  entry.key = items_.entry_key(queue, at);
-  entry.condition = "attribute_exists(#pk)";
-  entry.placeholders.names = {{"#pk", settings_.names.partition}};
-  add(std::move(entry));
-  UpdateItemInput update;
-  update.table = settings_.queues_in();
-  update.key = items_.queue_key(queue);
+  drop_entry(items_.entry_key(queue, at));
+  UpdateItemInput update = queue_update(queue);
   update.update = "SET #v = #v + :one ADD #d :minus";
   update.placeholders.names = {{"#v", settings_.names.version}, {"#d", settings_.names.depth}};
   update.placeholders.values = Map{{":minus", kMinusOne}, {":one", kOne}};
@@ -61,16 +75,10 @@ void Actions::leave(size_t queue, const std::string& at, const QueueFacts* seen)
 }
 
 void Actions::wait(size_t queue, const std::string& at, const std::string& request, const QueueFacts& seen) {
-  PutItemInput entry;
-  entry.table = settings_.table;
-  entry.item = items_.waiting_key(queue, at);
-  entry.item.set(settings_.names.request, Value(request));
-  entry.condition = "attribute_not_exists(#pk)";
-  entry.placeholders.names = {{"#pk", settings_.names.partition}};
-  add(std::move(entry));
-  UpdateItemInput update;
-  update.table = settings_.queues_in();
-  update.key = items_.queue_key(queue);
+  Item entry = items_.waiting_key(queue, at);
+  entry.set(settings_.names.request, Value(request));
+  put_new(std::move(entry));
+  UpdateItemInput update = queue_update(queue);
   update.update = "SET #r = if_not_exists(#r, :zero) + :one ADD #n :one";
   update.condition = "#v = :v";
   update.placeholders.names = {
@@ -80,15 +88,8 @@ void Actions::wait(size_t queue, const std::string& at, const std::string& reque
 }
 
 void Actions::stop_waiting(size_t queue, const std::string& at) {
-  DeleteItemInput entry;
-  entry.table = settings_.table;
-  entry.key = items_.waiting_key(queue, at);
-  entry.condition = "attribute_exists(#pk)";
-  entry.placeholders.names = {{"#pk", settings_.names.partition}};
-  add(std::move(entry));
-  UpdateItemInput update;
-  update.table = settings_.queues_in();
-  update.key = items_.queue_key(queue);
+  drop_entry(items_.waiting_key(queue, at));
+  UpdateItemInput update = queue_update(queue);
   update.update = "SET #r = #r + :one ADD #n :minus";
   update.condition = "attribute_exists(#r)";
   update.placeholders.names = {{"#r", settings_.names.request_version}, {"#n", settings_.names.request_depth}};
@@ -124,7 +125,7 @@ void Actions::queue_member(const FilteredMember& member, const std::string& at) 
   add(std::move(update));
 }
 
-void Actions::assign_member(const std::string& id, const std::string& at, const std::string& assignment,
+void Actions::assign_member(const std::string& id, bool from_queue, const std::string& assignment,
                             const std::string& request) {
   UpdateItemInput update = member_update(id);
   auto& [names, values] = update.placeholders;
@@ -137,13 +138,10 @@ void Actions::assign_member(const std::string& id, const std::string& at, const 
     values.set(":rq", Value(request));
   }
   update.condition = "#s = :before";
-  values.set(":before", Value(at.empty() ? settings_.states.available : settings_.states.queued));
-  if (!at.empty()) {
-    // Who was queued by the sample has no time of its own.
-    update.condition += " AND (#at = :at OR attribute_not_exists(#at))";
+  values.set(":before", Value(from_queue ? settings_.states.queued : settings_.states.available));
+  if (from_queue) {
     update.update += " REMOVE #at";
     names.emplace_back("#at", settings_.names.queued_at);
-    values.set(":at", Value(at));
   }
   add(std::move(update));
 }
@@ -178,17 +176,13 @@ void Actions::release_member(const FilteredMember& member) {
 }
 
 void Actions::put_request(const FilteredRequest& request, const Alternatives& alternatives) {
-  PutItemInput put;
-  put.table = settings_.table;
-  put.item = items_.request_key(request.id);
-  put.item.set(asked::kStatus, Value(request.status));
-  put.item.set(asked::kAt, Value(request.asked_at));
-  put.item.set(asked::kAlternatives, items_.alternatives(alternatives));
-  if (!request.member.empty()) put.item.set(asked::kMember, Value(request.member));
-  if (!request.assignment.empty()) put.item.set(settings_.names.assignment, Value(request.assignment));
-  put.condition = "attribute_not_exists(#pk)";
-  put.placeholders.names = {{"#pk", settings_.names.partition}};
-  add(std::move(put));
+  Item item = items_.request_key(request.id);
+  item.set(asked::kStatus, Value(request.status));
+  item.set(asked::kAt, Value(request.asked_at));
+  item.set(asked::kAlternatives, items_.alternatives(alternatives));
+  if (!request.member.empty()) item.set(asked::kMember, Value(request.member));
+  if (!request.assignment.empty()) item.set(settings_.names.assignment, Value(request.assignment));
+  put_new(std::move(item));
 }
 
 void Actions::give_request(const std::string& id, const std::string& member, const std::string& assignment) {

@@ -27,9 +27,8 @@ class Actions {
 
   // The member as it was read, with its status, and with its attributes as they were.
   void queue_member(const FilteredMember& member, const std::string& at);
-  // Of a member that is queued at that time, or available if `at` is empty.
-  void assign_member(const std::string& id, const std::string& at, const std::string& assignment,
-                     const std::string& request);
+  // Of a member that is queued, or else available. Which entry it is taken by does not matter: that must be there.
+  void assign_member(const std::string& id, bool from_queue, const std::string& assignment, const std::string& request);
   void withdraw_member(const FilteredMember& member);
   void release_member(const FilteredMember& member);
 
@@ -41,6 +40,9 @@ class Actions {
   TransactWriteInput finish() && { return std::move(transaction_); }
 
  private:
+  void put_new(Item item);
+  void drop_entry(Item key);
+  UpdateItemInput queue_update(size_t queue) const;
   UpdateItemInput member_update(const std::string& id) const;
   template <class Input>
   void add(Input input);

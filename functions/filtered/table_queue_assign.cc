@@ -115,7 +115,7 @@ Async<TableQueue::Attempt<Assigned>> TableQueue::take(const Job& job, Head head,
   out.member.assignment = services_.random.uuid();
   out.member.request = job.request;
   out.member.item = std::move(head.item);
-  actions.assign_member(out.member.id, head.facts.at, out.member.assignment, job.request);
+  actions.assign_member(out.member.id, true, out.member.assignment, job.request);
   if (job.was_waiting) {
     actions.give_request(job.request, out.member.id, out.member.assignment);
   } else if (!job.request.empty()) {
@@ -205,9 +205,8 @@ Async<Result<std::optional<TableQueue::Head>>> TableQueue::usable(ItemRef item, 
     if (!member && !unusable) co_return fail(member.error());
     if (!member) {
       why = items_.name_of(item) + ": " + member.error().message;
-    } else if (member->status != settings_.states.queued ||
-               (!member->queued_at.empty() && member->queued_at != facts->at)) {
-      why = items_.name_of(item) + " is not that of " + items_.name_of(member->item) + " as it is now";
+    } else if (member->status != settings_.states.queued) {
+      why = items_.name_of(item) + ": " + items_.name_of(member->item) + " is '" + member->status + "'";
     }
   }
   if (why.empty()) co_return std::optional(Head{std::move(item), std::move(*facts), queue});

@@ -143,14 +143,13 @@ Async<TableQueue::Attempt<Enqueued>> TableQueue::try_enqueue(FilteredMember memb
   co_return std::optional(std::move(out));
 }
 
-// Out of all queues. Of a member that the sample queued, the entry says since when it has waited.
+// Of a member that the sample queued only the entry says since when it has waited; what the member says may be of an
+// earlier stay then.
 Async<Result<ItemRef>> TableQueue::entry_of(FilteredMember member, QueueSet queues) const {
   if (!member.queued_at.empty()) {
     Item key = items_.entry_key(queues.front(), member.queued_at);
     auto entry = co_await read(settings_.table, std::move(key));
     if (!entry || *entry) co_return entry;
-    co_return fail(ErrorCode::kConflict, items_.name_of(items_.entry_key(queues.front(), member.queued_at)) +
-                                             " is missing, though " + items_.name_of(member.item) + " is queued");
   }
   Item start;
   do {

@@ -57,7 +57,7 @@ Async<TableQueue::Attempt<Enqueued>> TableQueue::give_to_waiting(FilteredMember 
   for (const size_t queue : *entries) actions.stop_waiting(queue, waiting.at);
   const std::string assignment = services_.random.uuid();
   actions.give_request(waiting.id, member.id, assignment);
-  actions.assign_member(member.id, "", assignment, waiting.id);
+  actions.assign_member(member.id, false, assignment, waiting.id);
   auto done = co_await commit(std::move(actions).finish());
   if (!done) co_return fail(done.error());
   if (!*done) co_return std::optional<Enqueued>();
