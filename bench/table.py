@@ -2,7 +2,7 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|turns|pickup|items|priority|rivals] [--floor DIR] [--json FILE]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|items|priority|ordered|rivals] [--floor DIR] [--json FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
            nothing around them) and LMDB with a log; the newest-first take at 1,000 and 2,000,000 pending; a drain
@@ -12,6 +12,7 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   items    the item store over the wire: beside a bare Beast server of the same build, fdatasync and dynalite; a scan and
            a new index of 1,000,000 items
   priority a peek at 1,000,000 records with 100,000 in flight, beside one at 1,000 with none
+  ordered  an ordered put beside an unconditional one
   rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
 
 The floor is a measuring stick that is not part of this repository: --floor names the folder with its sources (main.cc,
@@ -32,7 +33,7 @@ import items
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
-SECTIONS = ("store", "memory", "turns", "pickup", "items", "priority", "rivals")
+SECTIONS = ("store", "memory", "turns", "pickup", "items", "priority", "ordered", "rivals")
 rows = []
 
 
@@ -195,6 +196,15 @@ def priority(runs):
         ratio <= 1.5)
 
 
+def ordered(work, runs):
+    answers = [json.loads(call(BUILD / "bench/ordered_bench", work / f"ordered{i}")) for i in range(runs)]
+    for place, what in (("log", "synced, 64 a commit"), ("memory", "in memory, no log")):
+        plain, ours = (statistics.median(a[place][name] for a in answers) for name in ("put_ns", "ordered_put_ns"))
+        ratio = statistics.median(a[place]["ratio"] for a in answers)
+        row(f"ordered put, {what} ({ours / 1000:.1f} us; {plain / 1000:.1f} us unconditional)", f"{ratio:.2f} x", "<= 1.2 x",
+            ratio <= 1.2)
+
+
 def rivals(runs):
     out = call(ROOT / "bench/rivals/run.sh", runs)
     print(out[out.index("\nwhole life"):])
@@ -212,14 +222,15 @@ def main():
     wanted = options.only or SECTIONS
     call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
     call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench",
-         "item_bench", "priority_bench")
+         "item_bench", "priority_bench", "ordered_bench")
     floor = build_floor(options.floor.resolve()) if options.floor else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as folder:
         work = pathlib.Path(folder)
         store = Store(work, floor)
         for name, measure in (("store", store.measure), ("memory", store.memory), ("turns", store.turns),
                               ("pickup", lambda runs: pickup(work, runs)),
-                              ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority), ("rivals", rivals)):
+                              ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority),
+                              ("ordered", lambda runs: ordered(work, runs)), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
                 measure(options.runs)
