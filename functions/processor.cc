@@ -11,7 +11,6 @@ constexpr size_t kMaxBatch = 1000;
 constexpr milliseconds kSettleRetry{200};  // When the store refused to record an outcome.
 constexpr milliseconds kBusyWait{50};      // While there is work under way, how long a take waits.
 constexpr milliseconds kPagePause{500};    // Between pages, as the sample.
-constexpr milliseconds kBouncePause{500};  // After a bounce, unless a slot is freed earlier.
 constexpr double kToldASecond = 32;        // Transitions logged at level info; the rest at debug.
 
 // Whether the task is not this processor's any more: taken by another, deleted, or gone with its table.
@@ -74,7 +73,6 @@ Async<Result<Processor::Counts>> Processor::run() {
 size_t Processor::slots_wanted() {
   auto at_once = static_cast<size_t>(settings_.concurrency);
   if (settings_.page_limit > 0) return slots_.empty() ? static_cast<size_t>(settings_.page_limit) : 0;
-  if (now() < paused_until_) return 0;
   return slots_.size() < at_once ? std::min(at_once - slots_.size(), kMaxBatch) : 0;
 }
 
@@ -83,10 +81,11 @@ Async<void> Processor::pick() {
   while (now() < stop_at_ && !queue_.draining() && !error_) {
     auto wanted = slots_wanted();
     auto allowed = bucket_.available(now(), wanted);
+    // A page is taken as a whole: its own pause follows.
+    if (settings_.page_limit == 0) allowed = breaker_.allowed(now(), allowed);
     if (allowed == 0) {
       auto until = stop_at_;
-      if (wanted > 0) until = std::min(until, bucket_.next(now()));
-      if (paused_until_ > now()) until = std::min(until, paused_until_);
+      if (wanted > 0) until = std::min(until, std::max(bucket_.next(now()), breaker_.next(now())));
       co_await freed_.wait(until);
       continue;
     }
@@ -124,6 +123,7 @@ Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait) {
   if (taken->empty()) co_return Result<void>();
   counts_.taken += taken->size();
   bucket_.use(taken->size());
+  breaker_.started(taken->size(), now());
   co_await start(std::move(*taken));
   co_return Result<void>();
 }
@@ -164,7 +164,11 @@ Async<void> Processor::work_on(Slot& slot) {
   }
   queue_.started(slot.waiting_since);
   auto result = co_await runner_.run(slot.task, slot.lease);
-  if (result.kind == RunResult::Kind::kBounced) paused_until_ = now() + kBouncePause;
+  if (result.kind == RunResult::Kind::kBounced) {
+    breaker_.refused(result.leave_alone, now());
+  } else {
+    breaker_.accepted(now());
+  }
   tell_reachable(result);
   ended(slot, std::move(result));
 }
@@ -251,11 +255,9 @@ void Processor::settled(Slot& slot, const Result<ItemRef>& answer) {
   switch (outcome.kind) {
     case Settlement::Kind::kComplete:
       ++counts_.succeeded;
-      paused_until_ = BootTime{};
       break;
     case Settlement::Kind::kFail:
       ++counts_.failed;
-      paused_until_ = BootTime{};
       log_.info("TASK_FAILED", {{"taskId", outcome.id}, {"toTaskStatus", status}, {"message", outcome.error}});
       break;
     default:

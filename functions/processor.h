@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "functions/queue/policy/breaker.h"
 #include "functions/queue/policy/token_bucket.h"
 #include "functions/queue/queue.h"
 #include "functions/runners/runner.h"
@@ -76,7 +77,7 @@ class Processor {
   TokenBucket told_;  // Transitions at level info.
   Counts counts_;
   std::optional<Error> error_;
-  BootTime paused_until_{};   // The runner bounced something: no capacity until then, or until something ends.
+  Breaker breaker_;           // Opens when the runner bounces something.
   bool unreachable_ = false;  // The runner said so last.
   bool picking_ = true;
   Signal freed_;     // A slot became free, or the queue drains.

@@ -26,7 +26,9 @@ const std::vector<SettingHelp>& setting_table() {
        "PENDING at once"},
       {"FAKE_SLOTS", "1..1000000", "3", "fake runner: tasks at once, the rest bounce"},
       {"FAKE_MS", "ms", "15000", "fake runner: duration of a task"},
-      {"ORDER", "`lifo`, `fifo`", "`lifo`", "newest or oldest first"},
+      {"ORDER", "`lifo`, `fifo`, `adaptive`", "`lifo`",
+       "newest or oldest first; `adaptive`: oldest first while the queue drains, newest first from when it has stood "
+       "for 100 ms (neither empty nor its oldest task younger than 5 ms) until it has been empty"},
       {"LEASE_MS", "ms, from 10", "60000", "default duration of a lease; the processor sends heartbeats"},
       {"MAX_ATTEMPTS", "1..1000000", "5", "claims before a task that keeps failing is DEAD"},
       {"ON_FAILURE", "`retry`, `fail`", "`retry`", "`fail`: a failed task is FAILURE at once"},
@@ -35,9 +37,15 @@ const std::vector<SettingHelp>& setting_table() {
       {"BACKOFF_MAX_MS", "ms", "300000", "no delay is longer"},
       {"BACKOFF_JITTER", "0..1", "0.5", "the share of a delay that is random"},
       {"DEFAULT_TTL_S", "s", "0", "of tasks created without a ttl through the task API; 0: none"},
-      {"DEADLINE_MARGIN", "`off`, `p90`", "`off`",
+      {"DEADLINE_MARGIN", "`off`, `p90`, `yield`", "`off`",
        "`off`: a task is never started after its `deadline`; `p90`: nor less before it than nine of ten tasks took (of "
-       "the last 256 that succeeded within a minute, from 10 on)"},
+       "the last 256 that succeeded within a minute, from 10 on); `yield`: as `p90`, but a task that still has time is "
+       "started rather than leave a slot empty"},
+      {"MAX_WAITING", "tasks", "0",
+       "creation of further tasks is refused (429, with `Retry-After`) while that many are PENDING or DELAYED; 0: no "
+       "bound"},
+      {"RESERVED_SHARE", "0..1", "0.1", "the share of MAX_WAITING that only critical tasks may use"},
+      {"CRITICAL_PRIORITY", "-100..100", "50", "tasks of that priority and above are critical"},
       {"CREATED_SKEW_MS", "ms", "5000", "a task dated further ahead than this waits until it is not"},
       {"START_RETRY_MS", "ms, from 1", "5000", "`Start` is published again after that long without a processor"},
       {"LOOK_AROUND_MS", "ms, from 1", "1000", "how often the timer looks for leases of others and stepped clocks"},

@@ -72,6 +72,22 @@ class Reader {
     out = *value == yes;
   }
 
+  // One of several words, in the order of the enumeration.
+  template <class Enum>
+  void one_of(const char* name, std::initializer_list<const char*> words, Enum& out) {
+    auto* value = find(name);
+    if (!value) return;
+    std::string all;
+    int number = 0;
+    for (const char* word : words) {
+      if (*value == word) out = static_cast<Enum>(number);
+      if (*value == word) return;
+      const bool last = ++number == static_cast<int>(words.size());
+      all += (all.empty() ? "'" : last ? "' or '" : "', '") + std::string(word);
+    }
+    report(std::string(name) + " is '" + *value + "': it must be " + all + "'");
+  }
+
   void report(std::string message) {
     if (error_.empty()) error_ = std::move(message);
   }
@@ -88,10 +104,18 @@ class Reader {
   std::string error_;
 };
 
+void read_admission(Reader& reader, AdmissionSettings& out) {
+  reader.whole("MAX_WAITING", out.max_waiting, 0, 1'000'000'000);
+  reader.real("RESERVED_SHARE", out.reserved_share, 0, 1);
+  reader.whole("CRITICAL_PRIORITY", out.critical_priority, -100, 100);
+  const bool shares = reader.find("RESERVED_SHARE") || reader.find("CRITICAL_PRIORITY");
+  if (shares && out.max_waiting == 0) {
+    reader.report("RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING, which is not set: set it too");
+  }
+}
+
 void read_queue(Reader& reader, QueueSettings& out) {
-  bool newest_first = true;
-  reader.choice("ORDER", "lifo", "fifo", newest_first);
-  out.order = newest_first ? Order::kNewestFirst : Order::kOldestFirst;
+  reader.one_of("ORDER", {"lifo", "fifo", "adaptive"}, out.order);
   reader.duration("LEASE_MS", out.lease, 10);
   reader.whole("MAX_ATTEMPTS", out.max_attempts, 1, 1'000'000);
   reader.choice("ON_FAILURE", "retry", "fail", out.retry_failures);
@@ -102,7 +126,8 @@ void read_queue(Reader& reader, QueueSettings& out) {
   milliseconds ttl{0};
   reader.duration("DEFAULT_TTL_S", ttl, 0, 1000);
   if (ttl.count() > 0) out.default_ttl = ttl;
-  reader.choice("DEADLINE_MARGIN", "p90", "off", out.deadline_margin);
+  reader.one_of("DEADLINE_MARGIN", {"off", "p90", "yield"}, out.deadline_margin);
+  read_admission(reader, out.admission);
   reader.duration("CREATED_SKEW_MS", out.created_skew);
   reader.duration("START_RETRY_MS", out.start_retry, 1);
   reader.duration("LOOK_AROUND_MS", out.look_around, 1);

@@ -13,7 +13,18 @@
 
 namespace freshet {
 
-enum class Order { kNewestFirst, kOldestFirst };
+// kAdaptive: oldest first while the queue drains, newest first while it stands (policy/standing_queue.h).
+enum class Order { kNewestFirst, kOldestFirst, kAdaptive };
+
+// kYield: as kP90, but a task that still has time is started rather than leave a slot empty (policy/margin.h).
+enum class DeadlineMargin { kOff, kP90, kYield };
+
+// How many tasks may wait; more are refused (policy/admission.h).
+struct AdmissionSettings {
+  uint64_t max_waiting = 0;     // PENDING and DELAYED; 0: no bound.
+  double reserved_share = 0.1;  // Of it, for critical tasks. 0..1.
+  int critical_priority = 50;   // From this priority on.
+};
 
 struct BackoffSettings {
   milliseconds base{1000};  // Before the second attempt; 0: no delay ever.
@@ -30,7 +41,8 @@ struct QueueSettings {
   bool retry_failures = true;  // False: a failure is final at once.
   BackoffSettings backoff;
   std::optional<milliseconds> default_ttl;
-  bool deadline_margin = false;  // Tasks that would not be done by their deadline are shed, by the p90 of others.
+  DeadlineMargin deadline_margin = DeadlineMargin::kOff;  // By the p90 of service times.
+  AdmissionSettings admission;
   milliseconds created_skew{5'000};
   milliseconds start_retry{5'000};  // `Start` is published again after this long without a processor.
   milliseconds look_around{1'000};  // How often the timer looks for leases of others and stepped clocks.

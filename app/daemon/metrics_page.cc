@@ -130,6 +130,10 @@ Async<std::string> metrics_page(MetricsSources sources) {
         .counter("freshet_queue_unserved_total", "Tasks that lack what they need to be served, since the start",
                  {{"queue", queue->name()}})
         .set(queue->unserved());
+    sources.metrics
+        .counter("freshet_queue_refused_total", "Creations refused at MAX_WAITING, since the start",
+                 {{"queue", queue->name()}})
+        .set(queue->refused_at_bound());
   }
   set_loop(sources.metrics, sources.loop);
   set_store(sources.metrics, sources.store.stats());

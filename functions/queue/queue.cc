@@ -32,6 +32,7 @@ TableDefinition as_queue(TableDefinition definition) {
     if (!any) definition.indexes.push_back({std::string(kStatusIndex), keys, false, Projection::kAll, {}});
   }
   add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
+  add_sparse_index(definition, "freshet-deadline-index", attribute::kStatus, attribute::kDeadline);
   add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
   add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
   return definition;
@@ -48,7 +49,8 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, Prepared 
       definition_(std::move(prepared.definition)),
       index_(std::move(prepared.index)),
       table_id_(std::move(prepared.id)),
-      settings_(std::move(settings)) {}
+      settings_(std::move(settings)),
+      order_(settings_.order) {}
 
 Result<std::string> Queue::status_index(const TableDefinition& definition) {
   for (const auto& index : definition.indexes) {

@@ -19,8 +19,10 @@
 #include "base/metrics.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/lease_book.h"
+#include "functions/queue/policy/admission.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/service_time.h"
+#include "functions/queue/policy/take_order.h"
 #include "functions/queue/shed_log.h"
 #include "functions/settings.h"
 #include "functions/signal.h"
@@ -49,7 +51,10 @@ class Queue final : public TaskQueue {
   const std::string& name() const override { return table_; }
   const QueueSettings& settings() const { return settings_; }
   // For tasks claimed and failed from now on.
-  void set_settings(QueueSettings settings) { settings_ = std::move(settings); }
+  void set_settings(QueueSettings settings) {
+    settings_ = std::move(settings);
+    order_.set(settings_.order);
+  }
 
   // At readiness: ends the leases of dead incarnations, starts the timer. Once.
   void begin();
@@ -75,6 +80,8 @@ class Queue final : public TaskQueue {
   void measure_pickup(Histogram& histogram) { pickup_ = &histogram; }
   // The work on a task begins that was taken with `starts_later`; `waiting_since` as the take gave it.
   void started(std::optional<WallTime> waiting_since);
+  // Creations refused at MAX_WAITING since the start.
+  uint64_t refused_at_bound() const { return refused_at_bound_; }
   // Tasks that clients wrote without what a task needs to be served, since the start.
   uint64_t unserved() const { return unserved_; }
   // Why the task must not be started any more; empty if it may be.
@@ -107,7 +114,8 @@ class Queue final : public TaskQueue {
   struct Candidates {
     std::vector<ItemRef> tasks;  // In the order in which they should be taken.
     bool more = false;           // Asking again may find others.
-    Item next;                   // From where, in a queue without lanes.
+    bool newest_first = true;
+    Item next;  // From where, in a queue without lanes.
   };
   struct Lane {
     bool maybe = true;  // It may hold tasks.
@@ -130,6 +138,7 @@ class Queue final : public TaskQueue {
   Result<Item> new_item(NewTask& task);
   PutItemInput put_new(Item item) const;
   std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks) const;
+  Async<void> refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
                            std::vector<Result<CreatedTask>>& out) const;
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
@@ -144,10 +153,11 @@ class Queue final : public TaskQueue {
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   WallTime created_bound() const;
   bool is_claiming(const ItemRef& task) const;
-  milliseconds deadline_margin();
+  nanoseconds deadline_margin(bool newest_first, bool last);
+  void tell_order(const Candidates& found, bool hungry);
   Async<Result<Candidates>> plain_candidates(size_t wanted, Item start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
-  std::vector<Plan> plan_claims(const std::vector<ItemRef>& tasks, size_t wanted, const TakeInput& input,
+  std::vector<Plan> plan_claims(const Candidates& found, size_t wanted, const TakeInput& input,
                                 std::vector<EditItemInput>& writes);
   Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers, bool starts_later,
                              std::vector<TakenTask>& taken);
@@ -184,6 +194,9 @@ class Queue final : public TaskQueue {
   void lease_went_on(const std::string& id, const std::string& token, const Error& error);
   Async<bool> promote_due();
   Async<void> make_due(std::vector<ItemRef> due);
+  Async<void> shed_hopeless();
+  Async<Result<Page>> most_urgent();
+  void due_by(int64_t deadline_ms);
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> watch_taken(bool starting);
@@ -211,7 +224,7 @@ class Queue final : public TaskQueue {
   void lane_filled(const ItemRef& task);
   Async<Result<void>> load_lanes();
   Async<Result<void>> add_lanes(std::vector<std::string> names);
-  Async<Result<Page>> lane_heads(const std::string& lane, uint32_t limit);
+  Async<Result<Page>> lane_heads(const std::string& lane, uint32_t limit, bool newest_first);
   Async<Result<Candidates>> lane_candidates(size_t wanted);
 
   // Constant after construction.
@@ -235,9 +248,12 @@ class Queue final : public TaskQueue {
   LeaseBook leases_;
   absl::flat_hash_set<std::string> claiming_;  // Tasks with a claim in flight.
   StalenessClock staleness_;
+  TakeOrder order_;
   ServiceTimes service_times_;         // With DEADLINE_MARGIN only.
   std::map<std::string, Lane> lanes_;  // By name, so in the order in which they are served.
   uint64_t unserved_ = 0;
+  DrainRate drain_rate_;
+  uint64_t refused_at_bound_ = 0;
   bool adopting_all_ = false;
   bool adopt_again_ = false;                                     // At the next look around.
   std::map<std::string, std::vector<Promise<bool>>> busy_keys_;  // A create is looking at them; who waits for it.
@@ -261,6 +277,9 @@ class Queue final : public TaskQueue {
   int processors_ = 0;
   bool pulled_ = false;
   int64_t next_due_ms_ = 0;     // Wall time of the earliest `notBefore`; may be early, never late.
+  int64_t hopeless_ms_ = 0;     // Wall time when the next PENDING task may have become hopeless; never late.
+  BootTime shed_again_{};       // Not before that: many are shed at once.
+  uint64_t urgent_seen_ = 0;    // Rises whenever hopeless_ms_ may have to be earlier.
   uint64_t delayed_seen_ = 0;   // Rises whenever a task is delayed.
   int64_t future_ms_ = kNever;  // `taskCreated` of the first task that is dated too far ahead.
 

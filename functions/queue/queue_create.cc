@@ -5,6 +5,7 @@
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
+#include "runtime/retry_later.h"
 
 namespace freshet {
 
@@ -125,6 +126,7 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
     auto known = co_await add_lanes(std::move(lanes));
     if (!known) refuse_without_lane(tasks, known.error(), out);
   }
+  if (settings_.admission.max_waiting > 0) co_await refuse_beyond_bound(tasks, out);
   for (size_t next = 0; next < tasks.size();) {
     if (tasks[next].key.empty()) {
       next = co_await create_plain(tasks, next, out);
@@ -138,6 +140,36 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
   }
   wake();
   co_return out;
+}
+
+Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
+  auto books = co_await services_.tables.books(table_);
+  if (!books) co_return;  // The writes will say why.
+  uint64_t waiting = 0;
+  for (auto status : {state::kPending, state::kDelayed}) {
+    const auto it = books->stock.find(std::string(status));
+    if (it != books->stock.end()) waiting += it->second;
+  }
+  const double rate = drain_rate_.rate(boot());
+  uint64_t refused = 0;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!out[i]) continue;
+    const auto wait = refused_for(settings_.admission, tasks[i].priority, waiting, rate);
+    if (!wait) {
+      ++waiting;
+      continue;
+    }
+    ++refused;
+    out[i] = fail(ErrorCode::kTooManyRequests,
+                  "queue '" + table_ + "' is full: " + std::to_string(waiting) + " tasks wait and MAX_WAITING is " +
+                      std::to_string(settings_.admission.max_waiting) + "; at the present rate there is room in " +
+                      std::to_string(wait->count()) + " ms",
+                  std::make_shared<RetryLater>(*wait));
+  }
+  refused_at_bound_ += refused;
+  if (refused > 0) {
+    log_.debug("TASKS_REFUSED", {{"queue", table_}, {"tasks", refused}, {"waiting", waiting}, {"drainRate", rate}});
+  }
 }
 
 // Those for whose lane there was no room; the others of the batch do not care.
@@ -192,6 +224,7 @@ void Queue::created(const NewTask& task) {
     delayed_until(epoch_ms(wall() + *task.delay));
     return;
   }
+  if (task.deadline) due_by(epoch_ms(*task.deadline));
   if (!lanes_.empty()) lanes_[lane_name(task.priority, task.group)].maybe = true;
   // The stream tells the trigger function at once; this is for when that gets lost.
   if (processors_ == 0) start_soon(settings_.start_retry);

@@ -81,7 +81,7 @@ Async<Result<void>> Queue::add_lanes(std::vector<std::string> names) {
   co_return out;
 }
 
-Async<Result<Page>> Queue::lane_heads(const std::string& lane, uint32_t limit) {
+Async<Result<Page>> Queue::lane_heads(const std::string& lane, uint32_t limit, bool newest_first) {
   QueryInput query;
   query.table = table_;
   query.index = kLaneIndex;
@@ -90,7 +90,7 @@ Async<Result<Page>> Queue::lane_heads(const std::string& lane, uint32_t limit) {
   query.placeholders.values.append_sorted(":l", Value(lane));
   query.placeholders.values.append_sorted(":s", Value(state::kPending));
   query.placeholders.values.append_sorted(":t", Value::number(epoch_ms(created_bound())));
-  query.forward = settings_.order == Order::kOldestFirst;
+  query.forward = !newest_first;
   query.limit = limit;
   return services_.tables.query(std::move(query));
 }
@@ -103,6 +103,7 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
     if (lane.maybe) names.push_back(name);
   }
   Candidates out;
+  out.newest_first = order_.newest_first(boot());
   for (size_t i = 0; i < names.size() && out.tasks.empty();) {
     auto level = lane_level(names[i]);
     size_t end = i;
@@ -111,7 +112,7 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
     std::vector<LaneHeads> heads;
     for (; i < end; ++i) {
       lanes_[names[i]].maybe = false;  // Until something comes, or something is found.
-      auto page = co_await lane_heads(names[i], limit);
+      auto page = co_await lane_heads(names[i], limit, out.newest_first);
       if (!page) {
         lanes_[names[i]].maybe = true;
         co_return fail(page.error());
@@ -125,7 +126,7 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
       }
       heads.push_back(std::move(lane));
     }
-    out.tasks = merge_lanes(std::move(heads), wanted, settings_.order == Order::kNewestFirst);
+    out.tasks = merge_lanes(std::move(heads), wanted, out.newest_first);
     out.more = true;
   }
   co_return out;

@@ -119,7 +119,7 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
     }
     return task;
   }
-  if (settings_.deadline_margin && settlement.kind == Settlement::Kind::kComplete) {
+  if (settings_.deadline_margin != DeadlineMargin::kOff && settlement.kind == Settlement::Kind::kComplete) {
     if (auto since = leases_.claimed_at(settlement.id, settlement.lease)) service_times_.add(boot() - *since, boot());
   }
   leases_.forget(settlement.id, settlement.lease);
@@ -161,7 +161,7 @@ Async<void> Queue::release_held() {
 }
 
 std::string_view Queue::stale(const ItemRef& task) {
-  return expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds, deadline_margin());
+  return expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds, deadline_margin(true, true));
 }
 
 // A task left its holder: it may be work again, now or later.
@@ -169,6 +169,7 @@ void Queue::moved(const ItemRef& task) {
   auto status = text_of(task, attribute::kStatus);
   if (status == state::kPending) {
     lane_filled(task);
+    due_by(int_of(task, attribute::kDeadline, kNever));
     wake();
     if (processors_ == 0) start_soon(nanoseconds(0));
   } else if (status == state::kDelayed) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/margin.h"
 #include "functions/queue/queue_waiter.h"
 
 namespace freshet {
@@ -144,8 +145,9 @@ void Queue::give_back(Result<std::vector<TakenTask>> taken) {
   settle_later(std::move(settlements));
 }
 
-milliseconds Queue::deadline_margin() {
-  return settings_.deadline_margin ? service_times_.p90(boot()) : milliseconds(0);
+nanoseconds Queue::deadline_margin(bool newest_first, bool last) {
+  const bool applies = margin_applies(settings_.deadline_margin, newest_first, last);
+  return applies ? service_times_.p90(boot()) : nanoseconds(0);
 }
 
 bool Queue::is_claiming(const ItemRef& task) const {
@@ -154,10 +156,13 @@ bool Queue::is_claiming(const ItemRef& task) const {
 
 // The newest eligible tasks from `start` on.
 Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Item start) {
-  auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + claiming_.size(), kMaxTake));
-  auto page = co_await heads(state::kPending, limit, settings_.order == Order::kOldestFirst, std::move(start));
-  if (!page) co_return fail(page.error());
   Candidates out;
+  out.newest_first = order_.newest_first(boot());
+  // One more than wanted tells whether the last one wanted is the last there is.
+  const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
+  auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + one_more + claiming_.size(), kMaxTake));
+  auto page = co_await heads(state::kPending, limit, !out.newest_first, std::move(start));
+  if (!page) co_return fail(page.error());
   out.tasks = std::move(page->items);
   if (!claiming_.empty()) std::erase_if(out.tasks, [this](const ItemRef& task) { return is_claiming(task); });
   out.next = std::move(page->last_evaluated_key);
@@ -179,7 +184,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
       break;
     }
     std::vector<EditItemInput> writes;
-    auto plans = plan_claims(found->tasks, wanted, input, writes);
+    auto plans = plan_claims(*found, wanted, input, writes);
     if (!plans.empty()) {
       auto work = services_.tables.edit_many(std::move(writes));
       std::optional<Claiming> claiming;
@@ -189,25 +194,36 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
       if (!ok && taken.empty()) co_return fail(std::move(ok.error()));
       if (!ok) break;
     }
+    tell_order(*found, taken.size() < max);
     start = std::move(found->next);
     if (taken.size() >= max || !found->more) break;
   }
   co_return taken;
 }
 
-std::vector<Queue::Plan> Queue::plan_claims(const std::vector<ItemRef>& tasks, size_t wanted, const TakeInput& input,
+// `hungry`: the take would have taken more.
+void Queue::tell_order(const Candidates& found, bool hungry) {
+  if (hungry && (!found.more || found.tasks.empty())) return order_.found_empty(boot());
+  if (found.newest_first || found.tasks.empty()) return;
+  const auto created = int_of(found.tasks[0], attribute::kCreated, 0);
+  order_.took_oldest(milliseconds(std::max<int64_t>(epoch_ms(wall()) - created, 0)), boot());
+}
+
+std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t wanted, const TakeInput& input,
                                             std::vector<EditItemInput>& writes) {
   std::vector<Plan> plans;
-  plans.reserve(tasks.size());
-  writes.reserve(tasks.size());
+  plans.reserve(found.tasks.size());
+  writes.reserve(found.tasks.size());
   auto now = wall();
   auto stale_at = staleness_.now(now, boot());
-  auto margin = deadline_margin();
+  const auto margin = deadline_margin(found.newest_first, false);
   auto lease = input.lease.value_or(settings_.lease);
   size_t claims = 0;
-  for (const auto& task : tasks) {
-    if (claims == wanted) break;
-    Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, margin)};
+  for (size_t i = 0; i < found.tasks.size() && claims < wanted; ++i) {
+    const auto& task = found.tasks[i];
+    const bool last = i + 1 == found.tasks.size() && !found.more;
+    const auto kept = last ? deadline_margin(found.newest_first, true) : margin;
+    Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, kept)};
     if (!plan.shed_reason.empty()) {
       writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now));
     } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
@@ -226,6 +242,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
                                   bool starts_later, std::vector<TakenTask>& taken) {
   auto now = boot();
   Result<void> out;
+  const size_t before = taken.size();
   std::vector<ShedLine> lines;
   for (size_t i = 0; i < plans.size(); ++i) {
     auto& plan = plans[i];
@@ -247,6 +264,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       if (!starts_later) started(taken.back().waiting_since);
     }
   }
+  drain_rate_.left(taken.size() + lines.size() - before, now);
   if (!lines.empty()) scope_.spawn(log_sheds(std::move(lines)));
   hurry(leases_.next_end());
   return out;

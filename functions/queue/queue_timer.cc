@@ -11,6 +11,8 @@ namespace {
 
 constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
 constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
+constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
+constexpr milliseconds kShedPause{5};
 
 }  // namespace
 
@@ -51,6 +53,7 @@ Async<void> Queue::tick() {
     tick_again_ = false;
     auto reclaimed = co_await end_leases();
     auto promoted = co_await promote_due();
+    co_await shed_hopeless();
     if (boot() >= look_due_) co_await look_around();
     if (gone_) break;
     co_await publish_start();
@@ -64,6 +67,7 @@ Async<void> Queue::tick() {
 void Queue::arm() {
   auto now = boot();
   auto next = gone_ ? look_due_ : std::min({leases_.next_end(), look_due_, start_due_});
+  if (!gone_ && hopeless_ms_ != kNever) next = std::min(next, std::max(now + due_in(hopeless_ms_), shed_again_));
   if (!gone_ && next_due_ms_ != kNever) next = std::min(next, now + due_in(next_due_ms_));
   if (next == armed_for_ && timer_) return;
   if (timer_) services_.scheduler.cancel(timer_);
@@ -178,7 +182,7 @@ Async<bool> Queue::promote_due() {
 Async<void> Queue::make_due(std::vector<ItemRef> due) {
   auto now = wall();
   auto stale_at = staleness_.now(now, boot());
-  auto margin = deadline_margin();
+  auto margin = deadline_margin(true, true);
   std::vector<EditItemInput> writes;
   std::vector<std::pair<ItemRef, std::string_view>> sheds;
   for (const auto& task : due) {
@@ -199,6 +203,7 @@ Async<void> Queue::make_due(std::vector<ItemRef> due) {
     if (reason.empty()) {
       any = true;
       lane_filled(answers[i]->attributes);
+      due_by(int_of(answers[i]->attributes, attribute::kDeadline, kNever));
     } else {
       lines.push_back(shed_line(task, reason, "due"));
     }
@@ -210,6 +215,67 @@ Async<void> Queue::make_due(std::vector<ItemRef> due) {
   if (!lines.empty()) co_await log_sheds(std::move(lines));
 }
 
+// PENDING -> SHED of what cannot be done by its deadline any more, the most urgent first: waiting further would only
+// take room. A bounded step; the rest comes after a pause, so that a million at once leave room for others.
+Async<void> Queue::shed_hopeless() {
+  const auto now = wall();
+  if (hopeless_ms_ > epoch_ms(now) || boot() < shed_again_) co_return;
+  const auto seen = urgent_seen_;
+  shed_again_ = boot() + kShedPause;
+  auto page = co_await most_urgent();
+  if (!page) {
+    hopeless_ms_ = epoch_ms(wall() + settings_.look_around);
+    co_return;
+  }
+  const auto stale_at = staleness_.now(now, boot());
+  const auto margin = deadline_margin(true, true);
+  auto next = kNever;
+  std::vector<EditItemInput> writes;
+  std::vector<ShedLine> lines;
+  for (const auto& task : page->items) {
+    const auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
+    if (reason.empty()) {
+      next = int_of(task, attribute::kDeadline, 0) - std::chrono::floor<milliseconds>(margin).count();
+      break;
+    }
+    if (is_claiming(task)) continue;
+    writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now));
+    lines.push_back(shed_line(task, reason, "timer"));
+  }
+  const bool more = next == kNever && !page->last_evaluated_key.empty();
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  std::vector<ShedLine> done;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i]) done.push_back(std::move(lines[i]));
+  }
+  drain_rate_.left(done.size(), boot());
+  if (!done.empty()) co_await log_sheds(std::move(done));
+  // Not in the past: what cannot be shed (its clock is not believed, or its write fails) is looked at again later.
+  const int64_t later = epoch_ms(wall()) + kShedPause.count();
+  next = more ? later : std::max(next, later);
+  hopeless_ms_ = seen == urgent_seen_ ? next : std::min(hopeless_ms_, next);
+}
+
+Async<Result<Page>> Queue::most_urgent() {
+  QueryInput query;
+  query.table = table_;
+  query.index = kDeadlineIndex;
+  query.key_condition = "taskStatus = :s";
+  query.placeholders.values.set(":s", Value(state::kPending));
+  query.limit = kStep;
+  return services_.tables.query(std::move(query));
+}
+
+// A task became PENDING that has a deadline.
+void Queue::due_by(int64_t deadline_ms) {
+  if (deadline_ms == kNever) return;
+  const auto hopeless_ms = deadline_ms - std::chrono::floor<milliseconds>(deadline_margin(true, true)).count();
+  if (hopeless_ms >= hopeless_ms_) return;
+  ++urgent_seen_;
+  hopeless_ms_ = hopeless_ms;
+  hurry(std::max(boot() + due_in(hopeless_ms), shed_again_));
+}
+
 // A level, not an edge: finds whatever no event told.
 Async<void> Queue::look_around() {
   look_due_ = boot() + settings_.look_around;
@@ -217,6 +283,7 @@ Async<void> Queue::look_around() {
   if (gone_) co_return;
   staleness_.now(wall(), boot());
   next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(wall()));  // Looks again: clocks step, clients write.
+  hopeless_ms_ = std::min<int64_t>(hopeless_ms_, epoch_ms(wall()));
   for (auto& lane : lanes_) lane.second.maybe = true;
   if (std::exchange(adopt_again_, false)) scope_.spawn(adopt_all());
   auto books = co_await services_.tables.books(table_);

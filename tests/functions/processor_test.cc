@@ -118,8 +118,9 @@ TEST_P(ProcessorTest, FillsFreeSlotsWithTheNewestWithoutABarrier) {
 }
 
 TEST_P(ProcessorTest, FailuresBackOffAndBouncesGiveTheAttemptBack) {
+  environment["MAX_ACTIVE_MS"] = "5000";  // The handler wants to be left alone for longer: nothing happens till then.
   Queue& queue = start();
-  create(queue, {"fails", "bounces"});
+  create(queue, {"bounces", "fails"});
   world.http.answer = [](const HttpRequest& request) {
     HttpResponse response;
     bool bounces = request.body.find("\"bounces\"") != std::string::npos;
@@ -134,11 +135,32 @@ TEST_P(ProcessorTest, FailuresBackOffAndBouncesGiveTheAttemptBack) {
   EXPECT_EQ(fails.string_or("taskStatus"), "DELAYED");
   EXPECT_EQ(fails.int_or("attempt", -1), 1);
   EXPECT_EQ(fails.string_or("error"), "the handler answered 500: no");
-  EXPECT_NEAR(static_cast<double>(fails.int_or("notBefore", 0) - world.now_ms()), 60'000, 1'000);
+  EXPECT_NEAR(static_cast<double>(fails.int_or("notBefore", 0) - world.now_ms()), 55'000, 1'000);
   Item bounces = world.read("bounces");
   EXPECT_EQ(bounces.string_or("taskStatus"), "DELAYED");
   EXPECT_EQ(bounces.int_or("attempt", -1), 0);
-  EXPECT_NEAR(static_cast<double>(bounces.int_or("notBefore", 0) - world.now_ms()), 30'000, 1'000);
+  EXPECT_NEAR(static_cast<double>(bounces.int_or("notBefore", 0) - world.now_ms()), 25'000, 1'000);
+}
+
+TEST_P(ProcessorTest, AHandlerThatAsksToBeLeftAloneIs) {
+  environment["CONCURRENCY"] = "4";
+  environment["MAX_ACTIVE_MS"] = "20000";
+  Queue& queue = start();
+  create(queue, {"a", "b", "c", "d", "e", "f", "g", "h"});
+  const auto begun = world.now_ms();
+  std::vector<int64_t> calls;
+  world.http.answer = [&](const HttpRequest&) {
+    calls.push_back(world.now_ms() - begun);
+    HttpResponse response;
+    response.status = calls.size() == 1 ? 429 : 200;
+    if (calls.size() == 1) response.headers.emplace_back("retry-after", "10");
+    return response;
+  };
+  process();
+  ASSERT_EQ(calls.size(), 9u);
+  EXPECT_LT(calls[3], 1'000) << "those that had begun go on";
+  EXPECT_GE(calls[4], 10'000) << "no other of the queue's tasks is started before";
+  EXPECT_EQ(world.stock("SUCCESS"), 8u);
 }
 
 TEST_P(ProcessorTest, FailuresAreFinalOnRequest) {

@@ -24,7 +24,7 @@ TEST(Settings, DefaultsAreThoseOfTheTable) {
   EXPECT_EQ(settings->queue.max_attempts, 5);
   EXPECT_EQ(settings->queue.order, Order::kNewestFirst);
   EXPECT_FALSE(settings->queue.default_ttl);
-  EXPECT_FALSE(settings->queue.deadline_margin);
+  EXPECT_EQ(settings->queue.deadline_margin, DeadlineMargin::kOff);
 }
 
 TEST(Settings, ReadsWhatIsSet) {
@@ -49,7 +49,7 @@ TEST(Settings, ReadsWhatIsSet) {
   EXPECT_EQ(settings->queue.default_ttl, milliseconds(3'600'000));
   EXPECT_EQ(settings->queue.backoff.factor, 1.5);
   EXPECT_FALSE(settings->queue.retry_failures);
-  EXPECT_TRUE(settings->queue.deadline_margin);
+  EXPECT_EQ(settings->queue.deadline_margin, DeadlineMargin::kP90);
 }
 
 TEST(Settings, WrongValuesSayWhatWouldBeRight) {
@@ -58,9 +58,12 @@ TEST(Settings, WrongValuesSayWhatWouldBeRight) {
             "CONCURRENCY is '0': it must be a whole number from 1 to 100000");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CONCURRENCY", "3x"}}),
             "CONCURRENCY is '3x': it must be a whole number from 1 to 100000");
-  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"ORDER", "newest"}}), "ORDER is 'newest': it must be 'lifo' or 'fifo'");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"ORDER", "newest"}}),
+            "ORDER is 'newest': it must be 'lifo', 'fifo' or 'adaptive'");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CRITICAL_PRIORITY", "10"}}),
+            "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING, which is not set: set it too");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"DEADLINE_MARGIN", "p99"}}),
-            "DEADLINE_MARGIN is 'p99': it must be 'p90' or 'off'");
+            "DEADLINE_MARGIN is 'p99': it must be 'off', 'p90' or 'yield'");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "1.5"}}),
             "BACKOFF_JITTER is '1.5': it must be a number from 0 to 1");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "nan"}}),

@@ -1,5 +1,6 @@
 #include "wire/tasks/answers.h"
 
+#include "runtime/retry_later.h"
 #include "tables/value/json.h"
 
 namespace freshet::tasks {
@@ -10,6 +11,9 @@ void append_error(std::string& out, const Error& error) {
   append_json_string(out, error_name(error.code));
   out += R"(,"message":)";
   append_json_string(out, error.message);
+  if (const auto later = std::dynamic_pointer_cast<const RetryLater>(error.detail)) {
+    out += R"(,"retryAfterMs":)" + std::to_string(later->after.count());
+  }
   out += '}';
 }
 
@@ -106,7 +110,11 @@ int status_of(ErrorCode code) {
 HttpResponse error_answer(const Error& error) {
   HttpResponse response;
   response.status = status_of(error.code);
-  if (response.status == 429 || response.status == 503) response.headers.emplace_back("Retry-After", "1");
+  const auto later = std::dynamic_pointer_cast<const RetryLater>(error.detail);
+  const auto wait = later ? std::chrono::ceil<seconds>(later->after) : seconds(1);
+  if (response.status == 429 || response.status == 503) {
+    response.headers.emplace_back("Retry-After", std::to_string(wait.count()));
+  }
   response.body = R"({"error":)";
   append_error(response.body, error);
   response.body += '}';

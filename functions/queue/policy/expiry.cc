@@ -16,12 +16,20 @@ std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds) {
   return TtlEnd{WallTime(milliseconds(is_ms ? ttl : ttl * 1000)), is_ms};
 }
 
-std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds, milliseconds margin) {
-  if (auto end = ttl_end(task, ttl_in_milliseconds); end && now >= end->at) return "ttl";
-  int64_t deadline = int_of(task, attribute::kDeadline, 0);
-  if (deadline > 0 && epoch_ms(now) >= deadline) return "deadline";
-  if (deadline > 0 && epoch_ms(now) + margin.count() > deadline) return "deadline-margin";
-  return {};
+std::string_view expired(const TaskEnds& ends, WallTime now, nanoseconds margin) {
+  if (ends.ttl && now >= *ends.ttl) return "ttl";
+  if (!ends.deadline) return {};
+  if (now >= *ends.deadline) return "deadline";
+  constexpr std::chrono::microseconds kHalf{500};
+  return margin.count() > 0 && *ends.deadline - now - kHalf < margin ? "deadline-margin" : std::string_view();
+}
+
+std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds, nanoseconds margin) {
+  TaskEnds ends;
+  if (auto end = ttl_end(task, ttl_in_milliseconds)) ends.ttl = end->at;
+  const int64_t deadline = int_of(task, attribute::kDeadline, 0);
+  if (deadline > 0) ends.deadline = WallTime(milliseconds(deadline));
+  return expired(ends, now, margin);
 }
 
 WallTime StalenessClock::now(WallTime wall, BootTime boot) {

@@ -17,10 +17,18 @@ struct TtlEnd {
 };
 std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds);
 
+// Until when a task is worth starting.
+struct TaskEnds {
+  std::optional<WallTime> ttl;
+  std::optional<WallTime> deadline;
+};
+
 // Why a task must not be started any more at `now`: "ttl", "deadline", or "deadline-margin" (it would not be done by
-// its deadline if it took `margin`); empty if it may be.
+// its deadline if it took `margin`); empty if it may be. Of `now`, whole milliseconds are known: with a margin, half of
+// one more counts as past.
+std::string_view expired(const TaskEnds& ends, WallTime now, nanoseconds margin = nanoseconds(0));
 std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds,
-                         milliseconds margin = milliseconds(0));
+                         nanoseconds margin = nanoseconds(0));
 
 // Wall time for judging staleness. When the wall clock jumps ahead by more than a minute, the jump is not believed for
 // a while: rather than shedding everything at once, staleness goes on by the old reckoning, and then follows.

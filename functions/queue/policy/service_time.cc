@@ -6,7 +6,7 @@
 namespace freshet {
 
 void ServiceTimes::add(nanoseconds took, BootTime now) {
-  samples_.push_back({now, std::chrono::ceil<milliseconds>(std::max(took, nanoseconds(0)))});
+  samples_.push_back({now, std::max(took, nanoseconds(0))});
   if (samples_.size() > kWindow) samples_.pop_front();
   p90_.reset();
 }
@@ -18,11 +18,11 @@ void ServiceTimes::forget(BootTime now) {
   }
 }
 
-milliseconds ServiceTimes::p90(BootTime now) {
+nanoseconds ServiceTimes::p90(BootTime now) {
   forget(now);
-  if (samples_.size() < kLeast) return milliseconds(0);
+  if (samples_.size() < kLeast) return nanoseconds(0);
   if (p90_) return *p90_;
-  std::vector<milliseconds> times;
+  std::vector<nanoseconds> times;
   times.reserve(samples_.size());
   for (const auto& sample : samples_) times.push_back(sample.took);
   const size_t rank = (times.size() * 9 + 9) / 10 - 1;

@@ -18,18 +18,18 @@ class ServiceTimes {
   static constexpr milliseconds kKept{60'000};
 
   void add(nanoseconds took, BootTime now);
-  // Rounded up; 0 while too little is known.
-  milliseconds p90(BootTime now);
+  // 0 while too little is known.
+  nanoseconds p90(BootTime now);
 
  private:
   struct Sample {
     BootTime at;
-    milliseconds took;
+    nanoseconds took;
   };
   void forget(BootTime now);
 
-  std::deque<Sample> samples_;       // Oldest first.
-  std::optional<milliseconds> p90_;  // Of samples_, once it was asked for.
+  std::deque<Sample> samples_;      // Oldest first.
+  std::optional<nanoseconds> p90_;  // Of samples_, once it was asked for.
 };
 
 }  // namespace freshet

@@ -1,0 +1,48 @@
+// When a downstream that said "not now" is asked again. Pure state with an explicit now.
+//
+// Closed: everything may start. A refusal opens the breaker, for kPause or for as long as the downstream asked
+// (Retry-After, up to kLongest). Then it is half open: one task may start every kPause, until one is accepted, which
+// closes it. Work that was under way and ends well closes it earlier, as there is room again, but not before the time
+// that the downstream asked for.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+class Breaker {
+ public:
+  static constexpr milliseconds kPause{500};
+  static constexpr milliseconds kLongest{600'000};
+
+  // `asked`: for how long the downstream wants to be left alone, if it said so.
+  void refused(std::optional<milliseconds> asked, BootTime now) {
+    closed_ = false;
+    if (asked) asked_until_ = std::max(asked_until_, now + std::clamp(*asked, milliseconds(0), kLongest));
+    next_ = std::max(now + kPause, asked_until_);
+  }
+  // A call ended that the downstream has worked on, whatever came of it.
+  void accepted(BootTime now) { closed_ = closed_ || now >= asked_until_; }
+
+  // How many of `wanted` may start now.
+  size_t allowed(BootTime now, size_t wanted) const {
+    return closed_ ? wanted : std::min<size_t>(wanted, now >= next_);
+  }
+  // So many were started.
+  void started(size_t tasks, BootTime now) {
+    if (!closed_ && tasks > 0) next_ = now + kPause;
+  }
+  // When the next one may start, if nothing is accepted before.
+  BootTime next(BootTime now) const { return closed_ ? now : std::max(now, next_); }
+  bool open() const { return !closed_; }
+
+ private:
+  bool closed_ = true;
+  BootTime asked_until_{};
+  BootTime next_{};
+};
+
+}  // namespace freshet

@@ -1,0 +1,46 @@
+// Controlled Delay (RFC 8289) on tasks that are taken oldest first: what it would drop. Not offered by the queue (it is
+// blind to newest-first takes, and drops what could still be done in time); the overload lab compares with it.
+// Pure state with an explicit now.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+class Codel {
+ public:
+  static constexpr milliseconds kTarget{5};
+  static constexpr milliseconds kInterval{100};
+
+  // Of the task at the head, which waited for `age`; `last`: nothing waits behind it. True: drop it, and ask about the
+  // next one.
+  bool drop(nanoseconds age, bool last, BootTime now);
+
+ private:
+  bool above_for_an_interval(nanoseconds age, bool last, BootTime now);
+  BootTime control_law(BootTime from) const;
+
+  std::optional<BootTime> first_above_;  // When the age will have been above the target for an interval.
+  bool dropping_ = false;
+  BootTime next_drop_{};
+  uint32_t count_ = 0;  // Drops since dropping began; its root sets the pace.
+  uint32_t last_count_ = 0;
+};
+
+// The variant for servers (B. Maurer, "Fail at Scale", ACM Queue 2015): a queue that has not been empty for an interval
+// lets tasks wait no longer than the target, else than the interval.
+class ServerCodel {
+ public:
+  void empty(BootTime now) { empty_ = now; }
+  bool drop(nanoseconds age, BootTime now) {
+    const bool stands = empty_ && now - *empty_ > Codel::kInterval;
+    return age > (stands ? Codel::kTarget : Codel::kInterval);
+  }
+
+ private:
+  std::optional<BootTime> empty_;
+};
+
+}  // namespace freshet

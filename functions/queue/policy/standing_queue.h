@@ -1,0 +1,44 @@
+// Whether a queue stands, that is, has work waiting that does not drain: CoDel's signal (target and interval of
+// RFC 8289), but fed by when the queue was last empty and by how old its oldest task was, never by the age of what is
+// taken newest first, which says nothing. Pure state with an explicit now.
+//
+// A queue stands from when it has been neither empty nor young (its oldest task younger than `target`) for `interval`;
+// and no longer once it has been found empty.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+class StandingQueue {
+ public:
+  static constexpr milliseconds kTarget{5};
+  static constexpr milliseconds kInterval{100};
+
+  // A take found nothing more to take.
+  void empty(BootTime now) {
+    good_ = now;
+    stands_ = false;
+  }
+  // A take took the oldest task.
+  void took_oldest(nanoseconds age, BootTime now) {
+    if (age < kTarget) good_ = now;
+  }
+  // The queue counts as empty before the first call.
+  bool stands(BootTime now) {
+    if (!good_) good_ = now;
+    stands_ = stands_ || now - *good_ >= kInterval;
+    return stands_;
+  }
+  // For how long it has been neither empty nor young.
+  nanoseconds since(BootTime now) const { return good_ ? now - *good_ : nanoseconds(0); }
+
+ private:
+  std::optional<BootTime> good_;  // When it was last empty or young.
+  bool stands_ = false;
+};
+
+}  // namespace freshet

@@ -1,0 +1,103 @@
+// What a queue does by itself under overload: sheds what is hopeless, refuses what is too much, changes its order.
+#include "tests/functions/queue_fixture.h"
+
+#include "runtime/retry_later.h"
+
+namespace freshet {
+namespace {
+
+class QueueOverload : public QueueFixture {
+ protected:
+  NewTask due_in(const char* id, milliseconds time) {
+    NewTask task;
+    task.id = id;
+    task.deadline = world.clock.wall() + time;
+    return task;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueueOverload, ::testing::Bool(), store_name);
+
+TEST_P(QueueOverload, HopelessTasksAreShedWithoutAnyTake) {
+  auto& queue = world.start();
+  ASSERT_TRUE(create(queue, due_in("late", milliseconds(5000))));
+  ASSERT_TRUE(create(queue, due_in("soon", milliseconds(500))));
+  create(queue, {"never"});
+  world.pass(milliseconds(400));
+  EXPECT_EQ(world.status("soon"), "PENDING");
+  world.pass(milliseconds(150));
+  EXPECT_EQ(world.status("soon"), "SHED");
+  EXPECT_EQ(world.status("late"), "PENDING");
+  world.pass(milliseconds(5000));
+  EXPECT_EQ(world.status("late"), "SHED");
+  EXPECT_EQ(world.status("never"), "PENDING");
+  const auto sheds = world.wait(queue.sheds(10));
+  ASSERT_TRUE(sheds);
+  ASSERT_EQ(sheds->size(), 2u);
+  EXPECT_EQ((*sheds)[0].decode().string_or("by"), "timer");
+  EXPECT_EQ((*sheds)[0].decode().string_or("reason"), "deadline");
+  expect_balance();
+}
+
+TEST_P(QueueOverload, ADelayedTaskIsShedAtItsDeadlineToo) {
+  auto& queue = world.start();
+  auto task = due_in("a", milliseconds(2000));
+  task.delay = milliseconds(1000);
+  ASSERT_TRUE(create(queue, task));
+  world.pass(milliseconds(1500));
+  EXPECT_EQ(world.status("a"), "PENDING");
+  world.pass(milliseconds(1000));
+  EXPECT_EQ(world.status("a"), "SHED");
+}
+
+TEST_P(QueueOverload, MoreThanOneStepIsShedInTheEnd) {
+  auto& queue = world.start();
+  std::vector<NewTask> tasks(1000);
+  for (auto& task : tasks) task.deadline = world.clock.wall() + milliseconds(300);
+  for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);
+  world.pass(milliseconds(2000));
+  EXPECT_EQ(world.stock("SHED"), 1000u);
+  expect_balance();
+}
+
+TEST_P(QueueOverload, BeyondTheBoundCreationIsRefusedWithWhenToTryAgain) {
+  QueueSettings settings;
+  settings.admission.max_waiting = 4;
+  settings.admission.reserved_share = 0.25;
+  auto& queue = world.start(settings);
+  create(queue, {"a", "b", "c"});
+  std::vector<NewTask> tasks = named({"d", "e"});
+  tasks[1].priority = 50;
+  auto answers = world.wait(queue.create(std::move(tasks)));
+  ASSERT_FALSE(answers[0]);
+  EXPECT_EQ(answers[0].error().code, ErrorCode::kTooManyRequests);
+  EXPECT_NE(std::dynamic_pointer_cast<const RetryLater>(answers[0].error().detail), nullptr);
+  EXPECT_TRUE(answers[1]) << "critical tasks have a share of their own";
+  EXPECT_EQ(queue.refused_at_bound(), 1u);
+  EXPECT_EQ(world.status("d"), "");
+  auto taken = take(queue, 2);
+  ASSERT_EQ(taken->size(), 2u);
+  EXPECT_TRUE(create(queue, named({"d"})[0]));
+  expect_balance();
+}
+
+TEST_P(QueueOverload, AdaptiveGoesNewestFirstWhileWorkStands) {
+  QueueSettings settings;
+  settings.order = Order::kAdaptive;
+  auto& queue = world.start(settings);
+  take(queue);  // Empty.
+  create(queue, {"a", "b", "c", "d"});
+  EXPECT_EQ(ids(take(queue)), "a");
+  world.pass(milliseconds(200));
+  EXPECT_EQ(ids(take(queue)), "d");
+  EXPECT_EQ(ids(take(queue, 5)), "c b");
+  create(queue, {"e", "f"});
+  EXPECT_EQ(ids(take(queue)), "e") << "it has been empty";
+  settings.order = Order::kNewestFirst;
+  queue.set_settings(settings);
+  create(queue, {"g"});
+  EXPECT_EQ(ids(take(queue)), "g") << "the order is changed while the queue is used";
+}
+
+}  // namespace
+}  // namespace freshet
