@@ -172,7 +172,10 @@ void add_bench(CLI::App& app, int& exit_status) {
   command->add_option("--ttl", options->ttl, "Seconds until a task that has not started is shed")
       ->check(above_zero())
       ->capture_default_str();
-  command->callback([options, &exit_status] { exit_status = Stress(*options).run(); });
+  add_bench_overload(*command, exit_status);
+  command->callback([options, command, &exit_status] {
+    if (command->get_subcommands().empty()) exit_status = Stress(*options).run();
+  });
 }
 
 }  // namespace freshet::cli

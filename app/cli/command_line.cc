@@ -74,6 +74,7 @@ int run_command_line(int argc, char** argv) {
   add_record(app, exit_status);
   add_replay(app, exit_status);
   add_bench(app, exit_status);
+  add_simulate(app, exit_status);
   const std::string word = argc > 1 ? argv[1] : "";
   if (word.empty() || (word[0] != '-' && commands_of(app, word).empty())) {
     std::cerr << "freshet: " << explain_commands(app, word) << '\n';

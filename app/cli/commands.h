@@ -47,5 +47,7 @@ void add_filtered(CLI::App& app, int& exit_status);
 void add_record(CLI::App& app, int& exit_status);
 void add_replay(CLI::App& app, int& exit_status);
 void add_bench(CLI::App& app, int& exit_status);
+void add_simulate(CLI::App& app, int& exit_status);
+void add_bench_overload(CLI::App& bench, int& exit_status);
 
 }  // namespace freshet::cli

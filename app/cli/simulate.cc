@@ -1,0 +1,143 @@
+// freshet simulate: a recorded trace of a queue under other policies. docs/overload.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/checks.h"
+#include "app/cli/commands.h"
+#include "app/lab/figures.h"
+#include "app/lab/model.h"
+#include "app/lab/product.h"
+#include "app/lab/trace.h"
+#include "base/text_file.h"
+
+namespace freshet::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+struct SimulateOptions {
+  std::string trace;
+  std::vector<std::string> policies;
+  int slots = 0;
+  uint64_t seed = 1;
+  bool json = false;
+};
+
+int wrong(const Error& error) {
+  std::cerr << "freshet: " << error.message << '\n';
+  return kUsage;
+}
+
+struct Outcome {
+  std::string policy;
+  uint64_t tasks = 0, done = 0, in_time = 0, shed = 0;
+  double age_p50 = 0, age_p99 = 0;
+};
+
+Result<Outcome> simulate(const lab::Scenario& scenario, const lab::Policy& policy, uint64_t seed) {
+  lab::Ledger ledger(scenario, seed);
+  if (policy.product) {
+    auto end = lab::run_product(policy, seed, ledger);
+    if (!end) return fail(end.error());
+  } else {
+    lab::run_model(policy, seed, ledger);
+  }
+  Outcome out;
+  out.policy = policy.name;
+  for (const auto& job : ledger.jobs()) {
+    const bool done = job.fate == lab::Job::Fate::kStarted && job.end <= scenario.duration;
+    ++out.tasks;
+    out.done += done;
+    out.in_time += done && job.in_time();
+    out.shed += job.fate == lab::Job::Fate::kShed && job.left <= scenario.duration;
+  }
+  auto values = lab::figures_of(ledger).values;
+  out.age_p50 = values["ageP50Ms"];
+  out.age_p99 = values["ageP99Ms"];
+  return out;
+}
+
+void print(const SimulateOptions& options, const lab::Scenario& scenario, const lab::RealRun& real,
+           const std::vector<Outcome>& outcomes) {
+  if (options.json) {
+    Json out{{"slots", scenario.slots},
+             {"seconds", std::chrono::duration<double>(scenario.duration).count()},
+             {"recorded", {{"tasks", real.tasks}, {"done", real.done}, {"inTime", real.in_time}, {"shed", real.shed}}},
+             {"policies", Json::array()}};
+    for (const auto& one : outcomes) {
+      out["policies"].push_back(Json{{"policy", one.policy},
+                                     {"tasks", one.tasks},
+                                     {"done", one.done},
+                                     {"inTime", one.in_time},
+                                     {"shed", one.shed},
+                                     {"ageP50Ms", one.age_p50},
+                                     {"ageP99Ms", one.age_p99}});
+    }
+    std::cout << out.dump() << '\n';
+    return;
+  }
+  const auto row = [](const std::string& name, uint64_t tasks, uint64_t done, uint64_t in_time, uint64_t shed) {
+    return fmt::format("{:20}{:>9}{:>9}{:>9}{:>9}", name, tasks, done, in_time, shed);
+  };
+  std::cout << fmt::format("{:20}{:>9}{:>9}{:>9}{:>9}{:>12}{:>12}\n", "", "tasks", "done", "in time", "shed", "age p50",
+                           "age p99");
+  std::cout << row("as recorded", real.tasks, real.done, real.in_time, real.shed) << '\n';
+  for (const auto& one : outcomes) {
+    std::cout << row(one.policy, one.tasks, one.done, one.in_time, one.shed)
+              << fmt::format("{:>9.1f} ms{:>9.1f} ms\n", one.age_p50, one.age_p99);
+  }
+}
+
+int run_simulate(const SimulateOptions& options) {
+  const auto text = read_text_file(options.trace);
+  if (!text) return wrong(text.error());
+  const auto fixture = read_fixture(*text, options.trace);
+  if (!fixture) return wrong(fixture.error());
+  const auto recording = lab::read_recording(*fixture);
+  if (!recording) return wrong(invalid(options.trace + ": " + recording.error().message).value());
+  lab::Scenario scenario;
+  scenario.trace = &recording->trace;
+  scenario.slots = options.slots > 0 ? options.slots : std::max(1, recording->real.most_in_work);
+  scenario.duration = std::max(seconds(1), std::chrono::ceil<seconds>(recording->length));
+  nanoseconds sum{0};
+  for (const auto service : recording->trace.services) sum += service;
+  scenario.mean = std::max(nanoseconds(1), sum / static_cast<int64_t>(recording->trace.services.size()));
+  std::vector<Outcome> outcomes;
+  for (const auto& name : options.policies) {
+    const auto policy = lab::policy_of(name);
+    if (!policy) return wrong(policy.error());
+    auto outcome = simulate(scenario, *policy, options.seed);
+    if (!outcome) return wrong(outcome.error());
+    outcomes.push_back(std::move(*outcome));
+  }
+  print(options, scenario, recording->real, outcomes);
+  return kDone;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<SimulateOptions>();
+  options->policies = {"freshet", "freshet-margin", "freshet-adaptive", "fifo-ttl", "fifo-codel", "clairvoyant"};
+  CLI::App* command = app.add_subcommand("simulate", "What a recorded load would have come to under other policies");
+  command->footer(
+      "The trace is a recording of a queue's table: when tasks came, when they were due, how long they took. "
+      "Freshet's\n"
+      "own policies run in its queue and processor, the others in the lab's model (docs/overload.md).\n"
+      "  freshet record --seconds 60 --out load.jsonl\n"
+      "  freshet simulate load.jsonl --policy freshet,fifo-ttl --slots 8");
+  command->add_option("trace", options->trace, "File written by freshet record")->required();
+  command->add_option("--policy", options->policies, "One or more, as of freshet bench overload")
+      ->delimiter(',')
+      ->capture_default_str();
+  command->add_option("--slots", options->slots, "Tasks at once; if not given, the most that were recorded")
+      ->check(whole(1, 10'000));
+  command->add_option("--seed", options->seed, "For service times beyond those recorded")->capture_default_str();
+  command->add_flag("--json", options->json, "One JSON document instead of a table");
+  command->callback([options, &exit_status] { exit_status = run_simulate(*options); });
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,37 @@
+// The experiment: every scenario under every policy, over seeds. Runs side by side on several threads; each run is
+// alone in its own simulated world.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "app/lab/figures.h"
+#include "app/lab/policy.h"
+
+namespace freshet::lab {
+
+struct Experiment {
+  std::vector<Scenario> scenarios;
+  std::vector<Policy> policies;
+  uint64_t first_seed = 1001;
+  int seeds = 5;
+  int jobs = 1;
+  // Of runs that are over and runs in all; called by one thread at a time. May be empty.
+  std::function<void(size_t, size_t)> on_progress;
+};
+
+// One scenario under one policy.
+struct Cell {
+  Scenario scenario;
+  Policy policy;
+  std::map<std::string, Estimate> figures;
+  Figures first;  // Of the first seed: for plots.
+};
+
+// In order: by scenario, then by policy. Where the clairvoyant takes part, the others have `ofClairvoyant`: their
+// goodput over its, seed by seed. The first error of a run, with scenario, policy and seed.
+Result<std::vector<Cell>> run(const Experiment& experiment);
+
+}  // namespace freshet::lab

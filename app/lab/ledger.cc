@@ -1,0 +1,25 @@
+#include "app/lab/ledger.h"
+
+namespace freshet::lab {
+
+size_t Ledger::add(const Arrival& arrival, int tries_left) {
+  jobs_.push_back(Job{arrival, Job::Fate::kWaiting, tries_left});
+  return jobs_.size() - 1;
+}
+
+nanoseconds Ledger::start(size_t job, nanoseconds now) {
+  leave(job, Job::Fate::kStarted, now);
+  jobs_[job].end = calls_.end(now, calls_.of(starts_++));
+  return jobs_[job].end;
+}
+
+std::optional<Arrival> Ledger::retry(size_t job) const {
+  const Job& done = jobs_[job];
+  if (done.tries_left == 0 || done.in_time()) return std::nullopt;
+  Arrival again = done.arrival;
+  again.at = milliseconds(done.arrival.deadline_ms);
+  again.deadline_ms = deadline_ms(again.at, again.at - done.arrival.at);
+  return again;
+}
+
+}  // namespace freshet::lab

@@ -1,0 +1,60 @@
+// What became of every task of one run. Written by the model or by the run of the real queue, read by figures.h.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "app/lab/scenario.h"
+
+namespace freshet::lab {
+
+struct Job {
+  enum class Fate : uint8_t { kWaiting, kStarted, kShed, kRejected };
+  static constexpr nanoseconds kNever{-1};
+
+  Arrival arrival;
+  Fate fate = Fate::kWaiting;
+  int tries_left = 0;         // Of its client, after this one.
+  nanoseconds left = kNever;  // When it was started, shed or rejected.
+  nanoseconds end = kNever;   // Of kStarted.
+
+  bool in_time() const { return fate == Fate::kStarted && end <= milliseconds(arrival.deadline_ms); }
+};
+
+class Ledger {
+ public:
+  Ledger(const Scenario& scenario, uint64_t seed) : scenario_(scenario), calls_(scenario, seed) {}
+
+  // A client creates a task; returns its number.
+  size_t add(const Arrival& arrival, int tries_left);
+  // A call begins; returns when it will end.
+  nanoseconds start(size_t job, nanoseconds now);
+  void shed(size_t job, nanoseconds now) { leave(job, Job::Fate::kShed, now); }
+  void reject(size_t job, nanoseconds now) { leave(job, Job::Fate::kRejected, now); }
+  // What the client does at the task's deadline: another attempt, if it has not been served in time and has tries left.
+  std::optional<Arrival> retry(size_t job) const;
+  // How long the next call will take: the clairvoyant asks.
+  nanoseconds next_service() { return calls_.of(starts_); }
+
+  // Becomes the other one, of the same scenario and seed.
+  void take(Ledger&& other) {
+    calls_ = std::move(other.calls_);
+    jobs_ = std::move(other.jobs_);
+    starts_ = other.starts_;
+  }
+  const std::vector<Job>& jobs() const { return jobs_; }
+  const Scenario& scenario() const { return scenario_; }
+
+ private:
+  void leave(size_t job, Job::Fate fate, nanoseconds now) {
+    jobs_[job].fate = fate;
+    jobs_[job].left = now;
+  }
+
+  const Scenario& scenario_;
+  CallTimes calls_;
+  size_t starts_ = 0;
+  std::vector<Job> jobs_;
+};
+
+}  // namespace freshet::lab

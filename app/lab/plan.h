@@ -1,0 +1,31 @@
+// Which scenarios an experiment has.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/lab/scenario.h"
+
+namespace freshet::lab {
+
+// As given on the command line; empty lists have the usual value.
+struct Plan {
+  std::vector<std::string> shapes;
+  std::vector<double> loads;
+  std::vector<std::string> services;
+  std::vector<std::string> scales;  // "16x100ms", "1x1ms": slots and mean service time.
+  std::vector<double> deadlines;
+  std::vector<int> retries;
+  bool groups = false;  // A quiet group beside one that is a thousand times louder.
+  int seconds = 0;      // Of each run; 0: as each shape needs.
+
+  bool is_default() const;
+};
+
+inline const std::vector<double> kLoads = {0.5, 0.8, 0.95, 1, 1.05, 1.2, 1.5, 2, 3, 5, 10};
+
+// The product of all lists; or, if nothing was chosen, the story that docs/overload.md tells: the sweep over all loads
+// and the steps, the stall, bursts, retries and groups. kValidation says which value is wrong.
+Result<std::vector<Scenario>> scenarios_of(const Plan& plan);
+
+}  // namespace freshet::lab

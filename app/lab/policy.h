@@ -1,0 +1,34 @@
+// The policies that the lab compares. Those of Freshet run in the real queue and processor; the others in a model of a
+// queue (model.h) that asks the same policy objects (functions/queue/policy).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "functions/settings.h"
+
+namespace freshet::lab {
+
+enum class TakeFrom { kNewest, kOldest, kAdaptive, kEarliestDeadline };
+enum class Dropper { kNone, kCodel, kServerCodel };
+
+struct Policy {
+  std::string name;
+  std::string title;  // For people.
+  TakeFrom from = TakeFrom::kOldest;
+  bool ttl = false;                              // Sheds what is past its deadline.
+  DeadlineMargin margin = DeadlineMargin::kOff;  // And what would not be done by then.
+  bool bounded = false;  // Refuses tasks while as many wait as can be served in half a deadline.
+  Dropper dropper = Dropper::kNone;
+  bool clairvoyant = false;  // Knows how long the next call will take.
+  bool product = false;      // Runs in the real queue.
+};
+
+// In the order in which they are shown; the clairvoyant first.
+const std::vector<Policy>& policies();
+// kValidation, naming those that there are.
+Result<Policy> policy_of(std::string_view name);
+
+}  // namespace freshet::lab

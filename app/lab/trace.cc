@@ -1,0 +1,155 @@
+#include "app/lab/trace.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/policy/expiry.h"
+
+namespace freshet::lab {
+
+namespace {
+
+// A deadline that never comes, of tasks that have none.
+constexpr milliseconds kNeverDue{int64_t{10} * 366 * 24 * 3600 * 1000};
+
+class Reader {
+ public:
+  explicit Reader(const Fixture& fixture) : fixture_(fixture) {}
+
+  Result<Recording> read() {
+    records_ = fixture_.records;
+    std::stable_sort(records_.begin(), records_.end(),
+                     [](const ChangeRecord& a, const ChangeRecord& b) { return a.sequence < b.sequence; });
+    if (auto whole = check_whole(); !whole) return fail(whole.error());
+    origin_ = records_.front().at;
+    if (auto seen = waiting_at_the_start(); !seen) return fail(seen.error());
+    for (const auto& record : records_) {
+      if (auto ok = look_at(record); !ok) return fail(ok.error());
+    }
+    return finish();
+  }
+
+ private:
+  struct Seen {
+    nanoseconds taken{-1};
+    int64_t deadline_ms = 0;  // Since the origin.
+  };
+
+  Result<void> check_whole() const {
+    if (records_.empty()) return invalid("the trace holds no changes: nothing happened while it was recorded");
+    for (size_t i = 1; i < records_.size(); ++i) {
+      const auto before = records_[i - 1].sequence;
+      if (records_[i].sequence > before + 1) {
+        return invalid(
+            fmt::format("the trace has a hole: changes {} to {} are missing", before + 1, records_[i].sequence - 1));
+      }
+    }
+    return {};
+  }
+
+  nanoseconds since_origin(WallTime at) const { return std::max(at - origin_, milliseconds(0)); }
+
+  void come(const ItemRef& task, nanoseconds at) {
+    Arrival arrival;
+    arrival.at = at;
+    auto due = origin_ + kNeverDue;
+    if (auto ttl = ttl_end(task, false)) due = std::min(due, ttl->at);
+    if (const int64_t deadline = int_of(task, attribute::kDeadline, 0); deadline > 0) {
+      due = std::min(due, WallTime(milliseconds(deadline)));
+    }
+    arrival.deadline_ms = (due - origin_).count();
+    tasks_[std::string(text_of(task, attribute::kId))].deadline_ms = arrival.deadline_ms;
+    out_.trace.arrivals.push_back(arrival);
+  }
+
+  Result<void> waiting_at_the_start() {
+    std::vector<ItemRef> waiting;
+    for (const auto& item : fixture_.snapshot) {
+      ItemRef task = ItemRef::encode(item);
+      if (is_live(text_of(task, attribute::kStatus))) waiting.push_back(std::move(task));
+    }
+    std::stable_sort(waiting.begin(), waiting.end(), [](const ItemRef& a, const ItemRef& b) {
+      return int_of(a, attribute::kCreated, 0) < int_of(b, attribute::kCreated, 0);
+    });
+    for (const auto& task : waiting) come(task, nanoseconds(0));
+    return {};
+  }
+
+  Result<void> look_at(const ChangeRecord& record) {
+    const ItemRef& task = record.after ? record.after : record.before;
+    if (!task) return invalid(fmt::format("change {} has no image: record it with freshet record", record.sequence));
+    const auto now = since_origin(record.at);
+    end_ = std::max(end_, now);
+    const auto status = text_of(task, attribute::kStatus);
+    if (record.kind == ChangeRecord::Kind::kInsert) {
+      if (is_live(status)) come(task, now);
+      return {};
+    }
+    const auto id = std::string(text_of(task, attribute::kId));
+    auto seen = tasks_.find(id);
+    if (seen == tasks_.end()) {
+      const bool ended_before = !is_live(status) && record.kind == ChangeRecord::Kind::kRemove;
+      if (ended_before || !is_live(status)) return {};
+      return invalid(
+          fmt::format("the trace has a hole: change {} is of task '{}', which never came", record.sequence, id));
+    }
+    move(record, seen->second, now);
+    return {};
+  }
+
+  void move(const ChangeRecord& record, Seen& task, nanoseconds now) {
+    if (record.kind == ChangeRecord::Kind::kRemove) {
+      out_.real.shed += record.by_ttl && is_live(text_of(record.before, attribute::kStatus));
+      return;
+    }
+    const auto status = text_of(record.after, attribute::kStatus);
+    if (status == state::kTaken) {
+      if (task.taken.count() < 0) {
+        task.taken = now;
+        out_.real.most_in_work = std::max(out_.real.most_in_work, ++in_work_);
+      }
+      return;
+    }
+    out_.real.shed += status == state::kShed;
+    if (task.taken.count() < 0) return;
+    --in_work_;
+    if (status == state::kSuccess) {
+      calls_.emplace_back(task.taken, std::max(now - task.taken, nanoseconds(1)));
+      ++out_.real.done;
+      out_.real.in_time += now <= milliseconds(task.deadline_ms);
+    }
+    task.taken = nanoseconds(-1);
+  }
+
+  Result<Recording> finish() {
+    if (out_.trace.arrivals.empty()) return invalid("the trace holds no task that came");
+    if (calls_.empty()) return invalid("the trace holds no task that was done: how long calls take is not known");
+    std::stable_sort(calls_.begin(), calls_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& call : calls_) out_.trace.services.push_back(call.second);
+    std::stable_sort(out_.trace.arrivals.begin(), out_.trace.arrivals.end(),
+                     [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+    out_.real.tasks = out_.trace.arrivals.size();
+    out_.length = end_;
+    return std::move(out_);
+  }
+
+  const Fixture& fixture_;
+  std::vector<ChangeRecord> records_;
+  WallTime origin_{};
+  std::map<std::string, Seen> tasks_;
+  std::vector<std::pair<nanoseconds, nanoseconds>> calls_;  // When each began, and how long it took.
+  int in_work_ = 0;
+  nanoseconds end_{0};
+  Recording out_;
+};
+
+}  // namespace
+
+Result<Recording> read_recording(const Fixture& fixture) {
+  return Reader(fixture).read();
+}
+
+}  // namespace freshet::lab

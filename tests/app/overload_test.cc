@@ -1,0 +1,149 @@
+// A short, seeded overload stress in simulated time: Freshet's queue, processor and store against the clairvoyant
+// scheduler, and the lab's model against the real thing.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "app/lab/experiment.h"
+#include "app/lab/model.h"
+#include "app/lab/plan.h"
+#include "app/lab/product.h"
+
+namespace freshet::lab {
+namespace {
+
+std::vector<Scenario> scenarios(Plan plan) {
+  auto made = scenarios_of(plan);
+  EXPECT_TRUE(made) << made.error().message;
+  return made ? *made : std::vector<Scenario>{};
+}
+
+std::vector<Policy> named(std::initializer_list<const char*> names) {
+  std::vector<Policy> out;
+  for (const char* name : names) out.push_back(*policy_of(name));
+  return out;
+}
+
+// The runs check the books against what the handler saw.
+TEST(Overload, GoodputStaysWithinReachOfTheClairvoyant) {
+  Plan plan;
+  plan.loads = {0.5, 0.8, 1, 1.5, 3, 10};
+  plan.seconds = 12;
+  Experiment experiment;
+  experiment.scenarios = scenarios(plan);
+  experiment.policies = named({"clairvoyant", "freshet-adaptive"});
+  experiment.first_seed = 7;
+  experiment.seeds = 2;
+  const auto cells = run(experiment);
+  ASSERT_TRUE(cells) << cells.error().message;
+  for (const auto& cell : *cells) {
+    if (!cell.policy.product) continue;
+    SCOPED_TRACE(cell.scenario.name());
+    EXPECT_GE(cell.figures.at("ofClairvoyant").mean, 0.95);
+    EXPECT_EQ(cell.figures.at("startsPastDeadline").mean, 0);
+  }
+}
+
+TEST(Overload, NewestFirstWithoutAnySettingHoldsBeyondCapacity) {
+  Plan plan;
+  plan.loads = {2, 10};
+  plan.seconds = 12;
+  Experiment experiment;
+  experiment.scenarios = scenarios(plan);
+  experiment.policies = named({"clairvoyant", "freshet", "fifo", "fifo-codel"});
+  experiment.first_seed = 7;
+  experiment.seeds = 1;
+  const auto cells = run(experiment);
+  ASSERT_TRUE(cells) << cells.error().message;
+  for (const auto& cell : *cells) {
+    SCOPED_TRACE(cell.scenario.name() + ", " + cell.policy.name);
+    const double share = cell.figures.at("ofClairvoyant").mean;
+    if (cell.policy.product) {
+      EXPECT_GE(share, 0.97);
+    } else if (cell.policy.name == "fifo") {
+      EXPECT_LE(share, 0.5) << "the lab would not show the difference";
+    }
+  }
+}
+
+// Nothing is shed without need: what has an hour, as by the default TTL, is done.
+TEST(Overload, NothingIsShedBelowCapacityWithTheDefaultTtl) {
+  Plan plan;
+  plan.loads = {0.8};
+  plan.deadlines = {36'000};
+  plan.scales = {"16x100ms"};
+  plan.seconds = 60;
+  for (const auto& policy : named({"freshet", "freshet-margin", "freshet-adaptive"})) {
+    const auto scenario = scenarios(plan)[0];
+    Ledger ledger(scenario, 11);
+    const auto end = run_product(policy, 11, ledger);
+    ASSERT_TRUE(end) << end.error().message;
+    EXPECT_EQ(figures_of(ledger).values["shedShare"], 0) << policy.name;
+  }
+}
+
+// The model decides by the same policy objects; what it says of Freshet's policies is what the real queue does.
+TEST(Overload, TheModelSaysWhatTheRealQueueDoes) {
+  const std::pair<const char*, const char*> pairs[] = {
+      {"lifo-ttl", "freshet"}, {"lifo-margin", "freshet-margin"}, {"adaptive-yield", "freshet-adaptive"}};
+  Plan plan;
+  plan.loads = {0.8, 2};
+  plan.seconds = 20;
+  plan.scales = {"16x100ms"};
+  for (const auto& scenario : scenarios(plan)) {
+    for (const auto& [modelled, real] : pairs) {
+      SCOPED_TRACE(scenario.name() + ", " + real);
+      Ledger model(scenario, 5), product(scenario, 5);
+      run_model(*policy_of(modelled), 5, model);
+      const auto end = run_product(*policy_of(real), 5, product);
+      ASSERT_TRUE(end) << end.error().message;
+      EXPECT_NEAR(figures_of(model).values["goodput"], figures_of(product).values["goodput"], 0.01);
+    }
+  }
+}
+
+TEST(Overload, SameSeedSameRun) {
+  Plan plan;
+  plan.loads = {3};
+  plan.seconds = 5;
+  const auto scenario = scenarios(plan)[0];
+  std::map<std::string, double> first;
+  for (int i = 0; i < 2; ++i) {
+    Ledger ledger(scenario, 3);
+    ASSERT_TRUE(run_product(*policy_of("freshet-adaptive"), 3, ledger));
+    auto values = figures_of(ledger).values;
+    if (i == 0) {
+      first = values;
+    } else {
+      EXPECT_EQ(values, first);
+    }
+  }
+}
+
+TEST(Overload, SenselessExperimentsAreRefusedWithTheReason) {
+  const auto error_of = [](Plan plan) {
+    auto made = scenarios_of(plan);
+    return made ? std::string() : made.error().message;
+  };
+  Plan plan;
+  plan.loads = {0};
+  EXPECT_EQ(error_of(plan), "load 0: it must be above 0 and at most 100 x capacity");
+  plan.loads = {std::nan("")};
+  EXPECT_EQ(error_of(plan), "load nan: it must be above 0 and at most 100 x capacity");
+  plan.loads = {1};
+  plan.scales = {"16*100"};
+  EXPECT_EQ(error_of(plan), "scale '16*100' must be SLOTSxTIME of a service, as in 16x100ms, 1x1ms or 4x500us");
+  plan.scales = {"1x1ms"};
+  plan.deadlines = {1};
+  EXPECT_EQ(error_of(plan), "deadlines are whole milliseconds: at least 2 ms");
+  plan.deadlines = {10};
+  plan.shapes = {"step"};
+  plan.seconds = 20;
+  EXPECT_EQ(error_of(plan), "a step needs a duration of 40 s or more");
+  plan.shapes = {"flood"};
+  EXPECT_EQ(error_of(plan), "load 'flood' is none of poisson, bursty, step, stall");
+  EXPECT_NE(policy_of("best").error().message.find("policy 'best' is none of clairvoyant, fifo"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace freshet::lab

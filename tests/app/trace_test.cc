@@ -1,0 +1,120 @@
+// Reading a recording of a queue as a trace for `freshet simulate`.
+#include "app/lab/trace.h"
+
+#include <gtest/gtest.h>
+
+#include "app/lab/figures.h"
+#include "app/lab/model.h"
+
+namespace freshet::lab {
+namespace {
+
+constexpr int64_t kStart = 1'800'000'000'000;
+
+ItemRef task(const std::string& id, const std::string& status, int64_t deadline = 0) {
+  Item item{{"taskId", Value(id)}, {"taskStatus", Value(status)}, {"taskCreated", Value::number(kStart)}};
+  if (deadline > 0) item.set("deadline", Value::number(kStart + deadline));
+  return ItemRef::encode(item);
+}
+
+class Tape {
+ public:
+  Fixture fixture;
+
+  void insert(int64_t at, const ItemRef& after) { add(ChangeRecord::Kind::kInsert, at, {}, after); }
+  void modify(int64_t at, const ItemRef& before, const ItemRef& after) {
+    add(ChangeRecord::Kind::kModify, at, before, after);
+  }
+  // A whole life: comes at `at`, is taken at `taken` and done at `done`.
+  void life(const std::string& id, int64_t at, int64_t taken, int64_t done, int64_t deadline) {
+    insert(at, task(id, "PENDING", deadline));
+    modify(taken, task(id, "PENDING", deadline), task(id, "TAKEN", deadline));
+    modify(done, task(id, "TAKEN", deadline), task(id, "SUCCESS", deadline));
+  }
+
+ private:
+  void add(ChangeRecord::Kind kind, int64_t at, ItemRef before, ItemRef after) {
+    ChangeRecord record;
+    record.sequence = fixture.records.size() + 1;
+    record.kind = kind;
+    record.at = WallTime(milliseconds(kStart + at));
+    record.before = std::move(before);
+    record.after = std::move(after);
+    fixture.records.push_back(std::move(record));
+  }
+};
+
+TEST(Trace, HoldsArrivalsServiceTimesAndWhatBecameOfThem) {
+  Tape tape;
+  tape.life("a", 0, 10, 110, 200);
+  tape.life("b", 120, 130, 330, 250);
+  tape.insert(340, task("c", "PENDING", 400));
+  tape.modify(400, task("c", "PENDING", 400), task("c", "SHED", 400));
+  const auto recording = read_recording(tape.fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  ASSERT_EQ(recording->trace.arrivals.size(), 3u);
+  EXPECT_EQ(recording->trace.arrivals[1].at, milliseconds(120));
+  EXPECT_EQ(recording->trace.arrivals[1].deadline_ms, 250);
+  EXPECT_EQ(recording->trace.services, (std::vector<nanoseconds>{milliseconds(100), milliseconds(200)}));
+  EXPECT_EQ(recording->real.done, 2u);
+  EXPECT_EQ(recording->real.in_time, 1u);
+  EXPECT_EQ(recording->real.shed, 1u);
+  EXPECT_EQ(recording->real.most_in_work, 1);
+  EXPECT_EQ(recording->length, milliseconds(400));
+}
+
+TEST(Trace, WhatWaitedAtTheStartComesFirst) {
+  Tape tape;
+  tape.fixture.snapshot.push_back(task("old", "PENDING").decode());
+  tape.fixture.snapshot.push_back(task("ended", "SUCCESS").decode());
+  tape.modify(5, task("old", "PENDING"), task("old", "TAKEN"));
+  tape.modify(25, task("old", "TAKEN"), task("old", "SUCCESS"));
+  const auto recording = read_recording(tape.fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  ASSERT_EQ(recording->trace.arrivals.size(), 1u);
+  EXPECT_EQ(recording->trace.services[0], milliseconds(20));
+}
+
+TEST(Trace, HolesAreRefusedWithWhatIsMissing) {
+  const auto error_of = [](const Tape& tape) {
+    auto recording = read_recording(tape.fixture);
+    return recording ? std::string() : recording.error().message;
+  };
+  Tape empty;
+  EXPECT_EQ(error_of(empty), "the trace holds no changes: nothing happened while it was recorded");
+  Tape gap;
+  gap.life("a", 0, 10, 20, 0);
+  gap.fixture.records[2].sequence = 6;
+  EXPECT_EQ(error_of(gap), "the trace has a hole: changes 3 to 5 are missing");
+  Tape stranger;
+  stranger.modify(0, task("x", "PENDING"), task("x", "TAKEN"));
+  EXPECT_EQ(error_of(stranger), "the trace has a hole: change 1 is of task 'x', which never came");
+  Tape idle;
+  idle.insert(0, task("a", "PENDING"));
+  EXPECT_EQ(error_of(idle), "the trace holds no task that was done: how long calls take is not known");
+}
+
+TEST(Trace, RunsUnderAnotherPolicy) {
+  Tape tape;
+  for (int i = 0; i < 20; ++i) tape.insert(i, task("t" + std::to_string(i), "PENDING", 1000 + i));
+  for (int i = 0; i < 5; ++i) {
+    const auto id = "t" + std::to_string(i);
+    tape.modify(100 + i * 100, task(id, "PENDING"), task(id, "TAKEN"));
+    tape.modify(200 + i * 100, task(id, "TAKEN"), task(id, "SUCCESS"));
+  }
+  const auto recording = read_recording(tape.fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  Scenario scenario;
+  scenario.trace = &recording->trace;
+  scenario.slots = 1;
+  scenario.mean = milliseconds(100);
+  scenario.duration = seconds(5);
+  Ledger ledger(scenario, 1);
+  run_model(*policy_of("lifo-ttl"), 1, ledger);
+  uint64_t in_time = 0;
+  for (const auto& job : ledger.jobs()) in_time += job.in_time();
+  EXPECT_EQ(in_time, 10u) << "ten calls of 100 ms end before the deadlines";
+}
+
+}  // namespace
+}  // namespace freshet::lab
