@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/commands.h"
+#include "app/cli/ordered.h"
 
 namespace freshet::cli {
 namespace {
@@ -67,6 +68,7 @@ int run_command_line(int argc, char** argv) {
   add_redrive(app, exit_status);
   add_priority(app, exit_status);
   add_filtered(app, exit_status);
+  add_ordered(app, exit_status);
   add_invoke(app, exit_status);
   add_deploy(app, exit_status);
   add_logs(app, exit_status);

@@ -82,7 +82,9 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   const std::string target = remote_.root + path_segment(remote_.queue) + path;
   int status = 0;
   const Json document = ask(method, target, body, status);
-  if (document.is_null() || status < 300 || document.contains("return_value")) return document;
+  if (document.is_null() || status < 300 || document.contains("return_value") || document.contains("outcome")) {
+    return document;
+  }
   // What the server refuses before it reaches the task API looks like an error of an AWS protocol.
   const bool refused = document.is_object() && document.contains("__type");
   const Json error = refused ? Json{{"code", document["__type"]}, {"message", document.value("message", "")}}

@@ -27,6 +27,7 @@
 #include "base/metrics.h"
 #include "base/text_file.h"
 #include "functions/filtered/table_queues.h"
+#include "functions/ordered/ordered_tables.h"
 #include "functions/priority/table_queues.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
@@ -42,6 +43,7 @@
 #include "wire/lambda/lambda_route.h"
 #include "wire/lambda/management_route.h"
 #include "wire/lambda/runtime_api.h"
+#include "wire/ordered/ordered_route.h"
 #include "wire/priority/priority_route.h"
 #include "wire/service/service_routes.h"
 #include "wire/sns/sns_route.h"
@@ -198,6 +200,7 @@ class Daemon {
     priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
     deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
     filtered_queues_ = std::make_unique<filtered::TableQueues>(runtime_->services(), log_);
+    ordered_tables_ = std::make_unique<ordered::OrderedTables>(*store_, clock_);
     register_functions(natives_, *queues_, log_);
     return {};
   }
@@ -277,6 +280,10 @@ class Daemon {
       auto queue = co_await filtered_queues_->open(std::move(definition));
       if (!queue) co_return fail(queue.error());
     }
+    for (auto& definition : plan_.ordered_writes) {
+      auto table = co_await ordered_tables_->open(std::move(definition));
+      if (!table) co_return fail(table.error());
+    }
     co_return co_await store_->durable();
   }
 
@@ -306,6 +313,7 @@ class Daemon {
     routes.push_back(make_task_route(*queues_, clock_));
     routes.push_back(make_priority_route(*priority_queues_));
     routes.push_back(make_filtered_route(*filtered_queues_));
+    routes.push_back(make_ordered_route(*ordered_tables_));
     routes.push_back(make_dynamodb_route(*store_, clock_,
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
     routes.push_back(make_lambda_management_route(*runtime_, *code_, clock_, random_.next()));
@@ -470,6 +478,7 @@ class Daemon {
   std::unique_ptr<priority::TableQueues> priority_queues_;
   std::unique_ptr<Deployer> deployer_;
   std::unique_ptr<filtered::TableQueues> filtered_queues_;
+  std::unique_ptr<ordered::OrderedTables> ordered_tables_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<FileWatch> watch_;
   Scope scope_;

@@ -31,6 +31,7 @@ struct DaemonOptions {
   std::vector<std::string> queues;           // Tables that are queues besides those the template names.
   std::vector<std::string> priority_queues;  // Files that define priority queues.
   std::vector<std::string> filtered_queues;  // Files that define filtered queues.
+  std::vector<std::string> ordered_writes;   // Files that define tables with ordered writes.
   std::string data = "data";                 // Directory, or ":memory:".
   std::string listen = "127.0.0.1:7070";
   std::string durability = "sync";

@@ -159,6 +159,9 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
   auto filtered_queues = read_files("--filtered-queue", options.filtered_queues, filtered::read_definitions);
   if (!filtered_queues) return fail(filtered_queues.error());
   plan.filtered_queues = std::move(*filtered_queues);
+  auto ordered_writes = read_files("--ordered-writes", options.ordered_writes, ordered::read_definitions);
+  if (!ordered_writes) return fail(ordered_writes.error());
+  plan.ordered_writes = std::move(*ordered_writes);
   return plan;
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/daemon/options.h"
 #include "functions/filtered/definition.h"
+#include "functions/ordered/definition.h"
 #include "functions/priority/definition.h"
 #include "functions/settings.h"
 #include "runtime/deploy/deployment.h"
@@ -27,6 +28,7 @@ struct DaemonPlan {
   std::map<std::string, QueueSettings> queues;  // By table.
   std::vector<priority::Definition> priority_queues;
   std::vector<filtered::Settings> filtered_queues;
+  std::vector<ordered::Definition> ordered_writes;
 };
 
 // kValidation with FILE:LINE for each fault. Any thread; takes as long as the template is large.

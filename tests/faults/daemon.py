@@ -23,7 +23,8 @@ class Refused(Exception):
     def __init__(self, status, document):
         super().__init__(f"{status} {document}")
         self.status = status
-        self.code = document.get("error", {}).get("code", "")
+        error = document.get("error", {})  # Results of priority queues and ordered writes have the code alone.
+        self.code = error if isinstance(error, str) else error.get("code", "")
 
 
 class Daemon:

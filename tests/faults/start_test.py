@@ -119,7 +119,8 @@ def shipped_options(binary, folder):
     text = (ROOT / "config/freshet.conf").read_text()
     text = re.sub(r"(?m)^#(?!queue|credentials|tls)(?=[a-z-]+ = )", "", text)
     options = folder / "freshet.conf"
-    for installed, shipped in (("template.yaml", "lifo.yaml"), ("priority-queue.json", "priority-queue.json")):
+    for installed, shipped in (("template.yaml", "lifo.yaml"), ("priority-queue.json", "priority-queue.json"),
+                               ("ordered-writes.json", "ordered-writes.json")):
         text = text.replace(f"/etc/freshet/{installed}", str(ROOT / "config" / shipped))
     options.write_text(text)
     daemon = Daemon(binary, folder / "conf", "--config", options, template=None).start()

@@ -202,8 +202,10 @@ std::string items_json(std::string_view member, const std::vector<ItemRef>& item
   return out += '}';
 }
 
-std::string names_json(const std::vector<std::string>& names) {
-  std::string out = R"({"queues":[)";
+std::string names_json(const std::vector<std::string>& names, std::string_view member) {
+  std::string out = "{";
+  append_json_string(out, member);
+  out += ":[";
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) out += ',';
     append_json_string(out, names[i]);

@@ -25,6 +25,6 @@ std::string cancelled_json(const std::vector<std::string>& ids, const std::vecto
 std::string page_json(const TaskPage& page);
 std::string stats_json(const QueueStats& stats, WallTime now);
 std::string items_json(std::string_view member, const std::vector<ItemRef>& items);
-std::string names_json(const std::vector<std::string>& names);
+std::string names_json(const std::vector<std::string>& names, std::string_view member = "queues");
 
 }  // namespace freshet::tasks

@@ -1,0 +1,301 @@
+// freshet ordered: tables with ordered writes of a running daemon, a call each with JSON output; and the replay of a
+// fixture in simulation.
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <utility>
+
+#include "app/cli/checks.h"
+#include "app/cli/commands.h"
+#include "app/cli/ordered.h"
+#include "app/cli/progress.h"
+#include "app/cli/remote.h"
+#include "base/text_file.h"
+#include "functions/ordered/definition.h"
+#include "functions/ordered/replay.h"
+#include "runtime/replay/replay.h"
+
+namespace freshet::cli {
+namespace {
+
+struct OrderedOptions {
+  Remote remote;
+  std::string document;           // An item or a key, as JSON.
+  std::vector<std::string> keys;  // Several.
+  std::string set = "{}";
+  std::vector<std::string> remove;
+  std::string timestamp;
+  std::string partition;
+  std::string key_condition;
+  std::string index;
+  std::string filter;
+  std::string names;
+  std::string values;
+  std::string cursor;
+  int64_t limit = 100;
+  bool backward = false;
+  bool tombstones = false;
+  bool typed = false;
+};
+
+int status_of(const Json& document) {
+  if (document.contains("item") && document["item"].is_null()) return kNotFound;
+  const std::string outcome = document.value("outcome", "APPLIED");
+  if (outcome == "APPLIED") return kDone;
+  if (outcome == "INVALID") return kUsage;
+  if (outcome == "STORE_ERROR") return exit_status_of(document.value("error", ""));
+  return kConflict;
+}
+
+// Prints the answer on standard output, and what went wrong for people on standard error.
+int tell(const OrderedOptions& options, const std::string& path, const Json& body) {
+  Session session(options.remote);
+  const Json answer = session.call("POST", path, body);
+  if (answer.is_null()) return session.exit_status();
+  std::cout << answer.dump(options.remote.json ? -1 : 2) << '\n';
+  if (answer.contains("detail")) std::cerr << "freshet: " << answer.value("detail", "") << '\n';
+  return status_of(answer);
+}
+
+// The body of a request, as far as its texts are JSON.
+class Body {
+ public:
+  explicit Body(const OrderedOptions& options) : options_(options) {
+    if (options.typed) body_["typed"] = true;
+    if (options.tombstones) body_["tombstones"] = true;
+    if (!options.timestamp.empty()) body_["timestamp"] = number_or_text(options.timestamp);
+  }
+  Body& json(const char* name, const std::string& text) {
+    body_[name] = parsed(text, name);
+    return *this;
+  }
+  Body& json_if(const char* name, const std::string& text) { return text.empty() ? *this : json(name, text); }
+  Body& text_if(const char* name, const std::string& text) {
+    if (!text.empty()) body_[name] = text;
+    return *this;
+  }
+  Body& set(const char* name, Json value) {
+    body_[name] = std::move(value);
+    return *this;
+  }
+  Json parsed(const std::string& text, const char* what) {
+    Json value = Json::parse(text, nullptr, false);
+    if (value.is_discarded() && wrong_.empty()) wrong_ = std::string(what) + " is not JSON: " + text;
+    return value;
+  }
+  int tell(const std::string& path) const {
+    if (wrong_.empty()) return cli::tell(options_, path, body_);
+    std::cerr << "freshet: " << wrong_ << '\n';
+    return kUsage;
+  }
+
+ private:
+  // A number is one; everything else (an ISO 8601 time, a token) is a text.
+  static Json number_or_text(const std::string& text) {
+    Json value = Json::parse(text, nullptr, false);
+    return value.is_number() ? value : Json(text);
+  }
+
+  const OrderedOptions& options_;
+  Json body_ = Json::object();
+  std::string wrong_;
+};
+
+// The commands of `freshet ordered`: each adds its options and says what is asked of the daemon.
+class Commands {
+ public:
+  Commands(CLI::App& parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+
+  using Run = std::function<int(const OrderedOptions&)>;
+  CLI::App* add(const char* name, const char* what, Run run) {
+    CLI::App* command = parent_.add_subcommand(name, what);
+    options_ = std::make_shared<OrderedOptions>();
+    options_->remote.queue = "Ratings";
+    options_->remote.root = "/ordered/";
+    options_->remote.add_connection_options(*command);
+    command->add_option("--table", options_->remote.queue, "Name of the definition, usually the table's")
+        ->envname("FRESHET_ORDERED_TABLE")
+        ->capture_default_str();
+    command->add_flag("--json", options_->remote.json, "On one line");
+    command->add_flag("--typed", options_->typed, "Items in the item store's JSON: {\"PK\": {\"S\": \"x\"}}");
+    command->callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    return command;
+  }
+  CLI::App* add_write(const char* name, const char* what, Run run) {
+    CLI::App* command = add(name, what, std::move(run));
+    command->add_option("--timestamp", options_->timestamp,
+                        "Of the data, or of the first attempt: a number in the definition's unit, or an ISO 8601 time");
+    return command;
+  }
+  CLI::App* add_read(const char* name, const char* what, Run run) {
+    CLI::App* command = add(name, what, std::move(run));
+    command->add_flag("--tombstones", options_->tombstones, "Shows tombstones too");
+    return command;
+  }
+  void add_expressions(CLI::App& command) {
+    command.add_option("--filter", options_->filter, "A filter expression");
+    command.add_option("--names", options_->names, "Its names, as JSON: {\"#n\": \"Name\"}");
+    command.add_option("--values", options_->values, "Its values, as JSON: {\":v\": 1}");
+    command.add_option("--index", options_->index, "Of an index instead of the table");
+    command.add_option("--limit", options_->limit, "Items looked at, at most")->check(whole(1, 1000));
+    command.add_option("--cursor", options_->cursor, "Of the answer before: goes on behind it");
+  }
+  OrderedOptions& options() { return *options_; }
+
+ private:
+  CLI::App& parent_;
+  int& exit_status_;
+  std::shared_ptr<OrderedOptions> options_;
+};
+
+void add_writes(Commands& commands) {
+  CLI::App* command = commands.add_write("put", "Write an item, unless a newer one is there",
+                                         [](const auto& o) { return Body(o).json("item", o.document).tell("/put"); });
+  command->add_option("item", commands.options().document, "The item, as JSON")->required();
+  command = commands.add_write("delete", "Delete an item, unless a newer one is there",
+                               [](const auto& o) { return Body(o).json("key", o.document).tell("/delete"); });
+  command->add_option("key", commands.options().document, "Its key, as JSON")->required();
+  command = commands.add_write("update", "Set the declared attributes, unless newer ones are there", [](const auto& o) {
+    return Body(o).json("key", o.document).json("set", o.set).set("remove", o.remove).tell("/update");
+  });
+  command->add_option("key", commands.options().document, "The item's key, as JSON")->required();
+  command->add_option("set", commands.options().set, "Attributes and values, as JSON");
+  command->add_option("--remove", commands.options().remove, "An attribute that goes; repeatable")
+      ->allow_extra_args(false);
+}
+
+void add_expressions(Body& body, const OrderedOptions& o) {
+  body.json_if("names", o.names).json_if("values", o.values);
+  body.text_if("filter", o.filter).text_if("index", o.index).text_if("cursor", o.cursor).set("limit", o.limit);
+}
+
+void add_reads(Commands& commands) {
+  CLI::App* command = commands.add_read("get", "Show an item",
+                                        [](const auto& o) { return Body(o).json("key", o.document).tell("/get"); });
+  command->add_option("key", commands.options().document, "Its key, as JSON")->required();
+  command = commands.add_read("batch-get", "Show several items", [](const auto& o) {
+    Body body(o);
+    Json keys = Json::array();
+    for (const auto& key : o.keys) keys.push_back(body.parsed(key, "a key"));
+    return body.set("keys", keys).tell("/batch-get");
+  });
+  command->add_option("keys", commands.options().keys, "Their keys, as JSON")->required();
+  command = commands.add_read("query", "Show the items of a partition, by sort key", [](const auto& o) {
+    Body body(o);
+    add_expressions(body, o);
+    if (!o.partition.empty()) {
+      const Json value = Json::parse(o.partition, nullptr, false);
+      body.set("partition", value.is_discarded() ? Json(o.partition) : value);
+    }
+    return body.text_if("keyCondition", o.key_condition).set("forward", !o.backward).tell("/query");
+  });
+  command->add_option("partition", commands.options().partition, "Its key: a text, or JSON");
+  command->add_option("--key-condition", commands.options().key_condition, "Instead: a key condition expression");
+  command->add_flag("--backward", commands.options().backward, "The largest sort key first");
+  commands.add_expressions(*command);
+  command = commands.add_read("scan", "Show the items of the table", [](const auto& o) {
+    Body body(o);
+    add_expressions(body, o);
+    return body.tell("/scan");
+  });
+  commands.add_expressions(*command);
+}
+
+struct ReplayCommand {
+  std::string fixture;
+  std::string definition = "config/ordered-writes.json";
+  std::string table;
+  std::string expect;
+  ordered::ReplayOptions options;
+};
+
+int wrong(const std::string& message) {
+  std::cerr << "freshet: " << message << '\n';
+  return kUsage;
+}
+
+// The definition that is named, or that of the fixture's table, or the only one.
+Result<ordered::Settings> settings_for(const ReplayCommand& command, const std::string& fixture_table) {
+  auto text = read_text_file(command.definition);
+  if (!text) return fail(text.error());
+  auto definitions = ordered::read_definitions(*text);
+  if (!definitions) return invalid(command.definition + ": " + definitions.error().message);
+  const std::string& wanted = command.table.empty() ? fixture_table : command.table;
+  for (auto& one : *definitions) {
+    if (one.settings.name == wanted || definitions->size() == 1) return std::move(one.settings);
+  }
+  return invalid(command.definition + " has no definition '" + wanted + "'; --table names another one");
+}
+
+int replay_fixture(const ReplayCommand& command) {
+  const auto text = read_text_file(command.fixture);
+  if (!text) return wrong(text.error().message);
+  const auto fixture = read_fixture(*text, command.fixture);
+  if (!fixture) return wrong(fixture.error().message);
+  const auto settings = settings_for(command, fixture->header.table);
+  if (!settings) return wrong(settings.error().message);
+  Progress progress;
+  ordered::ReplayOptions options = command.options;
+  options.on_interleaving = [&](uint64_t number) {
+    if (number % 10 != 0 && number != options.interleavings) return;
+    progress.show(std::to_string(number) + " of " + std::to_string(options.interleavings) + " interleavings");
+  };
+  const auto output = ordered::replay(*fixture, *settings, options);
+  progress.clear();
+  if (!output) return wrong(command.fixture + ": " + output.error().message);
+  if (output->difference) std::cerr << "freshet: " << *output->difference << '\n';
+  if (command.expect.empty()) {
+    std::cout << output->lines;
+    return output->difference ? kDifferent : kDone;
+  }
+  const auto expected = read_text_file(command.expect);
+  if (!expected) return wrong(expected.error().message);
+  const auto difference = first_difference(*expected, output->lines);
+  if (!difference) return output->difference ? kDifferent : kDone;
+  std::cerr << "freshet: the replay differs from " << command.expect << "\n" << difference->to_string() << '\n';
+  return kDifferent;
+}
+
+void add_replay_command(CLI::App& parent, int& exit_status) {
+  auto command = std::make_shared<ReplayCommand>();
+  CLI::App* replay =
+      parent.add_subcommand("replay", "Play a fixture's records in any order, repeated and late, and compare the ends");
+  replay->footer(
+      "In simulated time, in memory. First the lines in their order, then random interleavings by parallel writers; "
+      "exit\n"
+      "status 7: an end is not that of the order of timestamps, and the seed that shows it is told. The shipped one:\n"
+      "  freshet ordered replay streams/fixtures/ordered-ratings.jsonl");
+  replay->add_option("fixture", command->fixture, "File written by freshet record, or by hand")->required();
+  replay->add_option("--definition", command->definition, "File of definitions")->capture_default_str();
+  replay->add_option("--table", command->table, "Which of them; else that of the fixture's table, or the only one");
+  replay->add_option("--interleavings", command->options.interleavings, "How many")
+      ->check(whole(0, 10'000'000))
+      ->capture_default_str();
+  replay->add_option("--writers", command->options.writers, "Writers at a time")
+      ->check(whole(1, 100))
+      ->capture_default_str();
+  replay->add_option("--seed", command->options.seed, "Of the first interleaving")->capture_default_str();
+  replay->add_option("--expect", command->expect, "Compare with this file instead of printing");
+  replay->add_flag_callback(
+      "--json", [] {}, "Accepted as everywhere: a replay prints JSON Lines");
+  replay->callback([command, &exit_status] { exit_status = replay_fixture(*command); });
+}
+
+}  // namespace
+
+void add_ordered(CLI::App& app, int& exit_status) {
+  CLI::App* parent = app.add_subcommand("ordered", "Work with tables whose writes are ordered by their timestamps");
+  parent->require_subcommand(1);
+  parent->footer(
+      "A rating, an older one that comes late, and its removal:\n"
+      "  freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#A\", \"Rating\": 5}'\n"
+      "  freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#A\", \"Rating\": 1}' --timestamp \"$(($(date "
+      "+%s%3N) - 60000))\"\n"
+      "  freshet ordered delete '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}'");
+  Commands commands(*parent, exit_status);
+  add_writes(commands);
+  add_reads(commands);
+  add_replay_command(*parent, exit_status);
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,24 @@
+// Requests of the API of ordered writes: the body of one becomes a call on a table, or an error that names the member.
+// I/O threads.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "runtime/ordered_writes.h"
+#include "tables/value/json_reader.h"
+#include "wire/ordered/answers.h"
+
+namespace freshet::ordered {
+
+// What is asked of one route. The call runs on the loop and fills the answer, which is written on an I/O thread.
+struct Asked {
+  std::optional<Error> error;
+  std::function<Async<void>(OrderedWrites& table, Answer& answer)> call;
+};
+
+// Nothing if there is no such route.
+std::optional<Asked> read_request(std::string_view route, const JsonView& body);
+
+}  // namespace freshet::ordered
