@@ -2,7 +2,8 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|turns|pickup|items|priority|ordered|rivals] [--floor DIR] [--json FILE]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|items|priority|filtered|ordered|rivals]
+                   [--floor DIR] [--json FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
            nothing around them) and LMDB with a log; the newest-first take at 1,000 and 2,000,000 pending; a drain
@@ -12,6 +13,7 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   items    the item store over the wire: beside a bare Beast server of the same build, fdatasync and dynalite; a scan and
            a new index of 1,000,000 items
   priority a peek at 1,000,000 records with 100,000 in flight, beside one at 1,000 with none
+  filtered assigns a second of 16 callers in 9 queues, in process, every answer synced
   ordered  an ordered put beside an unconditional one
   rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
 
@@ -33,7 +35,7 @@ import items
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
-SECTIONS = ("store", "memory", "turns", "pickup", "items", "priority", "ordered", "rivals")
+SECTIONS = ("store", "memory", "turns", "pickup", "items", "priority", "filtered", "ordered", "rivals")
 rows = []
 
 
@@ -196,6 +198,13 @@ def priority(runs):
         ratio <= 1.5)
 
 
+def filtered(work, runs):
+    answers = [json.loads(call(BUILD / "bench/filtered_bench", work / "filtered")) for _ in range(runs)]
+    assigns, cycles = (statistics.median(a[name] for a in answers) for name in ("assigns_per_s", "cycles_per_s"))
+    row(f"filtered assigns, 9 queues, 16 callers, synced ({cycles:,.0f}/s with release and queueing)", f"{assigns:,.0f}/s",
+        ">= 10,000/s", assigns >= 10_000)
+
+
 def ordered(work, runs):
     answers = [json.loads(call(BUILD / "bench/ordered_bench", work / f"ordered{i}")) for i in range(runs)]
     for place, what in (("log", "synced, 64 a commit"), ("memory", "in memory, no log")):
@@ -222,7 +231,7 @@ def main():
     wanted = options.only or SECTIONS
     call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
     call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench",
-         "item_bench", "priority_bench", "ordered_bench")
+         "item_bench", "priority_bench", "filtered_bench", "ordered_bench")
     floor = build_floor(options.floor.resolve()) if options.floor else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as folder:
         work = pathlib.Path(folder)
@@ -230,6 +239,7 @@ def main():
         for name, measure in (("store", store.measure), ("memory", store.memory), ("turns", store.turns),
                               ("pickup", lambda runs: pickup(work, runs)),
                               ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority),
+                              ("filtered", lambda runs: filtered(work, runs)),
                               ("ordered", lambda runs: ordered(work, runs)), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
