@@ -245,6 +245,39 @@ TEST_P(FilteredTest, MembersThatTheSampleQueuedAreAssignedAndWithdrawn) {
   expect_right();
 }
 
+// Its scripts leave our time at the agent when they assign, reset and queue it again.
+TEST_P(FilteredTest, AMemberThatTheSampleHadMeanwhileKeepsGoing) {
+  Settings settings = call_centre();
+  settings.names.id = "AgentName";
+  settings.copied.clear();
+  open(settings);
+  const auto sample_moves = [&](const std::string& time, int64_t depth, const std::string& status) {
+    update_item("AllQueues", "Q#French#F", "SET QueueVersionId = QueueVersionId + :one ADD QueueDepth :n",
+                Map{{":n", Value::number(depth)}, {":one", Value::number(1)}});
+    update_item("Agents", "Agent#Ellen", "SET AgentStatus = :s", Map{{":s", Value(status)}});
+    if (depth < 0) {
+      DeleteItemInput gone;
+      gone.table = "AgentQueueFIFO";
+      gone.key = Item{{"pk", Value("Q#French#F")}, {"sk", Value(time)}};
+      ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
+    } else {
+      Item entry = attributes({"French"}, "F");
+      entry.set("AgentName", Value("Ellen"));
+      put_item("Q#French#F", time, entry);
+    }
+  };
+  queued("Ellen", {"French"}, "F");
+  sample_moves(std::string(item("Agents", "Agent#Ellen").string_or("QueuedAt")), -1, "available");
+  sample_moves("2028/01/05-14:01:39.416341", 1, "queued");
+  EXPECT_EQ(given(assign({})), "Ellen");
+  ASSERT_TRUE(release("Ellen", "", true));
+  sample_moves(std::string(item("Agents", "Agent#Ellen").string_or("QueuedAt")), -1, "available");
+  sample_moves("2028/01/05-14:01:40.416341", 1, "queued");
+  const auto out = world.wait(queue->withdraw("Ellen"));
+  ASSERT_TRUE(out) << out.error().message;
+  expect_right();
+}
+
 // Somebody who looks at no requests queues a member while one waits: the timer brings them together.
 TEST_P(FilteredTest, TheTimerMatchesWhatOthersQueued) {
   open();
