@@ -214,6 +214,11 @@ class Daemon {
   // Loop thread: everything that is there before the first request is served.
   Async<void> start() {
     auto started = co_await bring_up();
+    // Before anything runs: what changes from then on is seen.
+    if (started && options_.watch) {
+      watch_ = std::make_unique<FileWatch>(kWatchEvery, watched_files(),
+                                           [this](const std::string& path) { file_changed(path); });
+    }
     if (started) started = serve();
     if (!started) {
       exit_status_ = refuse(started.error());
@@ -225,10 +230,7 @@ class Daemon {
     priority_queues_->begin();
     filtered_queues_->begin();
     ready_ = true;
-    if (options_.watch) {
-      watch_ = std::make_unique<FileWatch>(kWatchEvery, [this](const std::string& path) { file_changed(path); });
-      watch_files();
-    }
+    if (watch_) watch_files();
     notify_service_manager("READY=1");
     if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
   }
@@ -386,14 +388,18 @@ class Daemon {
     if (done) log_.info("DEPLOYED", {{"changes", done->changes.size()}});
   }
 
-  // Tells the watch which files there are by now.
-  void watch_files() {
+  std::set<std::string> watched_files() const {
     std::set<std::string> paths;
     for (const FunctionDefinition& function : runtime_->functions()) {
       if (function.host == "process") paths.insert(function.code);
     }
     if (!options_.deploy.path.empty()) paths.insert(options_.deploy.path);
-    watch_->set_paths(std::move(paths));
+    return paths;
+  }
+
+  // Tells the watch which files there are by now.
+  void watch_files() {
+    watch_->set_paths(watched_files());
     loop_.call_after(kWatchEvery, [this] { watch_files(); });
   }
 

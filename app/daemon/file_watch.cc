@@ -41,8 +41,12 @@ uint64_t fingerprint_of(const std::string& path, size_t most) {
   return sum;
 }
 
-FileWatch::FileWatch(milliseconds interval, std::function<void(const std::string& path)> changed)
-    : interval_(interval), changed_(std::move(changed)), thread_([this] { work(); }) {}
+FileWatch::FileWatch(milliseconds interval, std::set<std::string> paths,
+                     std::function<void(const std::string& path)> changed)
+    : interval_(interval), changed_(std::move(changed)), paths_(std::move(paths)) {
+  look(paths_);
+  thread_ = std::thread([this] { work(); });
+}
 
 FileWatch::~FileWatch() {
   {
@@ -54,13 +58,21 @@ FileWatch::~FileWatch() {
 }
 
 void FileWatch::set_paths(std::set<std::string> paths) {
-  const std::lock_guard lock(mutex_);
-  paths_ = std::move(paths);
+  {
+    const std::lock_guard lock(mutex_);
+    if (paths == paths_) return;
+    paths_ = std::move(paths);
+    more_ = true;
+  }
+  woken_.notify_all();
 }
 
 void FileWatch::work() {
   std::unique_lock lock(mutex_);
-  while (!woken_.wait_for(lock, interval_, [this] { return ending_; })) {
+  for (;;) {
+    woken_.wait_for(lock, interval_, [this] { return ending_ || more_; });
+    if (ending_) return;
+    more_ = false;
     const std::set<std::string> paths = paths_;
     lock.unlock();
     look(paths);

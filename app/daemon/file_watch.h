@@ -22,12 +22,14 @@ uint64_t fingerprint_of(const std::string& path, size_t most = 20'000);
 class FileWatch {
  public:
   // `changed` is called on the watch's thread, when a change has been there for two looks: whoever writes has ended.
-  FileWatch(milliseconds interval, std::function<void(const std::string& path)> changed);
+  // What is there of `paths` now is the measure: the constructor looks itself, before anybody uses it.
+  FileWatch(milliseconds interval, std::set<std::string> paths, std::function<void(const std::string& path)> changed);
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
   ~FileWatch();  // Waits for a look that is under way.
 
-  // What is watched from now on; how it is at the first look is the measure. Any thread.
+  // What is watched from now on. Of what is new, how it is at the next look, which follows at once, is the measure. Any
+  // thread.
   void set_paths(std::set<std::string> paths);
 
  private:
@@ -45,6 +47,7 @@ class FileWatch {
   std::mutex mutex_;  // Guards what follows.
   std::condition_variable woken_;
   std::set<std::string> paths_;
+  bool more_ = false;  // There are paths that have not been looked at.
   bool ending_ = false;
   std::thread thread_;  // Last: it uses the rest.
 };
