@@ -20,6 +20,7 @@
 #include "runtime/invoke/native_registry.h"
 #include "runtime/invoke/process_host.h"
 #include "runtime/ports.h"
+#include "runtime/trace/tracer.h"
 #include "streams/arn.h"
 #include "streams/subscription.h"
 #include "streams/topic_service.h"
@@ -44,6 +45,7 @@ struct RuntimePorts {
   Spawner& spawner;
   const NativeRegistry& natives;
   RuntimeApi* runtime_api = nullptr;  // Null: functions cannot run as processes.
+  Tracer* tracer = nullptr;           // Null: no spans are made.
 };
 
 struct MappingState {

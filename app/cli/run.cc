@@ -121,6 +121,33 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       ->capture_default_str();
 }
 
+void add_trace_options(CLI::App& command, DaemonOptions& options) {
+  command.add_option("--trace-file", options.trace_file, "Traces of invocations, a line of OTLP/JSON for each batch")
+      ->envname("FRESHET_TRACE_FILE");
+  command.add_option("--chrome-trace", options.chrome_trace, "The same for chrome://tracing and ui.perfetto.dev")
+      ->envname("FRESHET_CHROME_TRACE");
+  command
+      .add_option("--trace-endpoint", options.trace_endpoint,
+                  "The same, posted as OTLP/JSON, e.g. http://127.0.0.1:4318/v1/traces")
+      ->envname("FRESHET_TRACE_ENDPOINT")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return text.starts_with("http://") ? std::string() : "'" + text + "' does not begin with http://";
+          },
+          ""));
+  command.add_option("--trace-bytes", options.trace_bytes, "A trace file of that size becomes FILE.1, e.g. 64MiB")
+      ->envname("FRESHET_TRACE_BYTES")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(whole(int64_t{1} << 16, int64_t{1} << 40));
+  command
+      .add_option(
+          "--xray-port", options.xray_port,
+          "UDP port of 127.0.0.1 for the segments of X-Ray's SDKs, with one of the options above; 0: a free one")
+      ->envname("FRESHET_XRAY_PORT")
+      ->check(whole(0, 65'535))
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_deploy_options(CLI::App& command, TemplateOptions& options) {
@@ -155,6 +182,7 @@ void add_run_options(CLI::App& command, DaemonOptions& options) {
   add_template_options(command, options);
   add_store_options(command, options);
   add_service_options(command, options);
+  add_trace_options(command, options);
 }
 
 void add_run(CLI::App& app, int& exit_status) {

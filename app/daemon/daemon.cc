@@ -22,6 +22,7 @@
 #include "app/daemon/ready_file.h"
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
+#include "app/daemon/trace_files.h"
 #include "app/spawner/spawner.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -33,6 +34,7 @@
 #include "functions/register.h"
 #include "runtime/loop/loop.h"
 #include "runtime/runtime.h"
+#include "runtime/trace/otlp_sender.h"
 #include "tables/engine/embedded.h"
 #include "wire/auth/signature_gate.h"
 #include "wire/dynamodb/route.h"
@@ -48,6 +50,8 @@
 #include "wire/service/service_routes.h"
 #include "wire/sns/sns_route.h"
 #include "wire/tasks/task_route.h"
+#include "wire/xray/segment_receiver.h"
+#include "wire/xray/traced_route.h"
 
 namespace freshet {
 namespace {
@@ -116,6 +120,8 @@ class Daemon {
   ~Daemon() {
     if (runtime_) runtime_->end_all();  // Handlers hold on to the queues, which go first.
     if (store_) loop_.remove(*store_);
+    segments_.reset();
+    if (tracer_) tracer_->end();  // Before the client that sends for it.
   }
 
   int run(Signals& signals) {
@@ -123,6 +129,7 @@ class Daemon {
       log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
     if (auto bound = bind(); !bound) return refuse(bound.error());
     if (auto reserved = ready_file_.reserve(); !reserved) return refuse(reserved.error());
+    if (auto traced = open_traces(); !traced) return refuse(traced.error());
     if (auto opened = open_store(); !opened) return refuse(opened.error());
     if (auto wired = wire(); !wired) return refuse(wired.error());
     signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); },
@@ -147,8 +154,37 @@ class Daemon {
     return {};
   }
 
+  // Nothing of it is there unless somebody keeps the traces.
+  Result<void> open_traces() {
+    if (options_.trace_file.empty() && options_.chrome_trace.empty() && options_.trace_endpoint.empty()) return {};
+    tracer_ = std::make_unique<Tracer>(loop_, random_);
+    const auto add = [this](const std::string& path, TraceFormat format) -> Result<void> {
+      if (path.empty()) return {};
+      auto file = make_trace_file(path, format, options_.trace_bytes, log_);
+      if (!file) return fail(file.error());
+      tracer_->add_sink(std::move(*file));
+      return {};
+    };
+    if (auto added = add(options_.trace_file, TraceFormat::kOtlp); !added) return added;
+    return add(options_.chrome_trace, TraceFormat::kChrome);
+  }
+
+  // Of functions that trace themselves. Another daemon of X-Ray may have the port: then their segments are its.
+  void receive_segments() {
+    auto receiver = SegmentReceiver::start(static_cast<uint16_t>(options_.xray_port), loop_, [this](auto spans) {
+      for (Span& span : spans) tracer_->finish(std::move(span));
+    });
+    if (receiver) {
+      segments_ = std::move(*receiver);
+      log_.info("XRAY_PORT", {{"port", segments_->port()}});
+    } else {
+      log_.warn("XRAY_PORT_TAKEN", {{"what", receiver.error().message}});
+    }
+  }
+
   Result<void> open_store() {
     EmbeddedOptions store;
+    store.trace_links = tracer_ ? &tracer_->links() : nullptr;
     store.directory = options_.data;
     store.durability = plan_.durability;
     store.sync_beside = sync_thread_.get();
@@ -188,7 +224,11 @@ class Daemon {
     http_ = make_http_client({}, io_threads(), clock_, loop_, loop_);
     code_ = std::make_unique<CodeStore>(place_of_code(), loop_, loop_);
     runtime_api_ = make_runtime_api(io_threads(), clock_, loop_, loop_);
-    RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get()};
+    if (!options_.trace_endpoint.empty()) {
+      tracer_->add_sink(std::make_unique<OtlpSender>(*http_, loop_, log_, options_.trace_endpoint));
+    }
+    if (tracer_) receive_segments();
+    RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get(), tracer_.get()};
     RuntimeOptions runtime_options;
     runtime_options.processes.max_processes = options_.max_processes;
     runtime_options.processes.times.idle = milliseconds(options_.process_idle_ms);
@@ -301,6 +341,8 @@ class Daemon {
       settings.secret_access_key = plan_.credentials->first().secret;
       settings.session_token = plan_.credentials->first().token;
     }
+    const uint64_t xray_port = segments_ ? segments_->port() : options_.xray_port;
+    settings.xray_address = "127.0.0.1:" + std::to_string(xray_port > 0 ? xray_port : 2000);
     if (const char* path = std::getenv("PATH"); path != nullptr && *path != '\0') settings.path = path;
     return settings;
   }
@@ -325,10 +367,14 @@ class Daemon {
     routes.push_back(make_deploy_route(*deployer_, options_.deploy.account, options_.queues));
     routes.push_back(make_log_route(recent_log_, loop_));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
-    ServiceView view{[this] { return ready_; },
-                     [this] {
-                       return metrics_page({metrics_, *queues_, loop_, *store_, *runtime_});
-                     }};
+    if (tracer_) {
+      for (auto& route : routes) route = make_traced_route(std::move(route), tracer_->links());
+    }
+    ServiceView view{
+        [this] { return ready_; },
+        [this] {
+          return metrics_page({metrics_, *queues_, loop_, *store_, *runtime_, tracer_.get(), segments_.get()});
+        }};
     for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
     HttpServerOptions http;
     http.host_names = options_.allowed_hosts;
@@ -451,6 +497,7 @@ class Daemon {
     }
     co_await queues_->release_held();
     auto durable = co_await store_->durable();
+    if (tracer_) tracer_->flush();
     log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable.has_value()}});
     loop_.stop();
   }
@@ -473,10 +520,12 @@ class Daemon {
   const std::function<void()> wake_ = [this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); };
   std::unique_ptr<BackgroundSync> sync_thread_ = make_sync_thread(wake_);
   std::unique_ptr<BackgroundSync> backup_sync_thread_ = make_sync_thread(wake_);
+  std::unique_ptr<Tracer> tracer_;  // Null unless traces are kept.
   std::unique_ptr<EmbeddedTables> store_;
   std::vector<std::unique_ptr<IoThread>> threads_;
   std::unique_ptr<HttpClient> http_;
   std::unique_ptr<CodeStore> code_;
+  std::unique_ptr<SegmentReceiver> segments_;
   std::unique_ptr<RuntimeApi> runtime_api_;
   NativeRegistry natives_;
   std::unique_ptr<Runtime> runtime_;

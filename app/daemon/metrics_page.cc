@@ -106,6 +106,15 @@ void set_processes(Metrics& metrics, const Runtime& runtime) {
 }
 
 // The loop counts durations by powers of two of a microsecond; shown as a Prometheus histogram.
+void set_traces(Metrics& metrics, const MetricsSources& sources) {
+  if (!sources.tracer) return;
+  metrics.counter("freshet_trace_spans_total", "Spans of traces since the start").set(sources.tracer->recorded());
+  metrics.counter("freshet_trace_dropped_spans_total", "Spans for which there was no room, since the start")
+      .set(sources.tracer->dropped());
+  metrics.counter("freshet_xray_refused_total", "Datagrams that were no segments, or too many, since the start")
+      .set(sources.segments ? sources.segments->refused() : 0);
+}
+
 void append_histogram(std::string& out, const std::string& name, const std::string& help,
                       const DurationCounts& counts) {
   out += "# HELP " + name + " " + help + "\n# TYPE " + name + " histogram\n";
@@ -139,6 +148,7 @@ Async<std::string> metrics_page(MetricsSources sources) {
   set_store(sources.metrics, sources.store.stats());
   set_functions(sources.metrics, sources.runtime);
   set_processes(sources.metrics, sources.runtime);
+  set_traces(sources.metrics, sources);
   std::string page = sources.metrics.text();
   append_histogram(page, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
                    sources.store.stats().commits);

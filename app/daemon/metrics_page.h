@@ -8,7 +8,9 @@
 #include "functions/queue/queues.h"
 #include "runtime/loop/loop.h"
 #include "runtime/runtime.h"
+#include "runtime/trace/tracer.h"
 #include "tables/engine/embedded.h"
+#include "wire/xray/segment_receiver.h"
 
 namespace freshet {
 
@@ -18,6 +20,8 @@ struct MetricsSources {
   const Loop& loop;
   const EmbeddedTables& store;
   Runtime& runtime;
+  const Tracer* tracer = nullptr;             // Null: nothing is traced.
+  const SegmentReceiver* segments = nullptr;  // Null: none are taken.
 };
 
 // Loop thread; the sources outlive it.

@@ -51,6 +51,11 @@ struct DaemonOptions {
   std::string tls_certificate;             // PEM file with its chain; empty: plain HTTP.
   std::string tls_key;                     // PEM file.
   bool open_metrics = false;               // GET /metrics needs no signature although others do.
+  std::string trace_file;                  // OTLP/JSON, a line a batch; empty: none. So too the next two.
+  std::string chrome_trace;                // File in Chrome's trace format.
+  std::string trace_endpoint;              // URL of an OTLP/HTTP endpoint that takes JSON.
+  uint64_t trace_bytes = 64u << 20;        // Of each of the files; one more is kept.
+  uint64_t xray_port = 2000;               // UDP, with one of those; 0 picks a free one.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
 };
 

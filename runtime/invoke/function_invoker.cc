@@ -54,6 +54,24 @@ void FunctionInvoker::end_all() {
   events_.end_all();
 }
 
+// Nothing for an invocation that is not traced.
+std::optional<Span> FunctionInvoker::begin_span(const FunctionDefinition& function, const std::string& request_id,
+                                                const std::string& header) {
+  if (!parts_.tracer || !is_sampled(header)) return std::nullopt;
+  Span span = parts_.tracer->begin(function.name, header);
+  span.attributes = {{"faas.name", function.name}, {"faas.invocation_id", request_id}};
+  return span;
+}
+
+std::string FunctionInvoker::cause_of(const std::string& table, const std::vector<ChangeRecord>& records) const {
+  if (!parts_.tracer) return {};
+  for (const ChangeRecord& record : records) {
+    std::string trace = parts_.tracer->links().find(table, record.sequence);
+    if (!trace.empty()) return trace;
+  }
+  return {};
+}
+
 Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string request_id, Payload payload,
                                           InvokeWishes wishes) {
   ++stats_[function->name].invocations;
@@ -66,9 +84,15 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
   invocation.request_id = request_id;
   invocation.payload = std::move(payload);
   invocation.deadline = parts_.scheduler.clock().boot() + function->timeout;
-  invocation.trace_id = trace_of(wishes.trace_id, parts_.scheduler.clock().wall(), parts_.random);
   invocation.wants_log = wishes.wants_log;
+  std::optional<Span> span = begin_span(*function, request_id, wishes.trace_id);
+  invocation.trace_id =
+      span ? Tracer::header_of(*span) : trace_of(wishes.trace_id, parts_.scheduler.clock().wall(), parts_.random);
   InvokeOutcome outcome = co_await host->second->invoke(*function, std::move(invocation));
+  if (span) {
+    if (outcome.error) span->error = outcome.error->type + ": " + outcome.error->message.substr(0, kMaxShownError);
+    parts_.tracer->finish(std::move(*span));
+  }
   if (outcome.error) {
     FunctionStats& stats = stats_[function->name];
     ++stats.errors;
@@ -143,7 +167,8 @@ Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, s
 Result<PreparedEvent> FunctionInvoker::prepare(const std::string& function, std::string payload) {
   FunctionPtr definition = find(function);
   if (!definition) return no_function(function);
-  auto event = events_.prepare(definition, parts_.random.uuid(), std::move(payload), std::string());
+  auto event = events_.prepare(definition, parts_.random.uuid(), std::move(payload),
+                               parts_.tracer ? parts_.tracer->links().current() : std::string());
   if (!event) return event;
   event->logged = [this, name = definition->name, logged = std::move(event->logged)] {
     ++stats_[name].events;

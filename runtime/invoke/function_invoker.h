@@ -3,13 +3,16 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "runtime/invoke/event_queue.h"
 #include "runtime/invoke/function_registry.h"
 #include "runtime/invoke/invoker.h"
 #include "runtime/invoke/places.h"
+#include "runtime/trace/tracer.h"
 
 namespace freshet {
 
@@ -25,6 +28,7 @@ class FunctionInvoker final : public Invoker {
     Account account;
     InvokerOptions options;
     EventLog log;
+    Tracer* tracer = nullptr;  // Null: no spans.
   };
   explicit FunctionInvoker(Parts parts);
   FunctionInvoker(const FunctionInvoker&) = delete;
@@ -44,11 +48,16 @@ class FunctionInvoker final : public Invoker {
   FunctionPtr find(const std::string& function) const override { return parts_.functions.find(function); }
   std::map<std::string, FunctionStats> stats() const override;
 
+  // The trace of what made these changes, or empty.
+  std::string cause_of(const std::string& table, const std::vector<ChangeRecord>& records) const;
+
   EventQueue& events() { return events_; }
   // Handlers run, or outcomes are being written.
   bool busy() const { return places_.total() > 0 || events_.unsettled() > 0; }
 
  private:
+  std::optional<Span> begin_span(const FunctionDefinition& function, const std::string& request_id,
+                                 const std::string& header);
   Async<InvokeOutcome> run(FunctionPtr function, std::string request_id, Payload payload, InvokeWishes wishes);
   Async<void> run_to(FunctionPtr function, Payload payload, InvokeWishes wishes, Places::Place place,
                      Promise<InvokeOutcome> done);

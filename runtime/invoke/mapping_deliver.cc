@@ -49,11 +49,11 @@ Async<void> MappingLane::deliver(std::vector<Pending> records) {
 }
 
 Async<MappingLane::Tried> MappingLane::invoke(std::vector<ChangeRecord> records, std::string more) {
+  InvokeWishes wishes{false, parts_.invoker.cause_of(definition().table, records)};
   StreamBatch batch{std::move(records), shared_.source, std::move(more)};
   Payload payload(std::move(batch));
   std::string function = definition().function;
-  InvokeWishes none;
-  auto outcome = co_await parts_.invoker.invoke_trusted(std::move(function), std::move(payload), std::move(none));
+  auto outcome = co_await parts_.invoker.invoke_trusted(std::move(function), std::move(payload), std::move(wishes));
   delivered_any_ = true;
   failing_ = !outcome || outcome->error;
   if (!outcome || is_busy(*outcome)) {

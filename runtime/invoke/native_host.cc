@@ -4,6 +4,8 @@
 
 #include <optional>
 
+#include "runtime/invoke/trace.h"
+#include "runtime/trace/traced_services.h"
 #include "tables/value/json.h"
 
 namespace freshet {
@@ -36,6 +38,12 @@ class Alarm {
   const TimerId id_;
 };
 
+// Up to its first wait it acts for its trace.
+Async<Result<std::string>> begin(const NativeHandler& handler, Context& context, TraceLinks* links) {
+  const TraceLinks::Scope scope(links, context.invocation.trace_id);
+  return handler(context);
+}
+
 }  // namespace
 
 InvokeOutcome failed_outcome(std::string type, std::string message) {
@@ -58,8 +66,10 @@ Async<InvokeOutcome> NativeHost::invoke(const FunctionDefinition& function, Invo
     co_return failed_outcome("Runtime.HandlerNotFound",
                              fmt::format("There is no native handler \"{}\"", function.handler));
   }
-  Context context{services_, function, std::move(invocation)};
-  Async<Result<std::string>> running = (*handler)(context);
+  std::optional<TracedServices> traced;
+  if (tracer_ && is_sampled(invocation.trace_id)) traced.emplace(services_, *tracer_, invocation.trace_id);
+  Context context{traced ? traced->services() : services_, function, std::move(invocation)};
+  Async<Result<std::string>> running = begin(*handler, context, traced ? &tracer_->links() : nullptr);
   if (running.is_ready()) co_return outcome_of(running.take());
 
   Promise<Finished> finished(services_.scheduler);

@@ -3,6 +3,7 @@
 
 #include "runtime/invoke/function.h"
 #include "runtime/invoke/native_registry.h"
+#include "runtime/trace/tracer.h"
 
 namespace freshet {
 
@@ -15,7 +16,9 @@ InvokeOutcome timed_out(milliseconds timeout);
 class NativeHost final : public Host {
  public:
   // Registry and services must outlive every invocation.
-  NativeHost(const NativeRegistry& registry, Services& services) : registry_(registry), services_(services) {}
+  // A tracer, if there is one, too.
+  NativeHost(const NativeRegistry& registry, Services& services, Tracer* tracer = nullptr)
+      : registry_(registry), services_(services), tracer_(tracer) {}
 
   // A handler that still waits at the invocation's deadline is destroyed there. One that never waits cannot be stopped:
   // native handlers do bounded work between waits.
@@ -24,6 +27,7 @@ class NativeHost final : public Host {
  private:
   const NativeRegistry& registry_;
   Services& services_;
+  Tracer* const tracer_;
 };
 
 }  // namespace freshet

@@ -86,7 +86,7 @@ Environment environment_of(const FunctionDefinition& function, const ProgramSett
       {"AWS_LAMBDA_RUNTIME_API", api_address},
       {"AWS_REGION", settings.account.region},
       {"AWS_SECRET_ACCESS_KEY", settings.secret_access_key},
-      {"AWS_XRAY_DAEMON_ADDRESS", "127.0.0.1:2000"},
+      {"AWS_XRAY_DAEMON_ADDRESS", settings.xray_address},
       {"LAMBDA_RUNTIME_DIR", function.code},
       {"LAMBDA_TASK_ROOT", function.code},
   };

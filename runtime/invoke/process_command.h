@@ -18,6 +18,7 @@ struct ProgramSettings {
   std::string access_key_id = "freshet";
   std::string secret_access_key = "freshet";
   std::string session_token;
+  std::string xray_address = "127.0.0.1:2000";        // Where an SDK sends its segments.
   std::string path = "/usr/local/bin:/usr/bin:/bin";  // PATH, also where interpreters are looked up.
 };
 

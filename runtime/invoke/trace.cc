@@ -46,4 +46,25 @@ std::string trace_of(std::string_view caller, WallTime now, Random& random) {
                      field(caller, "Sampled") == "0" ? "0" : "1");
 }
 
+TraceHeader parse_trace(std::string_view header) {
+  const std::string_view root = field(header, "Root");
+  const std::string_view parent = field(header, "Parent");
+  return {std::string(is_root(root) ? root : std::string_view()),
+          std::string(is_span_id(parent) ? parent : std::string_view())};
+}
+
+std::string trace_id_of_root(std::string_view root) {
+  if (!is_root(root)) return {};
+  std::string id(root.substr(2, 8));
+  return id.append(root.substr(11));
+}
+
+bool is_sampled(std::string_view header) {
+  return field(header, "Sampled") != "0";
+}
+
+bool is_span_id(std::string_view text) {
+  return is_hex(text, 16);
+}
+
 }  // namespace freshet

@@ -13,4 +13,15 @@ namespace freshet {
 // one at `now` if `caller` names none. A caller that does not say is sampled.
 std::string trace_of(std::string_view caller, WallTime now, Random& random);
 
+// What a header says; members that it has not, or not in the form above, are empty.
+struct TraceHeader {
+  std::string root;
+  std::string parent;
+};
+TraceHeader parse_trace(std::string_view header);
+// "1-5759e988-bd862e3fe1be46a994272793" as 32 hex digits; empty for anything else.
+std::string trace_id_of_root(std::string_view root);
+bool is_sampled(std::string_view header);  // It does not say no.
+bool is_span_id(std::string_view text);    // 16 hex digits.
+
 }  // namespace freshet

@@ -151,6 +151,7 @@ uint64_t Committer::add_to_stream(const Change& change) {
   if (table.stream_wants_before(change.cause)) record.before = change.before;
   record.after = change.after;
   const uint64_t sequence = record.sequence;
+  if (options_.trace_links) options_.trace_links->note(table.definition().name, sequence);
   table.stream().add(std::move(record));
   return sequence;
 }

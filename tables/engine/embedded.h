@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/scheduler.h"
+#include "base/trace_links.h"
 #include "tables/log/log.h"
 #include "tables/tables.h"
 
@@ -46,6 +47,8 @@ struct EmbeddedOptions {
   size_t backfill_step = 500;          // Entries added to a new index or a restored table in one turn: 1 to 2 ms.
   size_t backup_step = 2000;           // Items written to a backup in one turn, about.
   size_t max_batch_bytes = 1u << 20;   // A turn that writes more becomes several batches, with one sync.
+
+  TraceLinks* trace_links = nullptr;  // Is told of each change record.
 
   // The log has failed for good: nothing is acknowledged any more; the daemon must stop, loudly. Once.
   std::function<void(const Error&)> on_failure;

@@ -1,0 +1,21 @@
+// Spans in files: a line of OTLP/JSON for each batch, or a Chrome trace. A file that has grown to its bound becomes
+// FILE.1 (the one before is gone) and a new one begins. Loop thread; written without a sync.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "runtime/trace/span.h"
+
+namespace freshet {
+
+enum class TraceFormat { kOtlp, kChrome };
+
+// kIo if the file cannot be written to. A Chrome trace begins anew; the other is added to. The log outlives it.
+Result<std::unique_ptr<SpanSink>> make_trace_file(std::string path, TraceFormat format, uint64_t most_bytes,
+                                                  EventLog log);
+
+}  // namespace freshet

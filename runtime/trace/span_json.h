@@ -1,0 +1,50 @@
+// Spans as the formats that tools read. Pure, but for ChromeTrace, which keeps tracks apart.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/trace/span.h"
+
+namespace freshet {
+
+// One OTLP/JSON ExportTraceServiceRequest, in one line.
+std::string otlp_json(std::span<const Span> spans);
+
+// Events of the Chrome trace format (chrome://tracing, Perfetto): a complete event each on a track of its name, as many
+// tracks as ran side by side, and an arrow from what caused it. Each is a line that ends with a comma: a file that
+// begins with "[" and holds nothing else is good at any moment.
+class ChromeTrace {
+ public:
+  std::string events(std::span<const Span> spans);
+
+ private:
+  struct Track {
+    int id = 0;
+    int64_t free = 0;
+  };
+  struct Place {
+    int track = 0;
+    int64_t start = 0;
+    int64_t end = 0;
+  };
+  static constexpr size_t kKnown = 8192;  // Spans whose arrows can still be drawn.
+  static constexpr size_t kTracksOfName = 64;
+
+  int track_of(const Span& span, std::string& out);
+  void arrow(std::string& out, const std::string& id, const Place& from, const Place& to);
+  void remember(const Span& span, const Place& place);
+
+  std::map<std::string, std::vector<Track>> tracks_;
+  int last_track_ = 0;
+  std::map<std::string, Place> known_;  // By span id.
+  // Children that came before their parent, by its id.
+  std::multimap<std::string, std::pair<std::string, Place>> orphans_;
+  std::vector<std::string> order_;  // Of known_, a ring.
+  size_t oldest_ = 0;
+};
+
+}  // namespace freshet

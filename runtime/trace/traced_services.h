@@ -1,0 +1,34 @@
+// The services of one native invocation that is traced: what it publishes and posts goes on with its trace, requests to
+// endpoints are spans of their own, and what it does after a wait counts as done by it. Loop thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/invoke/function.h"
+#include "runtime/trace/tracer.h"
+
+namespace freshet {
+
+class TracedServices {
+ public:
+  // `header`: the invocation's X-Amzn-Trace-Id. All must outlive it.
+  TracedServices(Services& plain, Tracer& tracer, std::string header);
+  TracedServices(const TracedServices&) = delete;
+  TracedServices& operator=(const TracedServices&) = delete;
+  ~TracedServices();
+
+  Services& services() { return services_; }
+
+ private:
+  class TracedScheduler;
+  class TracedPublisher;
+  class TracedHttp;
+
+  std::unique_ptr<TracedScheduler> scheduler_;
+  std::unique_ptr<TracedPublisher> topics_;
+  std::unique_ptr<TracedHttp> http_;
+  Services services_;
+};
+
+}  // namespace freshet

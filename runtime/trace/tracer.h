@@ -1,0 +1,60 @@
+// Spans of what the daemon does, in batches to those who keep them. Loop thread.
+//
+// Bounds: kMostWaiting spans wait for the next batch, which is handed on every kInterval; more are dropped and counted.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/scheduler.h"
+#include "base/trace_links.h"
+#include "runtime/trace/span.h"
+
+namespace freshet {
+
+class Tracer {
+ public:
+  static constexpr size_t kMostWaiting = 10'000;
+  static constexpr milliseconds kInterval{500};
+  static constexpr size_t kBatch = 500;
+
+  Tracer(Scheduler& scheduler, Random& random) : scheduler_(scheduler), random_(random) {}
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+  ~Tracer();
+
+  void add_sink(std::unique_ptr<SpanSink> sink) { sinks_.push_back(std::move(sink)); }
+  // A span that begins now, as the child of what the header names: "Root=1-...;Parent=...;Sampled=1".
+  Span begin(std::string name, const std::string& header);
+  // The header that its children get.
+  static std::string header_of(const Span& span);
+  // It ends now, or has an end already.
+  void finish(Span span);
+  void flush();  // All that waits, and what sinks hold.
+  void end();    // The same, and the sinks are gone: for owners of what those refer to.
+
+  TraceLinks& links() { return links_; }
+  uint64_t dropped() const { return dropped_; }
+  uint64_t recorded() const { return recorded_; }
+
+ private:
+  void hand_on();
+  int64_t now_ns();
+
+  Scheduler& scheduler_;
+  Random& random_;
+  TraceLinks links_;
+  std::vector<std::unique_ptr<SpanSink>> sinks_;
+  std::vector<Span> waiting_;
+  // Wall time at a boot time: finer than the wall clock counts, and even.
+  int64_t anchor_ns_ = 0;
+  BootTime anchor_{};
+  TimerId timer_ = 0;
+  uint64_t dropped_ = 0;
+  uint64_t recorded_ = 0;
+};
+
+}  // namespace freshet

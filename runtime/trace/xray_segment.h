@@ -1,0 +1,17 @@
+// Segments as X-Ray's SDKs send them: a datagram of {"format":"json","version":1}, a line end, and a segment or
+// subsegment document. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "runtime/trace/span.h"
+
+namespace freshet {
+
+// The spans of a datagram: those that have ended, with all below them. kValidation for one that is none.
+Result<std::vector<Span>> spans_of_datagram(std::string_view datagram);
+
+}  // namespace freshet

@@ -1,0 +1,45 @@
+// Takes the segments that X-Ray's SDKs send over UDP to 127.0.0.1, as X-Ray's daemon would, and hands them to the loop
+// as spans. One thread of its own, which waits and parses. What the loop has no room for, and what is no segment, is
+// dropped and counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "base/scheduler.h"
+#include "runtime/trace/span.h"
+
+namespace freshet {
+
+class SegmentReceiver {
+ public:
+  // `take` is called on the loop. Port 0 picks a free one. kIo if it is taken. The mailbox outlives it.
+  static Result<std::unique_ptr<SegmentReceiver>> start(uint16_t port, Mailbox& mailbox,
+                                                        std::function<void(std::vector<Span>)> take);
+  ~SegmentReceiver();
+  SegmentReceiver(const SegmentReceiver&) = delete;
+  SegmentReceiver& operator=(const SegmentReceiver&) = delete;
+
+  uint16_t port() const { return port_; }
+  uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+
+ private:
+  using Take = std::function<void(std::vector<Span>)>;
+  SegmentReceiver(int socket, int wake, uint16_t port, Mailbox& mailbox, Take take);
+  void run();
+
+  const int socket_;
+  const int wake_;  // An eventfd that ends the thread.
+  const uint16_t port_;
+  Mailbox& mailbox_;
+  const std::shared_ptr<const Take> take_;  // Works under way look whether it is still there.
+  std::atomic<uint64_t> refused_{0};
+  std::thread thread_;
+};
+
+}  // namespace freshet
