@@ -59,8 +59,9 @@ void add_template_options(CLI::App& command, DaemonOptions& options) {
                   "File that defines filtered queues (docs/filtered-queue.md); repeatable")
       ->allow_extra_args(false)
       ->envname("FRESHET_FILTERED_QUEUES");
-  .add_option("--ordered-writes", options.ordered_writes,
-              "File that defines tables with ordered writes (docs/ordered-writes.md); repeatable")
+  command
+      .add_option("--ordered-writes", options.ordered_writes,
+                  "File that defines tables with ordered writes (docs/ordered-writes.md); repeatable")
       ->allow_extra_args(false)
       ->envname("FRESHET_ORDERED_WRITES");
 }

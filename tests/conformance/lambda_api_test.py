@@ -256,15 +256,17 @@ class Mappings(Case):
             "ResourceConflictException", self.client.create_event_source_mapping, EventSourceArn=self.stream,
             FunctionName="Reader", StartingPosition="LATEST"))
 
-        off = self.client.update_event_source_mapping(UUID=mapping, Enabled=False, BatchSize=7)
-        self.assertEqual((off["State"], off["BatchSize"], off["MaximumRetryAttempts"]), ("Disabled", 7, 3))
+        off = self.client.update_event_source_mapping(UUID=mapping, Enabled=False, BatchSize=7, ParallelizationFactor=3)
+        self.assertIn(off["State"], ("Updating", "Disabling", "Disabled"))
+        self.assertEqual((off["BatchSize"], off["MaximumRetryAttempts"], off["ParallelizationFactor"]), (7, 3, 3))
         self.put("while it is off")
         self.put("not this")
         self.client.update_event_source_mapping(UUID=mapping, Enabled=True)
         self.wait_for("before", "while it is off")  # Nothing is lost, nothing comes that was filtered.
 
         got = self.client.get_event_source_mapping(UUID=mapping)
-        self.assertEqual((got["State"], got["BisectBatchOnFunctionError"]), ("Enabled", True))
+        self.assertEqual((got["State"], got["BisectBatchOnFunctionError"], got["LastProcessingResult"]),
+                         ("Enabled", True, "OK"))
         for query in ({}, {"FunctionName": "Reader"}, {"EventSourceArn": self.stream}):
             listed = self.client.list_event_source_mappings(**query)["EventSourceMappings"]
             self.assertEqual([one["UUID"] for one in listed], [mapping])
@@ -281,6 +283,9 @@ class Mappings(Case):
         self.refused(wrong, create, EventSourceArn="arn:aws:sqs:us-east-1:000000000000:queue")
         self.refused(wrong, create, EventSourceArn=self.stream.replace("Source", "Other"))
         self.refused(wrong, create, BatchSize=0)
+        self.refused(wrong, create, ParallelizationFactor=11)
+        self.refused(wrong, create, TumblingWindowInSeconds=901)
+        self.refused(wrong, create, ParallelizationFactor=2, TumblingWindowInSeconds=1)
         self.refused(wrong, create, StartingPosition="NOWHERE")
         self.refused(wrong, create, FilterCriteria={"Filters": [{"Pattern": "no json"}]})
         self.assertEqual(self.client.list_event_source_mappings()["EventSourceMappings"], [])

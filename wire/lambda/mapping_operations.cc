@@ -26,7 +26,7 @@ std::string quoted(std::string_view text) {
 struct Change {
   std::optional<std::string> function;
   std::optional<bool> enabled, bisect, item_failures;
-  std::optional<int64_t> batch, window, age, retries;
+  std::optional<int64_t> batch, window, age, retries, factor, tumbling;
   std::optional<std::vector<std::string>> filters;
   std::optional<std::string> on_failure;
 
@@ -39,6 +39,8 @@ struct Change {
     if (window) mapping.batching_window = seconds(*window);
     if (age) mapping.max_record_age = *age < 0 ? std::nullopt : std::optional(seconds(*age));
     if (retries) mapping.max_retries = *retries < 0 ? std::nullopt : std::optional(static_cast<int>(*retries));
+    if (factor) mapping.parallelization_factor = static_cast<uint32_t>(*factor);
+    if (tumbling) mapping.tumbling_window = seconds(*tumbling);
     if (filters) mapping.filters = *filters;
     if (on_failure) mapping.on_failure.target = *on_failure;
   }
@@ -118,10 +120,8 @@ Change read_change(JsonMembers& members) {
   read_filters(members, change.filters);
   read_on_failure(members, change.on_failure);
   read_response_types(members, change.item_failures);
-  // What asks for nothing else than how it is.
-  std::optional<int64_t> none;
-  read(members, "ParallelizationFactor", 1, 1, none);
-  read(members, "TumblingWindowInSeconds", 0, 0, none);
+  read(members, "ParallelizationFactor", 1, 10, change.factor);
+  read(members, "TumblingWindowInSeconds", 0, 900, change.tumbling);
   return change;
 }
 
@@ -148,14 +148,14 @@ std::string mapping_json(const MappingState& mapping, const std::string& stream,
   }
   std::string json = fmt::format(
       R"({{"UUID":{},"EventSourceArn":{},"FunctionArn":{},"StartingPosition":"{}","BatchSize":{},)"
-      R"("MaximumBatchingWindowInSeconds":{},"ParallelizationFactor":1,"TumblingWindowInSeconds":0,)"
+      R"("MaximumBatchingWindowInSeconds":{},"ParallelizationFactor":{},"TumblingWindowInSeconds":{},)"
       R"("MaximumRecordAgeInSeconds":{},"MaximumRetryAttempts":{},"BisectBatchOnFunctionError":{},"State":"{}",)"
       R"("StateTransitionReason":"USER_INITIATED","LastProcessingResult":{})",
       quoted(d.id), quoted(stream), quoted(function_arn(account, d.function)),
       d.starting_position == StartingPosition::kLatest ? "LATEST" : "TRIM_HORIZON", d.batch_size,
-      std::chrono::duration_cast<seconds>(d.batching_window).count(), d.max_record_age ? d.max_record_age->count() : -1,
-      d.max_retries.value_or(-1), d.bisect_on_error, state,
-      quoted(mapping.last_error.empty() ? "OK" : "PROBLEM: " + mapping.last_error));
+      std::chrono::duration_cast<seconds>(d.batching_window).count(), d.parallelization_factor,
+      d.tumbling_window.count(), d.max_record_age ? d.max_record_age->count() : -1, d.max_retries.value_or(-1),
+      d.bisect_on_error, state, quoted(mapping.last_result));
   if (!filters.empty()) json += R"(,"FilterCriteria":{"Filters":[)" + filters + "]}";
   json += R"(,"FunctionResponseTypes":[)" + std::string(d.report_item_failures ? R"("ReportBatchItemFailures")" : "");
   json += R"(],"DestinationConfig":{"OnFailure":{)";
@@ -186,7 +186,7 @@ Async<Result<HttpResponse>> describe(std::string id, int status, std::string_vie
   if (!mapping) co_return no_mapping();
   std::string table = mapping->definition.table;
   const std::string stream = co_await stream_of(std::move(table), runtime);
-  if (state.empty()) state = mapping->definition.enabled ? "Enabled" : "Disabled";
+  if (state.empty()) state = mapping->state;
   co_return answer_with(status, mapping_json(*mapping, stream, runtime.account(), state));
 }
 
@@ -195,6 +195,9 @@ Async<Result<std::string>> put(MappingDefinition mapping, Runtime& runtime) {
   if (!runtime.invoker().find(mapping.function)) {
     co_return fail(ErrorCode::kResourceNotFound,
                    "Function does not exist: " + function_arn(runtime.account(), mapping.function));
+  }
+  if (mapping.tumbling_window > seconds(0) && mapping.parallelization_factor > 1) {
+    co_return invalid("TumblingWindowInSeconds wants a ParallelizationFactor of 1");
   }
   auto put = co_await runtime.put_mapping(std::move(mapping));
   if (!put && put.error().code == ErrorCode::kNotFound) put.error().code = ErrorCode::kValidation;
@@ -299,7 +302,7 @@ class ListMappings final : public Operation {
       std::string table = d.table;
       const std::string stream = co_await stream_of(std::move(table), runtime);
       json += listed++ > 0 ? "," : "";
-      json += mapping_json(mapping, stream, runtime.account(), d.enabled ? "Enabled" : "Disabled");
+      json += mapping_json(mapping, stream, runtime.account(), mapping.state);
       last = d.id;
     }
     co_return answer_with(200, json + "]}");
