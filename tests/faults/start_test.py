@@ -120,8 +120,10 @@ def shipped_options(binary, folder):
     text = re.sub(r"(?m)^#(?!queue|credentials|tls)(?=[a-z-]+ = )", "", text)
     options = folder / "freshet.conf"
     for installed, shipped in (("template.yaml", "lifo.yaml"), ("priority-queue.json", "priority-queue.json"),
+                               ("filtered-queue.json", "filtered-queue.json"),
                                ("ordered-writes.json", "ordered-writes.json")):
         text = text.replace(f"/etc/freshet/{installed}", str(ROOT / "config" / shipped))
+    text = text.replace("/var/log/freshet", str(folder)).replace("xray-port = 2000", "xray-port = 0")
     options.write_text(text)
     daemon = Daemon(binary, folder / "conf", "--config", options, template=None).start()
     try:
