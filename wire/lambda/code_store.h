@@ -47,8 +47,8 @@ class CodeStore {
 
   // Removes every folder that is not in `used`, and what was left half-done. Blocks; before anything is kept.
   Result<void> sweep(const std::set<std::string>& used);
-  // kValidation, kRequestTooLarge for a bad archive; kTooManyRequests when too many wait, kLimitExceeded when all of it
-  // together would be too much; kIo, kDiskFull.
+  // kValidation for a bad archive; kTooManyRequests when too many wait, kLimitExceeded when all of it together would be
+  // too much; kIo, kDiskFull.
   Async<Result<StoredCode>> keep(std::string archive);
 
  private:

@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace freshet {
 namespace {
@@ -26,6 +30,7 @@ constexpr uint32_t kFolder = 0040000;
 constexpr uint32_t kFile = 0100000;
 constexpr uint32_t kExecutable = 0100;
 constexpr size_t kMaxName = 1024;
+constexpr size_t kMaxNamePart = 255;
 constexpr size_t kMostInflated = 1032;  // Bytes that deflate can make of one.
 
 tl::unexpected<Error> bad(const std::string& what) {
@@ -68,7 +73,7 @@ bool stays_inside(std::string_view name) {
   for (size_t from = 0; from <= name.size();) {
     const size_t to = std::min(name.find('/', from), name.size());
     const std::string_view part = name.substr(from, to - from);
-    if (part.empty() || part == "." || part == "..") return false;
+    if (part.empty() || part == "." || part == ".." || part.size() > kMaxNamePart) return false;
     from = to + 1;
   }
   return true;
@@ -107,9 +112,52 @@ Result<Member> member_at(std::string_view archive, size_t at, size_t& next) {
   return member;
 }
 
-Result<std::string> content_of(std::string_view archive, const Member& member, uint64_t limit) {
+// What an archive makes: every file and every folder, those that names only imply too.
+class Paths {
+ public:
+  Result<void> add(const ZipEntry& entry) {
+    const std::string& name = entry.name;
+    for (size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+      if (auto added = add(name.substr(0, slash), true); !added) return added;
+    }
+    return add(name, entry.folder);
+  }
+
+ private:
+  Result<void> add(std::string path, bool folder) {
+    const auto [there, is_new] = folders_.try_emplace(std::move(path), folder);
+    if (!is_new && !(there->second && folder)) return bad(there->first.substr(0, 100) + " is there twice");
+    if (folders_.size() > kMaxZipPaths) {
+      return bad("it has more than " + std::to_string(kMaxZipPaths) + " files and folders");
+    }
+    return {};
+  }
+  std::unordered_map<std::string, bool> folders_;  // Whether a path is one.
+};
+
+Result<std::vector<Member>> directory_of(std::string_view archive, uint64_t limit) {
+  const auto end = find_end(archive);
+  if (!end) return bad("it is no ZIP archive");
+  const size_t count = number_at<uint16_t>(archive, *end + 10);
+  size_t at = number_at<uint32_t>(archive, *end + 16);
+  std::vector<Member> members;
+  Paths paths;
+  uint64_t size = 0;
+  for (size_t i = 0; i < count; ++i) {
+    size_t next = 0;
+    auto member = member_at(archive, at, next);
+    if (!member) return fail(std::move(member.error()));
+    at = next;
+    if (auto added = paths.add(member->entry); !added) return fail(std::move(added.error()));
+    size += member->entry.folder ? 0 : member->size;
+    if (size > limit) return invalid("Unzipped size must be smaller than " + std::to_string(limit) + " bytes");
+    members.push_back(std::move(*member));
+  }
+  return members;
+}
+
+Result<std::string> content_of(std::string_view archive, const Member& member) {
   const std::string& name = member.entry.name;
-  if (member.size > limit) return fail(ErrorCode::kRequestTooLarge, "Unzipped size must be smaller");
   if (member.local + kLocalSize > archive.size() || number_at<uint32_t>(archive, member.local) != kLocalSignature) {
     return bad(name + " is damaged");
   }
@@ -146,23 +194,16 @@ Result<std::string> content_of(std::string_view archive, const Member& member, u
 
 Result<void> unzip(std::string_view archive, uint64_t limit,
                    const std::function<Result<void>(const ZipEntry&, std::string bytes)>& take) {
-  const auto end = find_end(archive);
-  if (!end) return bad("it is no ZIP archive");
-  const size_t count = number_at<uint16_t>(archive, *end + 10);
-  size_t at = number_at<uint32_t>(archive, *end + 16);
-  for (size_t i = 0; i < count; ++i) {
-    size_t next = 0;
-    auto member = member_at(archive, at, next);
-    if (!member) return fail(std::move(member.error()));
-    at = next;
+  auto members = directory_of(archive, limit);
+  if (!members) return fail(std::move(members.error()));
+  for (const Member& member : *members) {
     std::string bytes;
-    if (!member->entry.folder) {
-      auto content = content_of(archive, *member, limit);
+    if (!member.entry.folder) {
+      auto content = content_of(archive, member);
       if (!content) return fail(std::move(content.error()));
-      limit -= content->size();
       bytes = std::move(*content);
     }
-    if (auto taken = take(member->entry, std::move(bytes)); !taken) return taken;
+    if (auto taken = take(member.entry, std::move(bytes)); !taken) return taken;
   }
   return {};
 }

@@ -146,9 +146,41 @@ TEST(ZipTest, NoMoreThanTheLimit) {
   EXPECT_TRUE(content_of(archive, 1200));
   const auto content = content_of(archive, 1199);
   ASSERT_FALSE(content);
-  EXPECT_EQ(content.error().code, ErrorCode::kRequestTooLarge);
+  EXPECT_EQ(content.error().code, ErrorCode::kValidation);  // As the service says it.
+  EXPECT_EQ(content.error().message, "Unzipped size must be smaller than 1199 bytes");
   // A claim is no reason to take memory.
   EXPECT_THAT(refused(archive_of({{"a", "x", 0100644, true, 0, 1u << 30}}), uint64_t{4} << 30), HasSubstr("damaged"));
+}
+
+TEST(ZipTest, NothingThatCannotLieBesideTheRest) {
+  EXPECT_THAT(refused(archive_of({{"a", "1"}, {"a", "2"}})), HasSubstr("a is there twice"));
+  EXPECT_THAT(refused(archive_of({{"a", "1"}, {"a/b", "2"}})), HasSubstr("a is there twice"));
+  EXPECT_THAT(refused(archive_of({{"a/b", "1"}, {"a", "2"}})), HasSubstr("a is there twice"));
+  EXPECT_TRUE(content_of(archive_of({{"a/", "", 0040755, false}, {"a/b", "1"}, {"a/", "", 0040755, false}})));
+  EXPECT_TRUE(content_of(archive_of({{std::string(255, 'x'), "1"}})));
+  EXPECT_THAT(refused(archive_of({{std::string(256, 'x'), "1"}})), HasSubstr("is no name of a file"));
+}
+
+// 400 KB of archive that would make 100,000 folders.
+TEST(ZipTest, NamesImplyNoMoreFoldersThanTheLimit) {
+  std::vector<Source> deep;
+  for (int i = 0; i < 200; ++i) {
+    std::string name = std::to_string(i) + "/";
+    for (int part = 0; part < 500; ++part) name += "d/";
+    deep.push_back({name + "file", ""});
+  }
+  EXPECT_THAT(refused(archive_of(deep)), HasSubstr("more than 100000 files and folders"));
+}
+
+// What is wrong with the last is known before anything of the first is written.
+TEST(ZipTest, AllNamesAreSeenFirst) {
+  int seen = 0;
+  const auto done = unzip(archive_of({{"a", "1"}, {"../b", "2"}}), kPlenty, [&](const ZipEntry&, const std::string&) {
+    ++seen;
+    return Result<void>();
+  });
+  EXPECT_FALSE(done);
+  EXPECT_EQ(seen, 0);
 }
 
 TEST(ZipTest, WhoTakesMayStop) {
