@@ -33,6 +33,7 @@
 #include "functions/queue/queues.h"
 #include "functions/register.h"
 #include "runtime/loop/loop.h"
+#include "runtime/invoke/uploaded_code.h"
 #include "runtime/runtime.h"
 #include "runtime/trace/otlp_sender.h"
 #include "tables/engine/embedded.h"
@@ -301,7 +302,9 @@ class Daemon {
   }
 
   Async<Result<void>> bring_up() {
-    auto started = co_await runtime_->start();
+    // Before what waits is invoked.
+    auto started = co_await find_uploaded_code(*store_, place_of_code().directory);
+    if (started) started = co_await runtime_->start();
     if (!started) co_return started;
     if (auto swept = sweep_code(); !swept) co_return swept;
     if (auto there = co_await find_queues(); !there) co_return there;
