@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -81,8 +82,11 @@ uint64_t bytes_below(const std::string& folder) {
   return bytes;
 }
 
-Result<void> unpack_into(const std::string& folder, std::string_view archive, uint64_t limit) {
+// `wanted` says whether to go on, between files: there may be many.
+Result<void> unpack_into(const std::string& folder, std::string_view archive, uint64_t limit,
+                         const std::function<bool()>& wanted) {
   return unzip(archive, limit, [&](const ZipEntry& entry, std::string bytes) -> Result<void> {
+    if (!wanted()) return fail(ErrorCode::kUnavailable, "the daemon is stopping");
     const std::string path = folder + "/" + entry.name;
     std::error_code error;
     fs::create_directories(entry.folder ? fs::path(path) : fs::path(path).parent_path(), error);
@@ -179,7 +183,10 @@ Result<StoredCode> CodeStore::unpack(std::string_view archive) {
   fs::remove_all(unfinished, error);
   fs::create_directories(unfinished, error);
   if (error) return io_error(unfinished, error.value());
-  auto done = unpack_into(unfinished, archive, limits_.unpacked);
+  auto done = unpack_into(unfinished, archive, limits_.unpacked, [this] {
+    const std::lock_guard lock(mutex_);
+    return !ending_;
+  });
   if (done) done = make_durable(unfinished);
   if (done && rename(unfinished.c_str(), code.folder.c_str()) != 0) done = io_error(code.folder, errno);
   if (done) done = make_durable(directory_);

@@ -43,7 +43,7 @@ class CodeStore {
   CodeStore(CodePlace place, Scheduler& scheduler, Mailbox& mailbox, CodeLimits limits = {});
   CodeStore(const CodeStore&) = delete;
   CodeStore& operator=(const CodeStore&) = delete;
-  ~CodeStore();  // What waits is dropped; waits for the archive in work.
+  ~CodeStore();  // What waits is dropped; what is unpacked is given up at its next file.
 
   // Removes every folder that is not in `used`, and what was left half-done. Blocks; before anything is kept.
   Result<void> sweep(const std::set<std::string>& used);
