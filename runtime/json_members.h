@@ -87,6 +87,11 @@ class JsonMembers {
     if (const auto member = find(name)) take(plain_value_of(*member), name, into);
   }
 
+  // Its items; of anything else than a list nothing must be taken for one.
+  std::optional<JsonView> list(std::string_view name) { return of_kind(name, JsonKind::kArray, "must be a list"); }
+  // Its members are names of the caller's.
+  std::optional<JsonView> map(std::string_view name) { return of_kind(name, JsonKind::kObject, "must be an object"); }
+
   std::optional<JsonView> find(std::string_view name) { return error_ ? std::nullopt : object_.find(name); }
 
   void fail_with(Error error) {
@@ -99,6 +104,12 @@ class JsonMembers {
   const std::optional<Error>& error() const { return error_; }
 
  private:
+  std::optional<JsonView> of_kind(std::string_view name, JsonKind kind, const char* why) {
+    const auto member = find(name);
+    if (!member || member->is(kind)) return member;
+    refuse(*member, why);
+    return std::nullopt;
+  }
   static std::optional<double> real_of(const JsonView& member) {
     double value = 0;
     const std::string_view spelling = member.text();

@@ -16,7 +16,7 @@ struct DeployRequest {
 };
 
 void read_texts(JsonMembers& members, std::string_view name, std::vector<std::string>& into) {
-  const auto given = members.find(name);
+  const auto given = members.list(name);
   if (!given) return;
   for (const JsonView one : *given) {
     auto text = one.as_string();

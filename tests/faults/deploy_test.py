@@ -9,7 +9,7 @@ import subprocess
 import time
 import urllib.request
 
-from daemon import ROOT, Daemon, main
+from daemon import ROOT, Daemon, Refused, main
 
 BASE = """
 Transform: AWS::Serverless-2016-10-31
@@ -158,6 +158,13 @@ def says_what_is_wrong_and_changes_nothing(binary, folder):
         assert f"{path}:" in freshet(daemon, "deploy", path, status=2).stderr
         assert topics(daemon) == []
         freshet(daemon, "deploy", folder / "nowhere.yaml", status=2)
+        template(folder)
+        for name in ("parameters", "settings"):
+            try:  # Not taken for none, which would deploy with the defaults.
+                daemon.call("POST", "/deploy", {"file": str(path), "template": path.read_text(), name: "Limit=1"})
+                raise AssertionError(f"{name} that are no list")
+            except Refused as refused:
+                assert refused.status == 400 and "must be a list" in str(refused), refused
         path.write_text(json.dumps({"Resources": {"Json": {"Type": "AWS::SNS::Topic"}}}))
         run = freshet(daemon, "deploy", path)
         assert changes(run) == ["+ topic Json", "- function CreateTasksFunction",

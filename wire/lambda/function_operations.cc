@@ -61,7 +61,7 @@ void read_environment(JsonMembers& members, std::optional<Environment>& into) {
   if (!given) return;
   JsonMembers environment(*given, {"Variables", "Error"});
   into.emplace();
-  if (const auto variables = environment.find("Variables")) {
+  if (const auto variables = environment.map("Variables")) {
     for (const JsonView variable : *variables) {
       const std::string name(variable.name());
       auto value = variable.as_string();

@@ -63,7 +63,7 @@ void read_filters(JsonMembers& members, std::optional<std::vector<std::string>>&
   if (!given) return;
   JsonMembers criteria(*given, {"Filters"});
   into.emplace();
-  if (const auto filters = criteria.find("Filters")) {
+  if (const auto filters = criteria.list("Filters")) {
     for (const JsonView filter : *filters) {
       JsonMembers one(filter, {"Pattern"});
       std::string pattern;
@@ -92,7 +92,7 @@ void read_on_failure(JsonMembers& members, std::optional<std::string>& into) {
 }
 
 void read_response_types(JsonMembers& members, std::optional<bool>& into) {
-  const auto given = members.find("FunctionResponseTypes");
+  const auto given = members.list("FunctionResponseTypes");
   if (!given) return;
   into = false;
   for (const JsonView type : *given) {
