@@ -15,11 +15,29 @@ namespace {
 constexpr milliseconds kLongestTimeout = std::chrono::hours(24);
 constexpr seconds kLongestEventAge{6 * 3600};
 constexpr int kMostRetries = 100;
+constexpr size_t kMaxEnvironmentBytes =
+    4096;  // As on the service; Linux starts no program with 128 KiB in one variable.
 
 bool is_name(std::string_view name) {
   return !name.empty() && name.size() <= 140 &&
          name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
              std::string_view::npos;
+}
+
+// What is wrong with it as the environment of a program; "" if nothing.
+std::string fault_of(const Environment& environment) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : environment) {
+    const bool good =
+        !name.empty() && (name[0] < '0' || name[0] > '9') &&
+        name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == std::string::npos;
+    if (!good)
+      return fmt::format("environment variable \"{}\": letters, digits and '_' are allowed", name.substr(0, 100));
+    if (value.find('\0') != std::string::npos) return fmt::format("environment variable {}: its value holds NUL", name);
+    bytes += name.size() + value.size();
+  }
+  if (bytes <= kMaxEnvironmentBytes) return "";
+  return fmt::format("its environment has {} bytes; the limit is 4 KB", bytes);
 }
 
 std::string names_of(const NativeRegistry& natives) {
@@ -48,6 +66,7 @@ Result<void> FunctionRegistry::check(const FunctionDefinition& f) const {
   } else {
     return bad(fmt::format("host \"{}\" is not supported; native, http and process are", f.host));
   }
+  if (const std::string fault = fault_of(f.environment); !fault.empty()) return bad(fault);
   if (f.timeout < milliseconds(1) || f.timeout > kLongestTimeout) return bad("the timeout must be 1 ms to 24 hours");
   if (f.reserved_concurrency && *f.reserved_concurrency < 0) return bad("reserved concurrency must not be negative");
   if (f.async.max_event_age < seconds(1) || f.async.max_event_age > kLongestEventAge) {

@@ -18,6 +18,8 @@ namespace {
 constexpr std::string_view kFolderBucket = "hot-reload";
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr int64_t kMaxConcurrency = 100'000;
+constexpr size_t kMaxHandler = 128;
+constexpr size_t kMaxDescription = 256;
 
 // What a request says about a function; what it does not say stays.
 struct Change {
@@ -56,6 +58,13 @@ void read(JsonMembers& members, std::string_view name, int64_t min, int64_t max,
   members.integer(name, min, max, *into);
 }
 
+void read(JsonMembers& members, std::string_view name, size_t most, std::optional<std::string>& into) {
+  read(members, name, into);
+  if (into && into->size() > most) {
+    members.refuse(*members.find(name), "must not be longer than " + std::to_string(most) + " bytes");
+  }
+}
+
 void read_environment(JsonMembers& members, std::optional<Environment>& into) {
   const auto given = members.find("Environment");
   if (!given) return;
@@ -88,9 +97,9 @@ void read_dead_letter(JsonMembers& members, std::optional<std::string>& into) {
 Change read_change(JsonMembers& members) {
   Change change;
   read(members, "Runtime", change.runtime);
-  read(members, "Handler", change.handler);
+  read(members, "Handler", kMaxHandler, change.handler);
   read(members, "Role", change.role);
-  read(members, "Description", change.description);
+  read(members, "Description", kMaxDescription, change.description);
   read(members, "Timeout", 1, kMaxTimeoutSeconds, change.timeout);
   read(members, "MemorySize", 128, 10'240, change.memory);
   read_environment(members, change.environment);
