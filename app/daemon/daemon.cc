@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
@@ -32,8 +33,8 @@
 #include "functions/priority/table_queues.h"
 #include "functions/queue/queues.h"
 #include "functions/register.h"
-#include "runtime/loop/loop.h"
 #include "runtime/invoke/uploaded_code.h"
+#include "runtime/loop/loop.h"
 #include "runtime/runtime.h"
 #include "runtime/trace/otlp_sender.h"
 #include "tables/engine/embedded.h"
@@ -84,20 +85,25 @@ class Signals {
       int number = 0;
       for (bool again = false; sigwait(&set_, &number) == 0 && !done_;) {
         const bool hung_up = in_terminal_ && isatty(STDERR_FILENO) == 0;
-        if (number == SIGHUP && !hung_up) {
-          reload();
-          continue;
-        }
-        if (std::exchange(again, true)) _exit(128 + number);
-        stop();
+        const bool to_reload = number == SIGHUP && !hung_up;
+        if (!to_reload && std::exchange(again, true)) _exit(128 + number);
+        const std::lock_guard lock(mutex_);
+        if (!forgotten_) to_reload ? reload() : stop();
       }
     });
+  }
+  // From here on neither is called, nor under way. A second signal to stop still ends the process.
+  void forget() {
+    const std::lock_guard lock(mutex_);
+    forgotten_ = true;
   }
 
  private:
   const bool in_terminal_ = isatty(STDERR_FILENO) != 0;
   sigset_t set_;
   std::atomic<bool> done_{false};
+  std::mutex mutex_;
+  bool forgotten_ = false;  // Guarded by it.
   std::thread thread_;
 };
 
@@ -137,6 +143,7 @@ class Daemon {
                   [this] { read_template_again(); });
     scope_.spawn(start());
     loop_.run();
+    signals.forget();  // They come at any time, also while what they would call is taken apart.
     return exit_status_;
   }
 
