@@ -13,13 +13,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.error
 import urllib.request
+import warnings
 import zipfile
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from endpoint import (HAS_AWS, HAS_NODE, NO_AWS, NO_NODE, NODE, ROOT, START_SECONDS, Endpoint, aws, client,  # noqa: E402
@@ -47,6 +49,16 @@ def answering(value):
                    helper__tools="def twice(event):\n    return event['n'] * 2\n")
 
 
+def twice(name):
+    """An archive that names the same file twice."""
+    out = io.BytesIO()
+    with warnings.catch_warnings(), zipfile.ZipFile(out, "w") as made:
+        warnings.simplefilter("ignore")
+        made.writestr(name, "1")
+        made.writestr(name, "2")
+    return out.getvalue()
+
+
 def setUpModule():
     global endpoint
     endpoint = Endpoint()
@@ -72,6 +84,15 @@ class Case(unittest.TestCase):
                     "Environment": {"Variables": {"PATH": "/usr/local/bin:/usr/bin:/bin"}}, **more}
         return self.client.create_function(FunctionName=name, Role=ROLE, Code=code or {"ZipFile": answering("first")},
                                            **settings)
+
+    def post(self, path, body):
+        """As no SDK would send it."""
+        request = urllib.request.Request(self.url + path, json.dumps(body).encode(), {"Content-Type": "application/json"})
+        try:
+            with urllib.request.urlopen(request) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def delete(self, name):
         try:
@@ -123,6 +144,13 @@ class Functions(Case):
         self.refused("ResourceNotFoundException", self.client.get_function, FunctionName="Made")
         self.refused("ResourceNotFoundException", self.client.delete_function, FunctionName="Made")
 
+    def test_an_archive_that_cannot_be_unpacked(self):
+        for one in (b"no archive", archive(app="a", app__b="b").replace(b"app.py", b"app\0py"), twice("app.py"), twice("x" * 300)):
+            with self.subTest(one[:60]), self.assertRaises(ClientError) as refused:
+                self.create("Unpacked", {"ZipFile": one})
+            self.assertEqual(refused.exception.response["Error"]["Code"], "InvalidParameterValueException")
+            self.assertNotIn("/", refused.exception.response["Error"]["Message"])  # Nothing of the daemon's folders.
+
     def test_a_program_of_its_own(self):
         bootstrap = '#!/usr/bin/env python3\nimport http.client, os\n' \
                     'api = http.client.HTTPConnection(os.environ["AWS_LAMBDA_RUNTIME_API"])\nwhile True:\n' \
@@ -152,6 +180,15 @@ class Functions(Case):
         self.assertEqual(self.invoke("Variables", {}), "b")
         self.refused("InvalidParameterValueException", self.client.update_function_configuration, FunctionName="Variables",
                      Environment={"Variables": {"AWS_REGION": "x"}})
+        # What a program's environment cannot hold is told now, not at the first call.
+        for variables in ({"A=B": "x"}, {"": "x"}, {"1A": "x"}, {"A\0": "x"}, {"A": "x\0y"}, {"A": "x" * 4096}):
+            with self.subTest(str(variables)[:20]):
+                self.refused("InvalidParameterValueException", self.client.update_function_configuration,
+                             FunctionName="Variables", Environment={"Variables": variables})
+        self.assertEqual(self.invoke("Variables", {}), "b")
+        for more in ({"Description": "x" * 257}, {"Handler": "x" * 129}):
+            self.refused("InvalidParameterValueException", self.client.update_function_configuration,
+                         FunctionName="Variables", **more)
 
     def test_what_is_refused(self):
         self.create("Taken")
@@ -288,14 +325,19 @@ class Mappings(Case):
         self.refused(wrong, create, ParallelizationFactor=2, TumblingWindowInSeconds=1)
         self.refused(wrong, create, StartingPosition="NOWHERE")
         self.refused(wrong, create, FilterCriteria={"Filters": [{"Pattern": "no json"}]})
+        # A list that is none is not the same as an empty one.
+        for more in ({"FunctionResponseTypes": "ReportBatchItemFailures"}, {"FilterCriteria": {"Filters": "[]"}}):
+            body = {"EventSourceArn": self.stream, "FunctionName": "Reader", "StartingPosition": "LATEST", **more}
+            status, answer = self.post("/2015-03-31/event-source-mappings/", body)
+            self.assertEqual((status, "must be a list" in answer), (400, True), answer)
         self.assertEqual(self.client.list_event_source_mappings()["EventSourceMappings"], [])
 
 
 class Restart(unittest.TestCase):
-    def start(self, data):
+    def start(self, data, *options):
         ready = pathlib.Path(data.name) / "ready"
         daemon = subprocess.Popen([BINARY, "run", "--data", data.name + "/data", "--listen", "127.0.0.1:0", "--ready-file",
-                                   str(ready)], stderr=subprocess.DEVNULL)
+                                   str(ready), *options], stderr=subprocess.DEVNULL)
         self.addCleanup(daemon.wait)
         self.addCleanup(daemon.kill)
         deadline = time.monotonic() + START_SECONDS
@@ -304,6 +346,50 @@ class Restart(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.02)
         return daemon, ready.read_text().strip()
+
+    def test_a_data_directory_that_was_moved(self):
+        data = tempfile.TemporaryDirectory(prefix="freshet-lambda-")
+        self.addCleanup(data.cleanup)
+        daemon, url = self.start(data)
+        client(url, "lambda").create_function(
+            FunctionName="Moved", Role=ROLE, Runtime="python3.11", Handler="app.handler", Code={"ZipFile": answering("moved")},
+            Environment={"Variables": {"PATH": "/usr/local/bin:/usr/bin:/bin"}}, Timeout=20)
+        daemon.send_signal(signal.SIGKILL)
+        daemon.wait()
+        elsewhere = tempfile.TemporaryDirectory(prefix="freshet-lambda-")
+        self.addCleanup(elsewhere.cleanup)
+        (pathlib.Path(data.name) / "data").rename(pathlib.Path(elsewhere.name) / "data")
+        _, url = self.start(elsewhere)
+        functions = client(url, "lambda")
+        answer = functions.invoke(FunctionName="Moved", Payload=b'{"n": 1}')
+        self.assertEqual(json.loads(answer["Payload"].read()), ["moved", 2])
+
+    def test_a_large_archive_does_not_hold_up_the_end(self):
+        data = tempfile.TemporaryDirectory(prefix="freshet-lambda-")
+        self.addCleanup(data.cleanup)
+        daemon, url = self.start(data, "--drain-ms", "100")
+        large = io.BytesIO()
+        with zipfile.ZipFile(large, "w", zipfile.ZIP_DEFLATED) as made:
+            for number in range(60_000):
+                made.writestr(f"file{number}", bytes(2_000))  # Seconds of work for any disk.
+
+        def upload():
+            functions = client(url, "lambda")
+            try:
+                functions.create_function(FunctionName="Large", Role=ROLE, Runtime="python3.11", Handler="app.handler",
+                                          Code={"ZipFile": large.getvalue()})
+            except BotoCoreError:
+                pass  # The daemon ends before it has an answer.
+
+        uploading = threading.Thread(target=upload)
+        uploading.start()
+        unfinished = pathlib.Path(data.name) / "data" / "code"
+        while not (unfinished.exists() and any(unfinished.glob("*.part/file1"))):
+            self.assertTrue(uploading.is_alive())
+        daemon.send_signal(signal.SIGTERM)
+        self.assertEqual(daemon.wait(), 0)
+        uploading.join()
+        self.assertEqual(list(unfinished.iterdir()), [])  # Given up, not completed.
 
     def test_all_of_it_is_there_after_kill(self):
         data = tempfile.TemporaryDirectory(prefix="freshet-lambda-")
