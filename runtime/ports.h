@@ -52,6 +52,8 @@ class Route {
   virtual bool matches(const HttpRequest& request) const = 0;
   // I/O thread. Never null: bad input becomes an exchange that answers with the error.
   virtual std::unique_ptr<Exchange> accept(HttpRequest request) = 0;
+  // Whether accept() takes long also for a small request: then it does not run while the loop does the I/O itself.
+  virtual bool is_slow() const { return false; }
 };
 
 // Detail of an HttpClient's error: nothing of the request was sent (no address, no connection, too many under way), so

@@ -112,6 +112,7 @@ class DeployRoute final : public Route {
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     return std::make_unique<DeployExchange>(deployer_, read_request(request.body, account_, queues_));
   }
+  bool is_slow() const override { return true; }
 
  private:
   Deployer& deployer_;

@@ -80,6 +80,10 @@ class IoThread {
   bool borrowed_here() const { return borrower_.load() == std::this_thread::get_id(); }
   // Borrower, not from within a turn. Waits for something to do until `until` at most.
   void turn(BootTime until);
+  // I/O thread: what comes takes long, and is better done beside the borrower, if there is one.
+  void want_back() { wanted_back_ = wanted_back_ || lent(); }
+  // Borrower, not from within a turn: whether that was said since the last call.
+  bool turns_wanted_back() { return std::exchange(wanted_back_, false); }
   bool lent() const { return lent_.load(); }  // Any thread.
   // Ends a wait, the one to come if there is none. Any thread.
   void wake();
@@ -126,6 +130,7 @@ class IoThread {
   bool asleep_ = false;              // Under mutex_: the thread has let go of the turns.
   // I/O thread only.
   BootTime now_{};
+  bool wanted_back_ = false;
   std::unique_ptr<char[]> scratch_;
   std::vector<Service*> services_;
   std::vector<std::unique_ptr<Handler>> retired_;

@@ -25,7 +25,15 @@ void IoWaiter::wait_until(BootTime until) {
   look();  // The thread's last turn may have handed something over.
 }
 
+bool IoWaiter::gave_back() {
+  if (!io_->turns_wanted_back()) return false;
+  rule_.found_heavy();
+  io_->take_back();
+  return true;
+}
+
 void IoWaiter::wait_driving(BootTime until) {
+  if (gave_back()) return;
   // Answers go out before anybody waits.
   const bool found_more = io_->has_posted() && look();
   if (undecided_) count_long(false);
@@ -33,6 +41,7 @@ void IoWaiter::wait_driving(BootTime until) {
   if (!found_more && !woken_.load()) {
     io_->turn(until);
     looked_ = true;
+    gave_back();
   }
   woken_.store(false);  // The loop looks at its mail now.
 }
@@ -51,7 +60,7 @@ void IoWaiter::end() {
 }
 
 void IoWaiter::run_due() {
-  if (io_->borrowed_here() && !std::exchange(looked_, false)) {
+  if (io_->borrowed_here() && !std::exchange(looked_, false) && !gave_back()) {
     look();
     looked_ = false;
   }

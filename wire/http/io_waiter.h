@@ -3,7 +3,7 @@
 //
 // Two threads that hand every request to and fro cost a single client two wake-ups a request, about as much as the
 // request itself. One thread alone reads no socket while it waits for the disk. So the loop borrows the I/O thread's
-// turns as long as nobody has to wait for that: DriverRule says when.
+// turns as long as nobody has to wait for that, and nothing large is to be parsed or written: DriverRule says when.
 #pragma once
 
 #include <atomic>
@@ -26,6 +26,8 @@ class DriverRule {
   void count_short() { count(-1); }
   // `for_many`: it was for more than one client, or others had come when it was over.
   void count_long(bool for_many) { count(for_many ? kLong : -kLong); }
+  // Something comes that takes long to read or to write.
+  void found_heavy() { count(kMost); }
 
  private:
   // A long turn is worth several short ones: what it made durable is answered in a short one.
@@ -56,6 +58,8 @@ class IoWaiter final : public Waiter, public TurnParticipant {
 
  private:
   void wait_driving(BootTime until);
+  // Gives the turns back if something heavy is to be done in them.
+  bool gave_back();
   // A turn of the sockets without waiting. Whether one was ready.
   bool look();
   void count_long(bool for_many);

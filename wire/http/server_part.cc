@@ -56,6 +56,13 @@ std::unique_ptr<HttpResponse> refuse(int status, std::string_view name, std::str
   return std::make_unique<HttpResponse>(error_response(status, name, reason));
 }
 
+// What takes longer to read or to write than a turn of the loop should.
+constexpr size_t kHeavy = 64u << 10;
+
+bool is_heavy(const HttpRequest& request) {
+  return request.body.size() > kHeavy || !header(request.headers, "content-encoding").empty();
+}
+
 // How often timeouts are looked at.
 nanoseconds tick_of(const HttpServerOptions& options) {
   const milliseconds shortest = std::min({options.idle_timeout, options.read_timeout, options.write_timeout});
@@ -210,6 +217,7 @@ std::unique_ptr<HttpResponse> ServerPart::overload(const HttpRequest& request) c
 }
 
 void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
+  if (io_.lent() && is_heavy(request)) return submit_on_thread(connection, request_number, std::move(request));
   std::string_view origin;  // Of a page that may read the answer.
   auto refused = refusal(request, origin);
   if (!refused && !origin.empty() && Cors::is_preflight(request)) {
@@ -231,6 +239,9 @@ void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpReques
     if (!origin.empty()) Cors::mark(*refused, origin);
     return answer_at_once(connection, request_number, std::move(*refused));
   }
+  if (io_.lent() && (*route)->is_slow()) {
+    return submit_on_thread(connection, request_number, std::move(request));
+  }
   InFlight in_flight(shared_->counters, request.body.size());
   std::string readable_by(origin);
   auto exchange = (*route)->accept(std::move(request));
@@ -238,8 +249,17 @@ void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpReques
   outbound_.jobs.push_back({index_, connection, request_number, std::move(exchange), std::move(in_flight)});
 }
 
+// Not on the loop: once the thread has its turns back.
+void ServerPart::submit_on_thread(uint64_t connection, uint64_t request_number, HttpRequest request) {
+  io_.want_back();
+  io_.post([keep = shared_from_this(), connection, request_number, late = std::move(request)]() mutable {
+    keep->submit(connection, request_number, std::move(late));
+  });
+}
+
 bool ServerPart::charge(size_t before, size_t now) {
   std::atomic<size_t>& all = shared_->counters->body_bytes;
+  if (now > kHeavy) io_.want_back();
   all += now - before;  // Wraps around when it shrinks, which comes out right.
   return all.load() <= shared_->options.max_body_bytes;
 }
@@ -253,7 +273,9 @@ void ServerPart::answer_at_once(uint64_t connection, uint64_t request_number, Ht
 void ServerPart::answer(std::vector<Job> jobs) {
   for (Job& job : jobs) {
     if (!connections_.contains(job.connection)) continue;
-    answer_at_once(job.connection, job.request, job.exchange->respond());
+    HttpResponse response = job.exchange->respond();
+    if (response.body.size() > kHeavy) io_.want_back();  // There may be more of that sort.
+    answer_at_once(job.connection, job.request, std::move(response));
   }
 }
 

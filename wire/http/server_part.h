@@ -30,7 +30,9 @@ struct ServerShared {
 };
 
 // I/O thread only, but for construction.
-class ServerPart final : public IoThread::Service, public ConnectionOwner {
+class ServerPart final : public IoThread::Service,
+                         public ConnectionOwner,
+                         public std::enable_shared_from_this<ServerPart> {
  public:
   ServerPart(size_t index, IoThread& io, std::shared_ptr<const ServerShared> shared, std::shared_ptr<LoopSide> loop);
   ~ServerPart() override;
@@ -63,6 +65,8 @@ class ServerPart final : public IoThread::Service, public ConnectionOwner {
 
  private:
   class Listener;
+
+  void submit_on_thread(uint64_t connection, uint64_t request_number, HttpRequest request);
   // Each: why the request cannot be served, or nothing.
   // An absolute target becomes its path. Sets `origin` if it comes from a web page that may read the answer.
   std::unique_ptr<HttpResponse> refusal(HttpRequest& request, std::string_view& origin) const;

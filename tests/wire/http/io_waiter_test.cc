@@ -13,6 +13,7 @@ namespace {
 
 using wire_test::body_of;
 using wire_test::get;
+using wire_test::post;
 using wire_test::RawClient;
 using wire_test::Tally;
 
@@ -64,14 +65,18 @@ class EchoExchange final : public Exchange {
 
 class EchoRoute final : public Route {
  public:
-  explicit EchoRoute(Tally& ran) : ran_(ran) {}
-  bool matches(const HttpRequest&) const override { return true; }
+  EchoRoute(Tally& ran, std::atomic<std::thread::id>& reader, bool slow) : ran_(ran), reader_(reader), slow_(slow) {}
+  bool matches(const HttpRequest& request) const override { return (request.target == "/slow") == slow_; }
+  bool is_slow() const override { return slow_; }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    reader_ = std::this_thread::get_id();
     return std::make_unique<EchoExchange>(ran_, std::move(request.target));
   }
 
  private:
   Tally& ran_;
+  std::atomic<std::thread::id>& reader_;
+  const bool slow_;
 };
 
 // A disk whose syncs are over when the test says so, and take a millisecond of the loop's clock.
@@ -102,7 +107,7 @@ class IoWaiterTest : public testing::Test {
     loop_.add(commits_);
     waiter_.attach(*io_, loop_);
     std::vector<std::unique_ptr<Route>> routes;
-    routes.push_back(std::make_unique<EchoRoute>(ran_));
+    for (const bool slow : {false, true}) routes.push_back(std::make_unique<EchoRoute>(ran_, reader_, slow));
     server_ = *HttpServer::start({}, *HttpListener::bind("127.0.0.1", 0), std::move(routes), {io_.get()}, system_,
                                  loop_, loop_, []() -> Async<Result<void>> { return Result<void>{}; });
     thread_ = std::thread([this] { loop_.run(); });
@@ -145,6 +150,7 @@ class IoWaiterTest : public testing::Test {
   SystemClock system_;
   SimClock clock_{WallTime(seconds(1))};
   Tally ran_;
+  std::atomic<std::thread::id> reader_;  // Of the last request.
   int requests_ = 0;
   SlowCommits commits_{clock_, ran_};
   std::unique_ptr<IoThread> io_ = *IoThread::start(system_);
@@ -166,6 +172,24 @@ TEST_F(IoWaiterTest, TheThreadTakesOverWhenClientsWaitForSyncsAndGivesBackWhenOn
   }
   overlap(one, other, 40);
   EXPECT_FALSE(io_->lent());
+}
+
+TEST_F(IoWaiterTest, WhatTakesLongIsReadByTheThread) {
+  const std::string gzip("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00", 20);
+  for (const std::string& heavy :
+       {post(std::string(200'000, 'x')), post(gzip, "Content-Encoding: gzip\r\n"), get("/slow")}) {
+    RawClient client(server_->port());
+    for (int requests = 0; reader_.load() != thread_.get_id(); ++requests) {
+      ASSERT_LT(requests, 1000);
+      alone(client);
+    }
+    commits_.let_one_end();
+    client.send(heavy);
+    EXPECT_TRUE(body_of(client.answer()).starts_with("/"));
+    ++requests_;
+    EXPECT_NE(reader_.load(), thread_.get_id());
+    alone(client);
+  }
 }
 
 TEST_F(IoWaiterTest, WorkOfOtherThreadsWakesTheLoopWhoeverDrives) {
