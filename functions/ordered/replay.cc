@@ -39,6 +39,7 @@ class RecordReader {
     record.stamp = std::get<Value>(stamp);
     std::visit([&](auto& write) { write.timestamp = record.stamp; }, record.write);
     record.stamped = settings_.has_clock() ? time_of(record.stamp, settings_.unit) : start_;
+    if (auto near = check_times(record); !near) return fail(near.error());
     return std::optional<Record>(std::move(record));
   }
 
@@ -46,6 +47,18 @@ class RecordReader {
   std::variant<Value, Refusal> stamp_of(const OrderedPut& put) { return world_.table().stamp_of_put(put); }
   std::variant<Value, Refusal> stamp_of(const OrderedDelete& erase) { return world_.table().stamp_of_delete(erase); }
   std::variant<Value, Refusal> stamp_of(const OrderedUpdate& update) { return world_.table().stamp_of_update(update); }
+
+  // The clock goes through all the time between them. So far off a timestamp is most likely in another unit.
+  Result<void> check_times(const Record& record) const {
+    constexpr milliseconds kFarthest{2LL * 365 * 86'400'000};
+    const auto is_near = [&](WallTime time) { return time - start_ <= kFarthest && start_ - time <= kFarthest; };
+    if (is_near(record.stamped) && is_near(record.arrived)) return {};
+    const std::string which = "record " + std::to_string(record.number) + ": its ";
+    const std::string off = " is more than two years from the fixture's start";
+    if (is_near(record.stamped)) return invalid(which + "ApproximateCreationDateTime" + off);
+    const auto refusal = check_age(record.stamp, settings_, start_);
+    return invalid(which + "timestamp" + off + (refusal ? ": " + refusal->why : ""));
+  }
 
   std::optional<Value> arrival_of(const ChangeRecord& change) const {
     if (!settings_.has_clock()) return {};

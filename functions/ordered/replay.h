@@ -26,7 +26,8 @@ struct ReplayOutput {
 };
 
 // The settings' table has the fixture's keys, whatever its name. kValidation for records that are no ordered writes: no
-// timestamp, equal timestamps of one key where ties go by arrival; with the number of the record.
+// timestamp, one more than two years from the fixture's start, equal timestamps of one key where ties go by arrival;
+// with the number of the record.
 Result<ReplayOutput> replay(const Fixture& fixture, const Settings& settings, const ReplayOptions& options);
 
 }  // namespace freshet::ordered

@@ -73,6 +73,23 @@ TEST_F(OrderedReplay, FaultsAreTold) {
   out = replay(wrong, settings, options);
   ASSERT_FALSE(out);
   EXPECT_NE(out.error().message.find("record 21: 'timestamp'"), std::string::npos) << out.error().message;
+  // In nanoseconds; at no time at all; and what arrives a century later. The clock would go on for years.
+  image.set("Timestamp", Value::number(1'767'258'000'000'000'000));
+  wrong.records.back().after = ItemRef::encode(image);
+  out = replay(wrong, settings, options);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().message.find("record 21: its timestamp is more than two years from the fixture's start: "), 0u)
+      << out.error().message;
+  EXPECT_NE(out.error().message.find("it looks like nanoseconds"), std::string::npos) << out.error().message;
+  image.set("Timestamp", Value::number(0));
+  wrong.records.back().after = ItemRef::encode(image);
+  EXPECT_FALSE(replay(wrong, settings, options));
+  wrong.records.back() = fixture.records[0];
+  wrong.records.back().at += std::chrono::hours(24 * 365 * 100);
+  out = replay(wrong, settings, options);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().message,
+            "record 21: its ApproximateCreationDateTime is more than two years from the fixture's start");
   wrong.records.clear();
   EXPECT_FALSE(replay(wrong, settings, options));
 }
