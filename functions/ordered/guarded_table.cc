@@ -81,7 +81,10 @@ std::variant<Value, Refusal> GuardedTable::stamp_in(const std::optional<Value>& 
   if (value == nullptr) value = own;
   if (value == nullptr) {
     if (!settings_.has_clock()) return wrong("'timestamp' is missing: a token cannot be made of the clock");
-    last_stamp_ = std::max(last_stamp_, clock_.wall());
+    const WallTime now = clock_.wall();
+    // A clock that was far ahead for a moment is not followed: everything would be refused until it is that late.
+    if (last_stamp_ - now > settings_.max_skew) last_stamp_ = now;
+    last_stamp_ = std::max(last_stamp_, now);
     return ordered::stamp_of(last_stamp_, settings_.unit);
   }
   auto read = read_stamp(*value, settings_);

@@ -77,7 +77,7 @@ class GuardedTable final : public OrderedWrites {
   const KeySchema keys_;
   const Guard guard_;
   std::vector<std::string> kept_;  // Attributes that no record may bring along.
-  WallTime last_stamp_{};          // So that a clock that steps back does not make what is written here older.
+  WallTime last_stamp_{};          // So that a clock that steps back, by max_skew at most, makes nothing older here.
 };
 
 }  // namespace freshet::ordered

@@ -149,6 +149,19 @@ TEST_P(GuardedTableTest, TimestampsFromTheRecordTheCallOrTheFirstAttempt) {
   EXPECT_EQ(stars(), 1);
 }
 
+// It was an hour ahead for a moment: what was written then stays in the way, but nothing else.
+TEST_P(GuardedTableTest, AClockThatWasFarAheadIsNotFollowed) {
+  open();
+  world.clock.step_wall(milliseconds(3'600'000));
+  EXPECT_TRUE(put(rating(5)).ok());
+  world.clock.step_wall(milliseconds(-3'600'000));
+  const auto other = put(rating(1, "B"));
+  EXPECT_TRUE(other.ok()) << other.detail;
+  const auto same = put(rating(1));
+  EXPECT_EQ(same.code, Code::kOlder) << same.detail;
+  EXPECT_NE(same.detail.find("whose clock is ahead"), std::string::npos) << same.detail;
+}
+
 TEST_P(GuardedTableTest, TimesAsTextAndOtherUnits) {
   Definition definition = ratings();
   definition.settings.timestamp_path = "at";
