@@ -94,7 +94,7 @@ void read_retry(JsonMembers& whole, Retry& retry) {
   const auto json = whole.find("retry");
   if (!json) return;
   JsonMembers members(*json, {"attempts", "base_ms", "max_ms"});
-  members.integer("attempts", 1, 1'000'000, retry.attempts);
+  members.integer("attempts", 1, 1000, retry.attempts);
   read_milliseconds(members, "base_ms", retry.backoff.base);
   read_milliseconds(members, "max_ms", retry.backoff.max);
   check(whole, members);

@@ -146,13 +146,14 @@ Result<Alternatives> Items::read_alternatives(const ItemRef& item) const {
   for (const auto& one : list->elements) {
     const List* keys = one.get_if<List>();
     if (keys == nullptr) return unusable(what + " must be a list of lists of queue keys");
-    out.emplace_back();
+    QueueSet queues;
     for (const auto& key : keys->elements) {
       const auto* text = key.get_if<std::string>();
-      const auto queue = text != nullptr ? combinations_.find(*text) : std::nullopt;
-      if (!queue) return unusable(what + " names a queue that the definition has not");
-      out.back().push_back(*queue);
+      if (text == nullptr) return unusable(what + " must be a list of lists of queue keys");
+      // A definition that has lost a value leaves the request the other queues.
+      if (const auto queue = combinations_.find(*text)) queues.push_back(*queue);
     }
+    add_alternative(out, std::move(queues));
   }
   if (flatten(out).size() > kMostQueuesAtOnce) return unusable(what + " names more queues than a transaction can hold");
   return out;

@@ -20,6 +20,21 @@ struct Arithmetic {
   }
 };
 
+// For messages, whatever somebody sent.
+std::string shown(const std::string& text) {
+  constexpr size_t kMostBytes = 100;
+  return "'" + (text.size() > kMostBytes ? text.substr(0, kMostBytes) + "..." : text) + "'";
+}
+
+// "there are a, b"; of many the first ones.
+std::string there_are(const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 20;
+  std::string out;
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) out += (i > 0 ? ", " : "") + names[i].substr(0, 100);
+  if (names.size() > kMostNames) out += ", ... (" + std::to_string(names.size()) + " in all)";
+  return "there are " + out;
+}
+
 std::string count(size_t n) {
   return n == std::numeric_limits<size_t>::max() ? "more than can be counted" : std::to_string(n);
 }
@@ -70,6 +85,10 @@ Result<Combinations> Combinations::make(const Settings& settings) {
   }
   Combinations out;
   out.attributes_ = settings.attributes;
+  for (const auto& attribute : out.attributes_) {
+    auto& indexes = out.indexes_.emplace_back();
+    for (size_t value = 0; value < attribute.values.size(); ++value) indexes.emplace(attribute.values[value], value);
+  }
   size_t all = 1;
   for (const auto& attribute : out.attributes_) all *= attribute.values.size();
   for (size_t queue = 0; queue < all; ++queue) {
@@ -141,8 +160,9 @@ QueueSet Combinations::product(const std::vector<std::vector<size_t>>& values) c
   return out;
 }
 
-Result<std::vector<size_t>> Combinations::value_indexes(const FilterAttribute& attribute, const ItemRef& item,
+Result<std::vector<size_t>> Combinations::value_indexes(size_t index, const ItemRef& item,
                                                         const std::string& where) const {
+  const FilterAttribute& attribute = attributes_[index];
   const std::string what = "attribute '" + attribute.name + "' of " + where;
   const auto stored = item.find(attribute.name);
   const Type wanted = attribute.set ? Type::kStringSet : Type::kString;
@@ -164,52 +184,67 @@ Result<std::vector<size_t>> Combinations::value_indexes(const FilterAttribute& a
   }
   std::vector<size_t> out;
   for (const auto& name : names) {
-    const auto found = std::find(attribute.values.begin(), attribute.values.end(), name);
-    if (found == attribute.values.end()) {
-      return invalid(what + " has the value '" + name.substr(0, 100) + "', which the definition has not");
+    const auto found = indexes_[index].find(name);
+    if (found == indexes_[index].end()) {
+      return invalid(what + " has the value " + shown(name) + ", which the definition has not");
     }
-    out.push_back(static_cast<size_t>(found - attribute.values.begin()));
+    out.push_back(found->second);
   }
   return out;
 }
 
 Result<QueueSet> Combinations::of_item(const ItemRef& item, const std::string& where) const {
   std::vector<std::vector<size_t>> values;
-  for (const auto& attribute : attributes_) {
-    auto indexes = value_indexes(attribute, item, where);
+  for (size_t i = 0; i < attributes_.size(); ++i) {
+    auto indexes = value_indexes(i, item, where);
     if (!indexes) return fail(indexes.error());
     values.push_back(std::move(*indexes));
   }
   return product(values);
 }
 
+Result<size_t> Combinations::attribute_named(const std::string& name) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < attributes_.size(); ++i) {
+    if (attributes_[i].name == name) return i;
+    names.push_back(attributes_[i].name);
+  }
+  return invalid(shown(name) + " is no attribute of this queue; " + there_are(names));
+}
+
+Result<std::vector<size_t>> Combinations::wanted_indexes(size_t attribute,
+                                                         const std::vector<std::string>& wanted) const {
+  const std::string& name = attributes_[attribute].name;
+  if (wanted.empty()) return invalid("'" + name + "' has no value: leave it out if any will do");
+  if (wanted.size() > kMostQueuesAtOnce) {
+    return invalid("'" + name + "' has " + std::to_string(wanted.size()) + " values; " +
+                   std::to_string(kMostQueuesAtOnce) + " is the most");
+  }
+  std::vector<size_t> out;
+  for (const auto& text : wanted) {
+    const auto value = indexes_[attribute].find(text);
+    if (value == indexes_[attribute].end()) {
+      return invalid(shown(text) + " is no value of '" + name + "'; " + there_are(attributes_[attribute].values));
+    }
+    if (std::find(out.begin(), out.end(), value->second) == out.end()) out.push_back(value->second);
+  }
+  return out;
+}
+
 Result<QueueSet> Combinations::of_alternative(const MatchAlternative& alternative) const {
   if (!alternative.queue.empty()) {
     const auto found = find(alternative.queue);
-    if (!found) return invalid("there is no queue '" + alternative.queue + "'; stats lists them");
+    if (!found) return invalid("there is no queue " + shown(alternative.queue) + "; stats lists them");
     return QueueSet{*found};
   }
   std::vector<std::vector<size_t>> values(attributes_.size());
   for (const auto& [name, wanted] : alternative.values) {
-    const auto attribute =
-        std::find_if(attributes_.begin(), attributes_.end(), [&](const auto& one) { return one.name == name; });
-    if (attribute == attributes_.end()) {
-      std::string names;
-      for (const auto& one : attributes_) names += (names.empty() ? "" : ", ") + one.name;
-      return invalid("'" + name + "' is no attribute of this queue; there are " + names);
-    }
-    auto& indexes = values[static_cast<size_t>(attribute - attributes_.begin())];
-    if (wanted.empty()) return invalid("'" + name + "' has no value: leave it out if any will do");
-    for (const auto& text : wanted) {
-      const auto value = std::find(attribute->values.begin(), attribute->values.end(), text);
-      if (value == attribute->values.end()) {
-        std::string texts;
-        for (const auto& one : attribute->values) texts += (texts.empty() ? "" : ", ") + one;
-        return invalid("'" + text + "' is no value of '" + name + "'; there are " + texts);
-      }
-      const auto index = static_cast<size_t>(value - attribute->values.begin());
-      if (std::find(indexes.begin(), indexes.end(), index) == indexes.end()) indexes.push_back(index);
-    }
+    const auto attribute = attribute_named(name);
+    if (!attribute) return fail(attribute.error());
+    if (!values[*attribute].empty()) return invalid("'" + name + "' stands twice in one alternative");
+    auto indexes = wanted_indexes(*attribute, wanted);
+    if (!indexes) return fail(indexes.error());
+    values[*attribute] = std::move(*indexes);
   }
   Arithmetic queues;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -233,7 +268,7 @@ Result<Alternatives> Combinations::of_match(const Match& match) const {
   for (const auto& alternative : match.empty() ? Match(1) : match) {
     auto queues = of_alternative(alternative);
     if (!queues) return fail(queues.error());
-    out.push_back(std::move(*queues));
+    add_alternative(out, std::move(*queues));
   }
   const size_t all = flatten(out).size();
   if (all > kMostQueuesAtOnce) {
@@ -243,6 +278,15 @@ Result<Alternatives> Combinations::of_match(const Match& match) const {
         std::to_string(limits::kMaxTransactionActions) + ", which is " + std::to_string(kMostQueuesAtOnce) + " queues");
   }
   return out;
+}
+
+void add_alternative(Alternatives& into, QueueSet queues) {
+  std::erase_if(queues, [&](size_t queue) {
+    return std::any_of(into.begin(), into.end(), [&](const QueueSet& before) {
+      return std::find(before.begin(), before.end(), queue) != before.end();
+    });
+  });
+  if (!queues.empty()) into.push_back(std::move(queues));
 }
 
 QueueSet flatten(const Alternatives& alternatives) {

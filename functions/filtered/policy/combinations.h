@@ -42,21 +42,27 @@ class Combinations {
   // Those that an item with these attributes belongs into. `where` names the item in messages. kValidation: an
   // attribute is not there, of another type, has a value that the definition has not, or too many.
   Result<QueueSet> of_item(const ItemRef& item, const std::string& where) const;
-  // Those that a request accepts. kValidation: unknown attributes, values, queues; more than kMostQueuesAtOnce in all.
+  // Those that a request accepts; an alternative names none that an earlier one has, whose turn comes first.
+  // kValidation: unknown attributes, values, queues; more than kMostQueuesAtOnce in all, or an attribute with more
+  // values than that.
   Result<Alternatives> of_match(const Match& match) const;
 
  private:
-  Result<std::vector<size_t>> value_indexes(const FilterAttribute& attribute, const ItemRef& item,
-                                            const std::string& where) const;
+  Result<std::vector<size_t>> value_indexes(size_t index, const ItemRef& item, const std::string& where) const;
+  Result<size_t> attribute_named(const std::string& name) const;
+  Result<std::vector<size_t>> wanted_indexes(size_t attribute, const std::vector<std::string>& wanted) const;
   Result<QueueSet> of_alternative(const MatchAlternative& alternative) const;
   QueueSet product(const std::vector<std::vector<size_t>>& values) const;
 
   std::vector<FilterAttribute> attributes_;
+  std::vector<std::map<std::string, size_t, std::less<>>> indexes_;  // Of each attribute, by value.
   std::vector<std::string> keys_;
   std::vector<std::string> waiting_keys_;
   std::map<std::string, size_t, std::less<>> by_key_;
 };
 
+// Without the queues that are in an earlier one: where that found nobody, there is nobody for this one.
+void add_alternative(Alternatives& into, QueueSet queues);
 // All of them in one, without doubles, in order of preference.
 QueueSet flatten(const Alternatives& alternatives);
 

@@ -62,6 +62,33 @@ TEST(CombinationsTest, ARequestNamesValuesOrAnyInOrderOfPreference) {
   EXPECT_EQ(of(Match(101)), "a request has at most 100 alternatives");
 }
 
+// However often a request names a queue, it is looked at once; and what it names it may not name without bound.
+TEST(CombinationsTest, ARequestCannotAskForMoreWorkThanItsQueues) {
+  const auto settings = read_definitions(wide(3000, R"(, "max_values": 3)"));
+  ASSERT_TRUE(settings) << settings.error().message;
+  const auto made = Combinations::make(settings->front());
+  ASSERT_TRUE(made);
+  const auto refused = [&](const Match& match) {
+    const auto alternatives = made->of_match(match);
+    return alternatives ? "accepted" : alternatives.error().message;
+  };
+  EXPECT_EQ(refused({{"", {{"A", std::vector<std::string>(50, "v1")}}}}), "'A' has 50 values; 49 is the most");
+  EXPECT_EQ(refused({{"", {{"A", {"v1"}}, {"A", {"v2"}}}}}), "'A' stands twice in one alternative");
+  EXPECT_EQ(refused({{std::string(1'000'000, 'q'), {}}}),
+            "there is no queue '" + std::string(100, 'q') + "...'; stats lists them");
+  EXPECT_EQ(refused({{"", {{std::string(1'000'000, 'n'), {"v1"}}}}}),
+            "'" + std::string(100, 'n') + "...' is no attribute of this queue; there are A");
+  EXPECT_EQ(refused({{"", {{"A", {"none"}}}}}),
+            "'none' is no value of 'A'; there are v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, "
+            "v15, v16, v17, v18, v19, ... (3000 in all)");
+  std::vector<std::string> some;
+  for (int i = 0; i < 49; ++i) some.push_back("v" + std::to_string(i));
+  const auto once = made->of_match(Match(100, {"", {{"A", some}}}));
+  ASSERT_TRUE(once) << once.error().message;
+  EXPECT_EQ(*once, Alternatives(1, once->front()));
+  EXPECT_EQ(*made->of_match({{"Q#v2", {}}, {"", {{"A", {"v1", "v2"}}}}}), (Alternatives{{2}, {1}}));
+}
+
 TEST(CombinationsTest, MasksHaveABitForEachValue) {
   Settings settings = call_centre();
   settings.keys = Keys::kBitmask;
@@ -139,7 +166,7 @@ TEST(CombinationsTest, WrongDefinitionsNameTheMember) {
             "queue 'T': 'attributes': 'A' has 1 values, so 'max_values' cannot be 2");
   EXPECT_EQ(refusal(R"({"table": "T", "keys": "hash", )" + a + "}"), "'keys' must be text or bitmask");
   EXPECT_EQ(refusal(R"({"table": "T", "retry": {"attempts": 0}, )" + a + "}"),
-            "'retry.attempts' must be from 1 to 1000000");
+            "'retry.attempts' must be from 1 to 1000");
   EXPECT_EQ(refusal(R"({"table": "T", "states": {"queued": "available"}, )" + a + "}"),
             "queue 'T': 'states.available' and 'states.queued' are both 'available': they must differ");
   EXPECT_EQ(refusal(R"({"table": "T", "colour": 1, )" + a + "}").substr(0, 21), "'colour' is not known");
