@@ -87,8 +87,14 @@ void Actions::wait(size_t queue, const std::string& at, const std::string& reque
   add(std::move(update));
 }
 
-void Actions::stop_waiting(size_t queue, const std::string& at) {
-  drop_entry(items_.waiting_key(queue, at));
+void Actions::stop_waiting(size_t queue, const std::string& at, const std::string& request) {
+  DeleteItemInput entry;
+  entry.table = settings_.table;
+  entry.key = items_.waiting_key(queue, at);
+  entry.condition = "#rq = :rq";
+  entry.placeholders.names = {{"#rq", settings_.names.request}};
+  entry.placeholders.values.set(":rq", Value(request));
+  add(std::move(entry));
   UpdateItemInput update = queue_update(queue);
   update.update = "SET #r = #r + :one ADD #n :minus";
   update.condition = "attribute_exists(#r)";
@@ -105,44 +111,60 @@ UpdateItemInput Actions::member_update(const std::string& id) const {
   return update;
 }
 
-void Actions::queue_member(const FilteredMember& member, const std::string& at) {
-  UpdateItemInput update = member_update(member.id);
-  update.update = "SET #s = :queued, #at = :at";
-  update.condition = "#s = :available";
-  auto& [names, values] = update.placeholders;
-  names.emplace_back("#at", settings_.names.queued_at);
-  values = Map{{":at", Value(at)},
-               {":available", Value(settings_.states.available)},
-               {":queued", Value(settings_.states.queued)}};
-  // The entries are made of these.
+// What was decided by them holds only while they are the same.
+void Actions::rely_on_attributes(UpdateItemInput& update, const FilteredMember& member) const {
   size_t i = 0;
   for (const auto& attribute : settings_.attributes) {
     const std::string n = std::to_string(i++);
     update.condition += " AND #a" + n + " = :a" + n;
-    names.emplace_back("#a" + n, attribute.name);
-    values.set(":a" + n, member.item.find(attribute.name)->decode());
+    update.placeholders.names.emplace_back("#a" + n, attribute.name);
+    update.placeholders.values.set(":a" + n, member.item.find(attribute.name)->decode());
   }
+}
+
+void Actions::queue_member(const FilteredMember& member, const std::string& at) {
+  UpdateItemInput update = member_update(member.id);
+  update.update = "SET #s = :queued, #at = :at";
+  update.condition = "#s = :available";
+  update.placeholders.names.emplace_back("#at", settings_.names.queued_at);
+  update.placeholders.values = Map{{":at", Value(at)},
+                                   {":available", Value(settings_.states.available)},
+                                   {":queued", Value(settings_.states.queued)}};
+  rely_on_attributes(update, member);
   add(std::move(update));
 }
 
-void Actions::assign_member(const std::string& id, bool from_queue, const std::string& assignment,
-                            const std::string& request) {
+UpdateItemInput Actions::assignment(const std::string& id, const std::string& before, const std::string& assignment,
+                                    const std::string& request) const {
   UpdateItemInput update = member_update(id);
   auto& [names, values] = update.placeholders;
   update.update = "SET #s = :assigned, #as = :as";
+  update.condition = "#s = :before";
   names.emplace_back("#as", settings_.names.assignment);
-  values = Map{{":as", Value(assignment)}, {":assigned", Value(settings_.states.assigned)}};
+  values = Map{{":as", Value(assignment)}, {":assigned", Value(settings_.states.assigned)}, {":before", Value(before)}};
   if (!request.empty()) {
     update.update += ", #rq = :rq";
     names.emplace_back("#rq", settings_.names.request);
     values.set(":rq", Value(request));
   }
-  update.condition = "#s = :before";
-  values.set(":before", Value(from_queue ? settings_.states.queued : settings_.states.available));
-  if (from_queue) {
-    update.update += " REMOVE #at";
-    names.emplace_back("#at", settings_.names.queued_at);
+  return update;
+}
+
+void Actions::assign_member(const std::string& id, const std::string& assignment, const std::string& request) {
+  UpdateItemInput update = this->assignment(id, settings_.states.queued, assignment, request);
+  update.update += " REMOVE #at";
+  update.placeholders.names.emplace_back("#at", settings_.names.queued_at);
+  // That of an assignment which others ended is over too.
+  if (request.empty()) {
+    update.update += ", #rq";
+    update.placeholders.names.emplace_back("#rq", settings_.names.request);
   }
+  add(std::move(update));
+}
+
+void Actions::give_member(const FilteredMember& member, const std::string& assignment, const std::string& request) {
+  UpdateItemInput update = this->assignment(member.id, settings_.states.available, assignment, request);
+  rely_on_attributes(update, member);
   add(std::move(update));
 }
 

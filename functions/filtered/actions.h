@@ -22,13 +22,15 @@ class Actions {
   void leave(size_t queue, const std::string& at, const QueueFacts* seen);
   // A request begins to wait for the queue; unless a member has come or gone since `seen`.
   void wait(size_t queue, const std::string& at, const std::string& request, const QueueFacts& seen);
-  // It waits no longer.
-  void stop_waiting(size_t queue, const std::string& at);
+  // It waits no longer, if the entry there is its own.
+  void stop_waiting(size_t queue, const std::string& at, const std::string& request);
 
   // The member as it was read, with its status, and with its attributes as they were.
   void queue_member(const FilteredMember& member, const std::string& at);
-  // Of a member that is queued, or else available. Which entry it is taken by does not matter: that must be there.
-  void assign_member(const std::string& id, bool from_queue, const std::string& assignment, const std::string& request);
+  // Of a member that is queued. Which entry it is taken by does not matter: that must be there.
+  void assign_member(const std::string& id, const std::string& assignment, const std::string& request);
+  // Of one that is available and has its attributes as they were read.
+  void give_member(const FilteredMember& member, const std::string& assignment, const std::string& request);
   void withdraw_member(const FilteredMember& member);
   void release_member(const FilteredMember& member);
 
@@ -44,6 +46,9 @@ class Actions {
   void drop_entry(Item key);
   UpdateItemInput queue_update(size_t queue) const;
   UpdateItemInput member_update(const std::string& id) const;
+  UpdateItemInput assignment(const std::string& id, const std::string& before, const std::string& assignment,
+                             const std::string& request) const;
+  void rely_on_attributes(UpdateItemInput& update, const FilteredMember& member) const;
   template <class Input>
   void add(Input input);
 

@@ -33,7 +33,7 @@ class TableQueue final : public FilteredQueue {
   const Settings& settings() const { return settings_; }
 
   // Holds waiting requests against members that wait, which only others can have brought about. The number of requests
-  // that were assigned; at most one a queue.
+  // that were assigned; at most one a queue. An error only if there was none: that of the first queue that had one.
   Async<Result<size_t>> match_waiting();
 
   Async<Result<FilteredMember>> put_member(std::string id, Item attributes) override;
@@ -107,7 +107,7 @@ class TableQueue final : public FilteredQueue {
   Async<Result<std::optional<WaitingFacts>>> oldest_waiting(QueueSet queues) const;
   Async<Attempt<Enqueued>> give_to_waiting(FilteredMember member, QueueSet queues, WaitingFacts waiting);
   Async<Result<QueueSet>> waiting_entries(const RequestFacts& request) const;
-  Async<Result<void>> forget_entry(size_t queue, std::string at);
+  Async<Result<void>> forget_entry(size_t queue, WaitingFacts entry);
   Async<Result<void>> forget_entries(RequestFacts request);
   Async<Result<bool>> match_queue(size_t queue);
 

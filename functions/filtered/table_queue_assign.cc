@@ -115,7 +115,7 @@ Async<TableQueue::Attempt<Assigned>> TableQueue::take(const Job& job, Head head,
   out.member.assignment = services_.random.uuid();
   out.member.request = job.request;
   out.member.item = std::move(head.item);
-  actions.assign_member(out.member.id, true, out.member.assignment, job.request);
+  actions.assign_member(out.member.id, out.member.assignment, job.request);
   if (job.was_waiting) {
     actions.give_request(job.request, out.member.id, out.member.assignment);
   } else if (!job.request.empty()) {

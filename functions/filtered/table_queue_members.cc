@@ -149,7 +149,12 @@ Async<Result<ItemRef>> TableQueue::entry_of(FilteredMember member, QueueSet queu
   if (!member.queued_at.empty()) {
     Item key = items_.entry_key(queues.front(), member.queued_at);
     auto entry = co_await read(settings_.table, std::move(key));
-    if (!entry || *entry) co_return entry;
+    if (!entry) co_return entry;
+    if (*entry) {
+      const auto facts = items_.entry(*entry, queues.front());
+      // Another member's is not this one's to take away; what cannot be read is told by the caller.
+      if (!facts || facts->id == member.id) co_return entry;
+    }
   }
   Item start;
   do {

@@ -46,7 +46,7 @@ Async<TableQueue::Attempt<Enqueued>> TableQueue::give_to_waiting(FilteredMember 
   if (over) {
     // Entries of a request that is none any more: nobody waits there.
     for (const size_t queue : queues) {
-      auto gone = co_await forget_entry(queue, waiting.at);
+      auto gone = co_await forget_entry(queue, waiting);
       if (!gone) co_return fail(gone.error());
     }
     co_return std::optional<Enqueued>();
@@ -54,10 +54,10 @@ Async<TableQueue::Attempt<Enqueued>> TableQueue::give_to_waiting(FilteredMember 
   auto entries = co_await waiting_entries(*request);
   if (!entries) co_return fail(entries.error());
   Actions actions = this->actions();
-  for (const size_t queue : *entries) actions.stop_waiting(queue, waiting.at);
+  for (const size_t queue : *entries) actions.stop_waiting(queue, waiting.at, waiting.id);
   const std::string assignment = services_.random.uuid();
   actions.give_request(waiting.id, member.id, assignment);
-  actions.assign_member(member.id, false, assignment, waiting.id);
+  actions.give_member(member, assignment, waiting.id);
   auto done = co_await commit(std::move(actions).finish());
   if (!done) co_return fail(done.error());
   if (!*done) co_return std::optional<Enqueued>();
@@ -80,15 +80,16 @@ Async<Result<QueueSet>> TableQueue::waiting_entries(const RequestFacts& request)
   QueueSet out;
   for (size_t i = 0; i < queues.size(); ++i) {
     if (!read[i]) co_return fail(read[i].error());
-    if (read[i]->item) out.push_back(queues[i]);
+    const auto entry = read[i]->item ? items_.waiting(read[i]->item) : WaitingFacts();
+    if (entry && entry->id == request.request.id) out.push_back(queues[i]);
   }
   co_return out;
 }
 
 // If it is there; if somebody else was faster, it is gone as well.
-Async<Result<void>> TableQueue::forget_entry(size_t queue, std::string at) {
+Async<Result<void>> TableQueue::forget_entry(size_t queue, WaitingFacts entry) {
   Actions actions = this->actions();
-  actions.stop_waiting(queue, at);
+  actions.stop_waiting(queue, entry.at, entry.id);
   auto done = co_await commit(std::move(actions).finish());
   if (!done) co_return fail(done.error());
   co_return Result<void>();
@@ -98,7 +99,8 @@ Async<Result<void>> TableQueue::forget_entries(RequestFacts request) {
   auto queues = co_await waiting_entries(request);
   if (!queues) co_return fail(queues.error());
   for (const size_t queue : *queues) {
-    auto gone = co_await forget_entry(queue, request.request.asked_at);
+    WaitingFacts entry{request.request.id, request.request.asked_at};
+    auto gone = co_await forget_entry(queue, std::move(entry));
     if (!gone) co_return gone;
   }
   co_return Result<void>();
@@ -122,7 +124,7 @@ Async<Result<FilteredRequest>> TableQueue::cancel_request(std::string id) {
     auto queues = co_await waiting_entries(*request);
     if (!queues) co_return fail(queues.error());
     Actions actions = this->actions();
-    for (const size_t queue : *queues) actions.stop_waiting(queue, request->request.asked_at);
+    for (const size_t queue : *queues) actions.stop_waiting(queue, request->request.asked_at, id);
     actions.drop_request(id, asked::kWaiting);
     auto done = co_await commit(std::move(actions).finish());
     if (!done) co_return fail(done.error());
@@ -157,7 +159,8 @@ Async<Result<bool>> TableQueue::match_queue(size_t queue) {
   auto request = co_await find_request(id);
   if (!request && request.error().code != ErrorCode::kNotFound) co_return fail(request.error());
   if (!request || request->request.status != asked::kWaiting) {
-    auto gone = co_await forget_entry(queue, (*waiting)->at);
+    WaitingFacts entry = **waiting;
+    auto gone = co_await forget_entry(queue, std::move(entry));
     if (!gone) co_return fail(gone.error());
     co_return false;
   }
@@ -174,6 +177,7 @@ Async<Result<bool>> TableQueue::match_queue(size_t queue) {
 
 Async<Result<size_t>> TableQueue::match_waiting() {
   size_t matched = 0;
+  std::optional<Error> first_error;  // Of one queue, which keeps no other one from its turn.
   Item start;
   do {
     auto page = co_await page_of(settings_.queues_in(), settings_.layout.queues, 100, std::move(start), true);
@@ -185,12 +189,13 @@ Async<Result<size_t>> TableQueue::match_waiting() {
       const auto facts = items_.queue(item, *queue, true);
       if (!facts || facts->requests <= 0 || facts->depth <= 0) continue;
       auto done = co_await match_queue(*queue);
-      if (!done) co_return fail(done.error());
-      if (*done) ++matched;
+      if (!done && !first_error) first_error = std::move(done.error());
+      if (done && *done) ++matched;
     }
     start = std::move(page->last_evaluated_key);
     if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
   } while (!start.empty());
+  if (first_error && matched == 0) co_return fail(std::move(*first_error));
   co_return matched;
 }
 

@@ -5,6 +5,7 @@ namespace freshet::filtered {
 namespace {
 
 constexpr uint32_t kPage = 100;
+constexpr size_t kAtOnce = 500;  // Queues made ready for an answer in one turn of the loop.
 constexpr size_t kMostDifferences = 100;
 constexpr int kMostCounts = 100;  // Of a queue that changes again and again.
 
@@ -20,6 +21,7 @@ Async<Result<FilteredStats>> TableQueue::stats() {
   for (const auto& attribute : settings_.attributes) out.attributes.push_back(attribute.name);
   for (size_t queue = 0; queue < combinations_.size(); ++queue) {
     out.queues.push_back({combinations_.key(queue), combinations_.values_of(queue), 0, 0, 0});
+    if (queue % kAtOnce == kAtOnce - 1) co_await sleep_for(services_.scheduler, nanoseconds(0));
   }
   Item start;
   do {

@@ -57,7 +57,8 @@ Async<void> TableQueues::keep_matching(TableQueue& queue) {
     }
     told = !matched.has_value();
     const bool more = matched && *matched > 0;
-    co_await sleep_for(services_.scheduler, more ? milliseconds(0) : queue.settings().matching);
+    const milliseconds rest = more ? milliseconds(0) : queue.settings().matching;
+    co_await sleep_for(services_.scheduler, rest);
   }
 }
 

@@ -163,6 +163,72 @@ TEST_P(BadInputTest, EntriesOfRequestsThatAreNoneArePassedOrForgotten) {
   EXPECT_EQ(at("Q#English#F").requests, 0);
 }
 
+// An entry belongs to whom it names, whatever stands at the same time of day elsewhere.
+TEST_P(BadInputTest, NobodysEntryIsTakenAwayByAnother) {
+  open();
+  queued("1", {"English"}, "F");
+  queued("2", {"English"}, "F");
+  const auto second = call(queue->get_member("2"));
+  ASSERT_TRUE(second);
+  update_item("Agents", "Agent#1", "SET QueuedAt = :x", Map{{":x", Value(second->queued_at)}});
+  EXPECT_TRUE(call(queue->withdraw("1")));
+  expect_right();
+  EXPECT_EQ(given(assign_from("Q#English#F")), "2");
+
+  EXPECT_EQ(given(assign_from("Q#English#M", "ghost", true)), "waiting");
+  EXPECT_EQ(given(assign_from("Q#French#M", "r", true)), "waiting");
+  // As another daemon may have written it: of the same time, and its request is gone.
+  const std::string at = call(queue->get_request("r"))->asked_at;
+  EXPECT_TRUE(call(queue->cancel_request("ghost")));
+  put_item("R#English#M", at, Item{{"RequestId", Value("ghost")}});
+  update_item("AllQueues", "Q#English#M", "ADD RequestDepth :one", Map{{":one", Value::number(1)}});
+  ASSERT_TRUE(put("3", {"English", "French"}, "M"));
+  const auto freed = enqueue("3");
+  ASSERT_TRUE(freed) << freed.error().message;
+  EXPECT_EQ(freed->member.request, "r");
+  expect_right();
+}
+
+// One queue that cannot be matched keeps no other one from its turn.
+TEST_P(BadInputTest, TheTimerGoesOnBesideWhatItCannotUse) {
+  open();
+  EXPECT_EQ(given(assign_from("Q#English#F", "broken", true)), "waiting");
+  EXPECT_EQ(given(assign_from("Q#French#F", "r", true)), "waiting");
+  update_item("AllRequests", "Request#broken", "REMOVE Alternatives");
+  for (const std::string language : {"English", "French"}) {
+    Item agent = attributes({language}, "F");
+    agent.set("AgentID", Value(language));
+    put_item("Q#" + language + "#F", "2022/01/05-14:01:39.416341", agent);
+    agent.set("AgentStatus", Value("queued"));
+    put_item("Agents", "Agent#" + language, agent);
+    update_item("AllQueues", "Q#" + language + "#F", "SET QueueVersionId = QueueVersionId + :one ADD QueueDepth :one",
+                Map{{":one", Value::number(1)}});
+  }
+  const auto matched = call(queue->match_waiting());
+  ASSERT_TRUE(matched) << matched.error().message;
+  EXPECT_EQ(*matched, 1u);
+  EXPECT_EQ(call(queue->get_request("r"))->member, "French");
+  const auto again = call(queue->match_waiting());
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().message,
+            "attribute 'Alternatives' of item 'AllRequests / Request#broken' must be a list of lists of queue keys");
+}
+
+TEST_P(BadInputTest, ARequestKeepsTheQueuesThatADefinitionHasLeftIt) {
+  open();
+  EXPECT_EQ(given(assign({like({{"Gender", {"T", "F"}}})}, "r", true)), "waiting");
+  Settings fewer = call_centre();
+  fewer.attributes[1].values = {"F", "M"};
+  open(fewer);
+  EXPECT_EQ(call(queue->get_request("r"))->queues,
+            (std::vector<std::string>{"Q#English#F", "Q#French#F", "Q#Spanish#F"}));
+  ASSERT_TRUE(put("1", {"English"}, "F"));
+  const auto freed = enqueue("1");
+  ASSERT_TRUE(freed) << freed.error().message;
+  EXPECT_EQ(freed->member.request, "r");
+  expect_right();
+}
+
 TEST_P(BadInputTest, TablesWithOtherKeys) {
   TableDefinition other;
   other.name = "Other";

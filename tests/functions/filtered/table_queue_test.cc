@@ -279,6 +279,31 @@ TEST_P(FilteredTest, AMemberThatTheSampleHadMeanwhileKeepsGoing) {
 }
 
 // Somebody who looks at no requests queues a member while one waits: the timer brings them together.
+// A request never gets a member that has become another one between the look and the assignment.
+TEST_P(FilteredTest, AMemberThatChangesWhileItIsGivenToARequestIsLookedAtAgain) {
+  open();
+  for (int ms = 0; ms < 80; ++ms) {
+    const std::string id = std::to_string(ms);
+    EXPECT_EQ(given(assign_from("Q#English#F", "r" + id, true)), "waiting");
+    ASSERT_TRUE(put(id, {"English"}, "F"));
+    auto going = queue->enqueue(id);
+    world.pass(milliseconds(ms));
+    const bool changes = item("Agents", "Agent#" + id).string_or("AgentStatus") == "available";
+    if (changes) {
+      update_item("Agents", "Agent#" + id, "SET Languages = :x", Map{{":x", Value(StringSet{{"French"}})}});
+    }
+    const auto enqueued = world.wait(std::move(going));
+    ASSERT_TRUE(enqueued) << enqueued.error().message;
+    const Item member = item("Agents", "Agent#" + id);
+    const bool english = *member.find("Languages") == Value(StringSet{{"English"}});
+    EXPECT_EQ(enqueued->member.request, english ? "r" + id : "") << "changed after " << ms << " ms";
+    if (!english) {
+      ASSERT_TRUE(world.wait(queue->cancel_request("r" + id)));
+    }
+  }
+  expect_right();
+}
+
 TEST_P(FilteredTest, TheTimerMatchesWhatOthersQueued) {
   open();
   EXPECT_EQ(given(assign({}, "r1", true)), "waiting");
