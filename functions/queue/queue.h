@@ -138,6 +138,7 @@ class Queue final : public TaskQueue {
   Result<Item> new_item(NewTask& task);
   PutItemInput put_new(Item item) const;
   std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks) const;
+  Async<bool> takes_no_room(const NewTask& task);
   Async<void> refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
                            std::vector<Result<CreatedTask>>& out) const;

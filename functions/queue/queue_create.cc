@@ -142,6 +142,21 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
   co_return out;
 }
 
+// Whether it is there already (whose answer got lost, say), or comes in the place of one that waits.
+Async<bool> Queue::takes_no_room(const NewTask& task) {
+  if (!task.id.empty()) {
+    GetItemInput get;
+    get.table = table_;
+    get.key.set(attribute::kId, Value(task.id));
+    const auto there = co_await services_.tables.get_item(std::move(get));
+    if (there && *there) co_return true;
+  }
+  if (task.key.empty()) co_return false;
+  const auto living = co_await living_task(task.key);
+  if (!living || !*living) co_return false;
+  co_return !task.replace || text_of(*living, attribute::kStatus) != state::kTaken;
+}
+
 Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
   auto books = co_await services_.tables.books(table_);
   if (!books) co_return;  // The writes will say why.
@@ -159,6 +174,7 @@ Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::v
       ++waiting;
       continue;
     }
+    if (co_await takes_no_room(tasks[i])) continue;
     ++refused;
     out[i] = fail(ErrorCode::kTooManyRequests,
                   "queue '" + table_ + "' is full: " + std::to_string(waiting) + " tasks wait and MAX_WAITING is " +
