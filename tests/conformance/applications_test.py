@@ -212,8 +212,10 @@ class Languages(unittest.TestCase):
             self.assertIsNone(error, result)
             self.assertEqual(len(result["ids"]), 10)
             app.wait_for("the last task", lambda: app.states() == ["SUCCESS"] * 10)
-            processed = [int(line.split()[1]) for line in app.said("ProcessTasksFunction") if line.startswith("DONE")]
-            self.assertEqual(sorted(processed), list(range(10)))
+            # A line comes after the state that it tells of.
+            processed = lambda: [int(line.split()[1]) for line in app.said("ProcessTasksFunction") if line.startswith("DONE")]
+            app.wait_for("the last line", lambda: len(processed()) >= 10)
+            self.assertEqual(sorted(processed()), list(range(10)))
             self.assertIn("TAIL_CALL", app.said("ProcessTasksFunction"))
             app.wait_for("the topic's trigger", lambda: "TRIGGERED by topic" in app.said("TriggerFunction"))
             self.assertIn("TRIGGERED by stream", app.said("TriggerFunction"))
