@@ -6,6 +6,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/json_argument.h"
 #include "app/cli/remote.h"
 
 namespace freshet::cli {
@@ -105,12 +106,12 @@ int assign(const FilteredOptions& options) {
 }
 
 int put(const FilteredOptions& options) {
-  Json body{{"id", options.id}, {"attributes", Json::parse(options.attributes, nullptr, false)}};
-  if (body["attributes"].is_discarded()) {
-    std::cerr << "freshet: the attributes are not JSON\n";
+  auto attributes = read_argument("attributes", options.attributes);
+  if (!attributes) {
+    std::cerr << "freshet: " << attributes.error().message << '\n';
     return kUsage;
   }
-  return tell(options, "POST", "/put", body);
+  return tell(options, "POST", "/put", {{"id", options.id}, {"attributes", std::move(*attributes)}});
 }
 
 // With --all those in a status, else the one that is named.

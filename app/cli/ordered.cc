@@ -7,6 +7,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/json_argument.h"
 #include "app/cli/ordered.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
@@ -79,9 +80,10 @@ class Body {
     return *this;
   }
   Json parsed(const std::string& text, const char* what) {
-    Json value = Json::parse(text, nullptr, false);
-    if (value.is_discarded() && wrong_.empty()) wrong_ = std::string(what) + " is not JSON: " + text;
-    return value;
+    auto value = read_argument(what, text);
+    if (value) return std::move(*value);
+    if (wrong_.empty()) wrong_ = value.error().message;
+    return nullptr;
   }
   int tell(const std::string& path) const {
     if (wrong_.empty()) return cli::tell(options_, path, body_);

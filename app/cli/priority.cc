@@ -6,6 +6,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/json_argument.h"
 #include "app/cli/priority_console.h"
 #include "app/cli/remote.h"
 
@@ -100,6 +101,11 @@ class Commands {
   std::shared_ptr<PriorityOptions> options_;
 };
 
+int wrong(const Error& error) {
+  std::cerr << "freshet: " << error.message << '\n';
+  return kUsage;
+}
+
 void add_puts(Commands& commands) {
   for (const char* name : {"put", "upsert"}) {
     CLI::App* command = commands.add(
@@ -108,11 +114,9 @@ void add_puts(Commands& commands) {
           Json body{{"id", o.id}};
           if (!o.status.empty()) body["status"] = o.status;
           if (!o.data.empty()) {
-            body["data"] = Json::parse(o.data, nullptr, false);
-            if (body["data"].is_discarded()) {
-              std::cerr << "freshet: the data is not JSON\n";
-              return static_cast<int>(kUsage);
-            }
+            auto data = read_argument("the data", o.data);
+            if (!data) return wrong(data.error());
+            body["data"] = std::move(*data);
           }
           return tell(o, "POST", std::string("/") + name, body);
         });
@@ -181,12 +185,12 @@ void add_changes(Commands& commands) {
     Json body = Json::object();
     if (!o.ids.empty()) body["ids"] = o.ids;
     if (!o.filter.empty()) body["filter"] = o.filter;
-    if (!o.values.empty()) body["values"] = Json::parse(o.values, nullptr, false);
-    set_if(body, "rate", o.rate);
-    if (body.contains("values") && body["values"].is_discarded()) {
-      std::cerr << "freshet: --values is not JSON\n";
-      return static_cast<int>(kUsage);
+    if (!o.values.empty()) {
+      auto values = read_argument("--values", o.values);
+      if (!values) return wrong(values.error());
+      body["values"] = std::move(*values);
     }
+    set_if(body, "rate", o.rate);
     return tell(o, "POST", "/redrive", body);
   });
   command->add_option("ids", commands.options().ids, "Those; all if left out");

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <optional>
 
 #include "app/cli/commands.h"
 
@@ -57,6 +58,20 @@ std::string path_segment(const std::string& text) {
   return out;
 }
 
+namespace {
+
+// Nothing if an argument that went into the body is not UTF-8: JSON has no form for such bytes.
+std::optional<std::string> text_of(const Json& body) {
+  if (body.is_null()) return "";
+  try {
+    return body.dump();
+  } catch (const Json::type_error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
 Json Session::ask(const std::string& method, const std::string& target, const Json& body, int& status) {
   if (!client_) {
     auto made = connect_to(remote_.url, remote_.credentials, remote_.ca);
@@ -67,7 +82,13 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
     }
     client_ = std::move(*made);
   }
-  auto response = client_->call(method, target, body.is_null() ? "" : body.dump());
+  const auto text = text_of(body);
+  if (!text) {
+    std::cerr << "freshet: an argument is not valid UTF-8\n";
+    exit_status_ = kUsage;
+    return nullptr;
+  }
+  auto response = client_->call(method, target, *text);
   if (!response) {
     exit_status_ = unreachable(response.error());
     return nullptr;

@@ -83,6 +83,7 @@ def commands(freshet, daemon):
     assert len(freshet("filtered", "release", "--all").stdout.splitlines()) == 2
     assert "the id of a member, or --all" in freshet("filtered", "release", status=2).stderr
     freshet("filtered", "assign", "=Spanish", status=2)
+    assert "not valid UTF-8" in freshet("filtered", "put", "\udcff", json.dumps(BILLY), status=2).stderr
     freshet("filtered", "get", "nobody", status=3)
     freshet("filtered", "recount")
     # What an SDK does to the items is told.

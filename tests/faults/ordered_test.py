@@ -113,6 +113,9 @@ def commands(binary, folder):
         assert json.loads(older.stdout)["outcome"] == "OLDER" and "newer" in older.stderr, older
         freshet("ordered", "put", item, "--timestamp", "yesterday", status=2)
         freshet("ordered", "put", "{PK", status=2)
+        many = '{"PK": "digits", "n": 12345678901234567890.123456789}'
+        assert "more digits than" in freshet("ordered", "put", many, status=2).stderr
+        assert "is not JSON in UTF-8" in freshet("ordered", "put", '{"PK": "\udcff"}', status=2).stderr
         freshet("ordered", "put", item, "--timestamp", at // 1000, status=4)
         assert json.loads(freshet("ordered", "get", key).stdout)["item"]["Rating"] == 5
         assert json.loads(freshet("ordered", "scan", "--filter", "Rating = :r", "--values", '{":r": 5}').stdout)["count"] == 1
