@@ -11,12 +11,7 @@ import urllib.request
 
 from daemon import ROOT, Daemon, Refused, main
 
-BASE = """
-Transform: AWS::Serverless-2016-10-31
-Parameters:
-  Limit: {Type: Number, Default: 0}
-Resources:
-  QueueTable:
+QUEUE = """\
     Type: AWS::DynamoDB::Table
     Metadata: {Freshet: {Queue: true}}
     Properties:
@@ -32,7 +27,14 @@ Resources:
             - {AttributeName: taskStatus, KeyType: HASH}
             - {AttributeName: taskCreated, KeyType: RANGE}
           Projection: {ProjectionType: ALL}
-      StreamSpecification: {StreamViewType: KEYS_ONLY}
+"""
+BASE = """
+Transform: AWS::Serverless-2016-10-31
+Parameters:
+  Limit: {Type: Number, Default: 0}
+Resources:
+  QueueTable:
+@QUEUE@      StreamSpecification: {StreamViewType: KEYS_ONLY}
   CreateTasksFunction:
     Type: AWS::Serverless::Function
     Properties:
@@ -49,22 +51,7 @@ TOPIC = """
 """
 OTHER = """
   Other:
-    Type: AWS::DynamoDB::Table
-    Metadata: {Freshet: {Queue: true}}
-    Properties:
-      BillingMode: PAY_PER_REQUEST
-      AttributeDefinitions:
-        - {AttributeName: taskId, AttributeType: S}
-        - {AttributeName: taskStatus, AttributeType: S}
-        - {AttributeName: taskCreated, AttributeType: N}
-      KeySchema: [{AttributeName: taskId, KeyType: HASH}]
-      GlobalSecondaryIndexes:
-        - IndexName: task-status-created-index
-          KeySchema:
-            - {AttributeName: taskStatus, KeyType: HASH}
-            - {AttributeName: taskCreated, KeyType: RANGE}
-          Projection: {ProjectionType: ALL}
-"""
+@QUEUE@"""
 EVENTS = 40
 
 
@@ -77,7 +64,7 @@ def wait_for(what, condition):
 
 def template(folder, *parts, timeout=20):
     path = folder / "template.yaml"
-    path.write_text("".join((BASE, *parts)).replace("TIMEOUT", str(timeout)))
+    path.write_text("".join((BASE, *parts)).replace("@QUEUE@", QUEUE).replace("TIMEOUT", str(timeout)))
     return path
 
 
