@@ -72,4 +72,25 @@ UpdateItemInput to_update(const EditItemInput& input, const KeySchema& keys) {
   return update;
 }
 
+PutItemInput with_guards_spelled_out(PutItemInput put, const KeySchema& keys) {
+  Placeholders& placeholders = put.placeholders;
+  const auto require = [&](const std::string& text) {
+    put.condition = put.condition.empty() ? text : "(" + put.condition + ") AND " + text;
+  };
+  if (put.only_new) {
+    placeholders.names.emplace_back("#guard_key", keys.partition.name);
+    require("attribute_not_exists(#guard_key)");
+  }
+  if (!put.rising.empty()) {
+    const Value* value = std::as_const(put.item).find(put.rising);
+    FRESHET_CHECK(value != nullptr, "a put has the attribute that must rise");
+    placeholders.names.emplace_back("#guard_rising", put.rising);
+    placeholders.values.set(":guard_rising", *value);
+    require("(attribute_not_exists(#guard_rising) OR #guard_rising <= :guard_rising)");
+  }
+  put.only_new = false;
+  put.rising = {};
+  return put;
+}
+
 }  // namespace freshet

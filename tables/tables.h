@@ -38,6 +38,11 @@ struct PutItemInput {
   Item item;
   std::string condition;  // Expression; empty for none.
   Placeholders placeholders;
+  // Two conditions that go beside it or without it, and need no text to write, look up and bind: for who puts by the
+  // thousands. with_guards_spelled_out() (edit.h) says them as expressions.
+  bool only_new = false;    // There must be no such item yet.
+  std::string_view rising;  // The item that is there must lack this attribute, or have no greater one than `item`, of
+                            // the same type, S, N or B. Static storage, or the caller's until the answer; empty: none.
   ReturnValues return_values = ReturnValues::kNone;  // kNone or kAllOld.
   bool return_item_on_failure = false;               // See ConditionFailed.
   Cause cause = Cause::kClient;

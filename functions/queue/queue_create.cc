@@ -97,7 +97,7 @@ PutItemInput Queue::put_new(Item item) const {
   PutItemInput put;
   put.table = table_;
   put.item = std::move(item);
-  put.condition = "attribute_not_exists(taskId)";
+  put.only_new = true;
   put.cause = Cause::kQueue;
   return put;
 }

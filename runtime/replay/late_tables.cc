@@ -44,7 +44,11 @@ Async<Result<std::vector<std::string>>> LateTables::list_tables() {
   return late(&Tables::list_tables);
 }
 Async<Result<WriteOutput>> LateTables::put_item(PutItemInput input) {
-  return late(&Tables::put_item, std::move(input));
+  auto put = co_await spelled_out(std::move(input));
+  if (!put) co_return fail(put.error());
+  auto work = late(&Tables::put_item, std::move(*put));
+  auto answer = co_await work;
+  co_return answer;
 }
 Async<Result<WriteOutput>> LateTables::update_item(UpdateItemInput input) {
   return late(&Tables::update_item, std::move(input));
@@ -53,12 +57,28 @@ Async<Result<WriteOutput>> LateTables::delete_item(DeleteItemInput input) {
   return late(&Tables::delete_item, std::move(input));
 }
 
+// As a store is told that knows expressions only.
+Async<Result<PutItemInput>> LateTables::spelled_out(PutItemInput put) {
+  if (!put.only_new && put.rising.empty()) co_return put;
+  auto described = co_await tables_.describe_table(put.table);
+  if (!described) co_return fail(described.error());
+  co_return with_guards_spelled_out(std::move(put), described->definition.keys);
+}
+
 // Not a transaction: each write takes effect at a point of its own.
 Async<std::vector<Result<WriteOutput>>> LateTables::write_many(std::vector<WriteInput> inputs) {
   co_await sleep_for(scheduler_, delay());
   std::vector<Result<WriteOutput>> answers;
   for (auto& input : inputs) {
     if (random_.below(4) == 0) co_await sleep_for(scheduler_, delay() / 4);
+    if (auto* guarded = std::get_if<PutItemInput>(&input)) {
+      auto put = co_await spelled_out(std::move(*guarded));
+      if (!put) {
+        answers.push_back(fail(put.error()));
+        continue;
+      }
+      input = std::move(*put);
+    }
     std::vector<WriteInput> one;
     one.push_back(std::move(input));
     auto work = tables_.write_many(std::move(one));

@@ -45,6 +45,7 @@ class LateTables final : public Tables {
 
  private:
   nanoseconds delay();
+  Async<Result<PutItemInput>> spelled_out(PutItemInput put);
   template <class Answer, class Input>
   Async<Answer> late(Async<Answer> (Tables::*call)(Input), Input input);
   template <class Answer>

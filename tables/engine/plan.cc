@@ -46,6 +46,19 @@ Result<void> check_condition(Expressions& expressions, const std::string& text, 
   return {};
 }
 
+// PutItemInput::only_new and ::rising.
+bool guards_hold(const PutItemInput& input, const ItemRef& old, const ItemRef& after) {
+  if (!old) return true;
+  if (input.only_new) return false;
+  if (input.rising.empty()) return true;
+  const auto there = old.find(input.rising);
+  if (!there) return true;
+  const auto wanted = after.find(input.rising);
+  FRESHET_CHECK(wanted && wanted->type() <= Type::kBinary,
+                "a put has the attribute that must rise, of an ordered type");
+  return there->type() == wanted->type() && there->key_bytes() <= wanted->key_bytes();
+}
+
 template <class Input>
 Plan make_plan(Table& table, const OrderedItems::Place& place, ItemRef before, ItemRef after, const Input& input) {
   Plan plan;
@@ -159,7 +172,9 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, PutItemI
   Expressions expressions(cache, input.placeholders);
   auto ok = check_condition(expressions, input.condition, definition.keys, old, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
-  Plan plan = make_plan(**table, place, old, ItemRef::encode(input.item), input);
+  ItemRef after = ItemRef::encode(input.item);
+  if (!guards_hold(input, old, after)) return fail(condition_failed(old, input.return_item_on_failure).error());
+  Plan plan = make_plan(**table, place, old, std::move(after), input);
   if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
   return plan;
 }

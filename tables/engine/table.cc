@@ -1,6 +1,7 @@
 #include "tables/engine/table.h"
 
 #include <algorithm>
+#include <future>
 
 #include "base/check.h"
 
@@ -10,6 +11,7 @@ namespace {
 constexpr size_t kEntryMemory = 36;
 constexpr size_t kFetchedAhead = 16;  // The order of the table is none in memory: each item is a wait for it.
 constexpr size_t kLoadedTogether = 1u << 16;
+constexpr size_t kFilledBeside = 100'000;
 
 std::unique_ptr<TtlOrder> make_ttl(const TableDefinition& d) {
   return std::make_unique<TtlOrder>(d.ttl_in_milliseconds, d.books ? d.books->held_status : std::string());
@@ -192,8 +194,16 @@ void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
     if (ttl_) ttl_->add_to(expiries, entry.item, seen(entry.item, picked));
     if (books_) books_->count(status(entry.item, picked));
   }
-  for (size_t i = 0; i < indexes_.size(); ++i) indexes_[i]->items.fill(std::move(entries[i]));
-  if (ttl_) ttl_->fill(std::move(expiries));
+  // Each is sorted and built on its own: together, large ones take as long as the longest of them.
+  std::vector<std::future<void>> fills;
+  const auto fill = [&fills](auto& order, auto& sorted) {
+    const auto how =
+        sorted.size() >= kFilledBeside ? std::launch::async | std::launch::deferred : std::launch::deferred;
+    fills.push_back(std::async(how, [&order, &sorted] { order.fill(std::move(sorted)); }));
+  };
+  for (size_t i = 0; i < indexes_.size(); ++i) fill(indexes_[i]->items, entries[i]);
+  if (ttl_) fill(*ttl_, expiries);
+  for (auto& one : fills) one.get();
 }
 
 void Table::alter(TableDefinition next, std::string stream_label) {

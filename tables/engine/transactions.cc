@@ -143,6 +143,10 @@ std::string fingerprint(const std::vector<WriteInput>& actions) {
     append_text(out, table_of(action));
     append_item(out, key_of(action));
     if (const auto* update = std::get_if<UpdateItemInput>(&action)) append_text(out, update->update);
+    if (const auto* put = std::get_if<PutItemInput>(&action)) {
+      if (put->only_new) out += '!';
+      if (!put->rising.empty()) append_text(out, put->rising);
+    }
     std::visit(
         [&](const auto& one) {
           append_text(out, one.condition);

@@ -132,6 +132,10 @@ void Guard::fill(Placeholders& out, const Write& write, bool with_update) const 
 }
 
 void Guard::add_to(PutItemInput& put, const Write& write) const {
+  if (!content_ && !updates_) {  // The same as the text, for less than half of what an ordered put costs.
+    put.rising = settings_.names.timestamp;
+    return;
+  }
   put.condition = texts(write.kind).both;
   fill(put.placeholders, write, updates_);
 }

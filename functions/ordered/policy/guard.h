@@ -49,7 +49,7 @@ class Guard {
  public:
   explicit Guard(const Settings& settings);  // Which outlive it.
 
-  // The condition that both registers give way, in the words of expressions, and what they stand for.
+  // The condition that both registers give way. A put has its timestamp already.
   void add_to(PutItemInput& put, const Write& write) const;
   void add_to(UpdateItemInput& update, const Write& write) const;
 
