@@ -121,6 +121,7 @@ Result<EntryFacts> Items::entry(const ItemRef& item, size_t found_in) const {
 Result<WaitingFacts> Items::waiting(const ItemRef& item) const {
   auto id = text(item, settings_.names.request);
   if (!id) return fail(id.error());
+  if (id->empty()) return unusable("attribute '" + settings_.names.request + "' of " + name_of(item) + " is empty");
   auto at = text(item, settings_.names.sort);
   if (!at) return fail(at.error());
   return WaitingFacts{std::move(*id), std::move(*at)};

@@ -40,7 +40,8 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
   if (auto valid = validate(settings); !valid) co_return fail(valid.error());
   auto combinations = Combinations::make(settings);
   if (!combinations) co_return fail(combinations.error());
-  for (const std::string& name : {settings.table, settings.members_in(), settings.queues_in()}) {
+  const std::vector<std::string> tables{settings.table, settings.members_in(), settings.queues_in()};
+  for (const std::string& name : tables) {
     TableDefinition wanted = table_of(settings, name);
     auto table = co_await provide_table(services.tables, std::move(wanted));
     if (!table) co_return fail(table.error().code, "queue '" + settings.name + "': " + table.error().message);

@@ -105,9 +105,10 @@ class TableQueue final : public FilteredQueue {
   // table_queue_requests.cc
   Async<Result<std::optional<WaitingFacts>>> first_waiting(size_t queue) const;
   Async<Result<std::optional<WaitingFacts>>> oldest_waiting(QueueSet queues) const;
-  Async<Attempt<Enqueued>> give_to_waiting(FilteredMember member, QueueSet queues, WaitingFacts waiting);
+  Async<Result<std::optional<RequestFacts>>> oldest_request(QueueSet queues);
+  Async<Attempt<Enqueued>> give_to_waiting(FilteredMember member, RequestFacts waiting);
   Async<Result<QueueSet>> waiting_entries(const RequestFacts& request) const;
-  Async<Result<void>> forget_entry(size_t queue, WaitingFacts entry);
+  Async<Result<bool>> forget_entry(size_t queue, WaitingFacts entry);
   Async<Result<void>> forget_entries(RequestFacts request);
   Async<Result<bool>> match_queue(size_t queue);
 

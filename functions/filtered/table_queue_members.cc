@@ -127,9 +127,9 @@ Async<TableQueue::Attempt<Enqueued>> TableQueue::try_enqueue(FilteredMember memb
     actions.enter(queue, at, copy, *facts);
   }
   if (requests) {
-    auto waiting = co_await oldest_waiting(*queues);
+    auto waiting = co_await oldest_request(*queues);
     if (!waiting) co_return fail(waiting.error());
-    if (*waiting) co_return co_await give_to_waiting(std::move(member), std::move(*queues), std::move(**waiting));
+    if (*waiting) co_return co_await give_to_waiting(std::move(member), std::move(**waiting));
   }
   actions.queue_member(member, at);
   auto done = co_await commit(std::move(actions).finish());

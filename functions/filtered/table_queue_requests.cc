@@ -36,34 +36,52 @@ Async<Result<std::optional<WaitingFacts>>> TableQueue::oldest_waiting(QueueSet q
   co_return oldest;
 }
 
-// One transaction: out of all queues that it waits in, and the member is its.
-Async<TableQueue::Attempt<Enqueued>> TableQueue::give_to_waiting(FilteredMember member, QueueSet queues,
-                                                                 WaitingFacts waiting) {
-  auto request = co_await find_request(waiting.id);
-  const bool over = request ? request->request.status != asked::kWaiting || request->request.asked_at != waiting.at
-                            : request.error().code == ErrorCode::kNotFound;
-  if (!request && !over) co_return fail(request.error());
-  if (over) {
-    // Entries of a request that is none any more: nobody waits there.
-    for (const size_t queue : queues) {
-      auto gone = co_await forget_entry(queue, waiting);
-      if (!gone) co_return fail(gone.error());
+// Of the entries on the way to it that no request waits by any more, however many there are, nothing is left: a crash
+// between two transactions, or another client, left them behind.
+Async<Result<std::optional<RequestFacts>>> TableQueue::oldest_request(QueueSet queues) {
+  for (int lost = 0;;) {
+    auto entry = co_await oldest_waiting(queues);
+    if (!entry) co_return fail(entry.error());
+    if (!*entry) co_return std::optional<RequestFacts>();
+    auto request = co_await find_request((*entry)->id);
+    if (!request && request.error().code != ErrorCode::kNotFound) co_return fail(request.error());
+    if (request && request->request.status == asked::kWaiting && request->request.asked_at == (*entry)->at) {
+      co_return std::optional(std::move(*request));
     }
-    co_return std::optional<Enqueued>();
+    bool gone = false;
+    for (const size_t queue : queues) {
+      WaitingFacts one = **entry;
+      auto forgotten = co_await forget_entry(queue, std::move(one));
+      if (!forgotten) co_return fail(forgotten.error());
+      gone = gone || *forgotten;
+    }
+    if (!gone && ++lost >= settings_.retry.attempts) {
+      co_return fail(ErrorCode::kConflict, "the entry of request '" + (*entry)->id + "' at '" + (*entry)->at +
+                                               "' is that of no request, and cannot be taken away: one of its queues "
+                                               "has no '" +
+                                               settings_.names.request_version + "'");
+    }
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
   }
-  auto entries = co_await waiting_entries(*request);
+}
+
+// One transaction: out of all queues that it waits in, and the member is its.
+Async<TableQueue::Attempt<Enqueued>> TableQueue::give_to_waiting(FilteredMember member, RequestFacts waiting) {
+  const std::string id = waiting.request.id;
+  const std::string at = waiting.request.asked_at;
+  auto entries = co_await waiting_entries(waiting);
   if (!entries) co_return fail(entries.error());
   Actions actions = this->actions();
-  for (const size_t queue : *entries) actions.stop_waiting(queue, waiting.at, waiting.id);
+  for (const size_t queue : *entries) actions.stop_waiting(queue, at, id);
   const std::string assignment = services_.random.uuid();
-  actions.give_request(waiting.id, member.id, assignment);
-  actions.give_member(member, assignment, waiting.id);
+  actions.give_request(id, member.id, assignment);
+  actions.give_member(member, assignment, id);
   auto done = co_await commit(std::move(actions).finish());
   if (!done) co_return fail(done.error());
   if (!*done) co_return std::optional<Enqueued>();
   member.status = settings_.states.assigned;
   member.assignment = assignment;
-  member.request = waiting.id;
+  member.request = id;
   member.item = ItemRef();
   co_return std::optional(Enqueued{std::move(member), {}});
 }
@@ -86,13 +104,13 @@ Async<Result<QueueSet>> TableQueue::waiting_entries(const RequestFacts& request)
   co_return out;
 }
 
-// If it is there; if somebody else was faster, it is gone as well.
-Async<Result<void>> TableQueue::forget_entry(size_t queue, WaitingFacts entry) {
+// If it is there: whether it was. False also if somebody else was faster.
+Async<Result<bool>> TableQueue::forget_entry(size_t queue, WaitingFacts entry) {
   Actions actions = this->actions();
   actions.stop_waiting(queue, entry.at, entry.id);
   auto done = co_await commit(std::move(actions).finish());
   if (!done) co_return fail(done.error());
-  co_return Result<void>();
+  co_return done->has_value();
 }
 
 Async<Result<void>> TableQueue::forget_entries(RequestFacts request) {
@@ -101,7 +119,7 @@ Async<Result<void>> TableQueue::forget_entries(RequestFacts request) {
   for (const size_t queue : *queues) {
     WaitingFacts entry{request.request.id, request.request.asked_at};
     auto gone = co_await forget_entry(queue, std::move(entry));
-    if (!gone) co_return gone;
+    if (!gone) co_return fail(gone.error());
   }
   co_return Result<void>();
 }
@@ -152,25 +170,17 @@ Async<Result<RequestPage>> TableQueue::list_requests(uint32_t limit, std::string
 // The oldest request that waits for this queue, where a member waits too: it takes one by its own preferences.
 Async<Result<bool>> TableQueue::match_queue(size_t queue) {
   QueueSet one{queue};
-  auto waiting = co_await oldest_waiting(std::move(one));
-  if (!waiting) co_return fail(waiting.error());
-  if (!*waiting) co_return false;
-  const std::string id = (*waiting)->id;
-  auto request = co_await find_request(id);
-  if (!request && request.error().code != ErrorCode::kNotFound) co_return fail(request.error());
-  if (!request || request->request.status != asked::kWaiting) {
-    WaitingFacts entry = **waiting;
-    auto gone = co_await forget_entry(queue, std::move(entry));
-    if (!gone) co_return fail(gone.error());
-    co_return false;
-  }
-  Job job{request->alternatives, id, true, true, true};
+  auto request = co_await oldest_request(std::move(one));
+  if (!request) co_return fail(request.error());
+  if (!*request) co_return false;
+  const std::string id = (*request)->request.id;
+  Job job{(*request)->alternatives, id, true, true, true};
   auto assigned = co_await assign_until_done(std::move(job));
   if (!assigned) co_return fail(assigned.error());
   if (assigned->outcome != AssignOutcome::kAssigned) co_return false;
   // A transaction of its own: both together could be more than one holds. What is left behind by a crash in between is
   // found by whoever meets it.
-  auto gone = co_await forget_entries(std::move(*request));
+  auto gone = co_await forget_entries(std::move(**request));
   if (!gone) co_return fail(gone.error());
   co_return true;
 }

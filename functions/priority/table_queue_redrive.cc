@@ -128,7 +128,8 @@ Async<Result<RedriveRecordsOutput>> TableQueue::redrive(RedriveRecordsInput inpu
   }
   // A filter that is wrong is told at once.
   Item start;
-  auto first = co_await dead_page(input, {}, std::move(start));
+  std::string until;
+  auto first = co_await dead_page(input, std::move(until), std::move(start));
   if (!first) co_return fail(first.error());
   if (input.rate > 0) {
     out->going_on = true;

@@ -69,8 +69,9 @@ Async<Result<void>> TableQueue::count_places(PriorityStats& stats) const {
     }
   }
   stats.counted = false;
-  for (const auto& [number, into] :
-       {std::pair(n.ready, &stats.ready), {n.in_flight, &stats.in_flight}, {n.delayed, &stats.delayed}}) {
+  const std::pair<int64_t, uint64_t*> parts[] = {
+      {n.ready, &stats.ready}, {n.in_flight, &stats.in_flight}, {n.delayed, &stats.delayed}};
+  for (const auto& [number, into] : parts) {
     auto counted = co_await count(settings_.queue_index, settings_.names.queued, number);
     if (!counted) co_return fail(counted.error());
     *into = *counted;
@@ -143,7 +144,8 @@ Async<Result<DeadStats>> TableQueue::dlq_stats() {
   stats.dead = *dead;
   RedriveRecordsInput all;
   Item start;
-  auto page = co_await dead_page(all, {}, std::move(start));
+  std::string until;
+  auto page = co_await dead_page(all, std::move(until), std::move(start));
   if (!page) co_return fail(page.error());
   keep_ids(page->items, keys_, settings_.key_separator, stats.first_ids);
   co_return stats;

@@ -52,7 +52,8 @@ Async<void> TableQueues::keep_time(TableQueue& queue) {
       log_.warn("PRIORITY_SWEEP_FAILED", {{"queue", queue.name()}, {"message", more.error().message}});
     }
     told = !more.has_value();
-    co_await sleep_for(services_.scheduler, more && *more ? milliseconds(0) : queue.settings().sweep);
+    const milliseconds rest = more && *more ? milliseconds(0) : queue.settings().sweep;
+    co_await sleep_for(services_.scheduler, rest);
   }
 }
 

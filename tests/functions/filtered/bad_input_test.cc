@@ -163,6 +163,65 @@ TEST_P(BadInputTest, EntriesOfRequestsThatAreNoneArePassedOrForgotten) {
   EXPECT_EQ(at("Q#English#F").requests, 0);
 }
 
+// However many of them stand in front of a request that waits: nobody is told that others were faster.
+TEST_P(BadInputTest, EntriesOfRequestsThatAreNoneKeepNobodyFromTheNext) {
+  const auto orphans = [&] {
+    for (int i = 0; i < 50; ++i) {
+      const std::string n = std::to_string(100 + i);
+      put_item("R#English#F", n, Item{{"RequestId", Value("ghost" + n)}});
+    }
+    put_item("R#English#F", "0", Item{{"RequestId", Value("")}});
+    update_item("AllQueues", "Q#English#F", "ADD RequestDepth :n", Map{{":n", Value::number(50)}});
+  };
+  open();
+  EXPECT_EQ(given(assign_from("Q#English#F", "r1", true)), "waiting");
+  orphans();
+  ASSERT_TRUE(put("1", {"English"}, "F"));
+  const auto freed = enqueue("1");
+  ASSERT_TRUE(freed) << freed.error().message;
+  EXPECT_EQ(freed->member.request, "r1");
+  EXPECT_EQ(at("Q#English#F").requests, 0);
+
+  // Without anybody behind them the member waits.
+  orphans();
+  ASSERT_TRUE(put("2", {"English"}, "F"));
+  const auto waits = enqueue("2");
+  ASSERT_TRUE(waits) << waits.error().message;
+  EXPECT_EQ(waits->member.status, "queued");
+  ASSERT_TRUE(call(queue->withdraw("2")));
+
+  // The timer gets to the request in one turn, too.
+  EXPECT_EQ(given(assign_from("Q#English#F", "r2", true)), "waiting");
+  orphans();
+  Item agent = attributes({"English"}, "F");
+  agent.set("AgentID", Value("3"));
+  put_item("Q#English#F", "2022/01/05-14:01:39.416341", agent);
+  agent.set("AgentStatus", Value("queued"));
+  put_item("Agents", "Agent#3", agent);
+  update_item("AllQueues", "Q#English#F", "SET QueueVersionId = QueueVersionId + :one ADD QueueDepth :one",
+              Map{{":one", Value::number(1)}});
+  const auto matched = call(queue->match_waiting());
+  ASSERT_TRUE(matched) << matched.error().message;
+  EXPECT_EQ(*matched, 1u);
+  EXPECT_EQ(call(queue->get_request("r2"))->member, "3");
+  EXPECT_EQ(at("Q#English#F").requests, 0);
+}
+
+TEST_P(BadInputTest, AnEntryThatCannotBeTakenAwayIsNamed) {
+  open();
+  EXPECT_EQ(given(assign_from("Q#French#F", "r", true)), "waiting");
+  put_item("R#English#F", "0", Item{{"RequestId", Value("ghost")}});
+  ASSERT_TRUE(put("1", {"English", "French"}, "F"));
+  const auto refused = enqueue("1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(
+      refused.error().message,
+      "the entry of request 'ghost' at '0' is that of no request, and cannot be taken away: one of its queues has "
+      "no 'RequestVersionId'");
+  EXPECT_EQ(status("1"), "available");
+}
+
 // An entry belongs to whom it names, whatever stands at the same time of day elsewhere.
 TEST_P(BadInputTest, NobodysEntryIsTakenAwayByAnother) {
   open();
