@@ -34,4 +34,8 @@ CLI::Validator above_zero() {
           "above 0"};
 }
 
+CLI::Validator not_empty() {
+  return {[](std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); }, ""};
+}
+
 }  // namespace freshet::cli

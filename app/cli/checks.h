@@ -1,5 +1,5 @@
-// Checks of numbers given as options, whose errors a person can read. The library's own print bounds as floating point
-// numbers of any length.
+// Checks of what is given as options, whose errors a person can read. The library's own print bounds of numbers as
+// floating point numbers of any length.
 #pragma once
 
 #include <cstdint>
@@ -13,5 +13,6 @@ namespace freshet::cli {
 
 CLI::Validator whole(int64_t least, int64_t most);  // A whole number between the two, both included.
 CLI::Validator above_zero();                        // Any number above 0.
+CLI::Validator not_empty();                         // An unset variable of a script is no value.
 
 }  // namespace freshet::cli

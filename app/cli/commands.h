@@ -1,7 +1,7 @@
 // The commands of the binary. Each adds itself to the command line and sets the exit status when it has run.
 //
-// Exit statuses that scripts may use: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 conflict, 5 throttled (try
-// again), 6 the daemon cannot be reached, 7 a comparison or check found a difference.
+// Exit statuses that scripts may use: 0 done, 1 failed, 2 wrong usage or input, 3 not found, 4 conflict, 5 throttled
+// (try again), 6 the daemon cannot be reached, 7 a comparison or check found a difference.
 #pragma once
 
 namespace CLI {

@@ -2,11 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
+#include <optional>
 #include <utility>
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
-#include "app/cli/json_argument.h"
+#include "app/cli/exact_json.h"
 #include "app/cli/remote.h"
 
 namespace freshet::cli {
@@ -28,7 +29,7 @@ struct FilteredOptions {
 };
 
 void print(const FilteredOptions& options, const Json& answer) {
-  std::cout << answer.dump(options.remote.json ? -1 : 2) << '\n';
+  std::cout << text_of(answer, options.remote.json ? -1 : 2) << '\n';
 }
 
 // Prints the answer on standard output. Its exit status; kNotFound for an assign without a match.
@@ -57,7 +58,7 @@ int tell_all(const FilteredOptions& options, const std::string& status, const st
       if (answer.is_null()) {
         worst = session.exit_status();
       } else {
-        std::cout << answer.dump() << '\n';
+        std::cout << text_of(answer) << '\n';
       }
     }
     cursor = page.value("cursor", "");
@@ -65,35 +66,55 @@ int tell_all(const FilteredOptions& options, const std::string& status, const st
   return worst;
 }
 
-// "Spanish" or "Spanish,English" behind NAME=.
-bool add_value(const std::string& word, Json& alternative) {
-  const auto equals = word.find('=');
-  if (equals == std::string::npos || equals == 0) return false;
+// The values of "Spanish" or "Spanish,English"; nothing if one of them is empty.
+std::optional<Json> values_of(const std::string& text) {
   Json values = Json::array();
-  for (size_t at = equals + 1; at <= word.size();) {
-    const size_t comma = std::min(word.find(',', at), word.size());
-    values.push_back(word.substr(at, comma - at));
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    if (comma == at) return std::nullopt;
+    values.push_back(text.substr(at, comma - at));
     at = comma + 1;
   }
-  alternative[word.substr(0, equals)] = std::move(values);
-  return true;
+  return values;
 }
 
-// NAME=VALUE[,VALUE] ..., alternatives with `else` between them; or keys of queues. Null if a word is neither.
+// One word of an alternative, which is the key of a queue or all of NAME=VALUE[,VALUE] ... What is wrong with it.
+std::string add_word(const std::string& word, Json& alternative) {
+  const auto equals = word.find('=');
+  const bool key = equals == std::string::npos;
+  if (word.empty() || equals == 0) return "is neither NAME=VALUE nor the key of a queue";
+  if (alternative.is_string() || (key && !alternative.is_null()))
+    return "needs an `else` before it: a key stands alone";
+  if (key) {
+    alternative = word;
+    return {};
+  }
+  const std::string name = word.substr(0, equals);
+  auto values = values_of(word.substr(equals + 1));
+  if (!values) return "has an empty value: leave '" + name + "' out to take any";
+  if (alternative.contains(name)) return "names '" + name + "' again: " + name + "=A,B takes either";
+  alternative[name] = std::move(*values);
+  return {};
+}
+
+// Alternatives, with `else` between them. Null, and said why, if the words are none.
 Json match_of(const std::vector<std::string>& words) {
   Json match = Json::array();
-  Json alternative = Json::object();
+  Json alternative;
+  const auto refuse = [](const std::string& why) {
+    std::cerr << "freshet: " << why << '\n';
+    return Json();
+  };
   for (const auto& word : words) {
     if (word == "else") {
-      if (alternative.is_object() && !alternative.empty()) match.push_back(std::exchange(alternative, Json::object()));
-    } else if (word.find('=') == std::string::npos) {
-      match.push_back(word);
-    } else if (!add_value(word, alternative)) {
-      std::cerr << "freshet: '" << word << "' is neither NAME=VALUE nor the key of a queue\n";
-      return nullptr;
+      if (alternative.is_null()) return refuse("'else' stands between two alternatives");
+      match.push_back(std::exchange(alternative, nullptr));
+    } else if (const std::string why = add_word(word, alternative); !why.empty()) {
+      return refuse("'" + word + "' " + why);
     }
   }
-  if (!alternative.empty()) match.push_back(std::move(alternative));
+  if (alternative.is_null() && !words.empty()) return refuse("'else' stands between two alternatives");
+  if (!alternative.is_null()) match.push_back(std::move(alternative));
   return match;
 }
 
@@ -156,7 +177,7 @@ class Commands {
   }
   CLI::App* add_with_id(const char* name, const char* what, const char* of, Run run) {
     CLI::App* command = add(name, what, std::move(run));
-    command->add_option("id", options_->id, of)->required();
+    command->add_option("id", options_->id, of)->required()->check(not_empty());
     return command;
   }
   void add_pages(CLI::App& command) {
@@ -168,7 +189,9 @@ class Commands {
     options_->status = status;
     command.add_option("id", options_->id, "Member id");
     command.add_flag("--all", options_->all, what);
-    command.add_option("--status", options_->status, "Of --all: the status that they have")->capture_default_str();
+    command.add_option("--status", options_->status, "Of --all: the status that they have")
+        ->check(not_empty())
+        ->capture_default_str();
   }
   FilteredOptions& options() { return *options_; }
 
@@ -184,7 +207,7 @@ void add_members(Commands& commands) {
   commands.add_with_id("get", "Show a member", "Member id",
                        [](const auto& o) { return tell(o, "GET", "/members/" + path_segment(o.id)); });
   command = commands.add("list", "List members", [](const auto& o) { return tell(o, "GET", page_path(o, "members")); });
-  command->add_option("--status", commands.options().status, "Only those in that status");
+  command->add_option("--status", commands.options().status, "Only those in that status")->check(not_empty());
   commands.add_pages(*command);
   commands.add_with_id("delete", "Delete an available member", "Member id", [](const auto& o) {
     return tell(o, "POST", "/delete", Json{{"id", o.id}});
@@ -197,7 +220,7 @@ void add_members(Commands& commands) {
   });
   command = commands.add("release", "End a member's assignment", release);
   commands.add_all(*command, "attendingCall", "All that are assigned");
-  command->add_option("--assignment", commands.options().assignment, "Only if it is this one");
+  command->add_option("--assignment", commands.options().assignment, "Only if it is this one")->check(not_empty());
   command->add_flag("--enqueue", commands.options().enqueue, "It waits again at once");
 }
 
@@ -206,7 +229,8 @@ void add_requests(Commands& commands) {
   command->add_option(
       "match", commands.options().match,
       "NAME=VALUE[,VALUE] ..., with `else` between alternatives; or the key of a queue; any if left out");
-  command->add_option("--request", commands.options().request, "Id of the request: again gives the same answer");
+  command->add_option("--request", commands.options().request, "Id of the request: again gives the same answer")
+      ->check(not_empty());
   command->add_flag("--wait", commands.options().wait, "Without a match the request waits; needs --request");
   commands.add_with_id("request", "Show a request", "Request id",
                        [](const auto& o) { return tell(o, "GET", "/requests/" + path_segment(o.id)); });

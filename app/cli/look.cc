@@ -10,6 +10,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/exact_json.h"
 #include "app/cli/remote.h"
 
 namespace freshet::cli {
@@ -39,7 +40,7 @@ void print_task_line(const Json& task) {
   std::cout << std::left << std::setw(38) << task.value("taskId", "") << ' ' << std::setw(9)
             << task.value("taskStatus", "") << ' ' << std::right << std::setw(10)
             << (created.is_number() ? age(now_ms() - created.get<int64_t>()) : "-") << "  "
-            << task.value("payload", Json()).dump().substr(0, 80) << '\n';
+            << text_of(task.value("payload", Json())).substr(0, 80) << '\n';
 }
 
 struct GetOptions {
@@ -51,7 +52,7 @@ int get(const GetOptions& options) {
   Session session(options.remote);
   const Json task = session.call("GET", "/tasks/" + path_segment(options.id));
   if (task.is_null()) return session.exit_status();
-  std::cout << task.dump(options.remote.json ? -1 : 2) << '\n';
+  std::cout << text_of(task, options.remote.json ? -1 : 2) << '\n';
   return kDone;
 }
 
@@ -75,7 +76,7 @@ int list(const ListOptions& options) {
     if (page.is_null()) return session.exit_status();
     for (const auto& task : page["tasks"]) {
       if (options.remote.json) {
-        std::cout << task.dump() << '\n';
+        std::cout << text_of(task) << '\n';
       } else {
         print_task_line(task);
       }

@@ -7,7 +7,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
-#include "app/cli/json_argument.h"
+#include "app/cli/exact_json.h"
 #include "app/cli/ordered.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
@@ -53,7 +53,7 @@ int tell(const OrderedOptions& options, const std::string& path, const Json& bod
   Session session(options.remote);
   const Json answer = session.call("POST", path, body);
   if (answer.is_null()) return session.exit_status();
-  std::cout << answer.dump(options.remote.json ? -1 : 2) << '\n';
+  std::cout << text_of(answer, options.remote.json ? -1 : 2) << '\n';
   if (answer.contains("detail")) std::cerr << "freshet: " << answer.value("detail", "") << '\n';
   return status_of(answer);
 }
@@ -94,8 +94,8 @@ class Body {
  private:
   // A number is one; everything else (an ISO 8601 time, a token) is a text.
   static Json number_or_text(const std::string& text) {
-    Json value = Json::parse(text, nullptr, false);
-    return value.is_number() ? value : Json(text);
+    Json value = parse_exact(text);
+    return value.is_number() || value.is_binary() ? value : Json(text);
   }
 
   const OrderedOptions& options_;
@@ -125,8 +125,10 @@ class Commands {
   }
   CLI::App* add_write(const char* name, const char* what, Run run) {
     CLI::App* command = add(name, what, std::move(run));
-    command->add_option("--timestamp", options_->timestamp,
-                        "Of the data, or of the first attempt: a number in the definition's unit, or an ISO 8601 time");
+    command
+        ->add_option("--timestamp", options_->timestamp,
+                     "Of the data, or of the first attempt: a number in the definition's unit, or an ISO 8601 time")
+        ->check(not_empty());
     return command;
   }
   CLI::App* add_read(const char* name, const char* what, Run run) {
@@ -135,7 +137,7 @@ class Commands {
     return command;
   }
   void add_expressions(CLI::App& command) {
-    command.add_option("--filter", options_->filter, "A filter expression");
+    command.add_option("--filter", options_->filter, "A filter expression")->check(not_empty());
     command.add_option("--names", options_->names, "Its names, as JSON: {\"#n\": \"Name\"}");
     command.add_option("--values", options_->values, "Its values, as JSON: {\":v\": 1}");
     command.add_option("--index", options_->index, "Of an index instead of the table");
@@ -186,7 +188,7 @@ void add_reads(Commands& commands) {
     Body body(o);
     add_expressions(body, o);
     if (!o.partition.empty()) {
-      const Json value = Json::parse(o.partition, nullptr, false);
+      const Json value = parse_exact(o.partition);
       body.set("partition", value.is_discarded() ? Json(o.partition) : value);
     }
     return body.text_if("keyCondition", o.key_condition).set("forward", !o.backward).tell("/query");

@@ -6,8 +6,10 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
-#include "app/cli/json_argument.h"
+#include "app/cli/exact_json.h"
 #include "app/cli/priority_console.h"
+#include "app/cli/priority_sample.h"
+#include "app/cli/priority_steps.h"
 #include "app/cli/remote.h"
 
 namespace freshet::cli {
@@ -32,26 +34,12 @@ struct PriorityOptions {
   bool released = false;
 };
 
-int status_of(const Json& document) {
-  const Json& result = document.contains("records") && !document["records"].empty() ? document["records"][0] : document;
-  const std::string code = result.value("return_value", "SUCCESS");
-  if (code == "SUCCESS") return kDone;
-  if (code == "FAILED_ID_NOT_FOUND" || code == "FAILED_EMPTY_QUEUE") return kNotFound;
-  if (code == "FAILED_ID_NOT_PROVIDED") return kUsage;
-  if (code == "FAILED_DYNAMO_ERROR") return exit_status_of(result.value("error", ""));
-  return kConflict;
-}
-
 // Prints the answer on standard output, and what went wrong for people on standard error.
 int tell(const PriorityOptions& options, const std::string& method, const std::string& path,
          const Json& body = nullptr) {
   Session session(options.remote);
   const Json answer = session.call(method, path, body);
-  if (answer.is_null()) return session.exit_status();
-  std::cout << answer.dump(options.remote.json ? -1 : 2) << '\n';
-  const int status = status_of(answer);
-  if (status != kDone && answer.contains("detail")) std::cerr << "freshet: " << answer.value("detail", "") << '\n';
-  return status;
+  return answer.is_null() ? session.exit_status() : tell_priority(options.remote, answer);
 }
 
 Json record_call(const PriorityOptions& options) {
@@ -86,7 +74,7 @@ class Commands {
   CLI::App* add_record(const char* name, const char* what, Run run) {
     CLI::App* command = add(name, what, std::move(run));
     command->add_option("id", options_->id, "Record id")->required();
-    command->add_option("--receipt", options_->receipt, "Of the peek that is being answered");
+    command->add_option("--receipt", options_->receipt, "Of the peek that is being answered")->check(not_empty());
     command->add_option("--version", options_->version, "The record must have it");
     return command;
   }
@@ -122,7 +110,8 @@ void add_puts(Commands& commands) {
         });
     command->add_option("id", commands.options().id, "Record id")->required();
     command->add_option("data", commands.options().data, "Attribute `data`, as JSON");
-    command->add_option("--status", commands.options().status, "Its status; the first state if left out");
+    command->add_option("--status", commands.options().status, "Its status; the first state if left out")
+        ->check(not_empty());
   }
 }
 
@@ -193,8 +182,8 @@ void add_changes(Commands& commands) {
     set_if(body, "rate", o.rate);
     return tell(o, "POST", "/redrive", body);
   });
-  command->add_option("ids", commands.options().ids, "Those; all if left out");
-  command->add_option("--filter", commands.options().filter, "A filter expression over the items");
+  command->add_option("ids", commands.options().ids, "Those; all if left out")->check(not_empty());
+  command->add_option("--filter", commands.options().filter, "A filter expression over the items")->check(not_empty());
   command->add_option("--values", commands.options().values, "Its values, as JSON: {\":v\": 1}");
   command->add_option("--rate", commands.options().rate, "Records a second; goes on after the answer");
 }
@@ -202,7 +191,7 @@ void add_changes(Commands& commands) {
 void add_looks(Commands& commands) {
   CLI::App* command = commands.add("get", "Show a record",
                                    [](const auto& o) { return tell(o, "GET", "/records/" + path_segment(o.id)); });
-  command->add_option("id", commands.options().id, "Record id")->required();
+  command->add_option("id", commands.options().id, "Record id")->required()->check(not_empty());
   command = commands.add("list", "List records and their status",
                          [](const auto& o) { return tell(o, "GET", "/records?limit=" + std::to_string(o.limit)); });
   command->add_option("--limit", commands.options().limit, "At most so many")->check(whole(1, 1000));
@@ -228,6 +217,7 @@ void add_priority(CLI::App& app, int& exit_status) {
   add_moves(commands);
   add_changes(commands);
   add_looks(commands);
+  add_sample_commands(*parent, exit_status);
 }
 
 }  // namespace freshet::cli

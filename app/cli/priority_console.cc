@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "app/cli/priority_json.h"
+#include "app/cli/priority_steps.h"
 
 namespace freshet::cli {
 namespace {
@@ -95,7 +96,7 @@ class Lines {
 
 class Console {
  public:
-  explicit Console(const Remote& remote) : session_(remote) {}
+  explicit Console(const Remote& remote) : session_(remote), steps_(session_) {}
 
   int run() {
     std::cout << "===========================================================\n"
@@ -107,8 +108,7 @@ class Console {
     connect();
     Lines lines;
     for (;;) {
-      const std::string prompt =
-          record_.is_null() ? " >> Enter command: " : "ID <" + current() + "> >> Enter command: ";
+      const std::string prompt = record_.is_null() ? " >> Enter command: " : "ID <" + id_ + "> >> Enter command: ";
       const auto line = lines.next(prompt);
       if (!line) break;
       std::istringstream words(*line);
@@ -127,19 +127,21 @@ class Console {
  private:
   using Arguments = std::vector<std::string>;
 
-  std::string current() const { return record_.value("id", ""); }
   void connect() {
     connected_ = !session_.call("GET", "/stats").is_null();
     std::cout << (connected_ ? " ... AWS session is properly established!\n"
                              : " ... AWS session could not be established!\n");
   }
-  Json post(const char* path, const Json& body) { return session_.call("POST", path, body); }
-  static std::string code(const Json& result) { return result.is_null() ? "" : result.value("return_value", ""); }
-  static bool good(const Json& result) { return code(result) == "SUCCESS"; }
-  // The record, or null.
-  Json get(const std::string& id) {
-    const Json result = session_.call("GET", "/records/" + path_segment(id));
-    return good(result) ? result["item"] : Json();
+  // The result's record becomes the current one; or nothing does.
+  void take(const Json& result) {
+    const bool there = is_success(result) && result.contains("item");
+    record_ = there ? result["item"] : Json();
+    id_ = there ? result.value("id", "") : "";
+  }
+  // Its status in system_info; that of a new record if it has none.
+  std::string status() const {
+    const Json info = sample_system_info(record_);
+    return info.is_object() ? info.value("status", "UNDER_CONSTRUCTION") : "UNDER_CONSTRUCTION";
   }
   void show(const std::string& title, const Json& json) {
     std::cout << "     " << title << '\n' << sample_pretty(json);
@@ -150,8 +152,8 @@ class Console {
   }
   // Of a call whose result the sample does not look at either.
   void complain(const char* method, const Json& result) {
-    if (result.is_null() || good(result)) return;
-    std::cerr << method << "() - " << code(result) << '\n' << result.value("detail", "") << '\n';
+    if (result.is_null() || is_success(result)) return;
+    std::cerr << method << "() - " << code_of(result) << '\n' << result.value("detail", "") << '\n';
   }
 
   void obey(const std::string& command, const Arguments& arguments) {
@@ -164,7 +166,7 @@ class Console {
         connect();
       }
     } else if (command == "id" && arguments.empty()) {
-      record_ = nullptr;
+      take(nullptr);
       std::cout << "     Going back to standard CLI mode!\n";
     } else if (!std::count(kCommands.begin(), kCommands.end(), command)) {
       std::cout << " ... unrecognized command!\n";
@@ -178,7 +180,7 @@ class Console {
   // Commands that need no current record. False if it is none.
   bool obey_table(const std::string& command, const Arguments& arguments) {
     if (command == "id") {
-      record_ = get(arguments[0]);
+      take(steps_.find(arguments[0]));
       show("Shipment's [" + arguments[0] + "] record dump", sample_record(record_));
     } else if (command == "ls") {
       list();
@@ -227,7 +229,7 @@ class Console {
   }
 
   void list() {
-    const Json page = session_.call("GET", "/records?limit=10");
+    const Json page = steps_.first_ten();
     if (page.is_null()) return;
     std::cout << (page["records"].empty() ? "     Shipment table is empty!\n" : "     List of first 10 IDs:\n");
     for (const auto& record : page["records"]) {
@@ -235,55 +237,48 @@ class Console {
     }
   }
   void purge() {
-    const Json page = session_.call("GET", "/records?limit=10");
+    const Json page = steps_.first_ten();
     if (page.is_null()) return;
     std::cout << (page["records"].empty() ? "     Shipment table is empty ... nothing to remove!\n"
                                           : "     List of removed IDs:\n");
     for (const auto& record : page["records"]) {
-      complain("delete", post("/delete", Json{{"id", record.value("id", "")}}));
+      complain("delete", steps_.call("delete", Json{{"id", record.value("id", "")}}));
       std::cout << "      >> Removed ID : " << record.value("id", "") << '\n';
     }
   }
   void create_test() {
-    for (const char* id : {"A-101", "A-202", "A-303", "A-404"}) {
-      Json items = Json::array();
-      for (const char* sku : {"Item-1", "Item-2", "Item-3"}) items.push_back(Json{{"SKU", sku}, {"is_packed", true}});
-      const Json data{{"id", id}, {"data_1", "Data 1"}, {"data_2", "Data 2"}, {"data_3", "Data 3"}, {"items", items}};
-      complain("put", post("/put", Json{{"id", id}, {"data", data}}));
+    for (const char* id : kTestIds) {
+      complain("put", steps_.put_test(id));
       std::cout << "      >> Creating shipment with ID : " << id << '\n';
     }
   }
   void put_again(const char* status) {
-    Json body{{"id", current()}, {"status", status}};
-    if (record_.contains("data")) body["data"] = record_["data"];
-    const Json result = post("/put", body);
+    const Json result = steps_.put_again(id_, record_, status);
     complain("put", result);
-    if (good(result)) record_ = result["item"];
+    if (is_success(result)) take(result);
   }
   void enqueue() {
-    const std::string id = current();
-    record_ = get(id);
+    const std::string id = id_;
+    take(steps_.find(id));
     if (record_.is_null()) return;
-    if (record_["system_info"].value("status", "UNDER_CONSTRUCTION") == "UNDER_CONSTRUCTION")
-      put_again("READY_TO_SHIP");
-    const Json result = post("/enqueue", Json{{"id", id}});
+    if (status() == "UNDER_CONSTRUCTION") put_again("READY_TO_SHIP");
+    const Json result = steps_.call("enqueue", Json{{"id", id}});
     if (result.is_null()) return;
-    if (good(result)) {
-      record_ = result["item"];
+    take(result);
+    if (is_success(result)) {
       show("Record's system info:", sample_system_info(record_));
       show_stats("Queue stats");
     } else {
-      record_ = nullptr;
       std::cout << "     Enqueue has failed!\n Error message:\n" << sample_pretty(sample_result(result, false));
     }
   }
   void peek() {
-    const Json answer = post("/peek", Json::object());
+    const Json answer = steps_.call("peek", Json::object());
     if (answer.is_null()) return;
-    const Json& result = answer["records"][0];
-    if (good(result)) {
-      record_ = result["item"];
-      show("Peek was successful ... record peeked is: [" + current() + "]", sample_system_info(record_));
+    const Json& result = result_of(answer);
+    if (is_success(result)) {
+      take(result);
+      show("Peek was successful ... record peeked is: [" + id_ + "]", sample_system_info(record_));
       std::cout << '\n';
       show_stats("Queue stats");
     } else {
@@ -301,34 +296,36 @@ class Console {
       std::cout << "     Status change [" << arguments[0] << "] is not applied!\n";
       return;
     }
-    const Json result = post("/status", Json{{"id", current()}, {"status", status}});
+    const Json result = steps_.call("status", Json{{"id", id_}, {"status", status}});
     if (result.is_null()) return;
     show("Status changed result:", sample_result(result, false));
     std::cout << '\n';
-    if (good(result)) record_ = get(current());
+    if (is_success(result)) take(steps_.find(id_));
   }
   void settle(const std::string& command) {
-    const std::string id = current();
+    const std::string id = id_;
     const Json body{{"id", id}};
     std::string told = "Processing for ID [" + id + "] ";
     if (command == "done") {
-      complain("updateStatus", post("/status", Json{{"id", id}, {"status", "COMPLETED"}}));
-      complain("remove", post("/remove", body));
+      complain("updateStatus", steps_.call("status", Json{{"id", id}, {"status", "COMPLETED"}}));
+      complain("remove", steps_.call("remove", body));
       told += "is completed successfully! Remove from the queue!";
     } else if (command == "fail") {
-      complain("restore", post("/restore", body));
+      complain("restore", steps_.call("restore", body));
       told += "has failed! Put the record back to the queue!";
     } else {
-      complain("sendToDLQ", post("/dlq", body));
+      complain("sendToDLQ", steps_.call("dlq", body));
       told += "has failed .. invalid data! Send record to DLQ!";
     }
-    record_ = get(id);
+    take(steps_.find(id));
     std::cout << "     " << told << '\n';
     show_stats("Queue status");
   }
 
   Session session_;
-  Json record_;  // The current one, as its item; null for none.
+  PrioritySteps steps_;
+  Json record_;     // The current one, as its item; null for none.
+  std::string id_;  // Its id.
   bool connected_ = false;
 };
 

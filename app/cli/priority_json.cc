@@ -3,6 +3,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "app/cli/exact_json.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -24,7 +26,7 @@ void append(std::string& out, const Json& json, size_t level) {
     }
     out += first ? " }" : "\n" + std::string(2 * level, ' ') + "}";
   } else {
-    out += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    out += text_of(json);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/exact_json.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
 
@@ -53,7 +54,7 @@ class Tally {
       } else {
         ++(result.value("created", true) ? created_ : existing_);
       }
-      if (options_.remote.json) std::cout << result.dump() << '\n';
+      if (options_.remote.json) std::cout << text_of(result) << '\n';
     }
     if (created_ + existing_ + failed_ < next_report_) return;
     progress_.show(std::to_string(created_) + " created");
@@ -136,7 +137,7 @@ int put_lines(const PutOptions& options, std::istream& in) {
   while (std::getline(in, line)) {
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-    Json task = Json::parse(line, nullptr, false);
+    Json task = parse_exact(line);
     if (!task.is_object()) {
       std::cerr << "freshet: line " << number << " is no JSON object: " << line.substr(0, 60) << '\n';
       send(session, tally, batch);
@@ -161,7 +162,7 @@ int put_lines(const PutOptions& options, std::istream& in) {
 }
 
 int put_one(const PutOptions& options) {
-  Json payload = Json::parse(options.payload, nullptr, false);
+  Json payload = parse_exact(options.payload);
   if (payload.is_discarded()) {
     if (const char first = options.payload.front(); first == '{' || first == '[') {
       std::cerr << "freshet: the payload begins like JSON and is not: check its quotes (a text may begin with neither "
@@ -176,7 +177,7 @@ int put_one(const PutOptions& options) {
   Session session(options.remote);
   const Json answer = session.call("POST", "/tasks", task);
   if (answer.is_null()) return session.exit_status();
-  std::cout << (options.remote.json ? answer.dump() : answer.value("taskId", "")) << '\n';
+  std::cout << (options.remote.json ? text_of(answer) : answer.value("taskId", "")) << '\n';
   return kDone;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/cli/commands.h"
+#include "app/cli/exact_json.h"
 
 namespace freshet::cli {
 
@@ -37,6 +38,7 @@ int exit_status_of(const std::string& error_code) {
     return kThrottled;
   }
   if (error_code == "ServiceUnavailableException") return kUnreachable;
+  if (error_code == "ValidationException" || error_code == "SerializationException") return kUsage;
   return kFailed;
 }
 
@@ -61,10 +63,10 @@ std::string path_segment(const std::string& text) {
 namespace {
 
 // Nothing if an argument that went into the body is not UTF-8: JSON has no form for such bytes.
-std::optional<std::string> text_of(const Json& body) {
+std::optional<std::string> text_of_request(const Json& body) {
   if (body.is_null()) return "";
   try {
-    return body.dump();
+    return text_of(body);
   } catch (const Json::type_error&) {
     return std::nullopt;
   }
@@ -82,7 +84,7 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
     }
     client_ = std::move(*made);
   }
-  const auto text = text_of(body);
+  const auto text = text_of_request(body);
   if (!text) {
     std::cerr << "freshet: an argument is not valid UTF-8\n";
     exit_status_ = kUsage;
@@ -94,7 +96,7 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
     return nullptr;
   }
   status = response->status;
-  Json document = Json::parse(response->body, nullptr, false);
+  Json document = parse_exact(response->body);
   if (document.is_discarded()) document = Json{{"error", {{"code", ""}, {"message", response->body}}}};
   return document;
 }

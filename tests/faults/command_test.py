@@ -53,15 +53,15 @@ def put(freshet, daemon):
 
     # A request of many lines that is refused: by the line, and what is lost with it.
     lines = ['{"taskId": "ok"}', "", '{"taskId": "bad", "prio": 1}', '{"taskId": "after"}']
-    run = freshet("put", "--file", "-", stdin="\n".join(lines), status=1)
+    run = freshet("put", "--file", "-", stdin="\n".join(lines), status=2)
     assert "freshet: line 3: ValidationException: 'prio' is not known" in run.stderr, run.stderr
     assert "freshet: of lines 1 to 4 nothing was created" in run.stderr and "tasks[" not in run.stderr, run.stderr
     # One task of a request that is carried out.
     big = json.dumps({"taskId": "big", "payload": "x" * 500_000})
-    run = freshet("put", "--file", "-", "--json", stdin="\n" + big + '\n{"taskId": "small"}\n', status=1)
+    run = freshet("put", "--file", "-", "--json", stdin="\n" + big + '\n{"taskId": "small"}\n', status=2)
     refused, made = map(json.loads, run.stdout.splitlines())
     assert refused["line"] == 2 and refused["error"]["code"] and made == {"taskId": "small", "created": True}, run.stdout
-    assert "freshet: line 2: " in freshet("put", "--file", "-", stdin="\n" + big, status=1).stderr
+    assert "freshet: line 2: " in freshet("put", "--file", "-", stdin="\n" + big, status=2).stderr
 
 
 def redrive(freshet, daemon):

@@ -82,7 +82,26 @@ def commands(freshet, daemon):
     assert "release it" in freshet("filtered", "cancel", "call-3", status=4).stderr
     assert len(freshet("filtered", "release", "--all").stdout.splitlines()) == 2
     assert "the id of a member, or --all" in freshet("filtered", "release", status=2).stderr
-    freshet("filtered", "assign", "=Spanish", status=2)
+    for words, said in ((["=Spanish"], "'=Spanish' is neither NAME=VALUE nor the key of a queue"), ([""], "'' is neither"),
+                        (["Gender=F", "Gender=M"], "'Gender=M' names 'Gender' again: Gender=A,B takes either"),
+                        (["Gender="], "'Gender=' has an empty value: leave 'Gender' out to take any"), (["Gender=F,"], "empty value"),
+                        (["else"], "'else' stands between two alternatives"), (["else", "Gender=F"], "'else' stands"),
+                        (["Gender=F", "else"], "'else' stands"), (["Gender=F", "else", "else", "Gender=M"], "'else' stands"),
+                        (["Q#French#F", "Gender=M"], "'Gender=M' needs an `else` before it"),
+                        (["Gender=M", "Q#French#F"], "'Q#French#F' needs an `else` before it"),
+                        (["Gender=F", "--request", ""], "--request: must not be empty"),
+                        (["Colour=red"], "ValidationException: "), (["--wait"], "ValidationException: ")):
+        run = freshet("filtered", "assign", *words, status=2)
+        assert said in run.stderr and run.stdout == "", (words, run)
+    for command in ("get", "delete", "withdraw", "request", "cancel"):
+        assert "id: must not be empty" in freshet("filtered", command, "", status=2).stderr, command
+    assert "--status: must not be empty" in freshet("filtered", "list", "--status", "", status=2).stderr
+    assert "--assignment: must not be empty" in freshet("filtered", "release", "a1", "--assignment", "", status=2).stderr
+    assert "'Gender'" in freshet("filtered", "put", "a3", '{"Languages": ["English"]}', status=2).stderr
+    number = "12345678901234567890.123456789"
+    freshet("filtered", "put", "a4", json.dumps(BILLY)[:-1] + f', "badge": {number}}}')
+    assert f'"badge": {number}' in freshet("filtered", "get", "a4").stdout
+    freshet("filtered", "delete", "a4")
     assert "not valid UTF-8" in freshet("filtered", "put", "\udcff", json.dumps(BILLY), status=2).stderr
     freshet("filtered", "get", "nobody", status=3)
     freshet("filtered", "recount")

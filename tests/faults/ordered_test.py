@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """Ordered writes through the real binary: the routes, the commands, parallel writers, a restart, and what the post's own
 condition gets."""
+import http.server
+import itertools
 import json
 import os
 import random
 import subprocess
+import sys
 import threading
 import time
 
@@ -113,8 +116,12 @@ def commands(binary, folder):
         assert json.loads(older.stdout)["outcome"] == "OLDER" and "newer" in older.stderr, older
         freshet("ordered", "put", item, "--timestamp", "yesterday", status=2)
         freshet("ordered", "put", "{PK", status=2)
-        many = '{"PK": "digits", "n": 12345678901234567890.123456789}'
-        assert "more digits than" in freshet("ordered", "put", many, status=2).stderr
+        assert "--timestamp: must not be empty" in freshet("ordered", "put", item, "--timestamp", "", status=2).stderr
+        number = "12345678901234567890.123456789"
+        freshet("ordered", "put", '{"PK": "digits", "SK": "s", "n": %s, "more": [{"m": -%s}]}' % (number, number))
+        digits = ("ordered", "get", '{"PK": "digits", "SK": "s"}')
+        assert f'    "n": {number}\n' in freshet(*digits).stdout and f'"m":-{number}' in freshet(*digits, "--json").stdout
+        assert json.loads(freshet("ordered", "query", "digits", "--filter", "n = :n", "--values", '{":n": %s}' % number).stdout)["count"] == 1
         assert "is not JSON in UTF-8" in freshet("ordered", "put", '{"PK": "\udcff"}', status=2).stderr
         freshet("ordered", "put", item, "--timestamp", at // 1000, status=4)
         assert json.loads(freshet("ordered", "get", key).stdout)["item"]["Rating"] == 5
@@ -212,6 +219,78 @@ def parallel_writers_and_a_restart(binary, folder):
         daemon.kill()
 
 
+class SlowDaemon(http.server.ThreadingHTTPServer):
+    """Answers ordered writes; of an item "slow" the first attempt only after the second has come, of "busy" the third."""
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), SlowHandler)
+        self.seen, self.again = {}, threading.Condition()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class SlowHandler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        name = body.get("item", body.get("key"))["PK"]
+        with self.server.again:
+            attempts = self.server.seen.setdefault((self.path, name), [])
+            attempts.append(body.get("timestamp"))
+            number = len(attempts)
+            self.server.again.notify_all()
+            if name == "slow" and number == 1:
+                self.server.again.wait_for(lambda: len(attempts) > 1)
+        answer = {"outcome": "APPLIED", "attempt": number, "item": {"attempt": number}}
+        refused = name == "busy" and number < 3 or name == "wrong"
+        text = json.dumps({"error": {"message": "not now"}} if refused else answer).encode()
+        self.send_response(400 if name == "wrong" else 503 if refused else 200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *words):
+        pass
+
+
+def the_client_that_hedges(binary, folder):
+    sys.path.insert(0, str(ROOT / "config/demo"))
+    import ordered_client
+
+    server = SlowDaemon()
+    times = itertools.count(1)
+    client = ordered_client.HedgedClient(f"http://127.0.0.1:{server.server_port}", "T", stamp=lambda: next(times), backoff=0.001)
+    for i in range(20):
+        assert client.put({"PK": f"w{i}"})["attempt"] == 1 and client.get({"PK": f"r{i}"}) == {"attempt": 1}
+    assert client.writes.p95() is not None
+    # What is late is asked for a second time; both attempts of a write have the timestamp of the first.
+    assert client.put({"PK": "slow"})["outcome"] == "APPLIED" and client.get({"PK": "slow"})["attempt"] in (1, 2)
+    assert server.seen["/ordered/T/put", "slow"] == [21, 21] and client.writes.hedges >= 1 and client.reads.hedges >= 1
+    # So are all attempts of one that is refused for now.
+    assert client.delete({"PK": "busy"})["attempt"] >= 3 and client.writes.retries >= 1
+    assert set(server.seen["/ordered/T/delete", "busy"]) == {22}
+    try:
+        client.put({"PK": "wrong"})
+        raise AssertionError("a wrong call was answered")
+    except ValueError as error:
+        assert "not now" in str(error), error
+    records = ordered_client.HedgedClient(f"http://127.0.0.1:{server.server_port}", "T", stamp=None)
+    records.put({"PK": "own"})
+    assert server.seen["/ordered/T/put", "own"] == [None], "its record says when it was"
+    server.shutdown()
+    server.server_close()
+    daemon = started(binary, folder)
+    try:
+        run = subprocess.run([sys.executable, str(ROOT / "config/demo/ordered_client.py"), "--url", f"http://127.0.0.1:{daemon.port}",
+                              "--count", "200"], capture_output=True, text=True, timeout=120)
+        assert run.returncode == 0, run
+        writes, reads, outcomes = map(json.loads, run.stdout.splitlines())
+        assert writes["writes"] >= 200 <= reads["reads"] and sum(outcomes.values()) == 200, run
+        assert set(outcomes) <= {"APPLIED", "OLDER"}, outcomes
+        assert daemon.call("POST", PATH + "/scan", {})["count"] == 100
+    finally:
+        daemon.kill()
+
+
 def wrong_definition(binary, folder):
     file = folder / "wrong.json"
     file.write_text('{"table": "Ratings", "unit": "days"}')
@@ -223,4 +302,4 @@ def wrong_definition(binary, folder):
 
 if __name__ == "__main__":
     run_tests(__doc__, "ordered writes: routes, commands, parallel writers, restart", wrong_definition, routes, commands,
-              the_posts_condition, parallel_writers_and_a_restart)
+              the_posts_condition, parallel_writers_and_a_restart, the_client_that_hedges)

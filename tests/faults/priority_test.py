@@ -2,7 +2,9 @@
 """Priority queues through the real binary: the routes, the commands, the console, and a restart."""
 import argparse
 import json
+import os
 import pathlib
+import pty
 import subprocess
 import sys
 import tempfile
@@ -58,7 +60,9 @@ def commands(freshet, daemon):
     freshet("priority", "put", "B", '{"id": "B"}', "--status", "READY_TO_SHIP")
     assert json.loads(freshet("priority", "enqueue", "B", "--json").stdout)["version"] == 2
     peeked = json.loads(freshet("priority", "peek", "--json").stdout)["records"][0]
-    assert json.loads(freshet("priority", "peek", "--json", status=3).stdout)["records"][0]["successful"] is False
+    empty = freshet("priority", "peek", "--json", status=3)
+    assert json.loads(empty.stdout)["records"][0]["successful"] is False
+    assert empty.stderr == "freshet: nothing in 'Shipment' can be peeked\n", empty
     stale = freshet("priority", "remove", "B", "--receipt", "1-2", "--json", status=4)
     assert "not held under this receipt" in stale.stderr and json.loads(stale.stdout)["return_value"] == "FAILED_ON_CONDITION"
     freshet("priority", "restore", "B", "--receipt", peeked["receipt"], "--released")
@@ -67,6 +71,42 @@ def commands(freshet, daemon):
     # What an SDK does to the item counts too.
     daemon.dynamodb("DeleteItem", TableName="Shipment", Key={"id": {"S": "B"}})
     assert json.loads(freshet("priority", "stats", "--json").stdout)["ready"] == 0
+
+
+def sample_commands(freshet, daemon):
+    """The console's commands, each as a command of its own."""
+    def asked(*words, status=0):
+        return json.loads(freshet("priority", *words, "--json", status=status).stdout)
+
+    tests = ["A-101", "A-202", "A-303", "A-404"]
+    assert asked("create-test") == {"created": tests} == asked("ct")
+    assert [one["id"] for one in asked("ls")["records"]] and asked("sys", "A-101")["status"] == "UNDER_CONSTRUCTION"
+    assert asked("data", "A-101")["data_element_1"] == "Data 1" and list(asked("info", "A-101")) == ["id", "data", "system_info"]
+    assert asked("id", "A-101") == asked("info", "A-101") and asked("system", "A-101") == asked("sys", "A-101")
+    assert asked("enqueue", "A-101", status=4)["return_value"] == "FAILED_RECORD_NOT_CONSTRUCTED"
+    assert asked("update", "A-101", "READY_TO_SHIP")["version"] == 2
+    assert asked("ready", "A-202")["item"]["data"]["items"][0] == {"SKU": "Item-1", "is_packed": True}
+    for record in ("A-101", "A-202"):
+        asked("enqueue", record)
+    assert asked("qstat")["first_100_IDs_in_queue"] == ["A-101", "A-202"] and asked("qstats")["total_records_in_queue"] == 2
+    receipt = asked("peek")["records"][0]["receipt"]
+    assert asked("fail", "A-101", "--receipt", receipt)["status"] == "READY_TO_SHIP"
+    stale = asked("done", "A-101", "--receipt", receipt, status=4)
+    assert stale["return_value"] == "FAILED_ON_CONDITION" and asked("sys", "A-101")["status"] == "READY_TO_SHIP", stale
+    assert asked("invalid", "A-101")["status"] == "IN_DLQ" and asked("dlq")["total_records_in_DLQ"] == 1
+    receipt = asked("peek")["records"][0]["receipt"]
+    assert asked("done", "A-202", "--receipt", receipt)["status"] == "COMPLETED" and asked("qstat")["total_records_in_queue"] == 0
+    assert asked("fail", "A-202", status=4)["return_value"] == "FAILED_ILLEGAL_STATE"
+    assert asked("reset", "A-202")["status"] == "UNDER_CONSTRUCTION"
+    for command in (("info", "nobody"), ("sys", "nobody"), ("ready", "nobody"), ("done", "nobody"), ("update", "nobody", "X")):
+        run = freshet("priority", *command, status=3)
+        assert "has no item with the id 'nobody'" in run.stderr, run
+    for command in (("info", ""), ("done", ""), ("get", ""), ("done", "A-101", "--receipt", ""), ("redrive", "--filter", ""), ("redrive", "")):
+        assert "must not be empty" in freshet("priority", *command, status=2).stderr, command
+    assert set(tests) <= set(asked("purge")["removed"]) and asked("ls") == {"records": []}
+    freshet("priority", "put", "D", '{"n": 0.12345678901234567890123}')
+    assert '"n": 0.12345678901234567890123' in freshet("priority", "get", "D").stdout
+    asked("purge")
 
 
 # The sample's own words and JSON, with its indentation.
@@ -103,6 +143,45 @@ def console(freshet):
         assert at >= 0, (word, expected, run.stdout)
         said = said[at + len(expected):]
     assert said.endswith(">> CLI is ending\n\n\n"), said
+
+
+def console_with_odd_items(freshet, daemon):
+    """Items that no queue wrote do not end the console."""
+    daemon.dynamodb("PutItem", TableName="Shipment", Item={"id": {"S": "bare"}, "data": {"S": "text"}})
+    daemon.dynamodb("PutItem", TableName="Shipment", Item={"id": {"S": "odd"}, "system_info": {"S": "none"}})
+    daemon.dynamodb("PutItem", TableName="Shipment", Item={"id": {"S": "numbered"}, "system_info": {"M": {"status": {"N": "1"}}}})
+    words = [f"id {record}\n{word}" for record in ("bare", "odd", "numbered") for word in ("sys", "data", "info", "enqueue", "ready")]
+    run = freshet("priority", "console", stdin="\n".join(words) + "\nid bare\nenqueue\npeek\ndone\npurge\nquit\n")
+    assert "record peeked is: [bare]" in run.stdout and run.stdout.endswith(">> CLI is ending\n\n\n"), run
+
+
+def console_on_terminal(freshet):
+    """History is kept from one time to the next, and a command is completed by the tab key."""
+    def talk(*keys):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(str(freshet.binary), [str(freshet.binary), "priority", "console"],
+                      dict(freshet.environment, HOME=str(freshet.folder), TERM="xterm"))
+        said = b""
+        for key, until in keys:
+            os.write(terminal, key)
+            while until not in said:
+                said += os.read(terminal, 4096)
+            said = said[said.index(until) + len(until):]
+        try:
+            while os.read(terminal, 4096):
+                pass
+        except OSError:  # Linux: nobody has the other end open any more.
+            pass
+        os.close(terminal)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+    talk((b"", b"Enter command: "), (b"create-t\t\n", b"Creating shipment with ID : A-404"), (b"", b"Enter command: "),
+         (b"quit\n", b"CLI is ending"))
+    assert "create-test" in (freshet.folder / ".freshet_history").read_text()
+    # Up twice: over `quit`, to what was completed.
+    talk((b"", b"Enter command: "), (b"\x1b[A\x1b[A\n", b"Creating shipment with ID : A-404"), (b"", b"Enter command: "),
+         (b"quit\n", b"CLI is ending"))
 
 
 def producer_and_consumer(daemon):
@@ -152,7 +231,10 @@ def main():
             freshet.environment["FRESHET_QUEUE"] = "Shipment"
             routes(daemon)
             commands(freshet, daemon)
+            sample_commands(freshet, daemon)
             console(freshet)
+            console_with_odd_items(freshet, daemon)
+            console_on_terminal(freshet)
             producer_and_consumer(daemon)
             restart(daemon)
         finally:

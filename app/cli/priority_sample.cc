@@ -1,0 +1,190 @@
+#include "app/cli/priority_sample.h"
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <iostream>
+#include <memory>
+
+#include "app/cli/checks.h"
+#include "app/cli/commands.h"
+#include "app/cli/exact_json.h"
+#include "app/cli/priority_json.h"
+#include "app/cli/priority_steps.h"
+
+namespace freshet::cli {
+namespace {
+
+struct SampleOptions {
+  Remote remote;
+  std::string id;
+  std::string receipt;
+  std::string status;
+};
+
+void print(const SampleOptions& options, const Json& document) {
+  std::cout << text_of(document, options.remote.json ? -1 : 2) << '\n';
+}
+
+// One command on its way: its session, and the calls that every one of them makes.
+class Step {
+ public:
+  explicit Step(const SampleOptions& options) : options_(options), session_(options.remote), steps_(session_) {}
+
+  PrioritySteps& steps() { return steps_; }
+  int tell(const Json& answer) const {
+    return answer.is_null() ? session_.exit_status() : tell_priority(options_.remote, answer);
+  }
+  Json body() const {
+    Json body{{"id", options_.id}};
+    if (!options_.receipt.empty()) body["receipt"] = options_.receipt;
+    return body;
+  }
+  // Of the record that is named, the part that `view` picks; or why there is none.
+  int show(Json (*view)(const Json& item)) {
+    const Json result = steps_.find(options_.id);
+    if (!is_success(result)) return tell(result);
+    print(options_, view(result["item"]));
+    return kDone;
+  }
+  int put_again(const std::string& status) {
+    const Json result = steps_.find(options_.id);
+    return is_success(result) ? tell(steps_.put_again(options_.id, result["item"], status)) : tell(result);
+  }
+  // Ids of the first ten records after a call on each; it ends with the first that is refused.
+  int for_each(const std::vector<std::string>& ids, const char* did,
+               const std::function<Json(const std::string&)>& one) {
+    Json done = Json::array();
+    for (const auto& id : ids) {
+      const Json result = one(id);
+      if (!is_success(result)) return tell(result);
+      done.push_back(id);
+    }
+    print(options_, Json{{did, done}});
+    return kDone;
+  }
+
+ private:
+  const SampleOptions& options_;
+  Session session_;
+  PrioritySteps steps_;
+};
+
+int create_test(const SampleOptions& options) {
+  Step step(options);
+  return step.for_each({std::begin(kTestIds), std::end(kTestIds)}, "created",
+                       [&](const auto& id) { return step.steps().put_test(id); });
+}
+
+int purge(const SampleOptions& options) {
+  Step step(options);
+  const Json page = step.steps().first_ten();
+  if (page.is_null()) return step.tell(page);
+  std::vector<std::string> ids;
+  for (const auto& record : page["records"]) ids.push_back(record.value("id", ""));
+  return step.for_each(ids, "removed", [&](const auto& id) { return step.steps().call("delete", Json{{"id", id}}); });
+}
+
+int update(const SampleOptions& options) {
+  Step step(options);
+  Json body = step.body();
+  body["status"] = options.status;
+  return step.tell(step.steps().call("status", body));
+}
+
+// Out of the queue only if the status could be set: a receipt that is stale ends both.
+int done(const SampleOptions& options) {
+  Step step(options);
+  Json body = step.body();
+  body["status"] = "COMPLETED";
+  const Json completed = step.steps().call("status", body);
+  return is_success(completed) ? step.tell(step.steps().call("remove", step.body())) : step.tell(completed);
+}
+
+class Commands {
+ public:
+  Commands(CLI::App& parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+
+  using Run = std::function<int(const SampleOptions&)>;
+  CLI::App* add(const char* name, const char* what, Run run) {
+    CLI::App* command = parent_.add_subcommand(name, what);
+    options_ = std::make_shared<SampleOptions>();
+    options_->remote.queue = "Shipment";
+    options_->remote.root = "/priority/";
+    options_->remote.add_options(*command);
+    command->get_option("--queue")->description("Name of the priority queue");
+    command->callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    return command;
+  }
+  CLI::App* add_record(const char* name, const char* what, Run run) {
+    CLI::App* command = add(name, what, std::move(run));
+    command->add_option("id", options_->id, "Record id")->required()->check(not_empty());
+    return command;
+  }
+  CLI::App* add_settling(const char* name, const char* what, Run run) {
+    CLI::App* command = add_record(name, what, std::move(run));
+    command->add_option("--receipt", options_->receipt, "Of the peek that is being answered")->check(not_empty());
+    return command;
+  }
+  SampleOptions& options() { return *options_; }
+
+ private:
+  CLI::App& parent_;
+  int& exit_status_;
+  std::shared_ptr<SampleOptions> options_;
+};
+
+void add_looks(Commands& commands) {
+  commands
+      .add_record("info", "Show a record as the sample does: data and system info",
+                  [](const auto& o) { return Step(o).show(sample_record); })
+      ->alias("id");
+  commands
+      .add_record("sys", "Show its system info alone", [](const auto& o) { return Step(o).show(sample_system_info); })
+      ->alias("system");
+  commands.add_record("data", "Show its data alone", [](const auto& o) { return Step(o).show(sample_data); });
+  commands.add("ls", "List the first ten records", [](const auto& o) {
+    Step step(o);
+    return step.tell(step.steps().first_ten());
+  });
+  commands
+      .add("qstat", "Show the queue as the sample does",
+           [](const auto& o) {
+             Session session(o.remote);
+             const Json stats = session.call("GET", "/stats");
+             if (stats.is_null()) return session.exit_status();
+             print(o, sample_stats(stats));
+             return static_cast<int>(kDone);
+           })
+      ->alias("qstats");
+}
+
+void add_changes(Commands& commands) {
+  commands.add("create-test", "Make the test records A-101, A-202, A-303 and A-404, over what is there", create_test)
+      ->alias("ct");
+  commands.add("purge", "Delete the first ten records", purge);
+  CLI::App* command = commands.add_record("update", "Set a record's status, as set-status does", update);
+  command->add_option("status", commands.options().status, "READY_TO_SHIP, ...")->required()->check(not_empty());
+  commands.add_record("reset", "Begin a record's system info anew, under construction",
+                      [](const auto& o) { return Step(o).put_again("UNDER_CONSTRUCTION"); });
+  commands.add_record("ready", "Begin it anew, ready for the queue",
+                      [](const auto& o) { return Step(o).put_again("READY_TO_SHIP"); });
+  commands.add_settling("done", "It was processed: COMPLETED, and out of the queue", done);
+  commands.add_settling("fail", "Processing failed: back into the queue", [](const auto& o) {
+    Step step(o);
+    return step.tell(step.steps().call("restore", step.body()));
+  });
+  commands.add_settling("invalid", "Its data is invalid: into the dead-letter queue", [](const auto& o) {
+    Step step(o);
+    return step.tell(step.steps().call("dlq", step.body()));
+  });
+}
+
+}  // namespace
+
+void add_sample_commands(CLI::App& priority, int& exit_status) {
+  Commands commands(priority, exit_status);
+  add_looks(commands);
+  add_changes(commands);
+}
+
+}  // namespace freshet::cli

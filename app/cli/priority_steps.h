@@ -1,0 +1,42 @@
+// What the priority-queue sample's console does with a queue, without its words: for the console itself and for the
+// commands of the same names.
+#pragma once
+
+#include <string>
+
+#include "app/cli/remote.h"
+
+namespace freshet::cli {
+
+// The return code of a result; empty for null, which a session gives when no answer came.
+std::string code_of(const Json& result);
+bool is_success(const Json& result);
+// The result that says what came of a call: the first one of a peek's.
+const Json& result_of(const Json& answer);
+// The exit status that a result means.
+int priority_status(const Json& result);
+// Prints an answer on standard output, and what went wrong for people on standard error. Its exit status.
+int tell_priority(const Remote& remote, const Json& answer);
+
+class PrioritySteps {
+ public:
+  explicit PrioritySteps(Session& session) : session_(session) {}
+
+  // Results as the daemon gives them; null if none came, and the session has told why.
+  Json find(const std::string& id);
+  Json call(const char* what, const Json& body) { return session_.call("POST", std::string("/") + what, body); }
+  // The page of the first ten records.
+  Json first_ten();
+  // The test record of that id, as the sample makes it.
+  Json put_test(const std::string& id);
+  // The record as it is, with a system info that begins anew; `item` is null or its item.
+  Json put_again(const std::string& id, const Json& item, const std::string& status);
+
+ private:
+  Session& session_;
+};
+
+// The ids of the test records.
+inline constexpr const char* kTestIds[] = {"A-101", "A-202", "A-303", "A-404"};
+
+}  // namespace freshet::cli
