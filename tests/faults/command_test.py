@@ -26,6 +26,23 @@ class Commands:
         assert run.returncode == status, (words, run)
         return run
 
+    def page(self, page, others=()):
+        """The commands that a page of docs/ shows, in their order; each ends with status 0, but for those `others`, which are
+        named by a part of theirs, with their status. The daemon is there already."""
+        url, others = self.environment["FRESHET_URL"], dict(others)
+        shown = [line.strip() for line in (ROOT / "docs" / page).read_text().splitlines() if line.startswith("    ")]
+        lines = [line for line in shown if re.match(r"(receipt=\$\()?build/release/freshet (?!run )|curl |python3 config/", line)]
+        script = "\n".join(line.replace("build/release/freshet", str(self.binary)).replace("http://127.0.0.1:7070", url) + "; echo $? >&3"
+                           for line in lines)
+        with tempfile.TemporaryFile("w+") as statuses:
+            # Descriptor 3 is free in a new shell, whatever number this process has for the file.
+            run = subprocess.run(["bash", "-c", f"exec 3>&{statuses.fileno()}\n" + script], pass_fds=[statuses.fileno()], capture_output=True,
+                                 text=True, timeout=300, env=self.environment, cwd=ROOT)
+            statuses.seek(0)
+            ended = [int(line) for line in statuses]
+        expected = [next((status for part, status in others.items() if part in line), 0) for line in lines]
+        assert lines and ended == expected, (list(zip(lines, ended)), run)
+
     def on_terminal(self, *words):
         """Standard error, as a terminal gets it."""
         ours, theirs = pty.openpty()

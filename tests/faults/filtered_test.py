@@ -157,8 +157,17 @@ def wrong_definition(binary, folder):
     assert not (folder / "none").exists()
 
 
+def page(binary, folder):
+    daemon = Daemon(binary, folder / "page", "--filtered-queue", ROOT / "config/filtered-queue.json", template=None).start()
+    try:
+        Commands(pathlib.Path(binary), daemon, folder).page("filtered-queue.md")
+    finally:
+        daemon.kill()
+
+
 def whole(binary, folder):
     wrong_definition(binary, folder)
+    page(binary, folder)
     daemon = Daemon(binary, folder / "data", "--filtered-queue", ROOT / "config/filtered-queue.json", template=None)
     daemon.start()
     try:

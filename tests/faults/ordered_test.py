@@ -142,6 +142,14 @@ def commands(binary, folder):
         daemon.kill()
 
 
+def page(binary, folder):
+    daemon = started(binary, folder)
+    try:
+        Commands(binary, daemon, folder).page("ordered-writes.md", {"- 60000": 4})
+    finally:
+        daemon.kill()
+
+
 def replays(freshet, folder):
     fixtures = "streams/fixtures/ordered-ratings"
     shipped = ("ordered", "replay", f"{fixtures}.jsonl", "--definition", f"{fixtures}.json")
@@ -301,5 +309,5 @@ def wrong_definition(binary, folder):
 
 
 if __name__ == "__main__":
-    run_tests(__doc__, "ordered writes: routes, commands, parallel writers, restart", wrong_definition, routes, commands,
+    run_tests(__doc__, "ordered writes: routes, commands, parallel writers, restart", wrong_definition, page, routes, commands,
               the_posts_condition, parallel_writers_and_a_restart, the_client_that_hedges)

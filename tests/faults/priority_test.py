@@ -229,6 +229,8 @@ def main():
         try:
             freshet = Commands(arguments.binary, daemon, folder)
             freshet.environment["FRESHET_QUEUE"] = "Shipment"
+            freshet.page("priority-queue.md")
+            freshet("priority", "purge")
             routes(daemon)
             commands(freshet, daemon)
             sample_commands(freshet, daemon)
