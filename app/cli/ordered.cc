@@ -33,7 +33,9 @@ struct OrderedOptions {
   std::string names;
   std::string values;
   std::string cursor;
+  std::string projection;
   int64_t limit = 100;
+  bool count_only = false;
   bool backward = false;
   bool tombstones = false;
   bool typed = false;
@@ -138,6 +140,9 @@ class Commands {
   }
   void add_expressions(CLI::App& command) {
     command.add_option("--filter", options_->filter, "A filter expression")->check(not_empty());
+    command.add_option("--projection", options_->projection, "Only these attributes: a projection expression")
+        ->check(not_empty());
+    command.add_flag("--count", options_->count_only, "Only how many there are");
     command.add_option("--names", options_->names, "Its names, as JSON: {\"#n\": \"Name\"}");
     command.add_option("--values", options_->values, "Its values, as JSON: {\":v\": 1}");
     command.add_option("--index", options_->index, "Of an index instead of the table");
@@ -170,6 +175,8 @@ void add_writes(Commands& commands) {
 
 void add_expressions(Body& body, const OrderedOptions& o) {
   body.json_if("names", o.names).json_if("values", o.values);
+  if (o.count_only) body.set("countOnly", true);
+  body.text_if("projection", o.projection);
   body.text_if("filter", o.filter).text_if("index", o.index).text_if("cursor", o.cursor).set("limit", o.limit);
 }
 

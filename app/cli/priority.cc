@@ -21,14 +21,18 @@ struct PriorityOptions {
   std::string receipt;
   std::string status;
   std::string data;
+  std::string attributes;
   std::string filter;
+  std::string names;
   std::string values;
+  std::string cursor;
   std::vector<std::string> ids;
   std::optional<int64_t> version;
   std::optional<int64_t> delay_ms;
   std::optional<int64_t> visibility_ms;
   std::optional<int64_t> priority;
   std::optional<double> rate;
+  std::optional<int64_t> most;
   int64_t max = 1;
   int64_t limit = 100;
   bool released = false;
@@ -106,10 +110,16 @@ void add_puts(Commands& commands) {
             if (!data) return wrong(data.error());
             body["data"] = std::move(*data);
           }
+          if (!o.attributes.empty()) {
+            auto attributes = read_argument("--attributes", o.attributes);
+            if (!attributes) return wrong(attributes.error());
+            body["attributes"] = std::move(*attributes);
+          }
           return tell(o, "POST", std::string("/") + name, body);
         });
     command->add_option("id", commands.options().id, "Record id")->required();
     command->add_option("data", commands.options().data, "Attribute `data`, as JSON");
+    command->add_option("--attributes", commands.options().attributes, "Further attributes, as JSON: {\"weight\": 2}");
     command->add_option("--status", commands.options().status, "Its status; the first state if left out")
         ->check(not_empty());
   }
@@ -179,22 +189,36 @@ void add_changes(Commands& commands) {
       if (!values) return wrong(values.error());
       body["values"] = std::move(*values);
     }
+    if (!o.names.empty()) {
+      auto names = read_argument("--names", o.names);
+      if (!names) return wrong(names.error());
+      body["names"] = std::move(*names);
+    }
     set_if(body, "rate", o.rate);
+    set_if(body, "limit", o.most);
     return tell(o, "POST", "/redrive", body);
   });
   command->add_option("ids", commands.options().ids, "Those; all if left out")->check(not_empty());
   command->add_option("--filter", commands.options().filter, "A filter expression over the items")->check(not_empty());
+  command->add_option("--names", commands.options().names, "Its names, as JSON: {\"#d\": \"data\"}");
   command->add_option("--values", commands.options().values, "Its values, as JSON: {\":v\": 1}");
+  command->add_option("--limit", commands.options().most, "At most so many")->check(whole(1, 1'000'000'000));
   command->add_option("--rate", commands.options().rate, "Records a second; goes on after the answer");
+}
+
+std::string page_path(const PriorityOptions& options) {
+  return "/records?limit=" + std::to_string(options.limit) +
+         (options.cursor.empty() ? "" : "&cursor=" + path_segment(options.cursor));
 }
 
 void add_looks(Commands& commands) {
   CLI::App* command = commands.add("get", "Show a record",
                                    [](const auto& o) { return tell(o, "GET", "/records/" + path_segment(o.id)); });
   command->add_option("id", commands.options().id, "Record id")->required()->check(not_empty());
-  command = commands.add("list", "List records and their status",
-                         [](const auto& o) { return tell(o, "GET", "/records?limit=" + std::to_string(o.limit)); });
+  command =
+      commands.add("list", "List records and their status", [](const auto& o) { return tell(o, "GET", page_path(o)); });
   command->add_option("--limit", commands.options().limit, "At most so many")->check(whole(1, 1000));
+  command->add_option("--cursor", commands.options().cursor, "Of the answer before: goes on behind it");
   commands.add("stats", "Show the queue", [](const auto& o) { return tell(o, "GET", "/stats"); });
   commands.add("dlq", "Show the dead-letter queue", [](const auto& o) { return tell(o, "GET", "/dlq"); });
   commands.add("console", "The sample's interactive console",

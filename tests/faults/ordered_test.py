@@ -126,6 +126,9 @@ def commands(binary, folder):
         freshet("ordered", "put", item, "--timestamp", at // 1000, status=4)
         assert json.loads(freshet("ordered", "get", key).stdout)["item"]["Rating"] == 5
         assert json.loads(freshet("ordered", "scan", "--filter", "Rating = :r", "--values", '{":r": 5}').stdout)["count"] == 1
+        assert json.loads(freshet("ordered", "scan", "--projection", "Rating, #n", "--names", '{"#n": "n"}', "--json").stdout)["items"]
+        counted = json.loads(freshet("ordered", "query", "User#1", "--count", "--json").stdout)
+        assert counted["count"] == 1 and not counted.get("items"), counted
         freshet("ordered", "delete", key, "--timestamp", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 60)))
         freshet("ordered", "get", key, status=3)
         assert json.loads(freshet("ordered", "batch-get", key, key, "--json").stdout) == {"items": [None, None]}

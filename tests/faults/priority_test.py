@@ -104,8 +104,21 @@ def sample_commands(freshet, daemon):
     for command in (("info", ""), ("done", ""), ("get", ""), ("done", "A-101", "--receipt", ""), ("redrive", "--filter", ""), ("redrive", "")):
         assert "must not be empty" in freshet("priority", *command, status=2).stderr, command
     assert set(tests) <= set(asked("purge")["removed"]) and asked("ls") == {"records": []}
-    freshet("priority", "put", "D", '{"n": 0.12345678901234567890123}')
+    freshet("priority", "put", "D", '{"n": 0.12345678901234567890123}', "--attributes", '{"weight": 2}', "--status", "READY_TO_SHIP")
+    assert asked("get", "D")["item"]["weight"] == 2
     assert '"n": 0.12345678901234567890123' in freshet("priority", "get", "D").stdout
+    for record in ("D", "E", "F"):
+        asked("put", record, '{"n": 1}', "--status", "READY_TO_SHIP")
+        asked("enqueue", record)
+        asked("send-to-dlq", record)
+    words = ("redrive", "--filter", "#d.n = :n", "--names", '{"#d": "data"}', "--values", '{":n": 1}')
+    assert [asked(*words, "--limit", 2)["moved"], asked(*words)["moved"]] == [2, 1]
+    pages, cursor = [], ()
+    while cursor is not None:
+        page = asked("list", "--limit", 2, *cursor)
+        pages.append([one["id"] for one in page["records"]])
+        cursor = ("--cursor", page["cursor"]) if "cursor" in page else None
+    assert sorted(sum(pages, [])) == ["D", "E", "F"] and len(pages) >= 2, pages
     asked("purge")
 
 
