@@ -23,6 +23,12 @@ class DeploymentBuilder {
 
  private:
   enum class Kind { kTable, kTopic, kFunction, kTarget /* a function or a topic */ };
+  // What the template defines, and where.
+  struct Named {
+    std::string what;  // "table QueueTable"
+    std::string id;
+    int line;
+  };
   // A name that must be there when all resources are read.
   struct Reference {
     Kind kind;
@@ -73,16 +79,13 @@ class DeploymentBuilder {
   void check_mappings();
   void apply_overrides();
   void check_variables();
+  void check_functions();
+  const Named& place_of(const FunctionDefinition& function) const;
 
   const DeploymentInput& input_;
   Diagnostics& diagnostics_;
   Deployment out_;
   std::vector<Reference> references_;
-  struct Named {
-    std::string what;  // "table QueueTable"
-    std::string id;
-    int line;
-  };
   std::vector<Named> names_;
   struct InvokeConfig {
     std::string function;

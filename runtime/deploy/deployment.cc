@@ -150,14 +150,34 @@ void DeploymentBuilder::check_variables() {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       const std::string what = "the built-in function does not read '" + name + "'" + did_you_mean(name, known);
       if (!overridden_.contains({function.name, name})) {
-        const auto named = std::find_if(names_.begin(), names_.end(),
-                                        [&](const Named& one) { return one.what == "function " + function.name; });
-        diagnostics_.warn(named->line, {named->id, "Environment.Variables." + name}, what);
+        const Named& named = place_of(function);
+        diagnostics_.warn(named.line, {named.id, "Environment.Variables." + name}, what);
         continue;
       }
       std::string list;
       for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
       diagnostics_.error(1, {}, "--set " + function.name + "." + name + ": " + what + "; there are " + list);
+    }
+  }
+}
+
+const DeploymentBuilder::Named& DeploymentBuilder::place_of(const FunctionDefinition& function) const {
+  return *std::find_if(names_.begin(), names_.end(),
+                       [&](const Named& one) { return one.what == "function " + function.name; });
+}
+
+void DeploymentBuilder::check_functions() {
+  if (!input_.check_function) return;
+  for (const FunctionDefinition& function : out_.functions) {
+    if (function.host != "native") continue;
+    const Named& named = place_of(function);
+    for (FunctionFault& fault : input_.check_function(function, out_)) {
+      const Where where{named.id, std::move(fault.property)};
+      if (fault.warning) {
+        diagnostics_.warn(named.line, where, std::move(fault.message));
+      } else {
+        diagnostics_.error(named.line, where, std::move(fault.message));
+      }
     }
   }
 }
@@ -173,6 +193,7 @@ void DeploymentBuilder::finish() {
   check_mappings();
   apply_overrides();
   check_variables();
+  check_functions();
 }
 
 Result<Deployment> resolve_deployment(const DeploymentInput& input) {

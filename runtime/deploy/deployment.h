@@ -25,6 +25,15 @@ struct EnvironmentOverride {
 };
 Result<EnvironmentOverride> parse_override(std::string_view text);
 
+struct Deployment;
+
+// What is wrong with a function for its host's taste, beyond what templates know.
+struct FunctionFault {
+  std::string property;  // Below the resource's, such as "Environment.Variables.QUEUE_TABLE".
+  std::string message;
+  bool warning = false;  // Else nothing is deployed.
+};
+
 struct DeploymentInput {
   TemplateInput source;
   std::vector<EnvironmentOverride> overrides;
@@ -32,6 +41,8 @@ struct DeploymentInput {
   std::set<std::string> native_handlers;
   // The environment variables that a native function reads; nothing: it takes any. Not set: they are not checked.
   std::function<std::vector<std::string>(const FunctionDefinition&)> known_variables;
+  // Looks at a native function within all that is deployed. Not set: nobody does.
+  std::function<std::vector<FunctionFault>(const FunctionDefinition&, const Deployment&)> check_function;
 };
 
 struct Deployment {
