@@ -30,6 +30,27 @@ std::string sha256_hex(std::string_view data) {
   return to_hex(digest);
 }
 
+struct Sha256::State {
+  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  FRESHET_CHECK(EVP_DigestInit_ex(state_->context.get(), EVP_sha256(), nullptr) == 1, "SHA-256 cannot fail");
+}
+
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view data) {
+  FRESHET_CHECK(EVP_DigestUpdate(state_->context.get(), data.data(), data.size()) == 1, "SHA-256 cannot fail");
+}
+
+std::string Sha256::hex() {
+  std::string digest(kDigestBytes, '\0');
+  const int done = EVP_DigestFinal_ex(state_->context.get(), reinterpret_cast<unsigned char*>(digest.data()), nullptr);
+  FRESHET_CHECK(done == 1, "SHA-256 cannot fail");
+  return to_hex(digest);
+}
+
 std::string hmac_sha256(std::string_view key, std::string_view data) {
   std::string digest(kDigestBytes, '\0');
   const unsigned char* done =

@@ -254,6 +254,11 @@ std::optional<SignatureFault> check_signature(const HttpRequest& request, const 
 }
 
 void sign_request(HttpRequest& request, const AccessKey& key, const SignatureScope& scope, WallTime now) {
+  sign_request(request, key, scope, now, sha256_hex(request.body));
+}
+
+void sign_request(HttpRequest& request, const AccessKey& key, const SignatureScope& scope, WallTime now,
+                  const std::string& body_hash) {
   const std::string timestamp = sigv4::format_timestamp(now);
   const std::string date = timestamp.substr(0, 8);
   request.headers.emplace_back("X-Amz-Date", timestamp);
@@ -262,8 +267,8 @@ void sign_request(HttpRequest& request, const AccessKey& key, const SignatureSco
   for (const auto& [name, value] : request.headers) names.push_back(sigv4::lower(name));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
-  const std::string canonical = sigv4::canonical_request(request, sigv4::parse_query(request.target), names,
-                                                         sha256_hex(request.body), sigv4::PathForm::kEncodedAgain);
+  const std::string canonical = sigv4::canonical_request(request, sigv4::parse_query(request.target), names, body_hash,
+                                                         sigv4::PathForm::kEncodedAgain);
   const std::string place = sigv4::scope_text(date, scope.region, scope.service);
   const std::string signature =
       sigv4::signature_of(key, date, scope.region, scope.service, sigv4::string_to_sign(timestamp, place, canonical));

@@ -36,5 +36,8 @@ std::optional<SignatureFault> check_signature(const HttpRequest& request, const 
 // Adds X-Amz-Date, Authorization and, where the key has a token, X-Amz-Security-Token. All headers that are there
 // already are signed; Host must be one of them.
 void sign_request(HttpRequest& request, const AccessKey& key, const SignatureScope& scope, WallTime now);
+// The same where the SHA-256 of the body is known, in hex.
+void sign_request(HttpRequest& request, const AccessKey& key, const SignatureScope& scope, WallTime now,
+                  const std::string& body_hash);
 
 }  // namespace freshet

@@ -1,0 +1,31 @@
+// Where files are put that shall outlive this machine: buckets that speak the S3 protocol. wire/ fulfils it, tests fake
+// it.
+#pragma once
+
+#include <string>
+
+#include "base/async.h"
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace freshet {
+
+struct ObjectTarget {
+  std::string endpoint;  // URL without a path; empty: there is none.
+  std::string bucket;
+  std::string region = "us-east-1";
+  std::string access_key_id;
+  std::string secret_access_key;
+  milliseconds timeout{60'000};  // Of one request.
+  bool operator==(const ObjectTarget&) const = default;
+};
+
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+  // Puts an object, or replaces it. Any error means that it may be there or not; putting it again is safe. `key` has
+  // nothing but letters, digits and ._/- in it. Loop thread; outlives its Asyncs.
+  virtual Async<Result<void>> put(ObjectTarget target, std::string key, std::string body) = 0;
+};
+
+}  // namespace freshet
