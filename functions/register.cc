@@ -2,20 +2,27 @@
 
 #include <array>
 
+#include "functions/capture/capture_changes.h"
+#include "functions/count/count_states.h"
 #include "functions/functions.h"
 
 namespace freshet {
 
 namespace {
 
-using Function = Async<Result<std::string>> (*)(Context&, Queues&, const EventLog&);
+using Function = Async<Result<std::string>> (*)(Context&, const BuiltInParts&);
 
 struct BuiltIn {
   std::string_view name;
   Function function;
 };
 constexpr BuiltIn kBuiltIns[] = {
-    {"create_tasks", create_tasks}, {"trigger", trigger}, {"process_tasks", process_tasks}};
+    {"create_tasks", [](Context& c, const BuiltInParts& p) { return create_tasks(c, p.queues, p.log); }},
+    {"trigger", [](Context& c, const BuiltInParts& p) { return trigger(c, p.queues, p.log); }},
+    {"process_tasks", [](Context& c, const BuiltInParts& p) { return process_tasks(c, p.queues, p.log); }},
+    {"count_states", [](Context& c, const BuiltInParts& p) { return count_states(c, p.log); }},
+    {"capture_changes", [](Context& c, const BuiltInParts& p) { return capture_changes(c, p.captures); }},
+};
 
 // Under its own name, and as the sample's template and its like spell handlers.
 std::array<std::string, 3> spellings(std::string_view name) {
@@ -25,13 +32,18 @@ std::array<std::string, 3> spellings(std::string_view name) {
 
 }  // namespace
 
-void register_functions(NativeRegistry& registry, Queues& queues, EventLog log) {
+void register_functions(NativeRegistry& registry, BuiltInParts parts) {
   for (const auto& [name, function] : kBuiltIns) {
     // Not a coroutine itself: it hands over references to what the handler owns.
-    const NativeHandler handler = [function = function, &queues, log](Context& context) {
-      return function(context, queues, log);
-    };
+    const NativeHandler handler = [function = function, parts](Context& context) { return function(context, parts); };
     for (const auto& spelling : spellings(name)) registry.add(spelling, handler);
+  }
+}
+
+void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& functions) {
+  for (const FunctionDefinition& function : functions) {
+    if (function.host != "native" || !is_built_in(function.handler, "capture_changes")) continue;
+    if (const auto settings = capture_settings(function.environment)) captures.begin(*settings);
   }
 }
 
@@ -51,11 +63,15 @@ std::vector<std::string> known_variables(const FunctionDefinition& function) {
   return names;
 }
 
-bool is_processor(std::string_view handler) {
-  for (const auto& spelling : spellings("process_tasks")) {
+bool is_built_in(std::string_view handler, std::string_view name) {
+  for (const auto& spelling : spellings(name)) {
     if (spelling == handler) return true;
   }
   return false;
+}
+
+bool is_processor(std::string_view handler) {
+  return is_built_in(handler, "process_tasks");
 }
 
 }  // namespace freshet

@@ -1,5 +1,5 @@
-// Makes the built-in functions known under their names: create_tasks, trigger, process_tasks; and under those of the
-// sample's template (app/create_tasks.handler, ...). The queues and the registry outlive each other's use.
+// Makes the built-in functions known under their names: create_tasks, trigger, process_tasks, count_states,
+// capture_changes; and under those of the sample's template (app/create_tasks.handler, ...).
 #pragma once
 
 #include <set>
@@ -8,12 +8,22 @@
 #include <vector>
 
 #include "base/log.h"
+#include "functions/capture/captures.h"
 #include "functions/queue/queues.h"
 #include "runtime/invoke/native_registry.h"
 
 namespace freshet {
 
-void register_functions(NativeRegistry& registry, Queues& queues, EventLog log);
+// What they work with. All of it outlives the registry's use.
+struct BuiltInParts {
+  Queues& queues;
+  Captures& captures;
+  EventLog log;
+};
+void register_functions(NativeRegistry& registry, BuiltInParts parts);
+
+// At readiness: those of these functions that capture changes go on where they were.
+void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& functions);
 
 // The names that register_functions() makes known.
 std::set<std::string> built_in_handlers();
@@ -22,5 +32,7 @@ std::set<std::string> built_in_handlers();
 std::vector<std::string> known_variables(const FunctionDefinition& function);
 // Whether a function with this handler works on a queue: its environment then holds that queue's settings.
 bool is_processor(std::string_view handler);
+// Whether the handler is that built-in function, in whatever spelling.
+bool is_built_in(std::string_view handler, std::string_view name);
 
 }  // namespace freshet

@@ -1,10 +1,11 @@
-// The built-in functions and the queues they work on, for a replay.
+// The built-in functions and what they work on, for a replay.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <string>
 
+#include "functions/capture/captures.h"
 #include "functions/queue/queues.h"
 #include "runtime/replay/replay.h"
 
@@ -23,6 +24,11 @@ class QueueReplayProgram final : public ReplayProgram {
  private:
   std::map<std::string, QueueSettings> settings_;
   std::unique_ptr<Queues> queues_;
+  // Changes are captured in memory, and forgotten.
+  std::unique_ptr<Files> files_;
+  std::unique_ptr<BackgroundSync> sync_;
+  std::unique_ptr<ObjectStore> objects_;
+  std::unique_ptr<Captures> captures_;
 };
 
 }  // namespace freshet

@@ -53,6 +53,22 @@ const std::vector<SettingHelp>& setting_table() {
       {"CREATE_TASKS", "0..1000000", "16", "create_tasks: how many"},
       {"CREATE_INTERVAL_MS", "ms", "1000", "create_tasks: pause before each task but the first"},
       {"CREATE_TTL_S", "s, from 1", "3600", "create_tasks: their ttl"},
+      {"METRICS_TABLE", "table name", "required by count_states",
+       "count_states: the table that holds the counters ([stream-functions.md](stream-functions.md))"},
+      {"COUNT_ATTRIBUTE", "attribute name", "taskStatus", "count_states: the attribute whose values are counted"},
+      {"CAPTURE_FOLDER", "path", "required by capture_changes",
+       "capture_changes: where the files are; a folder that is there and can be written to"},
+      {"CAPTURE_FILE_BYTES", "1..67108864", "16777216",
+       "capture_changes: a file is finished before it would be larger"},
+      {"CAPTURE_FILE_S", "s, from 1", "300", "capture_changes: a file is finished that long after its first line"},
+      {"CAPTURE_S3_ENDPOINT", "`http://HOST:PORT`", "none",
+       "capture_changes: finished files are put into a bucket there and removed from the folder"},
+      {"CAPTURE_S3_BUCKET", "name", "required with an endpoint", "the bucket"},
+      {"CAPTURE_S3_PREFIX", "text", "none", "what the objects' keys begin with"},
+      {"CAPTURE_S3_REGION", "name", "us-east-1", "the region that requests are signed for"},
+      {"CAPTURE_S3_ACCESS_KEY_ID", "text", "required with an endpoint", "the key that requests are signed with"},
+      {"CAPTURE_S3_SECRET_ACCESS_KEY", "text", "required with an endpoint", "its secret"},
+      {"CAPTURE_S3_TIMEOUT_MS", "ms, from 1", "60000", "a request is given up then, and tried again"},
   };
   return table;
 }

@@ -1,110 +1,13 @@
 #include "functions/settings.h"
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-
 #include "base/url.h"
+#include "functions/setting_reader.h"
 
 namespace freshet {
 
 namespace {
 
-// Reads variables one after the other and keeps the first error.
-class Reader {
- public:
-  explicit Reader(const Environment& environment) : environment_(environment) {}
-
-  const std::string* find(const char* name) const {
-    auto it = environment_.find(name);
-    return it == environment_.end() ? nullptr : &it->second;
-  }
-
-  void text(const char* name, std::string& out) {
-    if (auto* value = find(name)) out = *value;
-  }
-
-  void required(const char* name, std::string& out, const char* what) {
-    text(name, out);
-    if (out.empty()) report(std::string(name) + " is not set: it must be " + what);
-  }
-
-  template <class Int>
-  void whole(const char* name, Int& out, int64_t least, int64_t most) {
-    auto* value = find(name);
-    if (!value) return;
-    int64_t number = 0;
-    auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
-    if (error != std::errc() || end != value->data() + value->size() || number < least || number > most) {
-      return report(std::string(name) + " is '" + *value + "': it must be a whole number from " +
-                    std::to_string(least) + " to " + std::to_string(most));
-    }
-    out = static_cast<Int>(number);
-  }
-
-  void duration(const char* name, milliseconds& out, int64_t least = 0, int64_t unit = 1) {
-    int64_t number = out.count() / unit;
-    whole(name, number, least, kLongest / unit);
-    if (find(name)) out = milliseconds(number * unit);
-  }
-
-  void real(const char* name, double& out, double least, double most) {
-    auto* value = find(name);
-    if (!value) return;
-    double number = 0;
-    auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
-    bool fits = error == std::errc() && end == value->data() + value->size() && number >= least && number <= most;
-    if (!fits) {
-      auto range = std::to_string(static_cast<int64_t>(least)) + " to " + std::to_string(static_cast<int64_t>(most));
-      return report(std::string(name) + " is '" + *value + "': it must be a number from " + range);
-    }
-    out = number;
-  }
-
-  // One of two words.
-  void choice(const char* name, const char* yes, const char* no, bool& out) {
-    auto* value = find(name);
-    if (!value) return;
-    if (*value != yes && *value != no) {
-      return report(std::string(name) + " is '" + *value + "': it must be '" + yes + "' or '" + no + "'");
-    }
-    out = *value == yes;
-  }
-
-  // One of several words, in the order of the enumeration.
-  template <class Enum>
-  void one_of(const char* name, std::initializer_list<const char*> words, Enum& out) {
-    auto* value = find(name);
-    if (!value) return;
-    std::string all;
-    int number = 0;
-    for (const char* word : words) {
-      if (*value == word) out = static_cast<Enum>(number);
-      if (*value == word) return;
-      const bool last = ++number == static_cast<int>(words.size());
-      all += (all.empty() ? "'" : last ? "' or '" : "', '") + std::string(word);
-    }
-    report(std::string(name) + " is '" + *value + "': it must be " + all + "'");
-  }
-
-  void report(std::string message) {
-    if (error_.empty()) error_ = std::move(message);
-  }
-
-  template <class T>
-  Result<T> finish(T value) {
-    if (!error_.empty()) return invalid(error_);
-    return value;
-  }
-
- private:
-  static constexpr int64_t kLongest = int64_t{366} * 24 * 3600 * 1000;
-  const Environment& environment_;
-  std::string error_;
-};
-
-void read_admission(Reader& reader, AdmissionSettings& out) {
+void read_admission(SettingReader& reader, AdmissionSettings& out) {
   reader.whole("MAX_WAITING", out.max_waiting, 0, 1'000'000'000);
   reader.real("RESERVED_SHARE", out.reserved_share, 0, 1);
   reader.whole("CRITICAL_PRIORITY", out.critical_priority, -100, 100);
@@ -114,7 +17,7 @@ void read_admission(Reader& reader, AdmissionSettings& out) {
   }
 }
 
-void read_queue(Reader& reader, QueueSettings& out) {
+void read_queue(SettingReader& reader, QueueSettings& out) {
   reader.one_of("ORDER", {"lifo", "fifo", "adaptive"}, out.order);
   reader.duration("LEASE_MS", out.lease, 10);
   reader.whole("MAX_ATTEMPTS", out.max_attempts, 1, 1'000'000);
@@ -135,7 +38,7 @@ void read_queue(Reader& reader, QueueSettings& out) {
   reader.text("TRIGGER_TOPIC_ARN", out.start_topic);
 }
 
-void read_runner(Reader& reader, RunnerSettings& out) {
+void read_runner(SettingReader& reader, RunnerSettings& out) {
   if (auto* text = reader.find("TASK_RUNNER")) {
     auto runner = parse_runner(*text);
     if (!runner) return reader.report(runner.error().message);
@@ -152,14 +55,14 @@ void read_runner(Reader& reader, RunnerSettings& out) {
 }  // namespace
 
 Result<QueueSettings> queue_settings(const Environment& environment) {
-  Reader reader(environment);
+  SettingReader reader(environment);
   QueueSettings settings;
   read_queue(reader, settings);
   return reader.finish(std::move(settings));
 }
 
 Result<ProcessSettings> process_settings(const Environment& environment) {
-  Reader reader(environment);
+  SettingReader reader(environment);
   ProcessSettings settings;
   reader.required("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
   reader.text("TRIGGER_TOPIC_ARN", settings.trigger_topic);
@@ -175,7 +78,7 @@ Result<ProcessSettings> process_settings(const Environment& environment) {
 }
 
 Result<CreateSettings> create_settings(const Environment& environment) {
-  Reader reader(environment);
+  SettingReader reader(environment);
   CreateSettings settings;
   reader.required("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
   reader.whole("CREATE_TASKS", settings.tasks, 0, 1'000'000);

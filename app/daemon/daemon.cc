@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/text_file.h"
+#include "functions/capture/captures.h"
 #include "functions/filtered/table_queues.h"
 #include "functions/ordered/ordered_tables.h"
 #include "functions/priority/table_queues.h"
@@ -49,6 +50,7 @@
 #include "wire/lambda/runtime_api.h"
 #include "wire/ordered/ordered_route.h"
 #include "wire/priority/priority_route.h"
+#include "wire/s3/object_client.h"
 #include "wire/service/service_routes.h"
 #include "wire/sns/sns_route.h"
 #include "wire/tasks/task_route.h"
@@ -250,7 +252,10 @@ class Daemon {
     deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
     filtered_queues_ = std::make_unique<filtered::TableQueues>(runtime_->services(), log_);
     ordered_tables_ = std::make_unique<ordered::OrderedTables>(*store_, clock_);
-    register_functions(natives_, *queues_, log_);
+    objects_ = make_object_client(*http_, loop_);
+    captures_ =
+        std::make_unique<Captures>(CaptureParts{*files_, *capture_sync_thread_, loop_, *objects_, log_, &metrics_});
+    register_functions(natives_, {*queues_, *captures_, log_});
     return {};
   }
 
@@ -276,6 +281,7 @@ class Daemon {
     }
     runtime_->serve_processes(settings_of_processes());
     queues_->begin();
+    begin_captures(*captures_, runtime_->functions());
     priority_queues_->begin();
     filtered_queues_->begin();
     ready_ = true;
@@ -531,6 +537,7 @@ class Daemon {
   const std::function<void()> wake_ = [this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); };
   std::unique_ptr<BackgroundSync> sync_thread_ = make_sync_thread(wake_);
   std::unique_ptr<BackgroundSync> backup_sync_thread_ = make_sync_thread(wake_);
+  std::unique_ptr<BackgroundSync> capture_sync_thread_ = make_sync_thread([] {});
   std::unique_ptr<Tracer> tracer_;  // Null unless traces are kept.
   std::unique_ptr<EmbeddedTables> store_;
   std::vector<std::unique_ptr<IoThread>> threads_;
@@ -538,6 +545,8 @@ class Daemon {
   std::unique_ptr<CodeStore> code_;
   std::unique_ptr<SegmentReceiver> segments_;
   std::unique_ptr<RuntimeApi> runtime_api_;
+  std::unique_ptr<ObjectStore> objects_;
+  std::unique_ptr<Captures> captures_;
   NativeRegistry natives_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Queues> queues_;

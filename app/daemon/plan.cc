@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/text_file.h"
+#include "functions/check_function.h"
 #include "functions/register.h"
 
 namespace freshet {
@@ -114,6 +115,10 @@ Result<Deployment> read_deployment(const TemplateOptions& options, std::string t
   }
   input.native_handlers = built_in_handlers();
   input.known_variables = known_variables;
+  const auto files = make_posix_files();
+  input.check_function = [&](const FunctionDefinition& function, const Deployment& deployment) {
+    return check_function(function, deployment, *files);
+  };
   return resolve_deployment(input);
 }
 

@@ -1,0 +1,36 @@
+// The lines of a file of captured changes. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <utility>
+
+namespace freshet {
+
+// Sequence numbers that were passed over, the newest ones.
+class SequenceGaps {
+ public:
+  // Those between the two, if any; `before` is not below what was added last.
+  void add(uint64_t before, uint64_t after) {
+    if (after <= before + 1) return;
+    gaps_.emplace_back(before + 1, after - 1);
+    if (gaps_.size() > kMost) gaps_.pop_front();
+  }
+  bool has(uint64_t sequence) const;
+
+ private:
+  static constexpr size_t kMost = 4096;
+  std::deque<std::pair<uint64_t, uint64_t>> gaps_;  // From, to.
+};
+
+struct GoodLines {
+  uint64_t bytes = 0;  // Up to the end of the last good line.
+  uint64_t first = 0;  // Sequences of the first and last line; 0 without lines.
+  uint64_t last = 0;
+  SequenceGaps gaps{};
+};
+// The lines at the begin of the text that are whole: stream records as JSON, with rising sequence numbers.
+GoodLines good_lines(std::string_view text);
+
+}  // namespace freshet

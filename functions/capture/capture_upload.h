@@ -1,0 +1,64 @@
+// Takes finished files to a bucket, one after the other in the order they came, and removes each here when it is there.
+// What fails is tried again, later and later, for as long as it takes; meanwhile the files stay. A file's name says
+// what is in it and its content never changes, so putting it twice (a crash in between, an answer that was lost) leaves
+// one object. Loop thread.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "base/async.h"
+#include "base/files.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/scheduler.h"
+#include "runtime/object_store.h"
+
+namespace freshet {
+
+struct CaptureUploadParts {
+  Files& files;
+  ObjectStore& objects;
+  Scheduler& scheduler;
+  EventLog log;
+  Counter* uploads = nullptr;  // Null: not counted.
+  Counter* failures = nullptr;
+};
+
+class CaptureUpload {
+ public:
+  // What the parts refer to outlives it.
+  explicit CaptureUpload(CaptureUploadParts parts) : parts_(std::move(parts)) {}
+  CaptureUpload(const CaptureUpload&) = delete;
+  CaptureUpload& operator=(const CaptureUpload&) = delete;
+
+  // From the next try on. An empty endpoint: files wait.
+  void set_target(ObjectTarget target, std::string prefix);
+  // `name`: of a finished file in folder/table. The same one again has no effect.
+  void add(const std::string& folder, const std::string& table, const std::string& name);
+  size_t waiting() const { return waiting_.size(); }
+
+ private:
+  struct Waiting {
+    std::string directory;
+    std::string table;
+    std::string name;
+    std::string path() const { return directory + "/" + name; }
+    bool operator==(const Waiting&) const = default;
+  };
+
+  void start();
+  Async<void> run();
+  Async<Result<void>> put(Waiting file);
+  Async<Result<std::string>> read(std::string path);
+  bool is_gone(const Waiting& file);
+
+  const CaptureUploadParts parts_;
+  ObjectTarget target_;
+  std::string prefix_;
+  std::deque<Waiting> waiting_;
+  bool running_ = false;
+  Scope work_;  // Last: ended first.
+};
+
+}  // namespace freshet

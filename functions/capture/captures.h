@@ -1,0 +1,58 @@
+// All folders that changes are captured in, by this daemon: FOLDER/TABLE/ has a table's files (capture_file.h); with a
+// bucket set, finished ones go there (capture_upload.h). A folder belongs to one process: FOLDER/.lock is locked.
+// Loop thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "functions/capture/capture_file.h"
+#include "functions/capture/capture_settings.h"
+#include "functions/capture/capture_upload.h"
+#include "functions/capture/file_sync.h"
+#include "runtime/object_store.h"
+
+namespace freshet {
+
+struct CaptureParts {
+  Files& files;
+  BackgroundSync& sync;
+  Scheduler& scheduler;
+  ObjectStore& objects;
+  EventLog log;
+  Metrics* metrics = nullptr;  // Null: nothing is counted.
+};
+
+class Captures {
+ public:
+  // What the parts refer to outlives it; it outlives its Asyncs.
+  explicit Captures(CaptureParts parts);
+  Captures(const Captures&) = delete;
+  Captures& operator=(const Captures&) = delete;
+  ~Captures();
+
+  // At readiness: goes on with what an end, however sudden, has left in the folder. Errors are logged; they come again
+  // with the first batch.
+  void begin(const CaptureSettings& settings);
+  // See CaptureFile::append(); kValidation also for a folder that is not there or cannot be written to. The batch
+  // outlives the Async.
+  Async<Result<Appended>> append(const CaptureSettings& settings, const StreamBatch& batch);
+
+ private:
+  struct Folder;
+  Result<Folder*> folder_of(const CaptureSettings& settings);
+  CaptureFile& file_of(Folder& folder, const std::string& table, const std::string& label);
+
+  const CaptureParts parts_;
+  FileSync sync_;
+  Counter* records_ = nullptr;
+  std::map<std::string, std::unique_ptr<Folder>> folders_;
+};
+
+}  // namespace freshet

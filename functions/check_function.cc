@@ -1,0 +1,107 @@
+#include "functions/check_function.h"
+
+#include <algorithm>
+#include <string>
+
+#include "functions/capture/capture_settings.h"
+#include "functions/count/count_settings.h"
+#include "functions/count/counter_table.h"
+#include "functions/register.h"
+#include "streams/arn.h"
+#include "streams/stream_event.h"
+
+namespace freshet {
+namespace {
+
+using Faults = std::vector<FunctionFault>;
+
+constexpr const char* kVariables = "Environment.Variables";
+constexpr const char* kEvents = "Events";
+
+const TableDefinition* find_table(const Deployment& deployment, const std::string& name) {
+  const auto found = std::find_if(deployment.tables.begin(), deployment.tables.end(),
+                                  [&](const TableDefinition& table) { return table.name == name; });
+  return found == deployment.tables.end() ? nullptr : &*found;
+}
+
+std::vector<const MappingDefinition*> mappings_of(const FunctionDefinition& function, const Deployment& deployment) {
+  std::vector<const MappingDefinition*> mappings;
+  for (const MappingDefinition& mapping : deployment.mappings) {
+    if (function_name(mapping.function) == function.name) mappings.push_back(&mapping);
+  }
+  return mappings;
+}
+
+void check_mapping(const MappingDefinition& mapping, Faults& faults) {
+  const std::string of = "its event of table " + mapping.table;
+  if (mapping.parallelization_factor > 1) {
+    faults.push_back({kEvents, of + " must have a ParallelizationFactor of 1: records are wanted in order"});
+  }
+  if (mapping.tumbling_window > seconds(0)) {
+    faults.push_back({kEvents, of + " has a TumblingWindowInSeconds, which this function does not know: take it off"});
+  }
+  if (mapping.max_retries || mapping.max_record_age) {
+    faults.push_back({kEvents,
+                      of + " gives records up (MaximumRetryAttempts, MaximumRecordAgeInSeconds): those are lost "
+                           "to this function",
+                      true});
+  }
+}
+
+void check_counted(const MappingDefinition& mapping, const CountSettings& settings, const Deployment& deployment,
+                   Faults& faults) {
+  if (!mapping.filters.empty()) {
+    faults.push_back({kEvents, "its event of table " + mapping.table +
+                                   " has FilterCriteria: count_states needs all "
+                                   "records; take them off"});
+  }
+  if (mapping.table == settings.metrics_table) {
+    faults.push_back({kVariables + std::string(".METRICS_TABLE"),
+                      "it names " + mapping.table + ", the table whose stream is counted: it must be another one"});
+  }
+  const TableDefinition* table = find_table(deployment, mapping.table);
+  if (!table || !table->stream || *table->stream == StreamView::kNewAndOldImages) return;
+  faults.push_back({kEvents, "the StreamViewType of table " + mapping.table + " is " +
+                                 std::string(stream_view_name(*table->stream)) +
+                                 ": to count states it must be NEW_AND_OLD_IMAGES"});
+}
+
+void check_count(const FunctionDefinition& function, const Deployment& deployment, Faults& faults) {
+  const auto settings = count_settings(function.environment);
+  if (!settings) return faults.push_back({kVariables, settings.error().message});
+  const TableDefinition* metrics = find_table(deployment, settings->metrics_table);
+  if (metrics == nullptr) {
+    faults.push_back({kVariables + std::string(".METRICS_TABLE"),
+                      "the template has no table '" + settings->metrics_table +
+                          "': nothing is counted until somebody makes it, with the keys counted (S) and metric (S)",
+                      true});
+  } else if (auto wrong = wrong_metrics_keys(*metrics)) {
+    faults.push_back({kVariables + std::string(".METRICS_TABLE"), *wrong});
+  }
+  for (const MappingDefinition* mapping : mappings_of(function, deployment)) {
+    check_counted(*mapping, *settings, deployment, faults);
+  }
+}
+
+void check_capture(const FunctionDefinition& function, Files& files, Faults& faults) {
+  const auto settings = capture_settings(function.environment);
+  if (!settings) return faults.push_back({kVariables, settings.error().message});
+  if (auto good = check_folder(files, settings->folder); !good) {
+    faults.push_back({kVariables + std::string(".CAPTURE_FOLDER"), good.error().message});
+  }
+}
+
+}  // namespace
+
+std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment,
+                                          Files& files) {
+  Faults faults;
+  const bool counts = is_built_in(function.handler, "count_states");
+  if (counts) check_count(function, deployment, faults);
+  if (is_built_in(function.handler, "capture_changes")) check_capture(function, files, faults);
+  if (!counts && !is_built_in(function.handler, "capture_changes")) return faults;
+  for (const MappingDefinition* mapping : mappings_of(function, deployment)) check_mapping(*mapping, faults);
+  return faults;
+}
+
+}  // namespace freshet

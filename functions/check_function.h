@@ -1,0 +1,15 @@
+// Looks at a built-in function that follows a table's stream, within all that is deployed with it: what would fail with
+// every event is said before anything is deployed.
+#pragma once
+
+#include <vector>
+
+#include "base/files.h"
+#include "runtime/deploy/deployment.h"
+
+namespace freshet {
+
+std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment,
+                                          Files& files);
+
+}  // namespace freshet

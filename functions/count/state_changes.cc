@@ -1,0 +1,68 @@
+#include "functions/count/state_changes.h"
+
+#include "streams/stream_event.h"
+
+namespace freshet {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '%') {
+      out += "%25";
+    } else if (c == '#') {
+      out += "%23";
+    } else if (c == '(' && out.empty()) {
+      out += "%28";
+    } else {
+      out += c;
+    }
+    if (out.size() > kMaxLabel) return std::string(kOtherState);
+  }
+  return out;
+}
+
+void bump(std::map<std::string, int64_t>& items, const std::string& label, int64_t by) {
+  const auto entry = items.try_emplace(label, 0).first;
+  entry->second += by;
+  if (entry->second == 0) items.erase(entry);
+}
+
+}  // namespace
+
+std::string state_label(const ItemRef& item, std::string_view attribute) {
+  const auto value = item.find(attribute);
+  if (!value) return std::string(kNoState);
+  switch (value->type()) {
+    case Type::kString:
+      return escaped(value->bytes());
+    case Type::kNumber:
+      return escaped(value->number().to_string());
+    case Type::kBool:
+      return *value->decode().get_if<bool>() ? "true" : "false";
+    case Type::kNull:
+      return std::string(kNoState);
+    default:
+      return std::string(kOtherState);
+  }
+}
+
+Result<void> StateChanges::add(const ChangeRecord& record, std::string_view attribute) {
+  using Kind = ChangeRecord::Kind;
+  if ((record.kind != Kind::kInsert && !record.before) || (record.kind != Kind::kRemove && !record.after)) {
+    return invalid("record " + sequence_number(record.sequence) +
+                   " of the stream has not both images: its StreamViewType must be NEW_AND_OLD_IMAGES");
+  }
+  const std::string_view gone = record.by_ttl ? kExpired : kRemoved;
+  const bool had = record.kind != Kind::kInsert;
+  const bool has = record.kind != Kind::kRemove;
+  std::string from = had ? state_label(record.before, attribute) : std::string(kCreated);
+  std::string to = has ? state_label(record.after, attribute) : std::string(gone);
+  if (from == to) return {};
+  if (had) bump(items, from, -1);
+  if (has) bump(items, to, 1);
+  ++moves[{std::move(from), std::move(to)}];
+  return {};
+}
+
+}  // namespace freshet

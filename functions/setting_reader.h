@@ -1,0 +1,108 @@
+// Reads a function's environment variables with their checks; for settings.cc and its like.
+#pragma once
+
+#include <charconv>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "runtime/invoke/function.h"
+
+namespace freshet {
+
+// Reads variables one after the other and keeps the first error.
+class SettingReader {
+ public:
+  explicit SettingReader(const Environment& environment) : environment_(environment) {}
+
+  const std::string* find(const char* name) const {
+    auto it = environment_.find(name);
+    return it == environment_.end() ? nullptr : &it->second;
+  }
+
+  void text(const char* name, std::string& out) {
+    if (auto* value = find(name)) out = *value;
+  }
+
+  void required(const char* name, std::string& out, const char* what) {
+    text(name, out);
+    if (out.empty()) report(std::string(name) + " is not set: it must be " + what);
+  }
+
+  template <class Int>
+  void whole(const char* name, Int& out, int64_t least, int64_t most) {
+    auto* value = find(name);
+    if (!value) return;
+    int64_t number = 0;
+    auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+    if (error != std::errc() || end != value->data() + value->size() || number < least || number > most) {
+      return report(std::string(name) + " is '" + *value + "': it must be a whole number from " +
+                    std::to_string(least) + " to " + std::to_string(most));
+    }
+    out = static_cast<Int>(number);
+  }
+
+  void duration(const char* name, milliseconds& out, int64_t least = 0, int64_t unit = 1) {
+    int64_t number = out.count() / unit;
+    whole(name, number, least, kLongest / unit);
+    if (find(name)) out = milliseconds(number * unit);
+  }
+
+  void real(const char* name, double& out, double least, double most) {
+    auto* value = find(name);
+    if (!value) return;
+    double number = 0;
+    auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
+    bool fits = error == std::errc() && end == value->data() + value->size() && number >= least && number <= most;
+    if (!fits) {
+      auto range = std::to_string(static_cast<int64_t>(least)) + " to " + std::to_string(static_cast<int64_t>(most));
+      return report(std::string(name) + " is '" + *value + "': it must be a number from " + range);
+    }
+    out = number;
+  }
+
+  // One of two words.
+  void choice(const char* name, const char* yes, const char* no, bool& out) {
+    auto* value = find(name);
+    if (!value) return;
+    if (*value != yes && *value != no) {
+      return report(std::string(name) + " is '" + *value + "': it must be '" + yes + "' or '" + no + "'");
+    }
+    out = *value == yes;
+  }
+
+  // One of several words, in the order of the enumeration.
+  template <class Enum>
+  void one_of(const char* name, std::initializer_list<const char*> words, Enum& out) {
+    auto* value = find(name);
+    if (!value) return;
+    std::string all;
+    int number = 0;
+    for (const char* word : words) {
+      if (*value == word) out = static_cast<Enum>(number);
+      if (*value == word) return;
+      const bool last = ++number == static_cast<int>(words.size());
+      all += (all.empty() ? "'" : last ? "' or '" : "', '") + std::string(word);
+    }
+    report(std::string(name) + " is '" + *value + "': it must be " + all + "'");
+  }
+
+  void report(std::string message) {
+    if (error_.empty()) error_ = std::move(message);
+  }
+
+  template <class T>
+  Result<T> finish(T value) {
+    if (!error_.empty()) return invalid(error_);
+    return value;
+  }
+
+ private:
+  static constexpr int64_t kLongest = int64_t{366} * 24 * 3600 * 1000;
+  const Environment& environment_;
+  std::string error_;
+};
+
+}  // namespace freshet
