@@ -13,6 +13,8 @@
 namespace freshet {
 namespace {
 
+constexpr uint32_t kItemsATurn = 1000;
+
 using KeyHash = std::pair<uint64_t, uint64_t>;
 
 // The state of each item, by the hash of its key.
@@ -70,6 +72,7 @@ Async<Result<void>> scan_all(Tables& tables, Scheduler& scheduler, const FirstCo
     scan.table = input.table;
     scan.exclusive_start_key = std::move(start);
     scan.consistent = true;
+    scan.limit = kItemsATurn;
     auto page = co_await tables.scan(std::move(scan));
     if (!page) co_return fail(page.error());
     for (const ItemRef& item : page->items) states.set(item, state_label(item, input.attribute));

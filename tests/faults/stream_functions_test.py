@@ -156,12 +156,16 @@ def is_behind(daemon):
     return position is None or position < int(records[-1]["dynamodb"]["SequenceNumber"][1:])
 
 
+def bucket_options(server, secret=SECRET):
+    return ["--parameter", f"S3Endpoint=http://127.0.0.1:{server.port}", "--parameter", "S3Bucket=changes", "--parameter",
+            "S3Prefix=a/b", "--parameter", f"S3AccessKeyId={KEY}", "--parameter", f"S3SecretAccessKey={secret}",
+            "--set", "CaptureChangesFunction.CAPTURE_S3_TIMEOUT_MS=300"]
+
+
 def survives_kills(binary, folder, random, rounds, server):
     changes = folder / "changes"
     changes.mkdir(parents=True)
-    bucket = ["--parameter", f"S3Endpoint=http://127.0.0.1:{server.port}", "--parameter", "S3Bucket=changes", "--parameter",
-              "S3Prefix=a/b", "--parameter", f"S3AccessKeyId={KEY}", "--parameter", f"S3SecretAccessKey={SECRET}",
-              "--set", "CaptureChangesFunction.CAPTURE_S3_TIMEOUT_MS=300"] if server else []
+    bucket = bucket_options(server) if server else []
     daemon = Daemon(binary, folder / "data", "--parameter", f"CaptureFolder={changes}", "--parameter", "CaptureFileSeconds=1",
                     "--parameter", "CaptureFileBytes=100000", *bucket, template=TEMPLATE)
     daemon.start()
@@ -206,6 +210,25 @@ def survives_kills(binary, folder, random, rounds, server):
         daemon.stop()
 
 
+def says_why_a_bucket_refuses(binary, folder, server):
+    """With the wrong secret nothing arrives and nothing is removed; with the right one what waited goes there."""
+    changes = folder / "changes"
+    changes.mkdir(parents=True)
+    options = ["--parameter", f"CaptureFolder={changes}", "--parameter", "CaptureFileSeconds=1"]
+    daemon = Daemon(binary, folder / "data", *options, *bucket_options(server, "wrong"), template=TEMPLATE).start()
+    try:
+        daemon.dynamodb("PutItem", TableName="QueueTable", Item={"taskId": {"S": "1"}})
+        wait_for("a refusal", lambda: "SignatureDoesNotMatch" in daemon.log_path.read_text())
+        assert len(list((changes / "QueueTable").glob("*.jsonl"))) == 1 and not server.objects
+        daemon.stop()
+        daemon.options = (*options, *bucket_options(server))
+        daemon.start()
+        wait_for("the object", lambda: server.objects and not list((changes / "QueueTable").glob("*.jsonl")))
+        check_captured(daemon, changes, server.objects)
+    finally:
+        daemon.stop()
+
+
 def refused(binary, template, *options):
     run = subprocess.run([str(binary), "run", str(template), "--data", ":memory:", "--listen", "127.0.0.1:0", *map(str, options)],
                          capture_output=True, text=True, timeout=60, check=False)
@@ -245,6 +268,8 @@ def main():
             survives_kills(options.binary, folder / "folder", random, options.rounds // 2, None)
             with S3Server() as server:
                 survives_kills(options.binary, folder / "bucket", random, options.rounds // 2, server)
+            with S3Server() as server:
+                says_why_a_bucket_refuses(options.binary, folder / "refused", server)
         except (AssertionError, OSError, Refused, RuntimeError) as error:
             print(f"FAILED: {error!r}")
             sys.exit(1)
