@@ -4,7 +4,7 @@
 #include <array>
 #include <ctime>
 
-#include "wire/auth/crypto.h"
+#include "base/crypto.h"
 
 namespace freshet::sigv4 {
 

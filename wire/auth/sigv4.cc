@@ -5,8 +5,8 @@
 #include <functional>
 #include <set>
 
+#include "base/crypto.h"
 #include "wire/auth/canonical.h"
-#include "wire/auth/crypto.h"
 
 namespace freshet {
 

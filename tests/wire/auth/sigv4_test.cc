@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/crypto.h"
 #include "wire/auth/canonical.h"
-#include "wire/auth/crypto.h"
 #include "wire/auth/signature_gate.h"
 
 namespace freshet {

@@ -1,8 +1,9 @@
-#include "wire/auth/crypto.h"
+#include "base/crypto.h"
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <sys/random.h>
 
 #include "base/check.h"
 
@@ -62,6 +63,14 @@ std::string hmac_sha256(std::string_view key, std::string_view data) {
 
 bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string secret_token() {
+  std::string bytes(32, '\0');
+  // As much as that comes whole or not at all.
+  const ssize_t given = getrandom(bytes.data(), bytes.size(), 0);
+  FRESHET_CHECK(given == static_cast<ssize_t>(bytes.size()), "the system gives no random bytes");
+  return to_hex(bytes);
 }
 
 }  // namespace freshet

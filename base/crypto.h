@@ -1,4 +1,4 @@
-// SHA-256 and HMAC-SHA256 of OpenSSL. Pure functions; any thread.
+// SHA-256 and HMAC-SHA256 of OpenSSL, and secrets of the system's random source. Any thread.
 #pragma once
 
 #include <memory>
@@ -26,5 +26,7 @@ std::string hmac_sha256(std::string_view key, std::string_view data);  // 32 byt
 std::string to_hex(std::string_view bytes);                            // Lower case.
 // Takes the same time wherever the two differ.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
+// 256 bits that nobody can guess, as 64 hexadecimal digits. Never from the injected Random, which is not for secrets.
+std::string secret_token();
 
 }  // namespace freshet
