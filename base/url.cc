@@ -23,10 +23,9 @@ bool is_port(std::string_view text, uint16_t& port) {
 }  // namespace
 
 Result<Url> parse_url(std::string_view url) {
-  constexpr std::string_view kScheme = "http://";
-  if (url.starts_with("https://")) return bad(url, "https:// is not supported yet, only http://");
-  if (!url.starts_with(kScheme)) return bad(url, "it must start with http://");
-  std::string_view rest = url.substr(kScheme.size());
+  const bool tls = url.starts_with("https://");
+  if (!tls && !url.starts_with("http://")) return bad(url, "it must start with http:// or https://");
+  std::string_view rest = url.substr(url.find("//") + 2);
   rest = rest.substr(0, rest.find('#'));
   const size_t path = std::min(rest.find('/'), rest.find('?'));
   const std::string_view authority = rest.substr(0, path);
@@ -34,6 +33,8 @@ Result<Url> parse_url(std::string_view url) {
   if (authority.find('@') != std::string_view::npos) return bad(url, "user names in a URL are not supported");
 
   Url out;
+  out.tls = tls;
+  if (tls) out.port = 443;
   std::string_view port;
   if (authority.starts_with('[')) {
     const size_t end = authority.find(']');

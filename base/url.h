@@ -1,4 +1,4 @@
-// http://HOST[:PORT][/PATH][?QUERY], taken apart.
+// http[s]://HOST[:PORT][/PATH][?QUERY], taken apart.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 namespace freshet {
 
 struct Url {
-  std::string host;  // Name or address, without brackets.
-  uint16_t port = 80;
+  std::string host;         // Name or address, without brackets.
+  uint16_t port = 80;       // 443 of https.
+  bool tls = false;         // https.
   std::string host_header;  // As the Host header spells it: with the port if the URL has one.
   std::string target;       // Path and query, at least "/".
 };
 
-// kValidation, naming the URL and what is wrong: another scheme (https:// too), no host, a bad port, user names, blanks
-// or control characters.
+// kValidation, naming the URL and what is wrong: another scheme, no host, a bad port, user names, blanks or control
+// characters.
 Result<Url> parse_url(std::string_view url);
 
 }  // namespace freshet

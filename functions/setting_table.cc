@@ -8,7 +8,7 @@ const std::vector<SettingHelp>& setting_table() {
       {"TRIGGER_TOPIC_ARN", "ARN", "none",
        "process_tasks: where the tail call and the timer publish `Start`; none: no `Start` is published"},
       {"PROCESS_TASKS_TOPIC_ARN", "ARN", "required by trigger", "trigger: where it publishes `Start`"},
-      {"TASK_RUNNER", "`none`, `fake`, `http://HOST:PORT/PATH`, `exec:PROGRAM ARGUMENTS`", "`fake`",
+      {"TASK_RUNNER", "`none`, `fake`, `http[s]://HOST:PORT/PATH`, `exec:PROGRAM ARGUMENTS`", "`fake`",
        "who does the work; `none`: pull workers only. Arguments are split at blanks outside double quotes"},
       {"CONCURRENCY", "1..100000", "1", "tasks in work at once"},
       {"PAGE_LIMIT", "0..1000", "0",

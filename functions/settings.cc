@@ -102,7 +102,7 @@ Result<RunnerSettings> parse_runner(std::string_view text) {
   }
   if (!text.starts_with("exec:")) {
     return invalid("TASK_RUNNER is '" + std::string(text) +
-                   "': it must be none, fake, http://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
+                   "': it must be none, fake, http[s]://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
   }
   out.kind = Kind::kExec;
   std::string word;

@@ -66,8 +66,8 @@ tl::unexpected<Error> never_sent(ErrorCode code, std::string message);
 class HttpClient {
  public:
   virtual ~HttpClient() = default;
-  // `url` is absolute (http://host:port/path). kTimeout after `timeout`, kUnavailable if no connection can be had or it
-  // breaks; with the detail NotSent if it had not been sent. Any status is a success here. Destroying the Async
+  // `url` is absolute (http[s]://host:port/path). kTimeout after `timeout`, kUnavailable if no connection can be had or
+  // it breaks; with the detail NotSent if it had not been sent. Any status is a success here. Destroying the Async
   // abandons the request and closes its connection.
   virtual Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) = 0;
 };

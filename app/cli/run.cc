@@ -86,6 +86,10 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       ->envname("FRESHET_TLS_CERT");
   command.add_option("--tls-key", options.tls_key, "PEM file of the certificate's private key")
       ->envname("FRESHET_TLS_KEY");
+  command
+      .add_option("--ca-file", options.ca_file,
+                  "PEM file of certificates to trust where the daemon asks by https://, besides the system's")
+      ->envname("FRESHET_CA_FILE");
   command.add_flag("--open-metrics", options.open_metrics, "GET /metrics needs no signature, with --credentials")
       ->envname("FRESHET_OPEN_METRICS");
   command

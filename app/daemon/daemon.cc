@@ -232,7 +232,9 @@ class Daemon {
     // More of them are wanted where there is more to do than one thread can; handshakes of TLS are too long for the
     // loop.
     if (threads_.size() == 1 && !plan_.tls) waiter_.attach(*threads_[0], loop_);
-    http_ = make_http_client({}, io_threads(), clock_, loop_, loop_);
+    HttpClientOptions client;
+    client.trust = plan_.trust;
+    http_ = make_http_client(std::move(client), io_threads(), clock_, loop_, loop_);
     code_ = std::make_unique<CodeStore>(place_of_code(), loop_, loop_);
     runtime_api_ = make_runtime_api(io_threads(), clock_, loop_, loop_);
     if (!options_.trace_endpoint.empty()) {

@@ -50,6 +50,7 @@ struct DaemonOptions {
   std::string credentials;                 // File of access keys that requests must be signed with; empty: none.
   std::string tls_certificate;             // PEM file with its chain; empty: plain HTTP.
   std::string tls_key;                     // PEM file.
+  std::string ca_file;                     // PEM file: trusted for https://, besides the system's.
   bool open_metrics = false;               // GET /metrics needs no signature although others do.
   std::string trace_file;                  // OTLP/JSON, a line a batch; empty: none. So too the next two.
   std::string chrome_trace;                // File in Chrome's trace format.

@@ -137,6 +137,9 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
     if (!tls) return fail(tls.error());
     plan.tls = std::move(*tls);
   }
+  auto trust = TlsTrust::make(options.ca_file);
+  if (!trust) return invalid("--ca-file: " + trust.error().message);
+  plan.trust = std::move(*trust);
   auto listen = parse_listen(options.listen, plan.credentials.has_value());
   if (!listen) return fail(listen.error());
   plan.listen = *listen;

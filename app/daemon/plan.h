@@ -24,6 +24,7 @@ struct DaemonPlan {
   Durability durability;
   std::optional<Credentials> credentials;
   std::shared_ptr<const TlsContext> tls;  // Null for plain HTTP.
+  std::shared_ptr<const TlsTrust> trust;
   Deployment deployment;
   std::map<std::string, QueueSettings> queues;  // By table.
   std::vector<priority::Definition> priority_queues;

@@ -14,11 +14,17 @@ TEST(Url, TakesApart) {
   EXPECT_EQ(url->target, "/?q=1");
   EXPECT_EQ(parse_url("http://example.com")->target, "/");
   EXPECT_EQ(parse_url("http://example.com")->port, 80);
+  EXPECT_FALSE(parse_url("http://example.com")->tls);
+  EXPECT_TRUE(parse_url("https://example.com")->tls);
+  EXPECT_EQ(parse_url("https://example.com/")->port, 443);
+  EXPECT_EQ(parse_url("https://example.com:8443/")->port, 8443);
   for (const char* bad : {"",
                           "example.com",
                           "ftp://x",
                           "http://",
                           "http://:80",
+                          "https://",
+                          "https:/a",
                           "http://a:0",
                           "http://a:65536",
                           "http://a:",

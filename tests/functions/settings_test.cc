@@ -69,7 +69,7 @@ TEST(Settings, WrongValuesSayWhatWouldBeRight) {
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "nan"}}),
             "BACKOFF_JITTER is 'nan': it must be a number from 0 to 1");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"TASK_RUNNER", "ftp://x"}}),
-            "TASK_RUNNER is 'ftp://x': it must be none, fake, http://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
+            "TASK_RUNNER is 'ftp://x': it must be none, fake, http[s]://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"LEASE_MS", "99999999999999999999"}}),
             "LEASE_MS is '99999999999999999999': it must be a whole number from 10 to 31622400000");
 }
@@ -87,7 +87,7 @@ TEST(Settings, RunnersAreSplitIntoWords) {
 
 TEST(Settings, TheUrlOfARunnerIsCheckedAtTheStart) {
   for (const char* good : {"http://127.0.0.1:8000/", "http://localhost", "http://a-b.example_c:1?x=1",
-                           "http://[::1]:80", "http://h:65535/a#b"}) {
+                           "http://[::1]:80", "http://h:65535/a#b", "https://example.com/"}) {
     auto runner = parse_runner(good);
     ASSERT_TRUE(runner) << runner.error().message;
     EXPECT_EQ(runner->url, good);
@@ -96,8 +96,7 @@ TEST(Settings, TheUrlOfARunnerIsCheckedAtTheStart) {
     auto runner = parse_runner(url);
     return runner ? std::string("accepted") : runner.error().message;
   };
-  EXPECT_EQ(why("https://example.com/"),
-            "TASK_RUNNER: not a usable URL: 'https://example.com/': https:// is not supported yet, only http://");
+  EXPECT_EQ(why("https://"), "TASK_RUNNER: not a usable URL: 'https://': it has no host");
   EXPECT_EQ(why("http://h:65536"),
             "TASK_RUNNER: not a usable URL: 'http://h:65536': its port is not a number from 1 to 65535");
   EXPECT_EQ(why("http://user@h/"),

@@ -113,6 +113,9 @@ class Client final : public HttpClient {
     call->bytes = std::move(*bytes);
     call->is_head = method == "HEAD";
     call->deadline = clock_.boot() + timeout;
+    if (call->url.tls && !options_.trust) {
+      return Outcome(never_sent(ErrorCode::kUnavailable, "there are no certificates to trust for https://"));
+    }
     return carry(std::move(call));
   }
 

@@ -1,5 +1,5 @@
 // The daemon's HTTP client (runtime/ports.h) over the I/O threads: kept-alive connections per host and port, whole
-// answers, bounded. http:// only.
+// answers, bounded. http:// and https://.
 //
 // A request on a kept-alive connection that the peer has closed meanwhile is sent once more on a fresh one, but only if
 // it had not been sent in full and nothing was received: else the peer may have acted on it, and the caller gets
@@ -14,6 +14,7 @@
 #include "runtime/ports.h"
 #include "wire/http/io_thread.h"
 #include "wire/http/message_parser.h"
+#include "wire/http/tls.h"
 
 namespace freshet {
 
@@ -22,6 +23,7 @@ struct HttpClientOptions {
   size_t max_calls = 10'000;          // Under way; beyond it kUnavailable at once.
   size_t max_idle = 256;              // Kept-alive connections without a call, per I/O thread; the oldest is closed.
   milliseconds idle_timeout{30'000};  // Of such a connection.
+  std::shared_ptr<const TlsTrust> trust;  // Null: https:// is kUnavailable.
 };
 
 // Loop thread only; I/O threads, clock, scheduler and mailbox outlive it. Its calls' Asyncs do not.

@@ -12,7 +12,11 @@ namespace freshet::http_client {
 
 namespace {
 constexpr milliseconds kRedeliver{1};
+
+std::string place_of(const Url& url) {
+  return (url.tls ? "https://" : "http://") + url.host_header;
 }
+}  // namespace
 
 // One connection: connecting, carrying a call, or idle.
 class ClientPart::Connection final : public IoThread::Handler {
@@ -36,9 +40,7 @@ class ClientPart::Connection final : public IoThread::Handler {
 
   // Carries another call. False if the peer has closed meanwhile.
   bool reuse(const Call& call) {
-    char byte = 0;
-    const ssize_t n = ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n >= 0 || errno != EAGAIN) return false;
+    if (!is_quiet()) return false;
     call_ = &call;
     reused_ = true;
     sent_ = 0;
@@ -59,19 +61,55 @@ class ClientPart::Connection final : public IoThread::Handler {
       if (error != 0) return connect_next(error);
       if (!writable) return;
       connecting_ = false;
+      if (call_->url.tls && !begin_tls()) return;
     }
     if (call_ == nullptr) {
-      if (readable) owner_.drop(*this);  // Closed, or bytes that nobody asked for.
+      if (readable && !is_quiet()) owner_.drop(*this);
       return;
     }
+    if (tls_) return go_on_with_tls();
     can_write_ = can_write_ || writable;
     write();
-    if (readable && socket_ && call_ != nullptr) read();
+    if (readable && carries()) read();
   }
 
-  void close() { socket_.reset(); }
+  void close() {
+    if (tls_) tls_->end();
+    tls_.reset();
+    socket_.reset();
+  }
 
  private:
+  bool carries() const { return socket_ && call_ != nullptr; }
+
+  // Neither closed by the peer nor with bytes that nobody asked for. What belongs to TLS itself is read on the way.
+  bool is_quiet() {
+    char byte = 0;
+    const ssize_t n = tls_ ? tls_->receive(&byte, 1) : ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n < 0 && errno == EAGAIN;
+  }
+
+  bool begin_tls() {
+    owner_.io_.want_back();  // The handshake takes long.
+    tls_ = owner_.options_.trust->connect(socket_.get(), call_->url.host);
+    if (!tls_) owner_.broken(*this, "cannot begin TLS with a host of that name", false);
+    return tls_ != nullptr;
+  }
+
+  // Each of the two may have waited for what the other one has got out of the socket meanwhile.
+  void go_on_with_tls() {
+    for (int i = 0; i < 2 && carries(); ++i) {
+      can_write_ = true;
+      write();
+      if (i == 0 && carries()) read();
+    }
+  }
+
+  std::string fault_of(const char* what, int error) const {
+    const std::string fault = tls_ ? tls_->fault() : std::string();
+    return fault.empty() ? std::string(what) + std::strerror(error) : fault;
+  }
+
   void connect_next(int error) {
     connecting_ = true;
     while (next_address_ < addresses_.size()) {
@@ -99,7 +137,7 @@ class ClientPart::Connection final : public IoThread::Handler {
 
   void write() {
     while (can_write_ && sent_ < call_->bytes.size()) {
-      const ssize_t n = ::send(socket_.get(), call_->bytes.data() + sent_, call_->bytes.size() - sent_, MSG_NOSIGNAL);
+      const ssize_t n = send_some();
       if (n >= 0) {
         sent_ += static_cast<size_t>(n);
       } else if (errno == EAGAIN) {
@@ -107,27 +145,37 @@ class ClientPart::Connection final : public IoThread::Handler {
       } else if (errno != EINTR) {
         // An answer may be there all the same: a server that refuses a body closes before it has read all.
         const int error = errno;
+        const std::string why = fault_of("cannot send: ", error);
         read();
-        if (socket_ && call_ != nullptr)
-          owner_.broken(*this, std::string("cannot send: ") + std::strerror(error), may_retry());
+        if (carries()) owner_.broken(*this, why, may_retry());
         return;
       }
     }
   }
 
+  ssize_t send_some() {
+    const char* bytes = call_->bytes.data() + sent_;
+    const size_t left = call_->bytes.size() - sent_;
+    if (!tls_) return ::send(socket_.get(), bytes, left, MSG_NOSIGNAL);
+    const iovec part{const_cast<char*>(bytes), left};
+    return tls_->send(&part, 1);
+  }
+
   void read() {
+    char* const place = owner_.io_.scratch();
     while (true) {
-      const ssize_t n = ::recv(socket_.get(), owner_.io_.scratch(), IoThread::kScratchBytes, 0);
+      const ssize_t n = tls_ ? tls_->receive(place, IoThread::kScratchBytes)
+                             : ::recv(socket_.get(), place, IoThread::kScratchBytes, 0);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0 && errno == EAGAIN) return;
-      if (n < 0) return owner_.broken(*this, std::string("cannot receive: ") + std::strerror(errno), may_retry());
+      if (n < 0) return owner_.broken(*this, fault_of("cannot receive: ", errno), may_retry());
       if (n == 0) {
         parser_->end_of_stream();
         if (parser_->state() == ParseState::kComplete) return answered(false);
         return owner_.broken(*this, parser_->failure().reason, may_retry());
       }
       received_ = true;
-      if (!take_in({owner_.io_.scratch(), static_cast<size_t>(n)})) return;
+      if (!take_in({place, static_cast<size_t>(n)})) return;
     }
   }
 
@@ -161,6 +209,7 @@ class ClientPart::Connection final : public IoThread::Handler {
   const uint64_t id_;
   const Key key_;
   Fd socket_;
+  std::unique_ptr<TlsStream> tls_;  // The socket's, once it is connected; null without TLS.
   std::vector<SocketAddress> addresses_;
   size_t next_address_ = 0;
   const Call* call_ = nullptr;  // Owned by the part's running_.
@@ -193,7 +242,7 @@ void ClientPart::connect(uint64_t id, bool fresh) {
   Running& running = running_.at(id);
   const Call& call = *running.call;
   while (!fresh) {
-    Connection* idle = take_idle({call.url.host, call.url.port});
+    Connection* idle = take_idle(key_of(call.url));
     if (idle == nullptr) break;
     running.connection = idle->id();
     if (idle->reuse(call)) return;
@@ -211,7 +260,7 @@ void ClientPart::connect_to(uint64_t id, Result<std::vector<SocketAddress>> addr
   if (!addresses) return finish(id, never_sent(addresses.error().code, addresses.error().message));
   const Call& call = *found->second.call;
   const uint64_t connection_id = ++last_connection_;
-  auto connection = std::make_unique<Connection>(*this, connection_id, Key{call.url.host, call.url.port});
+  auto connection = std::make_unique<Connection>(*this, connection_id, key_of(call.url));
   Connection& fresh = *connections_.emplace(connection_id, std::move(connection)).first->second;
   found->second.connection = connection_id;
   fresh.connect(call, std::move(*addresses));
@@ -238,7 +287,7 @@ void ClientPart::broken(Connection& connection, std::string why, bool may_retry)
     call.retried = true;
     return connect(id, true);
   }
-  std::string message = "http://" + call.url.host_header + ": " + why;
+  std::string message = place_of(call.url) + ": " + why;
   finish(id, sent ? fail(ErrorCode::kUnavailable, std::move(message))
                   : never_sent(ErrorCode::kUnavailable, std::move(message)));
 }
@@ -320,7 +369,7 @@ void ClientPart::run_due(BootTime now) {
   while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
     const uint64_t id = deadlines_.begin()->second;
     const Running& running = running_.at(id);
-    const std::string where = "http://" + running.call->url.host_header;
+    const std::string where = place_of(running.call->url);
     const bool sent = is_sending(running);
     abandon(id);
     finished_.emplace_back(id, sent ? fail(ErrorCode::kTimeout, where + ": no answer in time")

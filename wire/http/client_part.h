@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -59,7 +60,8 @@ class ClientPart final : public IoThread::Service {
     std::unique_ptr<Call> call;
     uint64_t connection = 0;
   };
-  using Key = std::pair<std::string, uint16_t>;
+  using Key = std::tuple<std::string, uint16_t, bool>;  // Host, port, TLS.
+  static Key key_of(const Url& url) { return {url.host, url.port, url.tls}; }
 
   void connect(uint64_t id, bool fresh);
   bool is_sending(const Running& running) const;

@@ -2,6 +2,7 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -40,6 +41,14 @@ int choose_protocol(SSL*, const unsigned char** out, unsigned char* size, const 
   return SSL_TLSEXT_ERR_OK;
 }
 
+// Both ends: idle connections need no buffers; what could not be written is offered again from where it is by then.
+void set_up(SSL_CTX* context) {
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_mode(context,
+                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+}
+
 class OpenSslStream final : public TlsStream {
  public:
   explicit OpenSslStream(SSL* stream) : stream_(stream) {}
@@ -73,6 +82,7 @@ class OpenSslStream final : public TlsStream {
   }
 
   bool read_waits_for_write() const override { return read_waits_for_write_; }
+  std::string fault() const override { return fault_; }
   bool handshaking() const override { return SSL_is_init_finished(stream_.get()) == 0; }
 
   void end() override {
@@ -83,6 +93,13 @@ class OpenSslStream final : public TlsStream {
   }
 
  private:
+  std::string fault_now() const {
+    const long verdict = SSL_get_verify_result(stream_.get());
+    if (verdict == X509_V_OK) return "TLS: " + reason();
+    ERR_clear_error();
+    return std::string("its certificate is refused: ") + X509_verify_cert_error_string(verdict);
+  }
+
   // What a socket would have said: 0 at the end of the stream, else -1 and errno.
   ssize_t refused(int n) {
     const int system_error = errno;
@@ -99,6 +116,7 @@ class OpenSslStream final : public TlsStream {
         return -1;
       default:
         broken_ = true;
+        if (fault_.empty()) fault_ = fault_now();
         errno = EPROTO;
         return -1;
     }
@@ -107,6 +125,7 @@ class OpenSslStream final : public TlsStream {
   const std::unique_ptr<SSL, FreeStream> stream_;
   bool read_waits_for_write_ = false;  // The last one did.
   bool broken_ = false;                // Nothing may be sent any more.
+  std::string fault_;
 };
 
 class OpenSslContext final : public TlsContext {
@@ -127,17 +146,54 @@ class OpenSslContext final : public TlsContext {
   const std::unique_ptr<SSL_CTX, FreeContext> context_;
 };
 
+class OpenSslTrust final : public TlsTrust {
+ public:
+  explicit OpenSslTrust(std::unique_ptr<SSL_CTX, FreeContext> context) : context_(std::move(context)) {}
+  std::unique_ptr<TlsStream> connect(int socket, const std::string& host) const override {
+    SSL* stream = SSL_new(context_.get());
+    if (stream == nullptr || SSL_set_fd(stream, socket) != 1 || !is_for(stream, host)) {
+      SSL_free(stream);
+      ERR_clear_error();
+      return nullptr;
+    }
+    SSL_set_connect_state(stream);
+    return std::make_unique<OpenSslStream>(stream);
+  }
+
+ private:
+  // An address stands in a certificate as one, and is none that a server could be asked for by name.
+  static bool is_for(SSL* stream, const std::string& host) {
+    X509_VERIFY_PARAM* wanted = SSL_get0_param(stream);
+    if (X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1) return true;
+    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    return SSL_set1_host(stream, host.c_str()) == 1 && SSL_set_tlsext_host_name(stream, host.c_str()) == 1;
+  }
+  const std::unique_ptr<SSL_CTX, FreeContext> context_;
+};
+
 }  // namespace
+
+Result<std::shared_ptr<const TlsTrust>> TlsTrust::make(const std::string& ca_file) {
+  std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_client_method()));
+  FRESHET_CHECK(context != nullptr, "OpenSSL is there");
+  set_up(context.get());
+  SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  static constexpr unsigned char kHttp[] = "\x08http/1.1";
+  SSL_CTX_set_alpn_protos(context.get(), kHttp, sizeof(kHttp) - 1);
+  ERR_clear_error();
+  SSL_CTX_set_default_verify_paths(context.get());
+  ERR_clear_error();
+  if (!ca_file.empty() && SSL_CTX_load_verify_file(context.get(), ca_file.c_str()) != 1) {
+    return invalid("cannot use the certificates of '" + ca_file + "': " + reason());
+  }
+  return std::make_shared<const OpenSslTrust>(std::move(context));
+}
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::make(const std::string& certificate, const std::string& key) {
   std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_server_method()));
   FRESHET_CHECK(context != nullptr, "OpenSSL is there");
-  SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
-  SSL_CTX_set_options(context.get(), SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF |
-                                         SSL_OP_CIPHER_SERVER_PREFERENCE);
-  // What could not be written is offered again from where it is by then; idle connections need no buffers.
-  SSL_CTX_set_mode(context.get(),
-                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  set_up(context.get());
+  SSL_CTX_set_options(context.get(), SSL_OP_CIPHER_SERVER_PREFERENCE);
   SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
   // A key behind a pass phrase is refused rather than asked for on the terminal.
   SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });

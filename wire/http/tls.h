@@ -1,5 +1,5 @@
-// TLS below a connection of the server, with OpenSSL. Both calls behave as recv() and send() of a socket that does not
-// block, so that a connection is written once for both kinds.
+// TLS below a connection of the server or the client, with OpenSSL. Both calls behave as recv() and send() of a socket
+// that does not block, so that a connection is written once for both kinds.
 #pragma once
 
 #include <sys/types.h>
@@ -26,6 +26,18 @@ class TlsContext {
   virtual std::unique_ptr<TlsStream> accept(int socket) const = 0;
 };
 
+// Whom the client trusts. Immutable; any thread.
+class TlsTrust {
+ public:
+  // The system's CA store and, unless it is empty, the certificates of that PEM file, which are trusted like the
+  // system's. kValidation if the file cannot be read. TLS 1.2 and later.
+  static Result<std::shared_ptr<const TlsTrust>> make(const std::string& ca_file);
+  virtual ~TlsTrust() = default;
+  // The client's end of a socket that is connected to `host` (a name, or an address without brackets), whose
+  // certificate must be valid, trusted and made out to it. The socket stays the caller's, and open longer.
+  virtual std::unique_ptr<TlsStream> connect(int socket, const std::string& host) const = 0;
+};
+
 // I/O thread of its connection only.
 class TlsStream {
  public:
@@ -33,13 +45,15 @@ class TlsStream {
   // Bytes; 0 at the end; -1 with EAGAIN in errno if there are none now, with another error if the connection is broken.
   // There may be more although fewer than `room` came. Shakes hands first.
   virtual ssize_t receive(char* place, size_t room) = 0;
-  // Bytes taken of the parts, -1 as above. Only after something was received. What was not taken is offered again, at
-  // the same place in the stream, perhaps with more behind it.
+  // Bytes taken of the parts, -1 as above. A server's only after something was received; a client's shakes hands first,
+  // for which the socket may have to become readable. What was not taken is offered again, at the same place in the
+  // stream, perhaps with more behind it.
   virtual ssize_t send(const iovec* parts, size_t count) = 0;
   // Reading goes on only when the socket can be written.
   virtual bool read_waits_for_write() const = 0;
-  virtual bool handshaking() const = 0;  // The client has not proven that it speaks TLS.
-  virtual void end() = 0;  // Tells the client that nothing more comes, as far as that is possible at once.
+  virtual bool handshaking() const = 0;   // The peer has not proven that it speaks TLS.
+  virtual void end() = 0;                 // Tells the peer that nothing more comes, as far as that is possible at once.
+  virtual std::string fault() const = 0;  // Why TLS itself broke it, for people; "" if it did not.
 };
 
 }  // namespace freshet
