@@ -61,7 +61,7 @@ struct Runtime::Parts {
              options.invoker,
              options.log,
              ports.tracer}),
-        topics(ports.tables, ports.scheduler.clock(), ports.random, invoker, options.account),
+        topics(ports.tables, ports.scheduler, ports.random, invoker, options.account),
         services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner},
         destinations(invoker, topics),
         streams(ports.tables, ports.scheduler.clock(), options.account),
@@ -85,8 +85,10 @@ struct Runtime::Parts {
   Async<Result<void>> load_mappings();
   bool busy() const;
   void remove_endpoints(const std::string& subscription_arn) {
-    functions.remove_endpoint(subscription_arn);
-    functions.remove_endpoint(confirmation_target(subscription_arn));
+    for (const std::string& target : {subscription_arn, confirmation_target(subscription_arn)}) {
+      functions.remove_endpoint(target);
+      invoker.events().endpoint_gone(target);
+    }
   }
 
   const RuntimePorts ports;
@@ -244,7 +246,8 @@ Async<Result<void>> Runtime::unsubscribe(std::string subscription_arn) {
 
 Async<Result<SubscriptionState>> Runtime::request_subscription(SubscriptionDefinition asked,
                                                                ChangeSubscription configure, std::string server) {
-  auto state = co_await parts_->topics.request_subscription(std::move(asked), std::move(configure));
+  std::string place = server;
+  auto state = co_await parts_->topics.request_subscription(std::move(asked), std::move(configure), std::move(place));
   if (!state || !state->settings.pending) co_return state;
   parts_->functions.put_endpoint(endpoint_of(state->definition, confirmation_target(state->arn)));
   std::string arn = state->arn;
@@ -253,8 +256,9 @@ Async<Result<SubscriptionState>> Runtime::request_subscription(SubscriptionDefin
   co_return state;
 }
 
-Async<Result<SubscriptionState>> Runtime::confirm_subscription(std::string topic, std::string token) {
-  auto state = co_await parts_->topics.confirm_subscription(std::move(topic), std::move(token));
+Async<Result<SubscriptionState>> Runtime::confirm_subscription(std::string topic, std::string token,
+                                                               bool authenticated) {
+  auto state = co_await parts_->topics.confirm_subscription(std::move(topic), std::move(token), authenticated);
   if (!state) co_return state;
   parts_->remove_endpoints(state->arn);
   parts_->functions.put_endpoint(endpoint_of(state->definition, state->arn));

@@ -85,7 +85,8 @@ class Runtime {
   // time, to confirm it at `server` (http://HOST:PORT).
   Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure,
                                                         std::string server);
-  Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token);
+  Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token,
+                                                        bool authenticated = false);
   // Its id. One that is there changes while it runs: the batch under way is ended as it was begun, the rest goes on
   // from its place as the new definition says. Another table begins at the starting position.
   Async<Result<std::string>> put_mapping(MappingDefinition mapping);

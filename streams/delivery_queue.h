@@ -16,12 +16,21 @@ struct PreparedEvent {
   std::function<void()> logged;
 };
 
+struct Delivery {
+  std::string target;
+  std::string payload;          // JSON for functions.
+  std::string request_id = {};  // Empty: one is made.
+  // Not empty: events of one target and group are carried in the order in which they were logged, each when the one
+  // before it has succeeded or was given up.
+  std::string group = {};
+};
+
 // Loop thread only.
 class DeliveryQueue {
  public:
   virtual ~DeliveryQueue() = default;
-  // kResourceNotFound if there is no such target, kTooManyRequests if its queue is full. The payload is JSON.
-  virtual Result<PreparedEvent> prepare(const std::string& target, std::string payload) = 0;
+  // kResourceNotFound if there is no such target, kTooManyRequests if its queue is full.
+  virtual Result<PreparedEvent> prepare(Delivery delivery) = 0;
 };
 
 }  // namespace freshet

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "base/log.h"
 #include "tables/value/json.h"
@@ -39,6 +41,23 @@ bool is_known_type(std::string_view type) {
   return is_type(type, "String") || is_type(type, "Number") || is_type(type, "Binary");
 }
 
+// What an endpoint needs to keep the order itself.
+void append_fifo(std::string& out, const TopicMessage& message) {
+  if (message.sequence_number.empty()) return;
+  append_member(out, "SequenceNumber", message.sequence_number);
+  append_member(out, "MessageGroupId", message.content.group_id);
+  append_member(out, "MessageDeduplicationId", message.content.deduplication_id);
+}
+
+Result<void> check_id(std::string_view parameter, std::string_view id) {
+  const bool good = id.size() <= 128 && std::all_of(id.begin(), id.end(), [](char c) { return c > ' ' && c < 0x7f; });
+  if (good) return {};
+  return invalid(
+      fmt::format("Invalid parameter: {} Reason: 1 to 128 letters, digits and marks of punctuation are "
+                  "allowed",
+                  parameter));
+}
+
 }  // namespace
 
 std::string topic_event(const TopicMessage& message, const std::string& subscription_arn) {
@@ -49,6 +68,7 @@ std::string topic_event(const TopicMessage& message, const std::string& subscrip
   out += R"(,"Sns":{)";
   append_member(out, "Type", "Notification");
   append_member(out, "MessageId", message.id);
+  append_fifo(out, message);
   append_member(out, "TopicArn", message.content.topic_arn);
   if (message.content.subject.empty()) {
     out += R"(,"Subject":null)";
@@ -66,10 +86,11 @@ std::string topic_event(const TopicMessage& message, const std::string& subscrip
   return out;
 }
 
-std::string topic_notification(const TopicMessage& message) {
+std::string topic_notification(const TopicMessage& message, const std::string& unsubscribe_url) {
   std::string out = "{";
   append_member(out, "Type", "Notification");
   append_member(out, "MessageId", message.id);
+  append_fifo(out, message);
   append_member(out, "TopicArn", message.content.topic_arn);
   if (!message.content.subject.empty()) append_member(out, "Subject", message.content.subject);
   append_member(out, "Message", message.content.message);
@@ -77,7 +98,7 @@ std::string topic_notification(const TopicMessage& message) {
   append_member(out, "SignatureVersion", "1");
   append_member(out, "Signature", "");
   append_member(out, "SigningCertURL", "");
-  append_member(out, "UnsubscribeURL", "");
+  append_member(out, "UnsubscribeURL", unsubscribe_url);
   if (!message.content.attributes.empty()) append_attributes(out, message.content);
   out += '}';
   return out;
@@ -143,7 +164,8 @@ Result<void> validate(const PublishInput& input) {
         fmt::format("Invalid parameter: Message too long: {} bytes; {} is the limit", size, limits::kMaxMessageBytes));
   }
   if (input.subject.size() > 100) return invalid("Invalid parameter: Subject: at most 100 characters");
-  return {};
+  if (auto good = check_id("MessageGroupId", input.group_id); !good) return good;
+  return check_id("MessageDeduplicationId", input.deduplication_id);
 }
 
 }  // namespace freshet

@@ -18,12 +18,14 @@ struct TopicMessage {
   WallTime at{};
   PublishInput content;
   MessageByProtocol by_protocol = {};
+  std::string sequence_number = {};  // Of a FIFO topic's, as are the ids of group and deduplication in the content.
 };
 
 // What a subscribed function gets: {"Records":[{"EventSource":"aws:sns", ...}]}.
 std::string topic_event(const TopicMessage& message, const std::string& subscription_arn);
-// What an HTTP endpoint gets, unless the subscription wants the message alone.
-std::string topic_notification(const TopicMessage& message);
+// What an HTTP endpoint gets, unless the subscription wants the message alone. A GET of `unsubscribe_url` ends the
+// subscription; empty if there is no such URL.
+std::string topic_notification(const TopicMessage& message, const std::string& unsubscribe_url = {});
 
 // What asks an HTTP endpoint to confirm its subscription by a GET of `subscribe_url`.
 std::string confirmation_request(const std::string& message_id, WallTime at, const std::string& topic_arn,
@@ -32,7 +34,7 @@ std::string confirmation_request(const std::string& message_id, WallTime at, con
 // The attributes as plain data for filter policies: strings, exact numbers, lists of String.Array. Others are left out.
 Map filterable_attributes(const PublishInput& input);
 
-// kValidation with the service's text: empty or too long message, bad attributes.
+// kValidation with the service's text: empty or too long message, bad attributes, bad ids.
 Result<void> validate(const PublishInput& input);
 
 }  // namespace freshet

@@ -35,11 +35,12 @@ Item topic_item(const std::string& name, const TopicSettings& settings) {
   Item item = system_item(kTopicKind, name);
   set_texts(item, "attributes", settings.attributes);
   set_texts(item, "tags", settings.tags);
+  if (settings.deleted > 0) item.set("deleted", Value::number(static_cast<int64_t>(settings.deleted)));
   return item;
 }
 
 TopicSettings topic_settings_of(const Item& item) {
-  return {texts_of(item, "attributes"), texts_of(item, "tags")};
+  return {texts_of(item, "attributes"), texts_of(item, "tags"), static_cast<uint64_t>(item.int_or("deleted", 0))};
 }
 
 Item subscription_item(const SubscriptionDefinition& s, const SubscriptionSettings& settings, const std::string& arn) {
@@ -53,6 +54,8 @@ Item subscription_item(const SubscriptionDefinition& s, const SubscriptionSettin
   if (s.raw_delivery) item.set("rawDelivery", Value::boolean(true));
   if (settings.pending) item.set("pending", Value::boolean(true));
   if (!settings.token.empty()) item.set("token", settings.token);
+  if (!settings.server.empty()) item.set("server", settings.server);
+  if (settings.authenticated) item.set("authenticated", Value::boolean(true));
   if (!settings.delivery_policy.empty()) item.set("deliveryPolicy", settings.delivery_policy);
   return item;
 }
@@ -73,6 +76,8 @@ SubscriptionSettings subscription_settings_of(const Item& item) {
   SubscriptionSettings settings;
   settings.pending = item.contains("pending");
   settings.token = item.string_or("token");
+  settings.server = item.string_or("server");
+  settings.authenticated = item.contains("authenticated");
   settings.delivery_policy = item.string_or("deliveryPolicy");
   return settings;
 }

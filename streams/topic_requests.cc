@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crypto.h"
 #include "streams/system_table.h"
 #include "streams/topic_service.h"
 #include "streams/topic_settings.h"
@@ -37,16 +38,19 @@ bool has_all(const std::map<std::string, std::string>& there, const std::map<std
 
 Async<Result<void>> TopicService::write_topic(std::string name, TopicSettings settings) {
   PutItemInput put = put_system_item(topic_item(name, settings));
+  if (settings.attributes.contains("FifoTopic")) {
+    auto made = co_await ensure_deduplication_table(tables_);
+    if (!made) co_return made;
+  }
   auto written = co_await tables_.put_item(std::move(put));
   if (!written) co_return fail(std::move(written.error()));
-  Topic& topic = topics_[name];
-  topic.definition.name = name;
-  topic.settings = std::move(settings);
+  become(topics_[name], std::move(settings));
   co_return Result<void>();
 }
 
 Async<Result<void>> TopicService::create_topic(std::string name, TopicSettings asked) {
-  if (auto good = check_topic_name(name); !good) co_return good;
+  if (auto good = check_topic_name(name, asked.attributes.contains("FifoTopic")); !good) co_return good;
+  if (auto good = check_topic_settings(asked); !good) co_return good;
   if (const auto known = topics_.find(name); known != topics_.end()) {
     const TopicSettings& there = known->second.settings;
     const std::string_view differs = !has_all(there.attributes, asked.attributes) ? "Attributes"
@@ -69,6 +73,10 @@ Async<Result<void>> TopicService::change_topic(std::string name, ChangeTopic cha
   TopicSettings settings = topic->second.settings;
   if (auto changed = change(settings); !changed) co_return changed;
   if (settings == topic->second.settings) co_return Result<void>();
+  if (settings.attributes.contains("FifoTopic") != (topic->second.fifo != nullptr)) {
+    co_return invalid("Invalid parameter: AttributeName Reason: FifoTopic cannot be changed");
+  }
+  if (auto good = check_topic_settings(settings); !good) co_return good;
   auto written = co_await write_topic(std::move(name), std::move(settings));
   co_return written;
 }
@@ -82,7 +90,7 @@ Async<Result<void>> TopicService::write_subscription(SubscriptionDefinition defi
 }
 
 Async<Result<SubscriptionState>> TopicService::request_subscription(SubscriptionDefinition asked,
-                                                                    ChangeSubscription configure) {
+                                                                    ChangeSubscription configure, std::string server) {
   const auto topic = topics_.find(asked.topic);
   if (topic == topics_.end()) co_return no_topic();
   SubscriptionSettings settings;
@@ -101,14 +109,15 @@ Async<Result<SubscriptionState>> TopicService::request_subscription(Subscription
   if (auto good = configure(asked, settings); !good) co_return fail(std::move(good.error()));
   if (auto good = check_subscription(asked); !good) co_return fail(std::move(good.error()));
   if (auto good = compile(asked); !good) co_return fail(std::move(good.error()));
-  if (there.size() >= kMaxSubscriptionsPerTopic) {
-    co_return limit(
-        "SubscriptionLimitExceeded",
-        fmt::format("The topic has {} subscriptions already, which is the limit", kMaxSubscriptionsPerTopic));
+  const size_t most = topic->second.fifo ? kMaxSubscriptionsPerFifoTopic : kMaxSubscriptionsPerTopic;
+  if (there.size() >= most) {
+    co_return limit("SubscriptionLimitExceeded",
+                    fmt::format("The topic has {} subscriptions already, which is the limit", most));
   }
-  if (settings.pending)
-    settings.token =
-        fmt::format("{:016x}{:016x}{:016x}{:016x}", random_.next(), random_.next(), random_.next(), random_.next());
+  if (settings.pending) {
+    settings.token = secret_token();
+    settings.server = std::move(server);
+  }
   const SubscriptionState state{arn_of(asked), asked, settings};
   auto written = co_await write_subscription(std::move(asked), std::move(settings));
   if (!written) co_return fail(std::move(written.error()));
@@ -133,8 +142,9 @@ Async<Result<void>> TopicService::send_confirmation(std::string subscription_arn
   const std::string topic = topic_arn(account_, subscription->definition.topic);
   const std::string& token = subscription->settings.token;
   const std::string url = fmt::format("{}/?Action=ConfirmSubscription&TopicArn={}&Token={}", server, topic, token);
-  auto event = queue_.prepare(confirmation_target(subscription_arn),
-                              confirmation_request(random_.uuid(), clock_.wall(), topic, token, url));
+  Delivery delivery{confirmation_target(subscription_arn), {}, random_.uuid()};
+  delivery.payload = confirmation_request(delivery.request_id, scheduler_.clock().wall(), topic, token, url);
+  auto event = queue_.prepare(std::move(delivery));
   if (!event) co_return fail(std::move(event.error()));
   std::vector<WriteInput> writes;
   writes.push_back(std::move(event->write));
@@ -143,7 +153,8 @@ Async<Result<void>> TopicService::send_confirmation(std::string subscription_arn
   co_return written;
 }
 
-Async<Result<SubscriptionState>> TopicService::confirm_subscription(std::string topic, std::string token) {
+Async<Result<SubscriptionState>> TopicService::confirm_subscription(std::string topic, std::string token,
+                                                                    bool authenticated) {
   const auto found = topics_.find(topic);
   if (found == topics_.end()) co_return no_topic();
   const auto& there = found->second.subscriptions;
@@ -154,6 +165,7 @@ Async<Result<SubscriptionState>> TopicService::confirm_subscription(std::string 
   SubscriptionState state = state_of(meant->second);
   if (!state.settings.pending) co_return state;
   state.settings.pending = false;
+  state.settings.authenticated = authenticated;
   SubscriptionDefinition definition = state.definition;
   SubscriptionSettings settings = state.settings;
   auto written = co_await write_subscription(std::move(definition), std::move(settings));

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
+#include "base/crypto.h"
 #include "base/limits.h"
 #include "base/url.h"
 #include "streams/system_table.h"
@@ -39,12 +42,52 @@ Result<void> check_endpoint(const SubscriptionDefinition& s) {
     }
     return {};
   }
-  if (s.protocol != "http") {
-    return invalid(fmt::format("Invalid parameter: Protocol \"{}\" is not supported; lambda and http are", s.protocol));
+  if (s.protocol != "http" && s.protocol != "https") {
+    return invalid(
+        fmt::format("Invalid parameter: Protocol \"{}\" is not supported; lambda, http and https are", s.protocol));
   }
-  if (auto url = parse_url(s.endpoint); !url) return invalid("Invalid parameter: Endpoint: " + url.error().message);
-  return {};
+  const auto url = parse_url(s.endpoint);
+  if (!url) return invalid("Invalid parameter: Endpoint: " + url.error().message);
+  if (url->tls == (s.protocol == "https")) return {};
+  return invalid(fmt::format("Invalid parameter: Endpoint: the protocol is {}, the URL does not match it", s.protocol));
 }
+
+TopicDefinition definition_of(const std::string& name, const TopicSettings& settings) {
+  const auto& set = settings.attributes;
+  const auto scope = set.find("FifoThroughputScope");
+  return {name, set.contains("ContentBasedDeduplication"), scope != set.end() && scope->second == "MessageGroup"};
+}
+
+// Of all that waits for one target: fits into a string without memory of its own.
+std::string delivery_group(const std::string& subscription_arn, const std::string& group_id) {
+  return sha256_hex(subscription_arn + ' ' + group_id).substr(0, 15);
+}
+
+// What filter policies look at: read once a message, however many subscriptions there are.
+class Filterable {
+ public:
+  explicit Filterable(const PublishInput& input) : input_(input) {}
+  bool passes(const std::optional<Pattern>& filter, bool on_body) {
+    if (!filter) return true;
+    if (!on_body) {
+      if (!attributes_) attributes_ = filterable_attributes(input_);
+      return filter->matches(*attributes_);
+    }
+    if (!is_read_) {
+      auto body = parse_plain_json(input_.message);
+      if (body) body_ = std::move(*body);
+      is_read_ = true;
+    }
+    const Map* map = body_.get_if<Map>();
+    return map && filter->matches(*map);
+  }
+
+ private:
+  const PublishInput& input_;
+  std::optional<Map> attributes_;
+  bool is_read_ = false;
+  Value body_;  // No map, if it is none.
+};
 
 size_t size_of(const WriteInput& write) {
   const auto* put = std::get_if<PutItemInput>(&write);
@@ -61,8 +104,8 @@ std::string confirmation_target(const std::string& subscription_arn) {
   return subscription_arn + std::string(kConfirmationSuffix);
 }
 
-TopicService::TopicService(Tables& tables, const Clock& clock, Random& random, DeliveryQueue& queue, Account account)
-    : tables_(tables), clock_(clock), random_(random), queue_(queue), account_(std::move(account)) {}
+TopicService::TopicService(Tables& tables, Scheduler& scheduler, Random& random, DeliveryQueue& queue, Account account)
+    : tables_(tables), scheduler_(scheduler), random_(random), queue_(queue), account_(std::move(account)) {}
 
 std::string TopicService::arn_of(const SubscriptionDefinition& subscription) const {
   return topic_arn(account_, subscription.topic) + ":" + subscription.id;
@@ -93,10 +136,14 @@ Async<Result<void>> TopicService::load() {
   if (!topics) co_return fail(std::move(topics.error()));
   for (const ItemRef& item : *topics) {
     const Item record = item.decode();
-    std::string name(record.string_or("id"));
-    Topic& topic = topics_[name];
-    topic.definition.name = name;
-    topic.settings = topic_settings_of(record);
+    become(topics_[std::string(record.string_or("id"))], topic_settings_of(record));
+  }
+  auto sequences = co_await load_system_items(tables_, std::string(kSequenceKind));
+  if (!sequences) co_return fail(std::move(sequences.error()));
+  for (const ItemRef& item : *sequences) {
+    const Item record = item.decode();
+    const auto topic = topics_.find(std::string(record.string_or("id")));
+    if (topic != topics_.end() && topic->second.fifo) topic->second.fifo->record = fifo_record_of(record);
   }
   auto subscriptions = co_await load_system_items(tables_, std::string(kSubscriptionKind));
   if (!subscriptions) co_return fail(std::move(subscriptions.error()));
@@ -109,9 +156,22 @@ Async<Result<void>> TopicService::load() {
 
 Async<Result<void>> TopicService::put_topic(TopicDefinition topic) {
   if (!is_name(topic.name)) co_return invalid(fmt::format("Invalid parameter: Topic Name \"{}\"", topic.name));
-  if (has_topic(topic.name)) co_return Result<void>();
-  std::string name = topic.name;
-  auto written = co_await write_topic(std::move(name), {});
+  const auto known = topics_.find(topic.name);
+  const bool fifo = topic.name.ends_with(kFifoSuffix);
+  if (known != topics_.end() && (known->second.fifo != nullptr) == fifo &&
+      definition_of(topic.name, known->second.settings) == topic) {
+    co_return Result<void>();
+  }
+  TopicSettings settings;
+  if (known != topics_.end()) settings = known->second.settings;
+  const auto set = [&](const char* attribute, bool wanted, const char* value) {
+    settings.attributes.erase(attribute);
+    if (wanted) settings.attributes[attribute] = value;
+  };
+  set("FifoTopic", fifo, "true");
+  set("ContentBasedDeduplication", topic.content_deduplication, "true");
+  set("FifoThroughputScope", topic.group_deduplication, "MessageGroup");
+  auto written = co_await write_topic(std::move(topic.name), std::move(settings));
   co_return written;
 }
 
@@ -119,6 +179,7 @@ Async<Result<void>> TopicService::remove_topic(std::string name) {
   const auto topic = topics_.find(name);
   if (topic == topics_.end()) co_return no_topic();
   std::vector<WriteInput> writes{delete_system_item(kTopicKind, name)};
+  if (topic->second.fifo) writes.emplace_back(delete_system_item(kSequenceKind, name));
   for (const auto& [id, subscription] : topic->second.subscriptions) {
     writes.emplace_back(delete_system_item(kSubscriptionKind, arn_of(subscription.definition)));
   }
@@ -153,16 +214,24 @@ Async<Result<void>> TopicService::unsubscribe(std::string subscription_arn) {
   if (!subscription) co_return no_subscription();
   const std::string topic_key = subscription->definition.topic;
   const std::string key = subscription->definition.id;
-  DeleteItemInput input = delete_system_item(kSubscriptionKind, subscription_arn);
-  auto written = co_await tables_.delete_item(std::move(input));
-  if (!written) co_return fail(std::move(written.error()));
-  if (const auto found = topics_.find(topic_key); found != topics_.end()) found->second.subscriptions.erase(key);
-  co_return Result<void>();
+  TopicSettings& settings = topics_.at(topic_key).settings;
+  ++settings.deleted;
+  std::vector<WriteInput> writes{put_system_item(topic_item(topic_key, settings)),
+                                 delete_system_item(kSubscriptionKind, subscription_arn)};
+  auto written = co_await write_together(tables_, std::move(writes));
+  const auto found = topics_.find(topic_key);
+  if (found == topics_.end()) co_return written;
+  if (written) {
+    found->second.subscriptions.erase(key);
+  } else {
+    --found->second.settings.deleted;
+  }
+  co_return written;
 }
 
 std::vector<TopicDefinition> TopicService::topics() const {
   std::vector<TopicDefinition> all;
-  for (const auto& [name, topic] : topics_) all.push_back(topic.definition);
+  for (const auto& [name, topic] : topics_) all.push_back(definition_of(name, topic.settings));
   return all;
 }
 
@@ -174,79 +243,122 @@ std::vector<SubscriptionDefinition> TopicService::subscriptions() const {
   return all;
 }
 
-bool TopicService::passes(const Subscription& subscription, const PublishInput& input) {
-  if (!subscription.filter) return true;
-  if (!subscription.definition.filter_on_body) return subscription.filter->matches(filterable_attributes(input));
-  const auto body = parse_plain_json(input.message);
-  const Map* map = body ? body->get_if<Map>() : nullptr;
-  return map && subscription.filter->matches(*map);
+std::string TopicService::unsubscribe_url(const Subscription& subscription) const {
+  const SubscriptionSettings& settings = subscription.settings;
+  if (settings.server.empty() || settings.authenticated) return {};
+  return fmt::format("{}/?Action=Unsubscribe&SubscriptionArn={}&Token={}", settings.server,
+                     arn_of(subscription.definition), settings.token);
 }
 
 std::string TopicService::payload_for(const Subscription& subscription, const TopicMessage& message) const {
   const SubscriptionDefinition& definition = subscription.definition;
   const auto own = message.by_protocol.find(definition.protocol);
   if (own != message.by_protocol.end()) {
-    TopicMessage other{message.id, message.at, message.content};
+    TopicMessage other{message.id, message.at, message.content, {}, message.sequence_number};
     other.content.message = own->second;
     return payload_for(subscription, other);
   }
   if (!is_endpoint(definition)) return topic_event(message, arn_of(definition));
-  return definition.raw_delivery ? message.content.message : topic_notification(message);
+  return definition.raw_delivery ? message.content.message : topic_notification(message, unsubscribe_url(subscription));
 }
 
-Result<PreparedPublish> TopicService::prepare(PublishInput input, MessageByProtocol by_protocol) {
-  if (auto good = validate(input); !good) return fail(std::move(good.error()));
-  const auto topic = topics_.find(topic_name(input.topic_arn));
-  if (topic == topics_.end()) return no_topic();
-  input.topic_arn = topic_arn(account_, topic->first);
-  const TopicMessage message{random_.uuid(), clock_.wall(), std::move(input), std::move(by_protocol)};
-  PreparedPublish prepared{message.id, {}};
-  for (const auto& [id, subscription] : topic->second.subscriptions) {
+Result<std::vector<PreparedEvent>> TopicService::deliveries(const Topic& topic, const TopicMessage& message) {
+  std::vector<PreparedEvent> events;
+  const std::string& group = message.content.group_id;
+  Filterable filterable(message.content);
+  for (const auto& [id, subscription] : topic.subscriptions) {
     const SubscriptionDefinition& definition = subscription.definition;
     if (subscription.settings.pending) continue;
-    if (!passes(subscription, message.content)) {
+    if (!filterable.passes(subscription.filter, definition.filter_on_body)) {
       ++stats_.filtered;
       continue;
     }
     const std::string arn = arn_of(definition);
-    auto event = queue_.prepare(delivery_target(definition, arn), payload_for(subscription, message));
+    Delivery delivery{delivery_target(definition, arn), payload_for(subscription, message)};
+    // An endpoint is told the message's id by it.
+    if (is_endpoint(definition)) delivery.request_id = message.id;
+    if (!group.empty()) delivery.group = delivery_group(arn, group);
+    auto event = queue_.prepare(std::move(delivery));
     if (event) {
-      prepared.events.push_back(std::move(*event));
+      events.push_back(std::move(*event));
     } else if (event.error().code == ErrorCode::kResourceNotFound) {
       ++stats_.undeliverable;
     } else {
       return fail(std::move(event.error()));
     }
   }
-  return prepared;
+  return events;
+}
+
+Result<PreparedPublish> TopicService::prepare(PublishInput input, MessageByProtocol by_protocol) {
+  if (auto good = validate(input); !good) return fail(std::move(good.error()));
+  const auto topic = topics_.find(topic_name(input.topic_arn));
+  if (topic == topics_.end()) return no_topic();
+  if (topic->second.fifo) {
+    return invalid(fmt::format("Invalid parameter: {} is a FIFO topic, which cannot be a destination", topic->first));
+  }
+  for (const auto& [parameter, id] :
+       {std::pair("MessageGroupId", &input.group_id), std::pair("MessageDeduplicationId", &input.deduplication_id)}) {
+    if (id->empty()) continue;
+    return invalid(fmt::format(
+        "Invalid parameter: {0} Reason: The request includes {0} parameter that is not valid for this topic type",
+        parameter));
+  }
+  input.topic_arn = topic_arn(account_, topic->first);
+  const TopicMessage message{random_.uuid(), scheduler_.clock().wall(), std::move(input), std::move(by_protocol)};
+  auto events = deliveries(topic->second, message);
+  if (!events) return fail(std::move(events.error()));
+  return PreparedPublish{message.id, std::move(*events)};
 }
 
 Async<Result<std::string>> TopicService::publish(PublishInput input) {
-  return publish(std::move(input), {});
+  MessageByProtocol none;
+  auto published = co_await publish(std::move(input), std::move(none));
+  if (!published) co_return fail(std::move(published.error()));
+  co_return std::move(published->message_id);
 }
 
-Async<Result<std::string>> TopicService::publish(PublishInput input, MessageByProtocol by_protocol) {
+Async<Result<Published>> TopicService::publish(PublishInput input, MessageByProtocol by_protocol) {
+  if (const auto topic = topics_.find(topic_name(input.topic_arn)); topic != topics_.end() && topic->second.fifo) {
+    std::shared_ptr<Fifo> fifo = topic->second.fifo;
+    auto in_turn = co_await publish_in_turn(std::move(fifo), std::move(input), std::move(by_protocol));
+    co_return in_turn;
+  }
   auto prepared = prepare(std::move(input), std::move(by_protocol));
   if (!prepared) co_return fail(std::move(prepared.error()));
-  std::vector<PreparedEvent>& events = prepared->events;
-  for (size_t first = 0, last = 0; first < events.size(); first = last) {
-    std::vector<WriteInput> writes;
+  const size_t count = prepared->events.size();
+  std::vector<WriteInput> none;
+  auto written = co_await write(std::move(prepared->events), none, none);
+  if (!written) co_return fail(std::move(written.error()));
+  ++stats_.published;
+  stats_.deliveries += count;
+  co_return Published{std::move(prepared->message_id)};
+}
+
+Async<Result<void>> TopicService::write(std::vector<PreparedEvent> events, std::vector<WriteInput> before,
+                                        std::vector<WriteInput> after) {
+  std::vector<WriteInput> writes = std::move(before);
+  size_t first = 0;
+  for (size_t last = 0;; first = last) {
     // No larger than what clients may write at a time: a store that is nearly full has space for that first.
     size_t bytes = 0;
-    for (; last < events.size() && writes.size() < limits::kMaxTransactionActions; ++last) {
+    const size_t room = limits::kMaxTransactionActions - after.size();
+    for (; last < events.size() && writes.size() < room; ++last) {
       const size_t size = size_of(events[last].write);
-      if (!writes.empty() && bytes + size > limits::kMaxTransactionBytes) break;
+      if (last > first && bytes + size > limits::kMaxTransactionBytes) break;
       bytes += size;
       writes.push_back(std::move(events[last].write));
     }
+    if (last == events.size()) std::move(after.begin(), after.end(), std::back_inserter(writes));
+    if (writes.empty()) break;
     auto written = co_await write_together(tables_, std::move(writes));
     // What was written before is delivered all the same, and again when the publisher tries again.
     if (!written) co_return fail(std::move(written.error()));
+    writes.clear();
     for (size_t i = first; i < last; ++i) events[i].logged();
+    if (last == events.size()) break;
   }
-  ++stats_.published;
-  stats_.deliveries += prepared->events.size();
-  co_return std::move(prepared->message_id);
+  co_return Result<void>();
 }
 
 }  // namespace freshet

@@ -1,20 +1,27 @@
 // Topics and subscriptions over the system table, and publishing to them.
 //
 // A publish writes one event a matching subscription, all in one step, and is ready when that is applied: acknowledged
-// together with its logged deliveries. Carrying them is the queue's business. Loop thread only.
+// together with its logged deliveries. Carrying them is the queue's business.
+//
+// Publishes to a FIFO topic are carried out one after the other, whatever becomes of those who asked. With the events
+// goes what the topic remembers (fifo_record.h). Loop thread only.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/async.h"
 #include "base/random.h"
+#include "base/scheduler.h"
 #include "streams/arn.h"
 #include "streams/delivery_queue.h"
+#include "streams/fifo_record.h"
 #include "streams/pattern.h"
 #include "streams/subscription.h"
 #include "streams/topic_message.h"
@@ -29,6 +36,7 @@ struct TopicStats {
   uint64_t deliveries = 0;     // Logged.
   uint64_t filtered = 0;       // Kept from a subscription by its policy.
   uint64_t undeliverable = 0;  // The subscription's target does not exist.
+  uint64_t repeated = 0;       // Published to a FIFO topic again within its window.
 };
 
 // Publishing as a list of writes, for whoever publishes together with writes of its own.
@@ -56,13 +64,14 @@ using ChangeSubscription = std::function<Result<void>(SubscriptionDefinition&, S
 class TopicService final : public Publisher {
  public:
   // All must outlive this.
-  TopicService(Tables& tables, const Clock& clock, Random& random, DeliveryQueue& queue, Account account);
+  TopicService(Tables& tables, Scheduler& scheduler, Random& random, DeliveryQueue& queue, Account account);
   TopicService(const TopicService&) = delete;
   TopicService& operator=(const TopicService&) = delete;
 
   // Reads what the system table holds. Once, first.
   Async<Result<void>> load();
 
+  // What clients set beside the definition stays.
   Async<Result<void>> put_topic(TopicDefinition topic);
   Async<Result<void>> remove_topic(std::string name);  // With its subscriptions. kNotFound.
   // The ARN. kNotFound for an unknown topic, kValidation for a bad protocol, endpoint or policy.
@@ -74,14 +83,17 @@ class TopicService final : public Publisher {
   // What `change` makes of the settings, if it does not refuse. It is called once, at once. kNotFound.
   Async<Result<void>> change_topic(std::string name, ChangeTopic change);
   // A subscription of its own id; that of the same protocol and endpoint where there is one, which must then be as
-  // `configure` would have made it. One to an HTTP endpoint is pending. kLimitExceeded at kMaxSubscriptionsPerTopic.
-  Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure);
+  // `configure` would have made it. One to an HTTP endpoint is pending; `server` (http://HOST:PORT) is where the
+  // endpoint confirms and unsubscribes. kLimitExceeded at kMaxSubscriptionsPerTopic.
+  Async<Result<SubscriptionState>> request_subscription(SubscriptionDefinition asked, ChangeSubscription configure,
+                                                        std::string server);
   Async<Result<void>> change_subscription(std::string subscription_arn, ChangeSubscription change);
   // Logs the message that asks a pending subscription's endpoint to visit a URL: `server` (http://HOST:PORT) with the
   // token. It goes to the target confirmation_target().
   Async<Result<void>> send_confirmation(std::string subscription_arn, std::string server);
-  // The subscription with that token is pending no more. kValidation for a token of none, kNotFound for the topic.
-  Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token);
+  // The subscription with that token is pending no more; with `authenticated` the token does not end it. kValidation
+  // for a token of none, kNotFound for the topic.
+  Async<Result<SubscriptionState>> confirm_subscription(std::string topic, std::string token, bool authenticated);
 
   std::optional<TopicState> find_topic(const std::string& name) const;
   std::optional<SubscriptionState> find_subscription(const std::string& subscription_arn) const;
@@ -96,10 +108,11 @@ class TopicService final : public Publisher {
   std::vector<SubscriptionDefinition> subscriptions() const;
   std::string arn_of(const SubscriptionDefinition& subscription) const;
 
-  // kTooManyRequests if the queue of any subscription is full: then nothing is delivered.
+  // kTooManyRequests if the queue of any subscription is full: then nothing is delivered. A message that a FIFO topic
+  // has been sent within its window is answered as it was then, and delivered to nobody.
   Async<Result<std::string>> publish(PublishInput input) override;
-  Async<Result<std::string>> publish(PublishInput input, MessageByProtocol by_protocol);
-  Result<PreparedPublish> prepare(PublishInput input, MessageByProtocol by_protocol = {});
+  Async<Result<Published>> publish(PublishInput input, MessageByProtocol by_protocol);
+  Result<PreparedPublish> prepare(PublishInput input, MessageByProtocol by_protocol = {});  // Not to a FIFO topic.
 
   const TopicStats& stats() const { return stats_; }
 
@@ -109,10 +122,21 @@ class TopicService final : public Publisher {
     SubscriptionSettings settings;
     std::optional<Pattern> filter;
   };
+  // A publish to a FIFO topic that waits for its turn.
+  struct Waiting {
+    PublishInput input;
+    MessageByProtocol by_protocol;
+    Promise<Result<Published>> done;
+  };
+  struct Fifo {
+    FifoRecord record;
+    std::deque<Waiting> waiting;
+    bool at_work = false;
+  };
   struct Topic {
-    TopicDefinition definition;
     TopicSettings settings;
     std::map<std::string, Subscription> subscriptions;  // By id.
+    std::shared_ptr<Fifo> fifo;                         // Null for a standard topic.
   };
 
   static Result<Subscription> compile(SubscriptionDefinition definition);
@@ -121,16 +145,27 @@ class TopicService final : public Publisher {
   SubscriptionState state_of(const Subscription& subscription) const;
   Async<Result<void>> write_topic(std::string name, TopicSettings settings);
   Async<Result<void>> write_subscription(SubscriptionDefinition definition, SubscriptionSettings settings);
+  void become(Topic& topic, TopicSettings settings);
+  std::string unsubscribe_url(const Subscription& subscription) const;  // Or empty.
   std::string payload_for(const Subscription& subscription, const TopicMessage& message) const;
-  static bool passes(const Subscription& subscription, const PublishInput& input);
+  // The events for its subscriptions.
+  Result<std::vector<PreparedEvent>> deliveries(const Topic& topic, const TopicMessage& message);
+  // `before` goes with the first of them, `after` with the last.
+  Async<Result<void>> write(std::vector<PreparedEvent> events, std::vector<WriteInput> before,
+                            std::vector<WriteInput> after);
+  Async<Result<Published>> publish_in_turn(std::shared_ptr<Fifo> fifo, PublishInput input,
+                                           MessageByProtocol by_protocol);
+  Async<void> work_off(std::shared_ptr<Fifo> fifo);
+  Async<Result<Published>> publish_next(std::shared_ptr<Fifo> fifo, PublishInput input, MessageByProtocol by_protocol);
 
   Tables& tables_;
-  const Clock& clock_;
+  Scheduler& scheduler_;
   Random& random_;
   DeliveryQueue& queue_;
   const Account account_;
   std::map<std::string, Topic> topics_;
   TopicStats stats_;
+  Scope publishing_;  // Last: ended first.
 };
 
 // What a delivery to that subscription is queued for: the function's name, or the subscription's ARN for an endpoint.

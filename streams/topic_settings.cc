@@ -14,10 +14,13 @@ namespace freshet {
 
 namespace {
 
+constexpr int kMaxFilterCombinations = 150;
+
 // Kept and shown; nothing here reads them but clients.
 constexpr std::string_view kKeptTopicAttributes[] = {
     "DeliveryPolicy",
     "DisplayName",
+    "FifoThroughputScope",
     "HTTPFailureFeedbackRoleArn",
     "HTTPSuccessFeedbackRoleArn",
     "HTTPSuccessFeedbackSampleRate",
@@ -60,6 +63,9 @@ Result<void> check_topic_attribute(std::string_view name, const std::string& val
   }
   if (name == "DisplayName" && value.size() > 100) return bad_attribute(name, "at most 100 characters");
   if (name == "SignatureVersion" && value != "1" && value != "2") return bad_attribute(name, "there are 1 and 2");
+  if (name == "FifoThroughputScope" && value != "Topic" && value != "MessageGroup") {
+    return bad_attribute(name, "there are Topic and MessageGroup");
+  }
   if (name == "TracingConfig" && value != "PassThrough" && value != "Active") {
     return bad_attribute(name, "there are PassThrough and Active");
   }
@@ -71,24 +77,55 @@ bool is_nested(const Map& policy) {
   return std::any_of(policy.begin(), policy.end(), [](const auto& entry) { return entry.second.is(Type::kMap); });
 }
 
+// As the service counts: the values of each field multiplied with those of the others, nested ones with their depth, so
+// that no policy takes long.
+double combinations_of(const Map& policy, double depth) {
+  double product = 1;
+  for (const auto& [name, value] : policy) {
+    if (const Map* below = value.get_if<Map>()) {
+      product *= combinations_of(*below, depth + 1);
+    } else if (const List* list = value.get_if<List>()) {
+      double sum = 0;
+      for (const Value& one : list->elements) {
+        const Map* alternative = name == "$or" ? one.get_if<Map>() : nullptr;
+        sum += alternative ? combinations_of(*alternative, depth) : depth;
+      }
+      product *= sum;
+    }
+  }
+  return product;
+}
+
 }  // namespace
 
-Result<void> check_topic_name(const std::string& name) {
-  if (name.ends_with(".fifo")) {
-    return invalid("Invalid parameter: Topic Name Reason: FIFO topics are not supported by this server");
-  }
+Result<void> check_topic_name(const std::string& name, bool fifo) {
+  std::string_view plain = name;
+  if (fifo && plain.ends_with(kFifoSuffix)) plain.remove_suffix(kFifoSuffix.size());
   const bool good =
-      !name.empty() && name.size() <= 256 &&
-      name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == std::string::npos;
+      !plain.empty() && name.size() <= 256 && fifo == (plain.size() < name.size()) &&
+      plain.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == std::string::npos;
   if (good) return {};
-  return invalid("Invalid parameter: Topic Name Reason: 1 to 256 letters, digits, '-' and '_' are allowed");
+  return invalid(fmt::format(
+      "Invalid parameter: Topic Name Reason: {}opic names {}must be made up of only uppercase and lowercase ASCII "
+      "letters, numbers, underscores, and hyphens, and must be between 1 and 256 characters long{}",
+      fifo ? "FIFO t" : "T", fifo ? "must end with .fifo and " : "",
+      !fifo && name.ends_with(kFifoSuffix) ? "; .fifo is for topics whose attribute FifoTopic is true" : ""));
+}
+
+Result<void> check_topic_settings(const TopicSettings& settings) {
+  const bool fifo = settings.attributes.contains("FifoTopic");
+  for (const char* only : {"ContentBasedDeduplication", "FifoThroughputScope"}) {
+    if (!fifo && settings.attributes.contains(only)) return bad_attribute(only, "only FIFO topics have it");
+  }
+  return {};
 }
 
 Result<void> set_topic_attribute(TopicSettings& settings, const std::string& name, const std::string& value) {
   if (name == "FifoTopic" || name == "ContentBasedDeduplication") {
-    const auto flag = flag_of(name, value);
+    const auto flag = flag_of(name, value.empty() ? "false" : value);
     if (!flag) return fail(flag.error());
-    if (*flag) return bad_attribute(name, "FIFO topics are not supported by this server");
+    settings.attributes.erase(name);
+    if (*flag) settings.attributes[name] = "true";
     return {};
   }
   if (std::find(std::begin(kKeptTopicAttributes), std::end(kKeptTopicAttributes), name) ==
@@ -169,6 +206,12 @@ Result<void> check_subscription(const SubscriptionDefinition& definition) {
     return invalid("Invalid parameter: FilterPolicy: " + pattern.error().message);
   }
   const auto policy = parse_plain_json(definition.filter_policy);
+  if (policy && combinations_of(*policy->get_if<Map>(), 1) > kMaxFilterCombinations) {
+    return invalid(
+        fmt::format("Invalid parameter: FilterPolicy: Filter policy is too complex: at most {} combinations "
+                    "of values are allowed",
+                    kMaxFilterCombinations));
+  }
   if (!definition.filter_on_body && policy && is_nested(*policy->get_if<Map>())) {
     return invalid(
         "Invalid parameter: Filter policy scope MessageAttributes does not support nested filter policy; set "

@@ -23,10 +23,14 @@ inline constexpr size_t kMaxTopicTags = 50;
 inline constexpr size_t kMaxTopicAttributeBytes = 30u << 10;  // Of one attribute.
 inline constexpr size_t kMaxFilterPolicyBytes = 150u << 10;
 
-// 1 to 256 letters, digits, '-' and '_'. A name of a FIFO topic is refused as such.
-Result<void> check_topic_name(const std::string& name);
+inline constexpr size_t kMaxSubscriptionsPerFifoTopic = 100;
 
-// SetTopicAttributes and the attributes of CreateTopic. An empty value takes the attribute away.
+// 1 to 256 letters, digits, '-' and '_', of a FIFO topic with kFifoSuffix behind them.
+Result<void> check_topic_name(const std::string& name, bool fifo);
+// What only a FIFO topic may have.
+Result<void> check_topic_settings(const TopicSettings& settings);
+
+// SetTopicAttributes and the attributes of CreateTopic. An empty value takes the attribute away, "false" a flag.
 Result<void> set_topic_attribute(TopicSettings& settings, const std::string& name, const std::string& value);
 // TagResource: what has a known key replaces its value.
 Result<void> add_topic_tags(TopicSettings& settings, const std::map<std::string, std::string>& tags);

@@ -22,6 +22,14 @@ struct PublishInput {
   std::string message;
   std::string subject;
   std::map<std::string, MessageAttribute> attributes;
+  std::string group_id = {};          // MessageGroupId: FIFO topics want one, the others none.
+  std::string deduplication_id = {};  // MessageDeduplicationId, of FIFO topics.
+};
+
+// What a publisher is told.
+struct Published {
+  std::string message_id;
+  std::string sequence_number = {};  // 20 digits, of FIFO topics.
 };
 
 // What functions see of topics.

@@ -106,7 +106,7 @@ Async<Result<void>> make_change(DeploymentChange change, const Deployment& wante
     co_return done;
   }
   if (change.type == "topic") {
-    TopicDefinition topic{change.name};
+    TopicDefinition topic = find_named(wanted.topics, change.name);
     auto done = co_await runtime.put_topic(std::move(topic));
     co_return done;
   }

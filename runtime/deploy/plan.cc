@@ -51,8 +51,11 @@ std::string difference(const FunctionDefinition& a, const FunctionDefinition& b)
       .text();
 }
 
-std::string difference(const TopicDefinition&, const TopicDefinition&) {
-  return "";
+std::string difference(const TopicDefinition& a, const TopicDefinition& b) {
+  return Difference()
+      .part("content-based deduplication", a.content_deduplication, b.content_deduplication)
+      .part("deduplication by group", a.group_deduplication, b.group_deduplication)
+      .text();
 }
 
 std::string difference(SubscriptionDefinition a, SubscriptionDefinition b) {

@@ -14,6 +14,11 @@ namespace {
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr int64_t kMaxConcurrency = 100'000;
 
+// What has become of an event has no group to go to.
+void refuse_fifo(Properties& properties, std::string_view property, const std::string& target) {
+  if (topic_name(target).ends_with(kFifoSuffix)) properties.error(property, "a FIFO topic cannot be a destination");
+}
+
 void note_no_effects(Properties& properties) {
   properties.ignore({"Description"});
   properties.no_effect({"Role", "Policies", "PermissionsBoundary", "RolePath", "AssumeRolePolicyDocument"},
@@ -62,8 +67,8 @@ void DeploymentBuilder::read_handler(const Resource& resource, Properties& prope
   if (runtime == "http") {
     const auto url = parse_url(handler);
     if (url) return;
-    return properties.error("Handler",
-                            "Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: " + url.error().message);
+    return properties.error(
+        "Handler", "Runtime http needs the URL of an endpoint, http[s]://HOST:PORT/PATH: " + url.error().message);
   }
   if (!runtime.empty()) return read_program(resource, properties, function);
   properties.error("Runtime", "function " + resource.name +
@@ -138,6 +143,7 @@ Destination DeploymentBuilder::read_destination(Properties& properties, std::str
       return;
     }
     out.target = reference(Kind::kTarget, destination, "Destination");
+    refuse_fifo(destination, "Destination", out.target);
   });
   return out;
 }
@@ -159,6 +165,7 @@ void DeploymentBuilder::read_dead_letter(Properties& properties, std::string_vie
       return queue.error("Type", "dead letters go to a topic (Type: SNS); " + *type + " is not supported");
     }
     async.dead_letter.target = reference(Kind::kTopic, queue, "TargetArn");
+    refuse_fifo(queue, "TargetArn", async.dead_letter.target);
   });
 }
 

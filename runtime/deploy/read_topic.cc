@@ -8,9 +8,26 @@ namespace {
 
 // Reports an endpoint that cannot be delivered to.
 void check_endpoint(Properties& properties, const SubscriptionDefinition& subscription) {
-  if (subscription.protocol == "https") return properties.error("Protocol", "https is not supported yet, only http");
-  if (subscription.protocol != "http" || subscription.endpoint.empty()) return;
-  if (auto url = parse_url(subscription.endpoint); !url) properties.error("Endpoint", url.error().message);
+  if (subscription.protocol == "lambda" || subscription.endpoint.empty()) return;
+  const auto url = parse_url(subscription.endpoint);
+  if (!url) return properties.error("Endpoint", url.error().message);
+  if (url->tls == (subscription.protocol == "https")) return;
+  properties.error("Endpoint", "the protocol is " + subscription.protocol + ", the URL does not match it");
+}
+
+void read_fifo(Properties& properties, TopicDefinition& topic) {
+  const bool fifo = properties.boolean("FifoTopic").value_or(false);
+  if (fifo != topic.name.ends_with(kFifoSuffix)) {
+    properties.error("FifoTopic", "names of FIFO topics, and only those, end with .fifo; this one is '" + topic.name +
+                                      "'" + (topic.name.ends_with(kFifoSuffix) ? "" : ": give it a TopicName"));
+  }
+  topic.content_deduplication = properties.boolean("ContentBasedDeduplication").value_or(false);
+  topic.group_deduplication =
+      properties.choice("FifoThroughputScope", {"Topic", "MessageGroup"}) == std::optional<std::string>("MessageGroup");
+  if (!fifo && (topic.content_deduplication || topic.group_deduplication)) {
+    properties.error(topic.content_deduplication ? "ContentBasedDeduplication" : "FifoThroughputScope",
+                     "only FIFO topics (FifoTopic: true) have it");
+  }
 }
 
 }  // namespace
@@ -29,17 +46,15 @@ void DeploymentBuilder::add_topic(const Resource& resource, Properties& properti
   properties.ignore({"TopicName"});
   properties.no_effect({"Tags"}, kNoTags);
   properties.no_effect({"DisplayName"}, "there is no e-mail or text message to show it");
-  for (std::string_view fifo : {"FifoTopic", "ContentBasedDeduplication"}) {
-    if (properties.boolean(fifo).value_or(false)) properties.error(fifo, "FIFO topics are not supported");
-  }
-  properties.no_effect({"FifoThroughputScope"}, "FIFO topics are not supported");
+  TopicDefinition topic{resource.name};
+  read_fifo(properties, topic);
   properties.no_effect({"KmsMasterKeyId"}, "nothing is encrypted at rest");
   properties.no_effect({"TracingConfig"}, "there is no tracing service");
   properties.no_effect({"SignatureVersion"}, "messages are not signed");
   properties.no_effect({"DeliveryStatusLogging"}, "deliveries are in the daemon's log and /metrics");
   properties.no_effect({"DataProtectionPolicy", "ArchivePolicy"}, "messages are not kept or inspected");
   names_.push_back({"topic " + resource.name, resource.id, resource.line});
-  out_.topics.push_back({resource.name});
+  out_.topics.push_back(std::move(topic));
   int number = 0;
   properties.each("Subscription", [&](Properties& entry) {
     SubscriptionDefinition subscription;

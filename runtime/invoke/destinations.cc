@@ -40,7 +40,7 @@ Result<std::vector<PreparedEvent>> Destinations::prepare(const std::string& targ
     if (!prepared) return fail(std::move(prepared.error()));
     return std::move(prepared->events);
   }
-  auto event = queue_.prepare(target, std::move(document));
+  auto event = queue_.prepare({target, std::move(document)});
   if (!event) return fail(std::move(event.error()));
   std::vector<PreparedEvent> events;
   events.push_back(std::move(*event));

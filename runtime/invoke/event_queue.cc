@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -46,7 +47,7 @@ void EventQueue::end_all() {
 
 size_t EventQueue::waiting(const std::string& function) const {
   const auto queue = queues_.find(function);
-  return queue == queues_.end() ? 0 : queue->second.waiting.size();
+  return queue == queues_.end() ? 0 : queue->second.waiting.size() + queue->second.behind_count;
 }
 
 Async<Result<void>> EventQueue::load() {
@@ -54,51 +55,100 @@ Async<Result<void>> EventQueue::load() {
   if (!items) co_return fail(std::move(items.error()));
   const BootTime now = parts_.scheduler.clock().boot();
   const int64_t wall = epoch_ms(parts_.scheduler.clock().wall());
+  uint64_t last_id = 0;
   for (const ItemRef& ref : *items) {
     const Item item = ref.decode();
     auto event = std::make_unique<Event>();
     event->id = item.string_or("id");
     event->request_id = item.string_or("requestId");
     event->trace_id = item.string_or("traceId");
+    event->group = item.string_or("group");
+    // What comes from now on comes after them, also if the wall clock was set back.
+    std::from_chars(event->id.data(), event->id.data() + event->id.find('-'), last_id);
+    last_id_ = std::max(last_id_, last_id);
     event->errors = static_cast<int>(item.int_or("errors", 0));
     event->born = now - milliseconds(std::max<int64_t>(0, wall - item.int_or("created", wall)));
     const milliseconds wait(item.int_or("notBefore", wall) - wall);
     event->due = now + std::clamp(wait, milliseconds(0), parts_.options.max_retry_delay);
-    enqueue(std::string(item.string_or("function")), std::move(event));
+    accept(std::string(item.string_or("function")), std::move(event));
   }
   co_return Result<void>();
 }
 
-Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, std::string request_id, std::string payload,
-                                          std::string trace_id) {
+Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id) {
   if (waiting(function->name) >= parts_.options.max_queued_events) {
     return fail(ErrorCode::kTooManyRequests, fmt::format("{} events wait for function {} already; try again later",
                                                          parts_.options.max_queued_events, function->name));
   }
-  if (payload.size() + kEventOverhead > limits::kMaxItemBytes) {
-    return fail(ErrorCode::kRequestTooLarge, fmt::format("An event of {} bytes is too large", payload.size()));
+  if (delivery.payload.size() + kEventOverhead > limits::kMaxItemBytes) {
+    return fail(ErrorCode::kRequestTooLarge, fmt::format("An event of {} bytes is too large", delivery.payload.size()));
   }
   const Clock& clock = parts_.scheduler.clock();
   // Rises with time, so that a restart takes the events up in their order.
   last_id_ = std::max(last_id_ + 1, static_cast<uint64_t>(epoch_ms(clock.wall())) << 20);
   auto event = std::make_shared<EventPtr>(std::make_unique<Event>());
   Event& e = **event;
-  e.id = fmt::format("{:020}-{}", last_id_, request_id);
-  e.request_id = request_id;
+  e.id = fmt::format("{:020}-{}", last_id_, delivery.request_id);
+  e.request_id = delivery.request_id;
   e.born = e.due = clock.boot();
   Item item = system_item(kEventKind, e.id);
   item.set("created", Value::number(epoch_ms(clock.wall())));
   item.set("function", Value(function->name));
-  item.set("payload", Value(payload));
-  item.set("requestId", Value(std::move(request_id)));
+  if (!delivery.group.empty()) item.set("group", Value(delivery.group));
+  item.set("payload", Value(delivery.payload));
+  item.set("requestId", Value(std::move(delivery.request_id)));
   if (!trace_id.empty()) item.set("traceId", Value(trace_id));
   e.trace_id = std::move(trace_id);
-  e.payload = std::move(payload);
+  e.group = std::move(delivery.group);
+  e.payload = std::move(delivery.payload);
   PreparedEvent prepared{put_system_item(std::move(item)), nullptr};
   prepared.logged = [this, event, name = function->name] {
-    if (*event) enqueue(name, std::move(*event));
+    if (*event) accept(name, std::move(*event));
   };
   return prepared;
+}
+
+// An event that is new here. In a group it stands behind the one that is there.
+void EventQueue::accept(const std::string& function, EventPtr event) {
+  if (event->group.empty()) return enqueue(function, std::move(event));
+  Queue& queue = queues_[function];
+  const auto [group, is_first] = queue.behind.try_emplace(event->group);
+  if (is_first) return enqueue(function, std::move(event));
+  if (queue.waiting.size() + queue.behind_count >= kPayloadsKept) event->payload = std::string();
+  group->second.push_back(std::move(event));
+  ++queue.behind_count;
+}
+
+void EventQueue::endpoint_gone(const std::string& name) {
+  const auto queue = queues_.find(name);
+  if (queue == queues_.end()) return parts_.forget_stats(name);
+  wake(queue->second, name);
+}
+
+// Subscriptions come and go: nothing stays of an endpoint that is gone.
+void EventQueue::tidy(const std::string& name) {
+  const auto queue = queues_.find(name);
+  if (!name.starts_with("arn:") || queue == queues_.end() || parts_.functions.find(name)) return;
+  const Queue& q = queue->second;
+  if (!q.waiting.empty() || !q.behind.empty() || q.pump_posted || q.timer) return;
+  queues_.erase(queue);
+  parts_.forget_stats(name);
+}
+
+// The outcome of an event is settled. In a group it is the next one's turn.
+void EventQueue::ended(const std::string& function, const std::string& group) {
+  if (group.empty()) return tidy(function);
+  Queue& queue = queues_[function];
+  const auto found = queue.behind.find(group);
+  if (found == queue.behind.end()) return;
+  if (found->second.empty()) {
+    queue.behind.erase(found);
+    return tidy(function);
+  }
+  EventPtr next = std::move(found->second.front());
+  found->second.pop_front();
+  --queue.behind_count;
+  enqueue(function, std::move(next));
 }
 
 void EventQueue::enqueue(const std::string& function, EventPtr event) {
@@ -148,7 +198,7 @@ void EventQueue::pump(const std::string& function) {
     FunctionDefinition gone;
     gone.name = function;
     forget(std::make_shared<const FunctionDefinition>(std::move(gone)));
-    return;
+    return tidy(function);
   }
   expire(queue, definition);
   const BootTime now = parts_.scheduler.clock().boot();
@@ -197,12 +247,12 @@ void EventQueue::arm(Queue& queue, const std::string& function, const FunctionDe
 
 void EventQueue::forget(const FunctionPtr& function) {
   Queue& queue = queues_[function->name];
-  while (!queue.waiting.empty()) {
-    EventPtr event = dequeue(queue, queue.waiting.begin());
-    work_.spawn(give_up(function, std::move(event), "FunctionRemoved", nullptr));
-  }
   parts_.scheduler.cancel(queue.timer);
   queue.timer = 0;
+  std::vector<EventPtr> events;
+  while (!queue.waiting.empty()) events.push_back(dequeue(queue, queue.waiting.begin()));
+  // The queue itself may go with the last of them.
+  for (EventPtr& event : events) work_.spawn(give_up(function, std::move(event), "FunctionRemoved", nullptr));
 }
 
 Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Place place) {
@@ -210,7 +260,10 @@ Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Pl
   if (event->payload.empty()) {
     GetItemInput get = get_system_item(kEventKind, event->id);
     auto item = co_await parts_.tables.get_item(std::move(get));
-    if (item && !*item) co_return;  // Somebody has removed it.
+    if (item && !*item) {  // Somebody has removed it.
+      ended(function->name, event->group);
+      co_return;
+    }
     if (!item) {
       InvokeOutcome busy{"null", FunctionError{std::string(kHostUnavailable), item.error().message}};
       co_await retry_later(std::move(function), std::move(event), std::move(busy));
@@ -272,7 +325,10 @@ Async<void> EventQueue::retry_later(FunctionPtr function, EventPtr event, Invoke
   update.placeholders.values.set(":e", Value(std::move(error)));
   // Should this not be written, a restart tries once more than it had to.
   auto written = co_await parts_.tables.update_item(std::move(update));
-  if (!written && written.error().code == ErrorCode::kConditionalCheckFailed) co_return;
+  if (!written && written.error().code == ErrorCode::kConditionalCheckFailed) {
+    ended(function->name, event->group);
+    co_return;
+  }
   enqueue(function->name, std::move(event));
 }
 
@@ -338,6 +394,7 @@ Async<EventQueue::Conclusion> EventQueue::conclusion(FunctionPtr function, const
 
 Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::string condition,
                                  std::unique_ptr<InvokeOutcome> outcome) {
+  const std::string name = function->name;
   const Conclusion end = co_await conclusion(std::move(function), event.get(), std::move(condition), outcome.get());
   for (int tries = 1;; ++tries) {
     auto sent = destination_events(end);
@@ -350,6 +407,7 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
       auto written = co_await write_together(parts_.tables, std::move(writes));
       if (written) {
         for (const PreparedEvent& one : *sent) one.logged();
+        ended(name, event->group);
         co_return;
       }
       error = std::move(written.error());
@@ -358,6 +416,7 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
     }
     if (!is_passing(error)) {
       parts_.log.error("ASYNC_EVENT_NOT_SETTLED", {{"requestId", event->request_id}, {"error", error.message}});
+      ended(name, event->group);
       co_return;  // It is still in the table: the next start runs it again.
     }
     co_await sleep_for(parts_.scheduler, busy_wait(tries));

@@ -1,12 +1,15 @@
 // Asynchronous events: durable items of the system table that wait for their function (see invoker.h for the promises).
 //
 // Of each function the waiting events are kept in memory by name and time only (the first few with their payload); the
-// payload is read again when one starts. Loop thread only.
+// payload is read again when one starts. Of the events of a group only the first one waits; the others stand behind it
+// until its outcome is settled. Loop thread only.
 #pragma once
 
 #include <absl/container/btree_map.h>
+#include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,6 +43,7 @@ class EventQueue {
     std::function<Async<InvokeOutcome>(FunctionPtr, std::string request_id, std::string payload, std::string trace_id)>
         run;
     std::function<bool(const FunctionDefinition&)> host_has_room;
+    std::function<void(const std::string&)> forget_stats;
   };
   explicit EventQueue(Parts parts);
   EventQueue(const EventQueue&) = delete;
@@ -49,13 +53,15 @@ class EventQueue {
   void set_destinations(Destinations& destinations) { destinations_ = &destinations; }
   // Takes up the events that the system table holds.
   Async<Result<void>> load();
-  // `trace_id`: of what causes it; empty if that is not known.
-  Result<PreparedEvent> prepare(const FunctionPtr& function, std::string request_id, std::string payload,
-                                std::string trace_id);
+  // The delivery has a request id. `trace_id`: of what causes it; empty if that is not known.
+  Result<PreparedEvent> prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id);
   // A place is free: for this function only, or for any.
   void place_freed(const std::string& function, bool reserved);
   // The function is gone: its waiting events go to its failure destination or are deleted.
   void forget(const FunctionPtr& function);
+  // A topic's endpoint is not there any more. What waits for it is given up; when nothing is left of it, its statistics
+  // go, too.
+  void endpoint_gone(const std::string& name);
   // The definition has changed: ages and places are looked at anew.
   void changed(const std::string& function) { wake(queues_[function], function); }
   // Starts nothing more.
@@ -72,6 +78,7 @@ class EventQueue {
     std::string request_id;
     std::string payload;   // Empty: read it from the table.
     std::string trace_id;  // Or empty.
+    std::string group;     // Or empty. See Delivery.
     BootTime born{};
     BootTime due{};
     int errors = 0;  // Of the handler. Durable.
@@ -83,12 +90,19 @@ class EventQueue {
   struct Queue {
     absl::btree_map<Key, EventPtr> waiting;  // By (due, number).
     absl::btree_map<Key, BootTime> by_age;   // (born, number) -> due.
+    // Groups with an event that waits or runs: those that come after it. They are looked at when it is their turn, so
+    // also what is too old ends in its order.
+    absl::flat_hash_map<std::string, std::deque<EventPtr>> behind;
+    size_t behind_count = 0;
     bool pump_posted = false;
     TimerId timer = 0;
     BootTime timer_at{};
   };
 
+  void accept(const std::string& function, EventPtr event);
   void enqueue(const std::string& function, EventPtr event);
+  void ended(const std::string& function, const std::string& group);
+  void tidy(const std::string& name);
   EventPtr dequeue(Queue& queue, absl::btree_map<Key, EventPtr>::iterator at);
   void wake(Queue& queue, const std::string& function);
   void pump(const std::string& function);

@@ -42,7 +42,8 @@ FunctionInvoker::FunctionInvoker(Parts parts)
           [this](const FunctionDefinition& function) {
             const auto host = parts_.hosts.find(function.host);
             return host == parts_.hosts.end() || host->second->has_room();
-          }}) {}
+          },
+          [this](const std::string& name) { stats_.erase(name); }}) {}
 
 FunctionInvoker::~FunctionInvoker() {
   end_all();
@@ -154,7 +155,8 @@ Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, s
   if (!definition) co_return no_function(function);
   if (auto good = check_size(payload, limits::kMaxAsyncEventBytes); !good) co_return fail(std::move(good.error()));
   std::string request_id = parts_.random.uuid();
-  auto event = events_.prepare(definition, request_id, std::move(payload), std::move(trace_id));
+  Delivery delivery{definition->name, std::move(payload), request_id};
+  auto event = events_.prepare(definition, std::move(delivery), std::move(trace_id));
   if (!event) co_return fail(std::move(event.error()));
   auto& put = std::get<PutItemInput>(event->write);
   auto written = co_await parts_.tables.put_item(std::move(put));
@@ -164,10 +166,11 @@ Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, s
   co_return request_id;
 }
 
-Result<PreparedEvent> FunctionInvoker::prepare(const std::string& function, std::string payload) {
-  FunctionPtr definition = find(function);
-  if (!definition) return no_function(function);
-  auto event = events_.prepare(definition, parts_.random.uuid(), std::move(payload),
+Result<PreparedEvent> FunctionInvoker::prepare(Delivery delivery) {
+  FunctionPtr definition = find(delivery.target);
+  if (!definition) return no_function(delivery.target);
+  if (delivery.request_id.empty()) delivery.request_id = parts_.random.uuid();
+  auto event = events_.prepare(definition, std::move(delivery),
                                parts_.tracer ? parts_.tracer->links().current() : std::string());
   if (!event) return event;
   event->logged = [this, name = definition->name, logged = std::move(event->logged)] {

@@ -44,7 +44,7 @@ class FunctionInvoker final : public Invoker {
   // The same for a payload that is known to be of a good size.
   Async<Result<InvokeOutcome>> invoke_trusted(std::string function, Payload payload, InvokeWishes wishes);
   Async<Result<std::string>> invoke_async(std::string function, std::string payload, std::string trace_id) override;
-  Result<PreparedEvent> prepare(const std::string& function, std::string payload) override;
+  Result<PreparedEvent> prepare(Delivery delivery) override;
   FunctionPtr find(const std::string& function) const override { return parts_.functions.find(function); }
   std::map<std::string, FunctionStats> stats() const override;
 

@@ -5,7 +5,6 @@
 #include "runtime/invoke/native_host.h"
 #include "runtime/invoke/outcome.h"
 #include "streams/topic_service.h"
-#include "tables/value/json.h"
 
 namespace freshet {
 
@@ -62,14 +61,10 @@ Async<InvokeOutcome> HttpHost::invoke(const FunctionDefinition& function, Invoca
 Async<InvokeOutcome> EndpointHost::invoke(const FunctionDefinition& function, Invocation invocation) {
   auto durable = co_await tables_.durable();
   if (!durable) co_return failed_outcome(std::string(kHostUnavailable), std::move(durable.error().message));
-  std::string message_id = invocation.request_id;
-  if (const auto message = parse_plain_json(invocation.payload.text()); message && message->is(Type::kMap)) {
-    message_id = message->get_if<Map>()->string_or("MessageId", message_id);
-  }
   HttpRequest request = post_of(invocation, "text/plain; charset=UTF-8");
   const bool confirmation = function.name.ends_with(kConfirmationSuffix);
   request.headers.emplace_back("x-amz-sns-message-type", confirmation ? "SubscriptionConfirmation" : "Notification");
-  request.headers.emplace_back("x-amz-sns-message-id", message_id);
+  request.headers.emplace_back("x-amz-sns-message-id", invocation.request_id);
   request.headers.emplace_back("x-amz-sns-topic-arn", function.name.substr(0, function.name.rfind(':')));
   if (!confirmation) request.headers.emplace_back("x-amz-sns-subscription-arn", function.name);
   std::string url = function.handler;

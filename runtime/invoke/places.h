@@ -60,7 +60,8 @@ class Places {
 
  private:
   void release(const std::string& function, bool reserved) {
-    --running_[function];
+    const auto found = running_.find(function);
+    if (--found->second == 0) running_.erase(found);
     --total_;
     if (!reserved) --unreserved_running_;
     freed_(function, reserved);

@@ -156,7 +156,7 @@ Async<void> Schedules::fire(std::string name, WallTime time) {
   // What was missed before now is skipped: the next one is after both.
   const WallTime last = std::max(time, parts_.scheduler.clock().wall());
   std::string payload = definition.input.empty() ? event_of(definition, time) : definition.input;
-  auto event = parts_.queue.prepare(definition.function, std::move(payload));
+  auto event = parts_.queue.prepare({definition.function, std::move(payload)});
   std::vector<WriteInput> writes{put_system_item(state_item(name, start, last))};
   bool again = false;
   if (event) {

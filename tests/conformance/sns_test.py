@@ -4,6 +4,7 @@
 Topics, publishing, filters, subscribers that confirm, fail and hang up, a restart, and signatures. Endpoints are HTTP
 servers of this test's own.
 """
+import hashlib
 import http.server
 import json
 import os
@@ -132,7 +133,7 @@ class Topics(Case):
         self.sns.delete_topic(TopicArn=arn)
         self.refused(404, "NotFound", self.sns.get_topic_attributes, TopicArn=arn)
         self.refused(400, "InvalidParameter", self.sns.create_topic, Name="no spaces")
-        self.refused(400, "InvalidParameter", self.sns.create_topic, Name="x.fifo", Attributes={"FifoTopic": "true"})
+        self.refused(400, "InvalidParameter", self.sns.create_topic, Name="x.fifo")
         self.refused(403, "AuthorizationError", self.sns.get_topic_attributes,
                      TopicArn="arn:aws:sns:us-east-1:123456789012:Other")
 
@@ -265,6 +266,12 @@ class Clients(Case):
         self.assertTrue(run("publish", "--topic-arn", topic, "--message", "hello")["MessageId"])
         self.assertEqual(subscriber.next()[1], "hello")
         self.assertEqual(run("list-tags-for-resource", "--resource-arn", topic)["Tags"], [{"Key": "a", "Value": "b"}])
+        fifo = run("create-topic", "--name", "from-aws.fifo", "--attributes",
+                   "FifoTopic=true,ContentBasedDeduplication=true")["TopicArn"]
+        numbers = [run("publish", "--topic-arn", fifo, "--message", "hello", "--message-group-id", group)
+                   for group in ("a", "b")]
+        self.assertEqual(numbers[0], numbers[1], "sent already, whatever the group")
+        run("delete-topic", "--topic-arn", fifo)
         run("delete-topic", "--topic-arn", topic)
         gone = aws(endpoint.url, "sns", "publish", "--topic-arn", topic, "--message", "x")
         self.assertIn("(NotFound)", gone.stderr)
@@ -275,35 +282,122 @@ class Clients(Case):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
+class Fifo(Case):
+    def setUp(self):
+        super().setUp()
+        self.fifo = self.sns.create_topic(Name=self.name + ".fifo", Attributes={"FifoTopic": "true"})["TopicArn"]
+        self.addCleanup(lambda: self.sns.delete_topic(TopicArn=self.fifo))
+
+    def raw_subscriber(self):
+        subscriber = self.subscriber()
+        self.sns.subscribe(TopicArn=self.fifo, Protocol="http", Endpoint=subscriber.url,
+                           Attributes={"RawMessageDelivery": "true"})
+        subscriber.confirm()
+        return subscriber
+
+    def test_attributes(self):
+        attributes = self.sns.get_topic_attributes(TopicArn=self.fifo)["Attributes"]
+        self.assertEqual((attributes["FifoTopic"], attributes["ContentBasedDeduplication"]), ("true", "false"))
+        self.sns.set_topic_attributes(TopicArn=self.fifo, AttributeName="ContentBasedDeduplication",
+                                      AttributeValue="true")
+        self.sns.set_topic_attributes(TopicArn=self.fifo, AttributeName="FifoThroughputScope",
+                                      AttributeValue="MessageGroup")
+        self.refused(400, "InvalidParameter", self.sns.create_topic, Name="no-suffix", Attributes={"FifoTopic": "true"})
+
+    def test_ids(self):
+        self.refused(400, "InvalidParameter", self.sns.publish, TopicArn=self.fifo, Message="x")
+        self.refused(400, "InvalidParameter", self.sns.publish, TopicArn=self.fifo, Message="x", MessageGroupId="g")
+        self.refused(400, "InvalidParameter", self.sns.publish, TopicArn=self.topic, Message="x", MessageGroupId="g")
+
+    def test_order_deduplication_and_sequence(self):
+        subscriber = self.raw_subscriber()
+        subscriber.script.put(503)
+        first = self.sns.publish(TopicArn=self.fifo, Message="1", MessageGroupId="g", MessageDeduplicationId="a")
+        again = self.sns.publish(TopicArn=self.fifo, Message="other", MessageGroupId="g", MessageDeduplicationId="a")
+        self.assertEqual((again["MessageId"], again["SequenceNumber"]), (first["MessageId"], first["SequenceNumber"]))
+        batch = self.sns.publish_batch(TopicArn=self.fifo, PublishBatchRequestEntries=[
+            {"Id": str(i), "Message": str(i), "MessageGroupId": "g", "MessageDeduplicationId": f"b{i}"}
+            for i in range(2, 10)])
+        numbers = [first["SequenceNumber"]] + [one["SequenceNumber"] for one in batch["Successful"]]
+        self.assertEqual({len(number) for number in numbers}, {20})
+        self.assertEqual(numbers, sorted(set(numbers)))
+        self.assertEqual([subscriber.next()[1] for _ in range(10)], ["1"] + [str(i) for i in range(1, 10)])
+
+    def test_content(self):
+        self.sns.set_topic_attributes(TopicArn=self.fifo, AttributeName="ContentBasedDeduplication",
+                                      AttributeValue="true")
+        subscriber = self.subscriber()
+        self.sns.subscribe(TopicArn=self.fifo, Protocol="http", Endpoint=subscriber.url)
+        subscriber.confirm()
+        for text in ("same", "same", "other"):
+            self.sns.publish(TopicArn=self.fifo, Message=text, MessageGroupId="g")
+        messages = [subscriber.next()[1] for _ in range(2)]
+        self.assertEqual([one["Message"] for one in messages], ["same", "other"])
+        self.assertEqual(messages[0]["MessageDeduplicationId"], hashlib.sha256(b"same").hexdigest())
+        self.assertLess(messages[0]["SequenceNumber"], messages[1]["SequenceNumber"])
+
+
 class Restart(unittest.TestCase):
-    def test_a_topic_survives_kill_9(self):
+    def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="freshet-sns-")
         self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def start(self, run):
+        ready = self.folder / f"ready{run}"
+        process = subprocess.Popen([BINARY, "run", "--data", str(self.folder / "data"), "--listen", "127.0.0.1:0",
+                                    "--ready-file", str(ready)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not ready.exists():
+            self.assertLess(time.monotonic(), deadline, "it did not get ready")
+            time.sleep(0.02)
+        sns = client(ready.read_text().strip(), "sns")
+        self.addCleanup(sns.close)
+        return process, sns
+
+    def test_fifo_survives_kill_9(self):
+        """Killed while the endpoint refuses: what was acknowledged comes, in order, and is still known as sent."""
         subscriber = Subscriber()
         self.addCleanup(subscriber.close)
+        process, sns = self.start(1)
+        topic = sns.create_topic(Name="kept.fifo", Attributes={"FifoTopic": "true"})["TopicArn"]
+        sns.subscribe(TopicArn=topic, Protocol="http", Endpoint=subscriber.url,
+                      Attributes={"RawMessageDelivery": "true"})
+        subscriber.confirm()
+        for _ in range(1000):
+            subscriber.script.put(503)
 
-        def start(run):
-            ready = pathlib.Path(folder.name) / f"ready{run}"
-            process = subprocess.Popen([BINARY, "run", "--data", str(pathlib.Path(folder.name) / "data"), "--listen",
-                                        "127.0.0.1:0", "--ready-file", str(ready)], stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
-            self.addCleanup(process.wait)
-            self.addCleanup(process.kill)
-            deadline = time.monotonic() + WAIT_SECONDS
-            while not ready.exists():
-                self.assertLess(time.monotonic(), deadline, "it did not get ready")
-                time.sleep(0.02)
-            sns = client(ready.read_text().strip(), "sns")
-            self.addCleanup(sns.close)
-            return process, sns
+        def publish(number):
+            return sns.publish(TopicArn=topic, Message=f"m{number}", MessageGroupId=f"g{number % 3}",
+                               MessageDeduplicationId=str(number))["SequenceNumber"]
 
-        process, sns = start(1)
+        sent = [publish(number) for number in range(30)]
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        while not subscriber.script.empty():
+            subscriber.script.get()
+        process, sns = self.start(2)
+        self.assertEqual([publish(number) for number in range(30)], sent, "each was sent already")
+        self.assertGreater(publish(30), max(sent))
+        seen = {}
+        while len(seen) < 31:
+            seen.setdefault(subscriber.next()[1])
+        for group in range(3):
+            numbers = [int(text[1:]) for text in seen if int(text[1:]) % 3 == group]
+            self.assertEqual(numbers, sorted(numbers))
+
+    def test_a_topic_survives_kill_9(self):
+        subscriber = Subscriber()
+        self.addCleanup(subscriber.close)
+        process, sns = self.start(1)
         topic = sns.create_topic(Name="kept", Attributes={"DisplayName": "D"}, Tags=[{"Key": "k", "Value": "v"}])["TopicArn"]
         sns.subscribe(TopicArn=topic, Protocol="http", Endpoint=subscriber.url)
         subscriber.confirm()
         process.send_signal(signal.SIGKILL)
         process.wait()
-        process, sns = start(2)
+        process, sns = self.start(2)
         attributes = sns.get_topic_attributes(TopicArn=topic)["Attributes"]
         self.assertEqual((attributes["DisplayName"], attributes["SubscriptionsConfirmed"]), ("D", "1"))
         self.assertEqual(sns.list_tags_for_resource(ResourceArn=topic)["Tags"], [{"Key": "k", "Value": "v"}])

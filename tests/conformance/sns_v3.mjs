@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import http from "node:http";
 import {
-  ConfirmSubscriptionCommand, CreateTopicCommand, DeleteTopicCommand, GetTopicAttributesCommand, ListTopicsCommand,
-  NotFoundException, PublishBatchCommand, PublishCommand, SetSubscriptionAttributesCommand, SNSClient, SubscribeCommand,
+  ConfirmSubscriptionCommand, CreateTopicCommand, DeleteTopicCommand, GetTopicAttributesCommand,
+  InvalidParameterException, ListTopicsCommand, NotFoundException, PublishBatchCommand, PublishCommand,
+  SetSubscriptionAttributesCommand, SNSClient, SubscribeCommand,
 } from "@aws-sdk/client-sns";
 
 const client = new SNSClient({ endpoint: process.env.AWS_ENDPOINT_URL, region: "us-east-1" });
@@ -48,6 +49,17 @@ const batch = await send(new PublishBatchCommand({
 assert.deepEqual(batch.Successful.map((entry) => entry.Id), ["1"]);
 assert.deepEqual(batch.Failed.map((entry) => entry.Code), ["InvalidParameter"]);
 assert.equal((await next()).body, "one");
+
+const fifo = (await send(new CreateTopicCommand({ Name: "from-js.fifo", Attributes: { FifoTopic: "true" } }))).TopicArn;
+const ordered = (MessageDeduplicationId) => send(new PublishCommand({
+  TopicArn: fifo, Message: "x", MessageGroupId: "g", MessageDeduplicationId,
+}));
+const [one, two, again] = [await ordered("1"), await ordered("2"), await ordered("1")];
+assert.match(one.SequenceNumber, /^\d{20}$/);
+assert.ok(one.SequenceNumber < two.SequenceNumber);
+assert.equal(again.MessageId, one.MessageId);
+await assert.rejects(send(new PublishCommand({ TopicArn: fifo, Message: "x" })), InvalidParameterException);
+await send(new DeleteTopicCommand({ TopicArn: fifo }));
 
 assert.ok((await send(new ListTopicsCommand({}))).Topics.some((topic) => topic.TopicArn === TopicArn));
 assert.equal((await send(new GetTopicAttributesCommand({ TopicArn }))).Attributes.SubscriptionsConfirmed, "1");

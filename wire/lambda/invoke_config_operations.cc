@@ -113,6 +113,9 @@ class ChangeConfig final : public Operation {
   static Result<void> check(const Destination& to, Runtime& runtime) {
     if (to.target.empty()) return {};
     const std::string topic = topic_name(to.target);
+    if (topic.ends_with(kFifoSuffix)) {
+      return invalid("The destination ARN " + to.target + " is invalid: a FIFO topic cannot be a destination");
+    }
     if (topic.empty()) {
       if (runtime.invoker().find(to.target)) return {};
     } else {

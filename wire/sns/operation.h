@@ -49,6 +49,8 @@ Parsed parse_publish_batch(const QueryForm& form, const Place& place);
 Parsed parse_subscribe(const QueryForm& form, const Place& place);
 Parsed parse_confirm_subscription(const QueryForm& form, const Place& place);
 Parsed parse_unsubscribe(const QueryForm& form, const Place& place);
+// What an endpoint visits to be sent nothing more: with its token, without a signature.
+Parsed parse_unsubscribe_by_token(const QueryForm& form, const Place& place);
 Parsed parse_list_subscriptions(const QueryForm& form, const Place& place);
 Parsed parse_list_subscriptions_by_topic(const QueryForm& form, const Place& place);
 Parsed parse_get_subscription_attributes(const QueryForm& form, const Place& place);

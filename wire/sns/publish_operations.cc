@@ -64,11 +64,12 @@ Result<void> spread_by_protocol(Message& message) {
 Result<Message> read_message(const QueryForm& form, const std::string& before) {
   Message message;
   PublishInput& input = message.input;
-  for (const char* fifo : {"MessageGroupId", "MessageDeduplicationId"}) {
-    if (!form.find(before + fifo)) continue;
-    return invalid(fmt::format(
-        "Invalid parameter: {0} Reason: The request includes {0} parameter that is not valid for this topic type",
-        fifo));
+  for (const auto& [name, id] :
+       {std::pair("MessageGroupId", &input.group_id), std::pair("MessageDeduplicationId", &input.deduplication_id)}) {
+    const std::string* given = form.find(before + name);
+    if (!given) continue;
+    if (given->empty()) return invalid(fmt::format("Invalid parameter: {} Reason: it is empty", name));
+    *id = *given;
   }
   input.message = form.text(before + "Message");
   input.subject = form.text(before + "Subject");
@@ -88,27 +89,33 @@ Result<Message> read_message(const QueryForm& form, const std::string& before) {
   return message;
 }
 
+void write_published(XmlWriter& xml, const Published& published) {
+  xml.element("MessageId", published.message_id);
+  if (!published.sequence_number.empty()) xml.element("SequenceNumber", published.sequence_number);
+}
+
 class Publish final : public Operation {
  public:
   Publish(const Place& place, Message message) : Operation(place), message_(std::move(message)) {}
   Async<Result<void>> run(Runtime& runtime) override {
-    auto id = co_await runtime.topic_service().publish(std::move(message_.input), std::move(message_.by_protocol));
-    if (!id) co_return fail(std::move(id.error()));
-    id_ = std::move(*id);
+    auto published =
+        co_await runtime.topic_service().publish(std::move(message_.input), std::move(message_.by_protocol));
+    if (!published) co_return fail(std::move(published.error()));
+    published_ = std::move(*published);
     co_return Result<void>();
   }
-  void write(XmlWriter& xml) const override { xml.element("MessageId", id_); }
+  void write(XmlWriter& xml) const override { write_published(xml, published_); }
 
  private:
   Message message_;
-  std::string id_;
+  Published published_;
 };
 
 // One entry of a batch: what it says, then what became of it.
 struct Entry {
   std::string id;
   Result<Message> message;
-  Result<std::string> message_id;
+  Result<Published> published;
 };
 
 class PublishBatch final : public Operation {
@@ -120,35 +127,35 @@ class PublishBatch final : public Operation {
     if (!runtime.topic_service().has_topic(topic_)) co_return fail(ErrorCode::kNotFound, "Topic does not exist");
     for (Entry& entry : entries_) {
       if (!entry.message) {
-        entry.message_id = fail(entry.message.error());
+        entry.published = fail(entry.message.error());
         continue;
       }
       Message message = std::move(*entry.message);
       message.input.topic_arn = topic_;
       auto published =
           co_await runtime.topic_service().publish(std::move(message.input), std::move(message.by_protocol));
-      entry.message_id = std::move(published);
+      entry.published = std::move(published);
     }
     co_return Result<void>();
   }
   void write(XmlWriter& xml) const override {
     xml.open("Successful");
     for (const Entry& entry : entries_) {
-      if (!entry.message_id) continue;
+      if (!entry.published) continue;
       xml.open("member");
       xml.element("Id", entry.id);
-      xml.element("MessageId", *entry.message_id);
+      write_published(xml, *entry.published);
       xml.close("member");
     }
     xml.close("Successful");
     xml.open("Failed");
     for (const Entry& entry : entries_) {
-      if (entry.message_id) continue;
-      const ErrorForm form = form_of(entry.message_id.error());
+      if (entry.published) continue;
+      const ErrorForm form = form_of(entry.published.error());
       xml.open("member");
       xml.element("Id", entry.id);
       xml.element("Code", form.name);
-      xml.element("Message", entry.message_id.error().message);
+      xml.element("Message", entry.published.error().message);
       xml.element("SenderFault", form.status < 500 && form.status != 429 ? "true" : "false");
       xml.close("member");
     }
@@ -219,7 +226,7 @@ Parsed parse_publish_batch(const QueryForm& form, const Place& place) {
   if (!topic) return fail(std::move(topic.error()));
   std::vector<Entry> entries;
   for (const std::string& entry : form.entries("PublishBatchRequestEntries.member")) {
-    entries.push_back({form.text(entry + ".Id"), read_message(form, entry + "."), std::string()});
+    entries.push_back({form.text(entry + ".Id"), read_message(form, entry + "."), Published()});
   }
   if (auto good = check_batch(entries); !good) return fail(std::move(good.error()));
   return std::make_unique<PublishBatch>(place, std::move(*topic), std::move(entries));

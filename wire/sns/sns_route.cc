@@ -118,6 +118,7 @@ Parsed parse(const HttpRequest& request, const QueryForm& form, const Place& pla
   if (parser == nullptr) {
     return named("InvalidAction", "The action " + action.substr(0, 100) + " is not served by this server");
   }
+  if (request.method != "POST" && action == "Unsubscribe") return parse_unsubscribe_by_token(form, place);
   if (request.method != "POST" && action != "ConfirmSubscription") {
     return named("AuthorizationError", "The action " + action + " is served by POST only");
   }

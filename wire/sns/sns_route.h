@@ -1,7 +1,8 @@
 // Amazon SNS in its query protocol: POST / with a form-encoded body (Action=..., Version=2010-03-31), answers in XML.
 //
-// GET /?Action=ConfirmSubscription&TopicArn=...&Token=... is what a subscribed endpoint is asked to visit; it needs no
-// signature, as the token is the proof. No other action is served by GET.
+// GET /?Action=ConfirmSubscription&TopicArn=...&Token=... is what a subscribed endpoint is asked to visit, and
+// GET /?Action=Unsubscribe&SubscriptionArn=...&Token=... what it may visit later; they need no signature, as the token
+// is the proof. No other action is served by GET.
 #pragma once
 
 #include <cstdint>

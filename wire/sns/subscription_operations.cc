@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/crypto.h"
 #include "wire/sns/operation.h"
 
 namespace freshet::sns {
@@ -46,10 +47,10 @@ class Subscribe final : public Operation {
 
 class ConfirmSubscription final : public Operation {
  public:
-  ConfirmSubscription(const Place& place, std::string topic, std::string token)
-      : Operation(place), topic_(std::move(topic)), token_(std::move(token)) {}
+  ConfirmSubscription(const Place& place, std::string topic, std::string token, bool authenticated)
+      : Operation(place), topic_(std::move(topic)), token_(std::move(token)), authenticated_(authenticated) {}
   Async<Result<void>> run(Runtime& runtime) override {
-    auto state = co_await runtime.confirm_subscription(std::move(topic_), std::move(token_));
+    auto state = co_await runtime.confirm_subscription(std::move(topic_), std::move(token_), authenticated_);
     if (!state) co_return fail(std::move(state.error()));
     arn_ = std::move(state->arn);
     co_return Result<void>();
@@ -59,6 +60,7 @@ class ConfirmSubscription final : public Operation {
  private:
   std::string topic_;
   std::string token_;
+  const bool authenticated_;
   std::string arn_;
 };
 
@@ -74,6 +76,26 @@ class Unsubscribe final : public Operation {
 
  private:
   std::string arn_;
+};
+
+class UnsubscribeByToken final : public Operation {
+ public:
+  UnsubscribeByToken(const Place& place, std::string arn, std::string token)
+      : Operation(place), arn_(std::move(arn)), token_(std::move(token)) {}
+  Async<Result<void>> run(Runtime& runtime) override {
+    const auto found = runtime.topic_service().find_subscription(arn_);
+    // One that is not there tells no more than one whose token is another.
+    if (!found || found->settings.authenticated || token_.empty() ||
+        !equal_in_constant_time(found->settings.token, token_)) {
+      co_return named("AuthorizationError", "The token does not end this subscription, if there is one");
+    }
+    auto done = co_await runtime.unsubscribe(std::move(arn_));
+    co_return done;
+  }
+
+ private:
+  std::string arn_;
+  const std::string token_;
 };
 
 class ListSubscriptions final : public Operation {
@@ -201,7 +223,17 @@ Parsed parse_confirm_subscription(const QueryForm& form, const Place& place) {
   if (!topic) return fail(std::move(topic.error()));
   auto token = required(form, "Token");
   if (!token) return fail(std::move(token.error()));
-  return std::make_unique<ConfirmSubscription>(place, std::move(*topic), std::move(*token));
+  const std::string authenticated = form.text("AuthenticateOnUnsubscribe");
+  if (!authenticated.empty() && authenticated != "true" && authenticated != "false") {
+    return invalid("Invalid parameter: AuthenticateOnUnsubscribe Reason: wants true or false");
+  }
+  return std::make_unique<ConfirmSubscription>(place, std::move(*topic), std::move(*token), authenticated == "true");
+}
+
+Parsed parse_unsubscribe_by_token(const QueryForm& form, const Place& place) {
+  auto arn = subscription_in(form);
+  if (!arn) return fail(std::move(arn.error()));
+  return std::make_unique<UnsubscribeByToken>(place, std::move(*arn), form.text("Token"));
 }
 
 Parsed parse_unsubscribe(const QueryForm& form, const Place& place) {

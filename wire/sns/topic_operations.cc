@@ -90,9 +90,12 @@ class GetTopicAttributes final : public Operation {
     xml.entry("Owner", account_.id);
     xml.entry("SubscriptionsConfirmed", std::to_string(state_.confirmed));
     xml.entry("SubscriptionsPending", std::to_string(state_.pending));
-    xml.entry("SubscriptionsDeleted", "0");
+    xml.entry("SubscriptionsDeleted", std::to_string(state_.settings.deleted));
     if (!set.contains("DisplayName")) xml.entry("DisplayName", "");
     if (!set.contains("Policy")) xml.entry("Policy", default_policy(account_, arn));
+    if (set.contains("FifoTopic") && !set.contains("ContentBasedDeduplication")) {
+      xml.entry("ContentBasedDeduplication", "false");
+    }
     for (const auto& [name, value] : set) xml.entry(name, value);
     xml.close("Attributes");
   }

@@ -355,13 +355,13 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
       {kBase + function + "      Handler: trigger\n",
        "t.yaml:17: G.Properties: function G: Runtime is missing; there are"},
       {kBase + function + "      Runtime: http\n      Handler: trigger\n",
-       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: not a "
-       "usable URL: 'trigger': it must start with http://"},
-      {kBase + function + "      Runtime: http\n      Handler: https://a/\n",
-       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: not a "
-       "usable URL: 'https://a/': https:// is not supported yet, only http://"},
+       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http[s]://HOST:PORT/PATH: not a "
+       "usable URL: 'trigger': it must start with http:// or https://"},
+      {kBase + function + "      Runtime: http\n      Handler: https://\n",
+       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http[s]://HOST:PORT/PATH: not a "
+       "usable URL: 'https://': it has no host"},
       {kBase + function + "      Runtime: http\n      Handler: http://a:99999/\n",
-       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http://HOST:PORT/PATH: not a "
+       "t.yaml:18: G.Properties.Handler: Runtime http needs the URL of an endpoint, http[s]://HOST:PORT/PATH: not a "
        "usable URL: 'http://a:99999/': its port is not a number from 1 to 65535"},
       {kBase + function + "      FunctionName: F\n      Runtime: native\n      Handler: trigger\n",
        "t.yaml:14: G: the function F is there already: F in line 9"},
@@ -398,19 +398,24 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
            "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: sqs, Endpoint: x}}\n",
        "t.yaml:14: Sub.Properties.Protocol: 'sqs' is not one of lambda, http, https"},
       {kBase + "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: https,\n" +
-           "    Endpoint: 'https://a/'}}\n",
-       "t.yaml:14: Sub.Properties.Protocol: https is not supported yet, only http"},
+           "    Endpoint: 'http://a/'}}\n",
+       "t.yaml:15: Sub.Properties.Endpoint: the protocol is https, the URL does not match it"},
       {kBase + "  T2: {Type: AWS::SNS::Topic, Properties: {Subscription: [\n" +
-           "    {Protocol: https, Endpoint: 'https://a/'}]}}\n",
-       "t.yaml:15: T2.Properties.Subscription.Protocol: https is not supported yet, only http"},
+           "    {Protocol: http, Endpoint: 'https://a/'}]}}\n",
+       "t.yaml:15: T2.Properties.Subscription.Endpoint: the protocol is http, the URL does not match it"},
       {kBase + "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: http,\n" +
            "    Endpoint: 'http://a:x/'}}\n",
        "t.yaml:15: Sub.Properties.Endpoint: not a usable URL: 'http://a:x/': its port is not a number from 1 to 65535"},
       {kBase +
            "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: http, Endpoint: x}}\n",
-       "t.yaml:14: Sub.Properties.Endpoint: not a usable URL: 'x': it must start with http://"},
+       "t.yaml:14: Sub.Properties.Endpoint: not a usable URL: 'x': it must start with http:// or https://"},
       {kBase + "  Fifo: {Type: AWS::SNS::Topic, Properties: {FifoTopic: true}}\n",
-       "t.yaml:14: Fifo.Properties.FifoTopic: FIFO topics are not supported"},
+       "t.yaml:14: Fifo.Properties.FifoTopic: names of FIFO topics, and only those, end with .fifo; this one is "
+       "'Fifo': give it a TopicName"},
+      {kBase + "  T: {Type: AWS::SNS::Topic, Properties: {TopicName: t.fifo}}\n",
+       "t.yaml:14: T.Properties.FifoTopic: names of FIFO topics, and only those, end with .fifo; this one is 't.fifo'"},
+      {kBase + "  T: {Type: AWS::SNS::Topic, Properties: {ContentBasedDeduplication: true}}\n",
+       "t.yaml:14: T.Properties.ContentBasedDeduplication: only FIFO topics (FifoTopic: true) have it"},
       {kBase +
            "  R: {Type: AWS::Events::Rule, Properties: {EventPattern: {a: [b]}, Targets: [{Id: x, Arn: !Ref F}]}}\n",
        "t.yaml:14: R.Properties.EventPattern: rules on events are not supported; only ScheduleExpression is\n"

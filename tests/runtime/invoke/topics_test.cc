@@ -166,9 +166,12 @@ TEST_F(TopicTest, HttpEndpointsGetTheNotificationAndAreTriedAgain) {
   EXPECT_EQ(world.http.sent.size(), 4u) << "a client error is final";
   subscription.raw_delivery = true;
   world.must(world.runtime->subscribe(subscription));
-  publish(message("raw"));
+  const std::string text = R"({"MessageId":"not\r\nours"})";
+  const std::string raw = publish(message(text));
   world.sim.run_ready();
-  EXPECT_EQ(world.http.sent.back().second.body, "raw");
+  EXPECT_EQ(world.http.sent.back().second.body, text);
+  EXPECT_EQ(header(world.http.sent.back().second.headers, "x-amz-sns-message-id"), raw)
+      << "whatever the message itself says";
 }
 
 TEST_F(TopicTest, TopicsAndSubscriptionsAreKeptAndRemoved) {

@@ -163,6 +163,10 @@ TEST_F(SnsSubscriptionTest, AttributesChangeWhatIsDelivered) {
   };
   EXPECT_THAT(refused("FilterPolicy", "{"), HasSubstr("400 InvalidParameter: Invalid parameter: FilterPolicy"));
   EXPECT_THAT(refused("FilterPolicy", std::string(200'000, ' ')), HasSubstr("403 FilterPolicyLimitExceeded"));
+  std::string many = R"({"a":["0")";
+  for (int i = 1; i < 76; ++i) many += ",\"" + std::to_string(i) + "\"";
+  ok("SetSubscriptionAttributes", set("FilterPolicy", many + "]}"));
+  EXPECT_THAT(refused("FilterPolicy", many + R"(],"b":["x","y"]})"), HasSubstr("Filter policy is too complex"));
   EXPECT_THAT(refused("FilterPolicyScope", "Body"), HasSubstr("400 InvalidParameter"));
   EXPECT_THAT(refused("RawMessageDelivery", "true"), HasSubstr("does not support raw message delivery"));
   EXPECT_THAT(refused("RedrivePolicy", R"({"deadLetterTargetArn":"x"})"), HasSubstr("no SQS queues"));
@@ -179,12 +183,94 @@ TEST_F(SnsSubscriptionTest, BadSubscriptionsAreRefused) {
     return error("Subscribe", wanted(protocol, endpoint));
   };
   EXPECT_THAT(refused("sqs", "x"), HasSubstr("400 InvalidParameter: Invalid parameter: Protocol &quot;sqs&quot;"));
-  EXPECT_THAT(refused("https", "https://example.com/"), HasSubstr("Protocol &quot;https&quot; is not supported"));
+  EXPECT_THAT(refused("https", "http://example.com/"), HasSubstr("the protocol is https, the URL does not match it"));
+  EXPECT_THAT(refused("http", "https://example.com/"), HasSubstr("the protocol is http, the URL does not match it"));
   EXPECT_THAT(refused("http", "ftp://x"), HasSubstr("Invalid parameter: Endpoint"));
   EXPECT_EQ(refused("lambda", "A"), "400 InvalidParameter: Invalid parameter: Lambda endpoint ARN");
   EXPECT_EQ(error("Subscribe", {{"TopicArn", arn_ + "2"}, {"Protocol", "lambda"}, {"Endpoint", kFunction}}),
             "404 NotFound: Topic does not exist");
   EXPECT_EQ(world_.stored("subscription"), 0u);
+}
+
+TEST_F(SnsSubscriptionTest, AnEndpointUnsubscribesByItsToken) {
+  const auto visit = [&](const std::string& url) {
+    return send({"GET", url.substr(url.find("/?")), {{"Host", "127.0.0.1:7070"}}, ""});
+  };
+  const auto confirmed = [&](const std::string& endpoint, const std::string& authenticated) {
+    const std::string arn = subscribe("https", endpoint);
+    world_.sim.run_for(seconds(1));
+    ok("ConfirmSubscription", {{"TopicArn", arn_},
+                               {"Token", std::string(last_sent().string_or("Token"))},
+                               {"AuthenticateOnUnsubscribe", authenticated}});
+    restart();
+    publish("x");
+    world_.sim.run_for(seconds(1));
+    return arn;
+  };
+  confirmed("https://example.com/", "");
+  const std::string url(last_sent().string_or("UnsubscribeURL"));
+  EXPECT_TRUE(url.starts_with("http://127.0.0.1:7070/?Action=Unsubscribe&SubscriptionArn=" + arn_ + ":")) << url;
+  EXPECT_THAT(visit(url.substr(0, url.size() - 1)).body, HasSubstr("<Code>AuthorizationError</Code>"));
+  EXPECT_THAT(visit(url.substr(0, url.find("&Token"))).body, HasSubstr("<Code>AuthorizationError</Code>"));
+  EXPECT_EQ(world_.stored("subscription"), 1u);
+  EXPECT_EQ(visit(url).status, 200);
+  EXPECT_EQ(world_.stored("subscription"), 0u);
+  EXPECT_THAT(visit(url).body, HasSubstr("<Code>AuthorizationError</Code>")) << "as if there never was one";
+
+  const std::string arn = confirmed("https://example.com/", "true");
+  EXPECT_EQ(last_sent().string_or("UnsubscribeURL"), "");
+  const std::string token(world_.runtime->topic_service().find_subscription(arn)->settings.token);
+  EXPECT_EQ(visit("/?Action=Unsubscribe&SubscriptionArn=" + arn + "&Token=" + token).status, 403);
+  ok("Unsubscribe", {{"SubscriptionArn", arn}});
+  const std::string shown = ok("GetTopicAttributes", {{"TopicArn", arn_}});
+  EXPECT_EQ(attribute(shown, "SubscriptionsDeleted"), "2");
+  EXPECT_EQ(attribute(shown, "SubscriptionsConfirmed"), "0");
+}
+
+// A function's own subscription has no token: none ends it.
+TEST_F(SnsSubscriptionTest, NothingElseIsEndedByAToken) {
+  const std::string arn = subscribe("lambda", kFunction);
+  for (const char* token : {"", "&Token=", "&Token=x"}) {
+    const HttpRequest visit{
+        "GET", "/?Action=Unsubscribe&SubscriptionArn=" + arn + token, {{"Host", "127.0.0.1:7070"}}, ""};
+    EXPECT_EQ(send(visit).status, 403);
+  }
+  EXPECT_EQ(world_.stored("subscription"), 1u);
+}
+
+TEST_F(SnsSubscriptionTest, TokensAreNotMadeFromTheSeed) {
+  std::set<std::string> tokens;
+  for (int i = 0; i < 2; ++i) {
+    World world;  // With the same seed.
+    world.must(world.runtime->put_topic({"News"}));
+    SubscriptionDefinition asked{"", "News", "http", "http://127.0.0.1:2/", "", false, false};
+    const auto none = [](SubscriptionDefinition&, SubscriptionSettings&) { return Result<void>(); };
+    const auto state = world.must(world.runtime->request_subscription(asked, none, "http://h"));
+    EXPECT_EQ(state.settings.token.size(), 64u);
+    tokens.insert(state.settings.token);
+  }
+  EXPECT_EQ(tokens.size(), 2u);
+}
+
+TEST_F(SnsSubscriptionTest, NothingStaysOfEndpointsThatCameAndWent) {
+  world_.http.answers.clear();
+  for (int i = 0; i < 20; ++i) {
+    const std::string arn = subscribe("http", "http://127.0.0.1:2/" + std::to_string(i));
+    world_.sim.run_for(seconds(1));
+    if (i % 2 == 0) {
+      ok("ConfirmSubscription", {{"TopicArn", arn_}, {"Token", std::string(last_sent().string_or("Token"))}});
+      world_.http.answers = {HttpResponse{503, "", {}, ""}, HttpResponse{503, "", {}, ""}};
+      publish("x");
+      world_.sim.run_for(milliseconds(10));
+    }
+    ok("Unsubscribe", {{"SubscriptionArn", arn}});
+    world_.http.answers.clear();
+  }
+  world_.sim.run_for(seconds(1));
+  EXPECT_EQ(world_.stored("event"), 0u);
+  for (const auto& [name, stats] : world_.runtime->invoker().stats()) {
+    EXPECT_FALSE(name.starts_with("arn:")) << name;
+  }
 }
 
 TEST_F(SnsSubscriptionTest, ListsInPagesAcrossTopics) {

@@ -20,11 +20,7 @@ TEST_F(SnsTopicTest, ATopicIsMadeOnce) {
   EXPECT_EQ(world_.stored("topic"), 1u);
   EXPECT_THAT(error("CreateTopic", {{"Name", "a b"}}),
               HasSubstr("400 InvalidParameter: Invalid parameter: Topic Name"));
-  EXPECT_THAT(error("CreateTopic", {{"Name", "a.fifo"}}), HasSubstr("FIFO topics are not supported"));
   EXPECT_THAT(error("CreateTopic"), HasSubstr("400 InvalidParameter"));
-  EXPECT_THAT(error("CreateTopic",
-                    {{"Name", "a"}, {"Attributes.entry.1.key", "FifoTopic"}, {"Attributes.entry.1.value", "true"}}),
-              HasSubstr("FIFO topics are not supported"));
 }
 
 TEST_F(SnsTopicTest, AttributesAreKeptAndShown) {

@@ -1,0 +1,115 @@
+// The part of TopicService that publishes to FIFO topics.
+#include <utility>
+
+#include "base/crypto.h"
+#include "streams/system_table.h"
+#include "streams/topic_service.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr size_t kMaxWaitingPublishes = 1'000;  // Of a topic.
+
+// A message's number as it is shown: 20 digits.
+std::string shown_number(uint64_t number) {
+  constexpr uint64_t kBeforeFirst = 10'000'000'000'000'000'000u;
+  return std::to_string(kBeforeFirst + number);
+}
+
+Result<void> complete(PublishInput& input, const TopicSettings& settings) {
+  if (input.group_id.empty()) {
+    return invalid("Invalid parameter: The MessageGroupId parameter is required for FIFO topics");
+  }
+  if (!input.deduplication_id.empty()) return {};
+  if (!settings.attributes.contains("ContentBasedDeduplication")) {
+    return invalid(
+        "Invalid parameter: The topic should either have ContentBasedDeduplication enabled or MessageDeduplicationId "
+        "provided explicitly");
+  }
+  input.deduplication_id = sha256_hex(input.message);
+  return {};
+}
+
+bool looks_at_group(const TopicSettings& settings) {
+  const auto scope = settings.attributes.find("FifoThroughputScope");
+  return scope != settings.attributes.end() && scope->second == "MessageGroup";
+}
+
+}  // namespace
+
+void TopicService::become(Topic& topic, TopicSettings settings) {
+  topic.settings = std::move(settings);
+  if (topic.fifo || !topic.settings.attributes.contains("FifoTopic")) return;
+  topic.fifo = std::make_shared<Fifo>();
+  topic.fifo->record.incarnation = random_.uuid();
+}
+
+Async<Result<Published>> TopicService::publish_in_turn(std::shared_ptr<Fifo> fifo, PublishInput input,
+                                                       MessageByProtocol by_protocol) {
+  if (auto good = validate(input); !good) co_return fail(std::move(good.error()));
+  if (fifo->waiting.size() >= kMaxWaitingPublishes) {
+    co_return fail(ErrorCode::kTooManyRequests, "Too many publishes to this FIFO topic wait for their turn");
+  }
+  Promise<Result<Published>> done(scheduler_);
+  auto published = done.future();
+  fifo->waiting.push_back({std::move(input), std::move(by_protocol), done});
+  if (!fifo->at_work) {
+    fifo->at_work = true;
+    publishing_.spawn(work_off(std::move(fifo)));
+  }
+  Result<Published> result = co_await published;
+  co_return result;
+}
+
+Async<void> TopicService::work_off(std::shared_ptr<Fifo> fifo) {
+  while (!fifo->waiting.empty()) {
+    Waiting next = std::move(fifo->waiting.front());
+    fifo->waiting.pop_front();
+    auto published = co_await publish_next(fifo, std::move(next.input), std::move(next.by_protocol));
+    next.done.set(std::move(published));
+  }
+  fifo->at_work = false;
+}
+
+Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, PublishInput input,
+                                                    MessageByProtocol by_protocol) {
+  const std::string name = topic_name(input.topic_arn);
+  auto topic = topics_.find(name);
+  const auto no_topic = [] { return fail(ErrorCode::kNotFound, "Topic does not exist"); };
+  if (topic == topics_.end() || topic->second.fifo != fifo) co_return no_topic();
+  if (auto good = complete(input, topic->second.settings); !good) co_return fail(std::move(good.error()));
+  const std::string scope = looks_at_group(topic->second.settings) ? input.group_id : std::string();
+  SentMessage sent{deduplication_key(name, fifo->record, scope, input.deduplication_id), {}, {}};
+  GetItemInput get = get_sent(sent.key);
+  auto known = co_await tables_.get_item(std::move(get));
+  if (!known) co_return fail(std::move(known.error()));
+  sent.at = scheduler_.clock().wall();
+  if (*known) {
+    if (auto answer = answered_before(known->decode(), sent.at)) {
+      ++stats_.repeated;
+      co_return std::move(*answer);
+    }
+  }
+  topic = topics_.find(name);
+  if (topic == topics_.end() || topic->second.fifo != fifo) co_return no_topic();
+  sent.published = {random_.uuid(), shown_number(fifo->record.last + 1)};
+  input.topic_arn = topic_arn(account_, name);
+  const TopicMessage message{sent.published.message_id, sent.at, std::move(input), std::move(by_protocol),
+                             sent.published.sequence_number};
+  auto events = deliveries(topic->second, message);
+  if (!events) co_return fail(std::move(events.error()));
+  ++fifo->record.last;
+  const size_t count = events->size();
+  // First the number, so that no other message gets it; last that it was sent, so that a crash in between repeats it
+  // for some rather than keeps it from others.
+  std::vector<WriteInput> before{put_system_item(fifo_item(name, fifo->record))};
+  std::vector<WriteInput> after{put_sent(sent)};
+  auto written = co_await write(std::move(*events), std::move(before), std::move(after));
+  if (!written) co_return fail(std::move(written.error()));
+  ++stats_.published;
+  stats_.deliveries += count;
+  co_return std::move(sent.published);
+}
+
+}  // namespace freshet
