@@ -46,11 +46,12 @@ struct Runtime::Parts {
   Parts(RuntimePorts p, RuntimeOptions o)
       : ports(p),
         options(std::move(o)),
-        functions(ports.tables, ports.natives),
+        functions(ports.tables, ports.scheduler, ports.natives),
         native_host(ports.natives, services, ports.tracer),
         http_host(ports.tables, ports.http, ports.scheduler.clock()),
         endpoint_host(ports.tables, ports.http),
-        process_host({ports.tables, ports.scheduler, ports.spawner, ports.runtime_api, options.processes, options.log}),
+        process_host({ports.tables, ports.scheduler, ports.spawner, ports.runtime_api, options.processes, options.log,
+                      options.on_code_left}),
         invoker(
             {ports.tables,
              ports.scheduler,
@@ -75,6 +76,16 @@ struct Runtime::Parts {
     mappings.clear();
     invoker.end_all();
     process_host.end_all();
+  }
+
+  // A definition went: its processes end, and its code may be nobody's.
+  void left(const FunctionDefinition& before) {
+    process_host.forget(before.name);
+    if (options.on_code_left && !before.code.empty()) {
+      ports.scheduler.post([this, folder = before.code, alive = std::weak_ptr(alive)] {
+        if (alive.lock()) options.on_code_left(folder);
+      });
+    }
   }
 
   MappingParts mapping_parts() {
@@ -105,6 +116,7 @@ struct Runtime::Parts {
   StreamReader streams;
   std::map<std::string, std::unique_ptr<EventSourceMapping>> mappings;
   Schedules schedules;
+  const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
 };
 
 EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, std::optional<MappingPosition> position) {
@@ -193,12 +205,53 @@ void Runtime::end_all() {
 }
 
 Async<Result<void>> Runtime::put_function(FunctionDefinition function) {
-  const std::string name = function.name;
-  const FunctionPtr before = parts_->functions.find(name);
-  auto done = co_await parts_->functions.put(std::move(function));
-  if (done) parts_->invoker.events().changed(name);
-  if (parts_->functions.find(name) != before) parts_->process_host.forget(name);
-  co_return done;
+  std::string name = function.name;
+  FunctionUpdate as_it_is = [function = std::move(function)](const FunctionDefinition*) { return function; };
+  auto put = co_await update_function(std::move(name), std::move(as_it_is));
+  if (!put) co_return fail(std::move(put.error()));
+  co_return Result<void>();
+}
+
+Async<Result<FunctionDefinition>> Runtime::update_function(std::string name, FunctionUpdate update) {
+  Parts& p = *parts_;
+  FunctionPtr before;  // As it was when this update's turn came.
+  FunctionUpdate seeing = [&before, update = std::move(update)](const FunctionDefinition* now) {
+    if (now) before = std::make_shared<const FunctionDefinition>(*now);
+    return update(now);
+  };
+  std::string of = name;
+  auto put = co_await p.functions.update(std::move(of), std::move(seeing));
+  if (!put) co_return fail(std::move(put.error()));
+  p.invoker.events().changed(name);
+  if (before && !(*before == **put)) p.left(*before);
+  co_return **put;
+}
+
+Async<Result<std::vector<std::string>>> Runtime::renew_functions(std::string folder) {
+  std::vector<std::string> names;
+  for (const FunctionDefinition& function : parts_->functions.list()) {
+    if (function.code == folder && function.host == "process") names.push_back(function.name);
+  }
+  std::vector<std::string> renewed;
+  for (const std::string& name : names) {
+    FunctionUpdate later = [this, &folder](const FunctionDefinition* now) -> Result<FunctionDefinition> {
+      if (!now || now->code != folder) return fail(ErrorCode::kNotFound, "it is elsewhere by now");
+      FunctionDefinition function = *now;
+      function.modified_ms = std::max(epoch_ms(parts_->ports.scheduler.clock().wall()), now->modified_ms + 1);
+      return function;
+    };
+    std::string of = name;
+    auto done = co_await update_function(std::move(of), std::move(later));
+    if (done) renewed.push_back(name);
+    if (!done && done.error().code != ErrorCode::kNotFound) co_return fail(std::move(done.error()));
+  }
+  co_return renewed;
+}
+
+bool Runtime::uses_code(const std::string& folder) const {
+  const std::vector<FunctionDefinition> all = parts_->functions.list();
+  return parts_->process_host.uses_code(folder) ||
+         std::any_of(all.begin(), all.end(), [&](const FunctionDefinition& f) { return f.code == folder; });
 }
 
 Async<Result<void>> Runtime::remove_function(std::string name) {
@@ -206,7 +259,7 @@ Async<Result<void>> Runtime::remove_function(std::string name) {
   auto done = co_await parts_->functions.remove(std::move(name));
   if (done && function) {
     parts_->invoker.events().forget(function);
-    parts_->process_host.forget(function->name);
+    parts_->left(*function);
   }
   co_return done;
 }

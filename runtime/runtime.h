@@ -6,6 +6,7 @@
 // durable(). Loop thread only.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,7 +35,13 @@ struct RuntimeOptions {
   InvokerOptions invoker;
   ProcessOptions processes;
   EventLog log;  // Drops everything unless set.
+  // A function, an invocation or a process has left that folder of code: whoever keeps it may look whether anybody
+  // still uses it. Never from inside a call to the runtime.
+  std::function<void(const std::string& folder)> on_code_left;
 };
+
+// What a function is to be, made of what it is by then (null: it is not there).
+using FunctionUpdate = std::function<Result<FunctionDefinition>(const FunctionDefinition* now)>;
 
 // What the runtime stands on. All of it must outlive the runtime.
 struct RuntimePorts {
@@ -75,6 +82,12 @@ class Runtime {
 
   // All kValidation for a bad definition, kNotFound for a part that is not there.
   Async<Result<void>> put_function(FunctionDefinition function);
+  // The same for who changes what is there, or must not: updates of one function come one after the other, so that none
+  // is lost however long the store takes. What it is then; errors of `update` too.
+  Async<Result<FunctionDefinition>> update_function(std::string name, FunctionUpdate update);
+  // Programs in that folder were changed: functions that run from it are of another time from now on, so that their
+  // processes start anew. Which ones.
+  Async<Result<std::vector<std::string>>> renew_functions(std::string folder);
   Async<Result<void>> remove_function(
       std::string name);  // Its queued events go to its failure destination or are gone.
   Async<Result<void>> put_topic(TopicDefinition topic);
@@ -96,6 +109,7 @@ class Runtime {
 
   // What is there now, sorted by name or id.
   std::vector<FunctionDefinition> functions() const;
+  bool uses_code(const std::string& folder) const;  // A function names it, or something still runs from it.
   std::vector<TopicDefinition> topics() const;
   std::vector<SubscriptionDefinition> subscriptions() const;
   std::vector<MappingState> mappings() const;

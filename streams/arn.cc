@@ -61,16 +61,36 @@ std::optional<StreamName> parse_stream_arn(std::string_view text) {
   return name;
 }
 
-std::string function_name(std::string_view name_or_arn) {
-  std::string_view name = name_or_arn;
+std::optional<FunctionReference> parse_function(std::string_view text) {
+  FunctionReference function;
   std::optional<Arn> arn;
-  if (name.starts_with("arn:")) {
-    arn = parse_arn(name);
-    if (!arn || arn->service != "lambda") return {};
-    name = arn->resource;
-    if (!take_prefix(name, "function:")) return {};
+  if (text.starts_with("arn:")) {
+    arn = parse_arn(text);
+    if (!arn || arn->service != "lambda") return std::nullopt;
+    function.region = std::move(arn->region);
+    function.account = std::move(arn->account);
+    text = arn->resource;
+    if (!take_prefix(text, "function:")) return std::nullopt;
+  } else if (const size_t end = text.find(":function:"); end != std::string_view::npos) {
+    function.account = text.substr(0, end);
+    if (end != 12 || function.account.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    text.remove_prefix(end + std::string_view(":function:").size());
+  } else {
+    take_prefix(text, "function:");
   }
-  return std::string(name.substr(0, name.find(':')));
+  const size_t colon = text.find(':');
+  function.name = text.substr(0, colon);
+  if (function.name.empty()) return std::nullopt;
+  if (colon == std::string_view::npos) return function;
+  function.qualifier = text.substr(colon + 1);
+  if (function.qualifier.empty() || function.qualifier.find(':') != std::string::npos) return std::nullopt;
+  return function;
+}
+
+std::string function_name(std::string_view name_or_arn) {
+  auto function = parse_function(name_or_arn);
+  const bool there = function && (function->qualifier.empty() || function->qualifier == kLatestVersion);
+  return there ? std::move(function->name) : std::string();
 }
 
 std::string topic_name(std::string_view name_or_arn) {

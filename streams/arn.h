@@ -35,8 +35,19 @@ struct StreamName {
 };
 std::optional<StreamName> parse_stream_arn(std::string_view arn);
 
-// The plain name in a name or an ARN; a function's qualifier ("NAME:1", ":$LATEST") is dropped. Empty if it is an ARN
-// of another kind.
+// What names a function: NAME, function:NAME, ACCOUNT:function:NAME or an ARN, with ":QUALIFIER" behind it or not.
+// Parts that are not told are empty. Empty if the text has none of these forms.
+struct FunctionReference {
+  std::string region;
+  std::string account;
+  std::string name;
+  std::string qualifier;  // A version or an alias.
+};
+std::optional<FunctionReference> parse_function(std::string_view text);
+inline constexpr std::string_view kLatestVersion = "$LATEST";
+
+// The plain name in a name or an ARN. Empty if it is an ARN of another kind, or names a function's version other than
+// the latest, as there are none.
 std::string function_name(std::string_view name_or_arn);
 std::string topic_name(std::string_view name_or_arn);
 std::string table_name(std::string_view name_or_arn);

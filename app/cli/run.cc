@@ -113,6 +113,10 @@ void add_service_options(CLI::App& command, DaemonOptions& options) {
       ->check(whole(1, 86'400'000))
       ->capture_default_str();
   command
+      .add_flag("--read-only-functions", options.read_only_functions,
+                "No request changes functions, their code or mappings, nor deploys a template")
+      ->envname("FRESHET_READ_ONLY_FUNCTIONS");
+  command
       .add_flag("--watch", options.watch,
                 "Use functions' code, and the template, as soon as their files change: for development")
       ->envname("FRESHET_WATCH");

@@ -247,7 +247,9 @@ class Daemon {
     runtime_options.processes.times.idle = milliseconds(options_.process_idle_ms);
     runtime_options.account = options_.deploy.account;
     runtime_options.log = log_;
+    runtime_options.on_code_left = [this](const std::string& folder) { code_->left(folder); };
     runtime_ = std::make_unique<Runtime>(ports, std::move(runtime_options));
+    code_->ask([this](const std::string& folder) { return runtime_->uses_code(folder); });
     QueueIdentity identity{data_node(options_.data), random_.uuid()};
     queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_);
     priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
@@ -379,21 +381,23 @@ class Daemon {
     routes.push_back(make_ordered_route(*ordered_tables_));
     routes.push_back(make_dynamodb_route(*store_, clock_,
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
-    routes.push_back(make_lambda_management_route(*runtime_, *code_, clock_, random_.next()));
+    routes.push_back(
+        make_lambda_management_route(*runtime_, *code_, clock_, {options_.read_only_functions, random_.next()}));
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
                                        {runtime_->account(), random_.next()}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
-    routes.push_back(make_deploy_route(*deployer_, options_.deploy.account, options_.queues));
-    routes.push_back(make_log_route(recent_log_, loop_));
+    routes.push_back(
+        make_deploy_route(*deployer_, {options_.deploy.account, options_.queues, options_.read_only_functions}));
+    routes.push_back(make_log_route(recent_log_, loop_, loop_));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
     if (tracer_) {
       for (auto& route : routes) route = make_traced_route(std::move(route), tracer_->links());
     }
-    ServiceView view{
-        [this] { return ready_; },
-        [this] {
-          return metrics_page({metrics_, *queues_, loop_, *store_, *runtime_, tracer_.get(), segments_.get()});
-        }};
+    ServiceView view{[this] { return ready_; },
+                     [this] {
+                       return metrics_page(
+                           {metrics_, *queues_, loop_, *store_, *runtime_, *deployer_, tracer_.get(), segments_.get()});
+                     }};
     for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
     HttpServerOptions http;
     http.host_names = options_.allowed_hosts;
@@ -437,7 +441,10 @@ class Daemon {
     auto text = read_text_file(path);
     auto planned = text ? plan_deployment_of(options_.deploy, std::move(*text), options_.queues)
                         : Result<PlannedDeployment>(fail(std::move(text.error())));
-    if (!planned) return log_.error("DEPLOY_REFUSED", {{"message", planned.error().message}});
+    if (!planned) {
+      [[maybe_unused]] const bool told = loop_.deliver([this] { deployer_->count(false); });
+      return log_.error("DEPLOY_REFUSED", {{"message", planned.error().message}});
+    }
     const bool taken = loop_.deliver([this, planned = std::move(*planned)]() mutable {
       if (ready_) scope_.spawn(deploy_again(std::move(planned)));
     });
@@ -449,6 +456,7 @@ class Daemon {
       log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
     }
     auto done = co_await deployer_->deploy(std::move(planned));
+    deployer_->count(done.has_value());
     if (!done) log_.error("DEPLOY_REFUSED", {{"message", done.error().message}});
     if (done) log_.info("DEPLOYED", {{"changes", done->changes.size()}});
   }
@@ -474,21 +482,12 @@ class Daemon {
     [[maybe_unused]] const bool taken = loop_.deliver([this, path] { scope_.spawn(renew_functions(path)); });
   }
 
-  // A function of another time is another function: its processes start anew.
   Async<void> renew_functions(std::string folder) {
-    std::vector<FunctionDefinition> functions = runtime_->functions();
-    for (FunctionDefinition& function : functions) {
-      if (function.code != folder || function.host != "process") continue;
-      const std::string name = function.name;
-      const int64_t now = std::chrono::duration_cast<milliseconds>(clock_.wall().time_since_epoch()).count();
-      function.modified_ms = std::max(now, function.modified_ms + 1);
-      auto put = co_await runtime_->put_function(std::move(function));
-      if (put) {
-        log_.info("CODE_CHANGED", {{"function", name}, {"code", folder}});
-      } else {
-        log_.warn("CODE_CHANGED", {{"function", name}, {"code", folder}, {"message", put.error().message}});
-      }
-    }
+    const std::string code = folder;
+    const auto renewed = co_await runtime_->renew_functions(std::move(folder));
+    if (!renewed) log_.warn("CODE_CHANGED", {{"code", code}, {"message", renewed.error().message}});
+    if (!renewed) co_return;
+    for (const std::string& name : *renewed) log_.info("CODE_CHANGED", {{"function", name}, {"code", code}});
   }
 
   void begin_stop() {

@@ -25,14 +25,13 @@ void read_texts(JsonMembers& members, std::string_view name, std::vector<std::st
   }
 }
 
-Result<DeployRequest> read_request(const std::string& body, const Account& account,
-                                   const std::vector<std::string>& queues) {
+Result<DeployRequest> read_request(const std::string& body, const DeployPlace& place) {
   JsonDocument document;
   auto parsed = document.parse(body);
   if (!parsed) return fail(std::move(parsed.error()));
   JsonMembers members(*parsed, {"file", "template", "parameters", "settings", "dryRun"});
   TemplateOptions options;
-  options.account = account;
+  options.account = place.account;
   std::string text;
   DeployRequest request;
   members.text("file", options.path);
@@ -42,7 +41,10 @@ Result<DeployRequest> read_request(const std::string& body, const Account& accou
   read_texts(members, "settings", options.settings);
   if (members.error()) return fail(*members.error());
   if (!options.path.starts_with('/')) return invalid("'file' must be the absolute path of the template");
-  auto planned = plan_deployment_of(options, std::move(text), queues);
+  if (place.read_only && !request.dry_run) {
+    return fail(ErrorCode::kAccessDenied, "This daemon's functions are read-only (--read-only-functions)");
+  }
+  auto planned = plan_deployment_of(options, std::move(text), place.queues);
   if (!planned) return fail(std::move(planned.error()));
   request.planned = std::move(*planned);
   return request;
@@ -61,6 +63,7 @@ class DeployExchange final : public Exchange {
   Async<void> run() override {
     if (!request_) {
       error_ = request_.error();
+      deployer_.count(false);
       co_return;
     }
     for (const Diagnostic& warning : request_->planned.deployment.warnings) {
@@ -72,6 +75,7 @@ class DeployExchange final : public Exchange {
     PlannedDeployment planned = std::move(request_->planned);
     auto work = request_->dry_run ? deployer_.plan(std::move(planned)) : deployer_.deploy(std::move(planned));
     auto done = co_await work;
+    if (!request_->dry_run || !done) deployer_.count(done.has_value());
     if (done) {
       plan_ = std::move(*done);
     } else {
@@ -103,21 +107,19 @@ class DeployExchange final : public Exchange {
 
 class DeployRoute final : public Route {
  public:
-  DeployRoute(Deployer& deployer, Account account, std::vector<std::string> queues)
-      : deployer_(deployer), account_(std::move(account)), queues_(std::move(queues)) {}
+  DeployRoute(Deployer& deployer, DeployPlace place) : deployer_(deployer), place_(std::move(place)) {}
   bool matches(const HttpRequest& request) const override {
     return request.method == "POST" && request.target == "/deploy";
   }
   // The template is read here, as that may take long.
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
-    return std::make_unique<DeployExchange>(deployer_, read_request(request.body, account_, queues_));
+    return std::make_unique<DeployExchange>(deployer_, read_request(request.body, place_));
   }
   bool is_slow() const override { return true; }
 
  private:
   Deployer& deployer_;
-  const Account account_;
-  const std::vector<std::string> queues_;
+  const DeployPlace place_;
 };
 
 }  // namespace
@@ -171,8 +173,8 @@ void Deployer::tell(const DeploymentPlan& done, const Deployment& deployment) co
   }
 }
 
-std::unique_ptr<Route> make_deploy_route(Deployer& deployer, Account account, std::vector<std::string> queues) {
-  return std::make_unique<DeployRoute>(deployer, std::move(account), std::move(queues));
+std::unique_ptr<Route> make_deploy_route(Deployer& deployer, DeployPlace place) {
+  return std::make_unique<DeployRoute>(deployer, std::move(place));
 }
 
 }  // namespace freshet

@@ -35,10 +35,19 @@ class Deployer {
   // From now on kUnavailable.
   void close() { closed_ = true; }
 
+  // Since the start; the one at the start not counted.
+  struct Counts {
+    uint64_t applied = 0;
+    uint64_t refused = 0;  // Templates with faults, and what could not be done.
+  };
+  const Counts& counts() const { return counts_; }
+  void count(bool applied) { ++(applied ? counts_.applied : counts_.refused); }
+
  private:
   void tell(const DeploymentPlan& done, const Deployment& deployment) const;
 
   const Parts parts_;
+  Counts counts_;
   bool at_work_ = false;
   bool closed_ = false;
 };
@@ -46,7 +55,12 @@ class Deployer {
 // POST /deploy: {"file": NAME, "template": TEXT, "parameters": ["NAME=VALUE"], "settings": ["FUNCTION.VARIABLE=VALUE"],
 // "dryRun": false}. `file` is the template's absolute path: what it names (CodeUri) is beside it, on this machine. The
 // answer: {"changes": [{"change", "type", "name", "detail"}], "warnings": [...], "outputs": {...}}.
-// The deployer outlives the route. `queues` are those of --queue.
-std::unique_ptr<Route> make_deploy_route(Deployer& deployer, Account account, std::vector<std::string> queues);
+struct DeployPlace {
+  Account account;
+  std::vector<std::string> queues;  // Those of --queue.
+  bool read_only = false;           // Only "dryRun": all else is kAccessDenied.
+};
+// The deployer outlives the route.
+std::unique_ptr<Route> make_deploy_route(Deployer& deployer, DeployPlace place);
 
 }  // namespace freshet

@@ -80,6 +80,7 @@ void set_functions(Metrics& metrics, Runtime& runtime) {
     };
     total("freshet_function_invocations_total", "Invocations", stats.invocations);
     total("freshet_function_errors_total", "Invocations that failed", stats.errors);
+    total("freshet_function_timeouts_total", "Those ended at their timeout", stats.timeouts);
     total("freshet_function_throttles_total", "Synchronous invocations refused", stats.throttles);
     set("freshet_function_running", "Invocations running", static_cast<uint64_t>(stats.running));
     set("freshet_function_queued_events", "Asynchronous events waiting", stats.queued);
@@ -149,6 +150,11 @@ Async<std::string> metrics_page(MetricsSources sources) {
   set_functions(sources.metrics, sources.runtime);
   set_processes(sources.metrics, sources.runtime);
   set_traces(sources.metrics, sources);
+  const Deployer::Counts& deployed = sources.deployer.counts();
+  sources.metrics.counter("freshet_deployments_total", "Templates applied while it runs, since the start")
+      .set(deployed.applied);
+  sources.metrics.counter("freshet_deployments_refused_total", "Templates refused while it runs, since the start")
+      .set(deployed.refused);
   std::string page = sources.metrics.text();
   append_histogram(page, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
                    sources.store.stats().commits);

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "app/daemon/deployer.h"
 #include "base/async.h"
 #include "base/metrics.h"
 #include "functions/queue/queues.h"
@@ -20,6 +21,7 @@ struct MetricsSources {
   const Loop& loop;
   const EmbeddedTables& store;
   Runtime& runtime;
+  const Deployer& deployer;
   const Tracer* tracer = nullptr;             // Null: nothing is traced.
   const SegmentReceiver* segments = nullptr;  // Null: none are taken.
 };

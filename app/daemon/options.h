@@ -45,6 +45,7 @@ struct DaemonOptions {
   unsigned io_threads = 1;
   uint64_t max_processes = 64;             // Of functions, all together.
   int64_t process_idle_ms = 5 * 60'000;    // A function's process without work is stopped then.
+  bool read_only_functions = false;        // No request changes functions, mappings or the template.
   bool watch = false;                      // Code and template: what changes is used at once.
   std::vector<std::string> allowed_hosts;  // Host headers accepted besides loopback names.
   std::string credentials;                 // File of access keys that requests must be signed with; empty: none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <utility>
+#include <vector>
 
 #include "wire/http/simple_route.h"
 #include "wire/http/target.h"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr size_t kMaxPiece = 1u << 20;
 constexpr milliseconds kLongestWait{30'000};
-constexpr milliseconds kLook{50};  // Lines come from any thread; only while somebody waits.
 
 Result<uint64_t> number_in(const Target& target, const char* name, uint64_t fallback) {
   const auto member = target.query.find(name);
@@ -25,7 +25,52 @@ Result<uint64_t> number_in(const Target& target, const char* name, uint64_t fall
   return invalid(std::string("'") + name + "' must be a number");
 }
 
-Async<HttpResponse> answer(const RecentLog& log, Scheduler& scheduler, std::string request_target) {
+// Those who wait for a line. Loop thread; lines come from any.
+class Followers final : public std::enable_shared_from_this<Followers> {
+ public:
+  Followers(RecentLog& log, Scheduler& scheduler, Mailbox& mailbox)
+      : log_(log), scheduler_(scheduler), mailbox_(mailbox) {}
+  Followers(const Followers&) = delete;
+  Followers& operator=(const Followers&) = delete;
+  ~Followers() { log_.tell_next_line(nullptr); }
+
+  // Set when a line has come that was not there before this call.
+  Promise<bool> next_line() {
+    Promise<bool> came(scheduler_);
+    waiting_.push_back(came);
+    log_.tell_next_line([this, alive = weak_from_this()] {
+      return mailbox_.deliver([alive] {
+        if (const auto followers = alive.lock()) followers->wake();
+      });
+    });
+    return came;
+  }
+
+ private:
+  void wake() {
+    for (const Promise<bool>& one : std::exchange(waiting_, {})) one.set(true);
+  }
+  RecentLog& log_;
+  Scheduler& scheduler_;
+  Mailbox& mailbox_;
+  std::vector<Promise<bool>> waiting_;
+};
+
+class Alarm {
+ public:
+  Alarm(Scheduler& scheduler, BootTime when, Promise<bool> set)
+      : scheduler_(scheduler), id_(scheduler.call_at(when, [set] { set.set(false); })) {}
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+  ~Alarm() { scheduler_.cancel(id_); }
+
+ private:
+  Scheduler& scheduler_;
+  const TimerId id_;
+};
+
+Async<HttpResponse> answer(const RecentLog& log, Scheduler& scheduler, std::shared_ptr<Followers> followers,
+                           std::string request_target) {
   const auto target = parse_target(request_target);
   if (!target) co_return tasks::error_answer(target.error());
   const auto from = number_in(*target, "from", 1);
@@ -36,7 +81,11 @@ Async<HttpResponse> answer(const RecentLog& log, Scheduler& scheduler, std::stri
   const BootTime until = scheduler.clock().boot() + milliseconds(std::min(*wait, longest));
   auto piece = log.since(*from, kMaxPiece);
   while (piece.lines.empty() && scheduler.clock().boot() < until) {
-    co_await sleep_for(scheduler, kLook);
+    const Promise<bool> came = followers->next_line();
+    const Alarm alarm(scheduler, until, came);
+    piece = log.since(*from, kMaxPiece);  // What came before anybody waited for it.
+    if (!piece.lines.empty()) break;
+    co_await came.future();
     piece = log.since(*from, kMaxPiece);
   }
   HttpResponse response;
@@ -51,14 +100,26 @@ Async<HttpResponse> answer(const RecentLog& log, Scheduler& scheduler, std::stri
 
 void RecentLog::write(LogLevel level, std::string_view line) {
   next_.write(level, line);
-  const std::lock_guard lock(mutex_);
-  lines_.emplace_back(line);
-  bytes_ += line.size();
-  while (bytes_ > max_bytes_ && lines_.size() > 1) {
-    bytes_ -= lines_.front().size();
-    lines_.pop_front();
-    ++first_;
+  std::function<bool()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    lines_.emplace_back(line);
+    bytes_ += line.size();
+    while (bytes_ > max_bytes_ && lines_.size() > 1) {
+      bytes_ -= lines_.front().size();
+      lines_.pop_front();
+      ++first_;
+    }
+    wake = std::exchange(wake_, nullptr);
   }
+  if (!wake || wake()) return;
+  const std::lock_guard lock(mutex_);
+  if (!wake_) wake_ = std::move(wake);
+}
+
+void RecentLog::tell_next_line(std::function<bool()> wake) {
+  const std::lock_guard lock(mutex_);
+  wake_ = std::move(wake);
 }
 
 RecentLog::Piece RecentLog::since(uint64_t from, size_t max_bytes) const {
@@ -76,10 +137,12 @@ RecentLog::Piece RecentLog::since(uint64_t from, size_t max_bytes) const {
   return piece;
 }
 
-std::unique_ptr<Route> make_log_route(const RecentLog& log, Scheduler& scheduler) {
-  return make_simple_route("GET", "/logs", [&log, &scheduler](const HttpRequest& request) {
+std::unique_ptr<Route> make_log_route(RecentLog& log, Scheduler& scheduler, Mailbox& mailbox) {
+  auto followers = std::make_shared<Followers>(log, scheduler, mailbox);
+  return make_simple_route("GET", "/logs", [&log, &scheduler, followers](const HttpRequest& request) {
     std::string target = request.target;
-    return answer(log, scheduler, std::move(target));
+    std::shared_ptr<Followers> waiting = followers;
+    return answer(log, scheduler, std::move(waiting), std::move(target));
   });
 }
 

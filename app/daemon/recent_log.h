@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +27,9 @@ class RecentLog final : public LogSink {
   };
   // At most about `max_bytes`, whole lines.
   Piece since(uint64_t from, size_t max_bytes) const;
+  // `wake` is called with the next line, on the thread that writes it; with a later one again if it says false. The one
+  // that was asked for last, once.
+  void tell_next_line(std::function<bool()> wake);
 
  private:
   LogSink& next_;
@@ -34,12 +38,13 @@ class RecentLog final : public LogSink {
   // Guarded by it.
   std::deque<std::string> lines_;
   uint64_t first_ = 1;  // The number of the first of them.
+  std::function<bool()> wake_;
   size_t bytes_ = 0;
 };
 
 // GET /logs[?from=NUMBER][&waitMs=N]: lines from that one on, JSON Lines; waits so long (at most 30 s) for the first.
-// X-Freshet-Next of the answer is the `from` of the next request, X-Freshet-Lost says how many were too old. Log and
-// scheduler outlive the route.
-std::unique_ptr<Route> make_log_route(const RecentLog& log, Scheduler& scheduler);
+// X-Freshet-Next of the answer is the `from` of the next request, X-Freshet-Lost says how many were too old. Log,
+// scheduler and mailbox outlive the route.
+std::unique_ptr<Route> make_log_route(RecentLog& log, Scheduler& scheduler, Mailbox& mailbox);
 
 }  // namespace freshet

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "base/log.h"
+#include "runtime/invoke/outcome.h"
 #include "streams/arn.h"
 #include "streams/system_table.h"
 #include "tables/value/json.h"
@@ -87,7 +88,9 @@ std::string destination_document(const InvocationRecord& record) {
                  record.request_payload.empty() ? "null" : record.request_payload);
   if (record.outcome) {
     out += R"(,"responseContext":{"statusCode":200,"executedVersion":"$LATEST")";
-    if (record.outcome->error) out += R"(,"functionError":"Unhandled")";
+    if (record.outcome->error) {
+      fmt::format_to(std::back_inserter(out), R"(,"functionError":"{}")", kind_of(*record.outcome->error));
+    }
     out += R"(},"responsePayload":)";
     out += record.outcome->payload;
   }

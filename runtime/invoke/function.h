@@ -66,15 +66,17 @@ struct FunctionDefinition {
 struct Invocation {
   std::string request_id;  // UUID.
   Payload payload;
-  BootTime deadline{};     // When the timeout ends it.
-  std::string trace_id;    // "Root=1-...;Parent=...;Sampled=1", or empty.
-  bool wants_log = false;  // The outcome comes with the end of what the function logged.
+  BootTime deadline{};         // When the timeout ends it.
+  std::string trace_id;        // "Root=1-...;Parent=...;Sampled=1", or empty.
+  std::string client_context;  // What the caller said of itself: a JSON object that can be a header, or empty.
+  bool wants_log = false;      // The outcome comes with the end of what the function logged.
 };
 
 // A handler that failed, as opposed to an invocation that could not be made (that is an Error).
 struct FunctionError {
   std::string type;  // E.g. "Runtime.ExitError", "Sandbox.Timedout", or the handler's own.
   std::string message;
+  bool handled = false;  // Its runtime said so when it reported the error.
 };
 
 struct InvokeOutcome {

@@ -86,6 +86,7 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
   invocation.payload = std::move(payload);
   invocation.deadline = parts_.scheduler.clock().boot() + function->timeout;
   invocation.wants_log = wishes.wants_log;
+  invocation.client_context = std::move(wishes.client_context);
   std::optional<Span> span = begin_span(*function, request_id, wishes.trace_id);
   invocation.trace_id =
       span ? Tracer::header_of(*span) : trace_of(wishes.trace_id, parts_.scheduler.clock().wall(), parts_.random);

@@ -79,6 +79,11 @@ void FunctionProcess::stop() {
   ended();
 }
 
+void FunctionProcess::retire() {
+  retired_ = true;
+  if (idle()) stop();
+}
+
 Async<Result<RuntimeEvent>> FunctionProcess::next() {
   const bool waits_already = asked_ && asked_.use_count() > 1;
   if (waits_already || state_ == State::kEnding || state_ == State::kEnded) {
@@ -97,6 +102,7 @@ void FunctionProcess::go_on() {
   if (!asked_ || asked_.use_count() < 2 || !flushed_) return;
   if (state_ != State::kStarting && state_ != State::kSettling && state_ != State::kIdle) return;
   if (job_) return hand_over();
+  if (retired_ && state_ != State::kStarting) return ended();
   parts_.scheduler.cancel(std::exchange(timer_, 0));
   state_ = State::kIdle;
   since_ = parts_.scheduler.clock().boot();
@@ -122,6 +128,7 @@ RuntimeEvent FunctionProcess::event() const {
   event.function_arn = function_arn(parts_.settings.account, function_->name);
   event.trace_id = job_->invocation.trace_id;
   event.payload = job_->invocation.payload.text();
+  event.client_context = job_->invocation.client_context;
   return event;
 }
 

@@ -67,6 +67,7 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
     const ProcessTimes& times;
     ProcessStats& stats;
     EventLog log;
+    std::shared_ptr<const void> code;  // Holds the folder that it runs from.
   };
 
   // Starts the program for `first`; a failure becomes the outcome of that.
@@ -88,6 +89,8 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   void run(ProcessJob job);
   // idle(): ends it.
   void stop();
+  // Ends it as soon as it is idle.
+  void retire();
 
   // RuntimeSession.
   Async<Result<RuntimeEvent>> next() override;
@@ -148,6 +151,7 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   bool flush_told_ = false;  // on_flushed() waits for that.
   std::optional<Result<ProcessResult>> end_told_;
   bool told_bad_answer_ = false;
+  bool retired_ = false;
   BootTime since_{};    // Of the state.
   nanoseconds took_{};  // The last invocation.
   TimerId timer_ = 0;

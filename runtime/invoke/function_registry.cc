@@ -63,6 +63,10 @@ Result<void> FunctionRegistry::check(const FunctionDefinition& f) const {
     if (auto kind = runtime_kind(f.runtime); !kind) return bad(kind.error().message);
     if (!f.code.starts_with('/')) return bad("the folder of its code must be an absolute path");
     if (f.memory_mib < 128 || f.memory_mib > 10'240) return bad("the memory must be 128 to 10240 MB");
+    const auto client = f.environment.find(std::string(kClientVariable));
+    if (client != f.environment.end() && !is_client_choice(client->second)) {
+      return bad(fmt::format("{} must be auto, official or own", kClientVariable));
+    }
   } else {
     return bad(fmt::format("host \"{}\" is not supported; native, http and process are", f.host));
   }
@@ -89,19 +93,65 @@ Async<Result<void>> FunctionRegistry::load() {
   co_return Result<void>();
 }
 
+class FunctionRegistry::Turn {
+ public:
+  Turn(FunctionRegistry& registry, std::string name) : registry_(registry), name_(std::move(name)) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (!held_) return;
+    registry_.at_work_.erase(name_);
+    for (const auto& waiter : std::exchange(registry_.waiting_, {})) waiter.set(true);
+  }
+  bool try_begin() { return held_ = registry_.at_work_.insert(name_).second; }
+  // Set when somebody's turn is over.
+  Promise<bool> wait() {
+    Promise<bool> over(registry_.scheduler_);
+    registry_.waiting_.push_back(over);
+    return over;
+  }
+
+ private:
+  FunctionRegistry& registry_;
+  const std::string name_;
+  bool held_ = false;
+};
+
 Async<Result<void>> FunctionRegistry::put(FunctionDefinition function) {
-  if (auto good = check(function); !good) co_return good;
-  const auto known = functions_.find(function.name);
-  if (known != functions_.end() && *known->second == function) co_return Result<void>();
-  PutItemInput put = put_system_item(to_item(function));
-  auto written = co_await tables_.put_item(std::move(put));
-  if (!written) co_return fail(std::move(written.error()));
   const std::string name = function.name;
-  functions_[name] = std::make_shared<const FunctionDefinition>(std::move(function));
+  Update as_it_is = [function = std::move(function)](const FunctionDefinition*) { return function; };
+  std::string of = name;
+  auto put = co_await update(std::move(of), std::move(as_it_is));
+  if (!put) co_return fail(std::move(put.error()));
   co_return Result<void>();
 }
 
+Async<Result<FunctionPtr>> FunctionRegistry::update(std::string name, Update update) {
+  Turn turn(*this, name);
+  while (!turn.try_begin()) {
+    const Promise<bool> over = turn.wait();
+    co_await over.future();
+  }
+  const auto known = functions_.find(name);
+  const FunctionPtr now = known == functions_.end() ? nullptr : known->second;
+  auto function = update(now.get());
+  if (!function) co_return fail(std::move(function.error()));
+  if (auto good = check(*function); !good) co_return fail(std::move(good.error()));
+  if (now && *now == *function) co_return now;
+  PutItemInput put = put_system_item(to_item(*function));
+  auto written = co_await tables_.put_item(std::move(put));
+  if (!written) co_return fail(std::move(written.error()));
+  FunctionPtr stored = std::make_shared<const FunctionDefinition>(std::move(*function));
+  functions_[name] = stored;
+  co_return stored;
+}
+
 Async<Result<void>> FunctionRegistry::remove(std::string name) {
+  Turn turn(*this, name);
+  while (!turn.try_begin()) {
+    const Promise<bool> over = turn.wait();
+    co_await over.future();
+  }
   if (!functions_.contains(name)) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", name));
   }

@@ -1,11 +1,15 @@
 // The functions that exist, by name, kept in the system table. Loop thread only.
 #pragma once
 
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "base/scheduler.h"
 #include "runtime/invoke/function.h"
 #include "runtime/invoke/native_registry.h"
 #include "tables/tables.h"
@@ -16,7 +20,8 @@ using FunctionPtr = std::shared_ptr<const FunctionDefinition>;
 
 class FunctionRegistry {
  public:
-  FunctionRegistry(Tables& tables, const NativeRegistry& natives) : tables_(tables), natives_(natives) {}
+  FunctionRegistry(Tables& tables, Scheduler& scheduler, const NativeRegistry& natives)
+      : tables_(tables), scheduler_(scheduler), natives_(natives) {}
   FunctionRegistry(const FunctionRegistry&) = delete;
   FunctionRegistry& operator=(const FunctionRegistry&) = delete;
 
@@ -24,6 +29,10 @@ class FunctionRegistry {
   Async<Result<void>> load();
   // kValidation for a bad definition: name, host, handler, numbers out of range.
   Async<Result<void>> put(FunctionDefinition function);
+  // What is to be there, made of what is there by then (null: nothing). Updates of one function, put() and remove()
+  // included, come one after the other.
+  using Update = std::function<Result<FunctionDefinition>(const FunctionDefinition* now)>;
+  Async<Result<FunctionPtr>> update(std::string name, Update update);
   Async<Result<void>> remove(std::string name);  // kNotFound.
 
   // By name or ARN. Null if there is none.
@@ -35,12 +44,16 @@ class FunctionRegistry {
   void remove_endpoint(const std::string& name) { endpoints_.erase(name); }
 
  private:
+  class Turn;  // At one function.
   Result<void> check(const FunctionDefinition& function) const;
 
   Tables& tables_;
+  Scheduler& scheduler_;
   const NativeRegistry& natives_;
   std::map<std::string, FunctionPtr> functions_;
   std::map<std::string, FunctionPtr> endpoints_;
+  std::set<std::string> at_work_;      // Functions that are being written.
+  std::deque<Promise<bool>> waiting_;  // For one of them.
 };
 
 }  // namespace freshet

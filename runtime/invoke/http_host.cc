@@ -45,6 +45,9 @@ Async<InvokeOutcome> HttpHost::invoke(const FunctionDefinition& function, Invoca
   request.headers.emplace_back("Lambda-Runtime-Aws-Request-Id", invocation.request_id);
   request.headers.emplace_back("Lambda-Runtime-Deadline-Ms", std::to_string(epoch_ms(deadline)));
   if (!invocation.trace_id.empty()) request.headers.emplace_back("Lambda-Runtime-Trace-Id", invocation.trace_id);
+  if (!invocation.client_context.empty()) {
+    request.headers.emplace_back("Lambda-Runtime-Client-Context", invocation.client_context);
+  }
   std::string url = function.handler;
   auto response = co_await http_.send(std::move(url), std::move(request), function.timeout);
   if (!response) co_return no_answer(response.error(), function.timeout);
@@ -52,6 +55,7 @@ Async<InvokeOutcome> HttpHost::invoke(const FunctionDefinition& function, Invoca
   const std::string_view function_error = header(response->headers, "x-amz-function-error");
   if (!is_success(response->status) || !function_error.empty()) {
     InvokeOutcome outcome = refused(function_error.empty() ? "Host.Status" : function_error, response->status);
+    outcome.error->handled = says_handled(function_error);
     if (!response->body.empty()) outcome.payload = as_json(std::move(response->body));
     co_return outcome;
   }

@@ -56,6 +56,7 @@ struct FunctionStats {
 struct InvokeWishes {
   bool wants_log = false;  // The outcome comes with the end of what the function logged.
   std::string trace_id;    // The caller's X-Amzn-Trace-Id: the invocation goes on with that trace. Empty: a new one.
+  std::string client_context = {};  // As of Invocation.
 };
 
 class Invoker : public DeliveryQueue {

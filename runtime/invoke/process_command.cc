@@ -109,6 +109,10 @@ bool is_reserved_variable(std::string_view name) {
   return std::find(kReserved.begin(), kReserved.end(), name) != kReserved.end();
 }
 
+bool is_client_choice(std::string_view value) {
+  return value == "auto" || value == "official" || value == "own";
+}
+
 ProcessSpec process_spec(const FunctionDefinition& function, const ProgramSettings& settings,
                          const std::string& api_address) {
   ProcessSpec spec;

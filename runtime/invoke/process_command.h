@@ -28,6 +28,11 @@ Result<RuntimeKind> runtime_kind(std::string_view runtime);
 // Variables that the runtime sets itself; a function cannot have its own.
 bool is_reserved_variable(std::string_view name);
 
+// The variable by which a function chooses its runtime client: "auto" (or none: the official one where it is
+// installed), "official" or "own".
+inline constexpr std::string_view kClientVariable = "FRESHET_RUNTIME_CLIENT";
+bool is_client_choice(std::string_view value);
+
 // The program that serves the Runtime API at `api_address` for the function.
 ProcessSpec process_spec(const FunctionDefinition& function, const ProgramSettings& settings,
                          const std::string& api_address);

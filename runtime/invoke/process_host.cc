@@ -30,6 +30,7 @@ Async<InvokeOutcome> ProcessHost::invoke(const FunctionDefinition& function, Inv
     co_return failed_outcome(std::string(kHostUnavailable), "programs cannot be run here");
   }
   const Counted counted(invocations_);
+  const auto code = use(function.code);
   FunctionPtr& known = pools_[function.name].function;
   if (!known || !(*known == function)) known = std::make_shared<const FunctionDefinition>(function);
   FunctionPtr definition = known;
@@ -61,10 +62,10 @@ bool ProcessHost::place(ProcessJob& job) {
   }
   if (processes_ >= parts_.options.max_processes && !make_room()) return false;
   ++processes_;
-  pool.processes.push_front(
-      std::make_unique<FunctionProcess>(FunctionProcess::Parts{*this, parts_.spawner, *parts_.api, parts_.scheduler,
-                                                               settings_, parts_.options.times, pool.stats, parts_.log},
-                                        std::move(job)));
+  pool.processes.push_front(std::make_unique<FunctionProcess>(
+      FunctionProcess::Parts{*this, parts_.spawner, *parts_.api, parts_.scheduler, settings_, parts_.options.times,
+                             pool.stats, parts_.log, use(job.function->code)},
+      std::move(job)));
   pool.processes.front()->begin();
   if (sweep_ == 0) sweep();
   return true;
@@ -146,11 +147,23 @@ void ProcessHost::on_ended(FunctionProcess& process, std::optional<ProcessJob> u
 void ProcessHost::forget(const std::string& function) {
   const auto pool = pools_.find(function);
   if (pool == pools_.end()) return;
-  std::vector<FunctionProcess*> idle;
-  for (const auto& process : pool->second.processes) {
-    if (process->idle()) idle.push_back(process.get());
-  }
-  for (FunctionProcess* process : idle) process->stop();
+  std::vector<FunctionProcess*> all;  // The pool's list loses those that end at once.
+  for (const auto& process : pool->second.processes) all.push_back(process.get());
+  for (FunctionProcess* process : all) process->retire();
+}
+
+std::shared_ptr<const void> ProcessHost::use(const std::string& folder) {
+  ++code_uses_[folder];
+  return {this, [this, folder, alive = std::weak_ptr(alive_)](const void*) {
+            if (alive.expired()) return;
+            const auto uses = code_uses_.find(folder);
+            if (--uses->second > 0) return;
+            code_uses_.erase(uses);
+            if (!parts_.on_code_left) return;
+            parts_.scheduler.post([this, folder, alive] {
+              if (alive.lock()) parts_.on_code_left(folder);
+            });
+          }};
 }
 
 void ProcessHost::sweep() {

@@ -33,6 +33,8 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
     RuntimeApi* api;
     ProcessOptions options;
     EventLog log;
+    // The last that ran from that folder has ended. Never from inside a call to the host.
+    std::function<void(const std::string& folder)> on_code_left = {};
   };
   explicit ProcessHost(Parts parts) : parts_(std::move(parts)) {}
   ~ProcessHost() override { end_all(); }
@@ -43,9 +45,12 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
 
   // From now on processes are started: the endpoint they are told of is served. Until then invocations wait. Once.
   void serve(ProgramSettings settings);
-  void forget(const std::string& function);  // Stops its idle processes.
-  void end_all();                            // Ends all; nothing is started any more.
+  // Its processes end: those that are idle now, the others when they are.
+  void forget(const std::string& function);
+  void end_all();  // Ends all; nothing is started any more.
   std::map<std::string, ProcessStats> stats() const;
+  // Whether an invocation or a process runs from it.
+  bool uses_code(const std::string& folder) const { return code_uses_.contains(folder); }
 
  private:
   struct Pool {
@@ -62,6 +67,8 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
   void on_ended(FunctionProcess& process, std::optional<ProcessJob> unstarted) override;
   // False if there is no place for it now: `job` is as it was.
   bool place(ProcessJob& job);
+  // As long as it is held, that folder is in use.
+  std::shared_ptr<const void> use(const std::string& folder);
   void place_or_wait(ProcessJob job);
   void place_waiting();
   void place_waiting_soon();
@@ -73,7 +80,8 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
   ProgramSettings settings_;
   bool serving_ = false;
   bool ended_ = false;
-  std::map<std::string, Pool> pools_;  // By function. Pools stay, for their counts.
+  std::map<std::string, Pool> pools_;        // By function. Pools stay, for their counts.
+  std::map<std::string, size_t> code_uses_;  // How many invocations and processes run from it.
   size_t processes_ = 0;
   size_t invocations_ = 0;               // In invoke().
   std::map<uint64_t, Waiting> waiting_;  // In order.

@@ -19,6 +19,7 @@ struct RuntimeEvent {
   std::string function_arn;
   std::string trace_id;  // Or empty.
   std::string payload;
+  std::string client_context = {};  // As of Invocation.
 };
 
 // One process, as its client calls it.

@@ -161,6 +161,50 @@ class Functions(Case):
         self.create("Provided", {"ZipFile": archive(bootstrap=bootstrap)}, Runtime="provided.al2023", Handler="none")
         self.assertEqual(self.invoke("Provided", {"n": 1}), [{"n": 1}])
 
+    def wait_until(self, condition, what):
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.01)
+
+    def folder_of(self, name):
+        return pathlib.Path(self.client.get_function(FunctionName=name)["Code"]["Location"].removeprefix("file://"))
+
+    def test_replaced_code_goes_with_the_last_that_runs_from_it(self):
+        slow = archive(app="import pathlib, time\ndef handler(event, context):\n"
+                           "    pathlib.Path(event['begun']).touch()\n"
+                           "    while not pathlib.Path(event['until']).exists():\n        time.sleep(0.005)\n"
+                           "    import late\n    return late.WORD\n", late="WORD = 'from the old code'\n")
+        with tempfile.TemporaryDirectory(prefix="freshet-code-") as place:
+            event = {name: str(pathlib.Path(place) / name) for name in ("begun", "until")}
+            self.create("Replaced", {"ZipFile": slow})
+            old = self.folder_of("Replaced")
+            answers = []
+            running = threading.Thread(target=lambda: answers.append(self.invoke("Replaced", event)))
+            running.start()
+            try:
+                self.wait_until(pathlib.Path(event["begun"]).exists, "the first invocation")
+                self.client.update_function_code(FunctionName="Replaced", ZipFile=answering("new"))
+                self.assertNotEqual(self.folder_of("Replaced"), old)
+                self.assertEqual(self.invoke("Replaced", {"n": 1}), ["new", 2])
+                self.assertTrue((old / "late.py").exists(), "an invocation still runs from it")
+            finally:
+                pathlib.Path(event["until"]).touch()
+                running.join()
+            self.assertEqual(answers, ["from the old code"])
+            self.wait_until(lambda: not old.exists(), "the old code is gone")
+        # The same archive is one folder, which stays as long as one function names it.
+        self.create("Shares", {"ZipFile": answering("new")})
+        shared = self.folder_of("Shares")
+        self.assertEqual(self.folder_of("Replaced"), shared)
+        self.delete("Replaced")
+        self.client.update_function_code(FunctionName="Shares", ZipFile=answering("dry"), DryRun=True)
+        self.assertEqual(self.invoke("Shares", {"n": 2}), ["new", 4])
+        self.wait_until(lambda: [one.name for one in shared.parent.iterdir()] == [shared.name], "what nobody names is gone")
+        self.client.update_function_code(FunctionName="Shares", ZipFile=slow)
+        self.client.update_function_code(FunctionName="Shares", ZipFile=answering("new"))
+        self.assertEqual(self.invoke("Shares", {"n": 3}), ["new", 6])
+
     def test_a_folder_is_run_in_place(self):
         with tempfile.TemporaryDirectory(prefix="freshet-code-") as folder:
             file = pathlib.Path(folder) / "app.py"
@@ -210,6 +254,33 @@ class Functions(Case):
             made.writestr("../outside.py", "x")
         self.assertIn("outside", self.refused(wrong, self.create, "Bad", {"ZipFile": outside.getvalue()}, keep=True))
         self.refused("ResourceNotFoundException", self.client.get_function, FunctionName="Bad")
+
+    def test_a_version_or_alias_that_is_not_there(self):
+        arn = self.create("Versioned")["FunctionArn"]
+        code = {"ZipFile": answering("other")}
+        for name in ("Versioned:1", "Versioned:live", arn + ":1", "000000000000:function:Versioned:1",
+                     arn.replace("us-east-1", "eu-west-1"), arn.replace("000000000000", "111111111111")):
+            for call, more in ((self.client.invoke, {}), (self.client.get_function, {}),
+                               (self.client.get_function_configuration, {}), (self.client.update_function_code, code),
+                               (self.client.update_function_configuration, {"Timeout": 3}), (self.client.delete_function, {}),
+                               (self.client.put_function_concurrency, {"ReservedConcurrentExecutions": 1}),
+                               (self.client.get_function_concurrency, {}), (self.client.delete_function_concurrency, {}),
+                               (self.client.put_function_event_invoke_config, {"MaximumRetryAttempts": 1}),
+                               (self.client.update_function_event_invoke_config, {"MaximumRetryAttempts": 1}),
+                               (self.client.get_function_event_invoke_config, {}),
+                               (self.client.list_function_event_invoke_configs, {}),
+                               (self.client.delete_function_event_invoke_config, {}),
+                               (self.client.list_event_source_mappings, {})):
+                with self.subTest(name=name, call=call.__name__):
+                    self.refused("ResourceNotFoundException", call, FunctionName=name, **more)
+        for call in (self.client.invoke, self.client.get_function, self.client.get_function_event_invoke_config):
+            self.refused("ResourceNotFoundException", call, FunctionName="Versioned", Qualifier="1")
+        self.refused("InvalidParameterValueException", self.create, "Versioned:1", keep=True)
+        # Nothing of that has changed it, and $LATEST is there in every form.
+        for name in ("Versioned:$LATEST", arn, arn + ":$LATEST", "000000000000:function:Versioned"):
+            self.assertEqual(self.invoke(name, {"n": 1}), ["first", 2])
+        self.assertEqual(self.client.get_function(FunctionName="Versioned", Qualifier="$LATEST")["Configuration"]["Timeout"], 20)
+        self.assertNotIn("Concurrency", self.client.get_function(FunctionName="Versioned"))
 
     def test_concurrency(self):
         self.create("Limited")
@@ -302,6 +373,8 @@ class Mappings(Case):
         self.wait_for("before", "while it is off")  # Nothing is lost, nothing comes that was filtered.
 
         got = self.client.get_event_source_mapping(UUID=mapping)
+        self.refused("ResourceNotFoundException", self.client.update_event_source_mapping, UUID=mapping,
+                     FunctionName="Reader:1")
         self.assertEqual((got["State"], got["BisectBatchOnFunctionError"], got["LastProcessingResult"]),
                          ("Enabled", True, "OK"))
         for query in ({}, {"FunctionName": "Reader"}, {"EventSourceArn": self.stream}):
@@ -317,6 +390,13 @@ class Mappings(Case):
             "EventSourceArn": self.stream, "FunctionName": "Reader", "StartingPosition": "LATEST", **more})
         wrong = "InvalidParameterValueException"
         self.refused("ResourceNotFoundException", create, FunctionName="Nobody")
+        for name in ("Reader:1", "000000000000:function:Reader:live"):
+            self.refused("ResourceNotFoundException", create, FunctionName=name)
+        for at in (1700000000, None):
+            more = {"StartingPositionTimestamp": at} if at else {}
+            self.assertEqual(self.refused(wrong, create, StartingPosition="AT_TIMESTAMP", **more),
+                             f"Unsupported starting position for arn type: {self.stream}")
+        self.refused(wrong, create, StartingPositionTimestamp=1700000000)
         self.refused(wrong, create, EventSourceArn="arn:aws:sqs:us-east-1:000000000000:queue")
         self.refused(wrong, create, EventSourceArn=self.stream.replace("Source", "Other"))
         self.refused(wrong, create, BatchSize=0)
@@ -331,6 +411,45 @@ class Mappings(Case):
             status, answer = self.post("/2015-03-31/event-source-mappings/", body)
             self.assertEqual((status, "must be a list" in answer), (400, True), answer)
         self.assertEqual(self.client.list_event_source_mappings()["EventSourceMappings"], [])
+
+
+class ReadOnly(unittest.TestCase):
+    def test_nothing_is_changed_by_requests(self):
+        with tempfile.TemporaryDirectory(prefix="freshet-lambda-") as folder:
+            code = pathlib.Path(folder) / "code"
+            code.mkdir()
+            (code / "app.py").write_text("def handler(event, context):\n    return 'deployed'\n")
+            template = pathlib.Path(folder) / "template.yaml"
+            template.write_text("Resources:\n  Fixed:\n    Type: AWS::Lambda::Function\n    Properties: {Runtime: python3.11, "
+                                "Handler: app.handler, Code: code/, Timeout: 20}\n")
+            with Endpoint(str(template), "--read-only-functions") as server:
+                functions = client(server.url, "lambda")
+                self.addCleanup(functions.close)
+                mapping = {"EventSourceArn": "arn:aws:dynamodb:us-east-1:000000000000:table/T/stream/x", "FunctionName": "Fixed"}
+                for call, more in (
+                        (functions.create_function, {"FunctionName": "New", "Role": ROLE, "Runtime": "python3.11",
+                                                     "Handler": "app.handler", "Code": {"ZipFile": answering("x")}}),
+                        (functions.update_function_code, {"FunctionName": "Fixed", "ZipFile": answering("x")}),
+                        (functions.update_function_configuration, {"FunctionName": "Fixed", "Timeout": 1}),
+                        (functions.put_function_concurrency, {"FunctionName": "Fixed", "ReservedConcurrentExecutions": 0}),
+                        (functions.delete_function_concurrency, {"FunctionName": "Fixed"}),
+                        (functions.put_function_event_invoke_config, {"FunctionName": "Fixed", "MaximumRetryAttempts": 0}),
+                        (functions.create_event_source_mapping, {**mapping, "StartingPosition": "LATEST"}),
+                        (functions.delete_event_source_mapping, {"UUID": "any"}),
+                        (functions.delete_function, {"FunctionName": "Fixed"})):
+                    with self.subTest(call.__name__), self.assertRaises(ClientError) as refused:
+                        call(**more)
+                    self.assertEqual(refused.exception.response["Error"]["Code"], "AccessDeniedException")
+                self.assertEqual([one["FunctionName"] for one in functions.list_functions()["Functions"]], ["Fixed"])
+                self.assertEqual(functions.get_function_configuration(FunctionName="Fixed")["Timeout"], 20)
+                self.assertEqual(functions.list_event_source_mappings()["EventSourceMappings"], [])
+                self.assertEqual(json.loads(functions.invoke(FunctionName="Fixed")["Payload"].read()), "deployed")
+                deploy = lambda *words: subprocess.run([BINARY, "deploy", str(template), "--url", server.url, *words],
+                                                       capture_output=True, text=True, check=False)
+                self.assertEqual(deploy("--dry-run").returncode, 0)
+                refused = deploy()
+                self.assertNotEqual(refused.returncode, 0)
+                self.assertIn("--read-only-functions", refused.stderr)
 
 
 class Restart(unittest.TestCase):
@@ -407,7 +526,6 @@ class Restart(unittest.TestCase):
         before = functions.get_function_configuration(FunctionName="Stays")
         functions.delete_function(FunctionName="Goes")
         folders = pathlib.Path(data.name) / "data" / "code"
-        self.assertEqual(len(list(folders.iterdir())), 3)
         daemon.send_signal(signal.SIGKILL)
         daemon.wait()
         (pathlib.Path(data.name) / "ready").unlink()

@@ -66,9 +66,14 @@ while True:
     api.request("GET", "/2018-06-01/runtime/invocation/next")
     event = api.getresponse()
     body = event.read()
-    parts = iter([b"[", body, b"]"])
-    api.request("POST", f"/2018-06-01/runtime/invocation/{event.headers['Lambda-Runtime-Aws-Request-Id']}/response",
-                parts, {"Transfer-Encoding": "chunked"}, encode_chunked=True)
+    path = f"/2018-06-01/runtime/invocation/{event.headers['Lambda-Runtime-Aws-Request-Id']}/"
+    if body.startswith(b'{"fail"'):
+        kind = body.decode().split('"')[3]
+        api.request("POST", path + "error", '{"errorType": "Own", "errorMessage": "m"}',
+                    {"Lambda-Runtime-Function-Error-Type": kind})
+    else:
+        parts = iter([b"[", body, b"]"])
+        api.request("POST", path + "response", parts, {"Transfer-Encoding": "chunked"}, encode_chunked=True)
     api.getresponse().read()
 '''
 
@@ -205,6 +210,11 @@ class Provided(Case):
         for n in range(3):
             self.assertEqual(self.invoke("Echo", {"n": n})[1], [{"n": n}])
 
+    def test_an_error_that_its_runtime_has_handled(self):
+        for kind, told in (("Handled", "Handled"), ("Unhandled", "Unhandled"), ("Runtime.Own", "Unhandled")):
+            answer, document = self.invoke("Echo", {"fail": kind})
+            self.assertEqual((answer["FunctionError"], document["errorType"]), (told, "Own"))
+
 
 @unittest.skipUnless(shutil.which("node"), "there is no node")
 class Node(Case):
@@ -250,6 +260,12 @@ class Api(Case):
         self.assertEqual(self.invoke("Python", {"n": "later"}, InvocationType="Event")[0]["StatusCode"], 202)
         self.wait_for_log('"function":"Python"', 'seen {\\"n\\": \\"later\\"}')
         self.assertEqual(self.invoke("Python", {"n": "never"}, InvocationType="DryRun")[0]["StatusCode"], 204)
+
+    def test_client_context(self):
+        for wrong in ("no Base64", base64.b64encode(b"[1]").decode(), base64.b64encode(b'{"a":"%s"}' % (b"x" * 2680)).decode()):
+            with self.assertRaises(self.client.exceptions.InvalidRequestContentException):
+                self.invoke("Echo", {}, ClientContext=wrong)
+        self.assertEqual(self.invoke("Echo", {}, ClientContext=base64.b64encode(b"{}").decode())[1], [{}])
 
     def test_errors(self):
         with self.assertRaises(self.client.exceptions.ResourceNotFoundException) as caught:

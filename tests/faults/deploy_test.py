@@ -144,6 +144,8 @@ def says_what_is_wrong_and_changes_nothing(binary, folder):
         path.write_text("not: [closed")
         assert f"{path}:" in freshet(daemon, "deploy", path, status=2).stderr
         assert topics(daemon) == []
+        with urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/metrics") as page:
+            assert "freshet_deployments_refused_total 8\n" in page.read().decode(), "each is counted"
         freshet(daemon, "deploy", folder / "nowhere.yaml", status=2)
         template(folder)
         for name in ("parameters", "settings"):

@@ -110,11 +110,16 @@ class Functions(Daemon):
         return body
 
     def fails(self, name, error_type, text, event=None):
+        """Told, counted, and no harm to the next."""
+        counted = [self.metric(f"freshet_function_{what}_total", name, 0) for what in ("errors", "timeouts")]
         error = self.invoke(name, event or {})
         assert isinstance(error, dict) and error.get("errorType") == error_type and text in error["errorMessage"], (name, error)
         assert self.invoke("Good", {"after": name}) == {"after": name}
+        counted[0] += 1
+        counted[1] += error_type == "Sandbox.Timedout"
+        assert [self.metric(f"freshet_function_{what}_total", name) for what in ("errors", "timeouts")] == counted, name
 
-    def metric(self, name, function):
+    def metric(self, name, function, otherwise=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request("GET", "/metrics")
         page = connection.getresponse().read().decode()
@@ -122,6 +127,8 @@ class Functions(Daemon):
         for line in page.splitlines():
             if line.startswith(f'{name}{{function="{function}"}} '):
                 return float(line.split(" ")[1])
+        if otherwise is not None:
+            return otherwise
         raise AssertionError(f"{name} of {function} is not on the page")
 
 
@@ -166,6 +173,7 @@ def test_bad_programs(binary, folder):
         assert daemon.metric("freshet_function_process_starts_total", "Garbage") == 1
         assert daemon.metric("freshet_function_process_starts_total", "Good") == 1
         assert daemon.metric("freshet_function_process_crashes_total", "Crash") == 1
+        assert daemon.metric("freshet_function_errors_total", "Good") == 0
         assert daemon.log_path.read_text().count('"line":"hanging"') == 1
         assert daemon.stop() == 0
     finally:

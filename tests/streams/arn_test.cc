@@ -5,6 +5,8 @@
 namespace freshet {
 namespace {
 
+using namespace std::string_literals;
+
 const Account kAccount;
 
 TEST(Arn, NamesAreMadeAndReadBack) {
@@ -24,13 +26,34 @@ TEST(Arn, NamesAreMadeAndReadBack) {
 
 TEST(Arn, PlainNamesPassAndOtherKindsAreNoName) {
   EXPECT_EQ(function_name("F"), "F");
-  EXPECT_EQ(function_name("F:7"), "F");
+  EXPECT_EQ(function_name("F:$LATEST"), "F");
+  EXPECT_EQ(function_name("F:7"), "") << "there are no versions";
   EXPECT_EQ(topic_name("News"), "News");
   EXPECT_EQ(table_name("T"), "T");
   EXPECT_EQ(function_name(topic_arn(kAccount, "News")), "");
   EXPECT_EQ(topic_name(function_arn(kAccount, "F")), "");
   EXPECT_EQ(topic_name(topic_arn(kAccount, "News") + ":some-subscription"), "");
   EXPECT_EQ(table_name(topic_arn(kAccount, "News")), "");
+}
+
+TEST(Arn, FunctionsAreNamedInSeveralForms) {
+  const std::string arn = function_arn(kAccount, "F");
+  for (const std::string& text : {std::string("F"), std::string("function:F"), "000000000000:function:F"s, arn}) {
+    for (const char* qualifier : {"", "7", "live", "$LATEST"}) {
+      const auto function = parse_function(*qualifier ? text + ":" + qualifier : text);
+      ASSERT_TRUE(function) << text;
+      EXPECT_EQ(function->name, "F") << text;
+      EXPECT_EQ(function->qualifier, qualifier) << text;
+    }
+  }
+  EXPECT_EQ(parse_function(arn)->region, "us-east-1");
+  EXPECT_EQ(parse_function(arn)->account, "000000000000");
+  EXPECT_EQ(parse_function("000000000000:function:F")->account, "000000000000");
+  for (const char* text :
+       {"", ":", "F:", ":1", "F:1:2", "12:function:F", "arn:aws:lambda:us-east-1:000000000000:layer:F",
+        "arn:aws:sns:us-east-1:000000000000:F", "arn:aws:lambda:us-east-1:000000000000:function:"}) {
+    EXPECT_FALSE(parse_function(text)) << text;
+  }
 }
 
 TEST(Arn, WhatIsNoArnIsRefused) {

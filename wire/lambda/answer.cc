@@ -1,6 +1,5 @@
 #include "wire/lambda/answer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "tables/value/json.h"
@@ -41,17 +40,32 @@ HttpResponse answer_of(const Refusal& refusal) {
   return response;
 }
 
-tl::expected<std::string, Refusal> function_in(std::string_view text, const std::map<std::string, std::string>& query) {
-  constexpr std::string_view kBefore = "function:";
-  const size_t before = text.find(kBefore);
-  if (before == 0 || (before != text.npos && text[before - 1] == ':')) text.remove_prefix(before + kBefore.size());
-  const size_t end = std::min(text.find(':'), text.size());
-  std::string name(text.substr(0, end));
-  std::string qualifier(text.substr(std::min(end + 1, text.size())));
-  if (const auto asked = query.find("Qualifier"); asked != query.end()) qualifier = asked->second;
-  if (qualifier.empty() || qualifier == kLatest) return name;
-  return tl::unexpected<Refusal>(Refusal{404, "ResourceNotFoundException",
-                                         "Function not found: " + name + ":" + qualifier + "; there are no versions"});
+std::string value_in(const std::map<std::string, std::string>& query, const std::string& name) {
+  const auto given = query.find(name);
+  return given == query.end() ? std::string() : given->second;
+}
+
+Result<std::string> function_in(std::string_view text, std::string_view qualifier, const Account& account) {
+  auto function = parse_function(text);
+  if (!function) {
+    return invalid("FunctionName '" + std::string(text.substr(0, 200)) +
+                   "': it is a name, ACCOUNT:function:NAME or the ARN of a function");
+  }
+  if (!function->region.empty() && function->region != account.region) {
+    return fail(ErrorCode::kResourceNotFound, "Functions from '" + function->region +
+                                                  "' are not reachable in this region ('" + account.region + "')");
+  }
+  if (!function->account.empty() && function->account != account.id) {
+    return fail(ErrorCode::kResourceNotFound,
+                "Function not found: " + function_arn({account.region, function->account}, function->name));
+  }
+  if (!function->qualifier.empty() && !qualifier.empty() && function->qualifier != qualifier) {
+    return invalid("The derived qualifier from the function name does not match the specified qualifier.");
+  }
+  if (qualifier.empty()) qualifier = function->qualifier;
+  if (qualifier.empty() || qualifier == kLatestVersion) return std::move(function->name);
+  return fail(ErrorCode::kResourceNotFound,
+              "Function not found: " + function_arn(account, function->name) + ":" + std::string(qualifier));
 }
 
 }  // namespace freshet::lambda

@@ -7,10 +7,9 @@
 
 #include "base/result.h"
 #include "runtime/ports.h"
+#include "streams/arn.h"
 
 namespace freshet::lambda {
-
-inline constexpr std::string_view kLatest = "$LATEST";
 
 // As REST JSON clients read it: the name in a header, too.
 struct Refusal {
@@ -22,8 +21,11 @@ struct Refusal {
 Refusal refusal_of(const Error& error);
 HttpResponse answer_of(const Refusal& refusal);
 
-// The function's name out of a name, an ARN or the end of one; a version behind it, or in the query, must be the
-// latest.
-tl::expected<std::string, Refusal> function_in(std::string_view text, const std::map<std::string, std::string>& query);
+// The function's name out of what a client calls FunctionName (see parse_function()). `qualifier` is what it has said
+// beside it, or empty. kValidation if it is none; kResourceNotFound for a version but the latest, another account or
+// another region.
+Result<std::string> function_in(std::string_view text, std::string_view qualifier, const Account& account);
+// The value of that parameter, or "".
+std::string value_in(const std::map<std::string, std::string>& query, const std::string& name);
 
 }  // namespace freshet::lambda

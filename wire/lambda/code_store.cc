@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -137,16 +138,52 @@ Result<void> CodeStore::sweep(const std::set<std::string>& used) {
 }
 
 Async<Result<StoredCode>> CodeStore::keep(std::string archive) {
+  if (unpacking_ > limits_.waiting) co_return fail(ErrorCode::kTooManyRequests, "Too many archives are unpacked");
+  ++unpacking_;
   Promise<Result<StoredCode>> done(scheduler_);
+  give({std::move(archive), done, {}});
+  auto kept = co_await done.future();
+  co_return kept;
+}
+
+void CodeStore::left(const std::string& folder) {
+  if (!folder.starts_with(directory_ + "/")) return;
+  left_.insert(folder);
+  look();
+}
+
+std::shared_ptr<const void> CodeStore::hold(const std::string& folder) {
+  ++holds_[folder];
+  return {this, [this, folder, alive = std::weak_ptr(alive_)](const void*) {
+            if (alive.expired() || --holds_[folder] > 0) return;
+            holds_.erase(folder);
+            left(folder);
+          }};
+}
+
+// An archive that is being unpacked may be that of any folder: then it is looked later.
+void CodeStore::look() {
+  if (unpacking_ > 0) return;
+  for (const std::string& folder : std::exchange(left_, {})) {
+    if (!holds_.contains(folder) && in_use_ && !in_use_(folder)) give({{}, {}, folder});
+  }
+}
+
+void CodeStore::give(Job job) {
   {
     const std::lock_guard lock(mutex_);
-    if (jobs_.size() >= limits_.waiting) co_return fail(ErrorCode::kTooManyRequests, "Too many archives are unpacked");
-    jobs_.push_back({std::move(archive), done});
+    jobs_.push_back(std::move(job));
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
   changed_.notify_one();
-  auto kept = co_await done.future();
-  co_return kept;
+}
+
+// The folder is held before anybody else can look whether it is used.
+void CodeStore::tell(const Promise<Result<StoredCode>>& done, Result<StoredCode> result) {
+  --unpacking_;
+  if (result) result->hold = hold(result->folder);
+  done.set(std::move(result));
+  look();
 }
 
 void CodeStore::work() {
@@ -159,14 +196,32 @@ void CodeStore::work() {
       job.emplace(std::move(jobs_.front()));
       jobs_.pop_front();
     }
+    if (!job->done) {
+      remove(job->unused);
+      continue;
+    }
     auto result = unpack(job->archive);
+    const auto told = [this, alive = std::weak_ptr(alive_), done = *job->done, result] {
+      if (alive.lock()) tell(done, result);
+    };
     // The promise belongs to the loop. A full mailbox empties; that of a loop that has ended says no until we end, too.
     for (;;) {
-      if (mailbox_.deliver([done = job->done, result] { done.set(result); })) break;
+      if (mailbox_.deliver(told)) break;
       std::unique_lock lock(mutex_);
       if (changed_.wait_for(lock, milliseconds(10), [this] { return ending_; })) return;
     }
   }
+}
+
+// By another name first: what is there by its own is complete.
+void CodeStore::remove(const std::string& folder) {
+  const uint64_t bytes = bytes_below(folder);
+  const std::string unfinished = folder + std::string(kUnfinished);
+  std::error_code ignored;  // What stays is for the next start.
+  fs::remove_all(unfinished, ignored);
+  if (rename(folder.c_str(), unfinished.c_str()) != 0) return;
+  kept_bytes_ -= std::min(kept_bytes_, bytes);
+  fs::remove_all(unfinished, ignored);
 }
 
 Result<StoredCode> CodeStore::unpack(std::string_view archive) {
@@ -176,7 +231,7 @@ Result<StoredCode> CodeStore::unpack(std::string_view archive) {
   std::error_code error;
   if (fs::is_directory(code.folder, error)) return code;
   if (kept_bytes_ >= limits_.all) {
-    return fail(ErrorCode::kLimitExceeded, "Code storage limit exceeded: a start of the daemon removes what is unused");
+    return fail(ErrorCode::kLimitExceeded, "Code storage limit exceeded.");
   }
   const std::string unfinished = code.folder + std::string(kUnfinished);
   if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return io_error(directory_, errno);

@@ -1,14 +1,18 @@
 // Where the code that clients upload lies: DIRECTORY/<SHA-256 of the archive in hex>/, one folder for each archive.
 //
 // A folder is complete and durable before its name is told. Functions run in it, so that it stays while it may be in
-// use: what no function names is removed by the next start (sweep()). Archives are unpacked by a thread of its own.
+// use: it is removed when the last who has used it has left it (left()), or else by the next start (sweep()). Archives
+// are unpacked, and folders removed, by a thread of its own, one after the other.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -20,9 +24,10 @@
 namespace freshet {
 
 struct StoredCode {
-  std::string folder;  // Absolute.
-  std::string sha256;  // Base64, of the archive.
-  uint64_t bytes = 0;  // Of the archive.
+  std::string folder;                     // Absolute.
+  std::string sha256;                     // Base64, of the archive.
+  uint64_t bytes = 0;                     // Of the archive.
+  std::shared_ptr<const void> hold = {};  // The folder stays as long as somebody has that. Loop thread.
 };
 
 struct CodePlace {
@@ -45,6 +50,11 @@ class CodeStore {
   CodeStore& operator=(const CodeStore&) = delete;
   ~CodeStore();  // What waits is dropped; what is unpacked is given up at its next file.
 
+  // `in_use` says whether somebody runs from a folder, or will. Before the first left().
+  void ask(std::function<bool(const std::string& folder)> in_use) { in_use_ = std::move(in_use); }
+  // Somebody does not any more. It is removed if nobody does, unless it is none of these folders.
+  void left(const std::string& folder);
+
   // Removes every folder that is not in `used`, and what was left half-done. Blocks; before anything is kept.
   Result<void> sweep(const std::set<std::string>& used);
   // kValidation for a bad archive; kTooManyRequests when too many wait, kLimitExceeded when all of it together would be
@@ -52,25 +62,37 @@ class CodeStore {
   Async<Result<StoredCode>> keep(std::string archive);
 
  private:
+  // An archive to unpack, or a folder to remove.
   struct Job {
     std::string archive;
-    Promise<Result<StoredCode>> done;
+    std::optional<Promise<Result<StoredCode>>> done;
+    std::string unused;
   };
+  std::shared_ptr<const void> hold(const std::string& folder);
+  void look();  // For folders that nobody uses.
+  void give(Job job);
+  void tell(const Promise<Result<StoredCode>>& done, Result<StoredCode> result);
   void work();                                          // The thread.
-  Result<StoredCode> unpack(std::string_view archive);  // On it.
+  Result<StoredCode> unpack(std::string_view archive);  // On it. So is the next.
+  void remove(const std::string& folder);
 
   const std::string directory_;
   const bool temporary_;
   Scheduler& scheduler_;
   Mailbox& mailbox_;
   const CodeLimits limits_;
-  uint64_t kept_bytes_ = 0;  // By the thread, once it runs.
+  std::function<bool(const std::string& folder)> in_use_;
+  std::set<std::string> left_;           // To be looked at.
+  std::map<std::string, size_t> holds_;  // By folder.
+  size_t unpacking_ = 0;                 // Archives: whose folders they will be is not known yet.
+  uint64_t kept_bytes_ = 0;              // By the thread, once it runs.
 
   std::mutex mutex_;  // Guards what follows.
   std::condition_variable changed_;
   std::deque<Job> jobs_;
   bool ending_ = false;
   std::thread thread_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For work that is delivered, and holds.
 };
 
 }  // namespace freshet

@@ -167,34 +167,25 @@ HttpResponse describe(int status, const FunctionDefinition& function, Runtime& r
   return answer_with(status, function_configuration_json(function, runtime.account()));
 }
 
-// Puts the code where the function finds it.
-Async<Result<void>> settle_code(Code code, FunctionDefinition& function, CodeStore& store) {
+// Puts the code where the function finds it, and holds it there.
+Async<Result<std::shared_ptr<const void>>> settle_code(Code code, FunctionDefinition& function, CodeStore& store) {
   function.code_sha256.clear();
   function.code_bytes = 0;
   function.code = code.folder;
-  if (code.archive.empty()) co_return Result<void>();
+  if (code.archive.empty()) co_return nullptr;
   auto kept = co_await store.keep(std::move(code.archive));
   if (!kept) co_return fail(std::move(kept.error()));
   function.code = std::move(kept->folder);
   function.code_sha256 = std::move(kept->sha256);
   function.code_bytes = kept->bytes;
-  co_return Result<void>();
+  co_return std::move(kept->hold);
 }
 
-Result<FunctionDefinition> revision_of(Runtime& runtime, const std::string& name, const std::string& revision) {
-  auto function = function_named(runtime, name);
-  if (!function || revision.empty() || revision == revision_id(*function, runtime.account())) return function;
+Result<void> check_revision(const FunctionDefinition& function, const std::string& revision, const Account& account) {
+  if (revision.empty() || revision == revision_id(function, account)) return {};
   return fail(ErrorCode::kConditionalCheckFailed,
               "The RevisionId provided does not match the latest RevisionId. Call the GetFunction API to retrieve the "
               "latest RevisionId for your resource.");
-}
-
-Async<Result<HttpResponse>> store(FunctionDefinition function, int status, Backend& backend) {
-  function.modified_ms = wall_ms(backend.clock);
-  FunctionDefinition stored = function;
-  auto put = co_await backend.runtime.put_function(std::move(stored));
-  if (!put) co_return fail(std::move(put.error()));
-  co_return describe(status, function, backend.runtime);
 }
 
 class CreateFunction final : public Operation {
@@ -202,24 +193,26 @@ class CreateFunction final : public Operation {
   CreateFunction(std::string name, Change change, Code code)
       : name_(std::move(name)), change_(std::move(change)), code_(std::move(code)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    if (auto free = check(backend.runtime); !free) co_return fail(std::move(free.error()));
+    if (backend.runtime.invoker().find(name_)) co_return taken();
     FunctionDefinition function;
     function.name = name_;
     function.host = "process";
     change_.apply(function);
     auto settled = co_await settle_code(std::move(code_), function, backend.code);
     if (!settled) co_return fail(std::move(settled.error()));
-    // Another request may have been faster.
-    if (auto free = check(backend.runtime); !free) co_return fail(std::move(free.error()));
-    auto answer = co_await store(std::move(function), 201, backend);
-    co_return answer;
+    function.modified_ms = wall_ms(backend.clock);
+    std::string name = name_;
+    FunctionUpdate make = [this, &function](const FunctionDefinition* now) -> Result<FunctionDefinition> {
+      if (now) return taken();  // Another request was faster.
+      return function;
+    };
+    auto made = co_await backend.runtime.update_function(std::move(name), std::move(make));
+    if (!made) co_return fail(std::move(made.error()));
+    co_return describe(201, *made, backend.runtime);
   }
 
  private:
-  Result<void> check(Runtime& runtime) const {
-    if (!runtime.invoker().find(name_)) return {};
-    return fail(ErrorCode::kConflict, "Function already exist: " + name_);
-  }
+  tl::unexpected<Error> taken() const { return fail(ErrorCode::kConflict, "Function already exist: " + name_); }
   const std::string name_;
   const Change change_;
   Code code_;
@@ -230,26 +223,37 @@ class UpdateCode final : public Operation {
   UpdateCode(std::string name, std::string revision, bool dry_run, Code code)
       : name_(std::move(name)), revision_(std::move(revision)), dry_run_(dry_run), code_(std::move(code)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    auto before = revision_of(backend.runtime, name_, revision_);
-    if (!before) co_return fail(std::move(before.error()));
-    if (before->host != "process") {
-      co_return fail(ErrorCode::kValidation,
-                     "Function " + name_ + " is of host " + before->host + ", which has no code");
-    }
+    const Account& account = backend.runtime.account();
+    auto function = function_named(backend.runtime, name_);
+    if (!function) co_return fail(std::move(function.error()));
+    if (auto good = check(*function, account); !good) co_return fail(std::move(good.error()));
     FunctionDefinition after;
-    auto settled = co_await settle_code(std::move(code_), after, backend.code);
-    if (!settled) co_return fail(std::move(settled.error()));
-    auto now = revision_of(backend.runtime, name_, revision_);  // It may have changed meanwhile.
-    if (!now) co_return fail(std::move(now.error()));
-    now->code = std::move(after.code);
-    now->code_sha256 = std::move(after.code_sha256);
-    now->code_bytes = after.code_bytes;
-    if (dry_run_) co_return describe(200, *now, backend.runtime);
-    auto answer = co_await store(std::move(*now), 200, backend);
-    co_return answer;
+    const auto settled = co_await settle_code(std::move(code_), after, backend.code);
+    if (!settled) co_return fail(settled.error());
+    FunctionChange change = [this, &after, &account, &backend](FunctionDefinition& now) -> Result<void> {
+      if (auto good = check(now, account); !good) return good;  // It may have changed meanwhile.
+      now.code = after.code;
+      now.code_sha256 = after.code_sha256;
+      now.code_bytes = after.code_bytes;
+      if (!dry_run_) now.modified_ms = wall_ms(backend.clock);
+      return {};
+    };
+    if (dry_run_) {
+      if (auto good = change(*function); !good) co_return fail(std::move(good.error()));
+      co_return describe(200, *function, backend.runtime);
+    }
+    std::string name = name_;
+    auto done = co_await change_function(backend.runtime, std::move(name), std::move(change));
+    if (!done) co_return fail(std::move(done.error()));
+    co_return describe(200, *done, backend.runtime);
   }
 
  private:
+  Result<void> check(const FunctionDefinition& function, const Account& account) const {
+    if (auto good = check_revision(function, revision_, account); !good) return good;
+    if (function.host == "process") return {};
+    return invalid("Function " + name_ + " is of host " + function.host + ", which has no code");
+  }
   const std::string name_;
   const std::string revision_;
   const bool dry_run_;
@@ -260,14 +264,17 @@ class UpdateConfiguration final : public Operation {
  public:
   UpdateConfiguration(std::string name, Change change) : name_(std::move(name)), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    auto function = revision_of(backend.runtime, name_, change_.revision);
-    if (!function) co_return fail(std::move(function.error()));
-    if (change_.runtime && function->host != "process") {
-      co_return fail(ErrorCode::kValidation, "Function " + name_ + " is of host " + function->host);
-    }
-    change_.apply(*function);
-    auto answer = co_await store(std::move(*function), 200, backend);
-    co_return answer;
+    FunctionChange change = [this, &backend](FunctionDefinition& now) -> Result<void> {
+      if (auto good = check_revision(now, change_.revision, backend.runtime.account()); !good) return good;
+      if (change_.runtime && now.host != "process") return invalid("Function " + name_ + " is of host " + now.host);
+      change_.apply(now);
+      now.modified_ms = wall_ms(backend.clock);
+      return {};
+    };
+    std::string name = name_;
+    auto done = co_await change_function(backend.runtime, std::move(name), std::move(change));
+    if (!done) co_return fail(std::move(done.error()));
+    co_return describe(200, *done, backend.runtime);
   }
 
  private:
@@ -296,15 +303,20 @@ class Concurrency final : public Operation {
   enum class What { kGet, kPut, kDelete };
   Concurrency(std::string name, What what, int limit) : name_(std::move(name)), what_(what), limit_(limit) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    auto function = function_named(backend.runtime, name_);
-    if (!function) co_return fail(std::move(function.error()));
-    if (what_ == What::kGet) co_return describe_limit(*function);
-    function->reserved_concurrency = what_ == What::kPut ? std::optional(limit_) : std::nullopt;
-    FunctionDefinition stored = *function;
-    auto put = co_await backend.runtime.put_function(std::move(stored));
-    if (!put) co_return fail(std::move(put.error()));
+    if (what_ == What::kGet) {
+      auto function = function_named(backend.runtime, name_);
+      if (!function) co_return fail(std::move(function.error()));
+      co_return describe_limit(*function);
+    }
+    FunctionChange change = [this](FunctionDefinition& now) -> Result<void> {
+      now.reserved_concurrency = what_ == What::kPut ? std::optional(limit_) : std::nullopt;
+      return {};
+    };
+    std::string name = name_;
+    auto done = co_await change_function(backend.runtime, std::move(name), std::move(change));
+    if (!done) co_return fail(std::move(done.error()));
     if (what_ == What::kDelete) co_return answer_with(204, "");
-    co_return describe_limit(*function);
+    co_return describe_limit(*done);
   }
 
  private:
@@ -346,7 +358,12 @@ Parsed parse_create_function(const Request& request) {
                                     {"Code", members.find("Code").has_value()}}) {
     if (!there) return invalid(std::string(what) + " is missing or empty");
   }
-  name = function_name(name);
+  if (const auto named = parse_function(name); named && !named->qualifier.empty()) {
+    return invalid("FunctionName '" + name.substr(0, 200) + "': a function is made without a version");
+  }
+  auto plain = function_in(name, {}, request.account);
+  if (!plain) return fail(std::move(plain.error()));
+  name = std::move(*plain);
   return made<CreateFunction>(std::move(name), std::move(change), std::move(code));
 }
 

@@ -88,20 +88,21 @@ class ChangeConfig final : public Operation {
   ChangeConfig(std::string name, From from, Change change)
       : name_(std::move(name)), from_(from), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    auto function = function_named(backend.runtime, name_);
-    if (!function) co_return fail(std::move(function.error()));
-    if (from_ != From::kDefaults && !is_configured(*function)) co_return not_there(*function, backend.runtime);
-    if (from_ != From::kWhatIsThere) function->async = AsyncConfig{};
-    change_.apply(function->async);
-    for (const Destination* to : {&function->async.on_success, &function->async.on_failure}) {
-      if (auto good = check(*to, backend.runtime); !good) co_return fail(std::move(good.error()));
-    }
-    function->async_modified_ms = from_ == From::kNothing ? 0 : wall_ms(backend.clock);
-    FunctionDefinition stored = *function;
-    auto put = co_await backend.runtime.put_function(std::move(stored));
-    if (!put) co_return fail(std::move(put.error()));
+    FunctionChange change = [this, &backend](FunctionDefinition& now) -> Result<void> {
+      if (from_ != From::kDefaults && !is_configured(now)) return not_there(now, backend.runtime);
+      if (from_ != From::kWhatIsThere) now.async = AsyncConfig{};
+      change_.apply(now.async);
+      for (const Destination* to : {&now.async.on_success, &now.async.on_failure}) {
+        if (auto good = check(*to, backend.runtime); !good) return good;
+      }
+      now.async_modified_ms = from_ == From::kNothing ? 0 : wall_ms(backend.clock);
+      return {};
+    };
+    std::string name = name_;
+    auto done = co_await change_function(backend.runtime, std::move(name), std::move(change));
+    if (!done) co_return fail(std::move(done.error()));
     if (from_ == From::kNothing) co_return answer_with(204, "");
-    co_return answer_with(200, config_json(*function, backend.runtime.account()));
+    co_return answer_with(200, config_json(*done, backend.runtime.account()));
   }
 
   static tl::unexpected<Error> not_there(const FunctionDefinition& function, Runtime& runtime) {

@@ -8,19 +8,20 @@
 
 #include "base/limits.h"
 #include "runtime/invoke/http_host.h"
+#include "runtime/invoke/outcome.h"
 #include "tables/value/json.h"
 #include "tables/value/json_reader.h"
 #include "tables/value/text.h"
 #include "wire/http/request_ids.h"
 #include "wire/http/target.h"
 #include "wire/lambda/answer.h"
+#include "wire/lambda/client_context.h"
 #include "wire/lambda/function_json.h"
 
 namespace freshet {
 namespace {
 
 using lambda::answer_of;
-using lambda::kLatest;
 using lambda::Refusal;
 using lambda::refusal_of;
 
@@ -114,8 +115,8 @@ class Invoke final : public LambdaExchange {
       response.status = type_ == Type::kEvent ? 202 : 204;
       return response;
     }
-    response.headers.emplace_back("X-Amz-Executed-Version", kLatest);
-    if (outcome_.error) response.headers.emplace_back("X-Amz-Function-Error", "Unhandled");
+    response.headers.emplace_back("X-Amz-Executed-Version", kLatestVersion);
+    if (outcome_.error) response.headers.emplace_back("X-Amz-Function-Error", kind_of(*outcome_.error));
     if (wishes_.wants_log) {
       std::string log;
       append_base64(log, outcome_.log);
@@ -217,8 +218,8 @@ class LambdaRoute final : public Route {
     if (path[0] != "2015-03-31" || path[1] != "functions") return not_there(request);
     if (path.size() == 2 && request.method == "GET") return list(target->query);
     if (path.size() < 3) return not_there(request);
-    auto name = lambda::function_in(path[2], target->query);
-    if (!name) return refuse(std::move(name.error()));
+    auto name = lambda::function_in(path[2], lambda::value_in(target->query, "Qualifier"), shared_->place.account);
+    if (!name) return refuse(refusal_of(name.error()));
     const bool configuration = path.size() == 4 && path[3] == "configuration";
     if (request.method == "GET" && (path.size() == 3 || configuration)) {
       return std::make_unique<Get>(shared_, std::move(*name), configuration);
@@ -271,8 +272,11 @@ class LambdaRoute final : public Route {
                          "': there are RequestResponse, Event and DryRun"});
     }
     if (auto problem = problem_of(request.body)) return refuse(std::move(*problem));
+    auto context = lambda::client_context(header(request.headers, "X-Amz-Client-Context"));
+    if (!context) return refuse({400, "InvalidRequestContentException", std::move(context.error().message)});
     InvokeWishes wishes{header(request.headers, "X-Amz-Log-Type") == "Tail",
-                        std::string(header(request.headers, "X-Amzn-Trace-Id").substr(0, kMaxTraceHeader))};
+                        std::string(header(request.headers, "X-Amzn-Trace-Id").substr(0, kMaxTraceHeader)),
+                        std::move(*context)};
     return std::make_unique<Invoke>(shared_, std::move(name), *known, std::move(wishes), std::move(request.body));
   }
 

@@ -19,6 +19,17 @@ Result<FunctionDefinition> function_named(Runtime& runtime, const std::string& n
   return fail(ErrorCode::kResourceNotFound, "Function not found: " + function_arn(runtime.account(), name));
 }
 
+Async<Result<FunctionDefinition>> change_function(Runtime& runtime, std::string name, FunctionChange change) {
+  FunctionUpdate update = [&runtime, name,
+                           change = std::move(change)](const FunctionDefinition* now) -> Result<FunctionDefinition> {
+    if (!now) return fail(ErrorCode::kResourceNotFound, "Function not found: " + function_arn(runtime.account(), name));
+    FunctionDefinition function = *now;
+    if (auto changed = change(function); !changed) return fail(std::move(changed.error()));
+    return function;
+  };
+  return runtime.update_function(std::move(name), std::move(update));
+}
+
 Result<Page> page_of(const Request& request, size_t most) {
   Page page{most, {}};
   if (const auto given = request.query.find("MaxItems"); given != request.query.end()) {
@@ -99,8 +110,9 @@ const Call* find_call(std::string_view method, std::string_view target) {
 }
 
 struct Shared {
-  Shared(Backend b, uint64_t seed) : backend(b), ids(seed) {}
+  Shared(Backend b, ManagementOptions options) : backend(b), read_only(options.read_only), ids(options.seed) {}
   Backend backend;
+  const bool read_only;
   RequestIds ids;
 };
 
@@ -141,20 +153,27 @@ class ManagementRoute final : public Route {
     return request.target.starts_with("/20") && find_call(request.method, request.target) != nullptr;
   }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
-    return std::make_unique<ManagementExchange>(shared_, parse(request));
+    if (shared_->read_only && request.method != "GET")
+      return std::make_unique<ManagementExchange>(shared_, read_only());
+    return std::make_unique<ManagementExchange>(shared_, parse(request, shared_->backend.runtime.account()));
   }
 
  private:
-  static tl::expected<std::unique_ptr<Operation>, Refusal> parse(const HttpRequest& request) {
+  static tl::unexpected<Refusal> read_only() {
+    return tl::unexpected<Refusal>(
+        Refusal{403, "AccessDeniedException", "This daemon's functions are read-only (--read-only-functions)"});
+  }
+  static tl::expected<std::unique_ptr<Operation>, Refusal> parse(const HttpRequest& request, const Account& account) {
     const Call* call = find_call(request.method, request.target);
     auto target = parse_target(request.target);
     if (!target) return tl::unexpected(refusal_of(target.error()));
-    Request read;
-    read.query = std::move(target->query);
-    if (target->segments.size() > 2) {
-      auto name = function_in(target->segments[2], read.query);
-      if (!name) return tl::unexpected(std::move(name.error()));
+    Request read{account, {}, std::move(target->query), {}};
+    if (target->segments.size() > 2 && target->segments[1] == "functions") {
+      auto name = function_in(target->segments[2], value_in(read.query, "Qualifier"), account);
+      if (!name) return tl::unexpected(refusal_of(name.error()));
       read.name = std::move(*name);
+    } else if (target->segments.size() > 2) {
+      read.name = std::move(target->segments[2]);
     }
     JsonDocument document;
     if (request.method == "POST" || request.method == "PUT") {
@@ -174,8 +193,8 @@ class ManagementRoute final : public Route {
 }  // namespace lambda
 
 std::unique_ptr<Route> make_lambda_management_route(Runtime& runtime, CodeStore& code, const Clock& clock,
-                                                    uint64_t seed) {
-  auto shared = std::make_shared<lambda::Shared>(lambda::Backend{runtime, code, clock}, seed);
+                                                    ManagementOptions options) {
+  auto shared = std::make_shared<lambda::Shared>(lambda::Backend{runtime, code, clock}, options);
   return std::make_unique<lambda::ManagementRoute>(std::move(shared));
 }
 

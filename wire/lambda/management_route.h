@@ -10,9 +10,12 @@
 
 namespace freshet {
 
-// Runtime, store and clock outlive the route. `seed`: of request ids. Stands before make_lambda_route(), which says no
-// to what nobody serves.
+struct ManagementOptions {
+  bool read_only = false;  // What would change anything is AccessDeniedException.
+  uint64_t seed = 0;       // Of request ids.
+};
+// Runtime, store and clock outlive the route. Stands before make_lambda_route(), which says no to what nobody serves.
 std::unique_ptr<Route> make_lambda_management_route(Runtime& runtime, CodeStore& code, const Clock& clock,
-                                                    uint64_t seed);
+                                                    ManagementOptions options);
 
 }  // namespace freshet

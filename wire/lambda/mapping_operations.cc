@@ -102,12 +102,14 @@ void read_response_types(JsonMembers& members, std::optional<bool>& into) {
   }
 }
 
-Change read_change(JsonMembers& members) {
+Change read_change(JsonMembers& members, const Account& account) {
   Change change;
   if (members.find("FunctionName")) {
     std::string name;
     members.text("FunctionName", name);
-    change.function = function_name(name);
+    auto function = function_in(name, {}, account);
+    if (!function) members.fail_with(std::move(function.error()));
+    if (function) change.function = std::move(*function);
   }
   read(members, "Enabled", change.enabled);
   read(members, "BisectBatchOnFunctionError", change.bisect);
@@ -130,6 +132,7 @@ const std::initializer_list<std::string_view> kCreateMembers{
     "EventSourceArn", "FunctionName", "Enabled", "BatchSize", "FilterCriteria", "MaximumBatchingWindowInSeconds",
     "ParallelizationFactor", "StartingPosition", "DestinationConfig", "MaximumRecordAgeInSeconds",
     "BisectBatchOnFunctionError", "MaximumRetryAttempts", "TumblingWindowInSeconds", "FunctionResponseTypes",
+    "StartingPositionTimestamp",
     // Without effect.
     "Tags", "KMSKeyArn", "MetricsConfig"};
 const std::initializer_list<std::string_view> kUpdateMembers{
@@ -219,7 +222,7 @@ class CreateMapping final : public Operation {
     }
     for (const MappingState& other : runtime.mappings()) {
       const MappingDefinition& d = other.definition;
-      if (d.table == mapping_.table && d.function == function_name(mapping_.function)) {
+      if (d.table == mapping_.table && d.function == mapping_.function) {
         co_return fail(ErrorCode::kConflict,
                        "The event source arn and function provided mapping already exists. Please update or delete the "
                        "existing mapping with UUID " +
@@ -318,15 +321,20 @@ class ListMappings final : public Operation {
 
 Parsed parse_create_mapping(const Request& request) {
   JsonMembers members(*request.body, kCreateMembers);
-  Change change = read_change(members);
+  Change change = read_change(members, request.account);
   std::string source;
   std::string position;
   members.text("EventSourceArn", source);
   members.text("StartingPosition", position);
   if (members.error()) return fail(*members.error());
-  if (!change.function || change.function->empty()) return invalid("FunctionName is missing or names no function");
+  if (!change.function) return invalid("FunctionName is missing");
   const auto stream = parse_stream_arn(source);
   if (!stream) return invalid("EventSourceArn '" + source.substr(0, 200) + "' must be the ARN of a table's stream");
+  // Known to the service for streams of another kind only.
+  if (position == "AT_TIMESTAMP") return invalid("Unsupported starting position for arn type: " + source);
+  if (members.find("StartingPositionTimestamp")) {
+    return invalid("StartingPositionTimestamp goes with AT_TIMESTAMP, which a table's stream does not have");
+  }
   if (position != "LATEST" && position != "TRIM_HORIZON") {
     return invalid("StartingPosition must be LATEST or TRIM_HORIZON");
   }
@@ -339,7 +347,7 @@ Parsed parse_create_mapping(const Request& request) {
 
 Parsed parse_update_mapping(const Request& request) {
   JsonMembers members(*request.body, kUpdateMembers);
-  Change change = read_change(members);
+  Change change = read_change(members, request.account);
   if (members.error()) return fail(*members.error());
   return std::make_unique<UpdateMapping>(request.name, std::move(change));
 }
@@ -358,7 +366,9 @@ Parsed parse_list_mappings(const Request& request) {
   std::string function;
   std::string table;
   if (const auto given = request.query.find("FunctionName"); given != request.query.end()) {
-    function = function_name(given->second);
+    auto named = function_in(given->second, {}, request.account);
+    if (!named) return fail(std::move(named.error()));
+    function = std::move(*named);
   }
   if (const auto given = request.query.find("EventSourceArn"); given != request.query.end()) {
     const auto stream = parse_stream_arn(given->second);

@@ -1,6 +1,7 @@
 // One call of the Lambda API that changes or describes something: parsed on an I/O thread, run on the loop.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "base/result.h"
 #include "runtime/runtime.h"
 #include "tables/value/json_reader.h"
+#include "wire/lambda/answer.h"
 #include "wire/lambda/code_store.h"
 
 namespace freshet::lambda {
@@ -29,7 +31,8 @@ class Operation {
 };
 
 struct Request {
-  std::string name;  // The part of the path that names a function or a mapping; "" if there is none.
+  const Account& account;  // Whose functions these are.
+  std::string name;        // The part of the path that names a function or a mapping; "" if there is none.
   std::map<std::string, std::string> query;
   std::optional<JsonView> body;  // An object; nothing for methods without one.
 };
@@ -57,6 +60,9 @@ Parsed parse_delete_mapping(const Request& request);
 
 // kResourceNotFound in the service's words.
 Result<FunctionDefinition> function_named(Runtime& runtime, const std::string& name);
+// Changes a function that is there, as it is by then; errors of `change` too. The function as it is after that.
+using FunctionChange = std::function<Result<void>(FunctionDefinition&)>;
+Async<Result<FunctionDefinition>> change_function(Runtime& runtime, std::string name, FunctionChange change);
 // "MaxItems" and "Marker" of a list: at most `most`.
 struct Page {
   size_t most = 0;

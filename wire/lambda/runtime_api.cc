@@ -112,6 +112,9 @@ class Next final : public Call {
                         {"Lambda-Runtime-Deadline-Ms", std::to_string(event_.deadline_ms)},
                         {"Lambda-Runtime-Invoked-Function-Arn", event_.function_arn}};
     if (!event_.trace_id.empty()) response.headers.emplace_back("Lambda-Runtime-Trace-Id", event_.trace_id);
+    if (!event_.client_context.empty()) {
+      response.headers.emplace_back("Lambda-Runtime-Client-Context", event_.client_context);
+    }
     return response;
   }
 

@@ -404,6 +404,8 @@ TEST(HttpHost, StatusesBecomeOutcomes) {
   EXPECT_EQ(run(HttpResponse{200, "", {}, "not json"}).payload, "\"not json\"");
   EXPECT_EQ(run(HttpResponse{500, "", {}, R"({"why":1})"}).error->type, "Host.Status");
   EXPECT_EQ(run(HttpResponse{200, "", {{"X-Amz-Function-Error", "Unhandled"}}, "{}"}).error->type, "Unhandled");
+  EXPECT_FALSE(run(HttpResponse{200, "", {{"X-Amz-Function-Error", "Unhandled"}}, "{}"}).error->handled);
+  EXPECT_TRUE(run(HttpResponse{200, "", {{"X-Amz-Function-Error", "Handled"}}, "{}"}).error->handled);
   EXPECT_EQ(run(HttpResponse{503, "", {}, ""}).error->type, "Host.Busy");
   EXPECT_EQ(run(fail(ErrorCode::kUnavailable, "refused")).error->type, "Host.Unavailable");
   world.http.delay = seconds(6);

@@ -34,7 +34,8 @@ class ProcessHostTest : public ::testing::Test {
 
   void start(ProcessOptions options = {}, bool serve = true) {
     host_ = std::make_unique<ProcessHost>(
-        ProcessHost::Parts{*store_, scheduler_, spawner_, &api_, options, EventLog(clock_, log_, LogLevel::kInfo)});
+        ProcessHost::Parts{*store_, scheduler_, spawner_, &api_, options, EventLog(clock_, log_, LogLevel::kInfo),
+                           [this](const std::string& folder) { left_.push_back(folder); }});
     ProgramSettings settings;
     settings.endpoint = "http://127.0.0.1:7070";
     if (serve) host_->serve(settings);
@@ -86,6 +87,7 @@ class ProcessHostTest : public ::testing::Test {
   LogCapture log_;
   std::unique_ptr<EmbeddedTables> store_;
   FunctionDefinition function_;
+  std::vector<std::string> left_;  // Folders of code that nothing runs from any more.
   std::unique_ptr<ProcessHost> host_;
   std::list<Async<InvokeOutcome>> running_;
 };
@@ -188,6 +190,53 @@ TEST_F(ProcessHostTest, TheTimeoutEndsTheProcessAndKeepsItsLastWords) {
   EXPECT_FALSE(program(0).alive);
   invoke("b");
   EXPECT_EQ(spawner_.programs.size(), 2u);
+}
+
+TEST_F(ProcessHostTest, AnAnswerAfterTheDeadlineIsRefusedAndCounted) {
+  start();
+  const Running late = invoke("a");
+  program(0).ask();
+  scheduler_.run_ready();
+  spawner_.hold_output = true;  // It is not gone yet when it answers.
+  scheduler_.advance(seconds(3));
+  EXPECT_EQ(outcome(late).error->type, "Sandbox.Timedout");
+  EXPECT_FALSE(program(0).session->answer("a", {"1", std::nullopt}));
+  program(0).ask();
+  scheduler_.run_ready();
+  EXPECT_FALSE(program(0).event()) << "it is to end";
+  EXPECT_EQ(stats().bad_answers, 2u);
+  spawner_.hold_output = false;
+  const Running next = invoke("b");
+  work(program(1), "2");
+  EXPECT_EQ(outcome(next).payload, "2");
+}
+
+TEST_F(ProcessHostTest, AForgottenProcessEndsWithItsWork) {
+  start();
+  const Running busy = invoke("a");
+  const Running idle = invoke("b");
+  work(program(1));
+  EXPECT_EQ(outcome(idle).payload, "1");
+  host_->forget("Work");
+  EXPECT_FALSE(program(1).alive);
+  EXPECT_TRUE(program(0).alive);
+  work(program(0), "7");
+  EXPECT_EQ(outcome(busy).payload, "7");
+  EXPECT_FALSE(program(0).alive);
+  EXPECT_EQ(stats().crashes, 0u);
+}
+
+TEST_F(ProcessHostTest, ItsCodeIsInUseAsLongAsAnythingRunsFromIt) {
+  start();
+  EXPECT_FALSE(host_->uses_code("/code"));
+  const Running busy = invoke("a");
+  EXPECT_TRUE(host_->uses_code("/code"));
+  host_->forget("Work");
+  work(program(0), "7");
+  EXPECT_EQ(outcome(busy).payload, "7");
+  scheduler_.run_ready();
+  EXPECT_FALSE(host_->uses_code("/code"));
+  EXPECT_EQ(left_, std::vector<std::string>{"/code"});
 }
 
 TEST_F(ProcessHostTest, OneThatNeverGetsReadyIsEnded) {
@@ -439,7 +488,7 @@ TEST_F(ProcessHostTest, EventsWaitInTheirQueue) {
   options.max_processes = 1;
   start(options);
   NativeRegistry natives;
-  FunctionRegistry functions(*store_, natives);
+  FunctionRegistry functions(*store_, scheduler_, natives);
   const auto made = [&](Async<Result<void>> work) {
     scheduler_.run_ready();
     return work.is_ready() && work.take().has_value();

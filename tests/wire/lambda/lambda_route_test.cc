@@ -13,6 +13,7 @@ class FakeInvoker final : public Invoker {
   Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, InvokeWishes wishes) override {
     called = function + " " + payload + (wishes.wants_log ? " log" : "");
     trace_id = wishes.trace_id;
+    client_context = wishes.client_context;
     return outcome;
   }
   Async<Result<std::string>> invoke_async(std::string function, std::string payload, std::string trace) override {
@@ -31,6 +32,7 @@ class FakeInvoker final : public Invoker {
   FunctionDefinition definition;
   std::string called;
   std::string trace_id;
+  std::string client_context;
   Result<InvokeOutcome> outcome = InvokeOutcome{"7", std::nullopt};
 };
 
@@ -66,9 +68,9 @@ class LambdaRouteTest : public ::testing::Test {
 };
 
 TEST_F(LambdaRouteTest, InvokesByNameAndArn) {
-  for (const char* name :
-       {"Work", "Work:%24LATEST", "arn:aws:lambda:us-east-1:000000000000:function:Work",
-        "arn%3Aaws%3Alambda%3Aus-east-1%3A000000000000%3Afunction%3AWork%3A$LATEST", "000000000000:function:Work"}) {
+  for (const char* name : {"Work", "Work:%24LATEST", "arn:aws:lambda:us-east-1:000000000000:function:Work",
+                           "arn%3Aaws%3Alambda%3Aus-east-1%3A000000000000%3Afunction%3AWork%3A$LATEST",
+                           "000000000000:function:Work", "function:Work"}) {
     invoker_.called.clear();
     const HttpResponse response = invoke(name);
     EXPECT_EQ(response.status, 200) << name;
@@ -77,6 +79,31 @@ TEST_F(LambdaRouteTest, InvokesByNameAndArn) {
     EXPECT_EQ(header(response.headers, "X-Amz-Function-Error"), "");
     EXPECT_EQ(invoker_.called, R"(Work {"n":1})") << name;
   }
+}
+
+TEST_F(LambdaRouteTest, WhatIsNotThisFunctionIsNotFound) {
+  const std::string arn = "arn:aws:lambda:us-east-1:000000000000:function:Work";
+  const std::vector<std::string> others{std::string("Work:7"),
+                                        "Work:live",
+                                        arn + ":7",
+                                        "000000000000:function:Work:7",
+                                        "111111111111:function:Work",
+                                        "arn:aws:lambda:us-east-1:111111111111:function:Work",
+                                        "arn:aws:lambda:eu-west-1:000000000000:function:Work"};
+  for (const std::string& name : others) {
+    for (const char* rest : {"", "/configuration"}) {
+      const HttpResponse got = call("GET", "/2015-03-31/functions/" + name + rest);
+      EXPECT_EQ(header(got.headers, "x-amzn-ErrorType"), "ResourceNotFoundException") << name;
+    }
+    EXPECT_EQ(invoke(name).status, 404) << name;
+  }
+  EXPECT_NE(invoke("Work:7").body.find("Function not found: " + arn + ":7"), std::string::npos);
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Work?Qualifier=7").status, 404);
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Work?Qualifier=$LATEST").status, 200);
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Work:7?Qualifier=8").status, 400) << "which one?";
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/Work:7:8").status, 400);
+  EXPECT_EQ(call("GET", "/2015-03-31/functions/arn:aws:sns:us-east-1:000000000000:Work").status, 400);
+  EXPECT_EQ(invoker_.called, "");
 }
 
 TEST_F(LambdaRouteTest, ShowsFunctionErrorsAndTheLog) {
@@ -88,6 +115,24 @@ TEST_F(LambdaRouteTest, ShowsFunctionErrorsAndTheLog) {
   EXPECT_EQ(header(response.headers, "X-Amz-Log-Result"), "bGluZXMK");
   EXPECT_EQ(response.body, R"({"errorMessage":"m","errorType":"T"})");
   EXPECT_EQ(invoker_.called, R"(Work {"n":1} log)");
+}
+
+TEST_F(LambdaRouteTest, ErrorsThatTheRuntimeHasHandledAreTold) {
+  invoker_.outcome = failed_outcome("T", "m");
+  invoker_.outcome->error->handled = true;
+  EXPECT_EQ(header(invoke("Work").headers, "X-Amz-Function-Error"), "Handled");
+}
+
+TEST_F(LambdaRouteTest, TheClientContextGoesToTheFunction) {
+  EXPECT_EQ(invoke("Work", {{"X-Amz-Client-Context", "eyJjdXN0b20iOnsiYSI6IjEifX0="}}).status, 200);
+  EXPECT_EQ(invoker_.client_context, R"({"custom":{"a":"1"}})");
+  invoker_.called.clear();
+  for (const std::string& wrong : {std::string("no Base64"), std::string("W10="), std::string(3584, 'A')}) {
+    const HttpResponse refused = invoke("Work", {{"X-Amz-Client-Context", wrong}});
+    EXPECT_EQ(refused.status, 400) << wrong;
+    EXPECT_EQ(header(refused.headers, "x-amzn-ErrorType"), "InvalidRequestContentException");
+  }
+  EXPECT_EQ(invoker_.called, "");
 }
 
 TEST_F(LambdaRouteTest, OtherInvocationTypes) {

@@ -136,6 +136,22 @@ TEST_F(RuntimeApiTest, HoldsTheCallForTheNextEventAndTakesTheAnswerWithIt) {
   EXPECT_FALSE(outcomes(1)[0].error);
 }
 
+TEST_F(RuntimeApiTest, TheClientContextIsAHeaderIfThereIsOne) {
+  RawClient client(port(0));
+  client.send(kNext);
+  sessions_[0]->asks.wait_for(1);
+  loop_.run([&] {
+    RuntimeEvent event{"id-1", 1234, "arn:f", "", "1"};
+    event.client_context = R"({"custom":{}})";
+    sessions_[0]->asked->set(event);
+  });
+  EXPECT_THAT(client.answer(), HasSubstr("Lambda-Runtime-Client-Context: {\"custom\":{}}\r\n"));
+  client.send(kNext);
+  sessions_[0]->asks.wait_for(2);
+  loop_.run([&] { sessions_[0]->asked->set(RuntimeEvent{"id-1", 1234, "arn:f", "", "1"}); });
+  EXPECT_THAT(client.answer(), testing::Not(HasSubstr("Lambda-Runtime-Client-Context")));
+}
+
 TEST_F(RuntimeApiTest, TakesAStreamedAnswerWhole) {
   RawClient client(port(0));
   client.send(
@@ -192,14 +208,21 @@ TEST_F(RuntimeApiTest, FailuresKeepTheirDocument) {
   client.send(post("invocation/id-1/error", R"({"errorType":"T","errorMessage":"m","trace":[]})",
                    "Lambda-Runtime-Function-Error-Type: Unhandled\r\n"));
   EXPECT_EQ(status_of(client.answer()), 202);
+  client.send(post("invocation/id-1/error", R"({"errorType":"H","errorMessage":"m"})",
+                   "Lambda-Runtime-Function-Error-Type: Handled\r\n"));
+  EXPECT_EQ(status_of(client.answer()), 202);
   client.send(post("init/error", "no JSON", "Lambda-Runtime-Function-Error-Type: Runtime.Odd\r\n"));
   EXPECT_EQ(status_of(client.answer()), 202);
   const auto seen = outcomes(0);
-  ASSERT_EQ(seen.size(), 2u);
+  ASSERT_EQ(seen.size(), 3u);
   EXPECT_EQ(seen[0].payload, R"({"errorType":"T","errorMessage":"m","trace":[]})");
   EXPECT_EQ(seen[0].error->type, "T");
-  EXPECT_EQ(seen[1].error->type, "Runtime.Odd");
-  EXPECT_EQ(seen[1].error->message, "no JSON");
+  EXPECT_FALSE(seen[0].error->handled);
+  EXPECT_EQ(seen[1].error->type, "H");
+  EXPECT_TRUE(seen[1].error->handled);
+  EXPECT_EQ(seen[2].error->type, "Runtime.Odd");
+  EXPECT_EQ(seen[2].error->message, "no JSON");
+  EXPECT_FALSE(seen[2].error->handled);
 }
 
 TEST_F(RuntimeApiTest, RefusesWhatDoesNotFit) {

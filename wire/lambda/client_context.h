@@ -1,0 +1,15 @@
+// What a caller of Invoke says of itself: X-Amz-Client-Context, the Base64 of a JSON object. Any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace freshet::lambda {
+
+// The object as JSON that can be a header: ASCII, on one line. "" for "". kValidation if it is too long (3,583 bytes,
+// encoded) or no JSON object in Base64.
+Result<std::string> client_context(std::string_view encoded);
+
+}  // namespace freshet::lambda
