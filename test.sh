@@ -38,6 +38,7 @@ node_modules() {
     @aws-sdk/client-lambda@3 @aws-sdk/client-sns@3 aws-xray-sdk@3 luxon uuid
   npm_install build/node/sample client-sns @aws-sdk/client-dynamodb@3.16.0 @aws-sdk/client-sns@3.16.0 \
     aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
+  runtime_client
 }
 
 npm_install() { # folder, package of @aws-sdk that shows that it is done, packages
@@ -45,6 +46,19 @@ npm_install() { # folder, package of @aws-sdk that shows that it is done, packag
   mkdir -p "$1"
   (cd "$1" && npm init -y && npm install --no-audit --no-fund "${@:3}") >/dev/null 2>&1 ||
     echo "the AWS SDK for JavaScript could not be installed in $1: its conformance tests are skipped" >&2
+}
+
+# The official runtime client for Node.js: a native build of about a minute, of which what runs is kept (1 MB of 160).
+runtime_client() {
+  local place=build/node/ric made=build/node/ric.part
+  [ -f "$place/node_modules/aws-lambda-ric/dist/rapid-client.node" ] && return 0
+  rm -rf "$made" "$place" && mkdir -p "$made" "$place/node_modules"
+  if (cd "$made" && npm init -y && npm install --no-audit --no-fund aws-lambda-ric@3.3.0) >"$made/log" 2>&1; then
+    rm -rf "$made"/node_modules/aws-lambda-ric/{deps,build,src}
+    mv "$made/node_modules/aws-lambda-ric" "$place/node_modules/" && rm -rf "$made"
+  else
+    echo "aws-lambda-ric could not be installed ($made/log says why): the tests of the official client are SKIPPED" >&2
+  fi
 }
 
 unit() { ctest --preset "$1" -j2 --no-tests=error "${@:2}"; }

@@ -2,7 +2,7 @@
 //
 // It loads the handler that _HANDLER names (MODULE.EXPORT, from LAMBDA_TASK_ROOT; CommonJS or an ES module) and works
 // off one event after the other from the Runtime API at AWS_LAMBDA_RUNTIME_API. It gets its own text on standard input,
-// so there is no file of it.
+// so there is no file of it. Where the official client is installed (npm's aws-lambda-ric) it starts that instead.
 //
 // While a handler runs, nothing of this client keeps the event loop alive: when that is empty, the invocation is over,
 // whether the handler has come to an end or not.
@@ -109,6 +109,10 @@ function logError(title, document) {
     errorMessage: document.errorMessage, stack: document.trace })}`);
 }
 
+function parsed(json) {
+  return json === undefined ? undefined : JSON.parse(json);
+}
+
 // One event, from its arrival until it is answered.
 class Invocation {
   constructor(api, headers, body, answered) {
@@ -129,8 +133,8 @@ class Invocation {
       logStreamName: process.env.AWS_LAMBDA_LOG_STREAM_NAME,
       invokedFunctionArn: headers["lambda-runtime-invoked-function-arn"],
       awsRequestId: this.id,
-      clientContext: undefined,
-      identity: undefined,
+      clientContext: parsed(headers["lambda-runtime-client-context"]),
+      identity: parsed(headers["lambda-runtime-cognito-identity"]),
       getRemainingTimeInMillis: () => Math.max(deadline - Date.now(), 0),
       done: (error, result) => invocation.callback(error, result),
       succeed: (result) => invocation.succeed(result),
@@ -268,6 +272,35 @@ function redirectOldSdks() {
   Module.syncBuiltinESMExports();
 }
 
+// The file that starts npm's aws-lambda-ric, or null: that of the function's folder or those above it, of NODE_PATH, or
+// installed globally. FRESHET_RUNTIME_CLIENT says whether it is wanted.
+function officialClient(root) {
+  const wanted = process.env.FRESHET_RUNTIME_CLIENT || "auto";
+  if (wanted === "own") return null;
+  const paths = [root, path.resolve(process.execPath, "../../lib")];
+  let found;
+  try {
+    found = require.resolve("aws-lambda-ric/package.json", { paths });
+  } catch (error) {
+    if (wanted === "auto") return null;
+    throw named("Runtime.ClientNotFound", `FRESHET_RUNTIME_CLIENT is ${wanted}, but there is no aws-lambda-ric in ${root}`);
+  }
+  const { bin } = JSON.parse(fs.readFileSync(found, "utf8"));
+  return path.resolve(path.dirname(found), typeof bin === "string" ? bin : bin["aws-lambda-ric"]);
+}
+
+// As its command does, `aws-lambda-ric HANDLER`. What goes wrong once it is there is its own to tell.
+async function startOfficial(file) {
+  process.argv = [process.argv[0], file, process.env._HANDLER];
+  try {
+    await import(pathToFileURL(file));
+  } catch (error) {
+    if (process.listenerCount("uncaughtException") > 0) return void setImmediate(() => { throw error; });
+    throw named("Runtime.ClientNotStarted", `${file} cannot be loaded (FRESHET_RUNTIME_CLIENT=own does without it): ` +
+      String(error && error.message || error));
+  }
+}
+
 async function loadModule(file) {
   for (const extension of [".js", ".mjs", ".cjs", ""]) {
     const candidate = file + extension;
@@ -310,6 +343,13 @@ async function loadHandler(root, name) {
 
 async function main() {
   redirectOldSdks();
+  let problem = null;
+  try {
+    const official = officialClient(process.env.LAMBDA_TASK_ROOT);
+    if (official) return await startOfficial(official);
+  } catch (error) {
+    problem = error;
+  }
   globalThis.awslambda = {
     streamifyResponse: (handler) => Object.assign(handler, { [STREAMING]: true }),
     HttpResponseStream: {
@@ -341,6 +381,7 @@ async function main() {
 
   let handler;
   try {
+    if (problem) throw problem;
     handler = await loadHandler(process.env.LAMBDA_TASK_ROOT, process.env._HANDLER);
   } catch (error) {
     return crash(error);

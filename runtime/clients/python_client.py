@@ -2,12 +2,14 @@
 
 It loads the handler that _HANDLER names (MODULE.FUNCTION, from LAMBDA_TASK_ROOT) and works off one event after the
 other from the Runtime API at AWS_LAMBDA_RUNTIME_API. It gets its own text on standard input, so there is no file of it.
+Where the official client is installed (awslambdaric) it starts that instead.
 """
 import importlib
 import importlib.util
 import json
 import logging
 import os
+import runpy
 import socket
 import sys
 import time
@@ -118,6 +120,33 @@ def error_document(error, request_id=None):
     return document
 
 
+class Fields:
+    """An object with one attribute for each of `names`, None where `values` has none."""
+
+    def __init__(self, names, values):
+        for name in names:
+            setattr(self, name, values.get(name))
+
+
+def client_context(headers):
+    """What the caller said of itself, as the service shows it; or None."""
+    if "lambda-runtime-client-context" not in headers:
+        return None
+    context = Fields(("custom", "env", "client"), json.loads(headers["lambda-runtime-client-context"]))
+    if isinstance(context.client, dict):
+        context.client = Fields(("installation_id", "app_title", "app_version_name", "app_version_code",
+                                 "app_package_name"), context.client)
+    return context
+
+
+def identity(headers):
+    """Who the caller is to Cognito: there is no Cognito here, unless the header says so."""
+    given = json.loads(headers.get("lambda-runtime-cognito-identity", "{}"))
+    return Fields(("cognito_identity_id", "cognito_identity_pool_id"),
+                  {"cognito_identity_id": given.get("cognitoIdentityId"),
+                   "cognito_identity_pool_id": given.get("cognitoIdentityPoolId")})
+
+
 class Context:
     """What the handler learns of its invocation."""
 
@@ -129,8 +158,8 @@ class Context:
         self.memory_limit_in_mb = os.environ["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]
         self.log_group_name = os.environ["AWS_LAMBDA_LOG_GROUP_NAME"]
         self.log_stream_name = os.environ["AWS_LAMBDA_LOG_STREAM_NAME"]
-        self.client_context = None
-        self.identity = None
+        self.client_context = client_context(headers)
+        self.identity = identity(headers)
         self._deadline = int(headers["lambda-runtime-deadline-ms"])
 
     def get_remaining_time_in_millis(self):
@@ -199,6 +228,25 @@ def teach_endpoints(module):
     module.Session.create_client = create_client_there
 
 
+def start_official(handler):
+    """Becomes `python3 -m awslambdaric HANDLER` if that is installed and wanted; comes back if not."""
+    wanted = os.environ.get("FRESHET_RUNTIME_CLIENT", "auto")
+    if wanted == "own":
+        return
+    if importlib.util.find_spec("awslambdaric") is None:
+        if wanted == "auto":
+            return
+        raise ClientError("Runtime.ClientNotFound", f"FRESHET_RUNTIME_CLIENT is {wanted}, but there is no awslambdaric in "
+                          f"{os.environ['LAMBDA_TASK_ROOT']} or the interpreter's own folders")
+    sys.argv = ["awslambdaric", handler]
+    try:
+        runpy.run_module("awslambdaric", run_name="__main__", alter_sys=True)
+    except Exception as error:
+        raise ClientError("Runtime.ClientNotStarted", "awslambdaric has failed (FRESHET_RUNTIME_CLIENT=own does without "
+                          f"it): {error}") from error
+    sys.exit(0)
+
+
 def load_handler(name):
     module_name, dot, function_name = name.rpartition(".")
     if not dot:
@@ -243,9 +291,16 @@ def main():
     sys.path[0] = os.environ["LAMBDA_TASK_ROOT"]
     sys.stdout.reconfigure(line_buffering=True)
     sys.meta_path.insert(0, EndpointFinder())
+    problem = None
+    try:
+        start_official(os.environ["_HANDLER"])
+    except ClientError as error:
+        problem = error
     set_up_logging()
     api = Api(os.environ["AWS_LAMBDA_RUNTIME_API"])
     try:
+        if problem:
+            raise problem
         handler = load_handler(os.environ["_HANDLER"])
     except Exception as error:  # pylint: disable=broad-except
         api.init_error(error_document(error))
