@@ -16,19 +16,30 @@ class SignatureGate final : public RequestGate {
   SignatureGate(SignatureGateOptions options, const Clock& clock)
       : options_(std::move(options)), clock_(clock), ids_(options_.seed) {}
 
+  std::unique_ptr<HttpResponse> head_refusal(const HttpRequest& head) const override {
+    // Nothing that is open to all has a body worth waiting for.
+    return answer_to(head, check_signature_head(head, options_.credentials, scope_of(head), clock_.wall()));
+  }
+
   std::unique_ptr<HttpResponse> refusal(const HttpRequest& request) const override {
-    const std::string_view path = sigv4::path_of(request.target);
-    if (is_open(request, path)) return nullptr;
-    const bool protocol = path == "/" && request.method == "POST";
-    SignatureScope scope;
-    if (protocol && header(request.headers, "X-Amz-Target").starts_with("DynamoDB")) {
-      scope = {options_.region, "dynamodb"};
-    }
-    const bool query = is_query_request(request);
-    if (query) scope = {options_.region, "sns"};
-    const auto fault = check_signature(request, options_.credentials, scope, clock_.wall());
+    if (is_open(request)) return nullptr;
+    return answer_to(request, check_signature(request, options_.credentials, scope_of(request), clock_.wall()));
+  }
+
+ private:
+  static bool is_protocol(const HttpRequest& request) {
+    return sigv4::path_of(request.target) == "/" && request.method == "POST";
+  }
+  SignatureScope scope_of(const HttpRequest& request) const {
+    if (is_query_request(request)) return {options_.region, "sns"};
+    const bool dynamodb = header(request.headers, "X-Amz-Target").starts_with("DynamoDB");
+    return is_protocol(request) && dynamodb ? SignatureScope{options_.region, "dynamodb"} : SignatureScope{};
+  }
+  std::unique_ptr<HttpResponse> answer_to(const HttpRequest& request,
+                                          const std::optional<SignatureFault>& fault) const {
     if (!fault) return nullptr;
-    if (query) return query_refusal(*fault);
+    if (is_query_request(request)) return query_refusal(*fault);
+    const bool protocol = is_protocol(request);
     auto response = std::make_unique<HttpResponse>();
     response->status = protocol ? 400 : 403;
     if (protocol) response->content_type = "application/x-amz-json-1.0";
@@ -38,8 +49,6 @@ class SignatureGate final : public RequestGate {
     seal_answer(*response, ids_);
     return response;
   }
-
- private:
   // The query protocol's names of the same faults, in XML.
   std::unique_ptr<HttpResponse> query_refusal(const SignatureFault& fault) const {
     std::string_view code = "IncompleteSignature";
@@ -55,8 +64,9 @@ class SignatureGate final : public RequestGate {
     return response;
   }
   // What tells nothing but that the server is there, and the confirmation of a subscription, whose token is the proof.
-  bool is_open(const HttpRequest& request, std::string_view path) const {
+  bool is_open(const HttpRequest& request) const {
     if (request.method != "GET" && request.method != "HEAD") return false;
+    const std::string_view path = sigv4::path_of(request.target);
     return path == "/" || path == "/healthz" || path == "/readyz" || (options_.open_metrics && path == "/metrics");
   }
 

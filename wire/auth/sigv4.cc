@@ -225,12 +225,8 @@ Fault compare(const HttpRequest& request, const QueryMembers& query, const Claim
                    canonical + "'\n\nThe String-to-Sign should have been\n'" + to_sign + "'\n");
 }
 
-}  // namespace
-
-std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
-                                              const SignatureScope& scope, WallTime now) {
+Fault read_claim(const HttpRequest& request, const QueryMembers& query, Claim& claim) {
   const std::string_view authorization = header(request.headers, "Authorization");
-  const QueryMembers query = sigv4::parse_query(request.target);
   const bool presigned = sigv4::find_member(query, "X-Amz-Algorithm") != nullptr;
   if (auto unclear = check_query(request, query)) return unclear;
   if (!authorization.empty() && presigned) {
@@ -239,17 +235,39 @@ std::optional<SignatureFault> check_signature(const HttpRequest& request, const 
   if (!presigned && !trim(authorization).starts_with("AWS4-")) {
     return fault("MissingAuthenticationTokenException", "Request is missing Authentication Token");
   }
-  Claim claim;
-  Fault wrong = presigned ? read_query(query, claim) : read_header(request, authorization, claim);
+  return presigned ? read_query(query, claim) : read_header(request, authorization, claim);
+}
+
+// What a request claims, and the key that it names. Null with a fault.
+const AccessKey* check_claim(const HttpRequest& request, const QueryMembers& query, const Credentials& credentials,
+                             const SignatureScope& scope, WallTime now, Claim& claim, Fault& wrong) {
+  wrong = read_claim(request, query, claim);
   if (!wrong) wrong = check_time(claim, now);
   if (!wrong) wrong = check_signed_headers(request, claim);
   if (!wrong) wrong = check_scope(claim, scope);
-  if (wrong) return wrong;
+  if (wrong) return nullptr;
   const AccessKey* key = credentials.find(claim.parts[0]);
-  if (key == nullptr) return fault(kUnrecognized, std::string(kUnknownToken));
-  wrong = compare(request, query, claim, *key);
-  if (!wrong && !equal_in_constant_time(key->token, claim.token))
-    wrong = fault(kUnrecognized, std::string(kUnknownToken));
+  if (key != nullptr && equal_in_constant_time(key->token, claim.token)) return key;
+  wrong = fault(kUnrecognized, std::string(kUnknownToken));
+  return nullptr;
+}
+
+}  // namespace
+
+std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
+                                              const SignatureScope& scope, WallTime now) {
+  const QueryMembers query = sigv4::parse_query(request.target);
+  Claim claim;
+  Fault wrong;
+  const AccessKey* key = check_claim(request, query, credentials, scope, now, claim, wrong);
+  return key == nullptr ? wrong : compare(request, query, claim, *key);
+}
+
+std::optional<SignatureFault> check_signature_head(const HttpRequest& head, const Credentials& credentials,
+                                                   const SignatureScope& scope, WallTime now) {
+  Claim claim;
+  Fault wrong;
+  check_claim(head, sigv4::parse_query(head.target), credentials, scope, now, claim, wrong);
   return wrong;
 }
 

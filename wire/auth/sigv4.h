@@ -33,6 +33,10 @@ struct SignatureFault {
 std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
                                               const SignatureScope& scope, WallTime now);
 
+// What can be said of it from the head alone, before there is a body: everything but the signature itself.
+std::optional<SignatureFault> check_signature_head(const HttpRequest& head, const Credentials& credentials,
+                                                   const SignatureScope& scope, WallTime now);
+
 // Adds X-Amz-Date, Authorization and, where the key has a token, X-Amz-Security-Token. All headers that are there
 // already are signed; Host must be one of them.
 void sign_request(HttpRequest& request, const AccessKey& key, const SignatureScope& scope, WallTime now);

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "tables/value/json.h"
+#include "wire/http/cors.h"
 
 namespace freshet::http_server {
 
@@ -17,6 +18,7 @@ constexpr size_t kOwnSegment = 16u << 10;       // A body from this size on is n
 constexpr size_t kSegment = 64u << 10;          // Small answers are gathered up to this.
 constexpr size_t kMaxPendingOutput = 1u << 20;  // Above it no further request is read.
 constexpr size_t kMaxDiscarded = 64u << 20;
+constexpr size_t kUnseen = 16u << 10;  // So much of a body is taken before anybody looks at its head.
 constexpr milliseconds kLinger{2'000};
 constexpr milliseconds kStopLinger{100};  // When the server stops.
 constexpr milliseconds kProbeAfter{50};   // Most answers are there sooner.
@@ -217,7 +219,8 @@ void Connection::consume(std::string_view in, bool is_unread) {
     } else if (parser_.state() == ParseState::kComplete) {
       take_request();
     } else {
-      if (!charge(parser_.body_bytes())) refuse(503, "too many large requests are in work; try again");
+      check_head();
+      if (!refusing_ && !charge(parser_.body_bytes())) refuse(503, "too many large requests are in work; try again");
       send_continue_if_wanted();
       break;
     }
@@ -236,21 +239,36 @@ void Connection::take_request() {
   slot.close_after = !parser_.keep_alive();
   HttpRequest request = parser_.take();
   request.listener = listener_;
+  slot.page = owner_.page_of(request.headers);
   continue_sent_ = false;
+  head_checked_ = false;
   charge(0);
   slot.to_head = request.method == "HEAD";
   refusing_ = slot.close_after;
   owner_.submit(id_, first_request_ + slots_.size() - 1, std::move(request));
 }
 
-// Answers after everything that is in work, then closes.
+// What cannot be let in shall not fill the room for bodies until it is whole, nor be asked for the rest.
+void Connection::check_head() {
+  if (head_checked_ || !parser_.header_complete()) return;
+  if (parser_.body_bytes() <= kUnseen && !parser_.expects_continue()) return;
+  head_checked_ = true;
+  if (auto refused = owner_.refuse_head(parser_.head())) refuse(std::move(*refused));
+}
+
 void Connection::refuse(int status, std::string reason) {
+  HttpResponse response = error_response(status, refusal_name(status), reason);
+  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  refuse(std::move(response));
+}
+
+// Answers after everything that is in work, then closes.
+void Connection::refuse(HttpResponse response) {
   refusing_ = true;
   charge(0);
   Slot& slot = slots_.emplace_back();
   slot.close_after = true;
-  HttpResponse response = error_response(status, refusal_name(status), reason);
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
+  slot.page = owner_.page_of(parser_.headers());
   answer(first_request_ + slots_.size() - 1, std::move(response));
 }
 
@@ -310,8 +328,10 @@ void Connection::answer(uint64_t request_number, HttpResponse response) {
   if (closed_ || request_number < first_request_) return;
   const size_t index = request_number - first_request_;
   if (index >= slots_.size()) return;
-  slots_[index].done = true;
-  slots_[index].response = std::move(response);
+  Slot& slot = slots_[index];
+  slot.done = true;
+  slot.response = std::move(response);
+  if (!slot.page.empty()) Cors::mark(slot.response, slot.page);
   if (index > 0) return;
   write_front();
 }

@@ -25,6 +25,10 @@ class ConnectionOwner {
   // The body that a connection is receiving has grown or is gone. False if all bodies together are too much.
   virtual bool charge(size_t before, size_t now) = 0;
   virtual std::string_view date() = 0;  // Of now, as a Date header spells it.
+  // Why the head of a request that is still arriving is enough to refuse it; null if it is not.
+  virtual std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const = 0;
+  // The web page that sent a request with these headers and may read the answer; empty if there is none.
+  virtual std::string_view page_of(const HttpHeaders& headers) const = 0;
   // A whole request; its answer comes as answer(request_number, ...), now or later.
   virtual void submit(uint64_t connection, uint64_t request_number, HttpRequest request) = 0;
   virtual void hung_up(uint64_t connection) = 0;     // The client has gone while requests were in work.
@@ -54,6 +58,7 @@ class Connection final : public IoThread::Handler {
     bool close_after = false;
     bool to_head = false;
     bool http10 = false;
+    std::string page;  // Which may read the answer; empty if the request is none of a web page.
     HttpResponse response;
   };
 
@@ -64,7 +69,9 @@ class Connection final : public IoThread::Handler {
   void consume(std::string_view in, bool is_unread);
   bool accepting() const;
   void take_request();
+  void check_head();
   void refuse(int status, std::string reason);
+  void refuse(HttpResponse response);
   bool charge(size_t body_bytes);
   void send_continue_if_wanted();
   void end_of_stream();
@@ -96,6 +103,7 @@ class Connection final : public IoThread::Handler {
   bool lingering_ = false;    // All is written; what still arrives is dropped until the client closes.
   bool closed_ = false;
   bool continue_sent_ = false;
+  bool head_checked_ = false;  // Of the request that is arriving.
   bool flush_wanted_ = false;
   size_t charged_ = 0;          // Bytes of the body that is arriving, as the owner knows them.
   uint64_t first_request_ = 0;  // Number of slots_[0].

@@ -4,26 +4,6 @@
 
 namespace freshet {
 
-namespace {
-
-class MarkedExchange final : public Exchange {
- public:
-  MarkedExchange(std::unique_ptr<Exchange> inner, std::string origin)
-      : inner_(std::move(inner)), origin_(std::move(origin)) {}
-  Async<void> run() override { return inner_->run(); }
-  HttpResponse respond() override {
-    HttpResponse response = inner_->respond();
-    Cors::mark(response, origin_);
-    return response;
-  }
-
- private:
-  const std::unique_ptr<Exchange> inner_;
-  const std::string origin_;
-};
-
-}  // namespace
-
 Cors::Cors(std::vector<std::string> origins) : origins_(std::move(origins)) {
   all_ = std::find(origins_.begin(), origins_.end(), "*") != origins_.end();
 }
@@ -36,10 +16,20 @@ bool Cors::is_preflight(const HttpRequest& request) {
   return request.method == "OPTIONS" && !header(request.headers, "Access-Control-Request-Method").empty();
 }
 
-HttpResponse Cors::answer_preflight(const HttpRequest& request) const {
+std::string_view Cors::page_of(const HttpHeaders& headers) const {
+  if (origins_.empty()) return {};
+  const std::string_view origin = header(headers, "Origin");
+  return allows(origin) ? origin : std::string_view();
+}
+
+std::string_view Cors::any_page() const {
+  if (all_) return "*";
+  return origins_.size() == 1 ? std::string_view(origins_[0]) : std::string_view();
+}
+
+HttpResponse Cors::answer_preflight(const HttpRequest& request) {
   HttpResponse response;
   response.status = 204;
-  mark(response, header(request.headers, "Origin"));
   response.headers.emplace_back("Access-Control-Allow-Methods", "GET, HEAD, POST");
   if (const auto asked = header(request.headers, "Access-Control-Request-Headers"); !asked.empty()) {
     response.headers.emplace_back("Access-Control-Allow-Headers", asked);
@@ -53,10 +43,6 @@ void Cors::mark(HttpResponse& response, std::string_view origin) {
   response.headers.emplace_back("Access-Control-Expose-Headers",
                                 "x-amzn-RequestId, x-amz-crc32, Retry-After, Date, X-Freshet-Next");
   response.headers.emplace_back("Vary", "Origin");
-}
-
-std::unique_ptr<Exchange> Cors::marked(std::unique_ptr<Exchange> exchange, std::string origin) {
-  return std::make_unique<MarkedExchange>(std::move(exchange), std::move(origin));
 }
 
 std::string check_origin(std::string_view origin) {

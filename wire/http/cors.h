@@ -1,7 +1,6 @@
 // Cross-origin requests of web pages. Off, and without any header, unless origins are configured.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,12 +15,15 @@ class Cors {
   // Origins as browsers send them, "https://app.example"; "*" allows every page there is.
   explicit Cors(std::vector<std::string> origins);
   bool allows(std::string_view origin) const;
+  // The page that sent a request with these headers, if it may read the answer; else empty. A view into them.
+  std::string_view page_of(const HttpHeaders& headers) const;
+  // What lets every page read that may, whichever asks: "*", or the only one. Empty if there is no such.
+  std::string_view any_page() const;
   // Whether this is a browser's question before the request proper.
   static bool is_preflight(const HttpRequest& request);
-  HttpResponse answer_preflight(const HttpRequest& request) const;
+  static HttpResponse answer_preflight(const HttpRequest& request);
   // Lets the page read the answer.
   static void mark(HttpResponse& response, std::string_view origin);
-  static std::unique_ptr<Exchange> marked(std::unique_ptr<Exchange> exchange, std::string origin);
 
  private:
   std::vector<std::string> origins_;

@@ -200,6 +200,13 @@ size_t RequestParser::body_bytes() const {
 bool RequestParser::expects_continue() const {
   return header_complete() && impl_->parser->expects_continue;
 }
+const HttpHeaders& RequestParser::headers() const {
+  return impl_->parser->headers;
+}
+HttpRequest RequestParser::head() const {
+  const Collector<true>& parser = *impl_->parser;
+  return {parser.method, parser.target, parser.headers, {}};
+}
 bool RequestParser::keep_alive() const {
   return impl_->parser->keep_alive();
 }

@@ -39,13 +39,15 @@ class RequestParser {
   ParseState state() const;
   const ParseFailure& failure() const;  // Of kFailed.
 
-  bool started() const;           // A part of a message is there.
-  bool header_complete() const;   // The body may be outstanding.
-  size_t body_bytes() const;      // Of the body, so far.
-  bool expects_continue() const;  // The client waits for "100 Continue" before it sends the body.
-  bool keep_alive() const;        // Of a complete message: the connection may carry another one.
-  bool http10() const;            // Of a complete message: HTTP/1.0, which has to be told that it is kept alive.
-  HttpRequest take();             // Of kComplete; the parser is then ready for the next message.
+  bool started() const;                // A part of a message is there.
+  bool header_complete() const;        // The body may be outstanding.
+  size_t body_bytes() const;           // Of the body, so far.
+  bool expects_continue() const;       // The client waits for "100 Continue" before it sends the body.
+  const HttpHeaders& headers() const;  // Those that have come, also of a message that failed.
+  HttpRequest head() const;            // A copy of what stands before the body; header_complete().
+  bool keep_alive() const;             // Of a complete message: the connection may carry another one.
+  bool http10() const;                 // Of a complete message: HTTP/1.0, which has to be told that it is kept alive.
+  HttpRequest take();                  // Of kComplete; the parser is then ready for the next message.
 
  private:
   class Impl;

@@ -16,11 +16,14 @@ namespace freshet::http_server {
 
 namespace {
 
-std::string too_many_connections() {
-  const HttpResponse response = error_response(503, "ServiceUnavailable", "too many connections are open");
-  return "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\n"
-         "Connection: close\r\nContent-Length: " +
-         std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
+// Of a connection that is not read from.
+std::string too_many_connections(const Cors& cors) {
+  HttpResponse response = error_response(503, "ServiceUnavailable", "too many connections are open");
+  if (!cors.any_page().empty()) Cors::mark(response, cors.any_page());
+  std::string text =
+      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n";
+  for (const auto& [name, value] : response.headers) text += name + ": " + value + "\r\n";
+  return text + "Content-Length: " + std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
 }
 
 // `lower` is lower-case letters.
@@ -94,7 +97,7 @@ class ServerPart::Listener final : public IoThread::Handler {
       ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
       std::atomic<size_t>& connections = part_.shared_->counters->connections;
       if (connections.load() >= part_.options().max_connections) {
-        const std::string text = part_.options().tls ? std::string() : too_many_connections();
+        const std::string text = part_.options().tls ? std::string() : too_many_connections(part_.shared_->cors);
         [[maybe_unused]] const ssize_t sent = ::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL);
         continue;
       }
@@ -152,7 +155,13 @@ void ServerPart::adopt(Fd socket, uint64_t listener) {
   fresh.on_ready(true, true, false);  // The first request often is there already.
 }
 
-std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request, std::string_view& origin) const {
+std::unique_ptr<HttpResponse> ServerPart::refuse_head(HttpRequest head) const {
+  auto refused = refusal(head);
+  if (!refused && shared_->options.gate) refused = shared_->options.gate->head_refusal(head);
+  return refused;
+}
+
+std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   size_t hosts = 0;
   std::string_view host;
   for (const auto& [name, value] : request.headers) {
@@ -160,9 +169,7 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request, std::str
       ++hosts;
       host = value;
     } else if (is_header(name, "origin")) {
-      if (shared_->cors.allows(value)) {
-        origin = value;
-      } else if (!shared_->hosts.allows_origin(value)) {
+      if (!shared_->cors.allows(value) && !shared_->hosts.allows_origin(value)) {
         // Browsers let every page post a form or plain text anywhere, and withhold only the answer.
         return refuse(403, "Forbidden",
                       "requests from web pages of '" + value +
@@ -218,10 +225,9 @@ std::unique_ptr<HttpResponse> ServerPart::overload(const HttpRequest& request) c
 
 void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
   if (io_.lent() && is_heavy(request)) return submit_on_thread(connection, request_number, std::move(request));
-  std::string_view origin;  // Of a page that may read the answer.
-  auto refused = refusal(request, origin);
-  if (!refused && !origin.empty() && Cors::is_preflight(request)) {
-    return answer_at_once(connection, request_number, shared_->cors.answer_preflight(request));
+  auto refused = refusal(request);
+  if (!refused && Cors::is_preflight(request) && !page_of(request.headers).empty()) {
+    return answer_at_once(connection, request_number, Cors::answer_preflight(request));
   }
   if (!refused && shared_->options.gate) refused = shared_->options.gate->refusal(request);
   if (!refused) refused = overload(request);
@@ -235,17 +241,12 @@ void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpReques
   // Nobody looks at the body of a GET, which may have come without a signature.
   if (!refused && !reads) refused = decompress(request);
   if (!refused && !reads) refused = overload(request);
-  if (refused) {
-    if (!origin.empty()) Cors::mark(*refused, origin);
-    return answer_at_once(connection, request_number, std::move(*refused));
-  }
+  if (refused) return answer_at_once(connection, request_number, std::move(*refused));
   if (io_.lent() && (*route)->is_slow()) {
     return submit_on_thread(connection, request_number, std::move(request));
   }
   InFlight in_flight(shared_->counters, request.body.size());
-  std::string readable_by(origin);
   auto exchange = (*route)->accept(std::move(request));
-  if (!readable_by.empty()) exchange = Cors::marked(std::move(exchange), std::move(readable_by));
   outbound_.jobs.push_back({index_, connection, request_number, std::move(exchange), std::move(in_flight)});
 }
 

@@ -57,6 +57,8 @@ class ServerPart final : public IoThread::Service,
   bool stopping() const override { return stopping_; }
   bool charge(size_t before, size_t now) override;
   std::string_view date() override;
+  std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const override;
+  std::string_view page_of(const HttpHeaders& headers) const override { return shared_->cors.page_of(headers); }
   void submit(uint64_t connection, uint64_t request_number, HttpRequest request) override;
   void hung_up(uint64_t connection) override { outbound_.hung_up.push_back(connection); }
   void has_output(uint64_t connection) override { dirty_.push_back(connection); }
@@ -68,8 +70,7 @@ class ServerPart final : public IoThread::Service,
 
   void submit_on_thread(uint64_t connection, uint64_t request_number, HttpRequest request);
   // Each: why the request cannot be served, or nothing.
-  // An absolute target becomes its path. Sets `origin` if it comes from a web page that may read the answer.
-  std::unique_ptr<HttpResponse> refusal(HttpRequest& request, std::string_view& origin) const;
+  std::unique_ptr<HttpResponse> refusal(HttpRequest& request) const;  // An absolute target becomes its path.
   std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
   std::unique_ptr<HttpResponse> overload(const HttpRequest& request) const;
   void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);

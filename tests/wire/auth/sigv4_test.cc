@@ -332,6 +332,30 @@ TEST(SignatureGate, AnswersAsTheProtocolDoes) {
   EXPECT_EQ(make_signature_gate({keys(), "", true, 7}, clock)->refusal({"GET", "/metrics", {}, ""}), nullptr);
 }
 
+// All that can be said without the body: it may be long, and not be there yet.
+TEST(SignatureGate, LooksAtHeads) {
+  SimClock clock(kNow);
+  const auto gate = make_signature_gate({keys(), "us-east-1", true, 7}, clock);
+  HttpRequest good = signed_request();
+  good.body.clear();
+  EXPECT_EQ(gate->head_refusal(good), nullptr);
+  EXPECT_NE(gate->refusal(good), nullptr);
+  const auto refused = [&](const HttpRequest& head, std::string_view name) {
+    const auto answer = gate->head_refusal(head);
+    return answer && answer->body.find(name) != std::string::npos;
+  };
+  EXPECT_TRUE(refused(request(), "MissingAuthenticationTokenException"));
+  EXPECT_TRUE(refused(signed_request("AKIDEXAMPLE", {"eu-west-1", "dynamodb"}), "InvalidSignatureException"));
+  EXPECT_TRUE(
+      refused(signed_request("AKIDEXAMPLE", kDynamo, kNow - kSignatureWindow - seconds(1)), "Signature expired"));
+  for (const char* open : {"/", "/healthz", "/metrics"}) {
+    EXPECT_TRUE(refused({"GET", open, {{"Host", "h"}}, ""}, "MissingAuthenticationTokenException")) << open;
+  }
+  HttpRequest stranger = signed_request();
+  replace(value(stranger, "Authorization"), "AKIDEXAMPLE", "AKIDNOBODY");
+  EXPECT_TRUE(refused(stranger, "UnrecognizedClientException"));
+}
+
 TEST(Credentials, AreReadFromTheFormOfAwsTools) {
   const auto good = Credentials::parse(
       "# comment\n\n[a]\r\naws_access_key_id=A\r\naws_secret_access_key = x=y \n"

@@ -33,6 +33,14 @@ std::string gzip(const std::string& text) {
   return out;
 }
 
+std::string headers_of(const HttpRequest& request) {
+  std::string headers;
+  for (const auto& [name, value] : request.headers) {
+    if (name != "Host") headers += name + ": " + value + "\r\n";
+  }
+  return headers;
+}
+
 class ServerBodyTest : public testing::Test {
  protected:
   void start(HttpServerOptions options = {}, const std::string& address = "127.0.0.1") {
@@ -120,6 +128,44 @@ TEST_F(ServerBodyTest, PagesOfConfiguredOriginsMayReadAnswers) {
   EXPECT_EQ(status_of(client.answer()), 403);
 }
 
+// What is refused before a route sees it: else the page is only told that something went wrong.
+TEST_F(ServerBodyTest, PagesOfConfiguredOriginsMayReadEveryRefusal) {
+  HttpServerOptions options;
+  options.cors_origins = {"https://app.example"};
+  options.limits.body_bytes = 10'000;
+  options.max_body_bytes = 5'000;
+  options.max_connections = 1;
+  start(std::move(options));
+  const std::string origin = "Origin: https://app.example\r\n";
+  const std::string head = "POST / HTTP/1.1\r\nHost: localhost\r\n" + origin;
+  const std::pair<std::string, int> refusals[] = {
+      {head + "Content-Length: 10001\r\n\r\n", 413},
+      {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400},
+      {head + "Content-Length: 6000\r\n\r\n" + std::string(5'500, 'x'), 503},
+      {head + "Content-Length: 6000\r\n\r\n" + std::string(6'000, 'x'), 503},
+      {"POST / HTTP/1.1\r\nHost: evil.example\r\n" + origin + "Content-Length: 0\r\nConnection: close\r\n\r\n", 421},
+  };
+  for (const auto& [request, status] : refusals) {
+    while (server_->connections() > 0) std::this_thread::yield();
+    RawClient client(server_->port());
+    client.send(request);
+    client.half_close();
+    const std::string answer = client.rest();
+    EXPECT_EQ(status_of(answer), status) << answer;
+    const size_t mark = answer.find("Access-Control-Allow-Origin: https://app.example\r\n");
+    EXPECT_NE(mark, std::string::npos) << answer;
+    EXPECT_EQ(answer.find("Access-Control-Allow-Origin", mark + 1), std::string::npos) << answer;
+  }
+  while (server_->connections() > 0) std::this_thread::yield();
+  RawClient first(server_->port());
+  first.send(post("x", origin));
+  EXPECT_EQ(status_of(first.answer()), 200);
+  RawClient second(server_->port());
+  const std::string refused = second.rest();
+  EXPECT_EQ(status_of(refused), 503);
+  EXPECT_NE(refused.find("Access-Control-Allow-Origin: https://app.example\r\n"), std::string::npos) << refused;
+}
+
 TEST_F(ServerBodyTest, TheCommandLinesClientSpeaksToAnyAddress) {
   start({}, "::1");
   if (!server_) return;  // A machine without IPv6.
@@ -141,15 +187,46 @@ TEST_F(ServerBodyTest, AGateLooksAtWhatCameOverTheWire) {
   EXPECT_NE(client.answer().find("MissingAuthenticationTokenException"), std::string::npos);
   HttpRequest request{"POST", "/", {{"Host", "localhost"}, {"Content-Encoding", "gzip"}}, gzip("hello")};
   sign_request(request, keys->first(), {"us-east-1", "x"}, loop_.clock().wall());
-  std::string headers;
-  for (const auto& [name, value] : request.headers) {
-    if (name != "Host") headers += name + ": " + value + "\r\n";
-  }
-  client.send(post(request.body, headers));
+  client.send(post(request.body, headers_of(request)));
   EXPECT_EQ(body_of(client.answer()), "hello");
   const std::string url = "http://127.0.0.1:" + std::to_string(server_->port());
   EXPECT_EQ((*BlockingClient::make(url, {keys->first(), ""}))->call("POST", "/", "hi")->body, "hi");
   EXPECT_EQ((*BlockingClient::make(url))->call("POST", "/", "hi")->status, 400);
+}
+
+// Else uploads that nobody has signed, and that never end, would leave no room for others until they time out.
+TEST_F(ServerBodyTest, AGateRefusesWhatIsStillArriving) {
+  const auto keys = Credentials::parse("[a]\naws_access_key_id=A\naws_secret_access_key=s\n", "keys");
+  HttpServerOptions options;
+  options.gate = make_signature_gate({*keys, "us-east-1", false, 7}, loop_.clock());
+  options.max_body_bytes = 200'000;
+  start(std::move(options));
+  const std::string length = "Host: localhost\r\nContent-Length: 100000\r\n";
+  const std::string part(50'000, 'x');
+  std::vector<std::unique_ptr<RawClient>> stalled;
+  for (const char* start_line : {"POST / HTTP/1.1\r\n", "GET / HTTP/1.1\r\n", "POST /queues/Q/put HTTP/1.1\r\n",
+                                 "POST / HTTP/1.1\r\nX-Amz-Target: DynamoDB_20120810.PutItem\r\n"}) {
+    for (int i = 0; i < 3; ++i) {
+      stalled.push_back(std::make_unique<RawClient>(server_->port()));
+      stalled.back()->send(start_line + length + "\r\n" + part);
+      EXPECT_NE(stalled.back()->answer().find("MissingAuthenticationTokenException"), std::string::npos) << start_line;
+    }
+  }
+  HttpRequest request{"POST", "/", {{"Host", "localhost"}}, part + part};
+  sign_request(request, {"B", "s", ""}, {"us-east-1", "x"}, loop_.clock().wall());
+  RawClient stranger(server_->port());
+  stranger.send("POST / HTTP/1.1\r\n" + length + headers_of(request) + "\r\n" + part);
+  EXPECT_NE(stranger.answer().find("UnrecognizedClientException"), std::string::npos);
+  RawClient waiting(server_->port());
+  waiting.send("POST / HTTP/1.1\r\n" + length + "Expect: 100-continue\r\n\r\n");
+  EXPECT_EQ(status_of(waiting.answer()), 400) << "it was asked for a body that nobody wants";
+
+  request.headers.resize(1);
+  sign_request(request, keys->first(), {"us-east-1", "x"}, loop_.clock().wall());
+  RawClient welcome(server_->port());
+  welcome.send("POST / HTTP/1.1\r\n" + length + headers_of(request) + "\r\n" + part);
+  welcome.send(part);
+  EXPECT_EQ(body_of(welcome.answer()).size(), 100'000u);
 }
 
 // A few bytes may be many: without a signature nobody makes the server find out.
