@@ -139,6 +139,29 @@ def too_deep_and_too_much(rng):
                    "BatchWriteItem", names=INVALID)
 
 
+def many_members():
+    """Long lists and maps of members of a wrong type: the time must not grow with their square, nor the memory with names."""
+    fives = "[" + ",".join(["5"] * 300_000) + "]"
+    map_ = "{" + ",".join(f'"k{i}":5' for i in range(100_000)) + "}"
+    for operation, body in (("BatchWriteItem", '{"RequestItems":{"abc":%s}}'), ("TransactWriteItems", '{"TransactItems":%s}'),
+                            ("TransactGetItems", '{"TransactItems":%s}'), ("CreateTable", '{"KeySchema":%s}'),
+                            ("CreateTable", '{"AttributeDefinitions":%s}'), ("TagResource", '{"Tags":%s}'),
+                            ("UntagResource", '{"TagKeys":%s}'), ("BatchExecuteStatement", '{"Statements":%s}'),
+                            ("ExecuteStatement", '{"Parameters":%s}'), ("GetItem", '{"AttributesToGet":%s}'),
+                            ("Scan", '{"ScanFilter":{"a":{"ComparisonOperator":"IN","AttributeValueList":%s}}}')):
+        yield post(body % fives, operation, names=SERIAL)
+    for operation, member in (("BatchWriteItem", "RequestItems"), ("BatchGetItem", "RequestItems"), ("PutItem", "Expected"),
+                              ("UpdateItem", "AttributeUpdates"), ("Query", "KeyConditions"), ("Scan", "ScanFilter"),
+                              ("PutItem", "ExpressionAttributeNames"), ("PutItem", "ExpressionAttributeValues"), ("PutItem", "Item")):
+        yield post('{"%s":%s}' % (member, map_), operation, names=SERIAL)
+    for match in (fives, map_):
+        body = '{"match":%s}' % match
+        yield f"POST /filtered/none/assign HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode(), {400}, None, False
+    objects = "[" + ",".join(["{}"] * 100_000) + "]"
+    for name in ("abc", "x" * 2_000_000):
+        yield post('{"RequestItems":{"%s":%s}}' % (name, objects), "BatchWriteItem", names=INVALID)
+
+
 def targets(rng):
     for operation in ("", "x", "putitem", "PutItem ", "PutItem.x", "%00", "x" * 5_000, "../PutItem", "PutItem\t", "Put\x80Item"):
         request = post("{}", operation, UNKNOWN)
@@ -220,7 +243,7 @@ def task_api(rng):
 
 def cases():
     rng = random.Random(20261121)
-    return [case for family in (bad_json(rng), wrong_types(), too_deep_and_too_much(rng), targets(rng), compressed(), broken_framing(rng), task_api(rng))
+    return [case for family in (bad_json(rng), wrong_types(), too_deep_and_too_much(rng), many_members(), targets(rng), compressed(), broken_framing(rng), task_api(rng))
             for case in family]
 
 

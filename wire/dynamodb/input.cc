@@ -13,6 +13,7 @@ namespace freshet::dynamodb {
 namespace {
 
 constexpr size_t kMaxViolations = 10;  // The service names no more than that.
+constexpr size_t kShown = 1024;        // Of a name or value of the request, in a message.
 
 std::string camel(std::string_view name) {
   std::string out(name);
@@ -55,7 +56,7 @@ void Checks::violated(std::optional<std::string_view> value, const std::string& 
 
 void Checks::unsatisfied(std::optional<std::string_view> value, const std::string& path, const std::string& rule) {
   if (violations_.size() >= kMaxViolations) return;
-  const std::string shown = value ? "'" + std::string(value->substr(0, 1024)) + "'" : "null";
+  const std::string shown = value ? "'" + std::string(value->substr(0, kShown)) + "'" : "null";
   violations_.push_back("Value " + shown + " at '" + path + "' failed to satisfy constraint: " + rule);
 }
 
@@ -79,6 +80,7 @@ Input::Input(JsonView object, Checks& checks, std::string path)
 }
 
 std::string Input::path_of(std::string_view name) const {
+  name = name.substr(0, kShown);  // Of a map it is the client's.
   return path_.empty() ? camel(name) : path_ + "." + camel(name);
 }
 
@@ -204,6 +206,7 @@ std::vector<Value> Input::values(std::string_view name) const {
       out.push_back(std::move(*value));
     } else {
       checks_.add(std::move(value.error()));
+      if (checks_.is_decided()) break;
     }
   }
   return out;
@@ -332,8 +335,10 @@ std::vector<Input> Input::list(std::string_view name, Need needed, Range length)
   std::vector<Input> out;
   const auto value = array(name, needed, length);
   if (!value) return out;
+  const std::string path = path_of(name);
   for (const JsonView element : *value) {
-    out.emplace_back(element, checks_, path_of(name) + "." + std::to_string(out.size() + 1) + ".member");
+    if (out.size() == kMostStructures || checks_.is_decided()) break;
+    out.emplace_back(element, checks_, path + "." + std::to_string(out.size() + 1) + ".member");
   }
   return out;
 }
@@ -372,9 +377,11 @@ std::vector<std::pair<std::string, Input>> Input::map(std::string_view name, Nee
   std::vector<std::pair<std::string, Input>> out;
   const auto value = object(name, needed, length);
   if (!value) return out;
+  const std::string path = path_of(name);
   for (const JsonView entry : *value) {
+    if (out.size() == kMostStructures || checks_.is_decided()) break;
     const std::string key(entry.name());
-    out.emplace_back(key, Input(entry, checks_, path_of(name) + "." + key + ".member"));
+    out.emplace_back(key, Input(entry, checks_, path + "." + key.substr(0, kShown) + ".member"));
   }
   return out;
 }
@@ -385,11 +392,12 @@ std::vector<std::pair<std::string, std::vector<Input>>> Input::lists(std::string
   if (!value) return out;
   const Input tables(*value, checks_, path_of(name));
   for (const JsonView entry : *value) {
+    if (out.size() == kMostStructures || checks_.is_decided()) break;
     std::string key(entry.name());
     std::vector<Input> list = tables.list(key, Need::kRequired, {});
     if (entry.is(JsonKind::kArray) && (list.empty() || list.size() > limits::kMaxBatchWrites)) {
       checks_.unsatisfied(
-          "{" + key + (list.empty() ? "=[]}" : "=[...]}"), path_of(name),
+          "{" + key.substr(0, kShown) + (list.empty() ? "=[]}" : "=[...]}"), path_of(name),
           "Map value must satisfy constraint: [Member must have length less than or equal to 25, Member "
           "must have length greater than or equal to 1]");
     }
@@ -415,7 +423,7 @@ void Input::check_table_names(std::string_view member) const {
   if (!tables) return;
   for (const JsonView entry : *tables) {
     if (fits(entry.name())) continue;
-    checks_.unsatisfied("{" + std::string(entry.name()) + "=...}", path_of(member),
+    checks_.unsatisfied("{" + std::string(entry.name().substr(0, kShown)) + "=...}", path_of(member),
                         "Map keys must satisfy constraint: [Member must have length less than or equal to 255, Member "
                         "must have length greater than or equal to 3, Member must satisfy regular expression pattern: "
                         "[a-zA-Z0-9_.-]+]");

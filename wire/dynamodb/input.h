@@ -34,6 +34,8 @@ class Checks {
   void violated(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
   // The same with a whole rule: "Map keys must ...".
   void unsatisfied(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
+  // A member has a wrong type: that is told, whatever else there is, so that nothing further need be read.
+  bool is_decided() const { return serialization_.has_value(); }
   Result<void> result() const;
 
  private:
@@ -84,7 +86,9 @@ class Input {
   // TableName where tables are managed.
   std::string managed_table() const;
   std::optional<Input> structure(std::string_view name, Need need = Need::kOptional) const;
-  // The structures of a list; their paths count from 1, as the service does.
+  // The structures of a list; their paths count from 1, as the service does. Of a list that is longer than any may be
+  // (kMostStructures) only the first: all who read one refuse so many. The same holds for the maps below.
+  static constexpr size_t kMostStructures = 1'100;
   std::vector<Input> list(std::string_view name, Need need = Need::kOptional, Range length = {}) const;
   std::vector<std::string> texts(std::string_view name, Range length = {}) const;
   // A map's structures with their names.

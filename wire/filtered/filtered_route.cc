@@ -41,6 +41,7 @@ void read_alternative(JsonMembers& members, const JsonView& json, Match& into) {
   }
   if (!json.is(JsonKind::kObject)) return members.refuse(json, "must be the key of a queue, or attributes with values");
   for (const JsonView one : json) {
+    if (members.error()) return;
     into.back().values.emplace_back(one.name(), std::vector<std::string>());
     read_values(members, one, into.back().values.back().second);
   }
@@ -50,7 +51,10 @@ void read_match(JsonMembers& members, Match& into) {
   const auto json = members.find("match");
   if (!json) return;
   if (!json->is(JsonKind::kArray)) return read_alternative(members, *json, into);
-  for (const JsonView one : *json) read_alternative(members, one, into);
+  for (const JsonView one : *json) {
+    if (members.error()) return;
+    read_alternative(members, one, into);
+  }
 }
 
 Asked read_put(const JsonView& body) {

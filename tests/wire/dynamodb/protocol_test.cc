@@ -234,6 +234,34 @@ TEST_F(DynamoDbTest, RefusesBadRequestsInTheServicesWords) {
   EXPECT_EQ(ok("Scan", R"({"TableName":"Tasks","Select":"COUNT"})"), R"({"Count":0,"ScannedCount":0})");
 }
 
+// Neither does the time grow with the square of what is wrong, nor the memory with the product of names and members.
+TEST_F(DynamoDbTest, LongListsOfWrongMembersAreRefusedAtOnce) {
+  constexpr size_t kMany = 400'000;
+  const auto list = [](std::string_view member) {
+    std::string out = "[";
+    for (size_t i = 0; i < kMany; ++i) out.append(i == 0 ? "" : ",").append(member);
+    return out + "]";
+  };
+  std::string map = "{";
+  for (size_t i = 0; i < kMany; ++i) map += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":5";
+  map += "}";
+  const std::string fives = list("5");
+  const std::string serialization = "SerializationException: NUMBER_VALUE cannot be converted to ";
+  EXPECT_EQ(error("BatchWriteItem", R"({"RequestItems":{"Tasks":)" + fives + "}}"),
+            serialization + "Map (at RequestItems.Tasks[0])");
+  EXPECT_EQ(error("BatchWriteItem", R"({"RequestItems":)" + map + "}"), serialization + "List (at RequestItems.0)");
+  EXPECT_EQ(error("BatchGetItem", R"({"RequestItems":)" + map + "}"), serialization + "Map (at RequestItems.0)");
+  EXPECT_EQ(error("TransactWriteItems", R"({"TransactItems":)" + fives + "}"),
+            serialization + "Map (at TransactItems[0])");
+  EXPECT_EQ(error("PutItem", R"({"Item":{},"Expected":)" + map + "}"), serialization + "Map (at Expected.0)");
+  EXPECT_EQ(error("ExecuteStatement", R"({"Parameters":)" + fives + "}"), serialization + "Map (at Parameters[0])");
+  const std::string name(100'000, 'x');
+  const std::string refused = error("BatchWriteItem", R"({"RequestItems":{")" + name + "\":" + list("{}") + "}}");
+  EXPECT_TRUE(refused.starts_with("ValidationException: 2 validation errors detected: Value '{xxx"))
+      << refused.substr(0, 200);
+  EXPECT_LT(refused.size(), 10'000u);
+}
+
 TEST_F(DynamoDbTest, UnknownMembersAreIgnored) {
   make_tasks();
   EXPECT_EQ(ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"Invented":{"a":[1,2]}})"), "{}");
