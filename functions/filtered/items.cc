@@ -54,6 +54,12 @@ Result<std::string> Items::text(const ItemRef& item, std::string_view attribute)
   return unusable(what + " is of type " + std::string(type_name(stored->type())) + "; it must be S");
 }
 
+Result<std::string> Items::filled(const ItemRef& item, std::string_view attribute) const {
+  auto value = text(item, attribute);
+  if (!value || !value->empty()) return value;
+  return unusable("attribute '" + std::string(attribute) + "' of " + name_of(item) + " is empty");
+}
+
 Result<int64_t> Items::number(const ItemRef& item, std::string_view attribute) const {
   const auto stored = item.find(attribute);
   const std::string what = "attribute '" + std::string(attribute) + "' of " + name_of(item);
@@ -75,9 +81,14 @@ Result<FilteredMember> Items::member(const ItemRef& item) const {
   auto status = text(item, settings_.names.status);
   if (!status) return fail(status.error());
   out.status = std::move(*status);
-  out.queued_at = text_or_empty(item, settings_.names.queued_at);
-  out.assignment = text_or_empty(item, settings_.names.assignment);
-  out.request = text_or_empty(item, settings_.names.request);
+  for (const auto& [name, into] : {std::pair(&settings_.names.queued_at, &out.queued_at),
+                                   {&settings_.names.assignment, &out.assignment},
+                                   {&settings_.names.request, &out.request}}) {
+    if (!item.find(*name)) continue;
+    auto value = filled(item, *name);
+    if (!value) return fail(value.error());
+    *into = std::move(*value);
+  }
   out.item = item;
   return out;
 }
@@ -119,9 +130,8 @@ Result<EntryFacts> Items::entry(const ItemRef& item, size_t found_in) const {
 }
 
 Result<WaitingFacts> Items::waiting(const ItemRef& item) const {
-  auto id = text(item, settings_.names.request);
+  auto id = filled(item, settings_.names.request);
   if (!id) return fail(id.error());
-  if (id->empty()) return unusable("attribute '" + settings_.names.request + "' of " + name_of(item) + " is empty");
   auto at = text(item, settings_.names.sort);
   if (!at) return fail(at.error());
   return WaitingFacts{std::move(*id), std::move(*at)};

@@ -74,6 +74,7 @@ class Items {
 
  private:
   Result<std::string> text(const ItemRef& item, std::string_view attribute) const;
+  Result<std::string> filled(const ItemRef& item, std::string_view attribute) const;
   Result<int64_t> number(const ItemRef& item, std::string_view attribute) const;
   Result<Alternatives> read_alternatives(const ItemRef& item) const;
 

@@ -89,6 +89,7 @@ class TableQueue final : public FilteredQueue {
   Result<void> check_attributes(const Item& attributes) const;
   Async<Attempt<Enqueued>> try_enqueue(FilteredMember member);
   Async<Attempt<FilteredMember>> try_withdraw(FilteredMember member);
+  Async<Result<bool>> has_request(FilteredMember member) const;
   Async<Result<ItemRef>> entry_of(FilteredMember member, QueueSet queues) const;
 
   // table_queue_assign.cc

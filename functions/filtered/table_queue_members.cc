@@ -208,6 +208,18 @@ Async<Result<FilteredMember>> TableQueue::withdraw(std::string id) {
   }
 }
 
+// Whether the request that the member names is its own: then both are over at once. One that is gone, or that no queue
+// wrote, keeps nobody assigned.
+Async<Result<bool>> TableQueue::has_request(FilteredMember member) const {
+  if (member.request.empty()) co_return false;
+  auto request = co_await find_request(member.request);
+  if (request) co_return request->request.status == asked::kAssigned && request->request.member == member.id;
+  const ErrorCode code = request.error().code;
+  const bool none = code == ErrorCode::kNotFound || code == ErrorCode::kConflict || code == ErrorCode::kValidation;
+  if (!none) co_return fail(request.error());
+  co_return false;
+}
+
 Async<Result<Enqueued>> TableQueue::release(ReleaseInput input) {
   const std::string what = "member '" + input.id + "'";
   for (int attempt = 1;; ++attempt) {
@@ -218,9 +230,11 @@ Async<Result<Enqueued>> TableQueue::release(ReleaseInput input) {
       co_return fail(ErrorCode::kConflict, "member '" + input.id + "' is assigned, but not under the assignment '" +
                                                input.assignment.substr(0, 100) + "': that one is over");
     }
+    auto with_request = co_await has_request(*member);
+    if (!with_request) co_return fail(with_request.error());
     Actions actions = this->actions();
     actions.release_member(*member);
-    if (!member->request.empty()) actions.drop_request(member->request, asked::kAssigned);
+    if (*with_request) actions.drop_request(member->request, asked::kAssigned);
     auto done = co_await commit(std::move(actions).finish());
     if (!done) co_return fail(done.error());
     if (*done) {

@@ -108,6 +108,39 @@ TEST_P(BadInputTest, ItemsThatTheQueueDidNotWrite) {
           "attribute 'Alternatives' of item 'AllRequests / Request#r' must be a list of lists of queue keys", before);
 }
 
+TEST_P(BadInputTest, WhatAMemberSaysOfItsAssignmentMustBeText) {
+  open();
+  queued("1", {"English"}, "F");
+  update_item("Agents", "Agent#1", "SET QueuedAt = :x", Map{{":x", Value("")}});
+  std::string before = table();
+  refused(call(queue->withdraw("1")), ErrorCode::kConflict, "attribute 'QueuedAt' of item 'Agents / Agent#1' is empty",
+          before);
+  update_item("Agents", "Agent#1", "SET AgentStatus = :s, AssignmentId = :x REMOVE QueuedAt",
+              Map{{":s", Value("attendingCall")}, {":x", Value::number(1)}});
+  before = table();
+  refused(release("1"), ErrorCode::kConflict,
+          "attribute 'AssignmentId' of item 'Agents / Agent#1' is of type N; it must be S", before);
+}
+
+// A request that is not the member's, or that cannot be read, stays as it is, and the member is released.
+TEST_P(BadInputTest, ARequestOfAnotherKeepsNobodyAssigned) {
+  open();
+  EXPECT_EQ(given(assign_from("Q#French#F", "waits", true)), "waiting");
+  put_item("AllRequests", "Request#odd", Item{{"RequestStatus", Value::number(1)}});
+  for (const std::string request : {"waits", "odd", "nobody"}) {
+    Item agent = attributes({"English"}, "F");
+    agent.set("AgentStatus", Value("attendingCall"));
+    agent.set("RequestId", Value(request));
+    put_item("Agents", "Agent#1", agent);
+    const auto released = release("1");
+    ASSERT_TRUE(released) << request << ": " << released.error().message;
+    EXPECT_EQ(status("1"), "available");
+    EXPECT_FALSE(item("Agents", "Agent#1").contains("RequestId"));
+  }
+  EXPECT_EQ(call(queue->get_request("waits"))->status, "waiting");
+  EXPECT_TRUE(item("AllRequests", "Request#odd").contains("RequestStatus"));
+}
+
 TEST_P(BadInputTest, ASnapshotWithoutItsQueueIsToldAndNothingChanges) {
   open();
   queued("1", {"English"}, "F");
