@@ -86,9 +86,7 @@ void check_count(const FunctionDefinition& function, const Deployment& deploymen
 void check_capture(const FunctionDefinition& function, Files& files, Faults& faults) {
   const auto settings = capture_settings(function.environment);
   if (!settings) return faults.push_back({kVariables, settings.error().message});
-  if (auto good = check_folder(files, settings->folder); !good) {
-    faults.push_back({kVariables + std::string(".CAPTURE_FOLDER"), good.error().message});
-  }
+  if (auto good = check_folder(files, settings->folder); !good) faults.push_back({kVariables, good.error().message});
 }
 
 }  // namespace

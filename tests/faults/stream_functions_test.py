@@ -238,7 +238,7 @@ def refused(binary, template, *options):
 
 def says_what_is_wrong(binary, folder):
     error = refused(binary, TEMPLATE, "--parameter", f"CaptureFolder={folder}/none")
-    assert "CaptureChangesFunction.Environment.Variables.CAPTURE_FOLDER: CAPTURE_FOLDER is" in error, error
+    assert "CaptureChangesFunction.Environment.Variables: CAPTURE_FOLDER is" in error, error
     assert "it must be a folder that is there and can be written to" in error, error
     error = refused(binary, TEMPLATE, "--parameter", f"CaptureFolder={folder}", "--parameter", "S3Endpoint=gopher://somewhere")
     assert "CAPTURE_S3_ENDPOINT: not a usable URL" in error, error
