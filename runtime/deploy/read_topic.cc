@@ -17,9 +17,13 @@ void check_endpoint(Properties& properties, const SubscriptionDefinition& subscr
 
 void read_fifo(Properties& properties, TopicDefinition& topic) {
   const bool fifo = properties.boolean("FifoTopic").value_or(false);
-  if (fifo != topic.name.ends_with(kFifoSuffix)) {
-    properties.error("FifoTopic", "names of FIFO topics, and only those, end with .fifo; this one is '" + topic.name +
-                                      "'" + (topic.name.ends_with(kFifoSuffix) ? "" : ": give it a TopicName"));
+  const bool named = topic.name.ends_with(kFifoSuffix);
+  if (fifo && !named) {
+    properties.error("FifoTopic",
+                     "names of FIFO topics end with .fifo; this one is '" + topic.name + "': give it a TopicName");
+  } else if (named && !fifo) {
+    properties.error("FifoTopic", "only names of FIFO topics end with .fifo; this one is '" + topic.name +
+                                      "': set FifoTopic to true, or another TopicName");
   }
   topic.content_deduplication = properties.boolean("ContentBasedDeduplication").value_or(false);
   topic.group_deduplication =

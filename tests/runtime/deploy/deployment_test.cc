@@ -115,6 +115,22 @@ TEST(Deployment, TheSampleIsWhatTheSampleAsksFor) {
   EXPECT_EQ(deploy(shipped("lifo-sample.yaml"), {}, {{"CreateTasks", "true"}})->schedules.at(0), every_minute);
 }
 
+TEST(Deployment, AFifoTopicIsOneByItsName) {
+  auto out = deploy(R"(
+Resources:
+  Orders:
+    Type: AWS::SNS::Topic
+    Properties: {TopicName: orders.fifo, FifoTopic: true, ContentBasedDeduplication: true, FifoThroughputScope: MessageGroup}
+  Secure:
+    Type: AWS::SNS::Subscription
+    Properties: {TopicArn: !Ref Orders, Protocol: https, Endpoint: 'https://example.com/hook'}
+)");
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(out->topics, (std::vector<TopicDefinition>{{"orders.fifo", true, true}}));
+  EXPECT_EQ(out->subscriptions.at(0).protocol, "https");
+  EXPECT_EQ(warnings(*out), std::vector<std::string>{});
+}
+
 TEST(Deployment, TheShippedQueueTakesParametersAndOverrides) {
   auto out = deploy(shipped("lifo.yaml"), {{"ProcessTasksFunction", "ORDER", "fifo"}},
                     {{"TaskRunner", "http://127.0.0.1:8000/"}, {"Concurrency", "16"}});
@@ -410,10 +426,12 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
            "  Sub: {Type: AWS::SNS::Subscription, Properties: {TopicArn: !Ref Topic, Protocol: http, Endpoint: x}}\n",
        "t.yaml:14: Sub.Properties.Endpoint: not a usable URL: 'x': it must start with http:// or https://"},
       {kBase + "  Fifo: {Type: AWS::SNS::Topic, Properties: {FifoTopic: true}}\n",
-       "t.yaml:14: Fifo.Properties.FifoTopic: names of FIFO topics, and only those, end with .fifo; this one is "
-       "'Fifo': give it a TopicName"},
+       "t.yaml:14: Fifo.Properties.FifoTopic: names of FIFO topics end with .fifo; this one is 'Fifo': give it a "
+       "TopicName"},
       {kBase + "  T: {Type: AWS::SNS::Topic, Properties: {TopicName: t.fifo}}\n",
-       "t.yaml:14: T.Properties.FifoTopic: names of FIFO topics, and only those, end with .fifo; this one is 't.fifo'"},
+       "t.yaml:14: T.Properties: only names of FIFO topics end with .fifo; this one is 't.fifo': set FifoTopic to "
+       "true, "
+       "or another TopicName"},
       {kBase + "  T: {Type: AWS::SNS::Topic, Properties: {ContentBasedDeduplication: true}}\n",
        "t.yaml:14: T.Properties.ContentBasedDeduplication: only FIFO topics (FifoTopic: true) have it"},
       {kBase +

@@ -171,6 +171,22 @@ TEST_F(FifoTest, AClockThatIsSetBackDoesNotMixTheOrder) {
   EXPECT_THAT(messages(world, "F"), ElementsAre("1", "2"));
 }
 
+TEST_F(FifoTest, ATemplateChangesWhatItSaysAndNothingElse) {
+  World world;
+  world.must(world.runtime->put_topic({kTopic, true, false}));
+  world.must(world.runtime->topic_service().change_topic(kTopic, [](TopicSettings& settings) {
+    settings.attributes["DisplayName"] = "Orders";
+    return Result<void>();
+  }));
+  world.must(world.runtime->put_topic({kTopic, false, true}));
+  world.start();
+  EXPECT_EQ(world.runtime->topics(), (std::vector<TopicDefinition>{{kTopic, false, true}}));
+  const TopicSettings settings = world.runtime->topic_service().find_topic(kTopic)->settings;
+  EXPECT_EQ(settings.attributes,
+            (std::map<std::string, std::string>{
+                {"DisplayName", "Orders"}, {"FifoThroughputScope", "MessageGroup"}, {"FifoTopic", "true"}}));
+}
+
 TEST_F(FifoTest, ItIsNoDestination) {
   World world;
   prepare(world);
