@@ -9,6 +9,7 @@
 #include "app/cli/options_file.h"
 #include "app/daemon/options.h"
 #include "app/daemon/plan.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet::cli {
 namespace {
@@ -106,8 +107,7 @@ TEST_F(OptionsTest, AccountAndRegionAreChecked) {
 }
 
 TEST_F(OptionsTest, ArnsOfATemplateHaveAccountAndRegion) {
-  ASSERT_EQ(parse({FRESHET_SOURCE_DIR "/config/lifo.yaml", "--account", "123456789012", "--region", "eu-central-1"}),
-            "");
+  ASSERT_EQ(parse({source_dir() + "/config/lifo.yaml", "--account", "123456789012", "--region", "eu-central-1"}), "");
   const auto deployment = read_deployment(options.deploy);
   ASSERT_TRUE(deployment) << deployment.error().message;
   std::string topics;

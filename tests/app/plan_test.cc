@@ -1,5 +1,6 @@
 // What a daemon is to run: warnings about what the template says.
 #include "app/daemon/plan.h"
+#include "tests/sim/source_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@ namespace {
 
 std::string warnings(std::string file, std::vector<std::string> settings = {}) {
   DaemonOptions options;
-  options.deploy.path = std::string(FRESHET_SOURCE_DIR) + "/config/" + file;
+  options.deploy.path = source_dir() + "/config/" + file;
   options.deploy.settings = std::move(settings);
   const auto plan = plan_daemon(options);
   if (!plan) return plan.error().message;

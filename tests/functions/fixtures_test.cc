@@ -8,11 +8,12 @@
 
 #include "functions/register.h"
 #include "functions/replay_program.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet {
 namespace {
 
-const std::string kRoot = FRESHET_SOURCE_DIR;
+const std::string kRoot = source_dir();
 
 std::string read(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

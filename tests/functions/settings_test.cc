@@ -1,4 +1,5 @@
 #include "functions/settings.h"
+#include "tests/sim/source_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -105,7 +106,7 @@ TEST(Settings, TheUrlOfARunnerIsCheckedAtTheStart) {
 
 // docs/operations.md holds exactly the rows of setting_table().
 TEST(Settings, AreDocumentedRowByRow) {
-  std::ifstream file(FRESHET_SOURCE_DIR "/docs/operations.md");
+  std::ifstream file(source_dir() + "/docs/operations.md");
   std::stringstream text;
   text << file.rdbuf();
   for (const auto& row : setting_table()) {

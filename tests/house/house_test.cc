@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "tests/house/rules.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet::house {
 namespace {
@@ -112,7 +113,7 @@ class Repository : public testing::Test {
     namespace fs = std::filesystem;
     static const std::array<std::string, 11> kFolders = {"base", "tables", "streams", "runtime", "functions", "wire",
                                                          "app",  "tests",  "bench",   "config",  "docs"};
-    const fs::path root = FRESHET_SOURCE_DIR;
+    const fs::path root = source_dir();
     std::string all;
     const auto look_at = [&](const fs::path& file) {
       const std::string extension = file.extension().string();

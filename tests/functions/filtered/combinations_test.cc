@@ -3,6 +3,7 @@
 #include "base/text_file.h"
 #include "functions/filtered/definition.h"
 #include "tests/functions/filtered/filtered_world.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet::filtered {
 namespace {
@@ -175,7 +176,7 @@ TEST(CombinationsTest, WrongDefinitionsNameTheMember) {
 }
 
 TEST(CombinationsTest, TheShippedDefinitionIsTheCallCentre) {
-  const auto text = read_text_file(std::string(FRESHET_SOURCE_DIR) + "/config/filtered-queue.json");
+  const auto text = read_text_file(source_dir() + "/config/filtered-queue.json");
   ASSERT_TRUE(text);
   const auto read = read_definitions(*text);
   ASSERT_TRUE(read) << read.error().message;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text_file.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet::ordered {
 namespace {
@@ -14,7 +15,7 @@ std::string why(std::string_view json) {
 }
 
 TEST(OrderedDefinition, TheShippedExamples) {
-  const std::string root = FRESHET_SOURCE_DIR;
+  const std::string root = source_dir();
   const auto text = read_text_file(root + "/config/ordered-writes.json");
   ASSERT_TRUE(text);
   const auto read = read_definitions(*text);

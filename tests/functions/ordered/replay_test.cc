@@ -10,11 +10,12 @@
 #include "base/text_file.h"
 #include "functions/ordered/definition.h"
 #include "runtime/replay/replay.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet::ordered {
 namespace {
 
-const std::string kFixtures = std::string(FRESHET_SOURCE_DIR) + "/streams/fixtures/ordered-ratings";
+const std::string kFixtures = source_dir() + "/streams/fixtures/ordered-ratings";
 
 class OrderedReplay : public ::testing::Test {
  protected:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text_file.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet::priority {
 namespace {
@@ -14,7 +15,7 @@ std::string why(std::string_view json) {
 }
 
 TEST(DefinitionTest, TheShippedExample) {
-  const auto text = read_text_file(std::string(FRESHET_SOURCE_DIR) + "/config/priority-queue.json");
+  const auto text = read_text_file(source_dir() + "/config/priority-queue.json");
   ASSERT_TRUE(text);
   const auto read = read_definitions(*text);
   ASSERT_TRUE(read) << read.error().message;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/random.h"
+#include "tests/sim/source_dir.h"
 
 namespace freshet {
 namespace {
@@ -33,7 +34,7 @@ std::vector<std::string> warnings(const Deployment& deployment) {
 }
 
 std::string shipped(const std::string& name) {
-  std::ifstream in(std::string(FRESHET_SOURCE_DIR) + "/config/" + name);
+  std::ifstream in(source_dir() + "/config/" + name);
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
@@ -152,7 +153,7 @@ TEST(Deployment, TheShippedQueueTakesParametersAndOverrides) {
 
 TEST(Deployment, ProgramsHaveTheirFolderBesideTheTemplate) {
   DeploymentInput input;
-  input.source.file = std::string(FRESHET_SOURCE_DIR) + "/config/functions.yaml";
+  input.source.file = source_dir() + "/config/functions.yaml";
   input.source.text = shipped("functions.yaml");
   auto out = resolve_deployment(input);
   ASSERT_TRUE(out) << out.error().message;
@@ -162,7 +163,7 @@ TEST(Deployment, ProgramsHaveTheirFolderBesideTheTemplate) {
   EXPECT_EQ(greet.host, "process");
   EXPECT_EQ(greet.runtime, "python3.11");
   EXPECT_EQ(greet.handler, "app.handler");
-  EXPECT_EQ(greet.code, std::string(FRESHET_SOURCE_DIR) + "/config/functions/greet");
+  EXPECT_EQ(greet.code, source_dir() + "/config/functions/greet");
   EXPECT_EQ(greet.memory_mib, 256);
   EXPECT_EQ(greet.timeout, seconds(10));
   EXPECT_EQ(greet.environment, (Environment{{"TABLE", "Greetings"}}));

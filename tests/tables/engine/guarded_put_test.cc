@@ -78,8 +78,7 @@ TEST_F(GuardedPuts, AskWhatTheExpressionMadeOfThemAsks) {
     const std::string id(1, static_cast<char>('a' + draw.below(3)));
     if (draw.below(6) == 0) {  // Of somebody who knows nothing of the guard; or nothing is there.
       for (const char* table : {"Queue", "Twin"}) {
-        if (i % 2 == 0) ASSERT_TRUE(put(table, task(id, "PENDING", 1)));
-        if (i % 2 == 1) ASSERT_TRUE(erase(table, key(id)));
+        ASSERT_TRUE(i % 2 == 0 ? put(table, task(id, "PENDING", 1)) : erase(table, key(id)));
       }
     }
     PutItemInput input = put_of(task(id, "PENDING", i));

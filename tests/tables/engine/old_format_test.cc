@@ -5,13 +5,14 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/sim/source_dir.h"
 #include "tests/tables/engine/store_fixture.h"
 
 namespace freshet {
 namespace {
 
 std::string file(const std::string& name) {
-  std::ifstream in(std::string(FRESHET_SOURCE_DIR) + "/tests/tables/engine/formats/" + name, std::ios::binary);
+  std::ifstream in(source_dir() + "/tests/tables/engine/formats/" + name, std::ios::binary);
   std::ostringstream out;
   out << in.rdbuf();
   return out.str();
