@@ -2,7 +2,7 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|turns|pickup|items|priority|filtered|ordered|rivals]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|rivals]
                    [--floor DIR] [--json FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
@@ -10,6 +10,8 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   memory   opening 2,000,000 pending tasks, and the memory of one
   turns    the longest turn of the loop from empty to 2,000,000 tasks, growth and compaction included
   pickup   from the create request to the start of its handler, beside fdatasync
+  functions a native function: an invocation, and from a put to its start beside fdatasync; a warm Node.js one beside a bare
+           HTTP round trip to the same Node.js, its rate, and what memory it leaves
   items    the item store over the wire: beside a bare Beast server of the same build, fdatasync and dynalite; a scan and
            a new index of 1,000,000 items
   priority a peek at 1,000,000 records with 100,000 in flight, beside one at 1,000 with none
@@ -35,7 +37,7 @@ import items
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
-SECTIONS = ("store", "memory", "turns", "pickup", "items", "priority", "filtered", "ordered", "rivals")
+SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "rivals")
 rows = []
 
 
@@ -190,6 +192,28 @@ def pickup(work, runs):
         "<= 4 syncs + 200 us", share <= 1)
 
 
+def functions(work, runs):
+    invokes, streams, warm = [], [], []
+    for i in range(runs):
+        out = json.loads(call(BUILD / "bench/runtime_bench", "--benchmark_filter=native_invoke", "--benchmark_format=json"))
+        invokes += [one["real_time"] / 1000 for one in out["benchmarks"] if one.get("aggregate_name") == "median"]
+        out = call(BUILD / "bench/stream_bench", work / f"stream{i}")
+        streams.append((number(r"fdatasync of 4 KB +p50 +(\d+)", out), number(r"put -> start of the function +p50 +(\d+)", out)))
+        call(sys.executable, ROOT / "bench/invoke.py", "--json", work / "invoke.json")
+        warm.append(json.loads((work / "invoke.json").read_text()))
+    row("native invocation, median", f"{statistics.median(invokes):.2f} us", "< 5 us", statistics.median(invokes) < 5)
+    # Each run against its own sync, as the disk's speed changes.
+    beyond = statistics.median(start - sync for sync, start in streams)
+    sync, start = (statistics.median(one[i] for one in streams) for i in (0, 1))
+    row(f"put -> start of a function, p50 ({start:.0f} us, a sync is {sync:.0f} us)", f"{beyond:.0f} us beyond a sync",
+        "<= 300 us beyond a sync", beyond <= 300)
+    ratio, rate = (statistics.median(one[name] for one in warm) for name in ("ratio", "callsPerSecond"))
+    row("warm call of a Node.js function beside a bare round trip", f"{ratio:.2f} x", "<= 3 x", ratio <= 3)
+    row("warm calls of one process, one at a time", f"{rate:.0f}/s", ">= 1,000/s", rate >= 1000)
+    grown = max(grown for one in warm for grown in one["growthMb"].values())
+    row(f"memory after {warm[0]['calls']:,} of them, daemon or process, the worst", f"{grown:+.1f} MB", "<= 16 MB", grown <= 16)
+
+
 def priority(runs):
     answers = [json.loads(call(BUILD / "bench/priority_bench")) for _ in range(runs)]
     ours, few = (statistics.median(a[name] for a in answers) for name in ("peek_ns_p50", "peek_ns_p50_of_1000_with_none"))
@@ -230,7 +254,7 @@ def main():
     options = parser.parse_args()
     wanted = options.only or SECTIONS
     call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
-    call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench",
+    call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench", "stream_bench", "runtime_bench",
          "item_bench", "priority_bench", "filtered_bench", "ordered_bench")
     floor = build_floor(options.floor.resolve()) if options.floor else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as folder:
@@ -238,6 +262,7 @@ def main():
         store = Store(work, floor)
         for name, measure in (("store", store.measure), ("memory", store.memory), ("turns", store.turns),
                               ("pickup", lambda runs: pickup(work, runs)),
+                              ("functions", lambda runs: functions(work, runs)),
                               ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority),
                               ("filtered", lambda runs: filtered(work, runs)),
                               ("ordered", lambda runs: ordered(work, runs)), ("rivals", rivals)):
