@@ -225,7 +225,8 @@ class Functions(Case):
         self.refused("InvalidParameterValueException", self.client.update_function_configuration, FunctionName="Variables",
                      Environment={"Variables": {"AWS_REGION": "x"}})
         # What a program's environment cannot hold is told now, not at the first call.
-        for variables in ({"A=B": "x"}, {"": "x"}, {"1A": "x"}, {"A\0": "x"}, {"A": "x\0y"}, {"A": "x" * 4096}):
+        for variables in ({"A=B": "x"}, {"": "x"}, {"1A": "x"}, {"A\0": "x"}, {"A": "x\0y"}, {"A": "x" * 4096},
+                          {"FRESHET_RUNTIME_CLIENT": "both"}):
             with self.subTest(str(variables)[:20]):
                 self.refused("InvalidParameterValueException", self.client.update_function_configuration,
                              FunctionName="Variables", Environment={"Variables": variables})
