@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "runtime/account_record.h"
 #include "runtime/invoke/codec.h"
@@ -78,14 +79,20 @@ struct Runtime::Parts {
     process_host.end_all();
   }
 
-  // A definition went: its processes end, and its code may be nobody's.
+  // A definition went: its processes end, and its code may be nobody's once that is durable. A crash before that brings
+  // the definition back, and it must find its code.
   void left(const FunctionDefinition& before) {
     process_host.forget(before.name);
-    if (options.on_code_left && !before.code.empty()) {
-      ports.scheduler.post([this, folder = before.code, alive = std::weak_ptr(alive)] {
-        if (alive.lock()) options.on_code_left(folder);
-      });
-    }
+    if (before.code.empty()) return;
+    leaving.insert(before.code);
+    ports.scheduler.post([this, folder = before.code, alive = std::weak_ptr(alive)] {
+      if (alive.lock()) telling.spawn(tell_left(folder));
+    });
+  }
+  Async<void> tell_left(std::string folder) {
+    const auto durable = co_await ports.tables.durable();
+    leaving.erase(leaving.find(folder));
+    if (durable && options.on_code_left) options.on_code_left(folder);
   }
 
   MappingParts mapping_parts() {
@@ -116,7 +123,9 @@ struct Runtime::Parts {
   StreamReader streams;
   std::map<std::string, std::unique_ptr<EventSourceMapping>> mappings;
   Schedules schedules;
+  std::multiset<std::string> leaving;  // Folders of code, until it is durable that they were left.
   const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
+  Scope telling;                                                     // Last: ended first.
 };
 
 EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, std::optional<MappingPosition> position) {
@@ -250,7 +259,7 @@ Async<Result<std::vector<std::string>>> Runtime::renew_functions(std::string fol
 
 bool Runtime::uses_code(const std::string& folder) const {
   const std::vector<FunctionDefinition> all = parts_->functions.list();
-  return parts_->process_host.uses_code(folder) ||
+  return parts_->process_host.uses_code(folder) || parts_->leaving.contains(folder) ||
          std::any_of(all.begin(), all.end(), [&](const FunctionDefinition& f) { return f.code == folder; });
 }
 

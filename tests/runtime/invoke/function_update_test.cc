@@ -85,6 +85,33 @@ TEST(FunctionUpdates, RenewingLosesNoChangeOfAClient) {
   }
 }
 
+// A crash may bring the function back as it was: its code is still there.
+TEST(FunctionUpdates, CodeIsLeftOnlyWhenThatIsDurable) {
+  uint64_t times_left = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::vector<std::string> left;
+    RuntimeOptions options;
+    options.on_code_left = [&left](const std::string& folder) { left.push_back(folder); };
+    World world(options, seed);
+    world.must(world.runtime->put_function(program("F", "/one")));
+    auto put = world.runtime->put_function(program("F", "/two"));
+    Random steps(seed);
+    for (uint64_t turns = steps.next() % 40; turns > 0 && left.empty(); --turns) {
+      EXPECT_TRUE(world.runtime->uses_code("/one"));
+      if (!world.sim.loop().ready()) world.sim.run_for(milliseconds(1));
+      world.sim.loop().turn();
+    }
+    const bool was_left = !left.empty() || !world.runtime->uses_code("/one");
+    { const auto given_up = std::move(put); }
+    world.power_loss();
+    EXPECT_TRUE(!was_left || found(world, "F").code == "/two");
+    times_left += was_left ? 1 : 0;
+  }
+  EXPECT_GT(times_left, 0u);
+  EXPECT_LT(times_left, kSeeds);
+}
+
 TEST(FunctionUpdates, WhoeverKeepsCodeIsToldWhenItIsLeft) {
   std::vector<std::string> left;
   RuntimeOptions options;
