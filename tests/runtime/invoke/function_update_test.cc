@@ -114,9 +114,15 @@ TEST(FunctionUpdates, CodeIsLeftOnlyWhenThatIsDurable) {
 
 TEST(FunctionUpdates, WhoeverKeepsCodeIsToldWhenItIsLeft) {
   std::vector<std::string> left;
+  const World* there = nullptr;
   RuntimeOptions options;
-  options.on_code_left = [&left](const std::string& folder) { left.push_back(folder); };
+  options.on_code_left = [&](const std::string& folder) {
+    left.push_back(folder);
+    const auto durable = there->tables->durable();
+    EXPECT_TRUE(durable.is_ready()) << "a crash now would bring it back";
+  };
   World world(options);
+  there = &world;
   world.must(world.runtime->put_function(program("F", "/one")));
   EXPECT_TRUE(world.runtime->uses_code("/one"));
   world.must(world.runtime->put_function(program("F", "/two")));
