@@ -127,11 +127,12 @@ void EventQueue::endpoint_gone(const std::string& name) {
 
 // Subscriptions come and go: nothing stays of an endpoint that is gone.
 void EventQueue::tidy(const std::string& name) {
-  const auto queue = queues_.find(name);
-  if (!name.starts_with("arn:") || queue == queues_.end() || parts_.functions.find(name)) return;
-  const Queue& q = queue->second;
-  if (!q.waiting.empty() || !q.behind.empty() || q.pump_posted || q.timer) return;
-  queues_.erase(queue);
+  if (!name.starts_with("arn:") || parts_.functions.find(name)) return;
+  if (const auto found = queues_.find(name); found != queues_.end()) {
+    const Queue& queue = found->second;
+    if (!queue.waiting.empty() || !queue.behind.empty() || queue.pump_posted || queue.timer) return;
+    queues_.erase(found);
+  }
   parts_.forget_stats(name);
 }
 

@@ -266,7 +266,16 @@ TEST_F(SnsSubscriptionTest, NothingStaysOfEndpointsThatCameAndWent) {
     ok("Unsubscribe", {{"SubscriptionArn", arn}});
     world_.http.answers.clear();
   }
+  // One more goes away while a message is under way to it, which then fails.
+  const std::string arn = subscribe("http", "http://127.0.0.1:2/last");
   world_.sim.run_for(seconds(1));
+  ok("ConfirmSubscription", {{"TopicArn", arn_}, {"Token", std::string(last_sent().string_or("Token"))}});
+  world_.http.delay = seconds(5);
+  world_.http.answers = {HttpResponse{500, "", {}, ""}};
+  publish("x");
+  world_.sim.run_for(seconds(1));
+  ok("Unsubscribe", {{"SubscriptionArn", arn}});
+  world_.sim.run_for(seconds(10));
   EXPECT_EQ(world_.stored("event"), 0u);
   for (const auto& [name, stats] : world_.runtime->invoker().stats()) {
     EXPECT_FALSE(name.starts_with("arn:")) << name;
