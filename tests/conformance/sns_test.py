@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 import boto3
@@ -226,7 +227,20 @@ class Subscriptions(Case):
         self.refused(404, "NotFound", self.sns.get_subscription_attributes, SubscriptionArn=arn)
         self.refused(400, "InvalidParameter", self.sns.subscribe, TopicArn=self.topic, Protocol="sqs", Endpoint="x")
         self.refused(400, "InvalidParameter", self.sns.subscribe, TopicArn=self.topic, Protocol="https",
-                     Endpoint="https://127.0.0.1/")
+                     Endpoint="http://127.0.0.1/")
+
+    def test_unsubscribe_by_url(self):
+        subscriber, _ = self.confirmed()
+        self.sns.publish(TopicArn=self.topic, Message="x")
+        url = subscriber.next()[1]["UnsubscribeURL"]
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(url[:-1] + ("1" if url[-1] == "0" else "0"), timeout=WAIT_SECONDS)
+        self.addCleanup(caught.exception.close)
+        self.assertEqual(caught.exception.code, 403)
+        with urllib.request.urlopen(url, timeout=WAIT_SECONDS) as answer:
+            self.assertIn("UnsubscribeResponse", answer.read().decode())
+        attributes = self.sns.get_topic_attributes(TopicArn=self.topic)["Attributes"]
+        self.assertEqual((attributes["SubscriptionsConfirmed"], attributes["SubscriptionsDeleted"]), ("0", "1"))
 
     def test_an_endpoint_that_fails_and_hangs_up(self):
         subscriber, _ = self.confirmed(RawMessageDelivery="true")
