@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/crypto.h"
 #include "base/url.h"
-#include "wire/auth/crypto.h"
 #include "wire/auth/sigv4.h"
 
 namespace freshet {

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/crypto.h"
 #include "tests/sim/sim_scheduler.h"
 #include "wire/auth/credentials.h"
-#include "wire/auth/crypto.h"
 #include "wire/auth/sigv4.h"
 
 namespace freshet {
