@@ -77,8 +77,7 @@ bool is_nested(const Map& policy) {
   return std::any_of(policy.begin(), policy.end(), [](const auto& entry) { return entry.second.is(Type::kMap); });
 }
 
-// As the service counts: the values of each field multiplied with those of the others, nested ones with their depth, so
-// that no policy takes long.
+// As the service counts: the values of each field multiplied with those of the others, nested ones with their depth.
 double combinations_of(const Map& policy, double depth) {
   double product = 1;
   for (const auto& [name, value] : policy) {
