@@ -28,9 +28,11 @@ struct Shape {
   uint32_t limit = 0;
   bool count_only = false;
   std::optional<std::string> partition;       // Entries of others in the range are skipped.
-  std::vector<std::string> index_attributes;  // Of an index that holds only these; empty for all.
+  std::vector<std::string> held;              // By an index that holds only some attributes, sorted; empty for all.
+  std::vector<std::string> index_attributes;  // What is given of an entry without a projection; empty for all.
   std::vector<std::string> filter_view;       // All that the filter sees of an item; empty for all of it.
   size_t weight = 0;                          // What is looked for in an item.
+  bool fetches = false;                       // The index lacks some of it: the table is read, too.
 };
 
 struct Range {
@@ -58,10 +60,16 @@ void add_unique(std::vector<std::string>& names, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
+bool holds(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // A global index must hold what is asked of it; a local one fetches the rest from the table, as on the service.
 Result<void> check_projected(const Source& source, Shape& shape) {
   if (shape.index_attributes.empty() || !shape.projection) return {};
   if (source.index->definition.local) {
+    const auto names = top_level_attributes(shape.projection);
+    shape.fetches = !std::all_of(names.begin(), names.end(), [&](auto name) { return holds(shape.held, name); });
     shape.index_attributes.clear();
     return {};
   }
@@ -72,10 +80,6 @@ Result<void> check_projected(const Source& source, Shape& shape) {
     }
   }
   return {};
-}
-
-bool holds(const std::vector<std::string>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 Result<void> check_filter_attributes(const Source& source, const Shape& shape) {
@@ -115,14 +119,15 @@ Result<Shape> make_shape(Expressions& expressions, const Source& source, const I
   shape.projection = std::move(*projection);
   shape.limit = input.limit;
   shape.count_only = input.count_only;
-  if (source.index) shape.index_attributes = held_attributes(source.table->definition(), source.index->definition);
+  if (source.index) shape.held = held_attributes(source.table->definition(), source.index->definition);
+  std::sort(shape.held.begin(), shape.held.end());
+  shape.index_attributes = shape.held;
   if (input.by_statement) limit_filter(shape);
   if (auto ok = check_projected(source, shape); !ok) return fail(ok.error());
   if (!input.by_statement) {
     if (auto ok = check_filter_attributes(source, shape); !ok) return fail(ok.error());
   }
-  shape.weight =
-      weight(shape.filter) + weight(shape.projection) + shape.index_attributes.size() + shape.filter_view.size();
+  shape.weight = weight(shape.filter) + weight(shape.projection) + shape.held.size() + shape.filter_view.size();
   return shape;
 }
 
@@ -158,7 +163,7 @@ class PageBuilder {
     if (shape_.partition && !source_.items->holds(entry, *shape_.partition)) return false;
     const ItemRef& item = entry.item;
     ++page_.scanned;
-    page_.scanned_bytes += item.encoded().size();
+    page_.scanned_bytes += shape_.held.empty() || shape_.fetches ? item.encoded().size() : held_size(item);
     work_ += shape_.weight * (1 + item.encoded().size() / 256);
     if (passes(item)) {
       ++page_.count;
@@ -177,10 +182,22 @@ class PageBuilder {
     return evaluate(shape_.filter, shape_.filter_view.empty() ? item : only(item, shape_.filter_view));
   }
 
+  // What an index that holds only some attributes has of the item.
+  size_t held_size(const ItemRef& item) {
+    values_.assign(shape_.held.size(), {});
+    item.pick(shape_.held, values_.data());
+    size_t bytes = 0;
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (!values_[i].empty()) bytes += shape_.held[i].size() + values_[i].size();
+    }
+    return bytes;
+  }
+
   const Source& source_;
   const Shape& shape_;
   Page page_;
   size_t work_ = 0;
+  std::vector<std::string_view> values_;  // Room for held_size().
 };
 
 Page walk(const Source& source, const Shape& shape, Range range, bool forward) {
@@ -343,21 +360,18 @@ Result<void> check_query_start(const Source& source, const KeyRange& range, cons
 }
 
 // The whole item goes to `whole`, if that is asked for.
-Result<ItemRef> read_one(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input, ItemRef* whole) {
+Result<ItemRef> read_one(const Catalog& catalog, const GetItemInput& input, const BoundProjection& projection,
+                         ItemRef* whole) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   const KeySchema& keys = (*table)->definition().keys;
   if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
-  Expressions expressions(cache, input.placeholders);
-  auto projection = expressions.projection(input.projection);
-  if (!projection) return fail(projection.error());
-  if (auto ok = expressions.finish(); !ok) return fail(ok.error());
-  if (auto ok = check_keys(*projection, keys); !ok) return fail(ok.error());
+  if (auto ok = check_keys(projection, keys); !ok) return fail(ok.error());
   const ItemKey key(input.key, keys);
   const ItemRef* found = (*table)->find(key.view());
   if (!found) return ItemRef{};
   if (whole) *whole = *found;
-  return *projection ? ItemRef::encode(project(*projection, *found)) : *found;
+  return projection ? ItemRef::encode(project(projection, *found)) : *found;
 }
 
 Result<Page> query_page(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input) {
@@ -422,16 +436,30 @@ Result<Page> scan_page(const Catalog& catalog, ExpressionCache& cache, const Sca
 
 }  // namespace
 
+Result<BoundProjection> bind_projection(ExpressionCache& cache, const GetItemInput& input) {
+  Expressions expressions(cache, input.placeholders);
+  auto projection = expressions.projection(input.projection);
+  if (!projection) return projection;
+  if (auto ok = expressions.finish(); !ok) return fail(ok.error());
+  return projection;
+}
+
 Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
-  auto item = read_one(catalog, cache, input, nullptr);
-  if (!item) return fail(first_fault(cache, input, std::move(item.error())));
-  return item;
+  const auto projection = bind_projection(cache, input);
+  if (!projection) return fail(projection.error());
+  return read_one(catalog, input, *projection, nullptr);
 }
 
 Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input) {
+  const auto projection = bind_projection(cache, input);
+  if (!projection) return fail(projection.error());
+  return read_measured(catalog, input, *projection);
+}
+
+Result<ReadOutput> read_measured(const Catalog& catalog, const GetItemInput& input, const BoundProjection& projection) {
   ItemRef whole;
-  auto item = read_one(catalog, cache, input, &whole);
-  if (!item) return fail(first_fault(cache, input, std::move(item.error())));
+  auto item = read_one(catalog, input, projection, &whole);
+  if (!item) return fail(item.error());
   return ReadOutput{std::move(*item), billed_bytes(whole)};
 }
 

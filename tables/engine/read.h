@@ -9,6 +9,10 @@ namespace freshet {
 
 Result<ItemRef> read_item(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input);
 Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache, const GetItemInput& input);
+// The same in two steps. All that is wrong with the request in itself, which comes before what is wrong with its table
+// and its key, is found by the first.
+Result<BoundProjection> bind_projection(ExpressionCache& cache, const GetItemInput& input);
+Result<ReadOutput> read_measured(const Catalog& catalog, const GetItemInput& input, const BoundProjection& projection);
 Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input);
 Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input);
 

@@ -173,9 +173,12 @@ const Value* follow(const Path& path, size_t end, const Value* value, const Bind
 Item extract(const std::vector<const Path*>& paths, const Item& item, const Bindings& bindings) {
   Item out;
   if (std::all_of(paths.begin(), paths.end(), [](const Path* path) { return path->size() == 1; })) {
-    for (const Path* path : paths) {
-      const auto name = element_name((*path)[0], bindings);
-      if (const Value* value = item.find(name)) out.set(name, *value);
+    std::vector<std::string_view> names;
+    names.reserve(paths.size());
+    for (const Path* path : paths) names.push_back(element_name((*path)[0], bindings));
+    sort_unique(names);
+    for (const auto name : names) {
+      if (const Value* value = item.find(name)) out.append_sorted(std::string(name), *value);
     }
     return out;
   }

@@ -1,6 +1,7 @@
 // Document paths: naming them in messages, comparing them, following them into values.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,11 @@ inline bool has_placeholder(const Path& path) {
     if (element.kind == PathElement::Kind::kPlaceholder) return true;
   }
   return false;
+}
+
+inline void sort_unique(std::vector<std::string_view>& names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
 }
 
 // Names sort before indexes, names bytewise, indexes by number.

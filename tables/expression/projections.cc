@@ -88,9 +88,14 @@ Item project(const BoundProjection& projection, const Item& item) {
 
 Item project(const BoundProjection& projection, const ItemRef& item) {
   if (!projection) return item.decode();
+  auto views = top_level_attributes(projection);
+  expression::sort_unique(views);
+  const std::vector<std::string> names(views.begin(), views.end());
+  std::vector<std::string_view> values(names.size());
+  item.pick(names, values.data());
   Item wanted;
-  for (const auto name : top_level_attributes(projection)) {
-    if (const auto view = item.find(name)) wanted.set(name, view->decode());
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!values[i].empty()) wanted.append_sorted(names[i], ValueView(values[i]).decode());
   }
   const auto& paths = projection.compiled->paths;
   const bool whole = std::all_of(paths.begin(), paths.end(), [](const auto& path) { return path.size() == 1; });
@@ -104,8 +109,7 @@ std::vector<std::string_view> top_level_attributes(const BoundProjection& projec
 std::vector<std::string_view> top_level_attributes(const BoundUpdate& update) {
   if (!update) return {};
   auto names = root_names(*update.compiled, update.bindings);
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  expression::sort_unique(names);
   return names;
 }
 

@@ -387,13 +387,18 @@ std::optional<ValueView> find_attribute(std::string_view encoded_item, std::stri
 void ItemRef::pick(std::span<const std::string> names, std::string_view* values) const {
   std::string_view in = encoded();
   take_varint(in);
-  // Names rise in both: each one is looked for behind the last that was found.
+  // Names rise in both: each one is looked for behind the last that was found. Of many names, those that the item is
+  // past are left behind, so that many in an item of many take no longer than a walk over both.
+  constexpr size_t kFew = 16;
+  const bool many = names.size() > kFew;
   for (size_t next = 0; next < names.size() && !in.empty();) {
     const std::string_view here = take_text(in);
     const std::string_view value = take_value(in);
+    while (many && next < names.size() && names[next] < here) ++next;
     size_t i = next;
-    while (i < names.size() && !is_same_name(names[i], here)) ++i;
-    if (i == names.size()) continue;
+    const size_t end = many ? std::min(next + 1, names.size()) : names.size();
+    while (i < end && !is_same_name(names[i], here)) ++i;
+    if (i == end) continue;
     values[i] = value;
     next = i + 1;
   }

@@ -166,6 +166,21 @@ TEST_F(DynamoDbTest, QueriesAndScansInPages) {
             "SPECIFIC_ATTRIBUTES");
 }
 
+// What an index does not hold costs nothing to walk over.
+TEST_F(DynamoDbTest, AnIndexIsChargedForWhatItHolds) {
+  make_tasks();
+  for (int i = 0; i < 3; ++i) {
+    const std::string n = std::to_string(i);
+    ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":")" + n + R"("},"state":{"S":"s"},"at":{"N":")" + n +
+                      R"("},"body":{"S":")" + std::string(5'000, 'x') + R"("}}})");
+  }
+  const std::string page = ok("Query", R"({"TableName":"Tasks","IndexName":"by-state","KeyConditionExpression":"#s=:s",
+      "ExpressionAttributeNames":{"#s":"state"},"ExpressionAttributeValues":{":s":{"S":"s"}},
+      "ReturnConsumedCapacity":"TOTAL"})");
+  EXPECT_NE(page.find(R"("Count":3)"), std::string::npos) << page;
+  EXPECT_NE(page.find(R"("CapacityUnits":0.5})"), std::string::npos) << page;
+}
+
 TEST_F(DynamoDbTest, ReportsCapacity) {
   make_tasks();
   const std::string item = R"("Item":{"id":{"S":"a"},"x":{"S":")" + std::string(1500, 'x') + R"("}})";
