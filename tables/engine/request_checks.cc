@@ -72,12 +72,6 @@ Result<void> check_request(ExpressionCache& cache, PutItemInput& input) {
   return check_expressions(cache, input);
 }
 
-Result<void> check_request(ExpressionCache& cache, const GetItemInput& input) {
-  Expressions expressions(cache, input.placeholders);
-  if (auto projection = expressions.projection(input.projection); !projection) return fail(projection.error());
-  return expressions.finish();
-}
-
 Result<void> check_request(ExpressionCache& cache, const QueryInput& input) {
   Expressions expressions(cache, input.placeholders);
   auto condition = expressions.key_condition(input.key_condition);

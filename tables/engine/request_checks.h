@@ -27,7 +27,6 @@ template <class Input>  // Of an update, a delete or a check.
 Result<void> check_request(ExpressionCache& cache, const Input& input) {
   return check_expressions(cache, input);
 }
-Result<void> check_request(ExpressionCache& cache, const GetItemInput& input);
 Result<void> check_request(ExpressionCache& cache, const QueryInput& input);
 Result<void> check_request(ExpressionCache& cache, const ScanInput& input);
 

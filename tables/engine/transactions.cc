@@ -291,14 +291,19 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
 
 Result<std::vector<ReadOutput>> Transactions::read(const std::vector<GetItemInput>& inputs) {
   if (auto ok = check_count(inputs.size()); !ok) return fail(ok.error());
+  std::vector<BoundProjection> projections;
   for (const auto& input : inputs) {
-    if (auto ok = check_request(cache_, input); !ok) return fail(ok.error());
+    auto projection = bind_projection(cache_, input);
+    if (!projection) return fail(projection.error());
+    projections.push_back(std::move(*projection));
   }
+  auto projection = projections.begin();
   std::set<std::pair<const Table*, std::string>> seen;
   std::vector<ReadOutput> outputs;
   Reasons reasons;
   uint64_t bytes = 0;
   for (const auto& input : inputs) {
+    const BoundProjection& wanted = *projection++;
     auto table = catalog_.find(input.table);
     if (!table) return fail(table.error());
     if (auto ok = check_no_empty_key(input.key, (*table)->definition()); !ok) return fail(ok.error());
@@ -306,7 +311,7 @@ Result<std::vector<ReadOutput>> Transactions::read(const std::vector<GetItemInpu
     if (!item.empty() && !seen.emplace(*table, std::move(item)).second) {
       return invalid("Transaction request cannot include multiple operations on one item");
     }
-    auto answer = read_measured(catalog_, cache_, input);
+    auto answer = read_measured(catalog_, input, wanted);
     if (!answer) {
       if (!reasons.add(answer.error())) return fail(answer.error());
       continue;

@@ -1,4 +1,5 @@
 // Tags and continuous backups.
+#include "base/limits.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/operation.h"
 #include "wire/dynamodb/table_input.h"
@@ -138,15 +139,21 @@ class ContinuousBackups final : public Operation {
 
 // A table's ARN; what else it may be is refused by the service in these words.
 std::string resource(const Input& in) {
-  std::string arn = in.text("ResourceArn", Need::kRequired, {1, 1283});
-  const size_t table = arn.find(kTable);
-  const bool good = arn.starts_with("arn:") && table != std::string::npos &&
-                    arn.find('/', table + kTable.size()) == std::string::npos;
+  std::string arn = in.text("ResourceArn", Need::kOptional, {1, 1283});
+  const auto table = table_name_of(arn);
+  const bool good = table && table->size() >= limits::kMinTableNameBytes && table->size() <= limits::kMaxTableNameBytes;
   if (in.has("ResourceArn") && !good) {
     in.checks().add(
         {ErrorCode::kValidation, "Invalid TableArn: Invalid ResourceArn provided as input " + arn, nullptr});
   }
   return arn;
+}
+
+// A resource that is missing is told before all constraints.
+Result<void> result_of(const Input& in) {
+  auto fine = in.checks().result();
+  if (in.has("ResourceArn") || (!fine && fine.error().code == ErrorCode::kSerialization)) return fine;
+  return invalid("Invalid TableArn");
 }
 
 }  // namespace
@@ -159,7 +166,7 @@ Parsed parse_tag_resource(const JsonView& body) {
   if (in.has("Tags") && tags.empty()) {
     checks.add({ErrorCode::kValidation, "Atleast one Tag needs to be provided as Input.", nullptr});
   }
-  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  if (auto fine = result_of(in); !fine) return fail(fine.error());
   return std::make_unique<TagResource>(std::move(arn), std::move(tags));
 }
 
@@ -172,7 +179,7 @@ Parsed parse_untag_resource(const JsonView& body) {
   if (in.has("TagKeys") && keys.empty()) {
     checks.add({ErrorCode::kValidation, "Atleast one Tag Key needs to be provided as Input.", nullptr});
   }
-  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  if (auto fine = result_of(in); !fine) return fail(fine.error());
   return std::make_unique<UntagResource>(std::move(arn), std::move(keys));
 }
 
@@ -181,7 +188,7 @@ Parsed parse_list_tags_of_resource(const JsonView& body) {
   const Input in(body, checks);
   std::string arn = resource(in);
   std::string after = in.text("NextToken");
-  if (auto fine = checks.result(); !fine) return fail(fine.error());
+  if (auto fine = result_of(in); !fine) return fail(fine.error());
   return std::make_unique<ListTags>(std::move(arn), std::move(after));
 }
 

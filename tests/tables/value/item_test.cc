@@ -353,5 +353,27 @@ TEST(Text, Base64) {
   EXPECT_EQ(error("YWF="), "Invalid last non-pad Base64 character dectected");
 }
 
+// Few names are looked for otherwise than many.
+TEST(ItemRef, PicksAreWhatFindFinds) {
+  Random random(11);
+  for (const size_t wanted : {1u, 5u, 16u, 17u, 200u}) {
+    for (const size_t there : {0u, 1u, 30u, 300u}) {
+      Item item;
+      for (size_t i = 0; i < there; ++i) item.set("k" + std::to_string(random.below(400)), Value::number(1));
+      std::vector<std::string> names;
+      for (size_t i = 0; i < wanted; ++i) names.push_back("k" + std::to_string(random.below(400)));
+      std::sort(names.begin(), names.end());
+      names.erase(std::unique(names.begin(), names.end()), names.end());
+      const ItemRef ref = ItemRef::encode(item);
+      std::vector<std::string_view> values(names.size());
+      ref.pick(names, values.data());
+      for (size_t i = 0; i < names.size(); ++i) {
+        const auto found = ref.find(names[i]);
+        EXPECT_EQ(values[i], found ? found->encoded() : std::string_view()) << names[i] << " of " << there;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace freshet

@@ -182,6 +182,16 @@ TEST_F(UpdateTableTest, Tags) {
             "arn:aws:dynamodb:us-east-1:000000000000:table/None not found");
   EXPECT_EQ(error("ListTagsOfResource", R"({"ResourceArn":"Tasks"})"),
             "ValidationException: Invalid TableArn: Invalid ResourceArn provided as input Tasks");
+  for (const char* operation : {"TagResource", "UntagResource", "ListTagsOfResource"}) {
+    EXPECT_EQ(error(operation, "{}"), "ValidationException: Invalid TableArn") << operation;
+  }
+  const std::string short_name = "arn:aws:dynamodb:us-east-1:000000000000:table/ab";
+  EXPECT_EQ(error("TagResource", R"({"ResourceArn":")" + short_name + R"(","Tags":[]})"),
+            "ValidationException: Invalid TableArn: Invalid ResourceArn provided as input " + short_name);
+  EXPECT_EQ(
+      error("TagResource", R"({"ResourceArn":"a:b:c:d:e:f/g"})"),
+      "ValidationException: 1 validation error detected: Value null at 'tags' failed to satisfy constraint: Member "
+      "must not be null");
 }
 
 TEST_F(UpdateTableTest, ContinuousBackups) {
