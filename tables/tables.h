@@ -40,9 +40,10 @@ struct PutItemInput {
   Placeholders placeholders;
   // Two conditions that go beside it or without it, and need no text to write, look up and bind: for who puts by the
   // thousands. with_guards_spelled_out() (edit.h) says them as expressions.
-  bool only_new = false;    // There must be no such item yet.
-  std::string_view rising;  // The item that is there must lack this attribute, or have no greater one than `item`, of
-                            // the same type, S, N or B. Static storage, or the caller's until the answer; empty: none.
+  bool only_new = false;  // There must be no such item yet.
+  // The item that is there must lack this attribute, or have no greater one than `item`, of the same type, S, N or B.
+  // Static storage, or the caller's until the answer; empty: none.
+  std::string_view rising{};
   ReturnValues return_values = ReturnValues::kNone;  // kNone or kAllOld.
   bool return_item_on_failure = false;               // See ConditionFailed.
   Cause cause = Cause::kClient;
@@ -172,6 +173,8 @@ struct QueryInput {
   Item exclusive_start_key;
   bool consistent = false;
   bool count_only = false;
+  bool all_attributes = false;  // Of a local index: also those that it does not hold.
+  bool measure = false;         // Fills Page::billed_bytes and fetched_units.
   // Of a PartiQL statement: the filter may look at keys, and sees of an index what that holds.
   bool by_statement = false;
 };
@@ -188,7 +191,9 @@ struct ScanInput {
   uint32_t total_segments = 1;
   bool consistent = false;
   bool count_only = false;
-  bool by_statement = false;  // As in QueryInput.
+  bool all_attributes = false;  // Of a local index: also those that it does not hold.
+  bool measure = false;         // Fills Page::billed_bytes and fetched_units.
+  bool by_statement = false;    // As in QueryInput.
 };
 
 struct Page {
@@ -196,7 +201,10 @@ struct Page {
   uint64_t count = 0;
   uint64_t scanned = 0;
   Item last_evaluated_key;     // Empty when the end was reached.
-  uint64_t scanned_bytes = 0;  // Of the items looked at, as the service counts sizes.
+  uint64_t scanned_bytes = 0;  // Stored ones, of what was looked at.
+  uint64_t billed_bytes = 0;   // The same as the service counts sizes: of an index what that holds.
+  // Of a local index that lacks what is asked for: what fetching each item from the table takes, in read units.
+  uint64_t fetched_units = 0;
 };
 
 // One entry of a table's change stream. Images are as complete as the stream's view needs, or better.

@@ -30,7 +30,7 @@ WriteInput random_action(Random& random, const std::string& table, const Item& i
     default:
       break;
   }
-  return PutItemInput{table, item, condition, {}, false, {}};
+  return PutItemInput{table, item, condition, {}};
 }
 
 }  // namespace

@@ -199,7 +199,7 @@ class StoreCrashRun {
         if (random_.below(3) == 0) {
           return accept(store_->delete_item({"Pairs", item, {}, {}}).take(), {"Pairs", item, {}});
         }
-        return accept(store_->put_item({"Pairs", item, {}, {}, false, {}}).take(), {"Pairs", item, item});
+        return accept(store_->put_item({"Pairs", item, {}, {}}).take(), {"Pairs", item, item});
       }
       case 5:
       case 6:
@@ -207,7 +207,7 @@ class StoreCrashRun {
         return move();
       default: {
         const Item item = random_task();
-        return accept(store_->put_item({"Queue", item, {}, {}, false, {}}).take(), {"Queue", key_of_task(item), item});
+        return accept(store_->put_item({"Queue", item, {}, {}}).take(), {"Queue", key_of_task(item), item});
       }
     }
   }
@@ -288,7 +288,7 @@ class StoreCrashRun {
       if (store_->alter_table(d).take()) note({{}, {}, {}, d});
     } else {
       const Item item = random_task();
-      accept(store_->put_item({"Scratch", item, {}, {}, false, {}}).take(), {"Scratch", key_of_task(item), item});
+      accept(store_->put_item({"Scratch", item, {}, {}}).take(), {"Scratch", key_of_task(item), item});
     }
   }
 

@@ -19,7 +19,7 @@ class TransactionTest : public DiskStoreTest {
     return now(store->transact_write({std::move(actions), token}));
   }
   static PutItemInput put_of(const std::string& id, const std::string& status = "PENDING") {
-    return {"Queue", task(id, status, 1), {}, {}, false, {}};
+    return {"Queue", task(id, status, 1), {}, {}};
   }
   static UpdateItemInput add_one(const std::string& id) {
     UpdateItemInput input{"Queue", key(id), "ADD n :one", {}, {}};
@@ -95,10 +95,10 @@ TEST_F(TransactionTest, WhatDependsOnItemsIsAReasonAndWhatIsWrongInItselfAnError
   EXPECT_THAT(codes(typed.error()), ElementsAre("None", "ValidationError"));
   EXPECT_THAT(messages(typed.error())[1], testing::HasSubstr("incorrect data type"));
 
-  PutItemInput mistyped{"Queue", Item{{"id", Value::number(5)}}, {}, {}, false, {}};
+  PutItemInput mistyped{"Queue", Item{{"id", Value::number(5)}}, {}, {}};
   EXPECT_THAT(messages(transact({mistyped}).error()),
               ElementsAre("One or more parameter values were invalid: Type mismatch for key id expected: S actual: N"));
-  DeleteItemInput wrong_key{"Queue", Item{{"id", Value::number(5)}}, {}, {}, false, {}};
+  DeleteItemInput wrong_key{"Queue", Item{{"id", Value::number(5)}}, {}, {}};
   EXPECT_THAT(messages(transact({wrong_key}).error()),
               ElementsAre("The provided key element does not match the schema"));
 
@@ -108,7 +108,7 @@ TEST_F(TransactionTest, WhatDependsOnItemsIsAReasonAndWhatIsWrongInItselfAnError
   PutItemInput large = put_of("b");
   large.item.set("x", Value(std::string(limits::kMaxItemBytes, 'x')));
   EXPECT_EQ(text(transact({large})), "ValidationException: Item size has exceeded the maximum allowed size");
-  PutItemInput nowhere{"Nowhere", key("a"), {}, {}, false, {}};
+  PutItemInput nowhere{"Nowhere", key("a"), {}, {}};
   EXPECT_THAT(text(transact({nowhere})),
               testing::StartsWith("ResourceNotFoundException: Requested resource not found"));
   PutItemInput unused = put_of("b");
@@ -153,7 +153,7 @@ TEST_F(TransactionTest, SizesAreTheServicesAndChecksCountToo) {
   for (int i = 0; i < 29; ++i) {
     Item item = tiny;
     item.set("id", Value("tiny" + std::to_string(i)));
-    many.emplace_back(PutItemInput{"Queue", item, {}, {}, false, {}});
+    many.emplace_back(PutItemInput{"Queue", item, {}, {}});
   }
   const size_t billed = billed_size(std::get<PutItemInput>(many[0]).item);
   ASSERT_LT(29 * billed, limits::kMaxTransactionBytes);

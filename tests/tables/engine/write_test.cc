@@ -122,7 +122,7 @@ TEST_F(WriteTest, AnUpdateThatOnlyRemovesCreatesNothing) {
 
 TEST_F(WriteTest, PutReturnsOnlyAllOldOrNone) {
   create(queue_definition());
-  PutItemInput input{"Queue", task("a", "PENDING", 1), {}, {}, false, {}, ReturnValues::kAllNew};
+  PutItemInput input{"Queue", task("a", "PENDING", 1), {}, {}, ReturnValues::kAllNew};
   EXPECT_EQ(text(now(store->put_item(input))), "ValidationException: ReturnValues can only be ALL_OLD or NONE");
   input.return_values = ReturnValues::kAllOld;
   EXPECT_FALSE(now(store->put_item(input))->attributes);
@@ -133,8 +133,8 @@ TEST_F(WriteTest, PutReturnsOnlyAllOldOrNone) {
 TEST_F(WriteTest, WriteManyAnswersEachOnItsOwn) {
   create(queue_definition());
   std::vector<WriteInput> inputs;
-  inputs.emplace_back(PutItemInput{"Queue", task("a", "PENDING", 1), {}, {}, false, {}});
-  inputs.emplace_back(PutItemInput{"Queue", task("a", "PENDING", 2), "attribute_not_exists(id)", {}, false, {}});
+  inputs.emplace_back(PutItemInput{"Queue", task("a", "PENDING", 1), {}, {}});
+  inputs.emplace_back(PutItemInput{"Queue", task("a", "PENDING", 2), "attribute_not_exists(id)", {}});
   inputs.emplace_back(DeleteItemInput{"Queue", key("a"), {}, {}});
   const auto outputs = now(store->write_many(inputs));
   ASSERT_EQ(outputs.size(), 3u);
