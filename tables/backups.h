@@ -5,6 +5,7 @@
 // only.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,19 @@ struct BackupDescription {
   TableDescription table;  // As it was then.
 };
 
+struct ListBackupsInput {
+  std::string table;             // Empty for all.
+  std::optional<WallTime> from;  // Made then or later.
+  std::optional<WallTime> before;
+  std::string after;  // The id of the backup behind which to go on.
+  size_t limit = 100;
+};
+
+struct BackupPage {
+  std::vector<BackupDescription> backups;  // By id: the oldest first.
+  bool more = false;
+};
+
 class Backups {
  public:
   virtual ~Backups() = default;
@@ -32,7 +46,7 @@ class Backups {
   virtual Async<Result<BackupDescription>> create(std::string table, std::string name) = 0;
   // kBackupNotFound.
   virtual Async<Result<BackupDescription>> describe(std::string id) = 0;
-  virtual Async<Result<std::vector<BackupDescription>>> list() = 0;  // By id: the oldest first.
+  virtual Async<Result<BackupPage>> list(ListBackupsInput input) = 0;
   // The backup as it was. kBackupNotFound; kBackupInUse while it is made, or a table is restored from it.
   virtual Async<Result<BackupDescription>> remove(std::string id) = 0;
   // A new table with the backup's items; goes on after a restart. `definition` has the keys of the backup's table and

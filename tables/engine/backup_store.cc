@@ -155,11 +155,19 @@ Async<Result<BackupDescription>> BackupStore::describe(std::string id) {
   return Out(found->second.description);
 }
 
-Async<Result<std::vector<BackupDescription>>> BackupStore::list() {
-  std::vector<BackupDescription> all;
-  all.reserve(backups_.size());
-  for (const auto& [id, backup] : backups_) all.push_back(backup.description);
-  return Result<std::vector<BackupDescription>>(std::move(all));
+// All may be looked at, but only those that are asked for are copied.
+Async<Result<BackupPage>> BackupStore::list(ListBackupsInput input) {
+  BackupPage page;
+  const auto wanted = [&](const BackupDescription& backup) {
+    return (input.table.empty() || backup.table.definition.name == input.table) &&
+           (!input.from || backup.created >= *input.from) && (!input.before || backup.created < *input.before);
+  };
+  for (auto next = backups_.upper_bound(input.after); next != backups_.end() && !page.more; ++next) {
+    if (!wanted(next->second.description)) continue;
+    page.more = page.backups.size() == input.limit;
+    if (!page.more) page.backups.push_back(next->second.description);
+  }
+  return Result<BackupPage>(std::move(page));
 }
 
 Async<Result<BackupDescription>> BackupStore::remove(std::string id) {

@@ -35,7 +35,7 @@ class BackupStore final : public Backups {
 
   Async<Result<BackupDescription>> create(std::string table, std::string name) override;
   Async<Result<BackupDescription>> describe(std::string id) override;
-  Async<Result<std::vector<BackupDescription>>> list() override;
+  Async<Result<BackupPage>> list(ListBackupsInput input) override;
   Async<Result<BackupDescription>> remove(std::string id) override;
   Async<Result<TableDescription>> restore(std::string id, TableDefinition definition) override;
 

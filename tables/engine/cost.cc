@@ -7,6 +7,7 @@
 namespace freshet {
 namespace {
 
+constexpr uint64_t kReadUnit = 4096;
 constexpr uint64_t kWriteUnit = 1024;
 constexpr uint64_t kGib = 1u << 30;
 
@@ -42,6 +43,10 @@ uint64_t index_units(const std::optional<Item>& before, const std::optional<Item
 }
 
 }  // namespace
+
+uint64_t read_units_of(uint64_t bytes) {
+  return std::max<uint64_t>(1, (bytes + kReadUnit - 1) / kReadUnit);
+}
 
 uint64_t write_units_of(uint64_t bytes) {
   return std::max<uint64_t>(1, (bytes + kWriteUnit - 1) / kWriteUnit);

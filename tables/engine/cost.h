@@ -13,6 +13,7 @@ namespace freshet {
 std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& key, const ItemRef& before,
                                                const ItemRef& after);
 // What writing an item, or an entry of an index, of that size takes.
+uint64_t read_units_of(uint64_t bytes);  // Consistent ones.
 uint64_t write_units_of(uint64_t bytes);
 // As the service counts sizes; 0 for a null ref.
 uint64_t billed_bytes(const ItemRef& item);

@@ -33,6 +33,7 @@ struct Shape {
   std::vector<std::string> filter_view;       // All that the filter sees of an item; empty for all of it.
   size_t weight = 0;                          // What is looked for in an item.
   bool fetches = false;                       // The index lacks some of it: the table is read, too.
+  bool measure = false;
 };
 
 struct Range {
@@ -64,15 +65,20 @@ bool holds(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// A global index must hold what is asked of it; a local one fetches the rest from the table, as on the service.
-Result<void> check_projected(const Source& source, Shape& shape) {
-  if (shape.index_attributes.empty() || !shape.projection) return {};
-  if (source.index->definition.local) {
-    const auto names = top_level_attributes(shape.projection);
-    shape.fetches = !std::all_of(names.begin(), names.end(), [&](auto name) { return holds(shape.held, name); });
-    shape.index_attributes.clear();
-    return {};
-  }
+bool hold_all(const std::vector<std::string>& names, const std::vector<std::string_view>& wanted) {
+  return std::all_of(wanted.begin(), wanted.end(), [&](std::string_view name) { return holds(names, name); });
+}
+
+// What a local index lacks is fetched from the table, as on the service.
+void fetch_rest(Shape& shape, bool all_attributes, bool filter_sees_all) {
+  shape.fetches = all_attributes || !hold_all(shape.held, top_level_attributes(shape.projection)) ||
+                  (filter_sees_all && !hold_all(shape.held, top_level_attributes(shape.filter)));
+  if (all_attributes || shape.projection) shape.index_attributes.clear();
+}
+
+// A global index must hold what is asked of it.
+Result<void> check_projected(const Source& source, const Shape& shape) {
+  if (shape.held.empty() || !shape.projection || source.index->definition.local) return {};
   for (const auto name : top_level_attributes(shape.projection)) {
     if (std::find(shape.index_attributes.begin(), shape.index_attributes.end(), name) == shape.index_attributes.end()) {
       return invalid("One or more parameter values were invalid: Global secondary index " +
@@ -122,7 +128,11 @@ Result<Shape> make_shape(Expressions& expressions, const Source& source, const I
   if (source.index) shape.held = held_attributes(source.table->definition(), source.index->definition);
   std::sort(shape.held.begin(), shape.held.end());
   shape.index_attributes = shape.held;
+  shape.measure = input.measure;
   if (input.by_statement) limit_filter(shape);
+  if (!shape.held.empty() && source.index->definition.local) {
+    fetch_rest(shape, input.all_attributes, !input.by_statement);
+  }
   if (auto ok = check_projected(source, shape); !ok) return fail(ok.error());
   if (!input.by_statement) {
     if (auto ok = check_filter_attributes(source, shape); !ok) return fail(ok.error());
@@ -163,7 +173,7 @@ class PageBuilder {
     if (shape_.partition && !source_.items->holds(entry, *shape_.partition)) return false;
     const ItemRef& item = entry.item;
     ++page_.scanned;
-    page_.scanned_bytes += shape_.held.empty() || shape_.fetches ? item.encoded().size() : held_size(item);
+    count_bytes(item);
     work_ += shape_.weight * (1 + item.encoded().size() / 256);
     if (passes(item)) {
       ++page_.count;
@@ -182,6 +192,12 @@ class PageBuilder {
     return evaluate(shape_.filter, shape_.filter_view.empty() ? item : only(item, shape_.filter_view));
   }
 
+  void count_bytes(const ItemRef& item) {
+    page_.scanned_bytes += shape_.held.empty() || shape_.fetches ? item.encoded().size() : held_size(item);
+    if (!shape_.measure) return;
+    page_.billed_bytes += billed_bytes(shape_.held.empty() ? item : only(item, shape_.held));
+    if (shape_.fetches) page_.fetched_units += read_units_of(billed_bytes(item));
+  }
   // What an index that holds only some attributes has of the item.
   size_t held_size(const ItemRef& item) {
     values_.assign(shape_.held.size(), {});

@@ -163,32 +163,21 @@ class DeleteBackup final : public Operation {
   BackupDescription backup_;
 };
 
-struct BackupFilter {
-  std::string table;  // Empty for all.
-  std::string type;   // Empty for USER.
-  std::optional<WallTime> from;
-  std::optional<WallTime> before;
-  std::string after;  // The id of the backup behind which to go on.
-  size_t limit = 100;
-};
-
 class ListBackups final : public Operation {
  public:
-  explicit ListBackups(BackupFilter filter) : filter_(std::move(filter)) {}
+  ListBackups(ListBackupsInput input, bool user) : input_(std::move(input)), user_(user) {}
   Async<Result<void>> run(Tables& tables) override {
     auto backups = backups_of(tables);
     if (!backups) co_return fail(backups.error());
-    auto all = co_await (*backups)->list();
-    if (!all) co_return fail(all.error());
-    std::erase_if(*all, [this](const BackupDescription& backup) { return !wanted(backup); });
-    more_ = all->size() > filter_.limit;
-    if (more_) all->resize(filter_.limit);
-    backups_ = std::move(*all);
+    if (!user_) co_return Result<void>{};
+    auto page = co_await (*backups)->list(std::move(input_));
+    if (!page) co_return fail(page.error());
+    page_ = std::move(*page);
     co_return Result<void>{};
   }
   void write(std::string& json, const Place& place) const override {
     json += "{\"BackupSummaries\":[";
-    for (const BackupDescription& backup : backups_) {
+    for (const BackupDescription& backup : page_.backups) {
       json += json.ends_with('[') ? "{" : ",{";
       const TableDescription& table = backup.table;
       append_member(json, "TableName", table.definition.name);
@@ -198,20 +187,14 @@ class ListBackups final : public Operation {
       json += '}';
     }
     json += ']';
-    if (more_) append_member(json, "LastEvaluatedBackupArn", place.backup_arn(backups_.back()));
+    if (page_.more) append_member(json, "LastEvaluatedBackupArn", place.backup_arn(page_.backups.back()));
     json += '}';
   }
 
  private:
-  bool wanted(const BackupDescription& backup) const {
-    const bool user = filter_.type.empty() || filter_.type == "USER" || filter_.type == "ALL";
-    return user && (filter_.table.empty() || backup.table.definition.name == filter_.table) &&
-           (!filter_.from || backup.created >= *filter_.from) &&
-           (!filter_.before || backup.created < *filter_.before) && backup.id > filter_.after;
-  }
-  const BackupFilter filter_;
-  std::vector<BackupDescription> backups_;
-  bool more_ = false;
+  ListBackupsInput input_;
+  const bool user_;  // Whether those that users make are asked for: there are no others.
+  BackupPage page_;
 };
 
 struct RestoreChange {
@@ -366,9 +349,9 @@ Parsed parse_delete_backup(const JsonView& body) {
 Parsed parse_list_backups(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  BackupFilter filter;
+  ListBackupsInput filter;
   if (in.has("TableName")) filter.table = in.table();
-  filter.type = in.choice("BackupType", {"ALL", "AWS_BACKUP", "SYSTEM", "USER"});
+  const std::string type = in.choice("BackupType", {"ALL", "AWS_BACKUP", "SYSTEM", "USER"});
   filter.from = in.time("TimeRangeLowerBound");
   filter.before = in.time("TimeRangeUpperBound");
   const std::string after = in.text("ExclusiveStartBackupArn", Need::kOptional, kArnLength);
@@ -378,7 +361,7 @@ Parsed parse_list_backups(const JsonView& body) {
   }
   filter.limit = static_cast<size_t>(in.number("Limit", {1, 100}).value_or(100));
   if (auto fine = checks.result(); !fine) return fail(fine.error());
-  return std::make_unique<ListBackups>(std::move(filter));
+  return std::make_unique<ListBackups>(std::move(filter), type.empty() || type == "USER" || type == "ALL");
 }
 
 Parsed parse_restore_table_from_backup(const JsonView& body) {

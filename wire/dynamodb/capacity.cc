@@ -9,8 +9,6 @@ namespace freshet::dynamodb {
 
 namespace {
 
-constexpr uint64_t kReadUnit = 4096;
-
 std::string text_of(uint64_t halves) {
   return std::to_string(halves / 2) + (halves % 2 == 0 ? ".0" : ".5");
 }
@@ -72,7 +70,7 @@ void Units::add(const Units& more) {
 }
 
 uint64_t read_half_units(uint64_t bytes, bool consistent) {
-  return std::max<uint64_t>(1, (bytes + kReadUnit - 1) / kReadUnit) * (consistent ? 2 : 1);
+  return read_units_of(bytes) * (consistent ? 2 : 1);
 }
 
 Units read_units(uint64_t bytes, bool consistent) {

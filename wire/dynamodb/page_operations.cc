@@ -59,6 +59,8 @@ class PageOperation final : public Operation {
 
   Async<Result<void>> run(Tables& tables) override {
     if (is_system_table(table_)) return Result<void>(item_table_not_found());
+    input_.all_attributes = select_ == Select::kAll;
+    input_.measure = report_ != CapacityReport::kNone;
     const bool about_index = !index_.empty() && (select_ == Select::kAll || report_ == CapacityReport::kIndexes);
     if (about_index) return run_with_description(tables);
     Async<Result<Page>> answer = (tables.*kCall)(std::move(input_));
@@ -87,8 +89,10 @@ class PageOperation final : public Operation {
     }
     if (report_ != CapacityReport::kNone) {
       json += ",\"ConsumedCapacity\":";
-      const uint64_t halves = read_half_units(page_.scanned_bytes, consistent_);
-      append_capacity(json, report_, table_, index_.empty() ? Units{halves, {}} : Units{0, {{index_, local_, halves}}});
+      const uint64_t halves = read_half_units(page_.billed_bytes, consistent_);
+      const uint64_t fetched = page_.fetched_units * (consistent_ ? 2 : 1);
+      append_capacity(json, report_, table_,
+                      index_.empty() ? Units{halves, {}} : Units{fetched, {{index_, local_, halves}}});
     }
     json += '}';
   }
@@ -109,10 +113,11 @@ class PageOperation final : public Operation {
     // Without a table the call says what is wrong first.
     const IndexDefinition* index = table ? table->definition.index(index_) : nullptr;
     if (index) local_ = index->local;
-    if (index && select_ == Select::kAll && index->projection != Projection::kAll) {
-      co_return invalid("One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for " +
-                        std::string(local_ ? "local" : "global") + " secondary index " + index_ +
-                        " because its projection type is not ALL");
+    if (index && !local_ && select_ == Select::kAll && index->projection != Projection::kAll) {
+      co_return invalid(
+          "One or more parameter values were invalid: Select type ALL_ATTRIBUTES is not supported for global secondary "
+          "index " +
+          index_ + " because its projection type is not ALL");
     }
     Result<Page> page = co_await (tables.*kCall)(std::move(input_));
     co_return keep(std::move(page));

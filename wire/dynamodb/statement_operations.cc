@@ -101,20 +101,23 @@ class SelectOperation final : public Operation {
     if (plan.scans) {
       ScanInput input = partiql::scan_of(plan);
       input.limit = limit;
+      input.measure = answer_.reports();
       input.exclusive_start_key = position.start_key;
       return tables.scan(std::move(input));
     }
     QueryInput input = partiql::query_of(plan, position.step);
     input.limit = limit;
+    input.measure = answer_.reports();
     input.exclusive_start_key = position.start_key;
     return tables.query(std::move(input));
   }
 
   // Whether to read on at `position`. What a page may hold and take is bounded for all reads together.
   bool keep(const SelectPlan& plan, Page page, StatementPosition& position) {
-    const uint64_t halves = read_half_units(page.scanned_bytes, plan.consistent);
+    const uint64_t halves = read_half_units(page.billed_bytes, plan.consistent);
+    const uint64_t fetched = page.fetched_units * (plan.consistent ? 2 : 1);
     answer_.units.add(statement_.index.empty() ? Units{halves, {}}
-                                               : Units{0, {{statement_.index, plan.local_index, halves}}});
+                                               : Units{fetched, {{statement_.index, plan.local_index, halves}}});
     std::move(page.items.begin(), page.items.end(), std::back_inserter(answer_.items));
     scanned_ += page.scanned;
     bytes_ += page.scanned_bytes + value_bytes_;

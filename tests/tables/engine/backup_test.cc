@@ -42,7 +42,7 @@ class BackupTest : public DiskStoreTest {
   Result<BackupDescription> back_up(const std::string& table, const std::string& name = "nightly") {
     return now(store->backups()->create(table, name));
   }
-  std::vector<BackupDescription> list() { return *now(store->backups()->list()); }
+  std::vector<BackupDescription> list() { return now(store->backups()->list({}))->backups; }
   Result<TableDescription> restore(const BackupDescription& backup, const std::string& name) {
     TableDefinition definition = backup.table.definition;
     definition.name = name;

@@ -181,6 +181,44 @@ TEST_F(DynamoDbTest, AnIndexIsChargedForWhatItHolds) {
   EXPECT_NE(page.find(R"("CapacityUnits":0.5})"), std::string::npos) << page;
 }
 
+// What is not in a local index is read from the table, item by item, and charged as that.
+TEST_F(DynamoDbTest, ALocalIndexFetchesWhatItLacks) {
+  ok("CreateTable", R"({"TableName":"Ranks","BillingMode":"PAY_PER_REQUEST",
+      "AttributeDefinitions":[{"AttributeName":"p","AttributeType":"S"},{"AttributeName":"s","AttributeType":"N"},
+                              {"AttributeName":"r","AttributeType":"N"}],
+      "KeySchema":[{"AttributeName":"p","KeyType":"HASH"},{"AttributeName":"s","KeyType":"RANGE"}],
+      "LocalSecondaryIndexes":[{"IndexName":"by-r","Projection":{"ProjectionType":"INCLUDE","NonKeyAttributes":["i"]},
+        "KeySchema":[{"AttributeName":"p","KeyType":"HASH"},{"AttributeName":"r","KeyType":"RANGE"}]}]})");
+  const std::string body(5'000, 'x');
+  for (int i = 1; i <= 3; ++i) {
+    const std::string n = std::to_string(i);
+    ok("PutItem", R"({"TableName":"Ranks","Item":{"p":{"S":"a"},"s":{"N":")" + n + R"("},"r":{"N":")" + n +
+                      R"("},"i":{"S":"in"},"body":{"S":")" + body + R"("}}})");
+  }
+  const auto query = [&](const std::string& more) {
+    const std::string answer = ok("Query", R"({"TableName":"Ranks","IndexName":"by-r","KeyConditionExpression":"p=:p",)"
+                                           R"("ExpressionAttributeValues":{":p":{"S":"a"}},)" +
+                                               more + "}");
+    return std::pair(answer.find("xxxxx") != std::string::npos, answer.substr(answer.find("\"ConsumedCapacity")));
+  };
+  const auto with = [](bool bodies, const std::string& sum, const std::string& table, const std::string& index) {
+    return std::pair(bodies, R"("ConsumedCapacity":{"TableName":"Ranks","CapacityUnits":)" + sum +
+                                 R"(,"Table":{"CapacityUnits":)" + table +
+                                 R"(},"LocalSecondaryIndexes":{"by-r":{"CapacityUnits":)" + index + "}}}}");
+  };
+  const std::string all = R"("ReturnConsumedCapacity":"INDEXES")";
+  EXPECT_EQ(query(all), with(false, "0.5", "0.0", "0.5"));
+  EXPECT_EQ(query(all + R"(,"Select":"ALL_PROJECTED_ATTRIBUTES")"), with(false, "0.5", "0.0", "0.5"));
+  EXPECT_EQ(query(all + R"(,"ProjectionExpression":"i,s")"), with(false, "0.5", "0.0", "0.5"));
+  EXPECT_EQ(query(all + R"(,"Select":"ALL_ATTRIBUTES")"), with(true, "3.5", "3.0", "0.5"));
+  EXPECT_EQ(query(all + R"(,"Select":"ALL_ATTRIBUTES","ConsistentRead":true)"), with(true, "7.0", "6.0", "1.0"));
+  EXPECT_EQ(query(all + R"(,"ProjectionExpression":"body","Limit":1)"), with(true, "1.5", "1.0", "0.5"));
+  EXPECT_EQ(query(R"("Select":"COUNT","FilterExpression":"body<>i","ReturnConsumedCapacity":"TOTAL")"),
+            std::pair(false, std::string(R"("ConsumedCapacity":{"TableName":"Ranks","CapacityUnits":3.5}})")));
+  const std::string scan = ok("Scan", R"({"TableName":"Ranks","IndexName":"by-r","Select":"ALL_ATTRIBUTES"})");
+  EXPECT_NE(scan.find("xxxxx"), std::string::npos);
+}
+
 TEST_F(DynamoDbTest, ReportsCapacity) {
   make_tasks();
   const std::string item = R"("Item":{"id":{"S":"a"},"x":{"S":")" + std::string(1500, 'x') + R"("}})";
