@@ -1,5 +1,6 @@
 #include "streams/pattern.h"
 
+#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,9 +50,11 @@ struct Matcher {
 
 struct Pattern::Node {
   std::map<std::string, Node, std::less<>> fields;
-  std::vector<Matcher> matchers;          // Of a leaf: one must match.
+  // Of a leaf: one must match. Plain texts stand by themselves, as there may be many of them, and many to compare.
+  std::vector<Matcher> matchers;
+  absl::flat_hash_set<std::string> texts;
   std::vector<std::vector<Node>> any_of;  // Each "$or": one alternative must match.
-  bool is_leaf() const { return !matchers.empty(); }
+  bool is_leaf() const { return !matchers.empty() || !texts.empty(); }
 };
 
 namespace {
@@ -223,6 +226,10 @@ Result<Node> parse_leaf(const List& list, const std::string& path) {
   if (list.elements.empty()) return invalid(fmt::format("Pattern {}: an empty list matches nothing", at(path)));
   Node leaf;
   for (const Value& element : list.elements) {
+    if (const auto* text = element.get_if<std::string>()) {
+      leaf.texts.insert(*text);
+      continue;
+    }
     auto matcher = parse_matcher(element, path);
     if (!matcher) return fail(std::move(matcher.error()));
     leaf.matchers.push_back(std::move(*matcher));
@@ -335,6 +342,8 @@ bool matches_leaf(const Node& leaf, const Value* value) {
     return std::any_of(list->elements.begin(), list->elements.end(),
                        [&](const Value& element) { return matches_leaf(leaf, &element); });
   }
+  const auto* text = value->get_if<std::string>();
+  if (text && leaf.texts.contains(*text)) return true;
   return std::any_of(leaf.matchers.begin(), leaf.matchers.end(),
                      [&](const Matcher& matcher) { return matches_plain(matcher, *value); });
 }
