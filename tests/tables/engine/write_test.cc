@@ -122,7 +122,7 @@ TEST_F(WriteTest, AnUpdateThatOnlyRemovesCreatesNothing) {
 
 TEST_F(WriteTest, PutReturnsOnlyAllOldOrNone) {
   create(queue_definition());
-  PutItemInput input{"Queue", task("a", "PENDING", 1), {}, {}, ReturnValues::kAllNew};
+  PutItemInput input{"Queue", task("a", "PENDING", 1), {}, {}, false, {}, ReturnValues::kAllNew};
   EXPECT_EQ(text(now(store->put_item(input))), "ValidationException: ReturnValues can only be ALL_OLD or NONE");
   input.return_values = ReturnValues::kAllOld;
   EXPECT_FALSE(now(store->put_item(input))->attributes);
