@@ -16,7 +16,7 @@ class Running {
   Running(World& world, Function function, Environment environment, std::string payload = "{}", EventLog log = {})
       : log_(log),
         definition_(define(std::move(environment))),
-        context_{*world.services, definition_, {"id", std::move(payload), world.clock.boot() + seconds(120), ""}},
+        context_{*world.services, definition_, {"id", std::move(payload), world.clock.boot() + seconds(120), "", ""}},
         work_(function(context_, *world.queues, log_)) {}
   bool ended() const { return work_.is_ready(); }
   Result<std::string> outcome(World& world) { return world.wait(std::move(work_)); }

@@ -229,7 +229,7 @@ class Wiring {
   struct Run {
     Run(World& world, Async<Result<std::string>> (*function)(Context&, Queues&, const EventLog&),
         const FunctionDefinition& definition, std::string payload)
-        : context{*world.services, definition, {"id", std::move(payload), world.clock.boot() + seconds(120), ""}},
+        : context{*world.services, definition, {"id", std::move(payload), world.clock.boot() + seconds(120), "", ""}},
           work(function(context, *world.queues, log)) {}
     EventLog log;
     Context context;

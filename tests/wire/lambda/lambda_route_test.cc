@@ -21,9 +21,7 @@ class FakeInvoker final : public Invoker {
     trace_id = std::move(trace);
     return Result<std::string>("later-id");
   }
-  Result<PreparedEvent> prepare(const std::string&, std::string) override {
-    return fail(ErrorCode::kInternal, "not here");
-  }
+  Result<PreparedEvent> prepare(Delivery) override { return fail(ErrorCode::kInternal, "not here"); }
   std::shared_ptr<const FunctionDefinition> find(const std::string& function) const override {
     return function == "Work" ? std::make_shared<const FunctionDefinition>(definition) : nullptr;
   }
