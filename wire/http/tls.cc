@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -25,6 +26,8 @@ struct FreeStream {
 std::string reason() {
   const unsigned long code = ERR_get_error();
   ERR_clear_error();
+  // OpenSSL has no text for what the system said.
+  if (ERR_SYSTEM_ERROR(code)) return std::generic_category().message(ERR_GET_REASON(code));
   const char* text = ERR_reason_error_string(code);
   return text != nullptr ? text : "error " + std::to_string(code);
 }

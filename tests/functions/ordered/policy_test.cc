@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "functions/ordered/policy/effective_time.h"
 #include "functions/ordered/policy/guard.h"
+#include "tables/edit.h"
 #include "tables/expression/expression.h"
 #include "tests/sim/seeds.h"
 
@@ -68,7 +69,9 @@ TEST_F(GuardTexts, SayWhatTheCodeDecides) {
       held = holds(update.condition, update.placeholders, ref);
     } else {
       PutItemInput put;
+      put.item.set("Timestamp", write.stamp);
       guard.add_to(put, write);
+      put = with_guards_spelled_out(std::move(put), {{"PK", Type::kString}, {}});
       held = holds(put.condition, put.placeholders, ref);
     }
     EXPECT_EQ(held, expected);
