@@ -215,7 +215,8 @@ INSTANTIATE_TEST_SUITE_P(Drivers, TlsClientTest, testing::Values(Driver::kThread
 TEST(TlsTrust, AFileThatHoldsNoneIsRefused) {
   const auto missing = TlsTrust::make("/nonexistent/ca.pem");
   ASSERT_FALSE(missing);
-  EXPECT_THAT(missing.error().message, StartsWith("cannot use the certificates of '/nonexistent/ca.pem': No such file"));
+  EXPECT_THAT(missing.error().message,
+              StartsWith("cannot use the certificates of '/nonexistent/ca.pem': No such file"));
 }
 
 }  // namespace
