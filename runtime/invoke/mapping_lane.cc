@@ -90,7 +90,8 @@ Async<void> MappingLane::run() {
 // Reads until a batch can be cut or a window is over. Or how it ends.
 Async<std::optional<MappingLane::End>> MappingLane::fill() {
   while (!stop_) {
-    if (buffer_.size() >= definition().batch_size || window_is_over()) co_return std::nullopt;
+    const bool full = buffer_.size() >= definition().batch_size || buffer_bytes_ >= kMaxBatchBytes;
+    if (full || window_is_over()) co_return std::nullopt;
     BootTime wait_until{};  // Do not wait: take what is there.
     if (shared_.stream_end) {
       // Of a closed stream nothing more comes.
@@ -158,6 +159,7 @@ void MappingLane::take(StreamPage page) {
   for (ChangeRecord& record : page.records) {
     if (!is_mine(record) || !passes(record)) continue;
     if (buffer_.empty()) buffer_since_ = now;
+    buffer_bytes_ += size_of(record);
     const nanoseconds age = std::max<nanoseconds>(wall - record.at, nanoseconds(0));
     buffer_.push_back({std::move(record), now - age});
   }
@@ -197,8 +199,10 @@ std::vector<MappingLane::Pending> MappingLane::cut_batch() {
       if (!window) window = TumblingWindow{window_start(record), "{}"};
       if (window_start(record) > window->start) break;
     }
-    bytes += size_of(record);
+    const size_t size = size_of(record);
+    bytes += size;
     if (!batch.empty() && bytes > kMaxBatchBytes) break;
+    buffer_bytes_ -= size;
     batch.push_back(std::move(buffer_.front()));
     buffer_.pop_front();
   }

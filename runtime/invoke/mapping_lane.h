@@ -7,9 +7,9 @@
 // while the stream is busy.
 //
 // A batch holds what is there, up to batch_size records or kMaxBatchBytes; with a batching window it waits that long
-// for more. After an error of the function the batch is tried again, later and later; a place or endpoint that is not
-// there costs no retry. Bisecting splits a batch that failed instead (which costs no retry either), down to single
-// records. What is given up (too old, out of retries) is described to the failure destination.
+// for more, until it has as much. After an error of the function the batch is tried again, later and later; a place or
+// endpoint that is not there costs no retry. Bisecting splits a batch that failed instead (which costs no retry
+// either), down to single records. What is given up (too old, out of retries) is described to the failure destination.
 //
 // With a tumbling window a batch holds records of one window; the function gets the state that it returned before. A
 // window ends when a record of a later one comes, or kWindowGrace after its end by the clock: with an invocation of its
@@ -144,6 +144,7 @@ class MappingLane {
   bool saving_ = false;
   uint64_t read_from_ = 0;
   std::deque<Pending> buffer_;  // Read, passed the filter, not delivered.
+  size_t buffer_bytes_ = 0;     // Of their keys and images.
   BootTime buffer_since_{};
   int throttles_ = 0;  // In a row.
   bool stop_ = false;

@@ -70,6 +70,25 @@ TEST_F(MappingTest, AWindowWaitsForMoreButAFullBatchGoesAtOnce) {
   EXPECT_EQ(world.clock.boot() - start, seconds(10));
 }
 
+// As much as an invocation may carry: more would only stay in memory meanwhile.
+TEST_F(MappingTest, AWindowDoesNotWaitForMoreBytesThanABatchHolds) {
+  world.add_table("Large", StreamView::kNewImage);
+  MappingDefinition mapping = mapping_of("Large", "F");
+  mapping.batch_size = 10'000;
+  mapping.batching_window = seconds(300);
+  world.must(world.runtime->put_mapping(mapping));
+  const BootTime start = world.clock.boot();
+  for (const std::string& name : names(0, 20)) {
+    world.put("Large", Item{{"taskId", name}, {"text", std::string(300'000, 'x')}});
+  }
+  world.sim.run_until([&] { return world.calls("F") > 0; }, seconds(100));
+  EXPECT_EQ(batches(), (std::vector<std::vector<std::string>>{names(0, 17)}));
+  EXPECT_LT(world.clock.boot() - start, seconds(100));
+  world.sim.run_until([&] { return world.calls("F") > 1; }, seconds(400));
+  EXPECT_EQ(ids(), names(0, 20));
+  EXPECT_GE(world.clock.boot() - start, seconds(300));
+}
+
 TEST_F(MappingTest, FiltersKeepRecordsOut) {
   world.add_table("Named", StreamView::kNewImage);
   MappingDefinition mapping = mapping_of("Named", "F");
