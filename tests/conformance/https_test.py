@@ -20,7 +20,9 @@ import unittest
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "faults"))
 from endpoint import Endpoint, client  # noqa: E402
+from s3_server import KEY, SECRET, S3Server  # noqa: E402
 
 WAIT_SECONDS = 60
 TEMPLATE = """
@@ -69,6 +71,12 @@ def tearDownModule():
     folder.cleanup()
 
 
+def server_context(certificate):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(pathlib.Path(folder.name, f"{certificate}.crt"), pathlib.Path(folder.name, f"{certificate}.key"))
+    return context
+
+
 class Server:
     """Answers POSTs with what `answer` makes of the body; what came is in `received`. use() takes another certificate
     for connections from then on."""
@@ -107,9 +115,7 @@ class Server:
         self.thread.start()
 
     def use(self, certificate):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(pathlib.Path(folder.name, f"{certificate}.crt"),
-                                     pathlib.Path(folder.name, f"{certificate}.key"))
+        self.context = server_context(certificate)
 
     def close(self):
         self.server.shutdown()
@@ -120,9 +126,9 @@ class Server:
         return json.loads(self.received.get(timeout=WAIT_SECONDS))
 
 
-def logged(text):
+def logged(text, endpoint=None):
     deadline = time.monotonic() + WAIT_SECONDS
-    log = pathlib.Path(daemon.log.name)
+    log = pathlib.Path((endpoint or daemon).log.name)
     while text not in log.read_text(errors="replace"):
         if time.monotonic() > deadline:
             raise AssertionError(f"not in the log: {text}\n{log.read_text(errors='replace')[-4000:]}")
@@ -202,6 +208,45 @@ class Handlers(unittest.TestCase):
             with urllib.request.urlopen(put, timeout=WAIT_SECONDS) as answer:
                 answer.read()
             self.assertEqual(server.next()["payload"], {"n": 7})
+
+
+class Buckets(unittest.TestCase):
+    """What capture_changes puts into a bucket whose endpoint is within TLS."""
+
+    def capture(self, certificate, host, captured):
+        changes = pathlib.Path(folder.name, f"changes-{captured}")
+        changes.mkdir()
+        server = S3Server(server_context(certificate))
+        server.__enter__()
+        self.addCleanup(server.__exit__)
+        template = pathlib.Path(__file__).parents[2] / "config" / "stream-functions.yaml"
+        options = {"TaskRunner": "none", "CaptureFolder": changes, "CaptureFileSeconds": 1, "S3Bucket": "changes",
+                   "S3Endpoint": f"https://{host}:{server.port}", "S3AccessKeyId": KEY, "S3SecretAccessKey": SECRET}
+        parameters = [word for name, value in options.items() for word in ("--parameter", f"{name}={value}")]
+        own = Endpoint("--ca-file", str(pathlib.Path(folder.name, "ca.crt")), *parameters, str(template))
+        own.__enter__()
+        self.addCleanup(own.__exit__)
+        dynamodb = client(own.url)
+        self.addCleanup(dynamodb.close)
+        dynamodb.put_item(TableName="QueueTable", Item={"taskId": {"S": captured}})
+        return server, own, changes
+
+    def test_files_are_put_behind_a_good_certificate(self):
+        server, _, changes = self.capture("good", "localhost", "kept")
+        deadline = time.monotonic() + WAIT_SECONDS
+        while not server.objects or list((changes / "QueueTable").glob("*.jsonl")):
+            self.assertLess(time.monotonic(), deadline, "nothing was put, or it was not removed from the folder")
+            time.sleep(0.05)
+        self.assertEqual(server.problems, [])
+        ((path, body),) = server.objects.items()
+        self.assertRegex(path, r"^/changes/QueueTable/.*\.jsonl$")
+        self.assertEqual(json.loads(body)["dynamodb"]["Keys"], {"taskId": {"S": "kept"}})
+
+    def test_behind_another_nothing_is_sent_and_they_stay(self):
+        server, own, changes = self.capture("foreign", "127.0.0.1", "waits")
+        logged("its certificate is refused: unable to get local issuer certificate", own)
+        self.assertEqual(server.objects, {})
+        self.assertEqual(len(list((changes / "QueueTable").glob("*.jsonl"))), 1)
 
 
 class Options(unittest.TestCase):

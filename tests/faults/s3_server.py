@@ -84,14 +84,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return None if wanted == parts["Signature"] else f"signature {parts['Signature']} instead of {wanted}"
 
 
-class S3Server:
-    """On a free port of 127.0.0.1. faults: of the requests to come, one each: "fail", "hang", "lost answer" or None."""
+class Listener(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    context = None
 
-    def __init__(self):
+    def get_request(self):  # The handshake is for the handler's thread.
+        plain, address = super().get_request()
+        if self.context:
+            plain = self.context.wrap_socket(plain, server_side=True, do_handshake_on_connect=False)
+        return plain, address
+
+    def handle_error(self, *_):  # A client that went away, or refused the certificate.
+        pass
+
+
+class S3Server:
+    """On a free port of 127.0.0.1, within TLS if it gets a context for that. faults: of the requests to come, one each:
+    "fail", "hang", "lost answer" or None."""
+
+    def __init__(self, context=None):
         self.faults, self.objects, self.problems = [], {}, []
         self.lock, self.ended = threading.Lock(), threading.Event()
-        self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.http.daemon_threads = True
+        self.http = Listener(("127.0.0.1", 0), Handler)
+        self.http.context = context
         self.http.owner = self
         self.port = self.http.server_port
         self.thread = threading.Thread(target=self.http.serve_forever, daemon=True)
