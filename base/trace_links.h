@@ -46,7 +46,10 @@ class TraceLinks {
   void note(std::string_view table, uint64_t sequence) {
     if (!current_) return;
     const auto [place, added] = traces_.emplace(Key(table, sequence), current_);
-    if (!added) return;
+    if (!added) {
+      place->second = current_;  // Another table of that name.
+      return;
+    }
     order_.push_back(place);
     if (order_.size() <= most_) return;
     traces_.erase(order_.front());

@@ -62,6 +62,7 @@ namespace {
 
 constexpr size_t kRecentLogBytes = 4u << 20;
 constexpr milliseconds kWatchEvery{500};
+constexpr milliseconds kTracesEnd{2000};
 
 // SIGTERM and SIGINT (stop) and SIGHUP (read the template again) as events of the loop: blocked in every thread and
 // awaited in one. When the terminal that the daemon runs in is closed, SIGHUP says stop.
@@ -364,6 +365,7 @@ class Daemon {
     }
     const uint64_t xray_port = segments_ ? segments_->port() : options_.xray_port;
     settings.xray_address = "127.0.0.1:" + std::to_string(xray_port > 0 ? xray_port : 2000);
+    settings.code_changes = options_.watch;
     if (const char* path = std::getenv("PATH"); path != nullptr && *path != '\0') settings.path = path;
     return settings;
   }
@@ -515,9 +517,16 @@ class Daemon {
     }
     co_await queues_->release_held();
     auto durable = co_await store_->durable();
-    if (tracer_) tracer_->flush();
+    if (tracer_) co_await hand_on_traces();
     log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable.has_value()}});
     loop_.stop();
+  }
+
+  // An endpoint gets the last of them too, if it takes them soon.
+  Async<void> hand_on_traces() {
+    const BootTime end = loop_.clock().boot() + kTracesEnd;
+    tracer_->flush();
+    while (!tracer_->idle() && loop_.clock().boot() < end) co_await sleep_for(loop_, milliseconds(10));
   }
 
   const DaemonOptions& options_;

@@ -59,6 +59,13 @@ std::string trace_id_of_root(std::string_view root) {
   return id.append(root.substr(11));
 }
 
+std::string plain_trace(std::string_view header) {
+  const TraceHeader said = parse_trace(header);
+  if (said.root.empty()) return {};
+  const std::string parent = said.parent.empty() ? std::string() : ";Parent=" + said.parent;
+  return "Root=" + said.root + parent + (is_sampled(header) ? ";Sampled=1" : ";Sampled=0");
+}
+
 bool is_sampled(std::string_view header) {
   return field(header, "Sampled") != "0";
 }

@@ -21,6 +21,9 @@ struct TraceHeader {
 TraceHeader parse_trace(std::string_view header);
 // "1-5759e988-bd862e3fe1be46a994272793" as 32 hex digits; empty for anything else.
 std::string trace_id_of_root(std::string_view root);
+// The same header with nothing but root, parent (if it has one) and whether it is sampled: what callers add beside them
+// is of any length. Empty for one without a root.
+std::string plain_trace(std::string_view header);
 bool is_sampled(std::string_view header);  // It does not say no.
 bool is_span_id(std::string_view text);    // 16 hex digits.
 

@@ -22,6 +22,7 @@ class OtlpSender final : public SpanSink {
 
   void take(const std::vector<Span>& spans) override;
   void close() override {}
+  bool idle() const override { return !sending_; }
   uint64_t dropped() const { return dropped_; }
 
  private:

@@ -25,8 +25,8 @@ class SpanSink {
  public:
   virtual ~SpanSink() = default;
   virtual void take(const std::vector<Span>& spans) = 0;
-  // What is still on its way is given so long at the end.
-  virtual void close() = 0;
+  virtual void close() = 0;                   // What it holds goes out now, as far as it can.
+  virtual bool idle() const { return true; }  // Nothing is on its way any more.
 };
 
 }  // namespace freshet

@@ -79,8 +79,8 @@ std::string ChromeTrace::events(std::span<const Span> spans) {
     out += "}},\n";
     if (const auto parent = known_.find(span.parent_id); parent != known_.end()) {
       arrow(out, span.span_id, parent->second, place);
-    } else if (!span.parent_id.empty() && orphans_.size() < kKnown) {
-      orphans_.emplace(span.parent_id, std::pair(span.span_id, place));
+    } else if (!span.parent_id.empty()) {
+      remember_orphan(span, place);
     }
     const auto [first, last] = orphans_.equal_range(span.span_id);
     for (auto child = first; child != last; ++child) arrow(out, child->second.first, place, child->second.second);
@@ -90,8 +90,15 @@ std::string ChromeTrace::events(std::span<const Span> spans) {
   return out;
 }
 
+// Names come from programs too: those beyond the bound share tracks.
+std::pair<const std::string, std::vector<ChromeTrace::Track>>& ChromeTrace::tracks_of(const std::string& name) {
+  const auto found = tracks_.find(name);
+  if (found != tracks_.end()) return *found;
+  return *tracks_.try_emplace(tracks_.size() < kNames ? name : "(others)").first;
+}
+
 int ChromeTrace::track_of(const Span& span, std::string& out) {
-  std::vector<Track>& tracks = tracks_[span.name];
+  auto& [name, tracks] = tracks_of(span.name);
   auto free =
       std::find_if(tracks.begin(), tracks.end(), [&](const Track& track) { return track.free <= span.start_ns; });
   if (free == tracks.end() && tracks.size() >= kTracksOfName) free = tracks.begin();
@@ -99,7 +106,7 @@ int ChromeTrace::track_of(const Span& span, std::string& out) {
     tracks.push_back({++last_track_, {}});
     free = std::prev(tracks.end());
     fmt::format_to(std::back_inserter(out), R"({{"name":"thread_name","ph":"M","pid":1,"tid":{},"args":{{)", free->id);
-    member(out, "name", span.name);
+    member(out, "name", name);
     out += "}},\n";
   }
   free->free = std::max(free->free, span.end_ns);
@@ -115,6 +122,16 @@ void ChromeTrace::arrow(std::string& out, const std::string& id, const Place& fr
         end ? "f" : "s", id, end ? to.track : from.track, in_us(end ? to.start : leaves), end ? R"(,"bp":"e")" : "");
     out += ",\n";
   }
+}
+
+// Most parents come soon after; that of another process's trace never does. So the oldest give way.
+void ChromeTrace::remember_orphan(const Span& span, const Place& place) {
+  orphans_.emplace(span.parent_id, std::pair(span.span_id, place));
+  orphans_order_.push_back(span.parent_id);
+  if (orphans_order_.size() <= kKnown) return;
+  const auto [first, last] = orphans_.equal_range(orphans_order_.front());
+  if (first != last) orphans_.erase(first);
+  orphans_order_.pop_front();
 }
 
 void ChromeTrace::remember(const Span& span, const Place& place) {

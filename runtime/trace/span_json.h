@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/trace/span.h"
@@ -31,19 +33,25 @@ class ChromeTrace {
     int64_t start = 0;
     int64_t end = 0;
   };
-  static constexpr size_t kKnown = 8192;  // Spans whose arrows can still be drawn.
+  // Bounds: spans whose arrows can still be drawn, children that wait for their parent, names with tracks of their own.
+  static constexpr size_t kKnown = 8192;
+  static constexpr size_t kNames = 1024;
   static constexpr size_t kTracksOfName = 64;
 
+  std::pair<const std::string, std::vector<Track>>& tracks_of(const std::string& name);
   int track_of(const Span& span, std::string& out);
   void arrow(std::string& out, const std::string& id, const Place& from, const Place& to);
   void remember(const Span& span, const Place& place);
+  void remember_orphan(const Span& span, const Place& place);
 
   std::map<std::string, std::vector<Track>> tracks_;
   int last_track_ = 0;
   std::map<std::string, Place> known_;  // By span id.
   // Children that came before their parent, by its id.
-  std::multimap<std::string, std::pair<std::string, Place>> orphans_;
-  std::vector<std::string> order_;  // Of known_, a ring.
+  using Orphans = std::multimap<std::string, std::pair<std::string, Place>>;
+  Orphans orphans_;
+  std::deque<std::string> orphans_order_;  // Their parents' ids as they came, of those that are gone too.
+  std::vector<std::string> order_;         // Of known_, a ring.
   size_t oldest_ = 0;
 };
 

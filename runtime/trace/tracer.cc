@@ -65,6 +65,10 @@ void Tracer::hand_on() {
   if (!waiting_.empty()) timer_ = scheduler_.call_after(milliseconds(1), [this] { hand_on(); });
 }
 
+bool Tracer::idle() const {
+  return std::all_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink->idle(); });
+}
+
 void Tracer::end() {
   flush();
   sinks_.clear();

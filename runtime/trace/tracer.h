@@ -33,8 +33,9 @@ class Tracer {
   static std::string header_of(const Span& span);
   // It ends now, or has an end already.
   void finish(Span span);
-  void flush();  // All that waits, and what sinks hold.
-  void end();    // The same, and the sinks are gone: for owners of what those refer to.
+  void flush();       // All that waits, and what sinks hold.
+  bool idle() const;  // All sinks have passed on what they were handed.
+  void end();         // The same, and the sinks are gone: for owners of what those refer to.
 
   TraceLinks& links() { return links_; }
   uint64_t dropped() const { return dropped_; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -22,7 +23,7 @@ std::optional<int64_t> time_of(const JsonView& segment, std::string_view name) {
   double at = 0;
   const std::string_view text = value->text();
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), at);
-  constexpr double kLatest = 253402300800;  // The year 10000.
+  constexpr double kLatest = 9'000'000'000;  // The year 2255: as nanoseconds they fit into 64 bits.
   if (error != std::errc() || !(at >= 0 && at < kLatest)) return std::nullopt;
   return std::llround(at * 1e6) * 1000;
 }
@@ -79,7 +80,7 @@ bool add_spans(std::vector<Span>& out, const JsonView& segment, std::string_view
   const auto end = time_of(segment, "end_time");
   if (!is_span_id(span.span_id) || span.name.empty() || !start) return false;
   span.start_ns = *start;
-  span.end_ns = end.value_or(*start);
+  span.end_ns = std::max(*start, end.value_or(*start));  // The program's clock may have been set meanwhile.
   span.error = error_of(segment);
   add_attributes(span, segment);
   const std::string id = span.span_id;

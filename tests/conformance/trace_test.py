@@ -101,6 +101,14 @@ class Traces(unittest.TestCase):
         self.assertLessEqual(names, {event["name"] for event in events if event["ph"] == "X"})
         self.assertIn((process["spanId"], "f"), {(event.get("id"), event["ph"]) for event in events})
 
+    def test_the_last_spans_are_sent_when_the_daemon_stops(self):
+        with Endpoint(str(ROOT / "config" / "lifo.yaml"), "--parameter", f"TaskRunner={self.own}/task", "--trace-endpoint",
+                      f"{self.own}/v1/traces", "--xray-port", "0") as endpoint:
+            invoke = urllib.request.Request(endpoint.url + "/2015-03-31/functions/TriggerFunction/invocations", b"{}")
+            with urllib.request.urlopen(invoke, timeout=30) as answer:
+                answer.read()
+        self.assertIn("TriggerFunction", {span["name"] for span in self.server.spans})
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

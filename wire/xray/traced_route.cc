@@ -49,16 +49,18 @@ std::unique_ptr<Route> make_traced_route(std::unique_ptr<Route> inner, TraceLink
 }
 
 std::string trace_header_of(const HttpRequest& request) {
-  std::string header(freshet::header(request.headers, "X-Amzn-Trace-Id"));
-  if (!parse_trace(header).root.empty()) return header;
-  // "00-" 32 hex "-" 16 hex "-" flags.
-  const std::string_view parent = freshet::header(request.headers, "traceparent");
+  if (std::string own = plain_trace(header(request.headers, "X-Amzn-Trace-Id")); !own.empty()) return own;
+  // "00-" 32 hex "-" 16 hex "-" 2 hex of flags, whose last bit says whether it is sampled. Zeros are no ids.
+  const std::string_view parent = header(request.headers, "traceparent");
   constexpr size_t kLength = 55;
   if (parent.size() != kLength || !parent.starts_with("00-") || parent[35] != '-' || parent[52] != '-') return {};
-  header = "Root=1-" + std::string(parent.substr(3, 8)) + "-" + std::string(parent.substr(11, 24)) +
-           ";Parent=" + std::string(parent.substr(36, 16)) + ";Sampled=1";
-  const TraceHeader said = parse_trace(header);
-  return said.root.empty() || said.parent.empty() ? std::string() : header;
+  const size_t flags = std::string_view("0123456789abcdef").find(parent[54]);
+  const auto is_zero = [](std::string_view id) { return id.find_first_not_of('0') == id.npos; };
+  if (flags == std::string_view::npos || is_zero(parent.substr(3, 32)) || is_zero(parent.substr(36, 16))) return {};
+  const std::string said = "Root=1-" + std::string(parent.substr(3, 8)) + "-" + std::string(parent.substr(11, 24)) +
+                           ";Parent=" + std::string(parent.substr(36, 16)) + ";Sampled=" + (flags % 2 == 1 ? "1" : "0");
+  const TraceHeader ids = parse_trace(said);
+  return ids.root.empty() || ids.parent.empty() ? std::string() : said;
 }
 
 }  // namespace freshet

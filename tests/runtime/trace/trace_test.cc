@@ -1,4 +1,5 @@
 // Traces: spans of invocations that go on with what caused them, segments of SDKs, and the formats they are kept in.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@ namespace freshet {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* kRoot = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1";
 constexpr const char* kTraceId = "5759e988bd862e3fe1be46a994272793";
@@ -196,6 +198,9 @@ TEST(TraceLinks, ForgetsTheOldest) {
     EXPECT_EQ(links.current(), "b");
   }
   EXPECT_EQ(links.current(), "a");
+  const TraceLinks::Scope later(&links, "c");
+  links.note("T", 3);  // Of a table that was made anew.
+  EXPECT_EQ(links.find("T", 3), "c");
 }
 
 Span made(const std::string& name, const std::string& id, const std::string& parent, int64_t start, int64_t end) {
@@ -241,6 +246,21 @@ TEST(SpanJson, ChromeHasTracksForWhatRanSideBySideAndArrowsFromTheCause) {
   EXPECT_THAT(text, HasSubstr(R"("name":"thread_name","ph":"M")"));
 }
 
+TEST(SpanJson, ChromeKeepsDrawingArrowsAndItsTracksAreBounded) {
+  ChromeTrace chrome;
+  std::vector<Span> strangers;  // Of other programs' traces: their parents never come.
+  for (int i = 0; i < 20'000; ++i) {
+    strangers.push_back(made("host" + std::to_string(i), "00000000000000aa", fmt::format("{:016x}", 100 + i), 1, 2));
+  }
+  const std::string before = chrome.events(strangers);
+  EXPECT_THAT(before, HasSubstr(R"("args":{"name":"host1000"})"));
+  EXPECT_THAT(before, Not(HasSubstr(R"("args":{"name":"host2000"})")));
+  EXPECT_THAT(before, HasSubstr(R"x("args":{"name":"(others)"})x"));
+  const std::string text = chrome.events(std::vector<Span>{
+      made("F", "0000000000000002", "0000000000000001", 2000, 3000), made("F", "0000000000000001", "", 1000, 2500)});
+  EXPECT_THAT(text, HasSubstr(R"("ph":"s","id":"0000000000000002")"));
+}
+
 std::string datagram(const std::string& segment) {
   return "{\"format\":\"json\",\"version\":1}\n" + segment;
 }
@@ -263,12 +283,21 @@ TEST(XraySegment, SubsegmentsBecomeSpansWithAllBelowThem) {
   EXPECT_THAT(span.attributes, testing::Contains(testing::Pair("rpc.method", "PutItem")));
 }
 
+// The clock was set back between its begin and its end; a negative duration would be no JSON.
+TEST(XraySegment, AnEndBeforeTheBeginIsTheBegin) {
+  const auto spans = spans_of_datagram(datagram(
+      R"({"trace_id":"1-5759e988-bd862e3fe1be46a994272793","id":"0000000000000001","name":"n","start_time":2,"end_time":1})"));
+  ASSERT_TRUE(spans) << spans.error().message;
+  EXPECT_EQ(spans->front().end_ns, spans->front().start_ns);
+}
+
 TEST(XraySegment, WhatIsNoneIsRefused) {
   const std::string good = R"("trace_id":"1-5759e988-bd862e3fe1be46a994272793","id":"0000000000000001")";
   for (const std::string& bad :
        {std::string(), std::string("x\ny"), std::string("{}\n{}"), datagram("[]"), datagram("{}"),
         datagram("{" + good + "}"), datagram("{" + good + R"(,"name":"n","start_time":-1})"),
         datagram("{" + good + R"(,"name":"n","start_time":1e300})"),
+        datagram("{" + good + R"(,"name":"n","start_time":9300000000,"end_time":9300000000})"),
         datagram("{" + good + R"(,"name":"n","start_time":1,"parent_id":"x"})"),
         datagram(R"({"trace_id":"1-x","id":"0000000000000001","name":"n","start_time":1})")}) {
     EXPECT_FALSE(spans_of_datagram(bad)) << bad;

@@ -62,9 +62,18 @@ TEST(TracedRoute, TakesBothKindsOfHeaders) {
   const std::string own = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0";
   EXPECT_EQ(trace_header_of(with("x-amzn-trace-id", own)), own);
   EXPECT_EQ(trace_header_of(with("X-Amzn-Trace-Id", "Root=odd")), "");
+  // It is kept for every write that the request makes.
+  EXPECT_EQ(trace_header_of(with("X-Amzn-Trace-Id", "Self=x;Root=1-5759e988-bd862e3fe1be46a994272793; Lineage=" +
+                                                        std::string(20'000, 'x'))),
+            "Root=1-5759e988-bd862e3fe1be46a994272793;Sampled=1");
   EXPECT_EQ(trace_header_of(with("traceparent", "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01")),
             "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1");
-  for (const char* odd : {"", "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8",
+  EXPECT_EQ(trace_header_of(with("traceparent", "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-00")),
+            "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0");
+  for (const char* odd : {"", "00-00000000000000000000000000000000-53995c3f42cd8ad8-01",
+                          "00-5759e988bd862e3fe1be46a994272793-0000000000000000-01",
+                          "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-0x",
+                          "00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8",
                           "00-5759e988bd862e3fe1be46a99427279X-53995c3f42cd8ad8-01",
                           "01-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01"}) {
     EXPECT_EQ(trace_header_of(with("traceparent", odd)), "") << odd;
