@@ -5,6 +5,7 @@
 #include "functions/capture/capture_changes.h"
 #include "functions/count/count_states.h"
 #include "functions/functions.h"
+#include "functions/own_functions.h"
 
 namespace freshet {
 
@@ -30,9 +31,21 @@ std::array<std::string, 3> spellings(std::string_view name) {
   return {plain, "app/" + plain + ".handler", plain + ".handler"};
 }
 
+bool is_own(std::string_view handler) {
+  for (const OwnFunction& own : own_functions()) {
+    if (own.name == handler) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
+void register_own_functions(NativeRegistry& registry) {
+  for (OwnFunction& own : own_functions()) registry.add(std::move(own.name), std::move(own.handler));
+}
+
 void register_functions(NativeRegistry& registry, BuiltInParts parts) {
+  register_own_functions(registry);  // First: a built-in function of the same name wins.
   for (const auto& [name, function] : kBuiltIns) {
     // Not a coroutine itself: it hands over references to what the handler owns.
     const NativeHandler handler = [function = function, parts](Context& context) { return function(context, parts); };
@@ -52,12 +65,14 @@ std::set<std::string> built_in_handlers() {
   for (const auto& [name, function] : kBuiltIns) {
     for (const auto& spelling : spellings(name)) names.insert(spelling);
   }
+  for (const OwnFunction& own : own_functions()) names.insert(own.name);
   return names;
 }
 
 std::vector<std::string> known_variables(const FunctionDefinition& function) {
   const auto runner = function.environment.find("TASK_RUNNER");
   if (runner != function.environment.end() && runner->second.starts_with("exec:")) return {};
+  if (is_own(function.handler)) return {};
   std::vector<std::string> names;
   for (const auto& row : setting_table()) names.emplace_back(row.name);
   return names;

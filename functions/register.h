@@ -20,7 +20,8 @@ struct BuiltInParts {
   Captures& captures;
   EventLog log;
 };
-void register_functions(NativeRegistry& registry, BuiltInParts parts);
+void register_functions(NativeRegistry& registry, BuiltInParts parts);  // With those of own_functions.h.
+void register_own_functions(NativeRegistry& registry);
 
 // At readiness: those of these functions that capture changes go on where they were.
 void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& functions);
@@ -28,7 +29,7 @@ void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& f
 // The names that register_functions() makes known.
 std::set<std::string> built_in_handlers();
 // The environment variables that built-in functions read (docs/operations.md); nothing if the function takes any, since
-// it passes them on to the program that does its tasks.
+// it passes them on to the program that does its tasks, or if it is none of these.
 std::vector<std::string> known_variables(const FunctionDefinition& function);
 // Whether a function with this handler works on a queue: its environment then holds that queue's settings.
 bool is_processor(std::string_view handler);
