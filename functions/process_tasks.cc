@@ -31,7 +31,8 @@ Async<Result<bool>> tail_call(Context& context, Queue& queue, const ProcessSetti
   PublishInput input{settings.trigger_topic, "Start", "", {}};
   auto published = co_await context.services.topics.publish(std::move(input));
   if (!published) co_return fail(published.error());
-  log.info("TAIL_CALL_TRIGGER", {{"queue", settings.queue_table}, {"messageId", *published}});
+  log.info("TAIL_CALL_TRIGGER",
+           {{"function", context.function.name}, {"queue", settings.queue_table}, {"messageId", *published}});
   co_return true;
 }
 
@@ -50,12 +51,13 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
   // A queue that knows where to ask is asked again by itself, should that change.
   queue->set_pulled(!runner && !settings->trigger_topic.empty());
   if (!runner) co_return report({}, false);
-  log.info("PROCESS_TASKS_BEGIN", {{"queue", settings->queue_table}});
+  log.info("PROCESS_TASKS_BEGIN", {{"function", context.function.name}, {"queue", settings->queue_table}});
   auto counts = co_await process(context, *queue, *runner, *settings, log);
   if (!counts) co_return fail(counts.error());
   auto called = co_await tail_call(context, *queue, *settings, log);
   if (!called) co_return fail(called.error());
-  log.info("PROCESS_TASKS_END", {{"queue", settings->queue_table},
+  log.info("PROCESS_TASKS_END", {{"function", context.function.name},
+                                 {"queue", settings->queue_table},
                                  {"taken", counts->taken},
                                  {"succeeded", counts->succeeded},
                                  {"failed", counts->failed},

@@ -24,6 +24,7 @@ bool is_lost(const Error& error) {
 Processor::Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings,
                      const EventLog& log)
     : services_(context.services),
+      function_(context.function.name),
       queue_(queue),
       runner_(runner),
       settings_(settings),
@@ -178,13 +179,14 @@ void Processor::log_transition(std::string_view task, std::string_view from, std
   auto told = told_.available(now(), 1);
   told_.use(told);
   log_.event(told > 0 ? LogLevel::kInfo : LogLevel::kDebug, "TRANSITION_TASK",
-             {{"taskId", task}, {"fromTaskStatus", from}, {"toTaskStatus", to}});
+             {{"function", function_}, {"taskId", task}, {"fromTaskStatus", from}, {"toTaskStatus", to}});
 }
 
 // Once an outage: each task only waits.
 void Processor::tell_reachable(const RunResult& result) {
   bool unreachable = result.kind == RunResult::Kind::kBounced && !result.error.empty();
-  if (unreachable && !unreachable_) log_.warn("TASK_RUNNER_UNREACHABLE", {{"message", result.error}});
+  if (unreachable && !unreachable_)
+    log_.warn("TASK_RUNNER_UNREACHABLE", {{"function", function_}, {"message", result.error}});
   unreachable_ = unreachable;
 }
 
@@ -224,7 +226,8 @@ Async<void> Processor::settle_ended() {
       // The store is full, or away for a moment: the work is done, only its record is missing.
       again = true;
       ended_.push_back(batch[i]);
-      log_.warn("TRANSITION_TASK_ERROR", {{"taskId", batch[i]->outcome->id}, {"message", answers[i].error().message}});
+      log_.warn("TRANSITION_TASK_ERROR",
+                {{"function", function_}, {"taskId", batch[i]->outcome->id}, {"message", answers[i].error().message}});
       continue;
     }
     settled(*batch[i], answers[i]);
@@ -247,7 +250,8 @@ void Processor::settled(Slot& slot, const Result<ItemRef>& answer) {
   const auto& outcome = *slot.outcome;
   if (!answer) {
     ++counts_.lost;
-    log_.warn("TRANSITION_TASK_FAILED", {{"taskId", outcome.id}, {"message", answer.error().message}});
+    log_.warn("TRANSITION_TASK_FAILED",
+              {{"function", function_}, {"taskId", outcome.id}, {"message", answer.error().message}});
     return;
   }
   auto status = text_of(*answer, attribute::kStatus);
@@ -258,7 +262,9 @@ void Processor::settled(Slot& slot, const Result<ItemRef>& answer) {
       break;
     case Settlement::Kind::kFail:
       ++counts_.failed;
-      log_.info("TASK_FAILED", {{"taskId", outcome.id}, {"toTaskStatus", status}, {"message", outcome.error}});
+      log_.info(
+          "TASK_FAILED",
+          {{"function", function_}, {"taskId", outcome.id}, {"toTaskStatus", status}, {"message", outcome.error}});
       break;
     default:
       ++(slot.stale ? counts_.shed : counts_.bounced);
@@ -294,7 +300,8 @@ Async<void> Processor::heartbeat() {
       for (auto& slot : slots_) {
         if (slot.lease != beats[i].lease || slot.outcome || slot.cut_off) continue;
         cut_off(slot);
-        log_.info("TASK_ABANDONED", {{"taskId", beats[i].id}, {"reason", lost ? "lease lost" : "cancelled"}});
+        log_.info("TASK_ABANDONED",
+                  {{"function", function_}, {"taskId", beats[i].id}, {"reason", lost ? "lease lost" : "cancelled"}});
       }
     }
   }

@@ -67,6 +67,7 @@ class Processor {
   BootTime now() const { return services_.scheduler.clock().boot(); }
 
   Services& services_;
+  const std::string& function_;  // Its name, for the log.
   Queue& queue_;
   Runner& runner_;
   const ProcessSettings& settings_;

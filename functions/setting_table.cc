@@ -61,7 +61,7 @@ const std::vector<SettingHelp>& setting_table() {
       {"CAPTURE_FILE_BYTES", "1..67108864", "16777216",
        "capture_changes: a file is finished before it would be larger"},
       {"CAPTURE_FILE_S", "s, from 1", "300", "capture_changes: a file is finished that long after its first line"},
-      {"CAPTURE_S3_ENDPOINT", "`http://HOST:PORT`", "none",
+      {"CAPTURE_S3_ENDPOINT", "`http[s]://HOST:PORT`", "none",
        "capture_changes: finished files are put into a bucket there and removed from the folder"},
       {"CAPTURE_S3_BUCKET", "name", "required with an endpoint", "the bucket"},
       {"CAPTURE_S3_PREFIX", "text", "none", "what the objects' keys begin with"},

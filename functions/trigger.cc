@@ -71,13 +71,14 @@ Async<Result<std::string>> trigger(Context& context, Queues& queues, const Event
                      : queue && queue->is_pulled()     ? "workers pull from this queue"
                                                        : nullptr;
   if (!seen->notification && vain) {
-    log.debug("TRIGGER_SKIP_PROCESS_TASKS", {{"reason", vain}});
+    log.debug("TRIGGER_SKIP_PROCESS_TASKS", {{"function", context.function.name}, {"reason", vain}});
     co_return std::string("null");
   }
   PublishInput input{topic->second, "Start", "", {}};
   auto published = co_await context.services.topics.publish(std::move(input));
   if (!published) co_return fail(published.error());
-  log.debug("TRIGGER_PROCESS_TASKS", {{"messageId", *published}, {"inserts", seen->inserts}});
+  log.debug("TRIGGER_PROCESS_TASKS",
+            {{"function", context.function.name}, {"messageId", *published}, {"inserts", seen->inserts}});
   co_return std::string("null");
 }
 

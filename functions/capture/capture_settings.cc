@@ -26,7 +26,7 @@ void read_target(SettingReader& reader, CaptureSettings& out) {
       const std::string* value = reader.find(name);
       if (value && !value->empty()) {
         reader.report(std::string(name) +
-                      " is set without CAPTURE_S3_ENDPOINT: set that too, such as http://HOST:PORT");
+                      " is set without CAPTURE_S3_ENDPOINT: set that too, such as https://HOST:PORT");
       }
     }
     return;

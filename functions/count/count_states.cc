@@ -85,7 +85,8 @@ class StateCounter {
     const bool gone = !table && table.error().code == ErrorCode::kResourceNotFound;
     if (!table && !gone) co_return fail(table.error());
     if (gone || table->stream_label != stream_.label) {
-      log_.info("COUNT_LEFT_OUT", {{"table", stream_.table},
+      log_.info("COUNT_LEFT_OUT", {{"function", context_.function.name},
+                                   {"table", stream_.table},
                                    {"stream", stream_.label},
                                    {"reason", "the stream is over; the table is counted with its next one"}});
       co_return false;
@@ -98,7 +99,8 @@ class StateCounter {
     input.attribute = settings_.attribute;
     auto items = co_await count_items(services.tables, services.scheduler, std::move(input));
     if (!items) co_return fail(items.error());
-    log_.info("COUNT_TABLE", {{"table", stream_.table},
+    log_.info("COUNT_TABLE", {{"function", context_.function.name},
+                              {"table", stream_.table},
                               {"attribute", settings_.attribute},
                               {"states", items->size()},
                               {"before", record.sequence}});

@@ -71,6 +71,8 @@ Environment environment_of(const FunctionDefinition& function, const ProgramSett
       {"PATH", settings.path},
       {"TZ", ":UTC"},
   };
+  // Python takes what it has compiled for a file's text when size and second of the file are the same.
+  if (settings.code_changes) all["PYTHONDONTWRITEBYTECODE"] = "1";
   for (const auto& [name, value] : function.environment) all[name] = value;
   const Environment own{
       {"_HANDLER", function.handler},

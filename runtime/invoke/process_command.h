@@ -19,6 +19,7 @@ struct ProgramSettings {
   std::string secret_access_key = "freshet";
   std::string session_token;
   std::string xray_address = "127.0.0.1:2000";        // Where an SDK sends its segments.
+  bool code_changes = false;                          // Files of code are changed while they are used.
   std::string path = "/usr/local/bin:/usr/bin:/bin";  // PATH, also where interpreters are looked up.
 };
 

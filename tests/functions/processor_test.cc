@@ -255,6 +255,7 @@ TEST_P(ProcessorTest, TransitionsOfASmallFlowAreInTheLog) {
   EXPECT_EQ(process(log),
             "{\"taken\":1,\"succeeded\":1,\"failed\":0,\"bounced\":0,\"shed\":0,\"lost\":0,\"tailCall\":false}");
   EXPECT_EQ(lines.count("TRANSITION_TASK"), 2u);
+  EXPECT_EQ(lines.count(R"("function":")"), lines.lines.size()) << "so that logs finds them by their function";
   EXPECT_EQ(lines.count(R"("fromTaskStatus":"TAKEN","toTaskStatus":"SUCCESS")"), 1u);
   world.wait(queue.create(std::vector<NewTask>(100)));
   process(log);

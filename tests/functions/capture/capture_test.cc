@@ -194,7 +194,7 @@ TEST(CaptureSettings, SayWhatIsWrong) {
   EXPECT_EQ(wrong({{"CAPTURE_FOLDER", "/c"}, {"CAPTURE_FILE_BYTES", "0"}}),
             "CAPTURE_FILE_BYTES is '0': it must be a whole number from 1 to 67108864");
   EXPECT_EQ(wrong({{"CAPTURE_FOLDER", "/c"}, {"CAPTURE_S3_BUCKET", "b"}}),
-            "CAPTURE_S3_BUCKET is set without CAPTURE_S3_ENDPOINT: set that too, such as http://HOST:PORT");
+            "CAPTURE_S3_BUCKET is set without CAPTURE_S3_ENDPOINT: set that too, such as https://HOST:PORT");
   Environment s3{{"CAPTURE_FOLDER", "/c"}, {"CAPTURE_S3_ENDPOINT", "http://127.0.0.1:9000/"}};
   EXPECT_THAT(wrong(s3), HasSubstr("CAPTURE_S3_BUCKET is not set"));
   s3["CAPTURE_S3_BUCKET"] = "Not A Bucket";
