@@ -51,6 +51,7 @@ Result<void> CaptureFile::take_over(CaptureLimits limits) {
   if (file_ || busy_) return {};
   auto opened = open(0);
   if (!opened) arm(kTryAgain);
+  if (first_ == 0) file_.reset();
   return opened;
 }
 
@@ -120,8 +121,9 @@ Result<void> CaptureFile::go_on(const CaptureName& part, bool newest) {
     part_ = part;
     size_ = good.bytes;
     first_ = good.first;
+    if (first_ == 0) return {};
     gaps_ = good.gaps;
-    if (first_ > 0) arm(limits_.age);
+    arm(limits_.age);
     return {};
   }
   file->reset();
@@ -159,6 +161,7 @@ Async<Result<Appended>> CaptureFile::append(const StreamBatch& batch, CaptureLim
   const Use use(*this);
   if (!file_) {
     if (auto opened = open(batch.records.front().sequence); !opened) co_return fail(opened.error());
+    if (first_ == 0) arm(limits.age);
   }
   Appended out;
   Lines lines;
@@ -214,6 +217,8 @@ Async<Result<void>> CaptureFile::flush(Lines lines) {
   }
   written = co_await parts_.sync.run(*file_);
   if (!written) co_return written;
+  // Lines of a file that somebody has taken away meanwhile are nowhere.
+  if (auto there = parts_.files.open(path(part_), OpenMode::kRead); !there) co_return fail(there.error());
   torn_ = false;
   if (first_ == 0) {
     first_ = lines.first;
@@ -235,6 +240,7 @@ Result<void> CaptureFile::finish() {
     file_.reset();
     return renamed;
   }
+  arm(limits_.age);
   return {};
 }
 
@@ -246,9 +252,15 @@ void CaptureFile::arm(nanoseconds after) {
 void CaptureFile::on_time() {
   timer_ = 0;
   if (busy_) return arm(kLookAgain);
+  // Streams come and go, and nothing may ever come for this one again.
+  if (file_ && first_ == 0) return file_.reset();
   Result<void> done;
   if (!file_) done = open(0);
-  if (done && file_ && first_ > 0) done = finish();
+  if (done && file_ && first_ > 0) {
+    done = finish();
+  } else if (done) {
+    file_.reset();
+  }
   if (done) return;
   file_.reset();
   parts_.log.warn("CAPTURE_FAILED", {{"folder", directory_}, {"error", done.error().message}});

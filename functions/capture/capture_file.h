@@ -6,6 +6,10 @@
 // is left out. When the open file is taken over (by a new process, or after a sync that failed) its whole lines are
 // written anew, and a torn one is left out. An error (a full disk) leaves what was there before.
 //
+// A file that is gone from the folder when its lines are synced fails the append: they are written to a new one when
+// the records come again. A file without lines is closed after limits.age, so that streams of before hold no
+// descriptors.
+//
 // The open file is there even without lines: its name says which records were written before, also when somebody has
 // taken the finished files away. Loop thread.
 #pragma once

@@ -19,21 +19,22 @@ void CaptureUpload::set_target(ObjectTarget target, std::string prefix) {
 }
 
 void CaptureUpload::add(const std::string& folder, const std::string& table, const std::string& name) {
+  if (!has_target()) return;
   Waiting file{folder + "/" + table, table, name};
-  if (std::find(waiting_.begin(), waiting_.end(), file) != waiting_.end()) return;
+  if (!paths_.insert(file.path()).second) return;
   waiting_.push_back(std::move(file));
   start();
 }
 
 void CaptureUpload::start() {
-  if (running_ || waiting_.empty() || target_.endpoint.empty()) return;
+  if (running_ || waiting_.empty() || !has_target()) return;
   running_ = true;
   work_.spawn(run());
 }
 
 Async<void> CaptureUpload::run() {
   milliseconds wait = kFirstWait;
-  while (!waiting_.empty() && !target_.endpoint.empty()) {
+  while (!waiting_.empty() && has_target()) {
     Waiting file = waiting_.front();
     auto done = co_await put(file);
     if (!done && !is_gone(file)) {
@@ -48,6 +49,7 @@ Async<void> CaptureUpload::run() {
     }
     if (done && parts_.uploads) parts_.uploads->add();
     waiting_.pop_front();
+    paths_.erase(file.path());
     wait = kFirstWait;
   }
   running_ = false;

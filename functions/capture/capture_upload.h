@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <set>
 #include <string>
 
 #include "base/async.h"
@@ -32,9 +33,10 @@ class CaptureUpload {
   CaptureUpload(const CaptureUpload&) = delete;
   CaptureUpload& operator=(const CaptureUpload&) = delete;
 
-  // From the next try on. An empty endpoint: files wait.
+  // From the next try on. An empty endpoint: files wait in the folder, and no new ones are remembered.
   void set_target(ObjectTarget target, std::string prefix);
-  // `name`: of a finished file in folder/table. The same one again has no effect.
+  bool has_target() const { return !target_.endpoint.empty(); }
+  // `name`: of a finished file in folder/table. The same one again has no effect, nor any without a target.
   void add(const std::string& folder, const std::string& table, const std::string& name);
   size_t waiting() const { return waiting_.size(); }
 
@@ -44,7 +46,6 @@ class CaptureUpload {
     std::string table;
     std::string name;
     std::string path() const { return directory + "/" + name; }
-    bool operator==(const Waiting&) const = default;
   };
 
   void start();
@@ -57,6 +58,7 @@ class CaptureUpload {
   ObjectTarget target_;
   std::string prefix_;
   std::deque<Waiting> waiting_;
+  std::set<std::string> paths_;  // Of those that wait.
   bool running_ = false;
   Scope work_;  // Last: ended first.
 };

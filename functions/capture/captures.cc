@@ -79,10 +79,13 @@ void Captures::begin(const CaptureSettings& settings) {
 Async<Result<Appended>> Captures::append(const CaptureSettings& settings, const StreamBatch& batch) {
   const auto stream = parse_stream_arn(batch.source.arn);
   if (!stream) co_return invalid("'" + batch.source.arn + "' is not the ARN of a table's stream");
-  const bool is_new = !folders_.contains(settings.folder) || !folders_[settings.folder];
+  const auto known = folders_.find(settings.folder);
+  const bool is_new = known == folders_.end() || !known->second;
+  const bool had_target = !is_new && known->second->upload->has_target();
   auto folder = folder_of(settings);
   if (!folder) co_return fail(folder.error());
-  if (is_new) begin(settings);  // Deployed after the start.
+  // Deployed, or given a bucket, after the start.
+  if (is_new || (!had_target && (*folder)->upload->has_target())) begin(settings);
   auto appended = co_await file_of(**folder, stream->table, stream->label).append(batch, settings.limits);
   if (appended && records_) records_->add(appended->written);
   co_return appended;

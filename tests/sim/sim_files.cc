@@ -97,7 +97,10 @@ class SimFile final : public File {
         path_(std::move(path)),
         inode_(std::move(inode)),
         writable_(writable),
-        incarnation_(files.incarnation_) {}
+        incarnation_(files.incarnation_) {
+    ++files_.open_files_;
+  }
+  ~SimFile() override { --files_.open_files_; }
 
   Result<size_t> read_at(uint64_t offset, std::span<char> into) override {
     if (auto ok = call("read"); !ok) return fail(std::move(ok.error()));

@@ -64,6 +64,7 @@ class SimFiles final : public Files {
   bool exists(const std::string& path) const;
   uint64_t bytes_allocated() const;
   uint64_t syncs() const { return syncs_; }  // Of files, successful ones.
+  uint64_t open_files() const { return open_files_; }
 
  private:
   friend class SimFile;
@@ -96,6 +97,7 @@ class SimFiles final : public Files {
   uint64_t calls_ = 0;
   uint64_t crash_at_ = std::numeric_limits<uint64_t>::max();
   uint64_t syncs_ = 0;
+  uint64_t open_files_ = 0;
   uint64_t fail_sync_ = 0;
   uint64_t fail_write_ = 0;
   uint64_t disk_bytes_ = std::numeric_limits<uint64_t>::max();

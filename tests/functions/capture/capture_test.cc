@@ -138,6 +138,55 @@ TEST(Capture, EachStreamOfATableHasItsFiles) {
   EXPECT_THAT(world.names(), ElementsAre(W::part(1), "2026-11-22T10-00-00.000_100000000000000000001.jsonl.part"));
 }
 
+TEST(Capture, StreamsOfBeforeHoldNoFilesOpen) {
+  W world;
+  for (int i = 10; i < 40; ++i) {
+    ASSERT_TRUE(world.append(W::batch({W::record(1)}, "2026-11-22T10:00:" + std::to_string(i) + ".000")));
+  }
+  world.scheduler.advance(seconds(121));
+  EXPECT_EQ(world.names().size(), 60u);  // Each a finished one, and one that says what is written.
+  EXPECT_EQ(world.files.open_files(), 0u);
+  world.end();
+  world.files.restart_process();
+  world.start();
+  EXPECT_EQ(world.files.open_files(), 0u);
+  world.scheduler.advance(seconds(600));
+  EXPECT_EQ(world.files.open_files(), 0u);
+  EXPECT_EQ(world.append(W::batch({W::record(1), W::record(2)}, "2026-11-22T10:00:10.000"))->written, 1u);
+}
+
+TEST(Capture, GoesOnInAFileThatWasClosedMeanwhile) {
+  W world;
+  ASSERT_TRUE(world.append(W::batch({W::record(1), W::record(3)})));
+  world.scheduler.advance(seconds(200));
+  EXPECT_EQ(world.files.open_files(), 0u);
+  EXPECT_FALSE(world.append(W::batch(2, 2)));  // It came too late before, too.
+  EXPECT_EQ(world.append(W::batch(3, 5))->written, 2u);
+  EXPECT_EQ(world.content(W::part(4)), W::lines(4, 5));
+}
+
+TEST(Capture, NoLineIsLostInAFileThatWasTakenAway) {
+  W world;
+  ASSERT_TRUE(world.append(W::batch(1, 3)));
+  ASSERT_TRUE(world.files.remove("/changes/T/" + W::part(1)));
+  EXPECT_FALSE(world.append(W::batch(4, 6)));
+  const auto again = world.append(W::batch(4, 6));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->written, 3u);
+  EXPECT_EQ(world.content(W::part(4)), W::lines(4, 6));
+}
+
+TEST(Capture, AFolderThatIsGivenABucketLaterGoesThereAsAWhole) {
+  W world;
+  ASSERT_TRUE(world.append(W::batch(1, 3)));
+  world.scheduler.advance(seconds(61));
+  world.settings.target = {"http://127.0.0.1:9000", "bucket", "us-east-1", "id", "secret"};
+  ASSERT_TRUE(world.append(W::batch(4, 4)));
+  world.scheduler.advance(seconds(1));
+  EXPECT_THAT(world.names(), ElementsAre(W::part(4)));
+  EXPECT_EQ(world.objects.objects.size(), 1u);
+}
+
 TEST(Capture, PutsFinishedFilesIntoABucket) {
   W world;
   world.settings.target = {"http://127.0.0.1:9000", "bucket", "us-east-1", "id", "secret"};
