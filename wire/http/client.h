@@ -1,5 +1,6 @@
 // The daemon's HTTP client (runtime/ports.h) over the I/O threads: kept-alive connections per host and port, whole
-// answers, bounded. http:// and https://.
+// answers, bounded. http:// and https://. An answer without a length is whole when the connection ends, over TLS only
+// if the server has said so (close_notify): else anybody on the way could have cut it.
 //
 // A request on a kept-alive connection that the peer has closed meanwhile is sent once more on a fresh one, but only if
 // it had not been sent in full and nothing was received: else the peer may have acted on it, and the caller gets

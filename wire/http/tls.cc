@@ -47,7 +47,7 @@ int choose_protocol(SSL*, const unsigned char** out, unsigned char* size, const 
 // Both ends: idle connections need no buffers; what could not be written is offered again from where it is by then.
 void set_up(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_IGNORE_UNEXPECTED_EOF);
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
 }
@@ -179,6 +179,7 @@ class OpenSslTrust final : public TlsTrust {
 Result<std::shared_ptr<const TlsTrust>> TlsTrust::make(const std::string& ca_file) {
   std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_client_method()));
   FRESHET_CHECK(context != nullptr, "OpenSSL is there");
+  // An end that the server has not said may be anybody's: an answer that only ends with the connection is not whole.
   set_up(context.get());
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   static constexpr unsigned char kHttp[] = "\x08http/1.1";
@@ -196,7 +197,7 @@ Result<std::shared_ptr<const TlsContext>> TlsContext::make(const std::string& ce
   std::unique_ptr<SSL_CTX, FreeContext> context(SSL_CTX_new(TLS_server_method()));
   FRESHET_CHECK(context != nullptr, "OpenSSL is there");
   set_up(context.get());
-  SSL_CTX_set_options(context.get(), SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_options(context.get(), SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_alpn_select_cb(context.get(), choose_protocol, nullptr);
   // A key behind a pass phrase is refused rather than asked for on the terminal.
   SSL_CTX_set_default_passwd_cb(context.get(), [](char*, int, int, void*) { return 0; });

@@ -204,6 +204,50 @@ TEST_P(TlsClientTest, AnEndpointThatHangsInTheHandshakeTimesOut) {
               HasSubstr("no connection in time"));
 }
 
+// A server that answers one request with bytes as they are, and whose end is said only if it is to be.
+class RawServer {
+ public:
+  RawServer(const Identity& identity, std::string answer, bool says_end)
+      : context_(*TlsContext::make(identity.certificate, identity.key)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 16), 0);
+    ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    port = ntohs(address.sin_port);
+    done_ = std::async(std::launch::async, [this, answer = std::move(answer), says_end] {
+      const Fd socket(::accept(listener_.get(), nullptr, nullptr));
+      const auto stream = context_->accept(socket.get());
+      std::string got(4096, '\0');
+      EXPECT_GT(stream->receive(got.data(), got.size()), 0);  // The socket blocks.
+      const iovec all{const_cast<char*>(answer.data()), answer.size()};
+      EXPECT_EQ(stream->send(&all, 1), static_cast<ssize_t>(answer.size()));
+      if (says_end) stream->end();
+    });
+  }
+  uint16_t port = 0;
+
+ private:
+  const std::shared_ptr<const TlsContext> context_;
+  const Fd listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::future<void> done_;  // Last: waited for first.
+};
+
+TEST_P(TlsClientTest, AnAnswerThatEndsWithTheConnectionIsWholeOnlyIfTheServerSaysSo) {
+  const Identity good("raw", {}, &authority_);
+  trust(authority_.certificate);
+  const RawServer whole(good, "HTTP/1.1 200 OK\r\n\r\nall of it", true);
+  EXPECT_EQ(send(local(whole.port)).get()->body, "all of it");
+  const RawServer cut(good, "HTTP/1.1 200 OK\r\n\r\nhalf of", false);
+  const Outcome half = send(local(cut.port)).get();
+  ASSERT_FALSE(half) << half->body;
+  EXPECT_THAT(half.error().message, HasSubstr("unexpected eof"));
+  const RawServer counted(good, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nall", false);
+  EXPECT_EQ(send(local(counted.port)).get()->body, "all") << "its length says that it is whole";
+}
+
 TEST_P(TlsClientTest, WithoutCertificatesThereIsNoHttps) {
   start({});
   EXPECT_THAT(error_of("https://localhost:1/"), HasSubstr("no certificates to trust"));
