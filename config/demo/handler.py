@@ -58,7 +58,11 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def main():
-    server = Server(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 0), Handler)
+    port = sys.argv[1] if len(sys.argv) > 1 else "0"
+    try:
+        server = Server(("127.0.0.1", int(port)), Handler)
+    except (OSError, OverflowError, ValueError) as error:
+        sys.exit(f"handler.py: cannot listen on 127.0.0.1:{port}: {error}")
     print(server.server_address[1], flush=True)
     server.serve_forever()
 
