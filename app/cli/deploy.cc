@@ -96,6 +96,7 @@ void add_deploy(CLI::App& app, int& exit_status) {
       "had made and this one does not name goes, except tables. The daemon reads the folders of code (CodeUri) "
       "itself:\n"
       "it has to run on this machine. SIGHUP makes it read the template that it was started with again.\n"
+      "--parameter and --set are not remembered from the start: without them the template's defaults come back.\n"
       "  freshet deploy template.yaml --dry-run\n"
       "  freshet deploy template.yaml --set ProcessTasksFunction.CONCURRENCY=4");
   command->callback([options, &exit_status] { exit_status = deploy(*options); });
