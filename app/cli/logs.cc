@@ -151,14 +151,14 @@ void add_logs(CLI::App& app, int& exit_status) {
                    "NAME=VALUE: only lines that say so, e.g. taskId=X; repeatable, all of them must hold")
       ->allow_extra_args(false)
       ->check(CLI::Validator([](const std::string& text) { return check_condition(text); }, ""));
-  command->add_flag("--all", options->all, "Also what the daemon logs beside functions");
+  command->add_flag("--all", options->all, "Also what the daemon and its built-in functions log");
   options->remote.add_connection_options(*command);
   command->add_flag("--json", options->remote.json, "The log's own JSON Lines");
   command->footer(
       "The daemon keeps the last 4 MiB of its log. --where finds NAME in the event, in a JSON object that the "
       "function\n"
       "logged, however deep; in a line that holds none the VALUE as a word.\n"
-      "  freshet logs -f ProcessTasksFunction\n"
+      "  freshet logs -f Greet\n"
       "  freshet logs --where taskId=from-aws");
   command->callback([options, &exit_status] { exit_status = logs(*options); });
 }
