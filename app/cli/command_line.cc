@@ -27,9 +27,9 @@ size_t distance(const std::string& from, const std::string& to) {
   return row[to.size()];
 }
 
-// All of them, or those of one name.
+// All of them, or those of one name or alias.
 std::vector<const CLI::App*> commands_of(const CLI::App& app, const std::string& name = {}) {
-  return app.get_subcommands([&](const CLI::App* one) { return name.empty() || one->get_name() == name; });
+  return app.get_subcommands([&](const CLI::App* one) { return name.empty() || one->check_name(name); });
 }
 
 // What to say to a first word that is no command, or to none at all.
@@ -44,9 +44,10 @@ std::string explain_commands(const CLI::App& app, const std::string& word) {
       nearest = command->get_name();
     }
   }
+  const std::string of = app.get_parent() == nullptr ? "freshet" : "freshet " + app.get_name();
   const std::string what = word.empty() ? "a command is missing" : "'" + word + "' is no command";
-  return what + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nThere are " + names +
-         "; freshet COMMAND --help explains each.";
+  return of + ": " + what + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nThere are " + names +
+         "; " + of + " COMMAND --help explains each.";
 }
 
 }  // namespace
@@ -77,9 +78,13 @@ int run_command_line(int argc, char** argv) {
   add_replay(app, exit_status);
   add_bench(app, exit_status);
   add_simulate(app, exit_status);
-  const std::string word = argc > 1 ? argv[1] : "";
-  if (word.empty() || (word[0] != '-' && commands_of(app, word).empty())) {
-    std::cerr << "freshet: " << explain_commands(app, word) << '\n';
+  const auto word_at = [&](int at) { return std::string(argc > at ? argv[at] : ""); };
+  const auto first = commands_of(app, word_at(1));
+  const bool nested = argc > 1 && !first.empty() && first[0]->get_require_subcommand_min() > 0;
+  const CLI::App& parent = nested ? *first[0] : app;
+  const std::string word = word_at(nested ? 2 : 1);
+  if (word.empty() || (word[0] != '-' && commands_of(parent, word).empty())) {
+    std::cerr << explain_commands(parent, word) << '\n';
     return kUsage;
   }
   try {

@@ -111,6 +111,8 @@ def many_ids(freshet, daemon):
 def wrong_words(freshet):
     for words, said in ((["lst"], "'lst' is no command; did you mean 'list'?\nThere are run, put, get, "),
                         (["frobnicate"], "'frobnicate' is no command\nThere are run, "),
+                        (["priority", "peekk"], "freshet priority: 'peekk' is no command; did you mean 'peek'?\nThere are put, "),
+                        (["filtered"], "freshet filtered: a command is missing\nThere are "),
                         ([], "a command is missing\nThere are run, "),
                         (["redrive", "--limit", 0], "--limit: '0' is not a whole number from 1 to 4294967295"),
                         (["list", "--limit", -1], "--limit: '-1' is not a whole number from 1 to"),
