@@ -268,6 +268,7 @@ void Connection::refuse(HttpResponse response) {
   charge(0);
   Slot& slot = slots_.emplace_back();
   slot.close_after = true;
+  slot.to_head = parser_.header_complete() && parser_.head().method == "HEAD";
   slot.page = owner_.page_of(parser_.headers());
   answer(first_request_ + slots_.size() - 1, std::move(response));
 }

@@ -220,6 +220,11 @@ TEST_F(ServerBodyTest, AGateRefusesWhatIsStillArriving) {
   RawClient waiting(server_->port());
   waiting.send("POST / HTTP/1.1\r\n" + length + "Expect: 100-continue\r\n\r\n");
   EXPECT_EQ(status_of(waiting.answer()), 400) << "it was asked for a body that nobody wants";
+  RawClient head(server_->port());
+  head.send("HEAD / HTTP/1.1\r\n" + length + "\r\n" + part);
+  const std::string bare = head.rest();
+  EXPECT_EQ(status_of(bare), 403);
+  EXPECT_TRUE(bare.ends_with("\r\n\r\n")) << bare;
 
   request.headers.resize(1);
   sign_request(request, keys->first(), {"us-east-1", "x"}, loop_.clock().wall());
