@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "functions/register.h"
-#include "tests/runtime/invoke/world.h"
+#include "tests/functions/world.h"
 
 namespace freshet {
 namespace {
@@ -18,43 +18,46 @@ FunctionDefinition greeter() {
 }
 
 struct OwnFunctionsTest : testing::Test {
-  World world;
+  World world{false};
+  NativeRegistry natives;
 
   OwnFunctionsTest() {
-    register_own_functions(world.natives);
+    register_own_functions(natives);
     TableDefinition table;
     table.name = "Greetings";
     table.keys = KeySchema{{"name", Type::kString}, {}};
-    world.must(world.tables->create_table(table));
-    world.must(world.runtime->put_function(greeter()));
+    EXPECT_TRUE(world.wait(world.store->create_table(table)));
   }
-  InvokeOutcome invoke(const std::string& event) {
-    return world.must(world.runtime->invoker().invoke("Greet", event, InvokeWishes{}));
+  Result<std::string> invoke(const FunctionDefinition& function, const std::string& event) {
+    Invocation invocation;
+    invocation.payload = Payload(event);
+    Context context{*world.services, function, std::move(invocation)};
+    const NativeHandler& greet = *natives.find("greet");
+    return world.wait(greet(context));
   }
 };
 
 TEST_F(OwnFunctionsTest, TheExampleGreetsAndKeepsIt) {
-  const InvokeOutcome outcome = invoke(R"({"name": "A \"da\""})");
-  EXPECT_FALSE(outcome.error);
-  EXPECT_EQ(outcome.payload, R"({"greeting":"Hello, A \"da\""})");
+  const auto result = invoke(greeter(), R"({"name": "A \"da\""})");
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(*result, R"({"greeting":"Hello, A \"da\""})");
   GetItemInput get;
   get.table = "Greetings";
   get.key = Item{{"name", "A \"da\""}};
-  const auto item = world.must(world.tables->get_item(get));
-  ASSERT_TRUE(item);
-  EXPECT_EQ(item.decode().string_or("greeting"), "Hello, A \"da\"");
+  const auto item = world.wait(world.store->get_item(get));
+  ASSERT_TRUE(item && *item);
+  EXPECT_EQ((*item).decode().string_or("greeting"), "Hello, A \"da\"");
 }
 
 TEST_F(OwnFunctionsTest, WhatIsWrongIsTheFunctionsError) {
   for (const char* event : {R"({"name": 7})", R"({"name": ""})", "[]x"}) {
-    EXPECT_TRUE(invoke(event).error) << event;
+    EXPECT_FALSE(invoke(greeter(), event)) << event;
   }
   FunctionDefinition bare = greeter();
   bare.environment.clear();
-  world.must(world.runtime->put_function(bare));
-  const InvokeOutcome outcome = invoke("{}");
-  ASSERT_TRUE(outcome.error);
-  EXPECT_EQ(outcome.error->message, "the variable TABLE is missing: the table for greetings");
+  const auto result = invoke(bare, "{}");
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "the variable TABLE is missing: the table for greetings");
 }
 
 TEST(OwnFunctions, TemplatesMayNameThemWithAnyVariables) {
