@@ -13,7 +13,7 @@ namespace freshet::lab {
 
 namespace {
 
-Result<Figures> run_one(const Scenario& scenario, const Policy& policy, uint64_t seed) {
+Result<Figures> run_of(const Scenario& scenario, const Policy& policy, uint64_t seed) {
   Ledger ledger(scenario, seed);
   if (!policy.product) {
     run_model(policy, seed, ledger);
@@ -26,6 +26,18 @@ Result<Figures> run_one(const Scenario& scenario, const Policy& policy, uint64_t
   }
   auto figures = figures_of(ledger);
   figures.values["storeBytes"] = static_cast<double>(end->peak_store_bytes);
+  return figures;
+}
+
+// With a quiet group also how it fares alone.
+Result<Figures> run_one(const Scenario& scenario, const Policy& policy, uint64_t seed) {
+  auto figures = run_of(scenario, policy, seed);
+  if (!figures || scenario.quiet_share <= 0) return figures;
+  Scenario alone = scenario;
+  alone.quiet_alone = true;
+  auto beside = run_of(alone, policy, seed);
+  if (!beside) return beside;
+  figures->values["quietAloneDoneP99Ms"] = beside->values["quietDoneP99Ms"];
   return figures;
 }
 

@@ -130,12 +130,14 @@ class Reading {
   // Fairness: what each group got done in time, over what it could claim: its demand or half of the capacity.
   void groups() {
     std::array<double, 2> good{}, created{};
-    std::vector<double> quiet_waits;
+    std::vector<double> quiet_waits, quiet_times;
     for (const auto& job : jobs_) {
       const size_t group = job.arrival.quiet ? 1 : 0;
       ++created[group];
       good[group] += job.in_time();
-      if (group == 1 && job.fate == Fate::kStarted) quiet_waits.push_back(ms(job.left - job.arrival.at));
+      if (group == 0 || job.fate != Fate::kStarted) continue;
+      quiet_waits.push_back(ms(job.left - job.arrival.at));
+      quiet_times.push_back(ms(job.end - job.arrival.at));
     }
     double sum = 0, squares = 0;
     // The quiet group first: what it leaves of its half belongs to the other.
@@ -148,6 +150,8 @@ class Reading {
     set("jain", squares > 0 ? sum * sum / (2 * squares) : 0);
     std::sort(quiet_waits.begin(), quiet_waits.end());
     set("quietAgeP99Ms", percentile(quiet_waits, 0.99));
+    std::sort(quiet_times.begin(), quiet_times.end());
+    set("quietDoneP99Ms", percentile(quiet_times, 0.99));
     set("quietInTimeShare", good[1] / std::max(1.0, created[1]));
   }
 

@@ -154,7 +154,7 @@ std::vector<Arrival> arrivals_of(const Scenario& scenario, uint64_t seed) {
     arrival.deadline_ms =
         deadline_ms(now, nanoseconds(static_cast<int64_t>(patience * static_cast<double>(scenario.mean.count()))));
     arrival.quiet = scenario.quiet_share > 0 && random.unit() < scenario.quiet_share;
-    out.push_back(arrival);
+    if (arrival.quiet || !scenario.quiet_alone) out.push_back(arrival);
   }
   return out;
 }

@@ -33,9 +33,10 @@ struct Scenario {
   Service service = Service::kExponential;
   int slots = 16;
   nanoseconds mean{milliseconds(100)};
-  double deadline = 10;    // x mean after creation; 0: a third each of 3, 10 and 100.
-  int retries = 0;         // How often a client tries again that was not served in time.
-  double quiet_share = 0;  // Share of tasks that belong to the quiet group; 0: no groups.
+  double deadline = 10;      // x mean after creation; 0: a third each of 3, 10 and 100.
+  int retries = 0;           // How often a client tries again that was not served in time.
+  double quiet_share = 0;    // Share of tasks that belong to the quiet group; 0: no groups.
+  bool quiet_alone = false;  // Without the loud group, to compare with.
   seconds duration{60};
   // Of a trace: instead of shape and load, service and deadline.
   const struct Trace* trace = nullptr;

@@ -2,6 +2,8 @@
 // scheduler, and the lab's model against the real thing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/lab/experiment.h"
@@ -79,6 +81,41 @@ TEST(Overload, NothingIsShedBelowCapacityWithTheDefaultTtl) {
     const auto end = run_product(policy, 11, ledger);
     ASSERT_TRUE(end) << end.error().message;
     EXPECT_EQ(figures_of(ledger).values["shedShare"], 0) << policy.name;
+  }
+}
+
+// Beside a flood a thousand times louder the quiet group's tasks take at most twice as long as alone.
+TEST(Overload, AQuietGroupBesideAFloodHasItsShare) {
+  Plan plan;
+  plan.loads = {3};
+  plan.groups = true;
+  plan.seconds = 60;
+  for (const auto& scenario : scenarios(plan)) {
+    for (const auto* name : {"freshet", "freshet-adaptive"}) {
+      SCOPED_TRACE(scenario.name() + ", " + name);
+      std::array<std::vector<nanoseconds>, 2> times;
+      for (const uint64_t seed : {31, 32, 33}) {
+        for (const bool alone : {false, true}) {
+          Scenario one = scenario;
+          one.quiet_alone = alone;
+          Ledger ledger(one, seed);
+          const auto end = run_product(*policy_of(name), seed, ledger);
+          ASSERT_TRUE(end) << end.error().message;
+          for (const auto& job : ledger.jobs()) {
+            if (!job.arrival.quiet) continue;
+            EXPECT_EQ(job.fate, Job::Fate::kStarted);
+            times[alone].push_back(job.end - job.arrival.at);
+          }
+          if (!alone) {
+            EXPECT_GE(figures_of(ledger).values["jain"], 0.95);
+          }
+        }
+      }
+      for (auto& some : times) std::sort(some.begin(), some.end());
+      ASSERT_EQ(times[0].size(), times[1].size());
+      const size_t p99 = times[0].size() * 99 / 100;
+      EXPECT_LE(times[0][p99], 2 * times[1][p99]);
+    }
   }
 }
 
