@@ -19,6 +19,12 @@ bool is_lost(const Error& error) {
          error.code == ErrorCode::kResourceNotFound;
 }
 
+RunResult bounce() {
+  RunResult result;
+  result.kind = RunResult::Kind::kBounced;
+  return result;
+}
+
 }  // namespace
 
 Processor::Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings,
@@ -29,11 +35,12 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
       runner_(runner),
       settings_(settings),
       log_(log),
+      downstream_(queue.downstream()),
       stop_at_(context.now() + settings.max_active),
-      bucket_(settings.rate_limit),
       told_(kToldASecond),
       freed_(services_.scheduler),
       finished_(services_.scheduler) {
+  downstream_.bucket.set(settings.rate_limit);
   queue_.processor_began();
   queue_.tell_drain(freed_);
 }
@@ -81,12 +88,14 @@ Async<void> Processor::pick() {
   auto idle_since = now();
   while (now() < stop_at_ && !queue_.draining() && !error_) {
     auto wanted = slots_wanted();
-    auto allowed = bucket_.available(now(), wanted);
+    auto allowed = downstream_.bucket.available(now(), wanted);
     // A page is taken as a whole: its own pause follows.
-    if (settings_.page_limit == 0) allowed = breaker_.allowed(now(), allowed);
+    if (settings_.page_limit == 0) allowed = downstream_.breaker.allowed(now(), allowed);
     if (allowed == 0) {
       auto until = stop_at_;
-      if (wanted > 0) until = std::min(until, std::max(bucket_.next(now()), breaker_.next(now())));
+      if (wanted > 0) {
+        until = std::min(until, std::max(downstream_.bucket.next(now()), downstream_.breaker.next(now())));
+      }
       co_await freed_.wait(until);
       continue;
     }
@@ -123,8 +132,8 @@ Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait) {
   if (!taken) co_return fail(std::move(taken.error()));
   if (taken->empty()) co_return Result<void>();
   counts_.taken += taken->size();
-  bucket_.use(taken->size());
-  breaker_.started(taken->size(), now());
+  downstream_.bucket.use(taken->size());
+  downstream_.breaker.started(taken->size(), now());
   co_await start(std::move(*taken));
   co_return Result<void>();
 }
@@ -148,7 +157,7 @@ Async<void> Processor::start(std::vector<TakenTask> taken) {
   for (Slot* slot : fresh) {
     slot->started = true;
     if (slot->cut_off) {
-      ended(*slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});
+      ended(*slot, bounce());
       continue;
     }
     log_transition(text_of(slot->task, attribute::kId), state::kPending, state::kTaken);
@@ -160,15 +169,16 @@ Async<void> Processor::work_on(Slot& slot) {
   auto stale = queue_.stale(slot.task);
   if (!stale.empty()) {
     slot.stale = true;
-    ended(slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});  // Its next take sheds it.
+    ended(slot, bounce());  // Its next take sheds it.
     co_return;
   }
   queue_.started(slot.waiting_since);
   auto result = co_await runner_.run(slot.task, slot.lease);
   if (result.kind == RunResult::Kind::kBounced) {
-    breaker_.refused(result.leave_alone, now());
+    downstream_.breaker.refused(result.leave_alone, now());
+    queue_.bounced(slot.task, result.error.empty() ? result.reason : result.error);
   } else {
-    breaker_.accepted(now());
+    downstream_.breaker.accepted(now());
   }
   tell_reachable(result);
   ended(slot, std::move(result));
@@ -275,7 +285,7 @@ void Processor::cut_off(Slot& slot) {
   slot.cut_off = true;
   if (!slot.started) return;  // start() holds on to it.
   slot.work.clear();
-  ended(slot, RunResult{RunResult::Kind::kBounced, {}, {}, {}});
+  ended(slot, bounce());
 }
 
 // Keeps the leases, and learns which tasks were cancelled or lost.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/log.h"
-#include "functions/queue/policy/breaker.h"
 #include "functions/queue/policy/token_bucket.h"
 #include "functions/queue/queue.h"
 #include "functions/runners/runner.h"
@@ -72,13 +71,12 @@ class Processor {
   Runner& runner_;
   const ProcessSettings& settings_;
   const EventLog& log_;
+  Downstream& downstream_;  // The queue's.
 
   const BootTime stop_at_;  // No more picking then.
-  TokenBucket bucket_;
-  TokenBucket told_;  // Transitions at level info.
+  TokenBucket told_;        // Transitions at level info.
   Counts counts_;
   std::optional<Error> error_;
-  Breaker breaker_;           // Opens when the runner bounces something.
   bool unreachable_ = false;  // The runner said so last.
   bool picking_ = true;
   Signal freed_;     // A slot became free, or the queue drains.

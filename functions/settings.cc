@@ -1,5 +1,7 @@
 #include "functions/settings.h"
 
+#include <fmt/format.h>
+
 #include "base/url.h"
 #include "functions/setting_reader.h"
 
@@ -53,6 +55,56 @@ void read_runner(SettingReader& reader, RunnerSettings& out) {
 }
 
 }  // namespace
+
+Environment policy_environment(const QueueSettings& settings) {
+  constexpr const char* kOrders[] = {"lifo", "fifo", "adaptive"};
+  constexpr const char* kMargins[] = {"off", "p90", "yield"};
+  const auto& admission = settings.admission;
+  Environment out{{"ORDER", kOrders[static_cast<size_t>(settings.order)]},
+                  {"DEADLINE_MARGIN", kMargins[static_cast<size_t>(settings.deadline_margin)]},
+                  {"MAX_WAITING", std::to_string(admission.max_waiting)},
+                  {"LEASE_MS", std::to_string(settings.lease.count())},
+                  {"MAX_ATTEMPTS", std::to_string(settings.max_attempts)},
+                  {"ON_FAILURE", settings.retry_failures ? "retry" : "fail"},
+                  {"BACKOFF_BASE_MS", std::to_string(settings.backoff.base.count())},
+                  {"BACKOFF_MAX_MS", std::to_string(settings.backoff.max.count())},
+                  {"BACKOFF_FACTOR", fmt::format("{}", settings.backoff.factor)},
+                  {"BACKOFF_JITTER", fmt::format("{}", settings.backoff.jitter)},
+                  {"DEFAULT_TTL_S", std::to_string(settings.default_ttl.value_or(milliseconds(0)).count() / 1000)}};
+  if (admission.max_waiting > 0) {
+    out["RESERVED_SHARE"] = fmt::format("{}", admission.reserved_share);
+    out["CRITICAL_PRIORITY"] = std::to_string(admission.critical_priority);
+  }
+  return out;
+}
+
+Result<QueueSettings> with_policy(const QueueSettings& settings, const Environment& changes) {
+  Environment all = policy_environment(settings);
+  // What shares out a bound goes with it, unless it is asked for.
+  if (const auto bound = changes.find("MAX_WAITING"); bound != changes.end() && bound->second == "0") {
+    all.erase("RESERVED_SHARE");
+    all.erase("CRITICAL_PRIORITY");
+  }
+  QueueSettings bounded;
+  bounded.admission.max_waiting = 1;
+  const Environment known = policy_environment(bounded);
+  for (const auto& [name, value] : changes) {
+    if (!known.contains(name)) {
+      std::string names;
+      for (const auto& one : known) names += (names.empty() ? "" : ", ") + one.first;
+      return invalid("'" + name + "' is no setting that can be changed here: there are " + names);
+    }
+    all[name] = value;
+  }
+  auto out = queue_settings(all);
+  if (!out) return out;
+  out->created_skew = settings.created_skew;
+  out->start_retry = settings.start_retry;
+  out->look_around = settings.look_around;
+  out->shed_log_lines = settings.shed_log_lines;
+  out->start_topic = settings.start_topic;
+  return out;
+}
 
 Result<QueueSettings> queue_settings(const Environment& environment) {
   SettingReader reader(environment);

@@ -81,6 +81,10 @@ struct CreateSettings {
   milliseconds ttl{3'600'000};
 };
 
+// The settings that decide what becomes of tasks, as variables; queue_settings() reads them back.
+Environment policy_environment(const QueueSettings& settings);
+// `settings` with some of those changed. kValidation: one is none of them, or what comes of it is not to be had.
+Result<QueueSettings> with_policy(const QueueSettings& settings, const Environment& changes);
 Result<QueueSettings> queue_settings(const Environment& environment);
 Result<ProcessSettings> process_settings(const Environment& environment);
 Result<CreateSettings> create_settings(const Environment& environment);

@@ -80,11 +80,31 @@ struct QueueStats {
   uint64_t running = 0;  // Held by this daemon's processor and pull workers.
 };
 
+// Everything that is known of why a task is where it is.
+struct Explanation {
+  std::string id;
+  ItemRef task;                                             // Null: it is not there any more, or never was.
+  std::vector<std::string> why;                             // For people, a fact each.
+  std::vector<std::pair<std::string, std::string>> policy;  // The queue's settings now, as they are spelt.
+  std::vector<ItemRef> log;                                 // What the shed log has of it, newest first.
+  uint64_t depth = 0;                                       // PENDING tasks.
+  std::optional<uint64_t> ahead;  // Of PENDING: tasks of its lane that would be taken before it.
+  bool ahead_at_least = false;    // They are more; not all were counted.
+  std::optional<milliseconds> age;
+  std::optional<milliseconds> deadline_in;  // Negative: passed.
+  std::optional<milliseconds> ttl_in;
+};
+
 struct RedriveInput {
   std::string state = "DEAD";    // Or FAILURE, CANCELLED, SHED.
   std::vector<std::string> ids;  // Empty: all of that state.
   uint32_t limit = 1000;
+  // Only tasks whose attributes are all as text says: a string, or a number as JSON writes it.
+  std::vector<std::pair<std::string, std::string>> where;
 };
+
+// Settings that decide what becomes of a queue's tasks, by name, as docs/operations.md spells them.
+using QueuePolicy = std::map<std::string, std::string>;
 
 class TaskQueue {
  public:
@@ -101,6 +121,11 @@ class TaskQueue {
   virtual Async<std::vector<Result<ItemRef>>> cancel(std::vector<std::string> ids) = 0;
   virtual Async<Result<uint64_t>> redrive(RedriveInput input) = 0;  // How many went back to PENDING.
   virtual Async<Result<QueueStats>> stats() = 0;
+  virtual QueuePolicy policy() = 0;
+  // Changes some of them, from now on and until the daemon starts anew or the template is deployed: all of them, or
+  // none (kValidation with what is wrong). The policy as it is then.
+  virtual Result<QueuePolicy> change_policy(const QueuePolicy& changes) = 0;
+  virtual Async<Result<Explanation>> explain(std::string id) = 0;  // kNotFound: neither task nor log know of it.
   // The newest lines of the durable shed log, newest first.
   virtual Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) = 0;
 };

@@ -63,6 +63,7 @@ int run_command_line(int argc, char** argv) {
   add_run(app, exit_status);
   add_put(app, exit_status);
   add_get(app, exit_status);
+  add_explain(app, exit_status);
   add_list(app, exit_status);
   add_stats(app, exit_status);
   add_cancel(app, exit_status);

@@ -34,6 +34,7 @@ void add_run_options(CLI::App& command, DaemonOptions& options);       // All of
 void add_run(CLI::App& app, int& exit_status);
 void add_put(CLI::App& app, int& exit_status);
 void add_get(CLI::App& app, int& exit_status);
+void add_explain(CLI::App& app, int& exit_status);
 void add_list(CLI::App& app, int& exit_status);
 void add_stats(CLI::App& app, int& exit_status);
 void add_cancel(CLI::App& app, int& exit_status);

@@ -1,4 +1,4 @@
-// freshet get, list, stats: looking at a running daemon's queue.
+// freshet get, explain, list, stats: looking at a running daemon's queue.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -53,6 +53,47 @@ int get(const GetOptions& options) {
   const Json task = session.call("GET", "/tasks/" + path_segment(options.id));
   if (task.is_null()) return session.exit_status();
   std::cout << text_of(task, options.remote.json ? -1 : 2) << '\n';
+  return kDone;
+}
+
+void print_log_line(const Json& line) {
+  std::cout << "  " << age(now_ms() - line.value("at", now_ms())) << " ago: " << line.value("what", "shed") << " by "
+            << line.value("policy", line.value("reason", "")) << ", " << line.value("reason", "") << " (noticed by "
+            << line.value("by", "") << "); it was " << age(line.value("ageMs", int64_t{0})) << " old, "
+            << line.value("depth", uint64_t{0}) << " were waiting\n";
+}
+
+int explain(const GetOptions& options) {
+  Session session(options.remote);
+  const Json answer = session.call("GET", "/tasks/" + path_segment(options.id) + "/explain");
+  if (answer.is_null()) return session.exit_status();
+  if (options.remote.json) {
+    std::cout << answer.dump() << '\n';
+    return kDone;
+  }
+  const Json task = answer.value("task", Json::object());
+  std::cout << answer.value("taskId", "") << ": " << task.value("taskStatus", "not there");
+  if (answer.contains("ageMs")) std::cout << ", " << age(answer["ageMs"].get<int64_t>()) << " old";
+  for (const auto& [member, title] : {std::pair("priority", "priority"), std::pair("group", "group"),
+                                      std::pair("attempt", "attempt"), std::pair("maxAttempts", "of at most")}) {
+    if (task.contains(member)) std::cout << ", " << title << ' ' << task[member].dump();
+  }
+  for (const auto& [member, title] : {std::pair("deadlineInMs", "deadline"), std::pair("ttlInMs", "ttl")}) {
+    if (!answer.contains(member)) continue;
+    const auto left = answer[member].get<int64_t>();
+    std::cout << ", " << title << (left < 0 ? " " + age(-left) + " ago" : " in " + age(left));
+  }
+  std::cout << '\n';
+  for (const auto& why : answer.value("why", Json::array())) std::cout << "  " << why.get<std::string>() << '\n';
+  const Json log = answer.value("log", Json::array());
+  if (!log.empty()) std::cout << "what the shed log has of it:\n";
+  for (const auto& line : log) print_log_line(line);
+  std::cout << "the queue: " << answer.value("depth", uint64_t{0}) << " waiting;";
+  const Json policy = answer.value("policy", Json::object());
+  for (const auto& [name, value] : policy.items()) {
+    std::cout << ' ' << name << '=' << value.get<std::string>();
+  }
+  std::cout << '\n';
   return kDone;
 }
 
@@ -141,6 +182,17 @@ void add_get(CLI::App& app, int& exit_status) {
       "  freshet get order-17 --json | jq .result");
   command->add_option("id", options->id, "Task id")->required();
   command->callback([options, &exit_status] { exit_status = get(*options); });
+}
+
+void add_explain(CLI::App& app, int& exit_status) {
+  auto options = std::make_shared<GetOptions>();
+  CLI::App* command = app.add_subcommand("explain", "Say why a task is where it is, also one that was shed or refused");
+  options->remote.add_options(*command);
+  command->footer(
+      "  freshet explain order-17\n"
+      "  freshet explain order-17 --json | jq .why");
+  command->add_option("id", options->id, "Task id")->required();
+  command->callback([options, &exit_status] { exit_status = explain(*options); });
 }
 
 void add_list(CLI::App& app, int& exit_status) {

@@ -144,6 +144,10 @@ Async<std::string> metrics_page(MetricsSources sources) {
         .counter("freshet_queue_refused_total", "Creations refused at MAX_WAITING, since the start",
                  {{"queue", queue->name()}})
         .set(queue->refused_at_bound());
+    sources.metrics
+        .counter("freshet_queue_bounced_total", "Tasks that the runner bounced, since the start",
+                 {{"queue", queue->name()}})
+        .set(queue->bounced_tasks());
   }
   set_loop(sources.metrics, sources.loop);
   set_store(sources.metrics, sources.store.stats());

@@ -9,20 +9,20 @@ void LeaseBook::count(const Lease& lease, int change) {
   auto group = lease.task ? text_of(lease.task, attribute::kGroup) : std::string_view();
   if (group.empty()) {
     ungrouped_ += static_cast<uint64_t>(change);
+    if (told_) told_(group, ungrouped_);
     return;
   }
   auto it = in_work_.try_emplace(std::string(group)).first;
   it->second += static_cast<uint64_t>(change);
+  if (told_) told_(group, it->second);
   if (it->second == 0) in_work_.erase(it);
 }
 
-uint64_t LeaseBook::in_work(std::string_view group) const {
-  if (group.empty()) return ungrouped_;
-  auto it = in_work_.find(group);
-  return it == in_work_.end() ? 0 : it->second;
-}
-
 void LeaseBook::clear() {
+  if (told_) {
+    told_("", 0);
+    for (const auto& group : in_work_) told_(group.first, 0);
+  }
   ends_.clear();
   leases_.clear();
   in_work_.clear();

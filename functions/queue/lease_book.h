@@ -5,6 +5,7 @@
 #include <absl/container/btree_map.h>
 #include <absl/container/node_hash_map.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -52,10 +53,12 @@ class LeaseBook {
   // Lets an ended lease run until `until` before it is named by ended() again.
   void postpone(const std::string& id, BootTime until);
 
+  // Told of how many watched tasks a group has, at each change; "" for those without one.
+  using OnGroup = std::function<void(std::string_view group, uint64_t in_work)>;
+  void tell_groups(OnGroup told) { told_ = std::move(told); }
+
   size_t size() const { return leases_.size(); }
   size_t mine() const { return mine_; }
-  // Watched tasks of that group; "" for those without one.
-  uint64_t in_work(std::string_view group) const;
 
  private:
   struct Entry {
@@ -74,6 +77,7 @@ class LeaseBook {
   uint64_t number_ = 0;
   size_t mine_ = 0;
   uint64_t ungrouped_ = 0;
+  OnGroup told_;
   std::map<std::string, uint64_t, std::less<>> in_work_;  // By group.
 };
 

@@ -50,7 +50,9 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, Prepared 
       index_(std::move(prepared.index)),
       table_id_(std::move(prepared.id)),
       settings_(std::move(settings)),
-      order_(settings_.order) {}
+      order_(settings_.order) {
+  leases_.tell_groups([this](std::string_view group, uint64_t tasks) { lanes_.in_work(group, tasks); });
+}
 
 Result<std::string> Queue::status_index(const TableDefinition& definition) {
   for (const auto& index : definition.indexes) {

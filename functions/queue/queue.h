@@ -20,7 +20,9 @@
 #include "functions/queue/arrows.h"
 #include "functions/queue/lease_book.h"
 #include "functions/queue/policy/admission.h"
+#include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/expiry.h"
+#include "functions/queue/policy/fair_share.h"
 #include "functions/queue/policy/service_time.h"
 #include "functions/queue/policy/take_order.h"
 #include "functions/queue/shed_log.h"
@@ -51,10 +53,7 @@ class Queue final : public TaskQueue {
   const std::string& name() const override { return table_; }
   const QueueSettings& settings() const { return settings_; }
   // For tasks claimed and failed from now on.
-  void set_settings(QueueSettings settings) {
-    settings_ = std::move(settings);
-    order_.set(settings_.order);
-  }
+  void set_settings(QueueSettings settings);
 
   // At readiness: ends the leases of dead incarnations, starts the timer. Once.
   void begin();
@@ -69,6 +68,8 @@ class Queue final : public TaskQueue {
   bool is_pulled() const { return pulled_; }
   void set_pulled(bool pulled) { pulled_ = pulled; }
   bool draining() const { return draining_; }
+  // What processors have learnt of their runner, whichever run did.
+  Downstream& downstream() { return downstream_; }
   // Tasks held under leases of this object.
   size_t held() const { return leases_.mine(); }
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
@@ -86,6 +87,10 @@ class Queue final : public TaskQueue {
   uint64_t unserved() const { return unserved_; }
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
+  // The runner had no room for the task, which goes back: the shed log says so.
+  void bounced(const ItemRef& task, std::string_view reason);
+  // Tasks that were bounced, since the start.
+  uint64_t bounced_tasks() const { return bounced_; }
   // Settles without anybody waiting for it; a store that is not there any more forgets it.
   void settle_later(std::vector<Settlement> settlements);
   // Whether a take would find something now, expired tasks included.
@@ -100,6 +105,9 @@ class Queue final : public TaskQueue {
   Async<Result<uint64_t>> redrive(RedriveInput input) override;
   Async<Result<QueueStats>> stats() override;
   Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) override;
+  Async<Result<Explanation>> explain(std::string id) override;
+  QueuePolicy policy() override { return policy_environment(settings_); }
+  Result<QueuePolicy> change_policy(const QueuePolicy& changes) override;
 
  private:
   struct Prepared {  // A table that has all that a queue needs.
@@ -115,11 +123,11 @@ class Queue final : public TaskQueue {
     std::vector<ItemRef> tasks;  // In the order in which they should be taken.
     bool more = false;           // Asking again may find others.
     bool newest_first = true;
-    Item next;  // From where, in a queue without lanes.
+    std::optional<int64_t> oldest;  // taskCreated of the oldest that waits, in epoch ms, if it was looked for.
+    Item next;                      // From where, in a queue without lanes.
   };
-  struct Lane {
-    bool maybe = true;  // It may hold tasks.
-  };
+  struct LaneRead;                           // How far a take has read a lane.
+  static constexpr double kToldBeside = 20;  // A second.
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
   Queue(Services& services, EventLog log, QueueIdentity identity, Prepared prepared, QueueSettings settings);
@@ -194,15 +202,18 @@ class Queue final : public TaskQueue {
   Async<bool> end_leases();
   void lease_went_on(const std::string& id, const std::string& token, const Error& error);
   Async<bool> promote_due();
-  Async<void> make_due(std::vector<ItemRef> due);
-  Async<void> shed_hopeless();
-  Async<Result<Page>> most_urgent();
-  void due_by(int64_t deadline_ms);
+  Async<size_t> make_due(std::vector<ItemRef> due);
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> watch_taken(bool starting);
   Async<void> end_dead(std::vector<ItemRef> tasks);
   Async<void> publish_start();
+
+  // queue_shed.cc
+  Async<void> shed_hopeless();
+  Async<bool> shed_at_once(std::vector<ItemRef> tasks, std::vector<std::string_view> reasons);
+  Async<Result<Page>> most_urgent(Item start);
+  void due_by(int64_t deadline_ms);
 
   // queue_follow.cc
   Async<void> follow();
@@ -210,6 +221,10 @@ class Queue final : public TaskQueue {
   Async<ItemRef> read_again(Item key);
   ShedLine shed_line(const ItemRef& task, std::string_view reason, std::string_view by) const;
   Async<void> log_sheds(std::vector<ShedLine> lines);
+  ShedLine refused_line(const NewTask& task, std::string policy, std::string reason) const;
+  void log_beside(std::vector<ShedLine> lines);
+  Async<void> keep_beside(std::vector<ShedLine> lines);
+  Async<uint64_t> pending_depth();
 
   // queue_adopt.cc
   bool lacks_lane(const ItemRef& task) const;
@@ -220,13 +235,21 @@ class Queue final : public TaskQueue {
   Async<void> adopt_one(ItemRef task);
   Async<void> adopt_all();
 
+  // queue_explain.cc
+  Async<Result<void>> count_ahead(Explanation& out);
+  void explain_waiting(Explanation& out);
+  void explain_state(Explanation& out);
+
   // queue_lanes.cc
+  static constexpr std::string_view kLaneIndex = "freshet-lane-index";
   std::string lane_of(const ItemRef& task) const;
   void lane_filled(const ItemRef& task);
   Async<Result<void>> load_lanes();
   Async<Result<void>> add_lanes(std::vector<std::string> names);
-  Async<Result<Page>> lane_heads(const std::string& lane, uint32_t limit, bool newest_first);
+  Async<Result<Page>> lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start);
+  Async<Result<void>> read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first);
   Async<Result<Candidates>> lane_candidates(size_t wanted);
+  Async<void> check_lanes();
 
   // Constant after construction.
   Services& services_;
@@ -250,11 +273,16 @@ class Queue final : public TaskQueue {
   absl::flat_hash_set<std::string> claiming_;  // Tasks with a claim in flight.
   StalenessClock staleness_;
   TakeOrder order_;
-  ServiceTimes service_times_;         // With DEADLINE_MARGIN only.
-  std::map<std::string, Lane> lanes_;  // By name, so in the order in which they are served.
+  ServiceTimes service_times_;  // With DEADLINE_MARGIN only.
+  FairShares lanes_;
+  bool checking_lanes_ = false;
   uint64_t unserved_ = 0;
   DrainRate drain_rate_;
+  Downstream downstream_;
   uint64_t refused_at_bound_ = 0;
+  uint64_t bounced_ = 0;
+  TokenBucket told_beside_{kToldBeside};  // Bounces and refusals that the shed log keeps.
+  uint64_t untold_ = 0;                   // Those that it did not, since it last did.
   bool adopting_all_ = false;
   bool adopt_again_ = false;                                     // At the next look around.
   std::map<std::string, std::vector<Promise<bool>>> busy_keys_;  // A create is looking at them; who waits for it.
@@ -280,6 +308,8 @@ class Queue final : public TaskQueue {
   int64_t next_due_ms_ = 0;     // Wall time of the earliest `notBefore`; may be early, never late.
   int64_t hopeless_ms_ = 0;     // Wall time when the next PENDING task may have become hopeless; never late.
   BootTime shed_again_{};       // Not before that: many are shed at once.
+  Item shed_from_;              // Where the next step goes on, past what could not be shed.
+  bool shed_left_ = false;      // Something could not, since the last time that all were looked at.
   uint64_t urgent_seen_ = 0;    // Rises whenever hopeless_ms_ may have to be earlier.
   uint64_t delayed_seen_ = 0;   // Rises whenever a task is delayed.
   int64_t future_ms_ = kNever;  // `taskCreated` of the first task that is dated too far ahead.

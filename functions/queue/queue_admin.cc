@@ -3,6 +3,7 @@
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
+#include "tables/value/json.h"
 
 namespace freshet {
 
@@ -18,6 +19,21 @@ std::string state_names() {
   std::string out;
   for (auto name : state::kAll) out.append(out.empty() ? "" : ", ").append(name);
   return out;
+}
+
+bool matches(const ItemRef& task, const std::vector<std::pair<std::string, std::string>>& where) {
+  for (const auto& [name, wanted] : where) {
+    const auto value = task.find(name);
+    if (!value) return false;
+    if (value->type() == Type::kString) {
+      if (value->bytes() != wanted) return false;
+      continue;
+    }
+    std::string text;
+    append_plain_json(text, value->decode());
+    if (text != wanted) return false;
+  }
+  return true;
 }
 
 // A cursor is the encoded key where the page ended, in hexadecimal.
@@ -138,7 +154,8 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
   for (auto& id : input.ids) {
     auto task = co_await get(std::move(id));
     if (!task) co_return fail(task.error());
-    if (text_of(*task, attribute::kStatus) == input.state && tasks.size() < input.limit) {
+    const bool chosen = text_of(*task, attribute::kStatus) == input.state && matches(*task, input.where);
+    if (chosen && tasks.size() < input.limit) {
       tasks.push_back(std::move(*task));
     }
   }
@@ -146,14 +163,18 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
   uint64_t done = 0;
   Item start;
   while (done < input.limit) {
-    auto page = co_await heads(input.state, std::min(input.limit - static_cast<uint32_t>(done), kMaxPage), false,
-                               std::move(start));
+    const uint32_t left = input.limit - static_cast<uint32_t>(done);
+    auto page =
+        co_await heads(input.state, input.where.empty() ? std::min(left, kMaxPage) : kMaxPage, false, std::move(start));
     if (!page) co_return fail(page.error());
+    std::erase_if(page->items, [&](const ItemRef& task) { return !matches(task, input.where); });
+    if (page->items.size() > left) page->items.resize(left);
     auto moved = co_await redrive_tasks(std::move(page->items));
     if (!moved) co_return moved;
     done += *moved;
     start = std::move(page->last_evaluated_key);
     if (start.empty()) break;
+    co_await sleep_for(services_.scheduler, nanoseconds(0));  // There may be many that do not match.
   }
   co_return done;
 }
@@ -175,6 +196,24 @@ Async<Result<uint64_t>> Queue::redrive_tasks(std::vector<ItemRef> tasks) {
     }
   }
   co_return done;
+}
+
+void Queue::set_settings(QueueSettings settings) {
+  const bool margin = settings.deadline_margin != settings_.deadline_margin;
+  settings_ = std::move(settings);
+  order_.set(settings_.order);
+  // With another margin others are hopeless, and earlier.
+  if (margin && begun_) due_by(epoch_ms(wall()));
+}
+
+Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
+  auto settings = with_policy(settings_, changes);
+  if (!settings) return fail(settings.error());
+  set_settings(std::move(*settings));
+  for (const auto& [name, value] : changes) {
+    log_.info("POLICY_CHANGED", {{"queue", table_}, {"name", name}, {"value", value}});
+  }
+  return policy();
 }
 
 Async<Result<QueueStats>> Queue::stats() {

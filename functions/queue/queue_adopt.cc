@@ -63,7 +63,7 @@ bool Queue::lacks_lane(const ItemRef& task) const {
   if (text_of(task, attribute::kStatus) != state::kPending) return false;
   if (lanes_.empty() && !asks_for_lane(task)) return false;
   auto lane = text_of(task, attribute::kLane);
-  return lane.empty() || !lanes_.contains(std::string(lane));
+  return lane.empty() || !lanes_.contains(lane);
 }
 
 // The lane of its own if the queue knows it, else of its priority, else of all others.
@@ -132,7 +132,7 @@ Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
     bool pending = text_of(written[i], attribute::kStatus) == state::kPending;
     if (answers[i]) {
       if (!pending || lanes_.empty()) continue;
-      if (auto it = lanes_.find(known_lane(written[i])); it != lanes_.end()) it->second.maybe = true;
+      lanes_.filled(known_lane(written[i]));
       any = true;
     } else if (answers[i].error().code == ErrorCode::kValidation) {
       // It has no room for its lane, so it could never be taken.

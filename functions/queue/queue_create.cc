@@ -166,7 +166,8 @@ Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::v
     if (it != books->stock.end()) waiting += it->second;
   }
   const double rate = drain_rate_.rate(boot());
-  uint64_t refused = 0;
+  const std::string policy = "MAX_WAITING=" + std::to_string(settings_.admission.max_waiting);
+  std::vector<ShedLine> lines;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!out[i]) continue;
     const auto wait = refused_for(settings_.admission, tasks[i].priority, waiting, rate);
@@ -175,17 +176,17 @@ Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::v
       continue;
     }
     if (co_await takes_no_room(tasks[i])) continue;
-    ++refused;
+    lines.push_back(refused_line(tasks[i], policy, "max-waiting"));
     out[i] = fail(ErrorCode::kTooManyRequests,
                   "queue '" + table_ + "' is full: " + std::to_string(waiting) + " tasks wait and MAX_WAITING is " +
                       std::to_string(settings_.admission.max_waiting) + "; at the present rate there is room in " +
                       std::to_string(wait->count()) + " ms",
                   std::make_shared<RetryLater>(*wait));
   }
-  refused_at_bound_ += refused;
-  if (refused > 0) {
-    log_.debug("TASKS_REFUSED", {{"queue", table_}, {"tasks", refused}, {"waiting", waiting}, {"drainRate", rate}});
-  }
+  if (lines.empty()) co_return;
+  refused_at_bound_ += lines.size();
+  log_.debug("TASKS_REFUSED", {{"queue", table_}, {"tasks", lines.size()}, {"waiting", waiting}, {"drainRate", rate}});
+  log_beside(std::move(lines));
 }
 
 // Those for whose lane there was no room; the others of the batch do not care.
@@ -241,7 +242,7 @@ void Queue::created(const NewTask& task) {
     return;
   }
   if (task.deadline) due_by(epoch_ms(*task.deadline));
-  if (!lanes_.empty()) lanes_[lane_name(task.priority, task.group)].maybe = true;
+  if (!lanes_.empty()) lanes_.filled(lane_name(task.priority, task.group));
   // The stream tells the trigger function at once; this is for when that gets lost.
   if (processors_ == 0) start_soon(settings_.start_retry);
 }

@@ -77,6 +77,9 @@ Async<void> Queue::follow_page(StreamPage page) {
         if (unserved.empty()) unserved = text_of(task, attribute::kId);
         ++unserved_;
       }
+      if (task && !lanes_.empty() && text_of(task, attribute::kStatus) == state::kPending) {
+        lanes_.filled(text_of(task, attribute::kLane));
+      }
       if (task && needs_adoption(task)) shown.push_back(std::move(task));
     } else if (record.by_ttl && record.before) {
       auto status = text_of(record.before, attribute::kStatus);
@@ -111,6 +114,10 @@ ShedLine Queue::shed_line(const ItemRef& task, std::string_view reason, std::str
   ShedLine line;
   line.task = text_of(task, attribute::kId);
   line.reason = reason;
+  line.policy = reason;
+  if (reason == "deadline-margin") {
+    line.policy = settings_.deadline_margin == DeadlineMargin::kP90 ? "DEADLINE_MARGIN=p90" : "DEADLINE_MARGIN=yield";
+  }
   line.by = by;
   line.state = text_of(task, attribute::kStatus);
   line.at = wall();
@@ -119,13 +126,13 @@ ShedLine Queue::shed_line(const ItemRef& task, std::string_view reason, std::str
   return line;
 }
 
-Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
-  uint64_t depth = 0;
+Async<uint64_t> Queue::pending_depth() {
   auto books = co_await services_.tables.books(table_);
-  if (books) {
-    auto it = books->stock.find(std::string(state::kPending));
-    if (it != books->stock.end()) depth = it->second;
-  }
+  co_return books ? books->stock[std::string(state::kPending)] : 0;
+}
+
+Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
+  const uint64_t depth = co_await pending_depth();
   // A person wants to read of each one, but not of a million.
   constexpr size_t kNamed = 16;
   auto level = lines.size() <= kNamed ? LogLevel::kInfo : LogLevel::kDebug;
@@ -135,6 +142,7 @@ Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
                {{"queue", table_},
                 {"taskId", line.task},
                 {"reason", line.reason},
+                {"policy", line.policy},
                 {"ageMs", line.age.count()},
                 {"depth", depth}});
   }
@@ -143,6 +151,47 @@ Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
   }
   auto added = co_await shed_log_->add(std::move(lines));
   if (!added) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
+}
+
+// Bounces and refusals: of a flood only some, or writing them down would cost more than what they are about.
+void Queue::log_beside(std::vector<ShedLine> lines) {
+  const size_t kept = told_beside_.available(boot(), lines.size());
+  told_beside_.use(kept);
+  const uint64_t rest = lines.size() - kept;
+  if (kept == 0) {
+    untold_ += rest;
+    return;
+  }
+  lines.resize(kept);
+  lines.front().untold = std::exchange(untold_, rest);
+  scope_.spawn(keep_beside(std::move(lines)));
+}
+
+Async<void> Queue::keep_beside(std::vector<ShedLine> lines) {
+  const uint64_t depth = co_await pending_depth();
+  for (auto& line : lines) line.depth = depth;
+  auto added = co_await shed_log_->add(std::move(lines));
+  if (!added) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
+}
+
+ShedLine Queue::refused_line(const NewTask& task, std::string policy, std::string reason) const {
+  ShedLine line;
+  line.what = "refused";
+  line.task = task.id;
+  line.policy = std::move(policy);
+  line.reason = std::move(reason);
+  line.by = "create";
+  line.at = wall();
+  return line;
+}
+
+void Queue::bounced(const ItemRef& task, std::string_view reason) {
+  ++bounced_;
+  std::vector<ShedLine> lines;
+  lines.push_back(shed_line(task, reason, "runner"));
+  lines[0].what = "bounced";
+  lines[0].policy = "breaker";
+  log_beside(std::move(lines));
 }
 
 Async<Result<std::vector<ItemRef>>> Queue::sheds(uint32_t limit) {

@@ -14,7 +14,6 @@ namespace freshet {
 namespace {
 
 constexpr size_t kMaxLanes = 1000;
-constexpr std::string_view kLaneIndex = "freshet-lane-index";
 constexpr int64_t kLaneSlot = -2;  // In the system table: the names of the queue's lanes.
 
 }  // namespace
@@ -28,9 +27,7 @@ std::string Queue::lane_of(const ItemRef& task) const {
 
 void Queue::lane_filled(const ItemRef& task) {
   if (lacks_lane(task)) scope_.spawn(adopt_one(task));  // The stream does not show the queue's own writes.
-  if (lanes_.empty()) return;
-  auto it = lanes_.find(lane_name(task));
-  if (it != lanes_.end()) it->second.maybe = true;
+  if (!lanes_.empty()) lanes_.filled(lane_name(task));
 }
 
 Async<Result<void>> Queue::load_lanes() {
@@ -44,7 +41,7 @@ Async<Result<void>> Queue::load_lanes() {
   Item item = stored->decode();
   const Value* names = item.find("lanes");
   if (names && names->get_if<StringSet>()) {
-    for (const auto& name : names->get_if<StringSet>()->members) lanes_[name].maybe = true;
+    for (const auto& name : names->get_if<StringSet>()->members) lanes_.add(name);
   }
   co_return Result<void>();
 }
@@ -76,60 +73,113 @@ Async<Result<void>> Queue::add_lanes(std::vector<std::string> names) {
   auto added = co_await services_.tables.update_item(std::move(update));
   if (!added) co_return fail(added.error());
   bool first = lanes_.empty();
-  for (const auto& name : fresh) lanes_[name].maybe = true;
+  for (const auto& name : fresh) lanes_.add(name);
   if (first) scope_.spawn(adopt_all());
   co_return out;
 }
 
-Async<Result<Page>> Queue::lane_heads(const std::string& lane, uint32_t limit, bool newest_first) {
+Async<Result<Page>> Queue::lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start) {
   QueryInput query;
   query.table = table_;
-  query.index = kLaneIndex;
+  query.index = std::string(kLaneIndex);
   query.key_condition = "lane = :l AND taskCreated <= :t";
   query.filter = "taskStatus = :s";  // A client may have ended one and left its lane, until the stream tells.
-  query.placeholders.values.append_sorted(":l", Value(lane));
+  query.placeholders.values.append_sorted(":l", Value(std::move(lane)));
   query.placeholders.values.append_sorted(":s", Value(state::kPending));
   query.placeholders.values.append_sorted(":t", Value::number(epoch_ms(created_bound())));
   query.forward = !newest_first;
   query.limit = limit;
+  query.exclusive_start_key = std::move(start);
   return services_.tables.query(std::move(query));
 }
 
-// The next tasks to take: of the highest priority that has any. `more` says that asking again gives others, once these
-// are gone.
-Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
-  std::vector<std::string> names;
-  for (const auto& [name, lane] : lanes_) {
-    if (lane.maybe) names.push_back(name);
+struct Queue::LaneRead {
+  std::vector<ItemRef> tasks;  // Those that can be taken.
+  size_t given = 0;            // Of them.
+  Item next;                   // From where there may be more.
+  bool more = true;
+};
+
+// Reads on until `wanted` more tasks than were given are there, or the lane has no more. What a client left in it is
+// passed over, a bounded number of times.
+Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first) {
+  constexpr int kMostPages = 4;
+  bool any = !read.tasks.empty();
+  const uint64_t fillings = lanes_.fillings(lane);
+  for (int pages = 0; read.more && read.tasks.size() - read.given < wanted; ++pages) {
+    if (pages == kMostPages) {
+      read.more = false;
+      co_return Result<void>();
+    }
+    const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + claiming_.size(), 1000));
+    std::string name = lane;
+    auto page = co_await lane_heads(std::move(name), limit, newest_first, std::move(read.next));
+    if (!page) co_return fail(page.error());
+    any = any || !page->items.empty();
+    for (auto& task : page->items) {
+      if (!is_claiming(task)) read.tasks.push_back(std::move(task));
+    }
+    read.next = std::move(page->last_evaluated_key);
+    read.more = !read.next.empty();
   }
+  if (!any && lanes_.fillings(lane) == fillings) lanes_.emptied(lane);
+  co_return Result<void>();
+}
+
+// The next tasks to take, as the lanes have their turns. Reads of no more lanes than it is to give tasks, but for those
+// that turn out to be empty, which are not looked at again until something comes.
+Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
   Candidates out;
   out.newest_first = order_.newest_first(boot());
-  for (size_t i = 0; i < names.size() && out.tasks.empty();) {
-    auto level = lane_level(names[i]);
-    size_t end = i;
-    while (end < names.size() && lane_level(names[end]) == level) ++end;
-    auto limit = static_cast<uint32_t>(std::min<size_t>(wanted / (end - i) + 2 + claiming_.size(), 1000));
-    std::vector<LaneHeads> heads;
-    for (; i < end; ++i) {
-      lanes_[names[i]].maybe = false;  // Until something comes, or something is found.
-      auto page = co_await lane_heads(names[i], limit, out.newest_first);
-      if (!page) {
-        lanes_[names[i]].maybe = true;
-        co_return fail(page.error());
-      }
-      LaneHeads lane;
-      lane.more = !page->last_evaluated_key.empty();
-      lane.in_work = leases_.in_work(lane_group(names[i]));
-      if (!page->items.empty() || lane.more) lanes_[names[i]].maybe = true;
-      for (auto& task : page->items) {
-        if (!is_claiming(task)) lane.tasks.push_back(std::move(task));
-      }
-      heads.push_back(std::move(lane));
+  std::map<std::string, LaneRead, std::less<>> reads;
+  FairShares::Given given;
+  while (out.tasks.size() < wanted) {
+    std::vector<std::string> turns;
+    std::map<std::string, size_t, std::less<>> shares;
+    for (const auto lane : lanes_.turns(wanted - out.tasks.size(), given)) ++shares[turns.emplace_back(lane)];
+    if (turns.empty()) break;
+    for (const auto& [lane, share] : shares) {
+      std::string name = lane;
+      auto done = co_await read_lane(std::move(name), reads[lane], share, out.newest_first);
+      if (!done) co_return fail(done.error());
     }
-    out.tasks = merge_lanes(std::move(heads), wanted, out.newest_first);
-    out.more = true;
+    for (auto& lane : turns) {
+      LaneRead& read = reads[lane];
+      if (read.given < read.tasks.size()) {
+        out.tasks.push_back(read.tasks[read.given++]);
+        ++given[lane];
+      } else {
+        given[lane] = FairShares::kPassed;
+      }
+    }
+  }
+  out.more = out.tasks.size() == wanted;
+  if (settings_.order == Order::kAdaptive && !out.newest_first && !out.tasks.empty()) {
+    auto oldest = co_await heads(state::kPending, 1, true, Item());
+    if (oldest && !oldest->items.empty()) out.oldest = int_of(oldest->items[0], attribute::kCreated, 0);
   }
   co_return out;
+}
+
+// Lanes that are thought to be empty, whatever told so: a level, not an edge.
+Async<void> Queue::check_lanes() {
+  constexpr size_t kAtOnce = 32;
+  std::string last;
+  for (;;) {
+    auto names = lanes_.idle(last, kAtOnce);
+    if (names.empty()) break;
+    for (auto& name : names) {
+      std::string lane = name;
+      auto page = co_await lane_heads(std::move(lane), 1, true, Item());
+      if (page && (!page->items.empty() || !page->last_evaluated_key.empty())) {
+        lanes_.filled(name);
+        wake();
+      }
+      last = std::move(name);
+    }
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
+  checking_lanes_ = false;
 }
 
 }  // namespace freshet

@@ -205,7 +205,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
 void Queue::tell_order(const Candidates& found, bool hungry) {
   if (hungry && (!found.more || found.tasks.empty())) return order_.found_empty(boot());
   if (found.newest_first || found.tasks.empty()) return;
-  const auto created = int_of(found.tasks[0], attribute::kCreated, 0);
+  const auto created = found.oldest.value_or(int_of(found.tasks[0], attribute::kCreated, 0));
   order_.took_oldest(milliseconds(std::max<int64_t>(epoch_ms(wall()) - created, 0)), boot());
 }
 
@@ -259,6 +259,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
     } else if (!plan.lease.empty()) {
       auto& task = answers[i]->attributes;
       Lease lease{plan.lease, 0, lease_duration(task), true, task};
+      if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
       leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
       taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
       if (!starts_later) started(taken.back().waiting_since);

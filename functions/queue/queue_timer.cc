@@ -11,8 +11,6 @@ namespace {
 
 constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
 constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
-constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
-constexpr milliseconds kShedPause{5};
 
 }  // namespace
 
@@ -168,8 +166,12 @@ Async<bool> Queue::promote_due() {
     }
     due.push_back(std::move(task));
   }
-  bool more = next == kNever && !page->last_evaluated_key.empty();
-  if (!due.empty()) co_await make_due(std::move(due));
+  const bool all_due = !due.empty() && next == kNever;
+  size_t moved = 0;
+  if (!due.empty()) moved = co_await make_due(std::move(due));
+  // Where nothing could be written, the same would be tried again at once.
+  if (all_due && moved == 0) next = epoch_ms(wall() + settings_.look_around);
+  const bool more = next == kNever && !page->last_evaluated_key.empty();
   if (seen == delayed_seen_) {
     next_due_ms_ = more ? 0 : next;
   } else {
@@ -178,8 +180,8 @@ Async<bool> Queue::promote_due() {
   co_return more;
 }
 
-// DELAYED -> PENDING, or -> SHED for what has gone stale.
-Async<void> Queue::make_due(std::vector<ItemRef> due) {
+// DELAYED -> PENDING, or -> SHED for what has gone stale. How many have moved.
+Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
   auto now = wall();
   auto stale_at = staleness_.now(now, boot());
   auto margin = deadline_margin(true, true);
@@ -197,9 +199,16 @@ Async<void> Queue::make_due(std::vector<ItemRef> due) {
   auto answers = co_await services_.tables.edit_many(std::move(writes));
   std::vector<ShedLine> lines;
   bool any = false;
+  size_t moved = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i]) continue;
     auto& [task, reason] = sheds[i];
+    if (!answers[i]) {
+      // It has no room for what a PENDING task needs.
+      const bool never = answers[i].error().code == ErrorCode::kValidation;
+      if (never) scope_.spawn(set_aside(task, std::move(answers[i].error().message)));
+      continue;
+    }
+    ++moved;
     if (reason.empty()) {
       any = true;
       lane_filled(answers[i]->attributes);
@@ -213,67 +222,7 @@ Async<void> Queue::make_due(std::vector<ItemRef> due) {
     start_soon(nanoseconds(0));
   }
   if (!lines.empty()) co_await log_sheds(std::move(lines));
-}
-
-// PENDING -> SHED of what cannot be done by its deadline any more, the most urgent first: waiting further would only
-// take room. A bounded step; the rest comes after a pause, so that a million at once leave room for others.
-Async<void> Queue::shed_hopeless() {
-  const auto now = wall();
-  if (hopeless_ms_ > epoch_ms(now) || boot() < shed_again_) co_return;
-  const auto seen = urgent_seen_;
-  shed_again_ = boot() + kShedPause;
-  auto page = co_await most_urgent();
-  if (!page) {
-    hopeless_ms_ = epoch_ms(wall() + settings_.look_around);
-    co_return;
-  }
-  const auto stale_at = staleness_.now(now, boot());
-  const auto margin = deadline_margin(true, true);
-  auto next = kNever;
-  std::vector<EditItemInput> writes;
-  std::vector<ShedLine> lines;
-  for (const auto& task : page->items) {
-    const auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
-    if (reason.empty()) {
-      next = int_of(task, attribute::kDeadline, 0) - std::chrono::floor<milliseconds>(margin).count();
-      break;
-    }
-    if (is_claiming(task)) continue;
-    writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now));
-    lines.push_back(shed_line(task, reason, "timer"));
-  }
-  const bool more = next == kNever && !page->last_evaluated_key.empty();
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
-  std::vector<ShedLine> done;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    if (answers[i]) done.push_back(std::move(lines[i]));
-  }
-  drain_rate_.left(done.size(), boot());
-  if (!done.empty()) co_await log_sheds(std::move(done));
-  // Not in the past: what cannot be shed (its clock is not believed, or its write fails) is looked at again later.
-  const int64_t later = epoch_ms(wall()) + kShedPause.count();
-  next = more ? later : std::max(next, later);
-  hopeless_ms_ = seen == urgent_seen_ ? next : std::min(hopeless_ms_, next);
-}
-
-Async<Result<Page>> Queue::most_urgent() {
-  QueryInput query;
-  query.table = table_;
-  query.index = kDeadlineIndex;
-  query.key_condition = "taskStatus = :s";
-  query.placeholders.values.set(":s", Value(state::kPending));
-  query.limit = kStep;
-  return services_.tables.query(std::move(query));
-}
-
-// A task became PENDING that has a deadline.
-void Queue::due_by(int64_t deadline_ms) {
-  if (deadline_ms == kNever) return;
-  const auto hopeless_ms = deadline_ms - std::chrono::floor<milliseconds>(deadline_margin(true, true)).count();
-  if (hopeless_ms >= hopeless_ms_) return;
-  ++urgent_seen_;
-  hopeless_ms_ = hopeless_ms;
-  hurry(std::max(boot() + due_in(hopeless_ms), shed_again_));
+  co_return moved;
 }
 
 // A level, not an edge: finds whatever no event told.
@@ -284,7 +233,7 @@ Async<void> Queue::look_around() {
   staleness_.now(wall(), boot());
   next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(wall()));  // Looks again: clocks step, clients write.
   hopeless_ms_ = std::min<int64_t>(hopeless_ms_, epoch_ms(wall()));
-  for (auto& lane : lanes_) lane.second.maybe = true;
+  if (!lanes_.empty() && !std::exchange(checking_lanes_, true)) scope_.spawn(check_lanes());
   if (std::exchange(adopt_again_, false)) scope_.spawn(adopt_all());
   auto books = co_await services_.tables.books(table_);
   if (books) {

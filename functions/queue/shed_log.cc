@@ -75,6 +75,24 @@ PutItemInput ShedLog::head() const {
   return put;
 }
 
+PutItemInput ShedLog::put_of(ShedLine line, uint64_t number_of_line) const {
+  PutItemInput put;
+  put.table = kTable;
+  put.item = slot_key(queue_, static_cast<int64_t>(number_of_line % capacity_));
+  put.item.set("ageMs", Value::number(line.age.count()));
+  put.item.set("at", Value::number(epoch_ms(line.at)));
+  put.item.set("by", Value(std::move(line.by)));
+  put.item.set("depth", number(line.depth));
+  put.item.set("number", number(number_of_line));
+  put.item.set("policy", Value(std::move(line.policy)));
+  put.item.set("reason", Value(std::move(line.reason)));
+  if (!line.state.empty()) put.item.set("state", Value(std::move(line.state)));
+  if (!line.task.empty()) put.item.set("taskId", Value(std::move(line.task)));
+  if (line.untold > 0) put.item.set("untold", number(line.untold));
+  put.item.set("what", Value(std::move(line.what)));
+  return put;
+}
+
 Async<Result<void>> ShedLog::add(std::vector<ShedLine> lines) {
   std::vector<WriteInput> writes;
   // Of more lines than the ring holds, the first would be overwritten at once.
@@ -83,20 +101,8 @@ Async<Result<void>> ShedLog::add(std::vector<ShedLine> lines) {
   for (size_t i = 0; i < lines.size(); ++i) {
     auto& line = lines[i];
     auto place = written_++;
-    ++counts_[line.reason];
-    if (i < skip) continue;
-    PutItemInput put;
-    put.table = kTable;
-    put.item = slot_key(queue_, static_cast<int64_t>(place % capacity_));
-    put.item.set("ageMs", Value::number(line.age.count()));
-    put.item.set("at", Value::number(epoch_ms(line.at)));
-    put.item.set("by", Value(std::move(line.by)));
-    put.item.set("depth", number(line.depth));
-    put.item.set("number", number(place));
-    put.item.set("reason", Value(std::move(line.reason)));
-    put.item.set("state", Value(std::move(line.state)));
-    put.item.set("taskId", Value(std::move(line.task)));
-    writes.emplace_back(std::move(put));
+    if (line.what == "shed") ++counts_[line.reason];
+    if (i >= skip) writes.emplace_back(put_of(std::move(line), place));
   }
   auto position = position_;
   writes.emplace_back(head());
@@ -119,12 +125,23 @@ Async<Result<void>> ShedLog::save() {
 }
 
 Async<Result<std::vector<ItemRef>>> ShedLog::newest(uint32_t limit) {
+  return read(limit, {});
+}
+
+Async<Result<std::vector<ItemRef>>> ShedLog::about(std::string task) {
+  constexpr uint32_t kLooked = 10'000;
+  return read(kLooked, std::move(task));
+}
+
+// Of the newest `limit` lines all, or those about `task`.
+Async<Result<std::vector<ItemRef>>> ShedLog::read(uint32_t limit, std::string task) {
+  constexpr uint32_t kPage = 1000;
   std::vector<ItemRef> out;
-  limit = static_cast<uint32_t>(std::min<uint64_t>({limit, written_, capacity_}));
+  auto left = static_cast<uint32_t>(std::min<uint64_t>({limit, written_, capacity_}));
   auto next = static_cast<int64_t>(written_ % capacity_);
   // Down from the newest slot, then down from the ring's end to it; page by page.
   for (auto [from, to] : {std::pair(int64_t{0}, next - 1), std::pair(next, int64_t{capacity_} - 1)}) {
-    while (out.size() < limit && from <= to) {
+    while (left > 0 && from <= to) {
       QueryInput query;
       query.table = kTable;
       query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
@@ -132,10 +149,15 @@ Async<Result<std::vector<ItemRef>>> ShedLog::newest(uint32_t limit) {
       query.placeholders.values.set(":q", Value(queue_));
       query.placeholders.values.set(":a", Value::number(from));
       query.placeholders.values.set(":b", Value::number(to));
+      if (!task.empty()) {
+        query.filter = "taskId = :t";
+        query.placeholders.values.set(":t", Value(task));
+      }
       query.forward = false;
-      query.limit = limit - static_cast<uint32_t>(out.size());
+      query.limit = std::min(left, kPage);
       auto page = co_await tables_.query(std::move(query));
       if (!page) co_return fail(page.error());
+      left -= std::min(left, static_cast<uint32_t>(page->scanned));
       for (auto& line : page->items) out.push_back(std::move(line));
       if (page->last_evaluated_key.empty()) break;
       to = page->last_evaluated_key.int_or("slot", 0) - 1;

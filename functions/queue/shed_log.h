@@ -1,4 +1,5 @@
-// The durable, bounded shed log of one queue: what was given up, why, how old it was, at which depth. A ring of lines
+// The durable, bounded shed log of one queue: what was given up, why, how old it was, at which depth. Also what was
+// bounced by the runner or refused at its creation, of which a flood leaves only some lines. A ring of lines
 // in a system table, shared by all queues; the oldest lines are overwritten. Loop thread; outlives its Asyncs.
 #pragma once
 
@@ -13,12 +14,15 @@ namespace freshet {
 
 struct ShedLine {
   std::string task;
-  std::string reason;  // "ttl" or "deadline".
-  std::string by;      // Who noticed: "take", "due" or "sweep".
-  std::string state;   // That it was in.
+  std::string what = "shed";  // Or "bounced", "refused".
+  std::string policy;         // That decided: "ttl", "deadline", "breaker", or a setting, as "DEADLINE_MARGIN=p90".
+  std::string reason;         // "ttl", "deadline", "deadline-margin", "max-waiting", or what the runner said.
+  std::string by;             // Who noticed: "take", "timer", "due", "sweep", "runner" or "create".
+  std::string state;          // That it was in.
   milliseconds age{0};
   uint64_t depth = 0;  // PENDING tasks then.
   WallTime at{};
+  uint64_t untold = 0;  // Bounces and refusals before this line that have none.
 };
 
 class ShedLog {
@@ -34,7 +38,9 @@ class ShedLog {
   Async<Result<void>> add(std::vector<ShedLine> lines);
   // The newest lines, newest first: items of `number`, `taskId`, `reason`, `by`, `state`, `ageMs`, `depth`, `at`.
   Async<Result<std::vector<ItemRef>>> newest(uint32_t limit);
-  // Lines ever written, by reason.
+  // The lines about that task among the newest 10,000, newest first.
+  Async<Result<std::vector<ItemRef>>> about(std::string task);
+  // Sheds ever, by reason.
   const std::map<std::string, uint64_t>& counts() const { return counts_; }
 
   // Up to where the queue has read its table's stream; 0 if never. Durable with the next add() or save().
@@ -47,6 +53,8 @@ class ShedLog {
       : tables_(tables), queue_(std::move(queue)), capacity_(capacity) {}
   Async<Result<void>> load();
   PutItemInput head() const;
+  PutItemInput put_of(ShedLine line, uint64_t number) const;
+  Async<Result<std::vector<ItemRef>>> read(uint32_t limit, std::string task);
 
   Tables& tables_;
   const std::string queue_;

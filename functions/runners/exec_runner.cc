@@ -59,6 +59,7 @@ Async<RunResult> ExecRunner::run(ItemRef task, std::string lease) {
     out.result = kept_result(last_bytes(ran->output).empty() ? std::string_view() : ran->output, kMaxOutput);
   } else if (!ran->timed_out && ran->exit_status == kTemporaryFailure) {
     out.kind = RunResult::Kind::kBounced;
+    out.reason = "the program ended with status 75";
     out.delay = settings_.retry_after;
   } else {
     out.kind = RunResult::Kind::kFailure;

@@ -6,6 +6,7 @@ Async<RunResult> FakeRunner::run(ItemRef /*task*/, std::string /*lease*/) {
   RunResult out;
   if (busy_ >= slots_) {
     out.kind = RunResult::Kind::kBounced;
+    out.reason = "no slot is free";
     out.delay = bounce_delay_;
     co_return out;
   }

@@ -106,6 +106,7 @@ Async<RunResult> HttpRunner::run(ItemRef task, std::string lease) {
   }
   if (answer->status == 429 || answer->status == 503) {
     out.kind = RunResult::Kind::kBounced;
+    out.reason = "the handler answered " + std::to_string(answer->status);
     out.delay = retry_after(header(answer->headers, "Retry-After"), services_.scheduler.clock().wall());
     out.leave_alone = out.delay;
     if (!out.delay) out.delay = settings_.retry_after;

@@ -15,10 +15,11 @@ namespace freshet {
 struct RunResult {
   enum class Kind { kSuccess, kFailure, kBounced };
   Kind kind = Kind::kSuccess;
-  Value result;                                  // Of kSuccess; Null for none.
-  std::string error;                             // Of kFailure, and of kBounced if nobody could be reached: for people.
-  std::optional<milliseconds> delay;             // Of kBounced: not before.
-  std::optional<milliseconds> leave_alone = {};  // Of kBounced: the downstream asked for that long without any task.
+  Value result;                             // Of kSuccess; Null for none.
+  std::string error;                        // Of kFailure, and of kBounced if nobody could be reached: for people.
+  std::string reason;                       // Of kBounced by whoever was reached: what it said.
+  std::optional<milliseconds> delay;        // Of kBounced: not before.
+  std::optional<milliseconds> leave_alone;  // Of kBounced: the downstream asked for that long without any task.
 };
 
 class Runner {

@@ -153,7 +153,7 @@ def fixtures(freshet):
 
 
 def help_texts(freshet):
-    for command in ("run", "put", "get", "list", "stats", "cancel", "redrive", "record", "replay", "bench"):
+    for command in ("run", "put", "get", "explain", "list", "stats", "cancel", "redrive", "record", "replay", "bench"):
         text = freshet(command, "--help").stdout
         assert "--json" in text, command
         assert f"  freshet {command} " in text, f"{command} --help has no example"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""More work than is wanted, through the real binary: MAX_WAITING over HTTP and on the command line, and policies that are
-changed while a handler works."""
+"""More work than is wanted, through the real binary: MAX_WAITING over HTTP and on the command line, policies that are
+changed while a handler works, what is said of a task, and redrives of some at a rate."""
 import collections
 import http.client
 import http.server
@@ -136,6 +136,90 @@ def changes_policies_under_load(binary, folder):
         server.shutdown()
 
 
+def run(binary, daemon, *words, status=0):
+    done = subprocess.run([str(binary), *words], capture_output=True, text=True, timeout=60, check=False,
+                          env={**os.environ, "FRESHET_URL": f"http://127.0.0.1:{daemon.port}"})
+    assert done.returncode == status, (words, done)
+    return done
+
+
+def explains(binary, folder):
+    daemon = Daemon(binary, folder, "--set", "ProcessTasksFunction.MAX_WAITING=3",
+                    "--set", "ProcessTasksFunction.RESERVED_SHARE=0").start()
+    try:
+        soon = int(time.time() * 1000) + 200
+        post(daemon, QUEUE + "/tasks", {"tasks": [{"taskId": "old"}, {"taskId": "late", "deadline": soon}, {"taskId": "new"}]})
+        status, _, _ = post(daemon, QUEUE + "/tasks", {"taskId": "beyond"})
+        assert status == 429, status
+        while daemon.call("GET", QUEUE + "/tasks/late")["taskStatus"] != "SHED":
+            time.sleep(0.01)
+        said = daemon.call("GET", QUEUE + "/tasks/late/explain")
+        while not said["log"]:  # It is written down after the task was shed.
+            time.sleep(0.01)
+            said = daemon.call("GET", QUEUE + "/tasks/late/explain")
+        assert said["why"] == ["it was shed: deadline"] and said["deadlineInMs"] < 0 and said["task"]["taskId"] == "late", said
+        line = said["log"][0]
+        assert (line["what"], line["policy"], line["reason"], line["by"]) == ("shed", "deadline", "deadline", "timer"), line
+        old = daemon.call("GET", QUEUE + "/tasks/old/explain")
+        assert old["depth"] == 2 and old["policy"]["MAX_WAITING"] == "3" and old["log"] == [], old
+        assert any("takes go from the newest task" in why for why in old["why"]), old
+
+        refused = run(binary, daemon, "explain", "beyond").stdout
+        assert "beyond: not there" in refused and "refused by MAX_WAITING=3, max-waiting (noticed by create)" in refused, refused
+        text = run(binary, daemon, "explain", "old").stdout
+        assert text.startswith("old: PENDING, ") and "MAX_WAITING=3" in text, text
+        assert json.loads(run(binary, daemon, "explain", "old", "--json").stdout)["taskId"] == "old"
+        assert "nobody" in run(binary, daemon, "explain", "nobody", status=3).stderr
+        assert daemon.stop() == 0, daemon.log_tail()
+    finally:
+        daemon.kill()
+
+
+def changes_the_policy(binary, folder):
+    daemon = Daemon(binary, folder).start()
+    try:
+        path = QUEUE + "/policy"
+        before = daemon.call("GET", path)
+        assert before["ORDER"] == "lifo" and before["MAX_WAITING"] == "0", before
+        for wrong, said in (({"ORDER": "random"}, "ORDER is 'random'"), ({"CONCURRENCY": 4}, "'CONCURRENCY' is no setting"),
+                            ({"RESERVED_SHARE": "0.5"}, "MAX_WAITING, which is not set"), ({}, "no setting to change"),
+                            ({"ORDER": ["fifo"]}, "must be a text or a number"), ([], ""), ({"MAX_WAITING": -1}, "'-1'"),
+                            ({"ORDER": "fifo", "LEASE_MS": "soon"}, "LEASE_MS is 'soon'")):
+            status, _, body = post(daemon, path, wrong)
+            assert status == 400 and said in body["error"]["message"], (wrong, status, body)
+        assert daemon.call("GET", path) == before
+        after = daemon.call("POST", path, {"ORDER": "fifo", "MAX_WAITING": 2})
+        assert after == daemon.call("GET", path) and after["ORDER"] == "fifo" and after["MAX_WAITING"] == "2", after
+        daemon.call("POST", QUEUE + "/tasks", {"taskId": "first"})
+        daemon.call("POST", QUEUE + "/tasks", {"taskId": "second"})
+        assert post(daemon, QUEUE + "/tasks", {"taskId": "third"})[0] == 429
+        assert daemon.call("POST", QUEUE + "/take", {"max": 1})["tasks"][0]["taskId"] == "first"
+        assert daemon.stop() == 0, daemon.log_tail()
+    finally:
+        daemon.kill()
+
+
+def redrives_some_at_a_rate(binary, folder):
+    daemon = Daemon(binary, folder).start()
+    try:
+        tasks = [{"taskId": f"t{i}", "group": "eu" if i % 2 else "us"} for i in range(60)]
+        daemon.call("POST", QUEUE + "/tasks", {"tasks": tasks})
+        daemon.call("POST", QUEUE + "/cancel", {"taskIds": [task["taskId"] for task in tasks]})
+        begun = time.monotonic()
+        words = ("redrive", "--state", "CANCELLED", "--where", "group=eu", "--json")
+        done = json.loads(run(binary, daemon, *words, "--limit", "20", "--rate", "50").stdout)
+        assert done == {"redriven": 20}, done
+        assert time.monotonic() - begun >= 0.3, "twenty at fifty a second, the last five at once"
+        assert json.loads(run(binary, daemon, *words).stdout) == {"redriven": 10}
+        assert {task["group"] for task in daemon.tasks("PENDING")} == {"eu"} and len(daemon.tasks("PENDING")) == 30
+        assert "NAME=VALUE" in run(binary, daemon, "redrive", "--where", "eu", status=2).stderr
+        status, _, body = post(daemon, QUEUE + "/redrive", {"where": {"group": None}})
+        assert status == 400 and "must be a text or a number" in body["error"]["message"], body
+        assert daemon.stop() == 0, daemon.log_tail()
+    finally:
+        daemon.kill()
+
+
 if __name__ == "__main__":
-    main(__doc__, "what is too much is refused, policies change under load", refuses_beyond_the_bound,
-         changes_policies_under_load)
+    main(__doc__, "what is too much is refused and explained, policies change under load", refuses_beyond_the_bound,
+         changes_policies_under_load, explains, changes_the_policy, redrives_some_at_a_rate)

@@ -66,6 +66,15 @@ TEST(Expiry, AMarginIsKeptBeforeTheDeadline) {
   EXPECT_EQ(expired(task({{"ttl", Value::number(100)}}), wall(99'999), false, 1000_ms), "") << "a ttl has no margin";
 }
 
+// More nanoseconds than there are.
+TEST(Expiry, ADeadlineThatIsCenturiesAheadIsNotNear) {
+  constexpr int64_t kLastOf9999 = 253'402'300'799'999;
+  for (const int64_t deadline : {kLastOf9999, kLastOf9999 / 10, int64_t{1} << 62}) {
+    EXPECT_EQ(expired(task({{"deadline", Value::number(deadline)}}), wall(1'800'000'000'000), false, 1000_ms), "")
+        << deadline;
+  }
+}
+
 TEST(ServiceTimes, AreTheNinetiethOfAHundredOnceThereAreTen) {
   ServiceTimes times;
   BootTime now{};

@@ -32,7 +32,7 @@ TEST_P(QueueKeys, ARedrivenTaskHasItsKeyAgain) {
   ASSERT_TRUE(settle(queue, Kind::kFail, take(queue)->at(0)));
   ASSERT_EQ(world.status("one"), "DEAD");
   EXPECT_FALSE(world.read("one").contains("liveKey"));
-  ASSERT_EQ(*world.wait(queue.redrive({"DEAD", {}, 1000})), 1u);
+  ASSERT_EQ(*world.wait(queue.redrive({"DEAD", {}, 1000, {}})), 1u);
   auto second = create(queue, keyed("two", "k"));
   ASSERT_TRUE(second);
   EXPECT_FALSE(second->created);

@@ -101,7 +101,7 @@ TEST_P(QueueLanes, ADelayedTaskOfAnUnknownGroupIsServedWhenItIsDue) {
   world.pass(milliseconds(5'000));
   EXPECT_EQ(world.status("later"), "PENDING");
   EXPECT_EQ(world.read("later").string_or("lane"), "100#new#0");
-  EXPECT_EQ(ids(take(queue, 9)), "later a");
+  EXPECT_EQ(ids(take(queue, 9)), "a later") << "groups take turns";
 }
 
 TEST_P(QueueLanes, ADelayedTaskBringsTheFirstLaneWhenItIsDue) {

@@ -1,6 +1,7 @@
 // What a queue does by itself under overload: sheds what is hopeless, refuses what is too much, changes its order.
 #include "tests/functions/queue_fixture.h"
 
+#include "base/limits.h"
 #include "runtime/retry_later.h"
 
 namespace freshet {
@@ -58,6 +59,59 @@ TEST_P(QueueOverload, MoreThanOneStepIsShedInTheEnd) {
   world.pass(milliseconds(2000));
   EXPECT_EQ(world.stock("SHED"), 1000u);
   expect_balance();
+}
+
+// A client wrote a deadline that is none: the task waits like one without, and stands in nobody's way.
+TEST_P(QueueOverload, DeadlinesOfNothingKeepNobodyFromBeingShed) {
+  auto& queue = world.start();
+  for (int i = 0; i < 300; ++i) {
+    world.put(Item{{"taskId", Value("odd" + std::to_string(i))},
+                   {"taskStatus", Value("PENDING")},
+                   {"taskCreated", Value::number(world.now_ms())},
+                   {"deadline", Value::number(-i)}});
+  }
+  ASSERT_TRUE(create(queue, due_in("soon", milliseconds(500))));
+  world.pass(seconds(2));
+  EXPECT_EQ(world.status("soon"), "SHED");
+  EXPECT_EQ(world.stock("PENDING"), 300u);
+  const auto before = world.store_calls();
+  world.pass(seconds(10));
+  EXPECT_LT(world.store_calls() - before, 200u) << "nothing is done in a hot loop";
+}
+
+// A task that has no room for its state is set aside; the others go.
+TEST_P(QueueOverload, WhatCannotBeShedKeepsNobodyFromBeingShed) {
+  auto& queue = world.start();
+  for (const auto* id : {"full1", "full2"}) {
+    Item full{{"taskId", Value(id)},
+              {"taskStatus", Value("PENDING")},
+              {"taskCreated", Value::number(world.now_ms())},
+              {"deadline", Value::number(world.now_ms() + 400)},
+              {"fill", Value("")}};
+    full.set("fill", Value(std::string(limits::kMaxItemBytes - billed_size(full), 'x')));
+    world.put(full);
+  }
+  ASSERT_TRUE(create(queue, due_in("soon", milliseconds(500))));
+  world.pass(seconds(3));
+  EXPECT_EQ(world.status("soon"), "SHED");
+  EXPECT_EQ(world.status("full1"), "DEAD");
+  EXPECT_EQ(world.status("full2"), "DEAD");
+  const auto before = world.store_calls();
+  world.pass(seconds(10));
+  EXPECT_LT(world.store_calls() - before, 200u) << "nothing is done in a hot loop";
+  expect_balance();
+}
+
+// While the wall clock is not believed, nothing is shed, and nothing asks all the time whether it may be.
+TEST_P(QueueOverload, AClockThatIsNotBelievedDoesNotMakeItSpin) {
+  auto& queue = world.start();
+  ASSERT_TRUE(create(queue, due_in("soon", seconds(60))));
+  world.clock.step_wall(milliseconds(3600 * 1000));
+  world.pass(seconds(5));
+  EXPECT_EQ(world.status("soon"), "PENDING");
+  const auto before = world.store_calls();
+  world.pass(seconds(10));
+  EXPECT_LT(world.store_calls() - before, 200u);
 }
 
 TEST_P(QueueOverload, BeyondTheBoundCreationIsRefusedWithWhenToTryAgain) {

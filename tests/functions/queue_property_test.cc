@@ -187,7 +187,7 @@ class Model {
         world_.wait(queue_->cancel({id}));
         break;
       case 1:
-        world_.wait(queue_->redrive({"DEAD", {id}, 10}));
+        world_.wait(queue_->redrive({"DEAD", {id}, 10, {}}));
         break;
       default: {
         auto fresh = "t" + std::to_string(created_.size());

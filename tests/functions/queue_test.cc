@@ -337,13 +337,13 @@ TEST_P(QueueTest, RedriveGivesNewAttempts) {
   auto taken = take(queue, 3);
   for (auto& task : *taken) ASSERT_TRUE(settle(queue, Kind::kFail, task));
   EXPECT_EQ(world.stock("DEAD"), 3u);
-  EXPECT_EQ(*world.wait(queue.redrive({"DEAD", {"b"}, 1000})), 1u);
+  EXPECT_EQ(*world.wait(queue.redrive({"DEAD", {"b"}, 1000, {}})), 1u);
   EXPECT_EQ(world.status("b"), "PENDING");
   EXPECT_EQ(world.read("b").int_or("attempt", -1), 0);
-  EXPECT_EQ(*world.wait(queue.redrive({"DEAD", {}, 1})), 1u);
-  EXPECT_EQ(*world.wait(queue.redrive({"DEAD", {}, 1000})), 1u);
+  EXPECT_EQ(*world.wait(queue.redrive({"DEAD", {}, 1, {}})), 1u);
+  EXPECT_EQ(*world.wait(queue.redrive({"DEAD", {}, 1000, {}})), 1u);
   EXPECT_EQ(ids(take(queue, 9)), "c b a");
-  EXPECT_EQ(world.wait(queue.redrive({"SUCCESS", {}, 1})).error().message,
+  EXPECT_EQ(world.wait(queue.redrive({"SUCCESS", {}, 1, {}})).error().message,
             "state 'SUCCESS' cannot be redriven: it must be DEAD, FAILURE, CANCELLED or SHED");
   expect_balance();
 }
@@ -357,7 +357,7 @@ TEST_P(QueueTest, ARedrivenShedTaskIsWorkAgain) {
   world.pass(milliseconds(5'000));
   EXPECT_EQ(ids(take(queue, 9)), "");
   ASSERT_EQ(world.status("late"), "SHED");
-  EXPECT_EQ(*world.wait(queue.redrive({"SHED", {}, 1000})), 1u);
+  EXPECT_EQ(*world.wait(queue.redrive({"SHED", {}, 1000, {}})), 1u);
   const Item task = world.read("late");
   EXPECT_FALSE(task.contains("shedReason"));
   EXPECT_FALSE(task.contains("deadline"));

@@ -133,6 +133,8 @@ class World {
   }
   std::string status(const std::string& id) { return std::string(read(id).string_or("taskStatus")); }
 
+  // Of the late world: what has been asked of the store.
+  uint64_t store_calls() const { return late_.calls(); }
   // Of the late world: how long a write takes to be durable.
   void delay_durable(milliseconds time) { late_.delay_durable(time); }
 

@@ -2,6 +2,7 @@
 
 #include "runtime/retry_later.h"
 #include "tables/value/json.h"
+#include "wire/tasks/json_object.h"
 
 namespace freshet::tasks {
 namespace {
@@ -194,6 +195,40 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   append_age("newestAgeMs", stats.newest);
   append_age("oldestAgeMs", stats.oldest);
   return out += ",\"running\":" + std::to_string(stats.running) + "}";
+}
+
+std::string policy_json(const QueuePolicy& policy) {
+  std::string out;
+  {
+    JsonObject json(out);
+    for (const auto& [name, value] : policy) json.text(name, value);
+  }
+  return out;
+}
+
+std::string explanation_json(const Explanation& explanation) {
+  std::string out;
+  {
+    JsonObject json(out);
+    json.text("taskId", explanation.id);
+    const auto time = [&json](const char* name, const std::optional<milliseconds>& value) {
+      if (value) json.number(name, value->count());
+    };
+    time("ageMs", explanation.age);
+    time("deadlineInMs", explanation.deadline_in);
+    time("ttlInMs", explanation.ttl_in);
+    json.number("depth", explanation.depth);
+    if (explanation.ahead) json.number("ahead", *explanation.ahead);
+    if (explanation.ahead_at_least) json.flag("aheadAtLeast", true);
+    json.texts("why", explanation.why);
+    {
+      JsonObject policy(json.raw("policy"));
+      for (const auto& [name, value] : explanation.policy) policy.text(name, value);
+    }
+    append_items(json.raw("log"), explanation.log);
+    if (explanation.task) append_plain_json(json.raw("task"), explanation.task);
+  }
+  return out;
 }
 
 std::string items_json(std::string_view member, const std::vector<ItemRef>& items) {

@@ -24,6 +24,8 @@ std::string settled_json(const std::vector<std::string>& ids, const std::vector<
 std::string cancelled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results);
 std::string page_json(const TaskPage& page);
 std::string stats_json(const QueueStats& stats, WallTime now);
+std::string policy_json(const QueuePolicy& policy);
+std::string explanation_json(const Explanation& explanation);
 std::string items_json(std::string_view member, const std::vector<ItemRef>& items);
 std::string names_json(const std::vector<std::string>& names, std::string_view member = "queues");
 

@@ -184,6 +184,38 @@ class Get final : public QueueExchange {
   ItemRef task_;
 };
 
+class Explain final : public QueueExchange {
+ public:
+  Explain(Desk& desk, std::string queue, std::string id) : QueueExchange(desk, std::move(queue)), id_(std::move(id)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    auto explanation = co_await queue.explain(id_);
+    keep(std::move(explanation), explanation_);
+  }
+  std::string body() override { return explanation_json(explanation_); }
+
+  const std::string id_;
+  Explanation explanation_;
+};
+
+class Policy final : public QueueExchange {
+ public:
+  // Without changes it only reads.
+  Policy(Desk& desk, std::string queue, QueuePolicy changes)
+      : QueueExchange(desk, std::move(queue)), changes_(std::move(changes)) {}
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    keep(changes_.empty() ? Result<QueuePolicy>(queue.policy()) : queue.change_policy(changes_), policy_);
+    return {};
+  }
+  std::string body() override { return policy_json(policy_); }
+
+  const QueuePolicy changes_;
+  QueuePolicy policy_;
+};
+
 class List final : public QueueExchange {
  public:
   List(Desk& desk, std::string queue, ListInput input)
@@ -267,6 +299,15 @@ std::unique_ptr<Exchange> redrive(Desk& desk, std::string queue, RedriveInput in
 }
 std::unique_ptr<Exchange> get(Desk& desk, std::string queue, std::string id) {
   return std::make_unique<Get>(desk, std::move(queue), std::move(id));
+}
+std::unique_ptr<Exchange> explain(Desk& desk, std::string queue, std::string id) {
+  return std::make_unique<Explain>(desk, std::move(queue), std::move(id));
+}
+std::unique_ptr<Exchange> policy(Desk& desk, std::string queue) {
+  return std::make_unique<Policy>(desk, std::move(queue), QueuePolicy());
+}
+std::unique_ptr<Exchange> change_policy(Desk& desk, std::string queue, QueuePolicy changes) {
+  return std::make_unique<Policy>(desk, std::move(queue), std::move(changes));
 }
 std::unique_ptr<Exchange> list(Desk& desk, std::string queue, ListInput input) {
   return std::make_unique<List>(desk, std::move(queue), std::move(input));

@@ -25,6 +25,9 @@ std::unique_ptr<Exchange> settle(Desk& desk, std::string queue, std::vector<Sett
 std::unique_ptr<Exchange> cancel(Desk& desk, std::string queue, std::vector<std::string> ids);
 std::unique_ptr<Exchange> redrive(Desk& desk, std::string queue, RedriveInput input);
 std::unique_ptr<Exchange> get(Desk& desk, std::string queue, std::string id);
+std::unique_ptr<Exchange> explain(Desk& desk, std::string queue, std::string id);
+std::unique_ptr<Exchange> policy(Desk& desk, std::string queue);
+std::unique_ptr<Exchange> change_policy(Desk& desk, std::string queue, QueuePolicy changes);
 std::unique_ptr<Exchange> list(Desk& desk, std::string queue, ListInput input);
 std::unique_ptr<Exchange> stats(Desk& desk, std::string queue);
 std::unique_ptr<Exchange> sheds(Desk& desk, std::string queue, uint32_t limit);

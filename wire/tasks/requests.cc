@@ -1,6 +1,7 @@
 #include "wire/tasks/requests.h"
 
 #include "runtime/json_members.h"
+#include "tables/value/json.h"
 
 namespace freshet::tasks {
 namespace {
@@ -107,6 +108,28 @@ Result<std::vector<std::string>> read_ids(const JsonView& body) {
   });
 }
 
+// An object of texts and numbers; a number is the text that it is.
+Result<std::map<std::string, std::string>> read_texts(const JsonView& json) {
+  std::map<std::string, std::string> out;
+  const auto object = json.as_object();
+  if (!object) return fail(object.error());
+  for (const JsonView member : *object) {
+    auto& text = out[std::string(member.name())];
+    if (member.is(JsonKind::kString)) {
+      text = member.text();
+      continue;
+    }
+    const auto value = plain_value_of(member);
+    if (!value) return fail(value.error());
+    if (!value->is(Type::kNumber) && !value->is(Type::kBool)) {
+      return invalid("'" + member.path() + "' must be a text or a number");
+    }
+    text.clear();
+    append_plain_json(text, *value);
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<CreateRequest> read_create(const JsonView& body) {
@@ -163,12 +186,23 @@ Result<std::vector<std::string>> read_cancel(const JsonView& body) {
   return read_ids(body);
 }
 
+Result<QueuePolicy> read_policy(const JsonView& body) {
+  auto changes = read_texts(body);
+  if (changes && changes->empty()) return invalid("the request names no setting to change");
+  return changes;
+}
+
 Result<RedriveInput> read_redrive(const JsonView& body) {
   RedriveInput input;
-  JsonMembers members(body, {"state", "taskIds", "limit"});
+  JsonMembers members(body, {"state", "taskIds", "limit", "where"});
   members.text("state", input.state);
   members.integer("limit", 1, 100'000, input.limit);
   if (members.error()) return fail(*members.error());
+  if (const auto where = body.find("where")) {
+    auto texts = read_texts(*where);
+    if (!texts) return fail(texts.error());
+    for (auto& [name, text] : *texts) input.where.emplace_back(name, std::move(text));
+  }
   if (body.find("taskIds")) {
     auto ids = read_ids(body);
     if (!ids) return fail(ids.error());

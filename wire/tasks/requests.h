@@ -26,6 +26,7 @@ Result<CreateRequest> read_create(const JsonView& body);
 Result<TakeRequest> read_take(const JsonView& body);
 Result<std::vector<Settlement>> read_settle(const JsonView& body);
 Result<std::vector<std::string>> read_cancel(const JsonView& body);
+Result<QueuePolicy> read_policy(const JsonView& body);
 Result<RedriveInput> read_redrive(const JsonView& body);
 
 }  // namespace freshet::tasks

@@ -72,7 +72,11 @@ class TaskRoute final : public Route {
     auto& path = target.segments;
     if (path.size() == 1) return tasks::names(desk_);
     if (path.size() == 4 && path[2] == "tasks") return tasks::get(desk_, std::move(path[1]), std::move(path[3]));
+    if (path.size() == 5 && path[2] == "tasks" && path[4] == "explain") {
+      return tasks::explain(desk_, std::move(path[1]), std::move(path[3]));
+    }
     if (path.size() != 3) return tasks::refuse(no_such_path(request));
+    if (path[2] == "policy") return tasks::policy(desk_, std::move(path[1]));
     if (path[2] == "stats") return tasks::stats(desk_, std::move(path[1]));
     if (path[2] == "tasks") {
       auto input = list_input(target);
@@ -96,6 +100,7 @@ class TaskRoute final : public Route {
     if (what == "settle") return start(target, tasks::read_settle(*body), tasks::settle);
     if (what == "cancel") return start(target, tasks::read_cancel(*body), tasks::cancel);
     if (what == "redrive") return start(target, tasks::read_redrive(*body), tasks::redrive);
+    if (what == "policy") return start(target, tasks::read_policy(*body), tasks::change_policy);
     return tasks::refuse(no_such_path(request));
   }
 

@@ -20,8 +20,11 @@ std::string_view expired(const TaskEnds& ends, WallTime now, nanoseconds margin)
   if (ends.ttl && now >= *ends.ttl) return "ttl";
   if (!ends.deadline) return {};
   if (now >= *ends.deadline) return "deadline";
+  // In whole milliseconds first: what is centuries ahead is more nanoseconds than there are.
+  const milliseconds left = *ends.deadline - now;
   constexpr std::chrono::microseconds kHalf{500};
-  return margin.count() > 0 && *ends.deadline - now - kHalf < margin ? "deadline-margin" : std::string_view();
+  const bool near = left <= std::chrono::ceil<milliseconds>(margin) + milliseconds(1);
+  return margin.count() > 0 && near && left - kHalf < margin ? "deadline-margin" : std::string_view();
 }
 
 std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds, nanoseconds margin) {

@@ -42,40 +42,4 @@ std::string_view lane_group(std::string_view lane) {
   return from <= to ? lane.substr(from, to - from) : std::string_view();
 }
 
-namespace {
-
-// Whether `a` goes before `b` in a queue without lanes.
-bool before(const ItemRef& a, const ItemRef& b, bool newest_first) {
-  auto a_created = int_of(a, attribute::kCreated, 0);
-  auto b_created = int_of(b, attribute::kCreated, 0);
-  if (a_created != b_created) return (a_created > b_created) == newest_first;
-  return (a.creation() > b.creation()) == newest_first;
-}
-
-}  // namespace
-
-std::vector<ItemRef> merge_lanes(std::vector<LaneHeads> lanes, size_t wanted, bool newest_first) {
-  std::vector<ItemRef> out;
-  std::vector<size_t> next(lanes.size(), 0);
-  while (out.size() < wanted) {
-    size_t best = lanes.size();
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      const auto& lane = lanes[i];
-      bool empty = next[i] == lane.tasks.size();
-      if (empty && !lane.more) continue;
-      if (best == lanes.size() || lane.in_work < lanes[best].in_work) {
-        best = i;
-      } else if (lane.in_work == lanes[best].in_work) {
-        if (empty) return out;  // Its next task is not known: it might be the one.
-        bool best_unknown = next[best] == lanes[best].tasks.size();
-        if (!best_unknown && before(lane.tasks[next[i]], lanes[best].tasks[next[best]], newest_first)) best = i;
-      }
-    }
-    if (best == lanes.size() || next[best] == lanes[best].tasks.size()) return out;
-    out.push_back(lanes[best].tasks[next[best]++]);
-    ++lanes[best].in_work;
-  }
-  return out;
-}
-
 }  // namespace freshet

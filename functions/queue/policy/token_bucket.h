@@ -13,6 +13,13 @@ class TokenBucket {
   // `rate` starts a second, at most one second's worth at once; 0: no limit.
   explicit TokenBucket(double rate) : rate_(rate), burst_(std::max(rate, 1.0)), tokens_(burst_) {}
 
+  // From now on; what was used counts.
+  void set(double rate) {
+    if (rate == rate_) return;
+    burst_ = std::max(rate, 1.0);
+    tokens_ = rate_ > 0 ? std::min(tokens_, burst_) : burst_;
+    rate_ = rate;
+  }
   // How many of `wanted` may start now.
   size_t available(BootTime now, size_t wanted) {
     if (rate_ <= 0) return wanted;

@@ -1,0 +1,161 @@
+// Why a task is where it is: `freshet explain`.
+#include <algorithm>
+#include <limits>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/policy/lanes.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint32_t kPage = 1000;
+constexpr uint64_t kMostAhead = 10'000;  // Nobody needs to know it better.
+
+std::string in_words(milliseconds time) {
+  const bool past = time.count() < 0;
+  const auto ms = past ? -time.count() : time.count();
+  const std::string amount = ms < 10'000 ? std::to_string(ms) + " ms" : std::to_string(ms / 1000) + " s";
+  return past ? amount + " ago" : "in " + amount;
+}
+
+std::string text(std::string_view prefix, std::string_view value) {
+  return std::string(prefix) + std::string(value);
+}
+
+}  // namespace
+
+Async<Result<Explanation>> Queue::explain(std::string id) {
+  Explanation out;
+  auto task = co_await get(id);
+  if (!task && task.error().code != ErrorCode::kNotFound) co_return fail(task.error());
+  auto lines = co_await shed_log_->about(id);
+  if (!lines) co_return fail(lines.error());
+  if (!task && lines->empty()) co_return fail(task.error());
+  out.id = std::move(id);
+  out.log = std::move(*lines);
+  for (auto& [name, value] : policy_environment(settings_)) out.policy.emplace_back(name, value);
+  auto books = co_await services_.tables.books(table_);
+  if (books) out.depth = books->stock[std::string(state::kPending)];
+  if (!task) {
+    out.why.emplace_back(
+        "it is not in the table: removed by its ttl, deleted by a client, or refused when it was to be created");
+    co_return out;
+  }
+  out.task = std::move(*task);
+  const auto now = wall();
+  out.age = now - WallTime(milliseconds(
+                      std::clamp<int64_t>(int_of(out.task, attribute::kCreated, epoch_ms(now)), 0, epoch_ms(now))));
+  if (const int64_t deadline = int_of(out.task, attribute::kDeadline, 0); deadline > 0) {
+    out.deadline_in = WallTime(milliseconds(deadline)) - now;
+  }
+  if (const auto end = ttl_end(out.task, definition_.ttl_in_milliseconds)) out.ttl_in = end->at - now;
+  const bool pending = text_of(out.task, attribute::kStatus) == state::kPending;
+  if (pending) {
+    auto counted = co_await count_ahead(out);
+    if (!counted) co_return fail(counted.error());
+  }
+  if (pending) {
+    explain_waiting(out);
+  } else {
+    explain_state(out);
+  }
+  co_return out;
+}
+
+// How many tasks of its lane a take would choose before it.
+Async<Result<void>> Queue::count_ahead(Explanation& out) {
+  const auto lane = text_of(out.task, attribute::kLane);
+  const bool newest_first = order_.newest_first(boot());
+  uint64_t ahead = 0;
+  Item start;
+  do {
+    QueryInput query;
+    query.table = table_;
+    query.index = lane.empty() ? index_ : std::string(kLaneIndex);
+    query.key_condition = std::string(lane.empty() ? "taskStatus = :p" : "lane = :p") +
+                          (newest_first ? " AND taskCreated > :t" : " AND taskCreated < :t");
+    query.placeholders.values.set(":p", Value(lane.empty() ? state::kPending : lane));
+    const auto created = out.task.find(attribute::kCreated);
+    if (!created || created->type() != Type::kNumber) co_return Result<void>();  // In no index: never served.
+    query.placeholders.values.set(":t", created->decode());
+    query.limit = kPage;
+    query.count_only = true;
+    query.exclusive_start_key = std::move(start);
+    auto page = co_await services_.tables.query(std::move(query));
+    if (!page) co_return fail(page.error());
+    ahead += page->count;
+    start = std::move(page->last_evaluated_key);
+    if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
+  } while (!start.empty() && ahead < kMostAhead);
+  out.ahead = ahead;
+  out.ahead_at_least = !start.empty();
+  co_return Result<void>();
+}
+
+void Queue::explain_waiting(Explanation& out) {
+  const auto say = [&out](std::string why) { out.why.push_back(std::move(why)); };
+  const auto created = int_of(out.task, attribute::kCreated, 0);
+  if (!out.ahead) say("its taskCreated is no number: it is in no index, and nobody can take it");
+  if (created > epoch_ms(created_bound())) {
+    say("its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
+  }
+  const bool newest_first = order_.newest_first(boot());
+  if (out.ahead) {
+    say(std::string(newest_first ? "takes go from the newest task" : "takes go from the oldest task") +
+        (settings_.order == Order::kAdaptive ? (newest_first ? ", as the queue stands" : ", as the queue drains")
+                                             : "") +
+        ": " + (out.ahead_at_least ? "more than " : "") + std::to_string(*out.ahead) + " come before it" +
+        (lanes_.empty() ? "" : " in its lane (group and priority)"));
+  }
+  if (lacks_lane(out.task)) say("it has not got its lane yet");
+  const auto reason = expired(out.task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds,
+                              deadline_margin(newest_first, false));
+  if (!reason.empty()) say(text("it is too late for it, and it will be shed: ", reason));
+  if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) say("it has no attempt left: a take ends it");
+  if (gone_ || draining_) say("the daemon is stopping: nothing is given out");
+  if (processors_ == 0 && waiters_.empty()) {
+    say(pulled_ ? "nobody asks for tasks: workers pull here, and none waits for one"
+                : "no processor is at work: one is started when `Start` is published");
+  }
+  if (downstream_.breaker.open()) {
+    say("the breaker is open, as the runner bounced something: the next task may start " +
+        in_words(std::chrono::ceil<milliseconds>(downstream_.breaker.next(boot()) - boot())));
+  }
+}
+
+void Queue::explain_state(Explanation& out) {
+  const auto say = [&out](std::string why) { out.why.push_back(std::move(why)); };
+  const ItemRef& task = out.task;
+  const auto status = text_of(task, attribute::kStatus);
+  const auto now_ms = epoch_ms(wall());
+  if (status == state::kDelayed) {
+    const auto at = std::clamp<int64_t>(int_of(task, attribute::kNotBefore, 0), 0, kNever / 2);
+    say("it is not to be taken before its notBefore, " + in_words(milliseconds(at - now_ms)) + ": " +
+        (attempt_of(task) > 0 ? "the backoff after attempt " + std::to_string(attempt_of(task))
+                              : "the delay that it was created or put back with"));
+  } else if (status == state::kTaken) {
+    const auto taken_by = text_of(task, attribute::kTakenBy);
+    say("it is in work" + (taken_by.empty() ? "" : text(", taken by ", taken_by)) + ", attempt " +
+        std::to_string(attempt_of(task)));
+    if (const Lease* lease = leases_.find(out.id)) {
+      say("its lease, of " + std::to_string(lease->duration.count()) + " ms without a heartbeat, is " +
+          (lease->mine ? "timed by this daemon, which gave it out" : "another daemon's, timed here since it was seen"));
+    }
+    if (has(task, attribute::kCancelRequested)) say("its cancel was asked for; its holder learns of it");
+  } else if (status == state::kShed) {
+    say(text("it was shed: ", text_of(task, attribute::kShedReason)));
+  } else if (status == state::kDead) {
+    say("its " + std::to_string(attempt_of(task)) + " attempts are used up, or it had no room for its state");
+  } else if (status == state::kCancelled) {
+    const auto by = text_of(task, attribute::kReplacedBy);
+    say(by.empty() ? "it was cancelled" : text("a newer task of the same key took its place: ", by));
+  } else {
+    say(text("it has ended: ", status));
+  }
+  const auto error = text_of(task, attribute::kError);
+  if (!error.empty()) say(text("its last error: ", error));
+}
+
+}  // namespace freshet

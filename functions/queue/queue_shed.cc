@@ -1,0 +1,118 @@
+// Shedding what has become hopeless without waiting for a take to find it. docs/overload.md.
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint32_t kStep = 256;  // Tasks shed before others get their turn.
+constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
+constexpr milliseconds kShedPause{5};
+constexpr milliseconds kLongest{24 * 3600 * 1000};  // The timer looks again by then: clocks step.
+
+}  // namespace
+
+// PENDING -> SHED of what cannot be done by its deadline any more, the most urgent first: waiting further would only
+// take room. A bounded step; the rest comes after a pause, so that a million at once leave room for others. What cannot
+// be shed is passed over, and looked at again later.
+Async<void> Queue::shed_hopeless() {
+  const auto now = wall();
+  if (hopeless_ms_ > epoch_ms(now) || boot() < shed_again_) co_return;
+  const auto seen = urgent_seen_;
+  shed_again_ = boot() + kShedPause;
+  auto page = co_await most_urgent(std::exchange(shed_from_, Item()));
+  if (!page) {
+    hopeless_ms_ = epoch_ms(wall() + settings_.look_around);
+    co_return;
+  }
+  const auto stale_at = staleness_.now(now, boot());
+  const auto margin = deadline_margin(true, true);
+  std::optional<milliseconds> first_hope;  // How long the first one that has time will have it.
+  std::vector<ItemRef> hopeless;
+  std::vector<std::string_view> reasons;
+  for (auto& task : page->items) {
+    const auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
+    if (reason.empty()) {
+      const WallTime deadline(milliseconds(int_of(task, attribute::kDeadline, 0)));
+      first_hope = deadline - stale_at - std::chrono::floor<milliseconds>(margin);
+      break;
+    }
+    if (is_claiming(task)) {
+      shed_left_ = true;
+      continue;
+    }
+    hopeless.push_back(std::move(task));
+    reasons.push_back(reason);
+  }
+  const bool all_shed = co_await shed_at_once(std::move(hopeless), std::move(reasons));
+  shed_left_ = shed_left_ || !all_shed;
+  milliseconds next = kShedPause;
+  bool none = false;
+  if (!first_hope && !page->last_evaluated_key.empty()) {
+    // Those that were shed are not in the way of the rest.
+    if (shed_left_) shed_from_ = std::move(page->last_evaluated_key);
+  } else {
+    const bool left = std::exchange(shed_left_, false);
+    none = !first_hope && !left;
+    next = std::min(first_hope.value_or(kLongest), left ? settings_.look_around : kLongest);
+    next = std::clamp(next, kShedPause, kLongest);
+  }
+  const int64_t next_ms = none ? kNever : epoch_ms(wall()) + next.count();
+  hopeless_ms_ = seen == urgent_seen_ ? next_ms : std::min(hopeless_ms_, next_ms);
+}
+
+// True if it is done with all of them.
+Async<bool> Queue::shed_at_once(std::vector<ItemRef> tasks, std::vector<std::string_view> reasons) {
+  const auto now = wall();
+  std::vector<EditItemInput> writes;
+  writes.reserve(tasks.size());
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    writes.emplace_back(end_waiting(table_, tasks[i], state::kShed, attribute::kShedReason, reasons[i], now));
+  }
+  if (writes.empty()) co_return true;
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  std::vector<ShedLine> done;
+  bool all = true;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i]) {
+      done.push_back(shed_line(tasks[i], reasons[i], "timer"));
+      continue;
+    }
+    all = false;
+    // No room for the reason: it would stand here for ever.
+    if (answers[i].error().code == ErrorCode::kValidation) {
+      scope_.spawn(set_aside(tasks[i], std::move(answers[i].error().message)));
+    }
+  }
+  drain_rate_.left(done.size(), boot());
+  if (!done.empty()) co_await log_sheds(std::move(done));
+  co_return all;
+}
+
+// A deadline of 0 or less is none.
+Async<Result<Page>> Queue::most_urgent(Item start) {
+  QueryInput query;
+  query.table = table_;
+  query.index = kDeadlineIndex;
+  query.key_condition = "taskStatus = :s AND deadline >= :one";
+  query.placeholders.values.set(":one", Value::number(1));
+  query.placeholders.values.set(":s", Value(state::kPending));
+  query.limit = kStep;
+  query.exclusive_start_key = std::move(start);
+  return services_.tables.query(std::move(query));
+}
+
+// A task became PENDING that has a deadline.
+void Queue::due_by(int64_t deadline_ms) {
+  if (deadline_ms <= 0 || deadline_ms == kNever) return;
+  const auto hopeless_ms = deadline_ms - std::chrono::floor<milliseconds>(deadline_margin(true, true)).count();
+  if (hopeless_ms >= hopeless_ms_) return;
+  ++urgent_seen_;
+  hopeless_ms_ = hopeless_ms;
+  hurry(std::max(boot() + due_in(hopeless_ms), shed_again_));
+}
+
+}  // namespace freshet
