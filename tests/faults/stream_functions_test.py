@@ -111,8 +111,13 @@ class Load(threading.Thread):
 
 def captured(folder, objects):
     """The content of each finished file, by name; those in a bucket too."""
-    files = {path.name: path.read_bytes() for path in (folder / "QueueTable").glob("*.jsonl")}
-    for path, body in objects.items():
+    files = {}
+    for path in (folder / "QueueTable").glob("*.jsonl"):
+        try:
+            files[path.name] = path.read_bytes()
+        except FileNotFoundError:
+            assert objects, path  # Gone to the bucket meanwhile: it is there.
+    for path, body in dict(objects).items():
         name = path.rsplit("/", 1)[1]
         assert files.get(name, body) == body, name
         files[name] = body
