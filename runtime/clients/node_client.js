@@ -341,7 +341,42 @@ async function loadHandler(root, name) {
   return handler;
 }
 
+// Each invocation has a trace id of its own in the environment, and the C library never gives back what a variable once
+// held (setenv(3)): that one stands beside the environment. What is started from here gets it with the others; a worker
+// thread, which Node.js gives the environment of the process, does not.
+function keepTraceBesideEnvironment() {
+  const name = "_X_AMZN_TRACE_ID";
+  let trace = process.env[name];
+  delete process.env[name];
+  process.env = new Proxy(process.env, {
+    get: (env, key) => (key === name ? trace : env[key]),
+    has: (env, key) => (key === name ? trace !== undefined : key in env),
+    set: (env, key, value) => {
+      if (key === name) trace = String(value);
+      else env[key] = value;
+      return true;
+    },
+    defineProperty: (env, key, descriptor) => {
+      if (key !== name) return Reflect.defineProperty(env, key, descriptor);
+      trace = String(descriptor.value);
+      return true;
+    },
+    deleteProperty: (env, key) => {
+      if (key !== name) return delete env[key];
+      trace = undefined;
+      return true;
+    },
+    ownKeys: (env) => (trace === undefined ? Reflect.ownKeys(env) : [...Reflect.ownKeys(env), name]),
+    getOwnPropertyDescriptor: (env, key) => {
+      if (key !== name) return Reflect.getOwnPropertyDescriptor(env, key);
+      return trace === undefined ? undefined : { value: trace, writable: true, enumerable: true, configurable: true };
+    },
+  });
+  Module.syncBuiltinESMExports(); // `import { env } from "node:process"` is the same.
+}
+
 async function main() {
+  keepTraceBesideEnvironment();
   redirectOldSdks();
   let problem = null;
   try {

@@ -40,6 +40,20 @@ exports.late = globalThis.awslambda && awslambda.streamifyResponse(async (event,
   output.write("half");
   throw new RangeError("on the way");
 });
+// Where the trace of this invocation is found, and whether the C library's environment, which never gives a value's memory
+// back, has it too.
+exports.trace = async (event, context) => {
+  const name = "_X_AMZN_TRACE_ID";
+  const { env } = await import("node:process");
+  const found = { header: process.env[name], imported: env[name], copied: { ...process.env }[name], listed: name in process.env,
+    child: require("child_process").execFileSync("printenv", [name]).toString().trim() };
+  const inC = name in process.report.getReport().environmentVariables;
+  process.env.OTHER = "set";
+  const others = [process.env.OTHER, delete process.env.OTHER, process.env.OTHER, process.report.getReport().environmentVariables.OTHER];
+  process.env[name] = "own";
+  const own = process.env[name];
+  return { found, inC, others, own, gone: delete process.env[name] && !(name in process.env) };
+};
 // As an SDK of 2021 calls: to amazonaws.com, whatever the environment says.
 exports.oldSdk = () => new Promise((done, fail) => {
   const request = https.request({ hostname: "dynamodb.us-east-1.amazonaws.com", method: "POST", path: "/", headers: {
@@ -62,6 +76,21 @@ def who(event, context):
             "arn": context.invoked_function_arn, "trace": os.environ["_X_AMZN_TRACE_ID"], "argv": sys.argv[1:],
             "client": said and {"custom": said.custom, "env": said.env, "title": said.client and said.client.app_title},
             "pool": context.identity.cognito_identity_pool_id}
+
+def trace(event, context):
+    import ctypes, subprocess
+    name = "_X_AMZN_TRACE_ID"
+    libc = ctypes.CDLL(None)
+    libc.getenv.restype = ctypes.c_void_p
+    value = os.environ[name]
+    child = subprocess.run(["printenv", name], capture_output=True, text=True).stdout.strip()
+    answer = {"value": value, "child": child, "at": libc.getenv(name.encode())}
+    if event.get("change"):
+        os.environ[name] = "own"
+        answer["own"] = [os.environ[name], subprocess.run(["printenv", name], capture_output=True, text=True).stdout.strip()]
+        del os.environ[name]
+        answer["gone"] = name not in os.environ and libc.getenv(name.encode()) is None
+    return answer
 
 def fails(event, context):
     print("before the error")
@@ -106,9 +135,11 @@ def setUpModule():
         template += function(place.capitalize() + "Python", "python3.11", place, "app.who")
     template += function("Fails", "python3.11", "official", "app.fails")
     template += function("Missing", "python3.11", "official", "nothing.handler")
+    template += function("TracePython", "python3.11", "plain", "app.trace")
     template += function("OwnPython", "python3.11", "official", "app.who", "own")
     template += function("WantedPython", "python3.11", "plain", "app.who", "official")
     if shutil.which("node"):
+        template += function("TraceNode", "nodejs20.x", "plain", "index.trace")
         template += function("PlainNode", "nodejs20.x", "plain", "index.who")
         template += function("WantedNode", "nodejs20.x", "plain", "index.who", "official")
         template += function("BrokenNode", "nodejs20.x", "broken", "index.who")
@@ -175,6 +206,19 @@ class Python(Case):
             self.assertEqual((result["client"]["env"], result["client"]["title"]), ({"locale": "de"}, "App"))
             self.assertIsNone(result["pool"])
 
+    def test_the_trace_of_each_invocation_takes_no_new_memory(self):
+        places, seen = set(), set()
+        for n in range(4):
+            result, error, _ = self.call("TracePython", {"change": n == 1})
+            self.assertIsNone(error, result)
+            self.assertRegex(result["value"], "^Root=1-")
+            self.assertEqual(result["child"], result["value"])
+            places.add(result["at"])
+            seen.add(result["value"])
+            if n == 1:
+                self.assertEqual((result["own"], result["gone"]), (["own", "own"], True))
+        self.assertEqual((len(places), len(seen)), (1, 4))
+
     def test_errors(self):
         _, log = self.fails_with("Fails", "KeyError", "odd")
         self.assertIn("before the error", log)
@@ -190,6 +234,20 @@ class NodeWithout(Case):
     def test_own_elsewhere(self):
         self.works_as("PlainNode", "own")
         self.works_as("OwnBrokenNode", "own")
+
+    def test_the_trace_of_each_invocation_takes_no_new_memory(self):
+        seen = set()
+        for _ in range(3):
+            result, error, _ = self.call("TraceNode")
+            self.assertIsNone(error, result)
+            found = result["found"]
+            self.assertRegex(found["header"], "^Root=1-")
+            self.assertEqual(found, {name: True if name == "listed" else found["header"] for name in found})
+            seen.add(found["header"])
+            self.assertFalse(result["inC"])
+            self.assertEqual(result["others"], ["set", True, None, None])
+            self.assertEqual((result["own"], result["gone"]), ("own", True))
+        self.assertEqual(len(seen), 3)
 
     def test_one_that_is_wanted_and_not_there_or_cannot_be_loaded(self):
         self.fails_with("WantedNode", "Runtime.ClientNotFound", "FRESHET_RUNTIME_CLIENT is official")
