@@ -2,7 +2,7 @@
 """What an invocation costs: a warm Node.js no-op through the process host beside a bare HTTP round trip to the same Node.js,
 in turn; and the rate of one process, with the memory of it and of the daemon before and after.
 
-    bench/invoke.py [--rounds 20] [--calls 200] [--seconds 20] [--json FILE]
+    bench/invoke.py [--rounds 20] [--calls 200] [--seconds 60] [--json FILE]
 
 One connection, one request at a time. Believe the ratio, not the absolutes. The native host, where a call costs less than
 this client does: build/release/bench/runtime_bench --benchmark_filter=native_invoke
@@ -134,7 +134,7 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=20)
     options.add_argument("--calls", type=int, default=200)
-    options.add_argument("--seconds", type=float, default=20)
+    options.add_argument("--seconds", type=float, default=60)
     options.add_argument("--json")
     options = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="freshet-invoke-") as folder:
