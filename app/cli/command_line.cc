@@ -9,6 +9,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/ordered.h"
+#include "runtime/deploy/diagnostics.h"
 
 namespace freshet::cli {
 namespace {
@@ -25,6 +26,31 @@ size_t distance(const std::string& from, const std::string& to) {
     }
   }
   return row[to.size()];
+}
+
+// The deepest command that the words name, for its options.
+const CLI::App* last_command(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+// What to say to words that no command takes: CLI11 lists them from the last to the first.
+std::string explain_extras(const CLI::App& app) {
+  const CLI::App& command = *last_command(&app);
+  std::string of;
+  for (const CLI::App* one = &command; one != nullptr; one = one->get_parent()) of = one->get_name() + " " + of;
+  of.pop_back();
+  const auto extras = app.remaining(true);
+  const auto option = std::find_if(extras.begin(), extras.end(), [](const auto& word) { return word[0] == '-'; });
+  if (option == extras.end()) {
+    return of + ": '" + extras.front() + "' is one argument too many; " + of + " --help shows what it takes";
+  }
+  const std::string name = option->substr(0, option->find('='));
+  std::vector<std::string> known;
+  for (const CLI::Option* one : command.get_options()) {
+    for (const std::string& there : one->get_lnames()) known.push_back("--" + there);
+  }
+  return of + ": there is no option " + name + did_you_mean(name, known) + "; " + of + " --help lists them";
 }
 
 // All of them, or those of one name or alias.
@@ -90,6 +116,9 @@ int run_command_line(int argc, char** argv) {
   }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    std::cerr << explain_extras(app) << '\n';
+    return kUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
   }

@@ -14,15 +14,20 @@ namespace {
 struct InvokeOptions {
   Remote remote;
   std::string function;
-  std::string event;  // File; "-": standard input; empty: {}.
+  std::string text;   // The event itself; empty: there is a file, or the event is {}.
+  std::string event;  // File; "-": standard input.
   bool asynchronous = false;
   bool log = false;
 };
 
-Result<std::string> read_event(const std::string& file) {
-  if (file.empty()) return "{}";
-  if (file == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
-  return read_text_file(file);
+Result<std::string> read_event(const InvokeOptions& options) {
+  if (!options.text.empty() && !options.event.empty()) {
+    return fail(ErrorCode::kValidation, "an event is given already: one of them");
+  }
+  if (!options.text.empty()) return options.text;
+  if (options.event.empty()) return "{}";
+  if (options.event == "-") return std::string(std::istreambuf_iterator<char>(std::cin), {});
+  return read_text_file(options.event);
 }
 
 int refused(const HttpResponse& response) {
@@ -43,7 +48,7 @@ void show_log(const HttpResponse& response) {
 }
 
 int invoke(const InvokeOptions& options) {
-  auto event = read_event(options.event);
+  auto event = read_event(options);
   if (!event) {
     std::cerr << "freshet: --event: " << event.error().message << '\n';
     return kUsage;
@@ -72,10 +77,12 @@ void add_invoke(CLI::App& app, int& exit_status) {
   options->remote.add_connection_options(*command);
   command->footer(
       "The result is one JSON document on standard output; of a function that failed, its error, with exit status 1.\n"
+      "  freshet invoke Greet '{\"name\": \"Ada\"}'\n"
       "  freshet invoke Greet --event event.json\n"
       "  echo '{\"name\": \"Ada\"}' | freshet invoke Greet --event - --log");
   command->add_option("function", options->function, "Name or ARN")->required();
-  command->add_option("--event", options->event, "File with the event, JSON; - for standard input; without: {}");
+  command->add_option("json", options->text, "The event, JSON; without it and --event: {}");
+  command->add_option("--event", options->event, "File with the event, JSON; - for standard input");
   command->add_flag("--async", options->asynchronous, "Queue the event and do not wait for the result");
   command->add_flag("--log", options->log, "Print the end of what the function logged to standard error");
   command->add_flag_callback(

@@ -65,19 +65,20 @@ class Printer {
  public:
   explicit Printer(const LogsOptions& options) : options_(options) {}
 
-  void print(const std::string& text) const {
+  // False: not wanted.
+  bool print(const std::string& text) const {
     const Json event = Json::parse(text, nullptr, false);
-    if (!event.is_object() || !wanted(event)) return;
+    if (!event.is_object() || !wanted(event)) return false;
     if (options_.remote.json) {
       std::cout << text << '\n';
-      return;
+      return true;
     }
     const std::string time = event.value("time", "");
     std::cout << (time.size() > 12 ? time.substr(11, 12) : time) << ' ';
     if (event.value("event", "") == "FUNCTION_LOG") {
       std::cout << event.value("function", "") << ' ' << event.value("requestId", "").substr(0, 8) << "  "
                 << event.value("line", "") << (event.value("cut", false) ? " ..." : "") << '\n';
-      return;
+      return true;
     }
     std::cout << event.value("level", "") << ' ' << event.value("event", "");
     for (const auto& [name, value] : event.items()) {
@@ -85,6 +86,7 @@ class Printer {
       std::cout << ' ' << name << '=' << text_of(value);
     }
     std::cout << '\n';
+    return true;
   }
 
  private:
@@ -112,6 +114,7 @@ int logs(const LogsOptions& options) {
   signal(SIGTERM, [](int) { interrupted = 1; });
   const Printer printer(options);
   std::string next = "1";
+  bool printed = false;
   for (bool first = true; interrupted == 0; first = false) {
     const auto piece = (*client)->call("GET", "/logs?from=" + next + (first ? "" : "&waitMs=500"), "");
     if (!piece) return interrupted != 0 ? kDone : unreachable(piece.error());
@@ -124,11 +127,13 @@ int logs(const LogsOptions& options) {
     next = header(piece->headers, "X-Freshet-Next");
     size_t at = 0;
     for (size_t end = 0; (end = piece->body.find('\n', at)) != std::string::npos; at = end + 1) {
-      printer.print(piece->body.substr(at, end - at));
+      printed |= printer.print(piece->body.substr(at, end - at));
     }
     std::cout << std::flush;
     if (!std::cout) return kFailed;
-    if (!options.follow && piece->body.empty()) return kDone;
+    if (options.follow || !piece->body.empty()) continue;
+    if (!printed) std::cerr << (options.all ? "nothing there\n" : "nothing there (--all: also what the daemon logs)\n");
+    return kDone;
   }
   return kDone;
 }

@@ -1,8 +1,11 @@
 // freshet put: creates tasks from the command line or from JSON Lines.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <regex>
 #include <thread>
 #include <utility>
@@ -18,7 +21,7 @@ namespace {
 
 struct PutOptions {
   Remote remote;
-  std::string payload;
+  std::optional<std::string> payload;
   std::string id;
   std::string key;
   std::string group;
@@ -162,14 +165,18 @@ int put_lines(const PutOptions& options, std::istream& in) {
 }
 
 int put_one(const PutOptions& options) {
-  Json payload = parse_exact(options.payload);
+  if (options.payload->empty()) {
+    std::cerr << "freshet: the payload is empty (a task that needs none: freshet put '{}')\n";
+    return kUsage;
+  }
+  Json payload = parse_exact(*options.payload);
   if (payload.is_discarded()) {
-    if (const char first = options.payload.front(); first == '{' || first == '[') {
+    if (const char first = options.payload->front(); first == '{' || first == '[') {
       std::cerr << "freshet: the payload begins like JSON and is not: check its quotes (a text may begin with neither "
                    "{ nor [)\n";
       return kUsage;
     }
-    payload = options.payload;  // A plain string.
+    payload = *options.payload;  // A plain string.
   }
   Json task{{"payload", payload}};
   if (!options.id.empty()) task["taskId"] = options.id;
@@ -182,8 +189,15 @@ int put_one(const PutOptions& options) {
 }
 
 int put(const PutOptions& options) {
-  if (options.file.empty() && !options.payload.empty()) return put_one(options);
-  if (options.file.empty() || options.file == "-") return put_lines(options, std::cin);
+  if (options.payload && !options.file.empty()) {
+    std::cerr << "freshet: a payload and --file: one of them\n";
+    return kUsage;
+  }
+  if (options.payload) return put_one(options);
+  if (options.file.empty() || options.file == "-") {
+    if (isatty(STDIN_FILENO) != 0) std::cerr << "reading tasks, one JSON object a line, until Ctrl-D\n";
+    return put_lines(options, std::cin);
+  }
   std::ifstream in(options.file);
   if (!in) {
     std::cerr << "freshet: cannot read '" << options.file << "'\n";

@@ -97,6 +97,11 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
   }
   status = response->status;
   Json document = parse_exact(response->body);
+  if (document.is_discarded() && status < 300) {
+    std::cerr << "freshet: " << remote_.url << " answers, but not as Freshet does: is that its address?\n";
+    exit_status_ = kFailed;
+    return nullptr;
+  }
   if (document.is_discarded()) document = Json{{"error", {{"code", ""}, {"message", response->body}}}};
   return document;
 }
@@ -117,6 +122,7 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   const std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
   std::cerr << "freshet: " << (explain_ ? explain_(text) : text) << " (" << method << ' ' << target << " gave "
             << status << ")\n";
+  if (text.find("there is no queue") != std::string::npos) std::cerr << "--queue NAME, or FRESHET_QUEUE, says which\n";
   exit_status_ = exit_status_of(code);
   return nullptr;
 }

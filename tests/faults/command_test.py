@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """The commands through the real binary: what scripts rely on."""
 import argparse
+import http.server
 import json
 import os
 import pathlib
 import pty
 import re
+import socketserver
 import subprocess
 import sys
 import tempfile
+import threading
 
 from daemon import QUEUE, ROOT, Daemon, Refused
 
@@ -68,6 +71,11 @@ def put(freshet, daemon):
     refused = freshet("put", '{"event": "delivered", parcel: FR1}', status=2)
     assert "begins like JSON" in refused.stderr, refused
 
+    assert "the payload is empty" in freshet("put", "", status=2).stderr
+    assert "one of them" in freshet("put", "{}", "--file", "-", status=2, stdin="").stderr
+    assert freshet("put", stdin="").stdout == "0 created\n"  # What a filter may well have left.
+    assert "--queue NAME, or FRESHET_QUEUE" in freshet("put", "{}", "--queue", "Other", status=3).stderr
+
     # A request of many lines that is refused: by the line, and what is lost with it.
     lines = ['{"taskId": "ok"}', "", '{"taskId": "bad", "prio": 1}', '{"taskId": "after"}']
     run = freshet("put", "--file", "-", stdin="\n".join(lines), status=2)
@@ -114,6 +122,10 @@ def wrong_words(freshet):
                         (["priority", "peekk"], "freshet priority: 'peekk' is no command; did you mean 'peek'?\nThere are put, "),
                         (["filtered"], "freshet filtered: a command is missing\nThere are "),
                         ([], "a command is missing\nThere are run, "),
+                        (["put", "x", "--priorty", 3], "freshet put: there is no option --priorty (did you mean '--priority'?); freshet put --help"),
+                        (["priority", "peek", "--queu=A"], "freshet priority peek: there is no option --queu (did you mean '--queue'?)"),
+                        (["put", "x", "--nothing-like-it", 3], "freshet put: there is no option --nothing-like-it; freshet put --help"),
+                        (["put", "x", "y", "z"], "freshet put: 'y' is one argument too many; freshet put --help"),
                         (["redrive", "--limit", 0], "--limit: '0' is not a whole number from 1 to 4294967295"),
                         (["list", "--limit", -1], "--limit: '-1' is not a whole number from 1 to"),
                         (["put", "x", "--ttl", 0], "--ttl: '0' is not a number above 0"),
@@ -122,6 +134,30 @@ def wrong_words(freshet):
                         (["run", "--io-threads", "many"], "--io-threads: 'many' is not a whole number from 1 to 64")):
         run = freshet(*words, status=2)
         assert said in run.stderr, (words, run)
+
+
+def other_server(freshet):
+    """A server that is no Freshet, and answers everything with 200."""
+    with socketserver.TCPServer(("127.0.0.1", 0), Greeter) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for words in (["stats"], ["put", "{}"], ["list"]):
+            run = freshet(*words, "--url", f"http://127.0.0.1:{server.server_address[1]}", status=1)
+            assert "not as Freshet does" in run.stderr, run
+        server.shutdown()
+
+
+class Greeter(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
 
 
 def documented_session(binary, folder):
@@ -173,6 +209,8 @@ def main():
             redrive(freshet, daemon)
             many_ids(freshet, daemon)
             wrong_words(freshet)
+            other_server(freshet)
+            assert "nothing there (--all" in freshet("logs").stderr
             fixtures(freshet)
             documented_session(options.binary, pathlib.Path(folder))
             assert daemon.stop() == 0, daemon.log_tail()
