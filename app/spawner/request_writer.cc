@@ -38,8 +38,11 @@ bool RequestWriter::push(Request request) {
     const std::lock_guard lock(mutex_);
     if (closed_) return false;
     if (bytes > 0 && bytes_ > 0 && bytes_ + bytes > max_bytes_) return false;
+    size_t sent = 0;
+    const bool at_once = bytes == 0 && queue_.empty() && !writing_;
+    if (at_once && write(request, sent, MSG_DONTWAIT)) return true;
     bytes_ += bytes;
-    queue_.push_back({std::move(request), bytes});
+    queue_.push_back({std::move(request), bytes, sent});
   }
   wake_.notify_one();
   return true;
@@ -52,18 +55,20 @@ void RequestWriter::write_all() {
     if (closed_) return;
     Waiting next = std::move(queue_.front());
     queue_.pop_front();
+    writing_ = true;
     lock.unlock();
-    const bool written = write(next.request);
+    const bool written = write(next.request, next.sent, 0);
     lock.lock();
+    writing_ = false;
     bytes_ -= next.bytes;
     if (!written) closed_ = true;
   }
 }
 
-bool RequestWriter::write(const Request& request) const {
+bool RequestWriter::write(const Request& request, size_t& sent, int flags) const {
   const std::string frame = encode(request);
-  for (size_t sent = 0; sent < frame.size();) {
-    const ssize_t n = ::send(socket_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL);
+  while (sent < frame.size()) {
+    const ssize_t n = ::send(socket_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | flags);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return false;
     sent += static_cast<size_t>(n);

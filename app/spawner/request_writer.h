@@ -1,4 +1,5 @@
-// Writes requests to the spawner's socket on a thread of its own: the loop never waits while that socket is full.
+// Writes requests to the spawner's socket. Short ones that find it free go out at once; the others on a thread of its
+// own: the loop never waits while that socket is full, nor makes large ones ready.
 #pragma once
 
 #include <condition_variable>
@@ -27,9 +28,11 @@ class RequestWriter {
   struct Waiting {
     Request request;
     size_t bytes;
+    size_t sent;  // Of its frame.
   };
   void write_all();
-  bool write(const Request& request) const;
+  // From `sent` on, which it counts up. False: not all of it, for want of room (`flags`: MSG_DONTWAIT) or of a reader.
+  bool write(const Request& request, size_t& sent, int flags) const;
 
   const int socket_;
   const size_t max_bytes_;
@@ -38,6 +41,7 @@ class RequestWriter {
   // Under the mutex.
   std::deque<Waiting> queue_;
   size_t bytes_ = 0;  // Of the queue and of what is being written.
+  bool writing_ = false;  // The thread; the socket is its own then.
   bool closed_ = false;
 
   std::thread thread_;  // Last: it uses what stands above.
