@@ -3,6 +3,8 @@
 // turn.
 //
 //   store_bench steady|deep|drain|grow|preload|open DIR SYNC GROUP N
+//   store_bench pauses SECONDS    how long this machine keeps a thread that does nothing but look at the clock from
+//   doing so
 //
 // SYNC 1: fdatasync at every commit; GROUP: operations in one commit. Time is simulated (1 ms a task), the disk is
 // real. As in the daemon a large commit syncs beside the next one's operations; here the next commit waits for it, so
@@ -46,25 +48,37 @@ double cpu_s() {
   std::exit(1);
 }
 
-// Real files that know how long they have held up the thread that opened them in syncs.
+// How long files have held up the thread that opened them: in syncs; in writes, which wait for the disk, too, when it
+// is busy.
+struct FileTimes {
+  double sync_s = 0;
+  double write_s = 0;
+};
+
+// Real files that know it.
 class TimedFile final : public File {
  public:
-  TimedFile(std::unique_ptr<File> file, double& sync_s) : file_(std::move(file)), sync_s_(sync_s) {}
+  TimedFile(std::unique_ptr<File> file, FileTimes& times) : file_(std::move(file)), times_(times) {}
   Result<size_t> read_at(uint64_t offset, std::span<char> into) override { return file_->read_at(offset, into); }
-  Result<void> write_at(uint64_t offset, std::string_view bytes) override { return file_->write_at(offset, bytes); }
+  Result<void> write_at(uint64_t offset, std::string_view bytes) override {
+    const double begin = now_s();
+    auto result = file_->write_at(offset, bytes);
+    if (std::this_thread::get_id() == owner_) times_.write_s += now_s() - begin;
+    return result;
+  }
   Result<void> preallocate(uint64_t size) override { return file_->preallocate(size); }
   Result<void> truncate(uint64_t size) override { return file_->truncate(size); }
   Result<void> sync() override {
     const double begin = now_s();
     auto result = file_->sync();
-    if (std::this_thread::get_id() == owner_) sync_s_ += now_s() - begin;
+    if (std::this_thread::get_id() == owner_) times_.sync_s += now_s() - begin;
     return result;
   }
   Result<uint64_t> size() override { return file_->size(); }
 
  private:
   std::unique_ptr<File> file_;
-  double& sync_s_;
+  FileTimes& times_;
   const std::thread::id owner_ = std::this_thread::get_id();
 };
 
@@ -95,7 +109,7 @@ class TimedFiles final : public Files {
   Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
     auto file = files_->open(path, mode);
     if (!file) return file;
-    return std::make_unique<TimedFile>(std::move(*file), sync_s);
+    return std::make_unique<TimedFile>(std::move(*file), times);
   }
   Result<void> create_directories(const std::string& path) override { return files_->create_directories(path); }
   Result<std::vector<std::string>> list(const std::string& directory) override { return files_->list(directory); }
@@ -104,13 +118,13 @@ class TimedFiles final : public Files {
   Result<void> sync_directory(const std::string& directory) override {
     const double begin = now_s();
     auto result = files_->sync_directory(directory);
-    sync_s += now_s() - begin;
+    times.sync_s += now_s() - begin;
     return result;
   }
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return files_->lock(path); }
   Result<uint64_t> free_bytes(const std::string& directory) override { return files_->free_bytes(directory); }
 
-  double sync_s = 0;  // In all syncs so far.
+  FileTimes times;  // So far.
 
  private:
   std::unique_ptr<Files> files_ = make_posix_files();
@@ -252,19 +266,22 @@ class Bench {
     store_->commit();
     const double end = now_s();
     commits.add(end - begin);
-    const double waits = files_.sync_s - synced_before_ + waited_s_;
+    const double waits = files_.times.sync_s - synced_before_ + waited_s_;
     turns.add(end - turn_begin_ - waits);
     if (end - turn_begin_ - waits > longest_) {
       longest_ = end - turn_begin_ - waits;
-      std::snprintf(longest_text_, sizeof longest_text_, "operations %.1f, upkeep %.1f, commit beyond the sync %.1f ms",
-                    (worked - turn_begin_) * 1e3, (begin - worked) * 1e3, (end - begin - waits) * 1e3);
+      std::snprintf(longest_text_, sizeof longest_text_,
+                    "operations %.1f, upkeep %.1f, commit beyond the sync %.1f ms; of all that CPU %.1f, writes %.1f",
+                    (worked - turn_begin_) * 1e3, (begin - worked) * 1e3, (end - begin - waits) * 1e3,
+                    (cpu_s() - turn_begin_cpu_) * 1e3, (files_.times.write_s - written_before_) * 1e3);
     }
     waited_s_ = 0;
     const double cpu = cpu_s();
     turns_cpu.add(cpu - turn_begin_cpu_);
     turn_begin_cpu_ = cpu;
     turn_begin_ = end;
-    synced_before_ = files_.sync_s;
+    synced_before_ = files_.times.sync_s;
+    written_before_ = files_.times.write_s;
     done_ = 0;
   }
   // Until all of it is durable.
@@ -320,9 +337,10 @@ class Bench {
   double turn_begin_ = 0;
   double turn_begin_cpu_ = 0;
   double synced_before_ = 0;
+  double written_before_ = 0;
   double waited_s_ = 0;
   double longest_ = 0;
-  char longest_text_[128] = "";
+  char longest_text_[160] = "";
 };
 
 constexpr int64_t kFar = 10LL * 365 * 86400;
@@ -453,11 +471,26 @@ void grow(const std::string& dir, bool sync, int group, long n) {
   bench.report();
 }
 
+void pauses(double seconds) {
+  double longest = 0;
+  const double begin = now_s();
+  for (double last = begin; last - begin < seconds;) {
+    const double now = now_s();
+    longest = std::max(longest, now - last);
+    last = now;
+  }
+  std::printf("pauses: longest=%.0f us in %.0f s\n", longest * 1e6, seconds);
+}
+
 }  // namespace
 }  // namespace freshet
 
 int main(int argc, char** argv) {
   using namespace freshet;
+  if (argc == 3 && std::string(argv[1]) == "pauses") {
+    pauses(std::atof(argv[2]));
+    return 0;
+  }
   if (argc < 6) die("usage: store_bench steady|deep|drain|grow|preload|open DIR SYNC GROUP N");
   const std::string what = argv[1];
   const std::string dir = argv[2];
