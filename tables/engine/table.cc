@@ -140,7 +140,17 @@ void Table::load(const ItemRef& item, bool gone) {
 }
 
 void Table::apply_loads() {
-  items_.apply(loads_, [this](const ItemRef& before, const ItemRef& after) { count(before, after); });
+  finish_loads();
+  std::swap(loads_, applied_loads_);
+  const auto how =
+      applied_loads_.size() >= kLoadedTogether ? std::launch::async | std::launch::deferred : std::launch::deferred;
+  applying_ = std::async(how, [this] {
+    items_.apply(applied_loads_, [this](const ItemRef& before, const ItemRef& after) { count(before, after); });
+  });
+}
+
+void Table::finish_loads() {
+  if (applying_.valid()) applying_.get();
 }
 
 void Table::reload(TableDescription description) {
@@ -174,7 +184,9 @@ void Table::apply(const Change& change) {
 
 void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
   apply_loads();
+  finish_loads();
   loads_ = {};
+  applied_loads_ = {};
   std::vector<std::vector<OrderedItems::Entry>> entries(indexes_.size());
   std::vector<TtlOrder::Entry> expiries;
   auto ahead = items_.begin();

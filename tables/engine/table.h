@@ -5,6 +5,7 @@
 #include <absl/container/inlined_vector.h>
 #include <absl/functional/function_ref.h>
 
+#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -87,8 +88,8 @@ class Table {
 
   // The write pipeline's: main structure, indexes, TTL order, books.
   void apply(const Change& change);
-  // Recovery: only the main structure, and that only when many are together; build_observers() does the rest, and shows
-  // each item.
+  // Recovery: only the main structure, and that only when many are together, beside the reading of the next ones;
+  // until build_observers(), which does the rest and shows each item, nothing else is asked of the items.
   void load(const ItemRef& item, bool gone = false);  // Of one that is gone only the key matters.
   void build_observers(absl::FunctionRef<void(const ItemRef&)> each);
   // Recovery: the definition as the log goes on. Observers are made anew, empty.
@@ -120,7 +121,8 @@ class Table {
  private:
   void make_observers();
   void make_slots();
-  void apply_loads();
+  void apply_loads();  // On a thread of their own, if they are many.
+  void finish_loads();
   size_t drop_old(size_t limit);
   std::string_view status(const ItemRef& item, const Picked& picked) const;
   TtlOrder::Seen seen(const ItemRef& item, const Picked& picked) const;
@@ -135,7 +137,8 @@ class Table {
   TableDescription description_;
   OrderedItems items_;
   std::vector<OrderedItems::Load> loads_;  // Recovery: not applied yet.
-  PickNames names_;                        // What the observers look at.
+  std::vector<OrderedItems::Load> applied_loads_;
+  PickNames names_;  // What the observers look at.
   size_t ttl_slot_ = 0;
   size_t status_slot_ = 0;
   std::vector<std::unique_ptr<SecondaryIndex>> indexes_;
@@ -151,6 +154,7 @@ class Table {
   uint64_t bytes_ = 0;        // Encoded items.
   uint64_t item_memory_ = 0;  // Their blocks.
   bool keep_images_ = false;
+  std::future<void> applying_;  // Of applied_loads_; last: it uses what stands above, and is waited for at the end.
 };
 
 }  // namespace freshet

@@ -81,6 +81,30 @@ TEST_F(DurableTest, ReopeningShowsTheSameStore) {
   EXPECT_EQ(get("Queue", key("next")), task("next", "PENDING", 99));
 }
 
+// So many that replay applies them on a thread of its own while it reads on: in their order, and none of a table that
+// goes.
+TEST_F(DurableTest, ReopeningShowsManyItems) {
+  constexpr int kItems = 70'000;
+  const auto at = [](int i) { return Item{{"p", Value("k" + std::to_string(i % 1000))}, {"s", Value::number(i)}}; };
+  create(pair_definition("Gone"));
+  create(pair_definition());
+  for (int round = 0; round < 2; ++round) {
+    for (int i = 0; i < kItems; i += 1 + round) {
+      Item item = at(i);
+      item.set("round", Value::number(round));
+      ASSERT_TRUE(put("Pairs", std::move(item)));
+      ASSERT_TRUE(round > 0 || put("Gone", at(i)));
+      ASSERT_TRUE(i % 3 != 0 || erase("Pairs", at(i)));
+      if (i % 500 == 0) turn();
+    }
+  }
+  ASSERT_TRUE(now(store->delete_table("Gone")));
+  turn();
+  const std::string before = dump(*store);
+  reopen();
+  EXPECT_TRUE(dump(*store) == before);
+}
+
 TEST_F(DurableTest, UnsyncedWritesMayBeLostButNotHalved) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
