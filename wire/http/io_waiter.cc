@@ -26,8 +26,8 @@ void IoWaiter::wait_until(BootTime until) {
 }
 
 bool IoWaiter::gave_back() {
-  if (!io_->turns_wanted_back()) return false;
-  rule_.found_heavy();
+  if (io_->turns_wanted_back()) rule_.found_heavy();
+  if (rule_.loop_drives()) return false;
   io_->take_back();
   return true;
 }
@@ -37,7 +37,7 @@ void IoWaiter::wait_driving(BootTime until) {
   // Answers go out before anybody waits.
   const bool found_more = io_->has_posted() && look();
   if (undecided_) count_long(false);
-  if (!rule_.loop_drives()) return io_->take_back();
+  if (gave_back()) return;
   if (!found_more && !woken_.load()) {
     io_->turn(until);
     looked_ = true;

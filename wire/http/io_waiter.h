@@ -24,8 +24,9 @@ class DriverRule {
 
   bool loop_drives() const { return loop_drives_; }
   void count_short() { count(-1); }
-  // `for_many`: it was for more than one client, or others had come when it was over.
-  void count_long(bool for_many) { count(for_many ? kLong : -kLong); }
+  // `for_many`: it was for more than one client, or others had come when it was over. While the I/O thread drives, one
+  // such turn outweighs all that were for one client, as there are always some.
+  void count_long(bool for_many) { count(!for_many ? -kLong : loop_drives_ ? kLong : kMost); }
   // Something comes that takes long to read or to write.
   void found_heavy() { count(kMost); }
 
@@ -58,7 +59,8 @@ class IoWaiter final : public Waiter, public TurnParticipant {
 
  private:
   void wait_driving(BootTime until);
-  // Gives the turns back if something heavy is to be done in them.
+  // Gives the turns back if the rule says so, or something heavy is to be done in them. A loop that always finds ready
+  // work never sleeps: it asks in each of its turns.
   bool gave_back();
   // A turn of the sockets without waiting. Whether one was ready.
   bool look();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <semaphore>
 #include <thread>
 
@@ -42,6 +43,15 @@ TEST(DriverRule, TheLoopDrivesAgainWhenNobodyWaitsAnyMore) {
       ASSERT_LT(turns, 1000);
       by_long_turns ? rule.count_long(false) : rule.count_short();
     }
+  }
+}
+
+TEST(DriverRule, TheThreadDrivesOnAsLongAsThereAreOthersNowAndThen) {
+  DriverRule rule;
+  while (rule.loop_drives()) rule.count_long(true);
+  for (int turns = 0; turns < 10'000; ++turns) {
+    turns % 20 == 0 ? rule.count_long(true) : rule.count_long(false);
+    ASSERT_FALSE(rule.loop_drives());
   }
 }
 
@@ -172,6 +182,23 @@ TEST_F(IoWaiterTest, TheThreadTakesOverWhenClientsWaitForSyncsAndGivesBackWhenOn
   }
   overlap(one, other, 40);
   EXPECT_FALSE(io_->lent());
+}
+
+TEST_F(IoWaiterTest, TheThreadTakesOverFromALoopThatNeverSleeps) {
+  RawClient one(server_->port());
+  RawClient other(server_->port());
+  while (!io_->lent()) std::this_thread::yield();
+  std::atomic<bool> busy{true};
+  const std::function<void()> go_on = [&] {
+    if (busy) loop_.post([&] { go_on(); });
+  };
+  ASSERT_TRUE(loop_.deliver([&] { go_on(); }));
+  overlap(one, other, 40);
+  EXPECT_FALSE(io_->lent());
+  Tally idle;
+  busy = false;
+  ASSERT_TRUE(loop_.deliver([&] { idle.add(); }));
+  idle.wait_for(1);  // What was posted before has run.
 }
 
 TEST_F(IoWaiterTest, WhatTakesLongIsReadByTheThread) {
