@@ -64,11 +64,11 @@ Async<Result<std::unique_ptr<GuardedTable>>> GuardedTable::open(Tables& tables, 
       new GuardedTable(tables, clock, std::move(settings), std::move(complete->keys)));
 }
 
-// `more`: attributes beside the record's, in which the path may end too.
+// `own`: what stands in the record where the timestamp goes. `more`: attributes beside the record's, in which the path
+// may end too.
 std::variant<Value, Refusal> GuardedTable::stamp_in(const std::optional<Value>& given, const Item& record,
-                                                    const Map* more) {
+                                                    const Value* own, const Map* more) {
   const std::string& path = settings_.timestamp_path;
-  const Value* own = record.find(settings_.names.timestamp);
   const Value* value = given ? &*given : nullptr;
   if (value == nullptr && !path.empty()) {
     value = at_path(record, path);
@@ -101,22 +101,22 @@ std::variant<Value, Refusal> GuardedTable::stamp_in(const std::optional<Value>& 
 }
 
 std::variant<Value, Refusal> GuardedTable::stamp_of_put(const OrderedPut& input) {
-  return stamp_in(input.timestamp, input.item, nullptr);
+  return stamp_in(input.timestamp, input.item, input.item.find(settings_.names.timestamp), nullptr);
 }
 
 std::variant<Value, Refusal> GuardedTable::stamp_of_delete(const OrderedDelete& input) {
-  return stamp_in(input.timestamp, input.key, nullptr);
+  return stamp_in(input.timestamp, input.key, input.key.find(settings_.names.timestamp), nullptr);
 }
 
 std::variant<Value, Refusal> GuardedTable::stamp_of_update(const OrderedUpdate& input) {
-  return stamp_in(input.timestamp, input.key, &input.set);
+  return stamp_in(input.timestamp, input.key, input.key.find(settings_.names.timestamp), &input.set);
 }
 
-std::variant<Write, Refusal> GuardedTable::begin(Kind kind, std::variant<Value, Refusal> stamp) const {
+// Gives the write its timestamp, if it may have that now.
+std::optional<Refusal> GuardedTable::begin(Write& write, std::variant<Value, Refusal> stamp) const {
   if (auto* no = std::get_if<Refusal>(&stamp)) return std::move(*no);
-  Write write{kind, std::move(std::get<Value>(stamp)), {}};
-  if (auto no = check_age(write.stamp, settings_, clock_.wall())) return std::move(*no);
-  return write;
+  write.stamp = std::move(std::get<Value>(stamp));
+  return check_age(write.stamp, settings_, clock_.wall());
 }
 
 std::optional<Refusal> GuardedTable::check_put(const OrderedPut& input) const {
@@ -242,14 +242,18 @@ Async<OrderedResult> GuardedTable::answer(Async<Result<WriteOutput>> writing, Wr
   co_return result_of(written, write);
 }
 
-// The item as a put or a delete leaves it. Of a store that answers at once without a coroutine: a third of the cost.
-Async<OrderedResult> GuardedTable::write_whole(Item item, Write write) const {
+PutItemInput GuardedTable::guarded_put(Item item, const Write& write) const {
   PutItemInput put;
   put.table = settings_.table;
   put.item = std::move(item);
   put.return_item_on_failure = true;
   guard_.add_to(put, write);
-  auto writing = tables_.put_item(std::move(put));
+  return put;
+}
+
+// The item as a put or a delete leaves it. Of a store that answers at once without a coroutine: a third of the cost.
+Async<OrderedResult> GuardedTable::write_whole(Item&& item, Write&& write) const {
+  auto writing = tables_.put_item(guarded_put(std::move(item), write));
   if (writing.is_ready()) return result_of(writing.take(), write);
   return answer(std::move(writing), std::move(write));
 }
@@ -294,13 +298,11 @@ Async<OrderedResult> GuardedTable::write_over_updates(Item item, Write write) {
 
 Async<OrderedResult> GuardedTable::put(OrderedPut input) {
   if (auto no = check_put(input)) return refused(std::move(*no));
-  auto begun = begin(Kind::kPut, stamp_of_put(input));
-  if (auto* no = std::get_if<Refusal>(&begun)) return refused(std::move(*no));
-  Write& write = std::get<Write>(begun);
   Item& item = input.item;
-  if (const Value* own = item.find(settings_.names.timestamp); own == nullptr || !(*own == write.stamp)) {
-    item.set(settings_.names.timestamp, write.stamp);
-  }
+  const Value* own = item.find(settings_.names.timestamp);
+  Write write{Kind::kPut, {}, {}};
+  if (auto no = begin(write, stamp_in(input.timestamp, item, own, nullptr))) return refused(std::move(*no));
+  if (own == nullptr || !(*own == write.stamp)) item.set(settings_.names.timestamp, write.stamp);
   if (settings_.ties == Ties::kContent) {
     write.tie = tie_of_put(item);
     item.set(settings_.names.tie, Value(write.tie));
@@ -311,9 +313,8 @@ Async<OrderedResult> GuardedTable::put(OrderedPut input) {
 
 Async<OrderedResult> GuardedTable::erase(OrderedDelete input) {
   if (auto no = check_key(input.key)) return refused(std::move(*no));
-  auto begun = begin(Kind::kDelete, stamp_of_delete(input));
-  if (auto* no = std::get_if<Refusal>(&begun)) return refused(std::move(*no));
-  Write& write = std::get<Write>(begun);
+  Write write{Kind::kDelete, {}, {}};
+  if (auto no = begin(write, stamp_of_delete(input))) return refused(std::move(*no));
   Item& tombstone = input.key;
   tombstone.set(settings_.names.timestamp, write.stamp);
   tombstone.set(settings_.names.deleted, Value::boolean(true));
@@ -359,9 +360,8 @@ UpdateItemInput GuardedTable::update_of(OrderedUpdate input, const Write& write)
 
 Async<OrderedResult> GuardedTable::update(OrderedUpdate input) {
   if (auto no = check_update(input)) co_return refused(std::move(*no));
-  auto begun = begin(Kind::kUpdate, stamp_of_update(input));
-  if (auto* no = std::get_if<Refusal>(&begun)) co_return refused(std::move(*no));
-  Write& write = std::get<Write>(begun);
+  Write write{Kind::kUpdate, {}, {}};
+  if (auto no = begin(write, stamp_of_update(input))) co_return refused(std::move(*no));
   if (settings_.ties == Ties::kContent) write.tie = tie_of_update(input.set);
   UpdateItemInput update = update_of(std::move(input), write);
   auto written = co_await tables_.update_item(std::move(update));

@@ -48,8 +48,9 @@ class GuardedTable final : public OrderedWrites {
   GuardedTable(Tables& tables, const Clock& clock, Settings settings, KeySchema keys);
 
   // guarded_table.cc
-  std::variant<Value, Refusal> stamp_in(const std::optional<Value>& given, const Item& record, const Map* more);
-  std::variant<Write, Refusal> begin(Kind kind, std::variant<Value, Refusal> stamp) const;
+  std::variant<Value, Refusal> stamp_in(const std::optional<Value>& given, const Item& record, const Value* own,
+                                        const Map* more);
+  std::optional<Refusal> begin(Write& write, std::variant<Value, Refusal> stamp) const;
   std::optional<Refusal> check_put(const OrderedPut& input) const;
   std::optional<Refusal> check_key(const Item& key) const;
   std::optional<Refusal> check_update(const OrderedUpdate& input) const;
@@ -61,7 +62,8 @@ class GuardedTable final : public OrderedWrites {
   std::variant<Facts, OrderedResult> facts_of(const Write& write, const ItemRef& found) const;
   OrderedResult result_of(const Result<WriteOutput>& written, const Write& write) const;
   Async<OrderedResult> answer(Async<Result<WriteOutput>> writing, Write write) const;
-  Async<OrderedResult> write_whole(Item item, Write write) const;
+  PutItemInput guarded_put(Item item, const Write& write) const;
+  Async<OrderedResult> write_whole(Item&& item, Write&& write) const;  // No coroutine: nothing is kept of them.
   Async<OrderedResult> write_over_updates(Item item, Write write);
   UpdateItemInput update_of(OrderedUpdate input, const Write& write) const;
 

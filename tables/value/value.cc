@@ -126,6 +126,14 @@ Map& Map::operator=(Map&&) noexcept = default;
 Map::~Map() = default;
 
 const Value* Map::find(std::string_view name) const {
+  // Of few, all are looked at: names mostly differ in length already, and order takes comparing their bytes.
+  constexpr size_t kFew = 8;
+  if (entries_.size() <= kFew) {
+    for (const Entry& entry : entries_) {
+      if (entry.first == name) return &entry.second;
+    }
+    return nullptr;
+  }
   auto it = std::lower_bound(entries_.begin(), entries_.end(), name,
                              [](const Entry& entry, std::string_view wanted) { return entry.first < wanted; });
   return it != entries_.end() && it->first == name ? &it->second : nullptr;

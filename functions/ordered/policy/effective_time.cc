@@ -32,7 +32,8 @@ int64_t floor_div(int64_t a, int64_t b) {
 int64_t ms_of(int64_t number, Unit unit) {
   constexpr int64_t kFarthest = 1'000'000'000'000'000;
   if (unit == Unit::kSeconds) return std::clamp(number, -kFarthest / 1000, kFarthest / 1000) * 1000;
-  return std::clamp(floor_div(number, 1'000'000 / nanoseconds_of(unit)), -kFarthest, kFarthest);
+  if (unit != Unit::kMilliseconds) number = floor_div(number, 1'000'000 / nanoseconds_of(unit));
+  return std::clamp(number, -kFarthest, kFarthest);
 }
 
 bool in_range(int64_t at_ms, const Settings& s, int64_t now_ms) {
