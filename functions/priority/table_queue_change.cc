@@ -156,12 +156,13 @@ Async<PriorityResult> TableQueue::extend(RecordCall call, std::optional<millisec
   const bool held = !call.receipt.empty();
   const std::string receipt = call.receipt;
   const milliseconds time = visibility.value_or(settings_.visibility);
-  auto result = co_await change(std::move(call), [this, held, time](const RecordFacts& facts) -> Decision {
+  Decide decide = [this, held, time](const RecordFacts& facts) -> Decision {
     if (auto no = may_extend(facts, settings_, held, now_ms())) return std::move(*no);
     RecordUpdate update(facts, settings_);
     update.set(settings_.names.visible_at, Value::number(now_ms() + time.count())).stamp(stamp(), false);
     return std::optional(std::move(update));
-  });
+  };
+  auto result = co_await change(std::move(call), std::move(decide));
   if (result.ok()) result.receipt = receipt;
   co_return result;
 }

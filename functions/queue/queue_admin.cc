@@ -164,8 +164,9 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
   Item start;
   while (done < input.limit) {
     const uint32_t left = input.limit - static_cast<uint32_t>(done);
-    auto page =
-        co_await heads(input.state, input.where.empty() ? std::min(left, kMaxPage) : kMaxPage, false, std::move(start));
+    uint32_t most = kMaxPage;
+    if (input.where.empty()) most = std::min(left, kMaxPage);
+    auto page = co_await heads(input.state, most, false, std::move(start));
     if (!page) co_return fail(page.error());
     std::erase_if(page->items, [&](const ItemRef& task) { return !matches(task, input.where); });
     if (page->items.size() > left) page->items.resize(left);

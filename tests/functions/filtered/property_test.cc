@@ -179,7 +179,8 @@ Async<bool> caller_day(World& world, TableQueue& queue, uint64_t seed, int who, 
       if (!out) note(out.error());
     } else {
       // Whoever waited and got a member: the call ends.
-      auto page = co_await queue.list_requests(20, "");
+      std::string from_first;
+      auto page = co_await queue.list_requests(20, std::move(from_first));
       if (!page) continue;
       for (const auto& request : page->requests) {
         if (request.status == "waiting" && random.below(4) == 0) {
