@@ -4,7 +4,8 @@ knows no endpoint. Each command is a process of its own; filtered_test.py runs t
 
     call_centre.py create | pool NAME:GENDER:LANGUAGE,... ... | queue | assign QUEUE | reset | delete
 
-With BARRIER=FOLDER:N assign waits, after it has read and before it writes, until N of them have come that far.
+Every request is the one that the post's own scripts make, in its form and order; those were run byte for byte against the
+daemon, too (docs/filtered-queue.md). With BARRIER=FOLDER:N assign waits, after it has read and before it writes, until N of them have come that far.
 """
 import datetime
 import json
@@ -16,7 +17,6 @@ import uuid
 
 import boto3
 from boto3.dynamodb.conditions import Attr, Key
-from botocore.exceptions import ClientError
 
 TABLE = "AgentQueueFIFO"
 LANGUAGES = ("English", "French", "Spanish")
@@ -41,39 +41,46 @@ def create():
 
 
 def pool(*agents):
-    table = boto3.resource("dynamodb").Table(TABLE)
+    """Languages are a set in the order in which they come, not a sorted one."""
+    client = boto3.client("dynamodb")
     for agent in agents:
         name, gender, languages = agent.split(":")
-        table.put_item(Item={"pk": "Agents", "sk": f"Agent#{name}", "AgentName": name, "AgentID": str(uuid.uuid4()),
-                             "Gender": gender, "Languages": set(languages.split(",")), "AgentStatus": "available"})
+        client.put_item(TableName=TABLE, Item=dict(
+            key("Agents", f"Agent#{name}"), AgentName=text(name), AgentID=text(str(uuid.uuid4())), Gender=text(gender),
+            Languages={"SS": languages.split(",")}, AgentStatus=text("available")))
         print(f"added {name}")
     for queue in QUEUES:
-        table.put_item(Item={"pk": "AllQueues", "sk": queue, "QueueVersionId": 0, "QueueDepth": 0})
+        client.put_item(TableName=TABLE, Item=dict(key("AllQueues", queue), QueueVersionId={"N": "0"}, QueueDepth={"N": "0"}))
 
 
-def agents_in(status):
+def agents_in(status, **options):
     return boto3.resource("dynamodb").Table(TABLE).query(
-        KeyConditionExpression=Key("pk").eq("Agents"), FilterExpression=Attr("AgentStatus").eq(status),
-        ConsistentRead=True)["Items"]
+        KeyConditionExpression=Key("pk").eq("Agents"), FilterExpression=Attr("AgentStatus").eq(status), **options)["Items"]
+
+
+def set_status(agent, status):
+    """The third action of a transaction, behind those of the first language: it touches an item that they do not."""
+    name = f":{status}"
+    return {"Update": {"TableName": TABLE, "Key": key("Agents", f"Agent#{agent['AgentName']}"),
+                       "UpdateExpression": f"SET AgentStatus = {name}", "ExpressionAttributeValues": {name: text(status)}}}
 
 
 def queue():
     client = boto3.client("dynamodb")
-    for agent in agents_in("available"):
+    for agent in agents_in("available", ConsistentRead=True):
         now = datetime.datetime.now().strftime("%Y/%m/%d-%H:%M:%S.%f")
         actions = []
         for language in agent["Languages"]:
             name = f"Q#{language}#{agent['Gender']}"
-            entry = dict(key(name, now), AgentName=text(agent["AgentName"]), Gender=text(agent["Gender"]),
-                         Languages={"SS": sorted(agent["Languages"])})
+            entry = dict(key(name, now), AgentName=text(agent["AgentName"]), AgentID=text(agent["AgentID"]),
+                         Gender=text(agent["Gender"]), Languages={"SS": list(agent["Languages"])})
             actions.append({"Put": {"TableName": TABLE, "Item": entry}})
             actions.append({"Update": {
                 "TableName": TABLE, "Key": key("AllQueues", name),
                 "UpdateExpression": "SET QueueVersionId = if_not_exists(QueueVersionId, :zero) + :incr ADD QueueDepth :incr",
                 "ExpressionAttributeValues": {":incr": {"N": "1"}, ":zero": {"N": "0"}}}})
-        actions.append({"Update": {"TableName": TABLE, "Key": key("Agents", agent["sk"]),
-                                   "UpdateExpression": "SET AgentStatus = :queued",
-                                   "ExpressionAttributeValues": {":queued": text("queued")}}})
+            if len(actions) == 2:
+                actions.append(set_status(agent, "queued"))
         client.transact_write_items(TransactItems=actions)
         print(f"queued {agent['AgentName']}")
 
@@ -90,7 +97,7 @@ def assign(name):
     answers = client.transact_get_items(TransactItems=[
         {"Get": {"TableName": TABLE, "Key": key("AllQueues", one)}} for one in QUEUES])["Responses"]
     seen = {answer["Item"]["sk"]["S"]: answer["Item"] for answer in answers}
-    print(json.dumps({one: int(item["QueueDepth"]["N"]) for one, item in seen.items()}, sort_keys=True))
+    print(json.dumps({one: [item["QueueVersionId"]["N"], item["QueueDepth"]["N"]] for one, item in seen.items()}, sort_keys=True))
     found = boto3.resource("dynamodb").Table(TABLE).query(KeyConditionExpression=Key("pk").eq(name), ConsistentRead=True)["Items"]
     if "BARRIER" in os.environ:
         wait_for_others()
@@ -108,14 +115,13 @@ def assign(name):
             "ConditionExpression": "QueueVersionId = :lastKnownQueueVersionId",
             "ExpressionAttributeValues": {":incr": {"N": "1"}, ":decr": {"N": "-1"},
                                           ":lastKnownQueueVersionId": seen[one]["QueueVersionId"]}}})
-    actions.append({"Update": {"TableName": TABLE, "Key": key("Agents", f"Agent#{agent['AgentName']}"),
-                               "UpdateExpression": "SET AgentStatus = :attendingCall",
-                               "ExpressionAttributeValues": {":attendingCall": text("attendingCall")}}})
+        if len(actions) == 2:
+            actions.append(set_status(agent, "attendingCall"))
     try:
         client.transact_write_items(TransactItems=actions)
         print(f"assigned {agent['AgentName']}")
-    except ClientError as error:
-        print(json.dumps({"code": error.response["Error"]["Code"],
+    except client.exceptions.TransactionCanceledException as error:
+        print(json.dumps({"code": error.response["Error"]["Code"], "message": error.response["Error"]["Message"],
                           "reasons": [reason["Code"] for reason in error.response["CancellationReasons"]]}))
 
 

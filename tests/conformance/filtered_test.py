@@ -11,6 +11,8 @@ import time
 import unittest
 import urllib.request
 
+from boto3.dynamodb.conditions import Key
+
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import endpoint  # noqa: E402
 
@@ -58,9 +60,15 @@ class CallCentre(unittest.TestCase):
         self.begin()
         spanish = self.item("AllQueues", "Q#Spanish#M")
         self.assertEqual((spanish["QueueVersionId"], spanish["QueueDepth"]), (2, 2))
-        depths, said = self.run_it("assign", "Q#Spanish#M")
-        self.assertEqual(json.loads(depths), {"Q#English#F": 1, "Q#English#M": 2, "Q#French#F": 1, "Q#French#M": 1,
-                                              "Q#Spanish#F": 1, "Q#Spanish#M": 2})
+        chad = self.item("Agents", "Agent#Chad")
+        self.assertEqual((chad["AgentStatus"], chad["Languages"]), ("queued", {"English", "French", "Spanish"}))
+        entries = endpoint.resource(self.url).Table("AgentQueueFIFO").query(KeyConditionExpression=Key("pk").eq("Q#French#M"))
+        (entry,) = entries["Items"]
+        self.assertEqual(set(entry), {"pk", "sk", "AgentName", "AgentID", "Gender", "Languages"})
+        self.assertEqual((entry["AgentName"], entry["AgentID"]), ("Chad", chad["AgentID"]))
+        seen, said = self.run_it("assign", "Q#Spanish#M")
+        self.assertEqual(json.loads(seen), {"Q#English#F": ["1", "1"], "Q#English#M": ["2", "2"], "Q#French#F": ["1", "1"],
+                                            "Q#French#M": ["1", "1"], "Q#Spanish#F": ["1", "1"], "Q#Spanish#M": ["2", "2"]})
         self.assertEqual(said, "assigned Chad")
         self.assertEqual(self.run_it("assign", "Q#French#M")[1], "nobody for Q#French#M")
         french = self.item("AllQueues", "Q#French#M")
@@ -78,8 +86,11 @@ class CallCentre(unittest.TestCase):
         self.assertEqual(said[0], "assigned Ana")
         refused = json.loads(said[1])
         self.assertEqual(refused["code"], "TransactionCanceledException")
-        # Delete and Update for each of two languages, and the agent: both queues have changed.
-        self.assertEqual(refused["reasons"], ["None", "ConditionalCheckFailed"] * 2 + ["None"])
+        # Delete and Update for each of two languages, and behind the first two the agent: both queues have changed.
+        reasons = ["None", "ConditionalCheckFailed", "None", "None", "ConditionalCheckFailed"]
+        self.assertEqual(refused["reasons"], reasons)
+        self.assertEqual(refused["message"], "Transaction cancelled, please refer cancellation reasons for specific reasons "
+                                             f"[{', '.join(reasons)}]")
         self.assertEqual(self.item("AllQueues", "Q#English#F")["QueueDepth"], 0)
 
     def call(self, path, document=None):
