@@ -1,8 +1,11 @@
 #include "tables/value/decimal.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
+
+#include "tables/value/encoding.h"
 
 namespace freshet {
 namespace {
@@ -135,8 +138,82 @@ constexpr int kZeroHeader = 0x80;
 constexpr int kSmallHeader = 0x81;
 constexpr int kFirstSmall = -65;
 constexpr int kFirstCommon = -63;
+constexpr int kMaxPairs = 20;  // Of 38 digits, with one before and one behind them for alignment.
+
+// What stands before the pairs of a number that is not zero.
+struct OrderedHeader {
+  bool negative = false;
+  int exponent = 0;  // Of base 100, of the first pair.
+  size_t bytes = 0;
+};
+
+// A byte of the ordered form as it would be in a positive number.
+int positive_byte(char byte, bool negative) {
+  const auto raw = static_cast<unsigned char>(byte);
+  return negative ? static_cast<unsigned char>(~raw) : raw;
+}
+
+// False if the bytes are no encoding, or that of zero.
+bool read_header(std::string_view in, OrderedHeader& header) {
+  if (in.empty() || static_cast<unsigned char>(in[0]) == kZeroHeader) return false;
+  header.negative = static_cast<unsigned char>(in[0]) < kZeroHeader;
+  const int first = positive_byte(in[0], header.negative);
+  if (first < kSmallHeader) return false;
+  if (first > kSmallHeader) {
+    header.exponent = first - kSmallHeader - 1 + kFirstCommon;
+    header.bytes = 1;
+    return true;
+  }
+  if (in.size() < 2 || positive_byte(in[1], header.negative) > 1) return false;
+  header.exponent = kFirstSmall + positive_byte(in[1], header.negative);
+  header.bytes = 2;
+  return true;
+}
+
+// Without an exponent, whatever the magnitude: at most encoding::kMaxNumberText bytes.
+size_t spell(const char* digits, int n, int exponent, bool negative, char* out) {
+  char* at = out;
+  if (negative) *at++ = '-';
+  const int whole = n + exponent;  // Digits before the point.
+  if (exponent >= 0) {
+    at = std::copy_n(digits, n, at);
+    at = std::fill_n(at, exponent, '0');
+  } else if (whole > 0) {
+    at = std::copy_n(digits, whole, at);
+    *at++ = '.';
+    at = std::copy_n(digits + whole, n - whole, at);
+  } else {
+    *at++ = '0';
+    *at++ = '.';
+    at = std::fill_n(at, -whole, '0');
+    at = std::copy_n(digits, n, at);
+  }
+  return static_cast<size_t>(at - out);
+}
 
 }  // namespace
+
+size_t encoding::spell_number(std::string_view ordered, char* out) {
+  OrderedHeader header;
+  if (!read_header(ordered, header) || ordered.size() == header.bytes) {
+    *out = '0';
+    return 1;
+  }
+  char digits[2 * kMaxPairs];
+  int n = 0;
+  bool more = true;
+  for (size_t at = header.bytes; more && at < ordered.size() && n < 2 * kMaxPairs; ++at) {
+    const int byte = positive_byte(ordered[at], header.negative);
+    digits[n++] = static_cast<char>('0' + byte / 20);
+    digits[n++] = static_cast<char>('0' + byte / 2 % 10);
+    more = (byte & 1) != 0;
+  }
+  int exponent = 2 * (header.exponent + 1) - n;
+  // The first digit and the last one may be there for alignment alone.
+  const int first = digits[0] == '0' ? 1 : 0;
+  if (digits[n - 1] == '0') --n, ++exponent;
+  return spell(digits + first, n - first, exponent, header.negative, out);
+}
 
 Decimal::Decimal(int64_t value) : negative_(value < 0) {
   if (value == 0) return;
@@ -177,19 +254,9 @@ Result<Decimal> Decimal::parse(std::string_view text) {
 std::string Decimal::to_string() const {
   if (is_zero()) return "0";
   char digits[40];
-  int n = write_digits(coefficient_, digits);
-  std::string out;
-  if (negative_) out += '-';
-  int whole = n + exponent_;  // Digits before the point.
-  if (exponent_ >= 0) {
-    out.append(digits, static_cast<size_t>(n)).append(static_cast<size_t>(exponent_), '0');
-  } else if (whole > 0) {
-    out.append(digits, static_cast<size_t>(whole)) += '.';
-    out.append(digits + whole, static_cast<size_t>(n - whole));
-  } else {
-    out.append("0.").append(static_cast<size_t>(-whole), '0').append(digits, static_cast<size_t>(n));
-  }
-  return out;
+  const int n = write_digits(coefficient_, digits);
+  char text[encoding::kMaxNumberText];
+  return std::string(text, spell(digits, n, exponent_, negative_, text));
 }
 
 int64_t Decimal::to_int64(bool& fits) const {
@@ -319,33 +386,20 @@ void Decimal::append_ordered(std::string& out) const {
 }
 
 bool Decimal::read_ordered(std::string_view& in, Decimal& out) {
-  if (in.empty()) return false;
-  auto first = static_cast<unsigned char>(in[0]);
   out = Decimal();
-  if (first == kZeroHeader) {
+  if (!in.empty() && static_cast<unsigned char>(in[0]) == kZeroHeader) {
     in.remove_prefix(1);
     return true;
   }
-  bool negative = first < kZeroHeader;
-  auto byte_at = [&](size_t i) {
-    auto raw = static_cast<unsigned char>(in[i]);
-    return static_cast<int>(negative ? static_cast<unsigned char>(~raw) : raw);
-  };
-  int header = byte_at(0);
-  if (header < kSmallHeader) return false;
-  size_t at = 1;
-  int exponent = header - kSmallHeader - 1 + kFirstCommon;
-  if (header == kSmallHeader) {
-    if (in.size() < 2 || byte_at(1) > 1) return false;
-    exponent = kFirstSmall + byte_at(1);
-    at = 2;
-  }
+  OrderedHeader header;
+  if (!read_header(in, header)) return false;
+  size_t at = header.bytes;
   u128 coefficient = 0;
   int pairs = 0;
   int digits = 0;
   for (bool more = true; more; ++at) {
-    if (at >= in.size() || pairs == 20) return false;
-    int byte = byte_at(at);
+    if (at >= in.size() || pairs == kMaxPairs) return false;
+    int byte = positive_byte(in[at], header.negative);
     int pair = byte / 2;
     more = (byte & 1) != 0;
     if (pair > 99 || (pair == 0 && (pairs == 0 || !more))) return false;
@@ -357,9 +411,9 @@ bool Decimal::read_ordered(std::string_view& in, Decimal& out) {
     ++pairs;
     if (single) out.exponent_ = 1;
   }
-  out.exponent_ = static_cast<int16_t>(out.exponent_ + 2 * (exponent - pairs + 1));
+  out.exponent_ = static_cast<int16_t>(out.exponent_ + 2 * (header.exponent - pairs + 1));
   out.coefficient_ = coefficient;
-  out.negative_ = negative;
+  out.negative_ = header.negative;
   in.remove_prefix(at);
   return true;
 }

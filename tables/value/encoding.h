@@ -75,4 +75,11 @@ inline std::string_view content_of(std::string_view value) {
   return take_text(value);
 }
 
+// More than the longest spelling of a number has: "-0.", 129 zeros, 38 digits.
+inline constexpr size_t kMaxNumberText = 176;
+
+// Spells the number in its ordered form as Decimal::to_string() does, straight from its pairs of digits. Needs
+// kMaxNumberText bytes at `out`; returns how many it wrote. In decimal.cc, where the form is known.
+size_t spell_number(std::string_view ordered, char* out);
+
 }  // namespace freshet::encoding

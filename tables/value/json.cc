@@ -28,8 +28,53 @@ constexpr std::array<uint8_t, 256> make_classes() {
 }
 constexpr std::array<uint8_t, 256> kClasses = make_classes();
 
-// How many bytes at the front of `text` stand for themselves; eight at a time as long as all of them do.
-size_t plain_prefix(std::string_view text) {
+// The end of a string to which many small pieces are added: bytes that are there already take them without a call each.
+// The string is right again when this ends.
+class Text {
+ public:
+  explicit Text(std::string& out, size_t ahead = kAhead) : out_(out), ahead_(ahead) { place(out.size()); }
+  ~Text() { out_.resize(size()); }
+  Text(const Text&) = delete;
+  Text& operator=(const Text&) = delete;
+
+  // So many bytes to write to. What was written is added by took().
+  char* room(size_t bytes) {
+    if (static_cast<size_t>(end_ - at_) < bytes) grow(bytes);
+    return at_;
+  }
+  void took(size_t bytes) { at_ += bytes; }
+  void add(char c) {
+    *room(1) = c;
+    took(1);
+  }
+  void add(std::string_view piece) {
+    std::memcpy(room(piece.size()), piece.data(), piece.size());
+    took(piece.size());
+  }
+
+ private:
+  static constexpr size_t kAhead = 1024;
+
+  size_t size() const { return static_cast<size_t>(at_ - out_.data()); }
+  void place(size_t size) {
+    at_ = out_.data() + size;
+    end_ = out_.data() + out_.size();
+  }
+  [[gnu::noinline]] void grow(size_t bytes) {  // Seldom: what calls it shall stay small.
+    const size_t have = size();
+    out_.resize(have + bytes + ahead_);
+    place(have);
+  }
+
+  std::string& out_;
+  const size_t ahead_;
+  char* at_ = nullptr;
+  char* end_ = nullptr;
+};
+
+// Copies what stands for itself at the front of `text`, eight bytes at a time as long as all of them do, and returns
+// how much that is.
+size_t copy_plain(std::string_view text, char* out) {
   constexpr uint64_t kOnes = 0x0101010101010101;
   constexpr uint64_t kHighs = 0x8080808080808080;
   const auto any_zero = [](uint64_t word) { return (word - kOnes) & ~word & kHighs; };
@@ -40,120 +85,171 @@ size_t plain_prefix(std::string_view text) {
     const uint64_t special =
         (word & kHighs) | below_blank | any_zero(word ^ kOnes * '"') | any_zero(word ^ kOnes * '\\');
     if (special != 0) break;
+    std::memcpy(out + n, &word, sizeof word);
   }
-  while (n < text.size() && kClasses[static_cast<unsigned char>(text[n])] == kPlain) ++n;
+  for (; n < text.size() && kClasses[static_cast<unsigned char>(text[n])] == kPlain; ++n) out[n] = text[n];
   return n;
 }
 
-// What stands before a value of each type, in the order of Type.
-constexpr std::array<std::string_view, 10> kTags = {R"({"S":)", R"({"N":)", R"({"B":)",  R"({"BOOL":)", R"({"NULL":)",
-                                                    R"({"M":)", R"({"L":)", R"({"SS":)", R"({"NS":)",   R"({"BS":)"};
+// What stands before a value of each type, in the order of Type. Eight bytes are copied, whatever the size.
+struct Tag {
+  char text[8];
+  size_t size;
+};
+constexpr std::array<Tag, 10> kTags = {{{{'{', '"', 'S', '"', ':'}, 5},
+                                        {{'{', '"', 'N', '"', ':'}, 5},
+                                        {{'{', '"', 'B', '"', ':'}, 5},
+                                        {{'{', '"', 'B', 'O', 'O', 'L', '"', ':'}, 8},
+                                        {{'{', '"', 'N', 'U', 'L', 'L', '"', ':'}, 8},
+                                        {{'{', '"', 'M', '"', ':'}, 5},
+                                        {{'{', '"', 'L', '"', ':'}, 5},
+                                        {{'{', '"', 'S', 'S', '"', ':'}, 6},
+                                        {{'{', '"', 'N', 'S', '"', ':'}, 6},
+                                        {{'{', '"', 'B', 'S', '"', ':'}, 6}}};
 
-void append_escape(std::string& out, char c) {
+void add_tag(Text& out, Type type) {
+  const Tag& tag = kTags[static_cast<size_t>(type)];
+  std::memcpy(out.room(sizeof tag.text), tag.text, sizeof tag.text);
+  out.took(tag.size);
+}
+
+void add_escape(Text& out, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
   constexpr std::string_view kShort = "\"\\\b\f\n\r\t";
   constexpr std::string_view kLetters = "\"\\bfnrt";
-  out += '\\';
+  out.add('\\');
   if (size_t i = kShort.find(c); i != std::string_view::npos) {
-    out += kLetters[i];
+    out.add(kLetters[i]);
     return;
   }
-  out += "u00";
-  out += kHex[static_cast<unsigned char>(c) >> 4];
-  out += kHex[static_cast<unsigned char>(c) & 15];
+  out.add("u00");
+  out.add(kHex[static_cast<unsigned char>(c) >> 4]);
+  out.add(kHex[static_cast<unsigned char>(c) & 15]);
 }
 
-void append_number(std::string& out, std::string_view ordered) {
-  Decimal number;
-  Decimal::read_ordered(ordered, number);
-  out += number.to_string();
+// What stands in a string from its first character on that does not stand for itself.
+void add_rest(Text& out, std::string_view text) {
+  while (!text.empty()) {
+    size_t taken = 1;
+    if (kClasses[static_cast<unsigned char>(text[0])] == kEscaped) {
+      add_escape(out, text[0]);
+    } else if (size_t valid = utf8_sequence(text)) {
+      out.add(text.substr(0, valid));
+      taken = valid;
+    } else {
+      out.add("\xef\xbf\xbd");
+    }
+    text.remove_prefix(taken);
+    const size_t n = copy_plain(text, out.room(text.size()));
+    out.took(n);
+    text.remove_prefix(n);
+  }
 }
 
-void append_base64_string(std::string& out, std::string_view bytes) {
-  out += '"';
-  append_base64(out, bytes);
-  out += '"';
+void add_string(Text& out, std::string_view text) {
+  char* const quoted = out.room(text.size() + 2);
+  quoted[0] = '"';
+  const size_t n = copy_plain(text, quoted + 1);
+  out.took(n + 1);
+  if (n < text.size()) add_rest(out, text.substr(n));
+  out.add('"');
+}
+
+void add_base64(Text& out, std::string_view bytes) {
+  std::string text;
+  append_base64(text, bytes);
+  out.add('"');
+  out.add(text);
+  out.add('"');
 }
 
 template <class Write>
-void append_sequence(std::string& out, std::string_view in, char open, char close, const Write& write) {
+void add_sequence(Text& out, std::string_view in, char open, char close, const Write& write) {
   take_varint(in);
-  out += open;
+  out.add(open);
   for (bool first = true; !in.empty(); first = false) {
-    if (!first) out += ',';
+    if (!first) out.add(',');
     write(in);
   }
-  out += close;
+  out.add(close);
 }
 
 // Both spellings walk the encoded form alike; they differ in the tag around a value and in the quotes around a number.
 template <bool tagged>
 struct Writer {
-  static void value(std::string& out, std::string_view encoded) {
+  static void value(Text& out, std::string_view encoded) {
     Type type = type_of(encoded);
-    if constexpr (tagged) out += kTags[static_cast<size_t>(type)];
+    if constexpr (tagged) add_tag(out, type);
     content(out, type, content_of(encoded));
-    if constexpr (tagged) out += '}';
+    if constexpr (tagged) out.add('}');
   }
 
-  static void content(std::string& out, Type type, std::string_view in) {
+  static void content(Text& out, Type type, std::string_view in) {
     switch (type) {
       case Type::kString:
-        append_json_string(out, in);
+        add_string(out, in);
         break;
       case Type::kNumber:
         number(out, in);
         break;
       case Type::kBinary:
-        append_base64_string(out, in);
+        add_base64(out, in);
         break;
       case Type::kBool:
-        out += in[0] ? "true" : "false";
+        out.add(in[0] ? "true" : "false");
         break;
       case Type::kNull:
-        out += tagged ? "true" : "null";
+        out.add(tagged ? "true" : "null");
         break;
       case Type::kMap:
         map(out, in);
         break;
       case Type::kList:
-        append_sequence(out, in, '[', ']', [&](std::string_view& rest) { value(out, take_value(rest)); });
+        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { value(out, take_value(rest)); });
         break;
       case Type::kStringSet:
-        append_sequence(out, in, '[', ']', [&](std::string_view& rest) { append_json_string(out, take_text(rest)); });
+        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { add_string(out, take_text(rest)); });
         break;
       case Type::kNumberSet:
-        append_sequence(out, in, '[', ']', [&](std::string_view& rest) { number(out, take_text(rest)); });
+        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { number(out, take_text(rest)); });
         break;
       case Type::kBinarySet:
-        append_sequence(out, in, '[', ']', [&](std::string_view& rest) { append_base64_string(out, take_text(rest)); });
+        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { add_base64(out, take_text(rest)); });
         break;
     }
   }
 
-  static void number(std::string& out, std::string_view ordered) {
-    if constexpr (tagged) out += '"';
-    append_number(out, ordered);
-    if constexpr (tagged) out += '"';
+  static void number(Text& out, std::string_view ordered) {
+    if constexpr (tagged) out.add('"');
+    out.took(spell_number(ordered, out.room(kMaxNumberText)));
+    if constexpr (tagged) out.add('"');
   }
 
-  static void map(std::string& out, std::string_view in) {
-    append_sequence(out, in, '{', '}', [&](std::string_view& rest) {
-      append_json_string(out, take_text(rest));
-      out += ':';
+  static void map(Text& out, std::string_view in) {
+    add_sequence(out, in, '{', '}', [&](std::string_view& rest) {
+      add_string(out, take_text(rest));
+      out.add(':');
       value(out, take_value(rest));
     });
   }
 
-  static void decoded(std::string& out, const Value& decoded_value) {
-    std::string encoded;
-    append_encoded(encoded, decoded_value);
-    value(out, encoded);
+  static void append_value(std::string& out, std::string_view encoded) {
+    Text text(out);
+    value(text, encoded);
   }
-  static void decoded(std::string& out, const Item& item) {
+  static void append_map(std::string& out, std::string_view encoded) {
+    Text text(out);
+    map(text, encoded);
+  }
+  static void append_decoded(std::string& out, const Value& decoded) {
+    std::string encoded;
+    append_encoded(encoded, decoded);
+    append_value(out, encoded);
+  }
+  static void append_decoded(std::string& out, const Item& item) {
     std::string encoded;
     append_encoded(encoded, item);
-    map(out, encoded);
+    append_map(out, encoded);
   }
 };
 
@@ -354,49 +450,33 @@ Result<Value> plain_at(const JsonView& json, size_t depth) {
 }  // namespace
 
 void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
-  while (!text.empty()) {
-    const size_t n = plain_prefix(text);
-    out.append(text, 0, n);
-    text.remove_prefix(n);
-    if (text.empty()) break;
-    size_t taken = 1;
-    if (kClasses[static_cast<unsigned char>(text[0])] == kEscaped) {
-      append_escape(out, text[0]);
-    } else if (size_t valid = utf8_sequence(text)) {
-      out.append(text, 0, valid);
-      taken = valid;
-    } else {
-      out += "\xef\xbf\xbd";
-    }
-    text.remove_prefix(taken);
-  }
-  out += '"';
+  Text end(out, 0);  // Most often there is nothing to escape.
+  add_string(end, text);
 }
 
 void append_attribute_json(std::string& out, const Value& value) {
-  Writer<true>::decoded(out, value);
+  Writer<true>::append_decoded(out, value);
 }
 void append_attribute_json(std::string& out, const ValueView& value) {
-  Writer<true>::value(out, value.encoded());
+  Writer<true>::append_value(out, value.encoded());
 }
 void append_item_json(std::string& out, const Item& item) {
-  Writer<true>::decoded(out, item);
+  Writer<true>::append_decoded(out, item);
 }
 void append_item_json(std::string& out, const ItemRef& item) {
-  Writer<true>::map(out, item.encoded());
+  Writer<true>::append_map(out, item.encoded());
 }
 void append_plain_json(std::string& out, const Value& value) {
-  Writer<false>::decoded(out, value);
+  Writer<false>::append_decoded(out, value);
 }
 void append_plain_json(std::string& out, const ValueView& value) {
-  Writer<false>::value(out, value.encoded());
+  Writer<false>::append_value(out, value.encoded());
 }
 void append_plain_json(std::string& out, const Item& item) {
-  Writer<false>::decoded(out, item);
+  Writer<false>::append_decoded(out, item);
 }
 void append_plain_json(std::string& out, const ItemRef& item) {
-  Writer<false>::map(out, item.encoded());
+  Writer<false>::append_map(out, item.encoded());
 }
 
 Result<Item> item_of(const JsonView& json) {

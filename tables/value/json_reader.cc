@@ -169,7 +169,9 @@ class JsonBuilder {
   bool unescape(ondemand::raw_json_string raw, std::string_view& text) {
     auto* end = reinterpret_cast<uint8_t*>(next_);
     code_ = workspace_.parser.unescape(raw, end).get(text);
-    if (!code_ && !is_utf8(text)) code_ = simdjson::STRING_ERROR;  // Half of a surrogate pair.
+    // All of the document is UTF-8: only an escape can bring anything else, half of a surrogate pair.
+    const bool as_it_was = !code_ && std::memcmp(text.data(), raw.raw(), text.size()) == 0;
+    if (!code_ && !as_it_was && !is_utf8(text)) code_ = simdjson::STRING_ERROR;
     if (code_) return refuse_at(raw.raw());
     next_ = reinterpret_cast<char*>(end);
     return true;
@@ -357,13 +359,17 @@ JsonView::Iterator JsonView::end() const {
 }
 
 JsonMember JsonView::find(std::string_view name) const {
-  JsonMember found;
-  if (!is(JsonKind::kObject)) return found;
-  for (JsonView member : *this) {
-    if (member.name() == name) found = member;
+  if (!is(JsonKind::kObject)) return {};
+  const Node* nodes = document_->nodes_.data();
+  const char* text = document_->text_.get();
+  uint32_t found = index_;
+  for (uint32_t i = index_ + 1; i < nodes[index_].end; i = nodes[i].end) {
+    const Node& member = nodes[i];
+    const bool same_size = member.name_size == name.size();
+    if (same_size && std::memcmp(text + member.name_at, name.data(), name.size()) == 0) found = i;
   }
-  if (found && found->is(JsonKind::kNull)) return {};
-  return found;
+  if (found == index_ || nodes[found].kind == JsonKind::kNull) return {};
+  return JsonView(document_, found);
 }
 
 Result<std::string_view> JsonView::as_string() const {

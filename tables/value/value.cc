@@ -94,6 +94,17 @@ Result<void> normalize_at(Value& value, std::string_view where, size_t depth) {
   return {};
 }
 
+// Stable. Few are put in their places one by one: std::stable_sort would ask for memory first.
+void sort_by_name(std::vector<Map::Entry>& entries) {
+  constexpr size_t kFew = 16;
+  auto before = [](const Map::Entry& a, const Map::Entry& b) { return a.first < b.first; };
+  if (entries.size() > kFew) return std::stable_sort(entries.begin(), entries.end(), before);
+  for (auto it = entries.begin(); it != entries.end(); ++it) {
+    const auto place = std::upper_bound(entries.begin(), it, *it, before);
+    if (place != it) std::rotate(place, it, it + 1);
+  }
+}
+
 }  // namespace
 
 Map::Map() = default;
@@ -102,10 +113,9 @@ Map::Map(std::initializer_list<Entry> entries) {
   for (const auto& [name, value] : entries) set(name, value);
 }
 Map Map::from_entries(std::vector<Entry> entries) {
-  auto before = [](const Entry& a, const Entry& b) { return a.first < b.first; };
   auto not_rising = [](const Entry& a, const Entry& b) { return a.first >= b.first; };
   if (std::adjacent_find(entries.begin(), entries.end(), not_rising) != entries.end()) {
-    std::stable_sort(entries.begin(), entries.end(), before);
+    sort_by_name(entries);
     auto keep = entries.begin();
     for (auto it = entries.begin(); it != entries.end(); ++it) {
       auto next = it + 1;

@@ -90,13 +90,13 @@ std::optional<JsonView> Input::need(std::string_view name, Need need) const {
   return member;
 }
 
-void Input::check_length(std::string_view value, const std::string& path, Range length) const {
+void Input::check_length(std::string_view value, std::string_view name, Range length) const {
   const auto size = static_cast<int64_t>(value.size());
   if (size < length.least) {
-    checks_.violated(value, path, "have length greater than or equal to " + std::to_string(length.least));
+    checks_.violated(value, path_of(name), "have length greater than or equal to " + std::to_string(length.least));
   }
   if (size > length.most) {
-    checks_.violated(value, path, "have length less than or equal to " + std::to_string(length.most));
+    checks_.violated(value, path_of(name), "have length less than or equal to " + std::to_string(length.most));
   }
 }
 
@@ -108,14 +108,13 @@ std::string Input::text(std::string_view name, Need needed, Range length) const 
     checks_.add(value.error());
     return {};
   }
-  check_length(*value, path_of(name), length);
+  check_length(*value, name, length);
   return std::string(*value);
 }
 
 std::string Input::pattern_text(std::string_view name, Need needed, Range length) const {
-  const size_t before = has(name) ? 1 : 0;
   std::string value = text(name, needed, length);
-  if (before == 1 && !is_name(value)) {
+  if (!is_name(value)) {
     checks_.violated(value, path_of(name), "satisfy regular expression pattern: [a-zA-Z0-9_.-]+");
   }
   return value;
@@ -160,18 +159,18 @@ std::optional<WallTime> Input::time(std::string_view name) const {
 }
 
 std::string Input::choice(std::string_view name, std::initializer_list<std::string_view> values, Need needed) const {
-  const bool there = has(name);
-  std::string value = text(name, needed);
-  if (there && std::find(values.begin(), values.end(), value) == values.end()) {
+  if (!need(name, needed)) return {};
+  std::string value = text(name);
+  if (std::find(values.begin(), values.end(), value) == values.end()) {
     checks_.violated(value, path_of(name), "satisfy enum value set: [" + joined(values) + "]");
   }
   return value;
 }
 
 std::string Input::expression(std::string_view name, ExpressionKind kind) const {
-  const bool there = has(name);
+  if (!has(name)) return {};
   std::string value = text(name);
-  if (there && value.empty()) {
+  if (value.empty()) {
     checks_.add({ErrorCode::kValidation,
                  "Invalid " + std::string(expression_name(kind)) + ": The expression can not be empty;", nullptr});
   }

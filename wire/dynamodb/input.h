@@ -107,7 +107,7 @@ class Input {
   std::optional<JsonView> object(std::string_view name, Need need, Range length) const;
   std::optional<std::string> table_of_arn() const;
   std::optional<JsonView> array(std::string_view name, Need need, Range length) const;
-  void check_length(std::string_view value, const std::string& path, Range length) const;
+  void check_length(std::string_view value, std::string_view name, Range length) const;
 
   JsonView object_;
   Checks& checks_;

@@ -15,7 +15,7 @@ namespace {
 template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>
 class WriteOperation final : public Operation {
  public:
-  WriteOperation(In input, CapacityReport report, bool metrics)
+  WriteOperation(In&& input, CapacityReport report, bool metrics)
       : input_(std::move(input)), table_(input_.table), report_(report), metrics_(metrics) {
     input_.measure = report_ != CapacityReport::kNone || metrics_;
   }
@@ -81,7 +81,7 @@ void read_write_parameters(const Input& in, bool legacy, In& input) {
 
 class GetOperation final : public Operation {
  public:
-  GetOperation(GetItemInput input, CapacityReport report)
+  GetOperation(GetItemInput&& input, CapacityReport report)
       : input_(std::move(input)), table_(input_.table), consistent_(input_.consistent), report_(report) {}
 
   Async<Result<void>> run(Tables& tables) override {
@@ -134,7 +134,7 @@ class GetOperation final : public Operation {
 };
 
 template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>
-Parsed made(const Input& in, In input) {
+Parsed made(const Input& in, In&& input) {
   const CapacityReport report = capacity_report_of(in);
   const bool metrics = wants_collection_metrics(in);
   if (auto fine = in.checks().result(); !fine) return fail(fine.error());

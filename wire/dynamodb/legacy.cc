@@ -258,8 +258,8 @@ std::string listed(const Input& in, std::initializer_list<std::string_view> name
 bool has_legacy(const Input& in, std::initializer_list<std::string_view> legacy,
                 std::initializer_list<std::string_view> expressions) {
   const std::string old = listed(in, legacy);
-  const std::string modern = listed(in, expressions);
   if (old.empty()) return false;
+  const std::string modern = listed(in, expressions);
   const auto refuse = [&](std::string text) { in.checks().add({ErrorCode::kValidation, std::move(text), nullptr}); };
   if (!modern.empty()) {
     refuse(

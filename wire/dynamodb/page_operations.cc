@@ -49,7 +49,7 @@ void check_select(const Input& in, Select select, bool counts) {
 template <class In, Async<Result<Page>> (Tables::*kCall)(In)>
 class PageOperation final : public Operation {
  public:
-  PageOperation(In input, Select select, CapacityReport report)
+  PageOperation(In&& input, Select select, CapacityReport report)
       : input_(std::move(input)),
         table_(input_.table),
         index_(input_.index),

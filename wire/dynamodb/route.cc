@@ -296,7 +296,11 @@ Parsed parse(const HttpRequest& request, StreamReader& streams) {
   if (parser == nullptr && stream_parser == nullptr) {
     return fail(ErrorCode::kUnknownOperation, unknown_operation(target));
   }
-  JsonDocument document;
+  // A document that is kept has its memory already. What is large is not kept.
+  constexpr size_t kSmall = 16u << 10;
+  thread_local JsonDocument kept;
+  JsonDocument own;
+  JsonDocument& document = request.body.size() <= kSmall ? kept : own;
   Result<JsonView> body = document.parse(request.body);
   if (!body) return fail(std::move(body.error()));
   return parser ? parser(*body) : stream_parser(*body, streams);

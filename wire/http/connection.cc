@@ -96,7 +96,11 @@ std::string_view refusal_name(int status) {
 
 // A header value must not be able to start another header.
 void append_value(std::string& out, std::string_view value) {
-  for (const char c : value) out += static_cast<unsigned char>(c) < 0x20 && c != '\t' ? ' ' : c;
+  const size_t begin = out.size();
+  out += value;
+  for (size_t i = begin; i < out.size(); ++i) {
+    if (static_cast<unsigned char>(out[i]) < 0x20 && out[i] != '\t') out[i] = ' ';
+  }
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ std::string_view plain(BeastView text) {
   return {text.data(), text.size()};
 }
 
+constexpr size_t kUsualHeaders = 12;  // An SDK sends about ten.
+
 // Where our own refusals come from; the reason is kept beside.
 error_code refused() {
   return make_error_code(boost::system::errc::protocol_error);
@@ -63,6 +65,7 @@ class Collector : public http::basic_parser<kIsRequest> {
     method = plain(method_text);
     target = plain(target_text);
     http10 = version == 10;
+    headers.reserve(kUsualHeaders);
   }
   void on_response_impl(int code, BeastView, int, error_code&) override { status = code; }
 

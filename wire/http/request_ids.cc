@@ -9,15 +9,14 @@ namespace freshet {
 
 std::string RequestIds::next() {
   constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
-  std::string id;
-  id.reserve(52);
+  std::string id(52, '\0');
   uint64_t state = seed_ ^ (++count_ * 0x9e3779b97f4a7c15u);
-  while (id.size() < 52) {
+  for (size_t at = 0; at < id.size();) {
     state += 0x9e3779b97f4a7c15u;  // splitmix64, https://prng.di.unimi.it
     uint64_t bits = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
     bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
     bits ^= bits >> 31;
-    for (int i = 0; i < 12 && id.size() < 52; ++i, bits >>= 5) id += kAlphabet[bits & 31];
+    for (int i = 0; i < 12 && at < id.size(); ++i, bits >>= 5) id[at++] = kAlphabet[bits & 31];
   }
   return id;
 }

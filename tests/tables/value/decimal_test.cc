@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "tables/value/encoding.h"
 
 namespace freshet {
 namespace {
@@ -28,6 +29,13 @@ std::string refusal(std::string_view text) {
 std::string ordered(const Decimal& number) {
   std::string out;
   number.append_ordered(out);
+  return out;
+}
+
+// As answers spell it.
+std::string spelled(std::string_view bytes) {
+  std::string out(encoding::kMaxNumberText, '?');
+  out.resize(encoding::spell_number(bytes, out.data()));
   return out;
 }
 
@@ -156,6 +164,18 @@ TEST(Decimal, OrderedFormIsTheDocumentedOne) {
   EXPECT_EQ(ordered(number("9e125")), "\xff\xb4");
 }
 
+TEST(Decimal, TheOrderedFormIsSpelledAsTheNumber) {
+  const std::string nines(38, '9');
+  for (const std::string& text :
+       {std::string("0"), std::string("-1"), std::string("10"), std::string("100"), std::string("0.1"),
+        std::string("0.01"), std::string("-12.5"), std::string("1e125"), std::string("1e-130"), "-" + nines + "e87",
+        "-" + nines + "e-167", nines, "0." + nines, "-0.0" + nines}) {
+    EXPECT_EQ(spelled(ordered(number(text))), number(text).to_string()) << text;
+  }
+  EXPECT_EQ(spelled(ordered(number("-" + nines + "e-167"))).size(), 170u) << "the longest there is";
+  EXPECT_EQ(spelled(""), "0");
+}
+
 // --- Against a plain reference: decimal texts, aligned and compared or added digit by digit ---
 
 struct Plain {
@@ -273,6 +293,7 @@ TEST(DecimalProperty, OrderSumAndEncodingAgreeWithTheReference) {
     ASSERT_EQ(back, a) << text_of(pa);
     ASSERT_EQ(rest, "tail");
     ASSERT_EQ(number(a.to_string()), a);
+    ASSERT_EQ(spelled(ordered(a)), a.to_string());
 
     auto wanted = Decimal::parse(text_of(add_plain(pa, pb)));
     auto got = Decimal::add(a, b);
@@ -318,6 +339,7 @@ TEST(DecimalProperty, DamagedEncodingsAreRefusedOrCanonical) {
     std::string bytes = ordered(number(text_of(random_plain(random))));
     bytes[random.below(bytes.size())] = static_cast<char>(random.next());
     if (random.below(4) == 0) bytes.resize(random.below(bytes.size() + 1));
+    ASSERT_LE(spelled(bytes).size(), encoding::kMaxNumberText) << "whatever the bytes are";
     std::string_view rest = bytes;
     Decimal d;
     if (!Decimal::read_ordered(rest, d)) {
