@@ -1,5 +1,8 @@
 """The server that the suite talks to: one that is already there (FRESHET_ENDPOINT), or a fresh daemon of its own.
 
+Of a server that is already there a test is skipped, with the reason, when it needs an operation that is not known
+there, and tables are waited for; against.py runs the suite like that and lists what differs.
+
 The daemon is started on a free port with an empty store in memory and stopped (SIGTERM, then the exit status is
 checked) when the suite ends. FRESHET_BINARY names the binary; build/release/freshet otherwise.
 """
@@ -11,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import unittest
 import urllib.error
 import urllib.request
 
@@ -19,6 +23,7 @@ import botocore.auth
 import botocore.awsrequest
 import botocore.config
 import botocore.credentials
+import botocore.session
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START_SECONDS = 30
@@ -74,6 +79,36 @@ class Endpoint:
             raise RuntimeError(f"the daemon ended with status {status}:\n{log}")
 
 
+def is_foreign(url):
+    return url == os.environ.get("FRESHET_ENDPOINT")
+
+
+def lacking(what):
+    return unittest.SkipTest(f"this endpoint has no {what}")
+
+
+def _operations():
+    """What a server may lack: the operations of the service. An invented one is unknown everywhere."""
+    session = botocore.session.get_session()
+    return {name for service in ("dynamodb", "dynamodbstreams")
+            for name in session.get_service_model(service).operation_names}
+
+
+def _check_known(operation, code):
+    if code.endswith("UnknownOperationException") and operation in _operations():
+        raise lacking(operation)
+
+
+def _follow(client):
+    """For endpoints other than a daemon of the suite's own: they may lack operations, and take time to make a table."""
+    def done(parsed, model, **_):
+        _check_known(model.name, parsed.get("Error", {}).get("Code", ""))
+        if model.name == "CreateTable" and "TableDescription" in parsed:
+            client.get_waiter("table_exists").wait(TableName=parsed["TableDescription"]["TableName"],
+                                                   WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    client.meta.events.register("after-call.*.*", done)
+
+
 def environment(url):
     """For child processes that use an SDK or the CLI."""
     child = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -104,26 +139,37 @@ def _settings(url, **more):
 
 
 def client(url, service="dynamodb", **more):
-    return boto3.session.Session().client(service, **_settings(url, **more))
+    made = boto3.session.Session().client(service, **_settings(url, **more))
+    if is_foreign(url):
+        _follow(made)
+    return made
 
 
 def resource(url):
-    return boto3.session.Session().resource("dynamodb", **_settings(url))
+    made = boto3.session.Session().resource("dynamodb", **_settings(url))
+    if is_foreign(url):
+        _follow(made.meta.client)
+    return made
+
+
+def _run(url, command):
+    done = subprocess.run(command, capture_output=True, text=True, env=environment(url), timeout=CLIENT_SECONDS)
+    if is_foreign(url) and done.returncode != 0 and "UnknownOperationException" in done.stdout + done.stderr:
+        raise lacking("operation that this client needs")
+    return done
 
 
 def aws(url, service, *arguments):
     """Runs the aws CLI, as a person would."""
     # Debian's CLI 2.9 does not know AWS_ENDPOINT_URL yet.
-    command = ["aws", "--endpoint-url", url, "--output", "json", "--cli-read-timeout", "30", service, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(url), timeout=CLIENT_SECONDS)
+    return _run(url, ["aws", "--endpoint-url", url, "--output", "json", "--cli-read-timeout", "30", service, *arguments])
 
 
 def node(url, name, *arguments):
     """Runs a script of this folder beside node_modules, where its imports are looked up."""
     script = NODE / name
     shutil.copy(pathlib.Path(__file__).parent / name, script)
-    command = ["node", str(script), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment(url), timeout=CLIENT_SECONDS)
+    return _run(url, ["node", str(script), *arguments])
 
 
 def raw(url, operation, body, prefix="DynamoDB_20120810"):
@@ -138,4 +184,7 @@ def raw(url, operation, body, prefix="DynamoDB_20120810"):
         with urllib.request.urlopen(request, timeout=RAW_SECONDS) as answer:
             return answer.status, json.loads(answer.read() or b"{}")
     except urllib.error.HTTPError as error:
-        return error.code, json.loads(error.read() or b"{}")
+        document = json.loads(error.read() or b"{}")
+        if is_foreign(url):
+            _check_known(operation, document.get("__type", ""))
+        return error.code, document
