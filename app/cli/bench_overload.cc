@@ -1,5 +1,6 @@
-// freshet bench overload: the overload lab in simulated time. docs/overload.md.
+// freshet bench overload: the overload lab, in simulated or in real time. docs/overload.md.
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <thread>
@@ -7,6 +8,7 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
+#include "app/daemon/options.h"
 #include "app/lab/plan.h"
 #include "app/lab/report.h"
 
@@ -17,6 +19,9 @@ struct OverloadOptions {
   lab::Plan plan;
   std::vector<std::string> policies;
   lab::Experiment experiment;
+  bool real = false;
+  lab::RealOptions real_options;
+  std::vector<std::string> rivals;  // NAME=COMMAND
   bool json = false;
   std::string html;
 };
@@ -26,17 +31,49 @@ int wrong(const Error& error) {
   return kUsage;
 }
 
-int run_overload(OverloadOptions& options) {
+Result<lab::Policy> rival_of(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+    return invalid("--rival '" + text + "' must be NAME=COMMAND");
+  }
+  lab::Policy rival;
+  rival.name = rival.title = text.substr(0, equals);
+  rival.command = text.substr(equals + 1);
+  return rival;
+}
+
+Result<void> choose(OverloadOptions& options) {
   auto& experiment = options.experiment;
-  auto scenarios = lab::scenarios_of(options.plan);
-  if (!scenarios) return wrong(scenarios.error());
+  auto scenarios = lab::scenarios_of(options.real ? lab::for_real_time(options.plan) : options.plan);
+  if (!scenarios) return fail(scenarios.error());
   experiment.scenarios = std::move(*scenarios);
+  if (options.real && options.policies.empty()) {
+    options.policies = {"clairvoyant", "fifo", "freshet", "freshet-bounded"};
+  }
   if (options.policies.empty()) experiment.policies = lab::policies();
   for (const auto& name : options.policies) {
     auto policy = lab::policy_of(name);
-    if (!policy) return wrong(policy.error());
+    if (!policy) return fail(policy.error());
     experiment.policies.push_back(std::move(*policy));
   }
+  for (const auto& text : options.rivals) {
+    auto rival = rival_of(text);
+    if (!rival) return fail(rival.error());
+    experiment.policies.push_back(std::move(*rival));
+  }
+  if (!options.real) return {};
+  if (auto durability = parse_durability(options.real_options.durability); !durability) return fail(durability.error());
+  experiment.jobs = 1;
+  std::error_code error;
+  options.real_options.binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (error) return fail(ErrorCode::kIo, "cannot find this program: " + error.message());
+  experiment.real = options.real_options;
+  return {};
+}
+
+int run_overload(OverloadOptions& options) {
+  auto& experiment = options.experiment;
+  if (auto chosen = choose(options); !chosen) return wrong(chosen.error());
   std::ofstream html;
   if (!options.html.empty()) {
     html.open(options.html, std::ios::binary);
@@ -49,8 +86,8 @@ int run_overload(OverloadOptions& options) {
   const auto cells = lab::run(experiment);
   progress.clear();
   if (!cells) {
-    std::cerr << "freshet: " << cells.error().message << '\n';
-    return kFailed;
+    wrong(cells.error());
+    return cells.error().code == ErrorCode::kValidation ? kUsage : kFailed;
   }
   std::cout << (options.json ? lab::json_report(experiment, *cells) + "\n" : lab::table_report(*cells));
   if (html.is_open()) {
@@ -71,6 +108,8 @@ void add_bench_overload(CLI::App& bench, int& exit_status) {
       "Without a choice: the story of docs/overload.md. With one: every combination of what is given. No daemon is\n"
       "needed: Freshet's own policies run in its queue, processor and store, on a simulated clock.\n"
       "  freshet bench overload --html overload.html\n"
+      "In real time (--real) it starts the daemon itself, with a handler and clients of its own, for two minutes:\n"
+      "  freshet bench overload --real\n"
       "  freshet bench overload --load 2,10 --service lognormal --policy freshet,fifo-codel --seeds 20 --json");
   auto& plan = options->plan;
   const auto list = [command](const char* name, auto& values, const char* what) {
@@ -83,16 +122,30 @@ void add_bench_overload(CLI::App& bench, int& exit_status) {
   list("--deadline", plan.deadlines, "x mean service time; 0: a third each of 3, 10, 100");
   list("--retries", plan.retries, "How often clients try again that were not served in time");
   command->add_flag("--groups", plan.groups, "A quiet group beside one that is a thousand times louder");
-  command->add_option("--seconds", plan.seconds, "Simulated length of a run")->check(whole(1, 3600));
+  command->add_option("--seconds", plan.seconds, "Length of a run")->check(whole(1, 3600));
   list("--policy", options->policies, "Some of the policies; all if not given");
-  command->add_option("--seeds", options->experiment.seeds, "Runs of each")
-      ->check(whole(1, 1000))
-      ->capture_default_str();
+  auto* seeds = command->add_option("--seeds", options->experiment.seeds, "Runs of each; 5, or 1 in real time")
+                    ->check(whole(1, 1000));
   command->add_option("--first-seed", options->experiment.first_seed, "Of the first run")->capture_default_str();
   command->add_option("--jobs", options->experiment.jobs, "Runs at a time")->check(whole(1, 256));
+  auto* real =
+      command->add_flag("--real", options->real, "In real time: the daemon itself, an HTTP handler, open-loop clients");
+  command->add_option("--durability", options->real_options.durability, "Of that daemon")
+      ->needs(real)
+      ->capture_default_str();
+  command
+      ->add_flag("--check-simulate", options->real_options.check_simulate,
+                 "Also record each run of Freshet, and compare it with what freshet simulate says of it")
+      ->needs(real);
+  command->add_option("--rival", options->rivals, "NAME=COMMAND: another queue's driver (bench/rivals); repeatable")
+      ->allow_extra_args(false)
+      ->needs(real);
   command->add_flag("--json", options->json, "One JSON document instead of a table");
   command->add_option("--html", options->html, "Also write a page with plots");
-  command->callback([options, &exit_status] { exit_status = run_overload(*options); });
+  command->callback([options, seeds, &exit_status] {
+    if (options->real && seeds->empty()) options->experiment.seeds = 1;
+    exit_status = run_overload(*options);
+  });
 }
 
 }  // namespace freshet::cli

@@ -7,10 +7,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
-#include "app/lab/figures.h"
-#include "app/lab/model.h"
-#include "app/lab/product.h"
-#include "app/lab/trace.h"
+#include "app/lab/trace_run.h"
 #include "base/text_file.h"
 
 namespace freshet::cli {
@@ -33,32 +30,8 @@ int wrong(const Error& error) {
 
 struct Outcome {
   std::string policy;
-  uint64_t tasks = 0, done = 0, in_time = 0, shed = 0;
-  double age_p50 = 0, age_p99 = 0;
+  lab::TraceOutcome counts;
 };
-
-Result<Outcome> simulate(const lab::Scenario& scenario, const lab::Policy& policy, uint64_t seed) {
-  lab::Ledger ledger(scenario, seed);
-  if (policy.product) {
-    auto end = lab::run_product(policy, seed, ledger);
-    if (!end) return fail(end.error());
-  } else {
-    lab::run_model(policy, seed, ledger);
-  }
-  Outcome out;
-  out.policy = policy.name;
-  for (const auto& job : ledger.jobs()) {
-    const bool done = job.fate == lab::Job::Fate::kStarted && job.end <= scenario.duration;
-    ++out.tasks;
-    out.done += done;
-    out.in_time += done && job.in_time();
-    out.shed += job.fate == lab::Job::Fate::kShed && job.left <= scenario.duration;
-  }
-  auto values = lab::figures_of(ledger).values;
-  out.age_p50 = values["ageP50Ms"];
-  out.age_p99 = values["ageP99Ms"];
-  return out;
-}
 
 void print(const SimulateOptions& options, const lab::Scenario& scenario, const lab::RealRun& real,
            const std::vector<Outcome>& outcomes) {
@@ -69,12 +42,12 @@ void print(const SimulateOptions& options, const lab::Scenario& scenario, const 
              {"policies", Json::array()}};
     for (const auto& one : outcomes) {
       out["policies"].push_back(Json{{"policy", one.policy},
-                                     {"tasks", one.tasks},
-                                     {"done", one.done},
-                                     {"inTime", one.in_time},
-                                     {"shed", one.shed},
-                                     {"ageP50Ms", one.age_p50},
-                                     {"ageP99Ms", one.age_p99}});
+                                     {"tasks", one.counts.tasks},
+                                     {"done", one.counts.done},
+                                     {"inTime", one.counts.in_time},
+                                     {"shed", one.counts.shed},
+                                     {"ageP50Ms", one.counts.age_p50_ms},
+                                     {"ageP99Ms", one.counts.age_p99_ms}});
     }
     std::cout << out.dump() << '\n';
     return;
@@ -86,8 +59,8 @@ void print(const SimulateOptions& options, const lab::Scenario& scenario, const 
                            "age p99");
   std::cout << row("as recorded", real.tasks, real.done, real.in_time, real.shed) << '\n';
   for (const auto& one : outcomes) {
-    std::cout << row(one.policy, one.tasks, one.done, one.in_time, one.shed)
-              << fmt::format("{:>9.1f} ms{:>9.1f} ms\n", one.age_p50, one.age_p99);
+    std::cout << row(one.policy, one.counts.tasks, one.counts.done, one.counts.in_time, one.counts.shed)
+              << fmt::format("{:>9.1f} ms{:>9.1f} ms\n", one.counts.age_p50_ms, one.counts.age_p99_ms);
   }
 }
 
@@ -98,20 +71,14 @@ int run_simulate(const SimulateOptions& options) {
   if (!fixture) return wrong(fixture.error());
   const auto recording = lab::read_recording(*fixture);
   if (!recording) return wrong(invalid(options.trace + ": " + recording.error().message).value());
-  lab::Scenario scenario;
-  scenario.trace = &recording->trace;
-  scenario.slots = options.slots > 0 ? options.slots : std::max(1, recording->real.most_in_work);
-  scenario.duration = std::max(seconds(1), std::chrono::ceil<seconds>(recording->length));
-  nanoseconds sum{0};
-  for (const auto service : recording->trace.services) sum += service;
-  scenario.mean = std::max(nanoseconds(1), sum / static_cast<int64_t>(recording->trace.services.size()));
+  const auto scenario = lab::scenario_of(*recording, options.slots);
   std::vector<Outcome> outcomes;
   for (const auto& name : options.policies) {
     const auto policy = lab::policy_of(name);
     if (!policy) return wrong(policy.error());
-    auto outcome = simulate(scenario, *policy, options.seed);
-    if (!outcome) return wrong(outcome.error());
-    outcomes.push_back(std::move(*outcome));
+    const auto counts = lab::run_trace(*recording, scenario, *policy, options.seed);
+    if (!counts) return wrong(counts.error());
+    outcomes.push_back({policy->name, *counts});
   }
   print(options, scenario, recording->real, outcomes);
   return kDone;

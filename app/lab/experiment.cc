@@ -8,34 +8,45 @@
 
 #include "app/lab/model.h"
 #include "app/lab/product.h"
+#include "app/lab/real/real.h"
 
 namespace freshet::lab {
 
 namespace {
 
-Result<Figures> run_of(const Scenario& scenario, const Policy& policy, uint64_t seed) {
-  Ledger ledger(scenario, seed);
+using Values = std::map<std::string, double>;
+
+// Fills the ledger. Figures that it does not hold.
+Result<Values> fill(const Experiment& experiment, const Policy& policy, uint64_t seed, Ledger& ledger) {
+  if (experiment.real && !policy.clairvoyant) return run_real(policy, seed, ledger, *experiment.real);
   if (!policy.product) {
     run_model(policy, seed, ledger);
-    return figures_of(ledger);
+    return Values();
   }
   auto end = run_product(policy, seed, ledger);
-  if (!end) {
-    return fail(end.error().code,
-                scenario.name() + ", " + policy.name + ", seed " + std::to_string(seed) + ": " + end.error().message);
+  if (!end) return fail(end.error());
+  return Values{{"storeBytes", static_cast<double>(end->peak_store_bytes)}};
+}
+
+Result<Figures> run_of(const Experiment& experiment, const Scenario& scenario, const Policy& policy, uint64_t seed) {
+  Ledger ledger(scenario, seed);
+  auto more = fill(experiment, policy, seed, ledger);
+  if (!more) {
+    return fail(more.error().code,
+                scenario.name() + ", " + policy.name + ", seed " + std::to_string(seed) + ": " + more.error().message);
   }
   auto figures = figures_of(ledger);
-  figures.values["storeBytes"] = static_cast<double>(end->peak_store_bytes);
+  figures.values.merge(*more);
   return figures;
 }
 
 // With a quiet group also how it fares alone.
-Result<Figures> run_one(const Scenario& scenario, const Policy& policy, uint64_t seed) {
-  auto figures = run_of(scenario, policy, seed);
+Result<Figures> run_one(const Experiment& experiment, const Scenario& scenario, const Policy& policy, uint64_t seed) {
+  auto figures = run_of(experiment, scenario, policy, seed);
   if (!figures || scenario.quiet_share <= 0) return figures;
   Scenario alone = scenario;
   alone.quiet_alone = true;
-  auto beside = run_of(alone, policy, seed);
+  auto beside = run_of(experiment, alone, policy, seed);
   if (!beside) return beside;
   figures->values["quietAloneDoneP99Ms"] = beside->values["quietDoneP99Ms"];
   return figures;
@@ -73,8 +84,8 @@ class Runs {
       const size_t seed = next % seeds_;
       const size_t policy = next / seeds_ % experiment_.policies.size();
       const size_t scenario = next / seeds_ / experiment_.policies.size();
-      auto figures =
-          run_one(experiment_.scenarios[scenario], experiment_.policies[policy], experiment_.first_seed + seed);
+      auto figures = run_one(experiment_, experiment_.scenarios[scenario], experiment_.policies[policy],
+                             experiment_.first_seed + seed);
       const std::lock_guard lock(mutex_);
       if (figures) {
         if (seed > 0) figures->bins.clear();
@@ -120,6 +131,10 @@ class Runs {
 Result<std::vector<Cell>> run(const Experiment& experiment) {
   for (const auto& scenario : experiment.scenarios) {
     if (auto ok = check(scenario); !ok) return fail(ok.error());
+    for (const auto& policy : experiment.policies) {
+      if (!experiment.real || policy.clairvoyant) continue;
+      if (auto ok = runs_in_real_time(policy, scenario); !ok) return fail(ok.error());
+    }
   }
   if (experiment.policies.empty() || experiment.scenarios.empty() || experiment.seeds < 1) {
     return invalid("an experiment needs a scenario, a policy and a seed");

@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "app/lab/figures.h"
 #include "app/lab/policy.h"
+#include "app/lab/real/contender.h"
 
 namespace freshet::lab {
 
@@ -17,7 +19,10 @@ struct Experiment {
   std::vector<Policy> policies;
   uint64_t first_seed = 1001;
   int seeds = 5;
-  int jobs = 1;
+  int jobs = 1;  // 1 in real time.
+  // In real time: policies that the daemon offers, and rivals, run there; the clairvoyant in simulated time beside
+  // them.
+  std::optional<RealOptions> real;
   // Of runs that are over and runs in all; called by one thread at a time. May be empty.
   std::function<void(size_t, size_t)> on_progress;
 };

@@ -29,6 +29,8 @@ class Ledger {
   size_t add(const Arrival& arrival, int tries_left);
   // A call begins; returns when it will end.
   nanoseconds start(size_t job, nanoseconds now);
+  // In real time: when it did end.
+  void ended(size_t job, nanoseconds now) { jobs_[job].end = now; }
   void shed(size_t job, nanoseconds now) { leave(job, Job::Fate::kShed, now); }
   void reject(size_t job, nanoseconds now) { leave(job, Job::Fate::kRejected, now); }
   // What the client does at the task's deadline: another attempt, if it has not been served in time and has tries left.

@@ -23,10 +23,8 @@ class Model {
         order_(policy.from == TakeFrom::kNewest     ? Order::kNewestFirst
                : policy.from == TakeFrom::kAdaptive ? Order::kAdaptive
                                                     : Order::kOldestFirst) {
-    const auto& scenario = ledger.scenario();
-    const double deadline = scenario.deadline > 0 ? scenario.deadline : 3;
     patience_ = patience;
-    bound_ = std::max<size_t>(1, static_cast<size_t>(scenario.slots * deadline / 2));
+    bound_ = bound_of(ledger.scenario());
   }
 
   void run(const std::vector<Arrival>& arrivals) {

@@ -79,6 +79,13 @@ bool Plan::is_default() const {
          retries.empty() && !groups;
 }
 
+Plan for_real_time(Plan plan) {
+  if (plan.loads.empty()) plan.loads = {0.8, 1, 2, 10};
+  if (plan.scales.empty()) plan.scales = {"16x100ms"};
+  if (plan.seconds == 0 && plan.shapes.empty()) plan.seconds = 8;
+  return plan;
+}
+
 Result<std::vector<Scenario>> scenarios_of(const Plan& plan) {
   std::vector<Scenario> out;
   if (plan.is_default()) return story(plan);

@@ -1,5 +1,7 @@
 #include "app/lab/policy.h"
 
+#include <algorithm>
+
 namespace freshet::lab {
 
 namespace {
@@ -11,8 +13,13 @@ std::vector<Policy> make_policies() {
   constexpr auto kYield = DeadlineMargin::kYield;
   std::vector<Policy> out;
   const auto add = [&out](const char* name, const char* title, From from, bool ttl, DeadlineMargin margin) -> Policy& {
-    out.push_back({name, title, from, ttl, margin});
-    return out.back();
+    Policy& policy = out.emplace_back();
+    policy.name = name;
+    policy.title = title;
+    policy.from = from;
+    policy.ttl = ttl;
+    policy.margin = margin;
+    return policy;
   };
   add("clairvoyant", "clairvoyant", From::kEarliestDeadline, true, kOff).clairvoyant = true;
   add("fifo", "FIFO", From::kOldest, false, kOff);
@@ -31,10 +38,17 @@ std::vector<Policy> make_policies() {
   add("freshet", "Freshet as it comes", From::kNewest, true, kOff).product = true;
   add("freshet-margin", "Freshet, p90", From::kNewest, true, kP90).product = true;
   add("freshet-adaptive", "Freshet, adaptive + yield", From::kAdaptive, true, kYield).product = true;
+  add("freshet-bounded", "Freshet, bounded", From::kNewest, true, kOff).product = true;
+  out.back().bounded = true;
   return out;
 }
 
 }  // namespace
+
+size_t bound_of(const Scenario& scenario) {
+  const double deadline = scenario.deadline > 0 ? scenario.deadline : 3;
+  return std::max<size_t>(1, static_cast<size_t>(scenario.slots * deadline / 2));
+}
 
 const std::vector<Policy>& policies() {
   static const std::vector<Policy> all = make_policies();

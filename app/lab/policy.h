@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/lab/scenario.h"
 #include "base/result.h"
 #include "functions/settings.h"
 
@@ -24,7 +25,11 @@ struct Policy {
   Dropper dropper = Dropper::kNone;
   bool clairvoyant = false;  // Knows how long the next call will take.
   bool product = false;      // Runs in the real queue.
+  std::string command;       // Of a rival, which runs in real time only: starts its driver (real/rival.h).
 };
+
+// How many tasks may wait under a policy that is bounded: what can be served in half a deadline.
+size_t bound_of(const Scenario& scenario);
 
 // In the order in which they are shown; the clairvoyant first.
 const std::vector<Policy>& policies();

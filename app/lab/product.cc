@@ -120,6 +120,7 @@ class Product {
     queues_ = std::make_unique<Queues>(*services_, EventLog(), QueueIdentity{"lab", "1"});
     settings_.order = policy_.from == TakeFrom::kAdaptive ? Order::kAdaptive : Order::kNewestFirst;
     settings_.deadline_margin = policy_.margin;
+    if (policy_.bounded) settings_.admission.max_waiting = bound_of(ledger_.scenario());
     settings_.shed_log_lines = 1000;
     auto opened = wait(queues_->open(std::string(kTable), settings_));
     if (!opened) return fail(opened.error());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace freshet::lab {
@@ -31,7 +32,10 @@ std::string figure(const Cell& cell, const char* name, double scale, int digits)
 }  // namespace
 
 std::string json_report(const Experiment& experiment, const std::vector<Cell>& cells) {
-  Json out{{"seeds", experiment.seeds}, {"firstSeed", experiment.first_seed}, {"cells", Json::array()}};
+  Json out{{"seeds", experiment.seeds},
+           {"firstSeed", experiment.first_seed},
+           {"realTime", experiment.real.has_value()},
+           {"cells", Json::array()}};
   for (const auto& cell : cells) {
     Json one{{"scenario", scenario_json(cell.scenario)}, {"policy", cell.policy.name}, {"figures", Json::object()}};
     for (const auto& [name, value] : cell.figures) {
@@ -64,22 +68,40 @@ std::string table_report(const std::vector<Cell>& cells) {
                                  {"stale", "peakStaleBacklog", 1, 0},
                                  {"recovery ms", "recoveryMs", 1, 0},
                                  {"jain", "jain", 1, 3},
-                                 {"quiet p99", "quietAgeP99Ms", 1, 1}};
+                                 {"quiet p99", "quietAgeP99Ms", 1, 1},
+                                 {"create p50", "createP50Ms", 1, 2},
+                                 {"create p99", "createP99Ms", 1, 2},
+                                 {"refuse p50", "rejectP50Ms", 1, 2},
+                                 {"refuse p99", "rejectP99Ms", 1, 2},
+                                 {"sent late", "sentLateP99Ms", 1, 2},
+                                 {"twice", "startedTwice", 1, 0},
+                                 {"MiB, 1st half", "rssFirstHalfMiB", 1, 1},
+                                 {"MiB, 2nd half", "rssSecondHalfMiB", 1, 1},
+                                 {"simulated/real", "simulatedInTimeOverReal", 1, 3}};
+  // Columns that nothing was measured for are left out.
+  std::vector<Column> columns;
+  for (const auto& column : kColumns) {
+    const bool always = column.name[0] == '\0';
+    const bool some = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
+      return cell.figures.find(column.name) != cell.figures.end();
+    });
+    if (always || some) columns.push_back(column);
+  }
   std::string out;
   std::string scenario;
   for (const auto& cell : cells) {
     if (const auto name = cell.scenario.name(); name != scenario) {
       scenario = name;
       out += fmt::format("\n{}\n{:34}", name, "");
-      for (const auto& column : kColumns) out += fmt::format("{:>12}", column.title);
+      for (const auto& column : columns) out += fmt::format("{:>14}", column.title);
       out += '\n';
     }
     out += fmt::format("{:34}", cell.policy.title);
-    for (const auto& column : kColumns) {
+    for (const auto& column : columns) {
       if (column.name[0] != '\0') {
-        out += fmt::format("{:>12}", figure(cell, column.name, column.scale, column.digits));
+        out += fmt::format("{:>14}", figure(cell, column.name, column.scale, column.digits));
       } else {
-        out += fmt::format("{:>12.1f}", cell.figures.at("goodput").half_width * column.scale);
+        out += fmt::format("{:>14.1f}", cell.figures.at("goodput").half_width * column.scale);
       }
     }
     out += '\n';

@@ -1,0 +1,134 @@
+#include "app/lab/real/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <thread>
+#include <utility>
+
+namespace freshet::lab {
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::milliseconds kLook{10};
+
+Result<Child> refuse(const std::string& what) {
+  return fail(ErrorCode::kIo, what + ": " + std::strerror(errno));
+}
+
+struct Pipe {
+  int read_end = -1;
+  int write_end = -1;
+  bool open() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) return false;
+    read_end = ends[0];
+    write_end = ends[1];
+    return true;
+  }
+};
+
+}  // namespace
+
+Result<Child> Child::start(const std::vector<std::string>& argv, const std::string& log, bool talks) {
+  const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (out < 0) return refuse("cannot write '" + log + "'");
+  Pipe input, output;
+  if (!input.open() || !output.open()) return refuse("no pipe");
+  std::vector<char*> arguments;
+  for (const auto& one : argv) arguments.push_back(const_cast<char*>(one.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    // Only what is safe after a fork of a process with threads.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(127);
+    ::dup2(input.read_end, STDIN_FILENO);
+    ::dup2(talks ? output.write_end : out, STDOUT_FILENO);
+    ::dup2(out, STDERR_FILENO);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+  }
+  ::close(out);
+  ::close(input.read_end);
+  ::close(output.write_end);
+  Child child(pid);
+  child.input_ = input.write_end;
+  child.output_ = output.read_end;
+  ::fcntl(child.output_, F_SETFL, O_NONBLOCK);
+  if (pid > 0) return child;
+  child.pid_ = 0;
+  return refuse("cannot start '" + argv[0] + "'");
+}
+
+Child::Child(Child&& other) noexcept
+    : pid_(std::exchange(other.pid_, 0)),
+      input_(std::exchange(other.input_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      read_(std::move(other.read_)) {}
+
+Child::~Child() {
+  if (pid_ > 0) {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  if (input_ >= 0) ::close(input_);
+  if (output_ >= 0) ::close(output_);
+}
+
+bool Child::has_ended() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = 0;
+  return pid_ == 0;
+}
+
+void Child::stop() {
+  if (has_ended()) return;
+  ::kill(pid_, SIGTERM);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!has_ended() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kLook);
+  if (pid_ == 0) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+  pid_ = 0;
+}
+
+uint64_t Child::resident_bytes() const {
+  if (pid_ == 0) return 0;
+  std::ifstream statm("/proc/" + std::to_string(pid_) + "/statm");
+  uint64_t size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::string Child::read_line() {
+  std::array<char, 4096> part{};
+  for (;;) {
+    const ssize_t n = ::read(output_, part.data(), part.size());
+    if (n <= 0) break;
+    read_.append(part.data(), static_cast<size_t>(n));
+  }
+  const auto end = read_.find('\n');
+  if (end == std::string::npos) return {};
+  std::string line = read_.substr(0, end);
+  read_.erase(0, end + 1);
+  return line;
+}
+
+void Child::write_line(const std::string& line) {
+  const std::string text = line + "\n";
+  // A program that has ended meanwhile: has_ended() tells.
+  ::signal(SIGPIPE, SIG_IGN);
+  [[maybe_unused]] const ssize_t written = ::write(input_, text.data(), text.size());
+}
+
+}  // namespace freshet::lab

@@ -1,0 +1,73 @@
+// A queue under test in real time: it is given the scenario's tasks and calls the lab's handler for each.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "app/lab/ledger.h"
+#include "app/lab/policy.h"
+#include "base/async.h"
+#include "base/result.h"
+#include "runtime/ports.h"
+
+namespace freshet::lab {
+
+struct RealOptions {
+  std::string binary;               // This program: the daemon.
+  std::string durability = "sync";  // Of the daemon.
+  bool check_simulate = false;      // Also record each run and see what `freshet simulate` says of it.
+};
+
+// The zero of a ledger. A whole millisecond on the wall, where deadlines are given.
+struct Origin {
+  BootTime boot;
+  WallTime wall;
+};
+
+// What a contender works with. All outlive it. Loop thread.
+struct Bench {
+  const Policy& policy;
+  Ledger& ledger;
+  uint64_t seed;
+  const RealOptions& options;
+  Scheduler& scheduler;
+  HttpClient& http;
+  std::string folder;   // An empty one of its own.
+  std::string handler;  // URL of the handler.
+};
+
+// How long the handler works: until everything that was given has been done or is past its deadline.
+nanoseconds length_of_run(const Scenario& scenario);
+
+// Loop thread. Its Asyncs do not outlive it.
+class Contender {
+ public:
+  virtual ~Contender() = default;  // Ends whatever it started.
+  // Resolves when it is ready for tasks.
+  virtual Async<Result<void>> start() = 0;
+  // From here on each task of the scenario is created when it is due, however long the answers take.
+  virtual void begin(Origin origin) = 0;
+  // The handler has been closed and all its calls have ended; `done` were answered. Tells the ledger what has not been
+  // told yet, and compares the books, if there are any, with it. kCorruption if they differ.
+  virtual Async<Result<void>> finish(uint64_t done) = 0;
+  // 0: not known.
+  virtual uint64_t resident_bytes() const { return 0; }
+  // Further figures, after finish().
+  virtual std::map<std::string, double> figures() { return {}; }
+};
+
+// Freshet's daemon as it is shipped (config/lifo.yaml), a child of this process. The policy has a
+// daemon_settings(). In real/daemon.cc.
+std::unique_ptr<Contender> make_daemon(Bench bench);
+// The settings of process_tasks that make the daemon follow the policy. kValidation if it cannot.
+Result<std::vector<std::string>> daemon_settings(const Policy& policy, const Scenario& scenario);
+
+// A rival's driver, started by the policy's command in a shell. It is told by its environment:
+//   LAB_HANDLER   the URL to POST {"taskId": "N"} to for task N, from LAB_SLOTS workers
+//   LAB_ARRIVALS  a file with a line for each task, from 0: when it is created and when it is due, in milliseconds
+// It prints `ready`, reads `start EPOCH_MS` (what the milliseconds are counted from), and goes on until it is ended.
+// In real/rival.cc.
+std::unique_ptr<Contender> make_rival(Bench bench);
+
+}  // namespace freshet::lab

@@ -1,0 +1,52 @@
+// What the lab asks the daemon under test besides creating tasks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/result.h"
+#include "runtime/ports.h"
+
+namespace freshet::lab {
+
+// The books of a queue, as GET /queues/NAME/stats gives them.
+struct QueueStats {
+  std::map<std::string, uint64_t> depth;  // By state.
+  std::map<std::string, uint64_t> flow;   // By arrow.
+  std::map<std::string, uint64_t> shed;   // By reason.
+  std::string text;                       // The answer itself.
+};
+
+// When a task was shed, on the wall.
+struct ShedTask {
+  std::string id;
+  WallTime at;
+};
+
+// Loop thread. Errors as of HttpClient; kInternal with the daemon's answer if that is none.
+class DaemonApi {
+ public:
+  // `http` outlives it. `base` is http://HOST:PORT.
+  DaemonApi(HttpClient& http, std::string base) : http_(http), base_(std::move(base)) {}
+
+  Async<Result<QueueStats>> stats();
+  Async<Result<std::vector<ShedTask>>> sheds();  // Those that the table still has.
+  // Any status; `body` as JSON.
+  Async<Result<HttpResponse>> create(std::string body);
+
+  // Appends what has happened to the queue's table since the last call, as lines of a fixture; waits so long for
+  // something at most. The first call gives the table as it is.
+  Async<Result<void>> record(std::string& lines, milliseconds wait);
+
+ private:
+  Async<Result<HttpResponse>> get(std::string target);
+
+  HttpClient& http_;
+  const std::string base_;
+  std::string next_;  // Of record().
+};
+
+}  // namespace freshet::lab

@@ -1,0 +1,85 @@
+#include "app/lab/real/handler.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+namespace freshet::lab {
+
+namespace {
+
+HttpResponse answer_of(int status, std::string body) {
+  HttpResponse response;
+  response.status = status;
+  response.body = std::move(body);
+  return response;
+}
+
+std::optional<size_t> number_of(const std::string& body, size_t tasks) {
+  const auto document = nlohmann::json::parse(body, nullptr, false);
+  if (!document.is_object()) return std::nullopt;
+  const auto id = document.find("taskId");
+  if (id == document.end() || !id->is_string()) return std::nullopt;
+  const auto& text = id->get_ref<const std::string&>();
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number >= tasks) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+// One call under way; a caller that hangs up ends it.
+struct HandlerCall {
+  explicit HandlerCall(Handler& its) : handler(its) {
+    handler.counts_.most_at_once = std::max(handler.counts_.most_at_once, ++handler.under_way_);
+  }
+  HandlerCall(const HandlerCall&) = delete;
+  HandlerCall& operator=(const HandlerCall&) = delete;
+  ~HandlerCall() {
+    --handler.under_way_;
+    if (has_slot) handler.leave_slot();
+  }
+  Handler& handler;
+  bool has_slot = false;
+};
+
+void Handler::leave_slot() {
+  --busy_;
+  // All look again, in their order: the first of them may have hung up meanwhile.
+  for (auto& one : std::exchange(waiting_, {})) one.set(true);
+}
+
+Async<HttpResponse> Handler::answer(std::string body) {
+  if (closed_) {
+    ++counts_.turned_away;
+    auto later = answer_of(503, "{}");
+    later.headers.emplace_back("Retry-After", "3600");
+    co_return later;
+  }
+  const auto number = number_of(body, ledger_.jobs().size());
+  if (!number) {
+    ++counts_.unknown;
+    co_return answer_of(400, R"({"error":"taskId must be the number of a task of this run"})");
+  }
+  HandlerCall call(*this);
+  while (busy_ >= ledger_.scenario().slots) {
+    Promise<bool> free(scheduler_);
+    waiting_.push_back(free);
+    co_await free.future();
+  }
+  ++busy_;
+  call.has_slot = true;
+  if (ledger_.jobs()[*number].fate == Job::Fate::kStarted) {
+    ++counts_.again;
+    co_return answer_of(200, "{}");
+  }
+  const nanoseconds end = ledger_.start(*number, now());
+  co_await sleep_until(scheduler_, origin_ + end);
+  ledger_.ended(*number, now());
+  ++counts_.done;
+  co_return answer_of(200, R"({"done":true})");
+}
+
+}  // namespace freshet::lab

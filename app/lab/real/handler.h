@@ -1,0 +1,52 @@
+// The downstream of the lab in real time: an HTTP handler with so many slots, which takes as long for a call as the
+// scenario says. It keeps the ledger of what was started and when it ended, whoever calls.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/lab/ledger.h"
+#include "base/async.h"
+#include "runtime/ports.h"
+
+namespace freshet::lab {
+
+struct HandlerCounts {
+  uint64_t done = 0;         // Calls that were answered with success.
+  uint64_t again = 0;        // Calls for a task that had been called for before.
+  uint64_t unknown = 0;      // Calls for tasks that the ledger does not have.
+  uint64_t turned_away = 0;  // Calls after close().
+  int most_at_once = 0;      // Calls under way, those that wait for a slot with them.
+};
+
+// Loop thread.
+class Handler {
+ public:
+  // All outlive the calls.
+  Handler(Ledger& ledger, Scheduler& scheduler) : ledger_(ledger), scheduler_(scheduler) {}
+  void begin(BootTime origin) { origin_ = origin; }
+  // `body` is a JSON object whose `taskId` is the number of a task in the ledger. Waits for a slot, then as long as the
+  // call takes. 400 if it is none; 503 with a Retry-After of an hour after close().
+  Async<HttpResponse> answer(std::string body);
+  // No further call is served; those under way end.
+  void close() { closed_ = true; }
+  int under_way() const { return under_way_; }
+  const HandlerCounts& counts() const { return counts_; }
+
+ private:
+  friend struct HandlerCall;
+
+  nanoseconds now() const { return scheduler_.clock().boot() - origin_; }
+  void leave_slot();
+
+  Ledger& ledger_;
+  Scheduler& scheduler_;
+  BootTime origin_{};
+  int under_way_ = 0;
+  int busy_ = 0;
+  std::vector<Promise<bool>> waiting_;  // For a slot, oldest first.
+  bool closed_ = false;
+  HandlerCounts counts_;
+};
+
+}  // namespace freshet::lab
