@@ -80,13 +80,20 @@ class Daemon final : public Contender {
     }
     if (daemon_->has_ended()) co_return gone("the daemon has ended");
     if (failure_) co_return fail(*failure_);
-    auto stats = co_await settled_stats();
-    if (!stats) co_return fail(stats.error());
-    auto sheds = co_await api_->sheds();
-    if (!sheds) co_return fail(sheds.error());
-    const uint64_t shed = sum_of(stats->shed);
-    tell_sheds(*sheds, shed);
-    auto same = compare(*stats, done, shed);
+    // A daemon that the machine has held up may still be shedding.
+    auto before = co_await settled_stats();
+    for (;;) {
+      if (!before) co_return fail(before.error());
+      auto sheds = co_await api_->sheds();
+      if (!sheds) co_return fail(sheds.error());
+      auto stats = co_await settled_stats();
+      if (stats && stats->shed == before->shed) {
+        tell_sheds(*sheds, sum_of(stats->shed));
+        break;
+      }
+      before = std::move(stats);
+    }
+    auto same = compare(*before, done, sum_of(before->shed));
     if (!same || !bench_.options.check_simulate) co_return same;
     co_return simulate();
   }
