@@ -478,6 +478,59 @@ TEST_P(BeyondTest, ItemsThatNoQueueWrote) {
   EXPECT_TRUE(put("x").ok()) << "put replaces anything";
 }
 
+// In seconds, in microseconds, missing: told with attribute and item by every call, nothing is changed, and the queue
+// goes on beside it, also where a time in seconds looks as if it had been due for ages.
+TEST_P(BeyondTest, TimestampsThatAreMissingOrInAnotherUnit) {
+  open();
+  queued({"good"});
+  const int64_t seconds = world.now_ms() / 1000;
+  const int64_t micros = world.now_ms() * 1000;
+  const auto info = [](std::optional<int64_t> peeked) {
+    Map map{{"version", Value::number(1)},
+            {"status", Value("PROCESSING_SHIPMENT")},
+            {"queued", Value::number(1)},
+            {"queue_selected", Value::boolean(true)}};
+    if (peeked) map.set("peek_utc_timestamp", Value::number(*peeked));
+    return Value(std::move(map));
+  };
+  const auto unit = [&](const std::string& path, int64_t at) {
+    return path + " of item 'x' is " + std::to_string(at) + ", which is not in milliseconds since 1970; now is ";
+  };
+  struct Case {
+    int64_t number;
+    std::optional<int64_t> visible_at;
+    Value system_info;
+    std::string message;
+  };
+  const std::vector<Case> cases = {
+      {1, {}, info(seconds), unit("system_info.peek_utc_timestamp", seconds)},
+      {1, {}, info(micros), unit("system_info.peek_utc_timestamp", micros)},
+      {2, seconds, info(world.now_ms()), unit("visible_at", seconds)},
+      {2, micros, info(world.now_ms()), unit("visible_at", micros)},
+      {2, {}, info({}), "system_info.peek_utc_timestamp of item 'x' is missing, and system_info.queue_selected says"},
+  };
+  for (const auto& [number, visible_at, system_info, message] : cases) {
+    Item odd{{"id", Value("x")},
+             {"queued", Value::number(number)},
+             {"last_updated_timestamp", Value("1")},
+             {"system_info", system_info}};
+    if (visible_at) odd.set("visible_at", Value::number(*visible_at));
+    put_item(odd);
+    RestoreInput back;
+    back.call = on("x");
+    for (const auto& result :
+         {enqueue("x"), remove("x"), world.wait(queue->touch(on("x"))), world.wait(queue->restore(back)),
+          world.wait(queue->send_to_dlq(on("x"))), world.wait(queue->extend(on("x"), milliseconds(1)))}) {
+      EXPECT_EQ(result.code, Code::kIllegalState) << message;
+      EXPECT_TRUE(result.detail.starts_with(message)) << result.detail;
+    }
+    world.pass(milliseconds(2000));
+    EXPECT_EQ(peek().id, "good") << message;
+    EXPECT_TRUE(restore("good").ok());
+    EXPECT_EQ(item("x"), odd) << message;
+  }
+}
+
 TEST_P(BeyondTest, WrongSettingsAndTablesAreNamed) {
   const auto refused = [&](auto change) {
     Settings settings = shipment_settings();
