@@ -115,6 +115,7 @@ class Commands {
     CLI::App* command = parent_.add_subcommand(name, what);
     options_ = std::make_shared<OrderedOptions>();
     options_->remote.queue = "Ratings";
+    options_->remote.option = "--table";
     options_->remote.root = "/ordered/";
     options_->remote.add_connection_options(*command);
     command->add_option("--table", options_->remote.queue, "Name of the definition, usually the table's")

@@ -119,7 +119,9 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
                              : document.value("error", Json::object());
   std::string code = error.value("code", "");
   code.erase(0, code.find('#') + 1);
-  const std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
+  std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
+  const bool others = text.find("'" + remote_.queue + "'; there is ") != std::string::npos;
+  if (status == 404 && others) text += "; " + remote_.option + " names another one";
   std::cerr << "freshet: " << (explain_ ? explain_(text) : text) << " (" << method << ' ' << target << " gave "
             << status << ")\n";
   if (text.find("there is no queue") != std::string::npos) std::cerr << "--queue NAME, or FRESHET_QUEUE, says which\n";

@@ -19,9 +19,10 @@ using Json = nlohmann::ordered_json;
 struct Remote {
   std::string url = "http://127.0.0.1:7070";
   std::string queue = "QueueTable";
-  std::string root = "/queues/";  // What the queue's name stands behind.
-  std::string credentials;        // File of the access key that requests are signed with; empty: they are not.
-  std::string ca;                 // File of certificates to trust besides the system's.
+  std::string option = "--queue";  // Names the queue, in hints.
+  std::string root = "/queues/";   // What the queue's name stands behind.
+  std::string credentials;         // File of the access key that requests are signed with; empty: they are not.
+  std::string ca;                  // File of certificates to trust besides the system's.
   bool json = false;
 
   // Adds --url, --queue, --credentials, --ca and --json (with their FRESHET_ variables) to a command.
