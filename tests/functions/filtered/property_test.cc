@@ -252,6 +252,76 @@ TEST_P(CallersTest, WholeDaysOfSixteenCallers) {
   }
 }
 
+// One call of any kind.
+Async<bool> one_call(TableQueue& queue, uint64_t seed) {
+  Random random(seed);
+  std::string member = "m" + std::to_string(random.below(20));
+  const uint64_t what = random.below(6);
+  if (what < 2) {
+    AssignInput input{random_match(random), {}, what == 0};
+    if (what == 0) input.request = "r" + std::to_string(random.below(10));
+    auto assigned = co_await queue.assign(std::move(input));
+    co_return assigned.has_value();
+  }
+  if (what == 2) {
+    ReleaseInput input{std::move(member), {}, random.below(2) == 0};
+    auto released = co_await queue.release(std::move(input));
+    co_return released.has_value();
+  }
+  if (what == 3) {
+    std::string request = "r" + std::to_string(random.below(10));
+    auto gone = co_await queue.cancel_request(std::move(request));
+    co_return gone.has_value();
+  }
+  if (what == 4) {
+    auto out = co_await queue.withdraw(std::move(member));
+    co_return out.has_value();
+  }
+  auto enqueued = co_await queue.enqueue(std::move(member));
+  co_return enqueued.has_value();
+}
+
+// As when their clients hang up: in the middle of reads, of writes that are on their way, and between two attempts.
+TEST_P(CallersTest, CallersThatGoAwayWhereTheyWait) {
+  int gone = 0;
+  for (const uint64_t seed : test_seeds(10)) {
+    SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
+    if (queue) {
+      queue.reset();
+      ASSERT_TRUE(world.wait(world.store->delete_table("AgentQueueFIFO")));
+    }
+    open();
+    Random random(seed);
+    fill(random, 20);
+    std::vector<std::unique_ptr<Async<bool>>> callers;
+    for (uint64_t i = 0; i < 400; ++i) {
+      auto call = one_call(*queue, seed * 1000 + i);
+      if (!call.is_ready()) callers.push_back(std::make_unique<Async<bool>>(std::move(call)));
+      if (random.below(2) == 0) world.pass(milliseconds(random.below(8)));
+      std::erase_if(callers, [](const auto& one) { return one->is_ready(); });
+      if (callers.size() < 2 || random.below(3) != 0) continue;
+      callers.erase(callers.begin() + static_cast<std::ptrdiff_t>(random.below(callers.size())));
+      ++gone;
+    }
+    callers.clear();
+    world.pass(milliseconds(1000));
+    expect_right();
+    std::set<std::string> assignments;
+    const auto members = world.wait(queue->list_members({"", 1000, ""}));
+    ASSERT_EQ(members->members.size(), 20u) << "none is lost";
+    for (const auto& member : members->members) {
+      EXPECT_EQ(member.status == "attendingCall", !member.assignment.empty()) << member.id;
+      if (!member.assignment.empty()) {
+        EXPECT_TRUE(assignments.insert(member.assignment).second);
+      }
+    }
+    if (HasFailure()) return;
+  }
+  if (GetParam()) {
+    EXPECT_GT(gone, 0);  // The embedded store answers at once, so that hardly anybody waits there.
+  }
+}
+
 // A plain model: who waits since when, and who asks since when.
 class ModelTest : public FilteredFixture {};
 INSTANTIATE_TEST_SUITE_P(Embedded, ModelTest, ::testing::Values(false));
