@@ -120,11 +120,10 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   std::string code = error.value("code", "");
   code.erase(0, code.find('#') + 1);
   std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
-  const bool others = text.find("'" + remote_.queue + "'; there is ") != std::string::npos;
+  const bool others = text.find("'" + remote_.queue + "'; there ") != std::string::npos;
   if (status == 404 && others) text += "; " + remote_.option + " names another one";
   std::cerr << "freshet: " << (explain_ ? explain_(text) : text) << " (" << method << ' ' << target << " gave "
             << status << ")\n";
-  if (text.find("there is no queue") != std::string::npos) std::cerr << "--queue NAME, or FRESHET_QUEUE, says which\n";
   exit_status_ = exit_status_of(code);
   return nullptr;
 }

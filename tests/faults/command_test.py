@@ -74,7 +74,7 @@ def put(freshet, daemon):
     assert "the payload is empty" in freshet("put", "", status=2).stderr
     assert "one of them" in freshet("put", "{}", "--file", "-", status=2, stdin="").stderr
     assert freshet("put", stdin="").stdout == "0 created\n"  # What a filter may well have left.
-    assert "--queue NAME, or FRESHET_QUEUE" in freshet("put", "{}", "--queue", "Other", status=3).stderr
+    assert "; there is QueueTable; --queue names another one" in freshet("put", "{}", "--queue", "Other", status=3).stderr
 
     # A request of many lines that is refused: by the line, and what is lost with it.
     lines = ['{"taskId": "ok"}', "", '{"taskId": "bad", "prio": 1}', '{"taskId": "after"}']
