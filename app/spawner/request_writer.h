@@ -40,7 +40,7 @@ class RequestWriter {
   std::condition_variable wake_;
   // Under the mutex.
   std::deque<Waiting> queue_;
-  size_t bytes_ = 0;  // Of the queue and of what is being written.
+  size_t bytes_ = 0;      // Of the queue and of what is being written.
   bool writing_ = false;  // The thread; the socket is its own then.
   bool closed_ = false;
 
