@@ -44,7 +44,7 @@ Async<OrderedResult> HedgedWrites::write(Input input, Async<OrderedResult> (Guar
   std::function<Async<OrderedResult>()> begin = [this, call, input = std::move(input)] {
     return (table_.*call)(input);
   };
-  co_return co_await writes_.call(std::move(begin), write_again);
+  return writes_.call(std::move(begin), write_again);
 }
 
 template <class T, class Input>
