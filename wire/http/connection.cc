@@ -282,6 +282,11 @@ bool Connection::charge(size_t body_bytes) {
   return owner_.charge(std::exchange(charged_, body_bytes), body_bytes);
 }
 
+bool Connection::hold(size_t body_bytes) {
+  if (body_bytes == held_) return true;
+  return owner_.hold(std::exchange(held_, body_bytes), body_bytes);
+}
+
 void Connection::send_continue_if_wanted() {
   if (continue_sent_ || !slots_.empty() || !parser_.expects_continue()) return;
   if (parser_.state() != ParseState::kNeedMore || refusing_) return;
@@ -333,6 +338,9 @@ void Connection::answer(uint64_t request_number, HttpResponse response) {
   if (closed_ || request_number < first_request_) return;
   const size_t index = request_number - first_request_;
   if (index >= slots_.size()) return;
+  // Who takes the answers gets all; who does not can have the room of the others no longer than there is enough.
+  const bool took_all = held_ == 0;
+  if (!hold(held_ + response.body.size()) && !took_all) return hang_up();
   Slot& slot = slots_[index];
   slot.done = true;
   slot.response = std::move(response);
@@ -425,6 +433,7 @@ void Connection::flush() {
       break;
     }
     since_ = owner_.io().now();
+    hold(held_ - std::min(held_, static_cast<size_t>(n)));
     size_t written = static_cast<size_t>(n) + out_offset_;
     size_t whole = 0;
     while (whole < count && written >= out_[whole].size()) written -= out_[whole++].size();
@@ -436,6 +445,7 @@ void Connection::flush() {
     out_offset_ = written;
   }
   if (!out_.empty()) return;
+  if (slots_.empty()) hold(0);
   if (slots_.empty() && refusing_) {
     begin_linger();
   } else if (can_read_ || !unread_.empty()) {
@@ -495,6 +505,7 @@ void Connection::close() {
   if (closed_) return;
   closed_ = true;
   charge(0);
+  hold(0);
   if (tls_ && !lingering_) tls_->end();
   socket_.reset();
   owner_.closed(id_);

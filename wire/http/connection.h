@@ -27,6 +27,8 @@ class ConnectionOwner {
   virtual std::string_view date() = 0;  // Of now, as a Date header spells it.
   // Why the head of a request that is still arriving is enough to refuse it; null if it is not.
   virtual std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const = 0;
+  // Counts the bodies of answers that a client has not taken yet, from `before` on. False if there is no room for them.
+  virtual bool hold(size_t before, size_t now) = 0;
   // The web page that sent a request with these headers and may read the answer; empty if there is none.
   virtual std::string_view page_of(const HttpHeaders& headers) const = 0;
   // A whole request; its answer comes as answer(request_number, ...), now or later.
@@ -73,6 +75,7 @@ class Connection final : public IoThread::Handler {
   void refuse(int status, std::string reason);
   void refuse(HttpResponse response);
   bool charge(size_t body_bytes);
+  bool hold(size_t body_bytes);
   void send_continue_if_wanted();
   void end_of_stream();
   void watch_half_closed();
@@ -106,6 +109,7 @@ class Connection final : public IoThread::Handler {
   bool head_checked_ = false;  // Of the request that is arriving.
   bool flush_wanted_ = false;
   size_t charged_ = 0;          // Bytes of the body that is arriving, as the owner knows them.
+  size_t held_ = 0;             // Bytes of answers' bodies that are not written, as the owner knows them.
   uint64_t first_request_ = 0;  // Number of slots_[0].
   std::vector<Slot> slots_;
   std::vector<std::string> out_;  // To be written, in order.

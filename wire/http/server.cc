@@ -1,6 +1,7 @@
 #include "wire/http/server.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/flat_hash_set.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -38,6 +39,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
 
   void receive(Inbound inbound) override {
     if (closed_) return;
+    drop(inbound.hung_up);
     const bool busy = !arrivals_.empty();  // Then the rest of it has its turn already.
     for (Job& job : inbound.jobs) arrivals_.emplace_back(std::move(job));
     for (const uint64_t connection : inbound.hung_up) arrivals_.emplace_back(HungUp{connection});
@@ -92,6 +94,16 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
       break;
     }
     release();
+  }
+  // What clients that are gone sent, and what nobody has begun with, is not worth the time.
+  void drop(const std::vector<uint64_t>& hung_up) {
+    if (hung_up.empty() || arrivals_.empty()) return;
+    const absl::flat_hash_set<uint64_t> gone(hung_up.begin(), hung_up.end());
+    auto before = std::exchange(arrivals_, {});
+    for (auto& arrival : before) {
+      const Job* job = std::get_if<Job>(&arrival);
+      if (!job || !gone.contains(job->connection)) arrivals_.push_back(std::move(arrival));
+    }
   }
   void arrived(Job job) { begin(std::move(job)); }
   void arrived(HungUp who) { running_.erase(who.connection); }

@@ -4,6 +4,8 @@
 // Protections: only known Host names are answered (HostCheck); ambiguous framing is refused; every queue has a bound
 // (connections, exchanges in flight, bytes of bodies, pipelined requests of a connection, headers, a body) and answers
 // 503, 431 or 413 at it, a compressed body's one counted after decompressing; slow clients are cut by one coarse timer.
+// When there is no more room for answers, who has not taken one before is cut at the next. Requests that take long to
+// parse (64 KiB, compressed) have their turns one after the other, with everybody else's in between.
 // No CORS headers are sent but to configured origins.
 //
 // Pipelined requests of one connection start one after the other, each when the one before has run, and are answered
@@ -35,14 +37,15 @@ struct HttpServerOptions {
   std::shared_ptr<const RequestGate> gate;  // Null lets everything in.
   std::shared_ptr<const TlsContext> tls;    // Null speaks plain HTTP.
   HttpLimits limits;
-  size_t max_connections = 10'000;     // Less if the process may not have that many files open.
-  size_t max_in_flight = 20'000;       // Exchanges, over all connections.
-  size_t max_body_bytes = 512u << 20;  // Bodies that arrive or are in work, over all connections.
-  size_t max_pipelined = 128;          // Requests of one connection that are not answered yet.
-  nanoseconds turn_slice{500'000};     // After so long in one turn of the loop, further requests have the next one.
-  milliseconds idle_timeout{120'000};  // A connection without a request.
-  milliseconds read_timeout{30'000};   // From the first byte of a request to its last.
-  milliseconds write_timeout{30'000};  // An answer of which the client takes nothing.
+  size_t max_connections = 10'000;       // Less if the process may not have that many files open.
+  size_t max_in_flight = 20'000;         // Exchanges, over all connections.
+  size_t max_body_bytes = 512u << 20;    // Bodies that arrive or are in work, over all connections.
+  size_t max_answer_bytes = 256u << 20;  // Of answers that clients do not take, over all connections.
+  size_t max_pipelined = 128;            // Requests of one connection that are not answered yet.
+  nanoseconds turn_slice{500'000};       // After so long in one turn of the loop, further requests have the next one.
+  milliseconds idle_timeout{120'000};    // A connection without a request.
+  milliseconds read_timeout{30'000};     // From the first byte of a request to its last.
+  milliseconds write_timeout{30'000};    // An answer of which the client takes nothing.
 };
 
 // Resolves when everything that exchanges have observed so far is durable. Bind to Tables::durable().

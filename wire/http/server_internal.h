@@ -15,7 +15,8 @@ namespace freshet::http_server {
 struct Counters {
   std::atomic<size_t> in_flight{0};
   std::atomic<size_t> connections{0};
-  std::atomic<size_t> body_bytes{0};  // Of requests that arrive or are in work.
+  std::atomic<size_t> body_bytes{0};    // Of requests that arrive or are in work.
+  std::atomic<size_t> answer_bytes{0};  // Bodies of answers that clients have not taken yet.
 };
 
 // Counts one exchange and the bytes of its request as in flight for as long as it lives.

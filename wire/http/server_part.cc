@@ -61,6 +61,7 @@ std::unique_ptr<HttpResponse> refuse(int status, std::string_view name, std::str
 
 // What takes longer to read or to write than a turn of the loop should.
 constexpr size_t kHeavy = 64u << 10;
+constexpr milliseconds kLateSlice{2};  // For such requests in a turn of the I/O thread, or for a single one.
 
 bool is_heavy(const HttpRequest& request) {
   return request.body.size() > kHeavy || !header(request.headers, "content-encoding").empty();
@@ -224,7 +225,13 @@ std::unique_ptr<HttpResponse> ServerPart::overload(const HttpRequest& request) c
 }
 
 void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
-  if (io_.lent() && is_heavy(request)) return submit_on_thread(connection, request_number, std::move(request));
+  // What a client sends behind a heavy request is not to overtake it.
+  const bool behind = late_of_.contains(connection);
+  if (behind || is_heavy(request)) return submit_late(connection, request_number, std::move(request));
+  submit_now(connection, request_number, std::move(request));
+}
+
+void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRequest request) {
   auto refused = refusal(request);
   if (!refused && Cors::is_preflight(request) && !page_of(request.headers).empty()) {
     return answer_at_once(connection, request_number, Cors::answer_preflight(request));
@@ -243,19 +250,31 @@ void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpReques
   if (!refused && !reads) refused = overload(request);
   if (refused) return answer_at_once(connection, request_number, std::move(*refused));
   if (io_.lent() && (*route)->is_slow()) {
-    return submit_on_thread(connection, request_number, std::move(request));
+    return submit_late(connection, request_number, std::move(request));
   }
   InFlight in_flight(shared_->counters, request.body.size());
   auto exchange = (*route)->accept(std::move(request));
   outbound_.jobs.push_back({index_, connection, request_number, std::move(exchange), std::move(in_flight)});
 }
 
-// Not on the loop: once the thread has its turns back.
-void ServerPart::submit_on_thread(uint64_t connection, uint64_t request_number, HttpRequest request) {
-  io_.want_back();
-  io_.post([keep = shared_from_this(), connection, request_number, late = std::move(request)]() mutable {
-    keep->submit(connection, request_number, std::move(late));
-  });
+void ServerPart::submit_late(uint64_t connection, uint64_t request_number, HttpRequest request) {
+  InFlight in_flight(shared_->counters, request.body.size());
+  ++late_of_[connection];
+  late_.push_back({connection, request_number, std::move(request), std::move(in_flight)});
+}
+
+// Not on the loop, only once the thread has its turns back; and not all in one turn, as there may be many.
+void ServerPart::run_late() {
+  if (late_.empty()) return;
+  if (io_.lent()) return io_.want_back();
+  const BootTime until = shared_->clock.boot() + kLateSlice;
+  do {
+    auto [connection, number, request, in_flight] = std::move(late_.front());
+    late_.pop_front();
+    { const InFlight counted_anew = std::move(in_flight); }
+    if (const auto count = late_of_.find(connection); --count->second == 0) late_of_.erase(count);
+    if (connections_.contains(connection)) submit_now(connection, number, std::move(request));
+  } while (!late_.empty() && shared_->clock.boot() < until);
 }
 
 bool ServerPart::charge(size_t before, size_t now) {
@@ -263,6 +282,12 @@ bool ServerPart::charge(size_t before, size_t now) {
   if (now > kHeavy) io_.want_back();
   all += now - before;  // Wraps around when it shrinks, which comes out right.
   return all.load() <= shared_->options.max_body_bytes;
+}
+
+bool ServerPart::hold(size_t before, size_t now) {
+  std::atomic<size_t>& all = shared_->counters->answer_bytes;
+  all += now - before;  // Unsigned: less is added as well.
+  return all.load() <= shared_->options.max_answer_bytes;
 }
 
 void ServerPart::answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response) {
@@ -282,6 +307,8 @@ void ServerPart::answer(std::vector<Job> jobs) {
 
 void ServerPart::end_of_turn() {
   flush_all();
+  deliver();
+  run_late();
   deliver();
   flush_all();  // What could not be delivered is answered 503.
 }
@@ -313,6 +340,7 @@ void ServerPart::schedule_tick() {
 }
 
 void ServerPart::run_due(BootTime now) {
+  if (now < next_tick_) return;  // It is for late requests alone, at the end of the turn.
   next_tick_ = BootTime::max();
   bool starved = false;
   for (const auto& [id, listener] : listeners_) starved = !listener->accept_all() || starved;
@@ -337,6 +365,7 @@ void ServerPart::end() {
   for (const auto& [id, connection] : connections_) all.push_back(connection.get());
   for (Connection* connection : all) connection->close();
   outbound_ = {};
+  late_.clear();
   io_.remove(*this);
 }
 

@@ -5,6 +5,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,7 +49,7 @@ class ServerPart final : public IoThread::Service,
 
   // Service.
   void end_of_turn() override;
-  BootTime next_due() const override { return next_tick_; }
+  BootTime next_due() const override { return late_.empty() ? next_tick_ : BootTime{}; }
   void run_due(BootTime now) override;
 
   // ConnectionOwner.
@@ -56,6 +57,7 @@ class ServerPart final : public IoThread::Service,
   IoThread& io() override { return io_; }
   bool stopping() const override { return stopping_; }
   bool charge(size_t before, size_t now) override;
+  bool hold(size_t before, size_t now) override;
   std::string_view date() override;
   std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const override;
   std::string_view page_of(const HttpHeaders& headers) const override { return shared_->cors.page_of(headers); }
@@ -68,7 +70,17 @@ class ServerPart final : public IoThread::Service,
  private:
   class Listener;
 
-  void submit_on_thread(uint64_t connection, uint64_t request_number, HttpRequest request);
+  // A request that waits for its turn, and counts as in work meanwhile.
+  struct Late {
+    uint64_t connection;
+    uint64_t number;
+    HttpRequest request;
+    InFlight in_flight;
+  };
+
+  void submit_now(uint64_t connection, uint64_t request_number, HttpRequest request);
+  void submit_late(uint64_t connection, uint64_t request_number, HttpRequest request);
+  void run_late();
   // Each: why the request cannot be served, or nothing.
   std::unique_ptr<HttpResponse> refusal(HttpRequest& request) const;  // An absolute target becomes its path.
   std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
@@ -86,7 +98,9 @@ class ServerPart final : public IoThread::Service,
   std::map<uint64_t, std::unique_ptr<Listener>> listeners_;
   absl::flat_hash_map<uint64_t, std::unique_ptr<Connection>> connections_;
   std::vector<uint64_t> dirty_;
-  Inbound outbound_;  // To the loop.
+  Inbound outbound_;                               // To the loop.
+  std::deque<Late> late_;                          // In the order in which they came.
+  absl::flat_hash_map<uint64_t, size_t> late_of_;  // How many of them are a connection's.
   uint64_t next_connection_ = 0;
   BootTime next_tick_ = BootTime::max();
   bool stopping_ = false;
