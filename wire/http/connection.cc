@@ -506,6 +506,8 @@ void Connection::close() {
   closed_ = true;
   charge(0);
   hold(0);
+  slots_.clear();  // It stays until the end of the turn, in which there may be much more.
+  out_.clear();
   if (tls_ && !lingering_) tls_->end();
   socket_.reset();
   owner_.closed(id_);

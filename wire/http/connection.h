@@ -52,6 +52,7 @@ class Connection final : public IoThread::Handler {
   void begin_stop();  // Closes as soon as nothing is in work; a request that is not whole by then is refused.
   void close();
   int fd() const { return socket_.get(); }
+  bool has_untaken() const { return held_ > 0; }  // Answers that the client has not taken yet.
 
  private:
   // A request that is not answered yet.

@@ -61,7 +61,7 @@ std::unique_ptr<HttpResponse> refuse(int status, std::string_view name, std::str
 
 // What takes longer to read or to write than a turn of the loop should.
 constexpr size_t kHeavy = 64u << 10;
-constexpr milliseconds kLateSlice{2};  // For such requests in a turn of the I/O thread, or for a single one.
+constexpr milliseconds kLateSlice{2};  // For such requests or answers in a turn of the I/O thread, or for a single one.
 
 bool is_heavy(const HttpRequest& request) {
   return request.body.size() > kHeavy || !header(request.headers, "content-encoding").empty();
@@ -265,9 +265,16 @@ void ServerPart::submit_late(uint64_t connection, uint64_t request_number, HttpR
 
 // Not on the loop, only once the thread has its turns back; and not all in one turn, as there may be many.
 void ServerPart::run_late() {
-  if (late_.empty()) return;
+  if (late_.empty() && unanswered_.empty()) return;
   if (io_.lent()) return io_.want_back();
-  const BootTime until = shared_->clock.boot() + kLateSlice;
+  BootTime until = shared_->clock.boot() + kLateSlice;
+  while (!unanswered_.empty() && shared_->clock.boot() < until) {
+    Job job = std::move(unanswered_.front());
+    unanswered_.pop_front();
+    respond(std::move(job));
+  }
+  if (late_.empty()) return;
+  until = shared_->clock.boot() + kLateSlice;
   do {
     auto [connection, number, request, in_flight] = std::move(late_.front());
     late_.pop_front();
@@ -296,16 +303,28 @@ void ServerPart::answer_at_once(uint64_t connection, uint64_t request_number, Ht
   }
 }
 
+bool ServerPart::respond(Job job) {
+  if (!connections_.contains(job.connection)) return false;
+  HttpResponse response = job.exchange->respond();
+  const bool large = response.body.size() > kHeavy;
+  if (large) io_.want_back();  // There may be more of that sort.
+  answer_at_once(job.connection, job.request, std::move(response));
+  return large;
+}
+
 void ServerPart::answer(std::vector<Job> jobs) {
   for (Job& job : jobs) {
-    if (!connections_.contains(job.connection)) continue;
-    HttpResponse response = job.exchange->respond();
-    if (response.body.size() > kHeavy) io_.want_back();  // There may be more of that sort.
-    answer_at_once(job.connection, job.request, std::move(response));
+    const auto found = connections_.find(job.connection);
+    if (turn_is_long_ && found != connections_.end() && found->second->has_untaken()) {
+      unanswered_.push_back(std::move(job));  // Those who have all that they asked for so far come first.
+    } else if (respond(std::move(job))) {
+      turn_is_long_ = shared_->clock.boot() >= io_.now() + kLateSlice;
+    }
   }
 }
 
 void ServerPart::end_of_turn() {
+  turn_is_long_ = false;
   flush_all();
   deliver();
   run_late();
@@ -366,6 +385,7 @@ void ServerPart::end() {
   for (Connection* connection : all) connection->close();
   outbound_ = {};
   late_.clear();
+  unanswered_.clear();
   io_.remove(*this);
 }
 

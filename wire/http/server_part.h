@@ -49,7 +49,7 @@ class ServerPart final : public IoThread::Service,
 
   // Service.
   void end_of_turn() override;
-  BootTime next_due() const override { return late_.empty() ? next_tick_ : BootTime{}; }
+  BootTime next_due() const override { return late_.empty() && unanswered_.empty() ? next_tick_ : BootTime{}; }
   void run_due(BootTime now) override;
 
   // ConnectionOwner.
@@ -81,6 +81,7 @@ class ServerPart final : public IoThread::Service,
   void submit_now(uint64_t connection, uint64_t request_number, HttpRequest request);
   void submit_late(uint64_t connection, uint64_t request_number, HttpRequest request);
   void run_late();
+  bool respond(Job job);  // Whether that was a large answer.
   // Each: why the request cannot be served, or nothing.
   std::unique_ptr<HttpResponse> refusal(HttpRequest& request) const;  // An absolute target becomes its path.
   std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
@@ -99,10 +100,12 @@ class ServerPart final : public IoThread::Service,
   absl::flat_hash_map<uint64_t, std::unique_ptr<Connection>> connections_;
   std::vector<uint64_t> dirty_;
   Inbound outbound_;                               // To the loop.
+  std::deque<Job> unanswered_;                     // What there was no time for in the turn, behind large answers.
   std::deque<Late> late_;                          // In the order in which they came.
   absl::flat_hash_map<uint64_t, size_t> late_of_;  // How many of them are a connection's.
   uint64_t next_connection_ = 0;
   BootTime next_tick_ = BootTime::max();
+  bool turn_is_long_ = false;  // By large answers.
   bool stopping_ = false;
   bool drained_told_ = false;
   int64_t date_second_ = -1;
