@@ -2,7 +2,7 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|rivals]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|overload|rivals]
                    [--floor DIR] [--json FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
@@ -17,6 +17,8 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   priority a peek at 1,000,000 records with 100,000 in flight, beside one at 1,000 with none
   filtered assigns a second of 16 callers in 9 queues, in process, every answer synced
   ordered  an ordered put beside an unconditional one
+  overload the overload lab in real time: refusals and goodput at 10 x capacity, and how near freshet simulate comes to a run
+           that was recorded
   rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
 
 The floor is a measuring stick that is not part of this repository: --floor names the folder with its sources (main.cc,
@@ -37,7 +39,7 @@ import items
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
-SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "rivals")
+SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "overload", "rivals")
 rows = []
 
 
@@ -242,6 +244,24 @@ def ordered(work, runs):
             ratio <= 1.2)
 
 
+def overload(runs):
+    """Runs of 8 s, each of other seeds."""
+    def lab(seed, *options):
+        out = call(BUILD / "freshet", "bench", "overload", "--real", "--json", "--first-seed", seed, *options)
+        return {cell["policy"]: {name: one["mean"] for name, one in cell["figures"].items()} for cell in json.loads(out)["cells"]}
+    full, recorded = [], []
+    for seed in range(3001, 3001 + runs):
+        full.append(lab(seed, "--load", 10, "--policy", "clairvoyant,freshet,freshet-bounded"))
+        for load in (0.8, 2):
+            recorded.append(lab(seed, "--load", load, "--policy", "freshet,fifo", "--check-simulate"))
+    refusals = {p: statistics.median(one["freshet-bounded"][f"rejectP{p}Ms"] for one in full) for p in (50, 99)}
+    row(f"a refusal at 10 x capacity, p99 (p50 {refusals[50]:.2f} ms)", f"{refusals[99]:.2f} ms", "< 5 ms", refusals[99] < 5)
+    share = statistics.median(one["freshet"]["ofClairvoyant"] for one in full)
+    row("done in time at 10 x capacity beside the clairvoyant", f"{share:.3f}", ">= 0.95", share >= 0.95)
+    worst = max(abs(one[policy]["simulatedInTimeOverReal"] - 1) for one in recorded for policy in one)
+    row("freshet simulate beside the run that was recorded, in time, the worst", f"{100 * worst:.1f} % off", "<= 5 %", worst <= 0.05)
+
+
 def rivals(runs):
     out = call(ROOT / "bench/rivals/run.sh", runs)
     print(out[out.index("\nwhole life"):])
@@ -269,7 +289,7 @@ def main():
                               ("functions", lambda runs: functions(work, runs)),
                               ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority),
                               ("filtered", lambda runs: filtered(work, runs)),
-                              ("ordered", lambda runs: ordered(work, runs)), ("rivals", rivals)):
+                              ("ordered", lambda runs: ordered(work, runs)), ("overload", overload), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
                 measure(options.runs)

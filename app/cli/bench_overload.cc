@@ -1,4 +1,6 @@
 // freshet bench overload: the overload lab, in simulated or in real time. docs/overload.md.
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
@@ -25,6 +27,8 @@ struct OverloadOptions {
   bool json = false;
   std::string html;
 };
+
+volatile sig_atomic_t interrupted = 0;
 
 int wrong(const Error& error) {
   std::cerr << "freshet: " << error.message << '\n';
@@ -64,6 +68,10 @@ Result<void> choose(OverloadOptions& options) {
   if (!options.real) return {};
   if (auto durability = parse_durability(options.real_options.durability); !durability) return fail(durability.error());
   experiment.jobs = 1;
+  // So that the daemon ends and its folder goes.
+  signal(SIGINT, [](int) { interrupted = 1; });
+  signal(SIGTERM, [](int) { interrupted = 1; });
+  options.real_options.stopped = [] { return interrupted != 0; };
   std::error_code error;
   options.real_options.binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
   if (error) return fail(ErrorCode::kIo, "cannot find this program: " + error.message());

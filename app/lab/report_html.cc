@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "app/lab/chart.h"
 #include "app/lab/report.h"
@@ -24,6 +25,8 @@ std::string colour_of(const Policy& policy) {
     if (one.name == policy.name) break;
     ++place;
   }
+  // Rivals: whatever colour their name has.
+  if (place == policies().size()) place = std::accumulate(policy.name.begin(), policy.name.end(), size_t{0});
   return kOthers[place % kOthers.size()];
 }
 
@@ -144,9 +147,10 @@ std::string html_report(const Experiment& experiment, const std::vector<Cell>& c
       "auto;color:#222}pre{font-size:11px;overflow-x:auto}"
       "svg{display:block;margin:1.5em 0;max-width:100%}</style></head><body>\n<h1>More work than can be done</h1>\n";
   out += fmt::format(
-      "<p>{} time, {} seeds from {}; curves of ages and time lines are of the first. "
+      "<p>{} time, {} seed{} from {}; curves of ages and time lines are of the first. "
       "docs/overload.md says what each plot shows.</p>\n",
-      experiment.real ? "Real" : "Simulated", experiment.seeds, experiment.first_seed);
+      experiment.real ? "Real" : "Simulated", experiment.seeds, experiment.seeds == 1 ? "" : "s",
+      experiment.first_seed);
   const auto group = [](const Scenario& scenario) {
     return fmt::format("{} of {:g} ms at {} slots, deadline {}", name_of(scenario.service),
                        std::chrono::duration<double, std::milli>(scenario.mean).count(), scenario.slots,

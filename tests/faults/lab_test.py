@@ -4,8 +4,12 @@ is accounted for. What it measures is not judged here: that depends on the machi
 import json
 import os
 import pathlib
+import signal
+import socket
 import subprocess
 import sys
+import time
+import urllib.parse
 
 from daemon import ROOT, main
 
@@ -52,5 +56,21 @@ def refuses_what_makes_no_sense(binary, folder):
     assert "a: its driver has ended:\nno such queue" in run.stderr, run
 
 
+def leaves_nothing_behind_when_it_is_ended(binary, folder):
+    lab_process = subprocess.Popen([str(binary), "bench", "overload", "--real", "--policy", "freshet", "--load", "1", "--seconds", "600"],
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(folder)})
+    ready = lambda: list(pathlib.Path(folder).glob("freshet-lab-*/ready"))
+    while not ready():
+        assert lab_process.poll() is None, lab_process.communicate()
+        time.sleep(0.01)
+    port = urllib.parse.urlparse(ready()[0].read_text().strip()).port
+    lab_process.send_signal(signal.SIGTERM)
+    assert "stopped before its end" in lab_process.communicate()[1]
+    assert lab_process.returncode == 1 and not list(pathlib.Path(folder).iterdir())
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0, "its daemon is still there"
+
+
 if __name__ == "__main__":
-    main(__doc__, "everything is accounted for", accounts_for_everything, refuses_what_makes_no_sense)
+    main(__doc__, "everything is accounted for", accounts_for_everything, refuses_what_makes_no_sense,
+         leaves_nothing_behind_when_it_is_ended)

@@ -1,6 +1,7 @@
 // A queue under test in real time: it is given the scenario's tasks and calls the lab's handler for each.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@ struct RealOptions {
   std::string binary;               // This program: the daemon.
   std::string durability = "sync";  // Of the daemon.
   bool check_simulate = false;      // Also record each run and see what `freshet simulate` says of it.
+  std::function<bool()> stopped;    // Asked now and then: whether somebody wants it to end. May be empty.
 };
 
 // The zero of a ledger. A whole millisecond on the wall, where deadlines are given.

@@ -97,6 +97,7 @@ class LiveRun {
     handler_.begin(origin.boot);
     contender_->begin(origin);
     co_await watch(origin.boot);
+    if (is_stopped()) co_return fail(ErrorCode::kCancelled, "stopped before its end");
     handler_.close();
     while (handler_.under_way() > 0) co_await sleep_for(loop_, kLook);
     const auto& counts = handler_.counts();
@@ -111,6 +112,8 @@ class LiveRun {
     co_return Result<void>();
   }
 
+  bool is_stopped() const { return options_.stopped && options_.stopped(); }
+
   // Zero of the ledger: at a whole millisecond of the wall.
   Origin soon() const {
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
@@ -124,13 +127,13 @@ class LiveRun {
     const auto& scenario = ledger_.scenario();
     const auto end = origin + length_of_run(scenario);
     double first_half = 0, second_half = 0;
-    for (auto at = origin; at < end; at += kSample) {
+    for (auto at = origin; at < end && !is_stopped(); at += kSample) {
       co_await sleep_until(loop_, at);
       const double now = static_cast<double>(contender_->resident_bytes()) / kMiB;
       double& half = at < origin + scenario.duration / 2 ? first_half : second_half;
       half = std::max(half, now);
     }
-    co_await sleep_until(loop_, end);
+    if (!is_stopped()) co_await sleep_until(loop_, end);
     if (second_half <= 0) co_return;
     figures_["rssFirstHalfMiB"] = first_half;
     figures_["rssSecondHalfMiB"] = second_half;
