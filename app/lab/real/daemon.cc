@@ -273,7 +273,7 @@ class Daemon final : public Contender {
     };
     figures_["simulatedDoneOverReal"] = over(outcome->done, recording->real.done);
     figures_["simulatedInTimeOverReal"] = over(outcome->in_time, recording->real.in_time);
-    figures_["simulatedShedOverReal"] = over(outcome->shed, recording->real.shed);
+    if (recording->real.shed > 0) figures_["simulatedShedOverReal"] = over(outcome->shed, recording->real.shed);
     return {};
   }
 
