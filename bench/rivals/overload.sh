@@ -57,8 +57,25 @@ start postgres "$postgres_port" "${as_user[@]}" "$postgres_bin/postgres" -D "$wo
   -c listen_addresses=127.0.0.1 -c unix_socket_directories="$work/postgres" -c shared_buffers=256MB -c synchronous_commit=on
 until "$postgres_bin/pg_isready" -q -h 127.0.0.1 -p "$postgres_port"; do sleep 0.05; done
 
+# What all of them wait for: how long a sync takes here, and how busy the machine is.
+sync_time() {
+  python3 - "$work/sync" <<'PY' >&2
+import os, statistics, sys, time
+took = []
+with open(sys.argv[1], "wb", buffering=0) as file:
+    for _ in range(200):
+        file.write(bytes(4096))
+        before = time.perf_counter()
+        os.fdatasync(file.fileno())
+        took.append((time.perf_counter() - before) * 1000)
+took.sort()
+print(f"fdatasync of 4 KB: p50 {statistics.median(took):.2f} ms, p99 {took[197]:.2f} ms; load of the machine {os.getloadavg()[0]:.1f}")
+PY
+}
+sync_time
 driver="node bench/rivals/overload_driver.mjs"
 build/release/freshet bench overload --real --policy clairvoyant,fifo,freshet \
   --rival "BullMQ lifo=$driver bullmq $redis_port" \
   --rival "beanstalkd=$driver beanstalkd $beanstalkd_port" \
   --rival "PostgreSQL=$driver postgres $postgres_port" "$@"
+sync_time
