@@ -145,6 +145,11 @@ void add_bench_overload(CLI::App& bench, int& exit_status) {
       ->add_flag("--check-simulate", options->real_options.check_simulate,
                  "Also record each run of Freshet, and compare it with what freshet simulate says of it")
       ->needs(real);
+  command
+      ->add_option("--record", options->real_options.record,
+                   "Also write a recording of each run of Freshet into this folder, for freshet simulate")
+      ->needs(real)
+      ->check(CLI::ExistingDirectory);
   command->add_option("--rival", options->rivals, "NAME=COMMAND: another queue's driver (bench/rivals); repeatable")
       ->allow_extra_args(false)
       ->needs(real);

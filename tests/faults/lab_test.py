@@ -27,7 +27,13 @@ def lab(binary, folder, *options, status=0):
 def accounts_for_everything(binary, folder):
     # The lab itself ends with an error where the daemon's books differ from what its handler saw.
     run = lab(binary, folder, "--json", "--load", "0.5,3", "--seconds", 1, "--scale", "4x20ms", "--check-simulate", "--durability",
-              "none", "--policy", "clairvoyant,fifo,freshet,freshet-bounded", "--rival", f"stack={sys.executable} {DRIVER}")
+              "none", "--policy", "clairvoyant,fifo,freshet,freshet-bounded", "--rival", f"stack={sys.executable} {DRIVER}",
+              "--record", folder)
+    recordings = sorted(path.name for path in pathlib.Path(folder).glob("*.jsonl"))
+    assert recordings == [f"{policy}-poisson-{load}x-1001.jsonl" for policy in ("fifo", "freshet-bounded", "freshet") for load in ("0.5", "3")]
+    simulated = subprocess.run([str(binary), "simulate", str(pathlib.Path(folder) / "freshet-poisson-3x-1001.jsonl"), "--slots", "4", "--json",
+                                "--policy", "fifo"], capture_output=True, text=True, timeout=60)
+    assert simulated.returncode == 0 and json.loads(simulated.stdout)["policies"][0]["tasks"] > 0, simulated
     report = json.loads(run.stdout)
     assert report["realTime"] is True and len(report["cells"]) == 10, report
     for cell in report["cells"]:

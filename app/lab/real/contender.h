@@ -15,9 +15,12 @@
 namespace freshet::lab {
 
 struct RealOptions {
+  bool records() const { return check_simulate || !record.empty(); }
+
   std::string binary;               // This program: the daemon.
   std::string durability = "sync";  // Of the daemon.
   bool check_simulate = false;      // Also record each run and see what `freshet simulate` says of it.
+  std::string record;               // Folder for a recording of each run of the daemon; empty: none.
   std::function<bool()> stopped;    // Asked now and then: whether somebody wants it to end. May be empty.
 };
 

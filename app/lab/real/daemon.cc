@@ -62,19 +62,19 @@ class Daemon final : public Contender {
     const auto url = read_text_file(ready);
     if (!url) co_return fail(url.error());
     api_.emplace(bench_.http, url->substr(0, url->find_last_not_of("\n/") + 1));
-    if (bench_.options.check_simulate) co_return co_await api_->record(recorded_, kRecordWait);
+    if (bench_.options.records()) co_return co_await api_->record(recorded_, kRecordWait);
     co_return Result<void>();
   }
 
   void begin(Origin origin) override {
     origin_ = origin;
     scope_.spawn(clients());
-    if (bench_.options.check_simulate) recorder_.spawn(record());
+    if (bench_.options.records()) recorder_.spawn(record());
   }
 
   Async<Result<void>> finish(uint64_t done) override {
     recorder_.clear();
-    if (bench_.options.check_simulate) {
+    if (bench_.options.records()) {
       auto last = co_await api_->record(recorded_, milliseconds(0));
       if (!last) co_return last;
     }
@@ -94,8 +94,9 @@ class Daemon final : public Contender {
       before = std::move(stats);
     }
     auto same = compare(*before, done, sum_of(before->shed));
-    if (!same || !bench_.options.check_simulate) co_return same;
-    co_return simulate();
+    if (same && !bench_.options.record.empty()) same = keep_recording();
+    if (same && bench_.options.check_simulate) same = simulate();
+    co_return same;
   }
 
   uint64_t resident_bytes() const override { return daemon_ ? daemon_->resident_bytes() : 0; }
@@ -255,6 +256,15 @@ class Daemon final : public Contender {
                 fmt::format("the daemon's books do not say what was seen from outside, {} tasks accepted, {} done and "
                             "{} shed: {}",
                             accepted, done, shed_here, stats.text));
+  }
+
+  Result<void> keep_recording() const {
+    const auto path = fmt::format("{}/{}-{}-{:g}x-{}.jsonl", bench_.options.record, bench_.policy.name,
+                                  name_of(scenario().shape), scenario().load, bench_.seed);
+    std::ofstream out(path, std::ios::binary);
+    out << recorded_;
+    if (out.flush()) return {};
+    return fail(ErrorCode::kIo, "cannot write '" + path + "'");
   }
 
   // What the lab in simulated time makes of what was recorded of this run.
