@@ -158,6 +158,7 @@ struct Arrow {
 // Invariant at every commit: for each status, sum of flow into it - sum of flow out of it = stock.
 struct Books {
   std::map<std::string, uint64_t> stock;
+  std::map<std::string, uint64_t> bytes;  // Of the stock, as items are stored.
   std::map<Arrow, uint64_t> flow;
   bool operator==(const Books&) const = default;
 };

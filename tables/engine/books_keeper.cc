@@ -60,20 +60,24 @@ void BooksKeeper::mark(Counter& counter) {
   changed_.push_back(static_cast<uint32_t>(&counter - counters_.data()));
 }
 
-void BooksKeeper::change(std::string_view from_name, std::string_view to_name, Cause cause) {
-  if (from_name == to_name) return;
-  const uint32_t from = status(from_name);
-  const uint32_t to = status(to_name);
+void BooksKeeper::change(Counted before, Counted after, Cause cause) {
+  if (before.status == after.status && before.bytes == after.bytes) return;
+  const uint32_t from = status(before.status);
+  const uint32_t to = status(after.status);
+  statuses_[from].bytes -= before.bytes;
+  statuses_[to].bytes += after.bytes;
   if (from == to) return;
-  if (!from_name.empty()) --statuses_[from].stock;
-  if (!to_name.empty()) ++statuses_[to].stock;
+  if (!before.status.empty()) --statuses_[from].stock;
+  if (!after.status.empty()) ++statuses_[to].stock;
   Counter& moved = counter(from, to, cause);
   ++moved.value;
   mark(moved);
 }
 
-void BooksKeeper::count(std::string_view name) {
-  ++statuses_[status(name)].stock;
+void BooksKeeper::count(Counted item) {
+  Status& counted = statuses_[status(item.status)];
+  ++counted.stock;
+  counted.bytes += item.bytes;
 }
 
 void BooksKeeper::set_flow(const Arrow& arrow, uint64_t value) {
@@ -94,7 +98,9 @@ void BooksKeeper::open_if_new() {
 Books BooksKeeper::snapshot() const {
   Books books;
   for (const auto& status : statuses_) {
-    if (!status.name.empty() && status.stock > 0) books.stock[status.name] = status.stock;
+    if (status.name.empty() || status.stock == 0) continue;
+    books.stock[status.name] = status.stock;
+    books.bytes[status.name] = status.bytes;
   }
   visit_all([&](const Arrow& arrow, uint64_t value) { books.flow[arrow] = value; });
   return books;

@@ -1,4 +1,5 @@
-// The books of one table, as a commit observer: stock by status, flow per arrow. Loop thread only.
+// The books of one table, as a commit observer: stock by status in items and in bytes, flow per arrow. Loop thread
+// only.
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
@@ -20,15 +21,21 @@ namespace freshet {
 inline constexpr std::string_view kNoStatus = "?";
 std::string_view status_of(const std::optional<ValueView>& status);  // Of an item that exists.
 
+// How the books count an item, or its absence: "" and 0.
+struct Counted {
+  std::string_view status;
+  uint64_t bytes = 0;  // As it is stored.
+};
+
 class BooksKeeper {
  public:
   explicit BooksKeeper(BooksDefinition definition) : definition_(std::move(definition)) {}
   const BooksDefinition& definition() const { return definition_; }
 
-  // A write moved an item; "" for outside. A status that stays is no arrow.
-  void change(std::string_view from, std::string_view to, Cause cause);
+  // A write moved an item, or changed its size. A status that stays is no arrow.
+  void change(Counted from, Counted to, Cause cause);
   // Recovery: counts a live item; sets a counter to what the log says.
-  void count(std::string_view status);
+  void count(Counted item);
   void set_flow(const Arrow& arrow, uint64_t value);
   // Recovery: where the log has no flow at all, the books had not been opened: what is there came from outside.
   void open_if_new();
@@ -53,6 +60,7 @@ class BooksKeeper {
   struct Status {
     std::string name;
     uint64_t stock = 0;
+    uint64_t bytes = 0;
   };
   struct Counter {
     uint32_t from;

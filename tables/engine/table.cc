@@ -92,6 +92,10 @@ std::string_view Table::status(const ItemRef& item, const Picked& picked) const 
   return item && books_ ? status_of(picked[status_slot_]) : std::string_view{};
 }
 
+Counted Table::counted(const ItemRef& item, const Picked& picked) const {
+  return {status(item, picked), item ? item.encoded().size() : 0};
+}
+
 TtlOrder::Seen Table::seen(const ItemRef& item, const Picked& picked) const {
   if (!item) return {};
   return {picked[ttl_slot_], status(item, picked)};
@@ -178,7 +182,7 @@ void Table::apply(const Change& change) {
     ttl_->change(change.before, seen(change.before, before), change.after, seen(change.after, after));
   }
   if (books_ && covers(books_backfill_, any)) {
-    books_->change(status(change.before, before), status(change.after, after), change.cause);
+    books_->change(counted(change.before, before), counted(change.after, after), change.cause);
   }
 }
 
@@ -204,7 +208,7 @@ void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
       index.bytes += index.bytes_of(entry.item, picked);
     }
     if (ttl_) ttl_->add_to(expiries, entry.item, seen(entry.item, picked));
-    if (books_) books_->count(status(entry.item, picked));
+    if (books_) books_->count(counted(entry.item, picked));
   }
   // Each is sorted and built on its own: together, large ones take as long as the longest of them.
   std::vector<std::future<void>> fills;
@@ -296,7 +300,7 @@ size_t Table::catch_up(size_t limit) {
   }
   if (books_backfill_ && told < limit) {
     told += walk(books_backfill_, limit - told,
-                 [&](const ItemRef& item) { books_->change({}, status(item, Picked(names_, item)), Cause::kClient); });
+                 [&](const ItemRef& item) { books_->change({}, counted(item, Picked(names_, item)), Cause::kClient); });
   }
   return told;
 }

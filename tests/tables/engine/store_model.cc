@@ -25,6 +25,7 @@ T done(Async<Result<T>> result) {
 std::string describe_books(const Books& books) {
   std::string out;
   for (const auto& [status, count] : books.stock) out += " " + status + "=" + std::to_string(count);
+  for (const auto& [status, bytes] : books.bytes) out += " " + status + ":" + std::to_string(bytes) + "B";
   for (const auto& [arrow, count] : books.flow) {
     out += " " + arrow.from + ">" + arrow.to + "/" + std::to_string(static_cast<int>(arrow.cause)) + "=" +
            std::to_string(count);
@@ -126,8 +127,11 @@ void StoreModel::apply(const ModelWrite& write) {
     const std::string from = status_of(before, *table.definition.books);
     const std::string to = status_of(write.after, *table.definition.books);
     if (from != to) ++table.books.flow[{from, to, write.cause}];
+    if (!from.empty()) table.books.bytes[from] -= ItemRef::encode(*before).encoded().size();
     if (!from.empty() && --table.books.stock[from] == 0) table.books.stock.erase(from);
     if (!to.empty()) ++table.books.stock[to];
+    if (!to.empty()) table.books.bytes[to] += ItemRef::encode(*write.after).encoded().size();
+    std::erase_if(table.books.bytes, [&](const auto& one) { return !table.books.stock.contains(one.first); });
   }
   if (table.definition.stream) {
     using Kind = ChangeRecord::Kind;

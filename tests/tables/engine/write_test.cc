@@ -161,6 +161,23 @@ TEST_F(WriteTest, BooksSeeEveryMove) {
   EXPECT_EQ(b.flow, flow);
 }
 
+TEST_F(WriteTest, BooksKnowTheBytesOfEachStatus) {
+  create(queue_definition());
+  const auto stored = [&](const char* id) { return ItemRef::encode(get("Queue", key(id))).encoded().size(); };
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  ASSERT_TRUE(put("Queue", task("b", "PENDING", 2)));
+  EXPECT_EQ(books().bytes, (std::map<std::string, uint64_t>{{"PENDING", stored("a") + stored("b")}}));
+  const Map longer{{":n", Value(std::string(1000, 'x'))}};
+  ASSERT_TRUE(update("Queue", key("a"), "SET n = :n", longer));  // No move.
+  EXPECT_GT(stored("a"), 1000u);
+  EXPECT_EQ(books().bytes, (std::map<std::string, uint64_t>{{"PENDING", stored("a") + stored("b")}}));
+  ASSERT_TRUE(update("Queue", key("a"), "SET #st = :t", {{":t", Value("TAKEN")}}, {}, ReturnValues::kNone));
+  EXPECT_EQ(books().bytes, (std::map<std::string, uint64_t>{{"PENDING", stored("b")}, {"TAKEN", stored("a")}}));
+  ASSERT_TRUE(erase("Queue", key("a")));
+  ASSERT_TRUE(put("Queue", key("b")));
+  EXPECT_EQ(books().bytes, (std::map<std::string, uint64_t>{{"?", stored("b")}}));
+}
+
 TEST_F(WriteTest, TablesAreMadeListedAlteredAndDropped) {
   create(queue_definition("Zulu"));
   create(queue_definition("Alpha"));
