@@ -25,6 +25,43 @@ RunResult bounce() {
   return result;
 }
 
+// Tells the adaptive concurrency, if there is one, of a task in work, whatever ends it.
+class InWork {
+ public:
+  InWork(Downstream& downstream, const Clock& clock)
+      : downstream_(downstream), clock_(clock), number_(downstream.concurrency_number) {
+    told_ = downstream.concurrency.has_value();
+    if (told_) downstream.concurrency->started(clock.boot());
+  }
+  InWork(const InWork&) = delete;
+  InWork& operator=(const InWork&) = delete;
+  ~InWork() {
+    if (auto* it = same()) it->abandoned(clock_.boot());
+  }
+
+  void ended(bool refused) {
+    auto* it = same();
+    if (it == nullptr) return;
+    if (refused) {
+      it->refused(clock_.boot());
+    } else {
+      it->ended(clock_.boot());
+    }
+    told_ = false;
+  }
+
+ private:
+  AdaptiveConcurrency* same() {
+    const bool is_same = told_ && downstream_.concurrency && downstream_.concurrency_number == number_;
+    return is_same ? &*downstream_.concurrency : nullptr;
+  }
+
+  Downstream& downstream_;
+  const Clock& clock_;
+  const uint64_t number_;
+  bool told_ = false;
+};
+
 }  // namespace
 
 Processor::Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings,
@@ -40,7 +77,6 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
       told_(kToldASecond),
       freed_(services_.scheduler),
       finished_(services_.scheduler) {
-  downstream_.bucket.set(settings.rate_limit);
   queue_.processor_began();
   queue_.tell_drain(freed_);
 }
@@ -48,6 +84,7 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
 Processor::~Processor() {
   queue_.forget_drain(freed_);
   scope_.clear();
+  downstream_.busy -= busy_;
   std::vector<Settlement> left;
   for (auto& slot : slots_) {
     slot.work.clear();
@@ -79,9 +116,16 @@ Async<Result<Processor::Counts>> Processor::run() {
 }
 
 size_t Processor::slots_wanted() {
-  auto at_once = static_cast<size_t>(settings_.concurrency);
-  if (settings_.page_limit > 0) return slots_.empty() ? static_cast<size_t>(settings_.page_limit) : 0;
-  return slots_.size() < at_once ? std::min(at_once - slots_.size(), kMaxBatch) : 0;
+  downstream_.follow(how());
+  if (how().page_limit > 0) return slots_.empty() ? static_cast<size_t>(how().page_limit) : 0;
+  size_t at_once = static_cast<size_t>(how().concurrency);
+  size_t used = slots_.size();
+  if (downstream_.concurrency) {
+    // What waits to be settled is no work for the downstream; but a store that cannot settle must not fill the memory.
+    at_once = downstream_.concurrency->limit();
+    used = std::max(downstream_.busy, slots_.size() / 2);
+  }
+  return used < at_once ? std::min(at_once - used, kMaxBatch) : 0;
 }
 
 Async<void> Processor::pick() {
@@ -90,7 +134,7 @@ Async<void> Processor::pick() {
     auto wanted = slots_wanted();
     auto allowed = downstream_.bucket.available(now(), wanted);
     // A page is taken as a whole: its own pause follows.
-    if (settings_.page_limit == 0) allowed = downstream_.breaker.allowed(now(), allowed);
+    if (how().page_limit == 0) allowed = downstream_.breaker.allowed(now(), allowed);
     if (allowed == 0) {
       auto until = stop_at_;
       if (wanted > 0) {
@@ -111,7 +155,7 @@ Async<void> Processor::pick() {
     } else if (slots_.empty() && now() >= idle_until) {
       break;
     }
-    if (settings_.page_limit > 0 && counts_.taken > before) {
+    if (how().page_limit > 0 && counts_.taken > before) {
       while (!slots_.empty()) co_await freed_.wait(BootTime::max());
       co_await sleep_for(services_.scheduler, kPagePause);
       idle_since = now();
@@ -147,6 +191,8 @@ Async<void> Processor::start(std::vector<TakenTask> taken) {
     slot.lease = std::move(task.lease);
     slot.waiting_since = task.waiting_since;
     slot.self = std::prev(slots_.end());
+    ++busy_;
+    ++downstream_.busy;
     fresh.push_back(&slot);
   }
   auto durable = co_await services_.tables.durable();
@@ -173,7 +219,9 @@ Async<void> Processor::work_on(Slot& slot) {
     co_return;
   }
   queue_.started(slot.waiting_since);
+  InWork in_work(downstream_, services_.scheduler.clock());
   auto result = co_await runner_.run(slot.task, slot.lease);
+  in_work.ended(result.kind == RunResult::Kind::kBounced);
   if (result.kind == RunResult::Kind::kBounced) {
     downstream_.breaker.refused(result.leave_alone, now());
     queue_.bounced(slot.task, result.error.empty() ? result.reason : result.error);
@@ -218,6 +266,9 @@ void Processor::ended(Slot& slot, RunResult result) {
       break;
   }
   ended_.push_back(&slot);
+  --busy_;
+  --downstream_.busy;
+  if (downstream_.concurrency) freed_.notify();
   finished_.notify();
 }
 

@@ -63,6 +63,7 @@ class Processor {
   void settled(Slot& slot, const Result<ItemRef>& answer);
   Async<void> settle_again_soon();
   size_t slots_wanted();
+  const WorkSettings& how() const { return queue_.settings().work; }  // May change at any time.
   BootTime now() const { return services_.scheduler.clock().boot(); }
 
   Services& services_;
@@ -83,6 +84,7 @@ class Processor {
   Signal finished_;  // Work ended, or picking did.
   std::list<Slot> slots_;
   std::vector<Slot*> ended_;  // Those with an outcome.
+  size_t busy_ = 0;           // Those without.
   Scope scope_;
 };
 

@@ -31,14 +31,15 @@ class SettingReader {
     if (out.empty()) report(std::string(name) + " is not set: it must be " + what);
   }
 
+  // `otherwise`: what else it may be, for the message, as "0 or ".
   template <class Int>
-  void whole(const char* name, Int& out, int64_t least, int64_t most) {
+  void whole(const char* name, Int& out, int64_t least, int64_t most, const std::string& otherwise = {}) {
     auto* value = find(name);
     if (!value) return;
     int64_t number = 0;
     auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
     if (error != std::errc() || end != value->data() + value->size() || number < least || number > most) {
-      return report(std::string(name) + " is '" + *value + "': it must be a whole number from " +
+      return report(std::string(name) + " is '" + *value + "': it must be " + otherwise + "a whole number from " +
                     std::to_string(least) + " to " + std::to_string(most));
     }
     out = static_cast<Int>(number);

@@ -10,7 +10,10 @@ const std::vector<SettingHelp>& setting_table() {
       {"PROCESS_TASKS_TOPIC_ARN", "ARN", "required by trigger", "trigger: where it publishes `Start`"},
       {"TASK_RUNNER", "`none`, `fake`, `http[s]://HOST:PORT/PATH`, `exec:PROGRAM ARGUMENTS`", "`fake`",
        "who does the work; `none`: pull workers only. Arguments are split at blanks outside double quotes"},
-      {"CONCURRENCY", "1..100000", "1", "tasks in work at once"},
+      {"CONCURRENCY", "1..100000, `adaptive`", "1",
+       "tasks in work at once; `adaptive`: as many as the runner bears ([overload.md](overload.md))"},
+      {"CONCURRENCY_MIN", "1..100000", "1", "with CONCURRENCY=adaptive: never fewer; it begins with so many"},
+      {"CONCURRENCY_MAX", "1..100000", "1000", "with CONCURRENCY=adaptive: never more"},
       {"PAGE_LIMIT", "0..1000", "0",
        "0: a free slot takes the newest task at once; n: pages of n, each finished before the next, as the sample "
        "does"},
@@ -28,7 +31,8 @@ const std::vector<SettingHelp>& setting_table() {
       {"FAKE_MS", "ms", "15000", "fake runner: duration of a task"},
       {"ORDER", "`lifo`, `fifo`, `adaptive`", "`lifo`",
        "newest or oldest first; `adaptive`: oldest first while the queue drains, newest first from when it has stood "
-       "for 100 ms (neither empty nor its oldest task younger than 5 ms) until it has been empty"},
+       "for 100 ms, or twice the p90 of service times if that is longer (neither empty nor its oldest task younger "
+       "than 5 ms), until it has been empty"},
       {"LEASE_MS", "ms, from 10", "60000", "default duration of a lease; the processor sends heartbeats"},
       {"MAX_ATTEMPTS", "1..1000000", "5", "claims before a task that keeps failing is DEAD"},
       {"ON_FAILURE", "`retry`, `fail`", "`retry`", "`fail`: a failed task is FAILURE at once"},
@@ -44,8 +48,14 @@ const std::vector<SettingHelp>& setting_table() {
       {"MAX_WAITING", "tasks", "0",
        "creation of further tasks is refused (429, with `Retry-After`) while that many are PENDING or DELAYED; 0: no "
        "bound"},
-      {"RESERVED_SHARE", "0..1", "0.1", "the share of MAX_WAITING that only critical tasks may use"},
+      {"MAX_WAITING_BYTES", "bytes, from 1024", "0",
+       "the same while they, as they are stored, and the new one have more bytes than that; 0: no bound"},
+      {"RESERVED_SHARE", "0..1", "0.1",
+       "the share of MAX_WAITING and MAX_WAITING_BYTES that only critical tasks may use"},
       {"CRITICAL_PRIORITY", "-100..100", "50", "tasks of that priority and above are critical"},
+      {"REFUSE_LATE", "`on`, `off`", "`off`",
+       "`on`: creation of a task that cannot be done by its deadline, as far as can be told, is refused (429, with "
+       "`Retry-After`; [overload.md](overload.md))"},
       {"CREATED_SKEW_MS", "ms", "5000", "a task dated further ahead than this waits until it is not"},
       {"START_RETRY_MS", "ms, from 1", "5000", "`Start` is published again after that long without a processor"},
       {"LOOK_AROUND_MS", "ms, from 1", "1000", "how often the timer looks for leases of others and stepped clocks"},

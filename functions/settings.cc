@@ -10,12 +10,52 @@ namespace freshet {
 namespace {
 
 void read_admission(SettingReader& reader, AdmissionSettings& out) {
+  constexpr int64_t kLeastBytes = 1024;
   reader.whole("MAX_WAITING", out.max_waiting, 0, 1'000'000'000);
+  if (auto* bytes = reader.find("MAX_WAITING_BYTES"); bytes && *bytes != "0") {
+    reader.whole("MAX_WAITING_BYTES", out.max_waiting_bytes, kLeastBytes, int64_t{1} << 50, "0 (no bound) or ");
+  }
   reader.real("RESERVED_SHARE", out.reserved_share, 0, 1);
   reader.whole("CRITICAL_PRIORITY", out.critical_priority, -100, 100);
   const bool shares = reader.find("RESERVED_SHARE") || reader.find("CRITICAL_PRIORITY");
-  if (shares && out.max_waiting == 0) {
-    reader.report("RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING, which is not set: set it too");
+  if (shares && !out.is_bounded()) {
+    reader.report(
+        "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING and MAX_WAITING_BYTES, neither of which is set: "
+        "set "
+        "one too");
+  }
+  reader.choice("REFUSE_LATE", "on", "off", out.refuse_late);
+}
+
+void read_work(SettingReader& reader, WorkSettings& out) {
+  constexpr int64_t kMost = 100'000;
+  const auto* concurrency = reader.find("CONCURRENCY");
+  out.adaptive = concurrency && *concurrency == "adaptive";
+  if (!out.adaptive) reader.whole("CONCURRENCY", out.concurrency, 1, kMost, "'adaptive' or ");
+  reader.whole("CONCURRENCY_MIN", out.least, 1, kMost);
+  reader.whole("CONCURRENCY_MAX", out.most, 1, kMost);
+  reader.whole("PAGE_LIMIT", out.page_limit, 0, 1000);
+  reader.real("RATE_LIMIT", out.rate_limit, 0, 1e9);
+  if (!out.adaptive && (reader.find("CONCURRENCY_MIN") || reader.find("CONCURRENCY_MAX"))) {
+    reader.report("CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
+  }
+  if (out.least > out.most) {
+    reader.report("CONCURRENCY_MIN is " + std::to_string(out.least) + ", above CONCURRENCY_MAX, which is " +
+                  std::to_string(out.most) + ": it must be at most that");
+  }
+  if (out.adaptive && out.page_limit > 0) {
+    reader.report("PAGE_LIMIT starts whole pages, so that CONCURRENCY=adaptive decides nothing: set one of the two");
+  }
+}
+
+void read_backoff(SettingReader& reader, BackoffSettings& out) {
+  reader.duration("BACKOFF_BASE_MS", out.base);
+  reader.duration("BACKOFF_MAX_MS", out.max);
+  reader.real("BACKOFF_FACTOR", out.factor, 1, 100);
+  reader.real("BACKOFF_JITTER", out.jitter, 0, 1);
+  if (out.base > out.max) {
+    reader.report("BACKOFF_BASE_MS is " + std::to_string(out.base.count()) + ", above BACKOFF_MAX_MS, which is " +
+                  std::to_string(out.max.count()) + ": it must be at most that");
   }
 }
 
@@ -24,15 +64,13 @@ void read_queue(SettingReader& reader, QueueSettings& out) {
   reader.duration("LEASE_MS", out.lease, 10);
   reader.whole("MAX_ATTEMPTS", out.max_attempts, 1, 1'000'000);
   reader.choice("ON_FAILURE", "retry", "fail", out.retry_failures);
-  reader.duration("BACKOFF_BASE_MS", out.backoff.base);
-  reader.duration("BACKOFF_MAX_MS", out.backoff.max);
-  reader.real("BACKOFF_FACTOR", out.backoff.factor, 1, 100);
-  reader.real("BACKOFF_JITTER", out.backoff.jitter, 0, 1);
+  read_backoff(reader, out.backoff);
   milliseconds ttl{0};
   reader.duration("DEFAULT_TTL_S", ttl, 0, 1000);
   if (ttl.count() > 0) out.default_ttl = ttl;
   reader.one_of("DEADLINE_MARGIN", {"off", "p90", "yield"}, out.deadline_margin);
   read_admission(reader, out.admission);
+  read_work(reader, out.work);
   reader.duration("CREATED_SKEW_MS", out.created_skew);
   reader.duration("START_RETRY_MS", out.start_retry, 1);
   reader.duration("LOOK_AROUND_MS", out.look_around, 1);
@@ -60,7 +98,13 @@ Environment policy_environment(const QueueSettings& settings) {
   constexpr const char* kOrders[] = {"lifo", "fifo", "adaptive"};
   constexpr const char* kMargins[] = {"off", "p90", "yield"};
   const auto& admission = settings.admission;
-  Environment out{{"ORDER", kOrders[static_cast<size_t>(settings.order)]},
+  const auto& work = settings.work;
+  Environment out{{"CONCURRENCY", work.adaptive ? "adaptive" : std::to_string(work.concurrency)},
+                  {"PAGE_LIMIT", std::to_string(work.page_limit)},
+                  {"RATE_LIMIT", fmt::format("{}", work.rate_limit)},
+                  {"MAX_WAITING_BYTES", std::to_string(admission.max_waiting_bytes)},
+                  {"REFUSE_LATE", admission.refuse_late ? "on" : "off"},
+                  {"ORDER", kOrders[static_cast<size_t>(settings.order)]},
                   {"DEADLINE_MARGIN", kMargins[static_cast<size_t>(settings.deadline_margin)]},
                   {"MAX_WAITING", std::to_string(admission.max_waiting)},
                   {"LEASE_MS", std::to_string(settings.lease.count())},
@@ -71,7 +115,11 @@ Environment policy_environment(const QueueSettings& settings) {
                   {"BACKOFF_FACTOR", fmt::format("{}", settings.backoff.factor)},
                   {"BACKOFF_JITTER", fmt::format("{}", settings.backoff.jitter)},
                   {"DEFAULT_TTL_S", std::to_string(settings.default_ttl.value_or(milliseconds(0)).count() / 1000)}};
-  if (admission.max_waiting > 0) {
+  if (work.adaptive) {
+    out["CONCURRENCY_MIN"] = std::to_string(work.least);
+    out["CONCURRENCY_MAX"] = std::to_string(work.most);
+  }
+  if (admission.is_bounded()) {
     out["RESERVED_SHARE"] = fmt::format("{}", admission.reserved_share);
     out["CRITICAL_PRIORITY"] = std::to_string(admission.critical_priority);
   }
@@ -80,14 +128,23 @@ Environment policy_environment(const QueueSettings& settings) {
 
 Result<QueueSettings> with_policy(const QueueSettings& settings, const Environment& changes) {
   Environment all = policy_environment(settings);
-  // What shares out a bound goes with it, unless it is asked for.
-  if (const auto bound = changes.find("MAX_WAITING"); bound != changes.end() && bound->second == "0") {
+  const auto becomes = [&](const char* name) {
+    const auto change = changes.find(name);
+    return change == changes.end() ? all[name] : change->second;
+  };
+  // What belongs to a setting goes with it, unless it is asked for.
+  if (becomes("MAX_WAITING") == "0" && becomes("MAX_WAITING_BYTES") == "0") {
     all.erase("RESERVED_SHARE");
     all.erase("CRITICAL_PRIORITY");
   }
-  QueueSettings bounded;
-  bounded.admission.max_waiting = 1;
-  const Environment known = policy_environment(bounded);
+  if (becomes("CONCURRENCY") != "adaptive") {
+    all.erase("CONCURRENCY_MIN");
+    all.erase("CONCURRENCY_MAX");
+  }
+  QueueSettings full;
+  full.admission.max_waiting = 1;
+  full.work.adaptive = true;
+  const Environment known = policy_environment(full);
   for (const auto& [name, value] : changes) {
     if (!known.contains(name)) {
       std::string names;
@@ -120,11 +177,8 @@ Result<ProcessSettings> process_settings(const Environment& environment) {
   reader.text("TRIGGER_TOPIC_ARN", settings.trigger_topic);
   read_runner(reader, settings.runner);
   settings.runner.environment = environment;
-  reader.whole("CONCURRENCY", settings.concurrency, 1, 100'000);
-  reader.whole("PAGE_LIMIT", settings.page_limit, 0, 1000);
   reader.duration("MAX_ACTIVE_MS", settings.max_active, 1);
   reader.duration("LINGER_MS", settings.linger);
-  reader.real("RATE_LIMIT", settings.rate_limit, 0, 1e9);
   read_queue(reader, settings.queue);
   return reader.finish(std::move(settings));
 }

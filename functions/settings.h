@@ -19,11 +19,25 @@ enum class Order { kNewestFirst, kOldestFirst, kAdaptive };
 // kYield: as kP90, but a task that still has time is started rather than leave a slot empty (policy/margin.h).
 enum class DeadlineMargin { kOff, kP90, kYield };
 
-// How many tasks may wait; more are refused (policy/admission.h).
+// How many tasks may wait; more are refused (policy/admission.h). And whether those are that would be too late anyway.
 struct AdmissionSettings {
-  uint64_t max_waiting = 0;     // PENDING and DELAYED; 0: no bound.
-  double reserved_share = 0.1;  // Of it, for critical tasks. 0..1.
-  int critical_priority = 50;   // From this priority on.
+  uint64_t max_waiting = 0;        // PENDING and DELAYED; 0: no bound.
+  uint64_t max_waiting_bytes = 0;  // Of them, as they are stored; 0: no bound.
+  double reserved_share = 0.1;     // Of both, for critical tasks. 0..1.
+  int critical_priority = 50;      // From this priority on.
+  bool refuse_late = false;        // policy/outlook.h
+
+  bool is_bounded() const { return max_waiting > 0 || max_waiting_bytes > 0; }
+};
+
+// How the processor starts tasks.
+struct WorkSettings {
+  int concurrency = 1;
+  bool adaptive = false;  // Instead, as many as the downstream bears (policy/adaptive_concurrency.h), from
+  int least = 1;          // this
+  int most = 1000;        // to that.
+  int page_limit = 0;     // 0: free slots are filled at once; else page by page with a barrier, as the sample does.
+  double rate_limit = 0;  // Starts a second; 0: none.
 };
 
 struct BackoffSettings {
@@ -33,8 +47,9 @@ struct BackoffSettings {
   double jitter = 0.5;  // 0..1: the share of the delay that is random.
 };
 
-// How a queue treats its tasks, for the processor and pull workers alike.
+// How a queue treats its tasks, for the processor and, but for `work`, pull workers alike.
 struct QueueSettings {
+  WorkSettings work;
   Order order = Order::kNewestFirst;
   milliseconds lease{60'000};
   int max_attempts = 5;
@@ -66,12 +81,9 @@ struct ProcessSettings {
   std::string queue_table;
   std::string trigger_topic;  // Empty: no tail call.
   RunnerSettings runner;
-  int concurrency = 1;
-  int page_limit = 0;  // 0: free slots are filled at once; else page by page with a barrier, as the sample does.
   milliseconds max_active{60'000};
   milliseconds linger{1'000};  // Waits that long for new work before it ends.
-  double rate_limit = 0;       // Starts a second; 0: none.
-  QueueSettings queue;
+  QueueSettings queue;         // Taken over when the queue is opened or the template deployed; may change since.
 };
 
 struct CreateSettings {

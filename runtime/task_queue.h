@@ -73,6 +73,7 @@ struct TaskPage {
 
 struct QueueStats {
   std::map<std::string, uint64_t> depth;  // By state.
+  std::map<std::string, uint64_t> bytes;  // Of them, as they are stored.
   std::map<std::string, uint64_t> flow;   // "PENDING->TAKEN" etc., from the books.
   std::map<std::string, uint64_t> shed;   // By reason.
   std::optional<WallTime> newest;         // Created time of the newest and oldest PENDING task.

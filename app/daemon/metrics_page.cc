@@ -14,6 +14,13 @@ void set_queue(Metrics& metrics, const std::string& queue, const QueueStats& sta
     metrics.gauge("freshet_queue_depth", "Tasks by state", {{"queue", queue}, {"state", state}})
         .set(static_cast<double>(depth));
   }
+  for (const auto& [state, depth] : stats.depth) {
+    const auto bytes = stats.bytes.find(state);
+    metrics
+        .gauge("freshet_queue_bytes", "Bytes of tasks by state, as they are stored",
+               {{"queue", queue}, {"state", state}})
+        .set(bytes == stats.bytes.end() ? 0 : static_cast<double>(bytes->second));
+  }
   for (const auto& [arrow, count] : stats.flow) {
     metrics
         .counter("freshet_queue_moves_total", "Moves between states since the queue exists",
@@ -36,6 +43,22 @@ void set_queue(Metrics& metrics, const std::string& queue, const QueueStats& sta
   age("oldest", stats.oldest);
   metrics.gauge("freshet_queue_running", "Tasks held under a lease of this daemon", {{"queue", queue}})
       .set(static_cast<double>(stats.running));
+}
+
+void set_policies(Metrics& metrics, Queue& queue) {
+  const auto refused = [&](const char* reason, uint64_t count) {
+    metrics
+        .counter("freshet_queue_refused_total", "Creations refused, since the start",
+                 {{"queue", queue.name()}, {"reason", reason}})
+        .set(count);
+  };
+  refused("max-waiting", queue.refusals().tasks);
+  refused("max-waiting-bytes", queue.refusals().bytes);
+  refused("deadline", queue.refusals().late);
+  const auto& concurrency = queue.downstream().concurrency;
+  const auto& work = queue.settings().work;
+  metrics.gauge("freshet_queue_concurrency", "Tasks that the processor may have in work now", {{"queue", queue.name()}})
+      .set(static_cast<double>(concurrency ? concurrency->limit() : static_cast<size_t>(work.concurrency)));
 }
 
 void set_loop(Metrics& metrics, const Loop& loop) {
@@ -140,10 +163,7 @@ Async<std::string> metrics_page(MetricsSources sources) {
         .counter("freshet_queue_unserved_total", "Tasks that lack what they need to be served, since the start",
                  {{"queue", queue->name()}})
         .set(queue->unserved());
-    sources.metrics
-        .counter("freshet_queue_refused_total", "Creations refused at MAX_WAITING, since the start",
-                 {{"queue", queue->name()}})
-        .set(queue->refused_at_bound());
+    set_policies(sources.metrics, *queue);
     sources.metrics
         .counter("freshet_queue_bounced_total", "Tasks that the runner bounced, since the start",
                  {{"queue", queue->name()}})

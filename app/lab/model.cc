@@ -97,7 +97,8 @@ class Model {
 
   std::optional<size_t> pick() {
     while (!waiting_.empty()) {
-      const bool newest = order_.newest_first(boot());
+      const bool adaptive = policy_.from == TakeFrom::kAdaptive;
+      const bool newest = order_.newest_first(boot(), adaptive ? service_times_.p90(boot()) : nanoseconds(0));
       const bool by_deadline = policy_.from == TakeFrom::kEarliestDeadline;
       const size_t number = by_deadline ? urgent_.begin()->second : newest ? *waiting_.rbegin() : *waiting_.begin();
       const bool last = waiting_.size() == 1;

@@ -85,7 +85,6 @@ class Product {
     for (const auto& arrival : arrivals_) longest = std::max(longest, milliseconds(arrival.deadline_ms) - arrival.at);
     const nanoseconds length = scenario.duration + std::min<nanoseconds>(longest, kAfter) + seconds(1);
     ProcessSettings settings;
-    settings.concurrency = scenario.slots;
     settings.max_active = std::chrono::ceil<milliseconds>(length + seconds(60));
     settings.linger = settings.max_active;
     settings.queue = settings_;
@@ -122,6 +121,7 @@ class Product {
     settings_.deadline_margin = policy_.margin;
     if (policy_.bounded) settings_.admission.max_waiting = bound_of(ledger_.scenario());
     settings_.shed_log_lines = 1000;
+    settings_.work.concurrency = ledger_.scenario().slots;
     auto opened = wait(queues_->open(std::string(kTable), settings_));
     if (!opened) return fail(opened.error());
     queue_ = *opened;

@@ -23,6 +23,7 @@
 #include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/fair_share.h"
+#include "functions/queue/policy/outlook.h"
 #include "functions/queue/policy/service_time.h"
 #include "functions/queue/policy/take_order.h"
 #include "functions/queue/shed_log.h"
@@ -74,15 +75,20 @@ class Queue final : public TaskQueue {
   size_t held() const { return leases_.mine(); }
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
   Async<void> release_held();
-  // `signal` is told when the queue drains, from now until it is forgotten. It outlives that.
+  // `signal` is told when the queue drains or its settings change, from now until it is forgotten. It outlives that.
   void tell_drain(Signal& signal) { told_of_drain_.push_back(&signal); }
   void forget_drain(Signal& signal) { std::erase(told_of_drain_, &signal); }
   // How long tasks waited for their first start, in seconds: from when they were created, or their delay was over.
   void measure_pickup(Histogram& histogram) { pickup_ = &histogram; }
   // The work on a task begins that was taken with `starts_later`; `waiting_since` as the take gave it.
   void started(std::optional<WallTime> waiting_since);
-  // Creations refused at MAX_WAITING since the start.
-  uint64_t refused_at_bound() const { return refused_at_bound_; }
+  // Creations refused since the start: at MAX_WAITING, at MAX_WAITING_BYTES, by REFUSE_LATE.
+  struct Refusals {
+    uint64_t tasks = 0;
+    uint64_t bytes = 0;
+    uint64_t late = 0;
+  };
+  const Refusals& refusals() const { return refusals_; }
   // Tasks that clients wrote without what a task needs to be served, since the start.
   uint64_t unserved() const { return unserved_; }
   // Why the task must not be started any more; empty if it may be.
@@ -146,8 +152,6 @@ class Queue final : public TaskQueue {
   Result<Item> new_item(NewTask& task);
   PutItemInput put_new(Item item) const;
   std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks) const;
-  Async<bool> takes_no_room(const NewTask& task);
-  Async<void> refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
                            std::vector<Result<CreatedTask>>& out) const;
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
@@ -158,11 +162,23 @@ class Queue final : public TaskQueue {
   Async<Result<ItemRef>> living_task(std::string key);
   Async<Result<void>> replace_waiting(std::string key, std::string by);
 
+  // queue_admit.cc
+  Async<Room> room_taken(const NewTask& task, uint64_t size);
+  uint64_t stored_size(const NewTask& task);
+  std::optional<Error> never_fits(const NewTask& task, uint64_t size) const;
+  Async<Room> waiting();
+  Error full(const Refusal& refusal, const Room& waiting, uint64_t size) const;
+  Async<void> refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
+  Async<uint64_t> waiting_in_lane(std::string lane);
+  Async<Outlook> outlook(const NewTask& task);
+  Async<void> refuse_late(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
+
   // queue_take.cc
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   WallTime created_bound() const;
   bool is_claiming(const ItemRef& task) const;
   nanoseconds deadline_margin(bool newest_first, bool last);
+  bool newest_first();
   void tell_order(const Candidates& found, bool hungry);
   Async<Result<Candidates>> plain_candidates(size_t wanted, Item start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
@@ -273,13 +289,15 @@ class Queue final : public TaskQueue {
   absl::flat_hash_set<std::string> claiming_;  // Tasks with a claim in flight.
   StalenessClock staleness_;
   TakeOrder order_;
-  ServiceTimes service_times_;  // With DEADLINE_MARGIN only.
+  ServiceTimes service_times_;
   FairShares lanes_;
   bool checking_lanes_ = false;
   uint64_t unserved_ = 0;
-  DrainRate drain_rate_;
+  DrainRate drain_rate_;  // Taken or shed.
+  DrainRate drain_bytes_;
+  DrainRate take_rate_;  // Taken.
   Downstream downstream_;
-  uint64_t refused_at_bound_ = 0;
+  Refusals refusals_;
   uint64_t bounced_ = 0;
   TokenBucket told_beside_{kToldBeside};  // Bounces and refusals that the shed log keeps.
   uint64_t untold_ = 0;                   // Those that it did not, since it last did.

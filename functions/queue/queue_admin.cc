@@ -203,6 +203,7 @@ void Queue::set_settings(QueueSettings settings) {
   const bool margin = settings.deadline_margin != settings_.deadline_margin;
   settings_ = std::move(settings);
   order_.set(settings_.order);
+  for (Signal* signal : told_of_drain_) signal->notify();
   // With another margin others are hopeless, and earlier.
   if (margin && begun_) due_by(epoch_ms(wall()));
 }
@@ -225,6 +226,7 @@ Async<Result<QueueStats>> Queue::stats() {
   uint64_t shed = 0;
   for (auto status : state::kAll) out.depth[std::string(status)] = 0;
   for (auto& [status, count] : books->stock) out.depth[status] = count;
+  out.bytes = books->bytes;
   for (auto& [arrow, count] : books->flow) {
     out.flow[arrow.from + "->" + arrow.to] += count;
     if (arrow.to == state::kShed) shed += count;

@@ -5,7 +5,6 @@
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
-#include "runtime/retry_later.h"
 
 namespace freshet {
 
@@ -126,7 +125,8 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
     auto known = co_await add_lanes(std::move(lanes));
     if (!known) refuse_without_lane(tasks, known.error(), out);
   }
-  if (settings_.admission.max_waiting > 0) co_await refuse_beyond_bound(tasks, out);
+  if (settings_.admission.refuse_late) co_await refuse_late(tasks, out);
+  if (settings_.admission.is_bounded()) co_await refuse_beyond_bound(tasks, out);
   for (size_t next = 0; next < tasks.size();) {
     if (tasks[next].key.empty()) {
       next = co_await create_plain(tasks, next, out);
@@ -140,53 +140,6 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
   }
   wake();
   co_return out;
-}
-
-// Whether it is there already (whose answer got lost, say), or comes in the place of one that waits.
-Async<bool> Queue::takes_no_room(const NewTask& task) {
-  if (!task.id.empty()) {
-    GetItemInput get;
-    get.table = table_;
-    get.key.set(attribute::kId, Value(task.id));
-    const auto there = co_await services_.tables.get_item(std::move(get));
-    if (there && *there) co_return true;
-  }
-  if (task.key.empty()) co_return false;
-  const auto living = co_await living_task(task.key);
-  if (!living || !*living) co_return false;
-  co_return !task.replace || text_of(*living, attribute::kStatus) != state::kTaken;
-}
-
-Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
-  auto books = co_await services_.tables.books(table_);
-  if (!books) co_return;  // The writes will say why.
-  uint64_t waiting = 0;
-  for (auto status : {state::kPending, state::kDelayed}) {
-    const auto it = books->stock.find(std::string(status));
-    if (it != books->stock.end()) waiting += it->second;
-  }
-  const double rate = drain_rate_.rate(boot());
-  const std::string policy = "MAX_WAITING=" + std::to_string(settings_.admission.max_waiting);
-  std::vector<ShedLine> lines;
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    if (!out[i]) continue;
-    const auto wait = refused_for(settings_.admission, tasks[i].priority, waiting, rate);
-    if (!wait) {
-      ++waiting;
-      continue;
-    }
-    if (co_await takes_no_room(tasks[i])) continue;
-    lines.push_back(refused_line(tasks[i], policy, "max-waiting"));
-    out[i] = fail(ErrorCode::kTooManyRequests,
-                  "queue '" + table_ + "' is full: " + std::to_string(waiting) + " tasks wait and MAX_WAITING is " +
-                      std::to_string(settings_.admission.max_waiting) + "; at the present rate there is room in " +
-                      std::to_string(wait->count()) + " ms",
-                  std::make_shared<RetryLater>(*wait));
-  }
-  if (lines.empty()) co_return;
-  refused_at_bound_ += lines.size();
-  log_.debug("TASKS_REFUSED", {{"queue", table_}, {"tasks", lines.size()}, {"waiting", waiting}, {"drainRate", rate}});
-  log_beside(std::move(lines));
 }
 
 // Those for whose lane there was no room; the others of the batch do not care.

@@ -67,7 +67,7 @@ Async<Result<Explanation>> Queue::explain(std::string id) {
 // How many tasks of its lane a take would choose before it.
 Async<Result<void>> Queue::count_ahead(Explanation& out) {
   const auto lane = text_of(out.task, attribute::kLane);
-  const bool newest_first = order_.newest_first(boot());
+  const bool newest_first = this->newest_first();
   uint64_t ahead = 0;
   Item start;
   do {
@@ -101,7 +101,7 @@ void Queue::explain_waiting(Explanation& out) {
   if (created > epoch_ms(created_bound())) {
     say("its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
   }
-  const bool newest_first = order_.newest_first(boot());
+  const bool newest_first = this->newest_first();
   if (out.ahead) {
     say(std::string(newest_first ? "takes go from the newest task" : "takes go from the oldest task") +
         (settings_.order == Order::kAdaptive ? (newest_first ? ", as the queue stands" : ", as the queue drains")
@@ -118,6 +118,10 @@ void Queue::explain_waiting(Explanation& out) {
   if (processors_ == 0 && waiters_.empty()) {
     say(pulled_ ? "nobody asks for tasks: workers pull here, and none waits for one"
                 : "no processor is at work: one is started when `Start` is published");
+  }
+  if (const auto& adaptive = downstream_.concurrency; adaptive && adaptive->in_work() >= adaptive->limit()) {
+    say("as many tasks are in work as the runner is believed to bear: " + std::to_string(adaptive->limit()) +
+        " (CONCURRENCY=adaptive)");
   }
   if (downstream_.breaker.open()) {
     say("the breaker is open, as the runner bounced something: the next task may start " +

@@ -130,7 +130,7 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
 // that turn out to be empty, which are not looked at again until something comes.
 Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
   Candidates out;
-  out.newest_first = order_.newest_first(boot());
+  out.newest_first = newest_first();
   std::map<std::string, LaneRead, std::less<>> reads;
   FairShares::Given given;
   while (out.tasks.size() < wanted) {

@@ -119,7 +119,7 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
     }
     return task;
   }
-  if (settings_.deadline_margin != DeadlineMargin::kOff && settlement.kind == Settlement::Kind::kComplete) {
+  if (settlement.kind == Settlement::Kind::kComplete) {
     if (auto since = leases_.claimed_at(settlement.id, settlement.lease)) service_times_.add(boot() - *since, boot());
   }
   leases_.forget(settlement.id, settlement.lease);

@@ -76,8 +76,10 @@ Async<bool> Queue::shed_at_once(std::vector<ItemRef> tasks, std::vector<std::str
   auto answers = co_await services_.tables.edit_many(std::move(writes));
   std::vector<ShedLine> done;
   bool all = true;
+  uint64_t bytes = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) {
+      bytes += tasks[i].encoded().size();
       done.push_back(shed_line(tasks[i], reasons[i], "timer"));
       continue;
     }
@@ -88,6 +90,7 @@ Async<bool> Queue::shed_at_once(std::vector<ItemRef> tasks, std::vector<std::str
     }
   }
   drain_rate_.left(done.size(), boot());
+  drain_bytes_.left(bytes, boot());
   if (!done.empty()) co_await log_sheds(std::move(done));
   co_return all;
 }

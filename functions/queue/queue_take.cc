@@ -157,7 +157,7 @@ bool Queue::is_claiming(const ItemRef& task) const {
 // The newest eligible tasks from `start` on.
 Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Item start) {
   Candidates out;
-  out.newest_first = order_.newest_first(boot());
+  out.newest_first = newest_first();
   // One more than wanted tells whether the last one wanted is the last there is.
   const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
   auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + one_more + claiming_.size(), kMaxTake));
@@ -199,6 +199,12 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
     if (taken.size() >= max || !found->more) break;
   }
   co_return taken;
+}
+
+// Which end the next take goes from.
+bool Queue::newest_first() {
+  const bool asks = settings_.order == Order::kAdaptive;
+  return order_.newest_first(boot(), asks ? service_times_.p90(boot()) : nanoseconds(0));
 }
 
 // `hungry`: the take would have taken more.
@@ -243,6 +249,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
   auto now = boot();
   Result<void> out;
   const size_t before = taken.size();
+  uint64_t bytes = 0;
   std::vector<ShedLine> lines;
   for (size_t i = 0; i < plans.size(); ++i) {
     auto& plan = plans[i];
@@ -255,8 +262,10 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
         out = fail(std::move(answers[i].error()));
       }
     } else if (!plan.shed_reason.empty()) {
+      bytes += plan.task.encoded().size();
       lines.push_back(shed_line(plan.task, plan.shed_reason, "take"));
     } else if (!plan.lease.empty()) {
+      bytes += plan.task.encoded().size();
       auto& task = answers[i]->attributes;
       Lease lease{plan.lease, 0, lease_duration(task), true, task};
       if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
@@ -266,6 +275,8 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
     }
   }
   drain_rate_.left(taken.size() + lines.size() - before, now);
+  drain_bytes_.left(bytes, now);
+  take_rate_.left(taken.size() - before, now);
   if (!lines.empty()) scope_.spawn(log_sheds(std::move(lines)));
   hurry(leases_.next_end());
   return out;

@@ -64,7 +64,7 @@ def refuses_beyond_the_bound(binary, folder):
         metrics = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
         metrics.request("GET", "/metrics")
         page = metrics.getresponse().read().decode()
-        assert 'freshet_queue_refused_total{queue="QueueTable"} 5' in page, page
+        assert 'freshet_queue_refused_total{queue="QueueTable",reason="max-waiting"} 5' in page, page
 
         assert len(daemon.call("POST", QUEUE + "/take", {"max": 3})["tasks"]) == 3
         status, _, body = post(daemon, QUEUE + "/tasks", {"taskId": "e"})
@@ -181,8 +181,8 @@ def changes_the_policy(binary, folder):
         path = QUEUE + "/policy"
         before = daemon.call("GET", path)
         assert before["ORDER"] == "lifo" and before["MAX_WAITING"] == "0", before
-        for wrong, said in (({"ORDER": "random"}, "ORDER is 'random'"), ({"CONCURRENCY": 4}, "'CONCURRENCY' is no setting"),
-                            ({"RESERVED_SHARE": "0.5"}, "MAX_WAITING, which is not set"), ({}, "no setting to change"),
+        for wrong, said in (({"ORDER": "random"}, "ORDER is 'random'"), ({"LINGER_MS": 4}, "'LINGER_MS' is no setting"),
+                            ({"RESERVED_SHARE": "0.5"}, "neither of which is set"), ({}, "no setting to change"),
                             ({"ORDER": ["fifo"]}, "must be a text or a number"), ([], ""), ({"MAX_WAITING": -1}, "'-1'"),
                             ({"ORDER": "fifo", "LEASE_MS": "soon"}, "LEASE_MS is 'soon'")):
             status, _, body = post(daemon, path, wrong)

@@ -113,7 +113,7 @@ TEST_P(ExplainTest, OfAFloodOfRefusalsSomeAreWrittenDown) {
   world.pass(seconds(2));
   ASSERT_FALSE(create(queue, named({"last"})[0]));
   world.pass(milliseconds(100));
-  EXPECT_EQ(queue.refused_at_bound(), 1001u);
+  EXPECT_EQ(queue.refusals().tasks, 1001u);
   const auto lines = world.wait(queue.sheds(1000));
   ASSERT_TRUE(lines);
   EXPECT_LT(lines->size(), 60u);

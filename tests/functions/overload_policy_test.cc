@@ -6,6 +6,7 @@
 #include "functions/queue/policy/codel.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/margin.h"
+#include "functions/queue/policy/outlook.h"
 #include "functions/queue/policy/take_order.h"
 
 namespace freshet {
@@ -15,37 +16,48 @@ BootTime at(int64_t ms) {
   return BootTime(milliseconds(ms));
 }
 
+constexpr nanoseconds kUnknown{0};  // Service time.
+
 TEST(StandingQueue, StandsOnceNeitherEmptyNorYoungForAnInterval) {
   StandingQueue queue;
-  EXPECT_FALSE(queue.stands(at(0)));
-  EXPECT_FALSE(queue.stands(at(99)));
+  EXPECT_FALSE(queue.stands(at(0), kUnknown));
+  EXPECT_FALSE(queue.stands(at(99), kUnknown));
   queue.empty(at(99));
-  EXPECT_FALSE(queue.stands(at(198)));
+  EXPECT_FALSE(queue.stands(at(198), kUnknown));
   queue.took_oldest(milliseconds(4), at(198));  // Young.
-  EXPECT_FALSE(queue.stands(at(297)));
+  EXPECT_FALSE(queue.stands(at(297), kUnknown));
   queue.took_oldest(milliseconds(5), at(297));  // Not young.
-  EXPECT_TRUE(queue.stands(at(298)));
+  EXPECT_TRUE(queue.stands(at(298), kUnknown));
 }
 
 TEST(StandingQueue, StandsUntilItIsEmptyHoweverYoungItsTasks) {
   StandingQueue queue;
   queue.empty(at(0));
-  ASSERT_TRUE(queue.stands(at(100)));
+  ASSERT_TRUE(queue.stands(at(100), kUnknown));
   queue.took_oldest(milliseconds(1), at(150));
-  EXPECT_TRUE(queue.stands(at(151)));
+  EXPECT_TRUE(queue.stands(at(151), kUnknown));
   queue.empty(at(160));
-  EXPECT_FALSE(queue.stands(at(161)));
+  EXPECT_FALSE(queue.stands(at(161), kUnknown));
+}
+
+TEST(StandingQueue, LongTasksGiveItLonger) {
+  StandingQueue queue;
+  queue.empty(at(0));
+  EXPECT_FALSE(queue.stands(at(399), milliseconds(200)));
+  EXPECT_TRUE(queue.stands(at(400), milliseconds(200)));
+  EXPECT_TRUE(queue.stands(at(401), milliseconds(900))) << "once it stands it stands";
+  EXPECT_EQ(StandingQueue::interval(milliseconds(1)), StandingQueue::kInterval);
 }
 
 TEST(TakeOrder, AdaptiveGoesNewestFirstWhileTheQueueStands) {
   TakeOrder order(Order::kAdaptive);
   order.found_empty(at(0));
-  EXPECT_FALSE(order.newest_first(at(50)));
-  EXPECT_TRUE(order.newest_first(at(100)));
+  EXPECT_FALSE(order.newest_first(at(50), kUnknown));
+  EXPECT_TRUE(order.newest_first(at(100), kUnknown));
   order.set(Order::kOldestFirst);
-  EXPECT_FALSE(order.newest_first(at(101)));
+  EXPECT_FALSE(order.newest_first(at(101), kUnknown));
   order.set(Order::kNewestFirst);
-  EXPECT_TRUE(order.newest_first(at(102)));
+  EXPECT_TRUE(order.newest_first(at(102), kUnknown));
 }
 
 TEST(Margin, YieldsOnlyWhereASlotWouldStayEmpty) {
@@ -93,18 +105,78 @@ TEST(DrainRate, IsTheMeanOfTheLastTenSeconds) {
   EXPECT_EQ(rate.rate(at(100'000)), 2);
 }
 
+std::optional<milliseconds> after(const std::optional<Refusal>& refusal) {
+  return refusal ? std::optional(refusal->after) : std::nullopt;
+}
+
 TEST(Admission, RefusesBeyondTheBoundAndKeepsAShareForCriticalTasks) {
   AdmissionSettings settings;
-  EXPECT_FALSE(refused_for(settings, 0, 1'000'000, 0));
+  const auto refused = [&](int priority, uint64_t waiting, double rate) {
+    return after(refused_for(settings, priority, Room{waiting, 0}, Room{1, 0}, {rate, 0}));
+  };
+  EXPECT_FALSE(refused(0, 1'000'000, 0));
   settings.max_waiting = 100;
   settings.reserved_share = 0.25;
-  EXPECT_FALSE(refused_for(settings, 0, 74, 10));
-  EXPECT_EQ(refused_for(settings, 0, 75, 1), milliseconds(1000));
-  EXPECT_EQ(refused_for(settings, 0, 84, 2), milliseconds(5000));
-  EXPECT_EQ(refused_for(settings, 0, 75, 1e6), milliseconds(100));
-  EXPECT_EQ(refused_for(settings, 0, 75, 0), milliseconds(60'000));
-  EXPECT_FALSE(refused_for(settings, settings.critical_priority, 99, 1));
-  EXPECT_TRUE(refused_for(settings, settings.critical_priority, 100, 1));
+  EXPECT_FALSE(refused(0, 74, 10));
+  EXPECT_EQ(refused(0, 75, 1), milliseconds(1000));
+  EXPECT_EQ(refused(0, 84, 2), milliseconds(5000));
+  EXPECT_EQ(refused(0, 75, 1e6), milliseconds(100));
+  EXPECT_EQ(refused(0, 75, 0), milliseconds(60'000));
+  EXPECT_FALSE(refused(settings.critical_priority, 99, 1));
+  EXPECT_TRUE(refused(settings.critical_priority, 100, 1));
+}
+
+TEST(Admission, BoundsBytesInTheSameWay) {
+  AdmissionSettings settings;
+  settings.max_waiting_bytes = 10'000;
+  settings.reserved_share = 0.2;
+  const auto refused = [&](int priority, uint64_t waiting, uint64_t size, double rate) {
+    return refused_for(settings, priority, Room{5, waiting}, Room{1, size}, {1, rate});
+  };
+  EXPECT_FALSE(refused(0, 7'000, 1'000, 1)) << "exactly what others may use";
+  EXPECT_EQ(refused(0, 7'001, 1'000, 1)->reason, "max-waiting-bytes");
+  EXPECT_EQ(refused(0, 8'000, 1'000, 500)->after, milliseconds(2000));
+  EXPECT_FALSE(refused(settings.critical_priority, 9'000, 1'000, 1));
+  EXPECT_TRUE(refused(settings.critical_priority, 9'001, 1'000, 1));
+  EXPECT_FALSE(refused(0, 20'000, 0, 1)) << "what needs no room is not refused";
+}
+
+TEST(Admission, OfTwoBoundsTheOneThatTakesLongerIsNamed) {
+  AdmissionSettings settings;
+  settings.max_waiting = 10;
+  settings.max_waiting_bytes = 1'000;
+  settings.reserved_share = 0;
+  const Room there{10, 1'000};
+  EXPECT_EQ(refused_for(settings, 0, there, {1, 100}, {1, 10})->reason, "max-waiting-bytes");
+  EXPECT_EQ(refused_for(settings, 0, there, {1, 100}, {1, 10})->after, milliseconds(10'000));
+  EXPECT_EQ(refused_for(settings, 0, there, {1, 100}, {0.1, 1000})->reason, "max-waiting");
+}
+
+TEST(Outlook, AFreshTaskWaitsForASlotOrForAllThatAreOlder) {
+  EXPECT_EQ(least_wait(true, 1'000, false, 10), milliseconds(100)) << "newest first, never behind the backlog";
+  EXPECT_EQ(least_wait(false, 1'000, false, 10), seconds(100));
+  EXPECT_EQ(least_wait(false, 1'000, true, 10), nanoseconds(0)) << "somebody waits for it";
+  EXPECT_EQ(least_wait(false, 1'000, false, 0), nanoseconds(0)) << "nothing is known";
+}
+
+TEST(Outlook, WhatCannotBeDoneInTimeIsRefusedUntilItCould) {
+  const WallTime now(seconds(1'000));
+  TaskEnds ends;
+  const Outlook outlook{seconds(5), milliseconds(200)};
+  EXPECT_FALSE(refused_as_late(ends, now, outlook));
+  ends.deadline = now + milliseconds(5'201);
+  EXPECT_FALSE(refused_as_late(ends, now, outlook));
+  ends.deadline = now + milliseconds(3'200);
+  EXPECT_EQ(refused_as_late(ends, now, outlook), milliseconds(2'001)) << "two seconds' worth have left then";
+  ends.deadline = now + milliseconds(100);
+  EXPECT_EQ(refused_as_late(ends, now, outlook), seconds(60)) << "no shorter queue helps";
+  ends.deadline = now - milliseconds(1);
+  EXPECT_TRUE(refused_as_late(ends, now, {}));
+  ends.deadline.reset();
+  ends.ttl = now + seconds(6);
+  EXPECT_FALSE(refused_as_late(ends, now, outlook)) << "of its ttl only the waiting counts";
+  ends.ttl = now + seconds(4);
+  EXPECT_TRUE(refused_as_late(ends, now, outlook));
 }
 
 TEST(Breaker, OpensAtARefusalAndLetsOneTryAgainAfterAPause) {

@@ -460,7 +460,7 @@ TEST_P(ProcessorTest, ProgramsThatCannotBeStartedNowCostNoAttempt) {
 TEST_P(ProcessorTest, SettingsThatAreWrongAreAnErrorOfTheFunction) {
   start();
   environment["CONCURRENCY"] = "many";
-  EXPECT_EQ(process(), "CONCURRENCY is 'many': it must be a whole number from 1 to 100000");
+  EXPECT_EQ(process(), "CONCURRENCY is 'many': it must be 'adaptive' or a whole number from 1 to 100000");
 }
 
 TEST_P(ProcessorTest, CreateTasksCreatesTheSamplesTasks) {

@@ -127,7 +127,7 @@ TEST_P(QueueOverload, BeyondTheBoundCreationIsRefusedWithWhenToTryAgain) {
   EXPECT_EQ(answers[0].error().code, ErrorCode::kTooManyRequests);
   EXPECT_NE(std::dynamic_pointer_cast<const RetryLater>(answers[0].error().detail), nullptr);
   EXPECT_TRUE(answers[1]) << "critical tasks have a share of their own";
-  EXPECT_EQ(queue.refused_at_bound(), 1u);
+  EXPECT_EQ(queue.refusals().tasks, 1u);
   EXPECT_EQ(world.status("d"), "");
   auto taken = take(queue, 2);
   ASSERT_EQ(taken->size(), 2u);

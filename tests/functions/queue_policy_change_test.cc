@@ -27,7 +27,10 @@ TEST_P(PolicyChange, IsReadAndChangedAndKeepsTheRest) {
   EXPECT_EQ(ids(take(queue)), "a");
   create(queue, {"c", "d"});
   EXPECT_FALSE(create(queue, named({"e"})[0]));
+  ASSERT_TRUE(queue.change_policy({{"MAX_WAITING_BYTES", "100000"}}));
   ASSERT_TRUE(queue.change_policy({{"MAX_WAITING", "0"}}));
+  EXPECT_EQ(queue.policy().at("RESERVED_SHARE"), "0.1") << "there is still a bound to share";
+  ASSERT_TRUE(queue.change_policy({{"MAX_WAITING_BYTES", "0"}}));
   EXPECT_FALSE(queue.policy().contains("RESERVED_SHARE"));
   EXPECT_TRUE(create(queue, named({"e"})[0]));
 }
@@ -40,11 +43,17 @@ TEST_P(PolicyChange, WhatContradictsOrMakesNoSenseChangesNothing) {
     EXPECT_EQ(queue.policy(), before);
     return changed ? std::string() : changed.error().message;
   };
-  EXPECT_EQ(error_of({{"ORDER", "fifo"}, {"RESERVED_SHARE", "0.5"}}),
-            "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING, which is not set: set it too");
+  EXPECT_EQ(
+      error_of({{"ORDER", "fifo"}, {"RESERVED_SHARE", "0.5"}}),
+      "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING and MAX_WAITING_BYTES, neither of which is set: "
+      "set one too");
   EXPECT_EQ(error_of({{"ORDER", "random"}}), "ORDER is 'random': it must be 'lifo', 'fifo' or 'adaptive'");
   EXPECT_EQ(error_of({{"MAX_WAITING", "-1"}}), "MAX_WAITING is '-1': it must be a whole number from 0 to 1000000000");
-  EXPECT_NE(error_of({{"CONCURRENCY", "4"}}).find("'CONCURRENCY' is no setting that can be changed here: there are "),
+  EXPECT_EQ(error_of({{"CONCURRENCY", "adaptive"}, {"PAGE_LIMIT", "4"}}),
+            "PAGE_LIMIT starts whole pages, so that CONCURRENCY=adaptive decides nothing: set one of the two");
+  EXPECT_EQ(error_of({{"CONCURRENCY_MAX", "4"}}),
+            "CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
+  EXPECT_NE(error_of({{"LINGER_MS", "4"}}).find("'LINGER_MS' is no setting that can be changed here: there are "),
             std::string::npos);
 }
 
@@ -83,6 +92,10 @@ TEST_P(PolicyChange, SwitchingUnderLoadLosesNothingAndStartsNothingTwice) {
                                               {{"DEADLINE_MARGIN", "off"}},
                                               {{"MAX_WAITING", "20"}},
                                               {{"MAX_WAITING", "0"}},
+                                              {{"MAX_WAITING_BYTES", "3000"}},
+                                              {{"MAX_WAITING_BYTES", "0"}},
+                                              {{"REFUSE_LATE", "on"}},
+                                              {{"REFUSE_LATE", "off"}},
                                               {{"MAX_ATTEMPTS", "3"}, {"BACKOFF_BASE_MS", "10"}}};
   for (const auto seed : test_seeds(5)) {
     SCOPED_TRACE(seed);

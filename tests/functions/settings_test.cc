@@ -19,8 +19,8 @@ TEST(Settings, DefaultsAreThoseOfTheTable) {
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(settings->queue_table, "QueueTable");
   EXPECT_EQ(settings->runner.kind, RunnerSettings::Kind::kFake);
-  EXPECT_EQ(settings->concurrency, 1);
-  EXPECT_EQ(settings->page_limit, 0);
+  EXPECT_EQ(settings->queue.work.concurrency, 1);
+  EXPECT_EQ(settings->queue.work.page_limit, 0);
   EXPECT_EQ(settings->max_active, milliseconds(60'000));
   EXPECT_EQ(settings->queue.max_attempts, 5);
   EXPECT_EQ(settings->queue.order, Order::kNewestFirst);
@@ -45,7 +45,7 @@ TEST(Settings, ReadsWhatIsSet) {
   EXPECT_EQ(settings->runner.kind, RunnerSettings::Kind::kHttp);
   EXPECT_EQ(settings->runner.url, "http://127.0.0.1:1/work");
   EXPECT_EQ(settings->runner.retry_after, milliseconds(0));
-  EXPECT_EQ(settings->concurrency, 32);
+  EXPECT_EQ(settings->queue.work.concurrency, 32);
   EXPECT_EQ(settings->queue.order, Order::kOldestFirst);
   EXPECT_EQ(settings->queue.default_ttl, milliseconds(3'600'000));
   EXPECT_EQ(settings->queue.backoff.factor, 1.5);
@@ -56,13 +56,15 @@ TEST(Settings, ReadsWhatIsSet) {
 TEST(Settings, WrongValuesSayWhatWouldBeRight) {
   EXPECT_EQ(error_of({}), "QUEUE_TABLE is not set: it must be the name of the queue's table");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CONCURRENCY", "0"}}),
-            "CONCURRENCY is '0': it must be a whole number from 1 to 100000");
+            "CONCURRENCY is '0': it must be 'adaptive' or a whole number from 1 to 100000");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CONCURRENCY", "3x"}}),
-            "CONCURRENCY is '3x': it must be a whole number from 1 to 100000");
+            "CONCURRENCY is '3x': it must be 'adaptive' or a whole number from 1 to 100000");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"ORDER", "newest"}}),
             "ORDER is 'newest': it must be 'lifo', 'fifo' or 'adaptive'");
-  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CRITICAL_PRIORITY", "10"}}),
-            "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING, which is not set: set it too");
+  EXPECT_EQ(
+      error_of({{"QUEUE_TABLE", "Q"}, {"CRITICAL_PRIORITY", "10"}}),
+      "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING and MAX_WAITING_BYTES, neither of which is set: "
+      "set one too");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"DEADLINE_MARGIN", "p99"}}),
             "DEADLINE_MARGIN is 'p99': it must be 'off', 'p90' or 'yield'");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "1.5"}}),
@@ -73,6 +75,27 @@ TEST(Settings, WrongValuesSayWhatWouldBeRight) {
             "TASK_RUNNER is 'ftp://x': it must be none, fake, http[s]://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"LEASE_MS", "99999999999999999999"}}),
             "LEASE_MS is '99999999999999999999': it must be a whole number from 10 to 31622400000");
+}
+
+TEST(Settings, ContradictionsAreRefused) {
+  const auto error = [](Environment environment) {
+    environment["QUEUE_TABLE"] = "Q";
+    return error_of(environment);
+  };
+  EXPECT_EQ(error({{"MAX_WAITING_BYTES", "100"}}),
+            "MAX_WAITING_BYTES is '100': it must be 0 (no bound) or a whole number from 1024 to 1125899906842624");
+  EXPECT_EQ(error({{"MAX_WAITING_BYTES", "0"}}), "");
+  EXPECT_EQ(error({{"MAX_WAITING_BYTES", "1024"}, {"RESERVED_SHARE", "0.5"}}), "");
+  EXPECT_EQ(error({{"REFUSE_LATE", "yes"}}), "REFUSE_LATE is 'yes': it must be 'on' or 'off'");
+  EXPECT_EQ(error({{"CONCURRENCY_MAX", "4"}}),
+            "CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
+  EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"CONCURRENCY_MIN", "20"}, {"CONCURRENCY_MAX", "10"}}),
+            "CONCURRENCY_MIN is 20, above CONCURRENCY_MAX, which is 10: it must be at most that");
+  EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"PAGE_LIMIT", "10"}}),
+            "PAGE_LIMIT starts whole pages, so that CONCURRENCY=adaptive decides nothing: set one of the two");
+  EXPECT_EQ(error({{"BACKOFF_BASE_MS", "500000"}}),
+            "BACKOFF_BASE_MS is 500000, above BACKOFF_MAX_MS, which is 300000: it must be at most that");
+  EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"CONCURRENCY_MIN", "2"}, {"RATE_LIMIT", "5"}}), "");
 }
 
 TEST(Settings, RunnersAreSplitIntoWords) {

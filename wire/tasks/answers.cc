@@ -186,6 +186,8 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   std::string out = "{";
   append_counts(out, "depth", stats.depth);
   out += ',';
+  append_counts(out, "bytes", stats.bytes);
+  out += ',';
   append_counts(out, "flow", stats.flow);
   out += ',';
   append_counts(out, "shed", stats.shed);

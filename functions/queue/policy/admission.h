@@ -1,4 +1,4 @@
-// Whether a queue takes one task more, and when to try again if not. Pure state with an explicit now.
+// Whether a queue has room for one task more, and when to try again if not. Pure state with an explicit now.
 #pragma once
 
 #include <algorithm>
@@ -6,20 +6,21 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "base/clock.h"
 #include "functions/settings.h"
 
 namespace freshet {
 
-// How fast tasks leave the queue (taken or shed), over the last ten seconds or so.
+// How fast tasks, or their bytes, leave the queue, over the last ten seconds or so.
 class DrainRate {
  public:
-  void left(uint64_t tasks, BootTime now) {
+  void left(uint64_t amount, BootTime now) {
     roll(now);
-    counts_[static_cast<size_t>(second_) % kSeconds] += tasks;
+    counts_[static_cast<size_t>(second_) % kSeconds] += amount;
   }
-  // Tasks a second; 0 if none has left.
+  // A second; 0 if none has left.
   double rate(BootTime now) {
     roll(now);
     uint64_t sum = 0;
@@ -42,20 +43,47 @@ class DrainRate {
   int64_t second_ = -1;
 };
 
-// Of `waiting` tasks the queue has a bound (MAX_WAITING); tasks of critical priority may use all of it, others leave
-// the reserved share free. Empty: the task is taken. Else when there should be room, at the rate at which tasks leave:
-// from 100 ms to a minute.
-inline std::optional<milliseconds> refused_for(const AdmissionSettings& settings, int priority, uint64_t waiting,
-                                               double drain_rate) {
-  if (settings.max_waiting == 0) return std::nullopt;
-  const bool critical = priority >= settings.critical_priority;
-  const auto all = static_cast<double>(settings.max_waiting);
-  const auto bound = static_cast<uint64_t>(critical ? all : std::ceil(all * (1 - settings.reserved_share)));
-  if (waiting < bound) return std::nullopt;
-  constexpr double kLongest = 60'000;
-  const double over = static_cast<double>(waiting - bound + 1);
-  const double wait = drain_rate > 0 ? over / drain_rate * 1000 : kLongest;
-  return milliseconds(static_cast<int64_t>(std::clamp(wait, 100.0, kLongest)));
+// Tasks, and the bytes that they have as they are stored.
+struct Room {
+  uint64_t tasks = 0;
+  uint64_t bytes = 0;
+};
+
+// How much leaves the queue a second.
+struct DrainRates {
+  double tasks = 0;
+  double bytes = 0;
+};
+
+struct Refusal {
+  std::string_view reason;  // "max-waiting", "max-waiting-bytes".
+  milliseconds after;       // When there should be room: from 100 ms to a minute.
+};
+
+// What of a bound tasks of that priority may use: the critical ones all, others leave the reserved share free.
+inline uint64_t usable(uint64_t bound, const AdmissionSettings& settings, int priority) {
+  if (priority >= settings.critical_priority) return bound;
+  return static_cast<uint64_t>(std::ceil(static_cast<double>(bound) * (1 - settings.reserved_share)));
+}
+
+// Whether `more` is too much beside what is waiting, and which of the two bounds has room again later, at the rate at
+// which tasks leave. Empty: it is taken.
+inline std::optional<Refusal> refused_for(const AdmissionSettings& settings, int priority, Room waiting, Room more,
+                                          DrainRates rates) {
+  std::optional<Refusal> out;
+  const auto look = [&](const char* reason, uint64_t bound, uint64_t there, uint64_t added, double rate) {
+    if (bound == 0 || added == 0) return;
+    const uint64_t room = usable(bound, settings, priority);
+    if (there + added <= room) return;
+    constexpr double kLongest = 60'000;
+    const double over = static_cast<double>(there + added - room);
+    const double wait = rate > 0 ? over / rate * 1000 : kLongest;
+    const milliseconds after(static_cast<int64_t>(std::clamp(wait, 100.0, kLongest)));
+    if (!out || after > out->after) out = Refusal{reason, after};
+  };
+  look("max-waiting", settings.max_waiting, waiting.tasks, more.tasks, rates.tasks);
+  look("max-waiting-bytes", settings.max_waiting_bytes, waiting.bytes, more.bytes, rates.bytes);
+  return out;
 }
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// How long tasks take, as observed: the 90th percentile of a window of successes. Pure state with an explicit now.
+// How long tasks take, as observed: percentiles of a window of successes. Pure state with an explicit now.
 //
 // The window is bounded by number, and by age: when a backlog of tasks that are judged too late to be done leaves
 // nothing to observe, what was observed is forgotten, and the next task is tried again.
@@ -19,17 +19,21 @@ class ServiceTimes {
 
   void add(nanoseconds took, BootTime now);
   // 0 while too little is known.
-  nanoseconds p90(BootTime now);
+  nanoseconds p90(BootTime now) { return quantile(p90_, 9, now); }
+  nanoseconds p10(BootTime now) { return quantile(p10_, 1, now); }
 
  private:
   struct Sample {
     BootTime at;
     nanoseconds took;
   };
+  using Known = std::optional<nanoseconds>;
   void forget(BootTime now);
+  nanoseconds quantile(Known& known, size_t tenths, BootTime now);
 
-  std::deque<Sample> samples_;      // Oldest first.
-  std::optional<nanoseconds> p90_;  // Of samples_, once it was asked for.
+  std::deque<Sample> samples_;  // Oldest first.
+  Known p90_;                   // Of samples_, once it was asked for.
+  Known p10_;
 };
 
 }  // namespace freshet

@@ -12,13 +12,13 @@ class TakeOrder {
 
   // For takes from now on.
   void set(Order order) { order_ = order; }
-  bool newest_first(BootTime now) {
-    return order_ == Order::kNewestFirst || (order_ == Order::kAdaptive && standing_.stands(now));
+  // `service`: the p90 of how long tasks take; 0 if it is not known.
+  bool newest_first(BootTime now, nanoseconds service) {
+    return order_ == Order::kNewestFirst || (order_ == Order::kAdaptive && standing_.stands(now, service));
   }
   // What takes find, whatever the order.
   void found_empty(BootTime now) { standing_.empty(now); }
   void took_oldest(nanoseconds age, BootTime now) { standing_.took_oldest(age, now); }
-  bool stands(BootTime now) { return standing_.stands(now); }
 
  private:
   Order order_;

@@ -1,0 +1,191 @@
+// Which new tasks are refused: those for which there is no room, and, if so set, those that would be too late.
+// docs/overload.md, "Admission".
+#include "functions/queue/attributes.h"
+#include "functions/queue/policy/lanes.h"
+#include "functions/queue/policy/outlook.h"
+#include "functions/queue/queue.h"
+#include "runtime/retry_later.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint64_t kMostAhead = 10'000;  // With more nobody needs to count on.
+
+std::string at_the_present_rate(milliseconds after) {
+  return "; at the present rate there is room in " + std::to_string(after.count()) + " ms";
+}
+
+}  // namespace
+
+// The room that the task takes: none if it is there already (its answer got lost, say); only what it has more than the
+// waiting one of its key that it replaces. `size`: its own.
+Async<Room> Queue::room_taken(const NewTask& task, uint64_t size) {
+  if (!task.id.empty()) {
+    GetItemInput get;
+    get.table = table_;
+    get.key.set(attribute::kId, Value(task.id));
+    const auto there = co_await services_.tables.get_item(std::move(get));
+    if (there && *there) co_return Room();
+  }
+  if (task.key.empty()) co_return Room{1, size};
+  const auto living = co_await living_task(task.key);
+  if (!living || !*living) co_return Room{1, size};
+  if (!task.replace) co_return Room();
+  if (text_of(*living, attribute::kStatus) == state::kTaken) co_return Room{1, size};
+  const uint64_t old = living->encoded().size();
+  co_return Room{0, size > old ? size - old : 0};
+}
+
+// As it would be stored; 0 if nobody asks, or the task is wrong and refused for that.
+uint64_t Queue::stored_size(const NewTask& task) {
+  if (settings_.admission.max_waiting_bytes == 0) return 0;
+  NewTask copy = task;
+  const auto item = new_item(copy);
+  return item ? ItemRef::encode(*item).encoded().size() : 0;
+}
+
+// Larger than all that may wait: there will never be room.
+std::optional<Error> Queue::never_fits(const NewTask& task, uint64_t size) const {
+  const uint64_t bound = settings_.admission.max_waiting_bytes;
+  const uint64_t room = usable(bound, settings_.admission, task.priority);
+  if (bound == 0 || size <= room) return std::nullopt;
+  return Error{ErrorCode::kValidation,
+               "the task would be stored with " + std::to_string(size) + " bytes, and tasks of its priority may have " +
+                   std::to_string(room) + " of MAX_WAITING_BYTES, which is " + std::to_string(bound) +
+                   ": it can never wait here",
+               nullptr};
+}
+
+Async<Room> Queue::waiting() {
+  Room out;
+  auto books = co_await services_.tables.books(table_);
+  if (!books) co_return out;  // The writes will say why.
+  for (auto status : {state::kPending, state::kDelayed}) {
+    out.tasks += books->stock[std::string(status)];
+    out.bytes += books->bytes[std::string(status)];
+  }
+  co_return out;
+}
+
+Error Queue::full(const Refusal& refusal, const Room& waiting, uint64_t size) const {
+  const auto& admission = settings_.admission;
+  std::string message = "queue '" + table_ + "' is full: ";
+  if (refusal.reason == "max-waiting") {
+    message +=
+        std::to_string(waiting.tasks) + " tasks wait and MAX_WAITING is " + std::to_string(admission.max_waiting);
+  } else {
+    message += std::to_string(waiting.bytes) + " bytes wait, the task has " + std::to_string(size) +
+               " and MAX_WAITING_BYTES is " + std::to_string(admission.max_waiting_bytes);
+  }
+  return {ErrorCode::kTooManyRequests, message + at_the_present_rate(refusal.after),
+          std::make_shared<RetryLater>(refusal.after)};
+}
+
+Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
+  Room there = co_await waiting();
+  const auto& admission = settings_.admission;
+  const DrainRates rates{drain_rate_.rate(boot()), drain_bytes_.rate(boot())};
+  std::vector<ShedLine> lines;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!out[i]) continue;
+    const uint64_t size = stored_size(tasks[i]);
+    Room more{1, size};
+    auto refusal = refused_for(admission, tasks[i].priority, there, more, rates);
+    if (refusal) {
+      more = co_await room_taken(tasks[i], size);
+      refusal = refused_for(admission, tasks[i].priority, there, more, rates);
+    }
+    if (!refusal) {
+      there.tasks += more.tasks;
+      there.bytes += more.bytes;
+    } else if (auto never = never_fits(tasks[i], size)) {
+      out[i] = fail(std::move(*never));
+    } else {
+      const bool in_tasks = refusal->reason == "max-waiting";
+      ++(in_tasks ? refusals_.tasks : refusals_.bytes);
+      lines.push_back(refused_line(tasks[i],
+                                   in_tasks ? "MAX_WAITING=" + std::to_string(admission.max_waiting)
+                                            : "MAX_WAITING_BYTES=" + std::to_string(admission.max_waiting_bytes),
+                                   std::string(refusal->reason)));
+      out[i] = fail(full(*refusal, there, size));
+    }
+  }
+  if (lines.empty()) co_return;
+  log_.debug("TASKS_REFUSED", {{"queue", table_},
+                               {"tasks", lines.size()},
+                               {"waiting", there.tasks},
+                               {"waitingBytes", there.bytes},
+                               {"drainRate", rates.tasks}});
+  log_beside(std::move(lines));
+}
+
+// How many tasks of its lane wait already.
+Async<uint64_t> Queue::waiting_in_lane(std::string lane) {
+  uint64_t count = 0;
+  Item start;
+  do {
+    QueryInput query;
+    query.table = table_;
+    query.index = std::string(kLaneIndex);
+    query.key_condition = "lane = :l";
+    query.placeholders.values.set(":l", Value(lane));
+    query.limit = 1000;
+    query.count_only = true;
+    query.exclusive_start_key = std::move(start);
+    auto page = co_await services_.tables.query(std::move(query));
+    if (!page) co_return count;
+    count += page->count;
+    start = std::move(page->last_evaluated_key);
+  } while (!start.empty() && count < kMostAhead);
+  co_return count;
+}
+
+Async<Outlook> Queue::outlook(const NewTask& task) {
+  Outlook out;
+  const bool all_in_time = settings_.deadline_margin == DeadlineMargin::kP90;
+  out.service = all_in_time ? service_times_.p90(boot()) : service_times_.p10(boot());
+  if (task.delay && task.delay->count() > 0) co_return out;  // Who knows what waits then.
+  const bool newest_first = settings_.order != Order::kOldestFirst;
+  uint64_t ahead = 0;
+  if (!newest_first && lanes_.empty()) ahead = co_await pending_depth();
+  if (!newest_first && !lanes_.empty()) {
+    auto lane = lane_name(task.priority, task.group);
+    ahead = co_await waiting_in_lane(std::move(lane));
+  }
+  // What is shed gives way, but frees no slot.
+  const double rate = newest_first ? take_rate_.rate(boot()) : drain_rate_.rate(boot());
+  out.wait = least_wait(newest_first, ahead, !waiters_.empty(), rate);
+  co_return out;
+}
+
+Async<void> Queue::refuse_late(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
+  std::vector<ShedLine> lines;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const NewTask& task = tasks[i];
+    const auto ttl = task.ttl ? task.ttl : settings_.default_ttl;
+    if (!out[i] || (!task.deadline && !ttl)) continue;
+    const Outlook expected = co_await outlook(task);
+    const auto now = wall();
+    TaskEnds ends{{}, task.deadline};
+    if (ttl) ends.ttl = now + *ttl;
+    const auto after = refused_as_late(ends, now + task.delay.value_or(milliseconds(0)), expected);
+    if (!after) continue;
+    const Room room = co_await room_taken(task, 0);
+    if (room.tasks == 0 && !task.replace) continue;  // It is there already.
+    lines.push_back(refused_line(task, "REFUSE_LATE=on", "deadline"));
+    const auto ms = [](nanoseconds time) {
+      return std::to_string(std::chrono::floor<milliseconds>(time).count()) + " ms";
+    };
+    out[i] = fail(ErrorCode::kTooManyRequests,
+                  "the task would be too late: in queue '" + table_ + "' it would wait for " + ms(expected.wait) +
+                      " and take " + ms(expected.service) + " at least; one with as much time may have a chance in " +
+                      ms(*after),
+                  std::make_shared<RetryLater>(*after));
+  }
+  if (lines.empty()) co_return;
+  refusals_.late += lines.size();
+  log_beside(std::move(lines));
+}
+
+}  // namespace freshet

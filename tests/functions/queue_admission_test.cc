@@ -1,0 +1,163 @@
+// Which new tasks a queue refuses: beyond its bound of bytes, and, if so set, those that would be too late. In both
+// worlds.
+#include "runtime/retry_later.h"
+#include "tests/functions/queue_fixture.h"
+
+namespace freshet {
+namespace {
+
+class QueueAdmission : public QueueFixture {
+ protected:
+  NewTask of_size(const std::string& id, size_t size, int priority = 0) {
+    NewTask task;
+    task.id = id;
+    task.payload = Value(std::string(size, 'x'));
+    task.priority = priority;
+    return task;
+  }
+  uint64_t waiting_bytes() {
+    auto books = world.books();
+    return books.bytes["PENDING"] + books.bytes["DELAYED"];
+  }
+  static milliseconds after(const Result<CreatedTask>& refused) {
+    const auto later = std::dynamic_pointer_cast<const RetryLater>(refused.error().detail);
+    return later ? later->after : milliseconds(-1);
+  }
+  // Ten tasks that took `time` each.
+  void observe(Queue& queue, milliseconds time) {
+    for (int i = 0; i < 10; ++i) {
+      create(queue, named({"seen"})[0]);
+      auto taken = take(queue);
+      world.pass(time);
+      ASSERT_TRUE(settle(queue, Kind::kComplete, (*taken)[0]));
+      DeleteItemInput gone;
+      gone.table = "QueueTable";
+      gone.key.set("taskId", Value("seen"));
+      ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
+    }
+  }
+  NewTask due_in(const std::string& id, milliseconds time) {
+    NewTask task;
+    task.id = id;
+    task.deadline = world.clock.wall() + time;
+    return task;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueueAdmission, ::testing::Bool(), store_name);
+
+TEST_P(QueueAdmission, BytesThatWaitAreBoundedExactly) {
+  QueueSettings settings;
+  settings.admission.max_waiting_bytes = 10'000;
+  settings.admission.reserved_share = 0.2;
+  auto& queue = world.start(settings);
+  int made = 0;
+  Result<CreatedTask> last;
+  for (; made < 100; ++made) {
+    last = create(queue, of_size("t" + std::to_string(made), 700));
+    if (!last) break;
+    EXPECT_LE(waiting_bytes(), 8'000u);
+  }
+  const auto each = waiting_bytes() / static_cast<uint64_t>(made);
+  EXPECT_GT(waiting_bytes() + each, 8'000u) << "no task was refused for which there was room";
+  EXPECT_EQ(last.error().code, ErrorCode::kTooManyRequests);
+  EXPECT_NE(last.error().message.find("MAX_WAITING_BYTES is 10000"), std::string::npos) << last.error().message;
+  EXPECT_EQ(after(last), milliseconds(60'000)) << "nothing has left yet";
+  EXPECT_EQ(queue.refusals().bytes, 1u);
+  ASSERT_TRUE(create(queue, of_size("critical", 700, 50))) << "critical tasks have a share of their own";
+  EXPECT_LE(waiting_bytes(), 10'000u);
+  // At a known rate the answer is when there is room.
+  ASSERT_EQ(take(queue, 5)->size(), 5u);
+  ASSERT_TRUE(create(queue, of_size("more", 700)));
+  for (int i = 0; last || i == 0; ++i) last = create(queue, of_size("more" + std::to_string(i), 700));
+  EXPECT_LE(after(last), milliseconds(1'000)) << "of one that is over, five have left of late";
+  expect_balance();
+}
+
+TEST_P(QueueAdmission, WhatCanNeverWaitIsAWrongRequest) {
+  QueueSettings settings;
+  settings.admission.max_waiting_bytes = 2'000;
+  auto& queue = world.start(settings);
+  const auto large = create(queue, of_size("large", 3'000));
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().code, ErrorCode::kValidation);
+  EXPECT_NE(large.error().message.find("it can never wait here"), std::string::npos);
+  EXPECT_EQ(queue.refusals().bytes, 0u);
+}
+
+TEST_P(QueueAdmission, AReplacementNeedsOnlyWhatItHasMore) {
+  QueueSettings settings;
+  settings.admission.max_waiting_bytes = 3'000;
+  settings.admission.reserved_share = 0;
+  auto& queue = world.start(settings);
+  auto first = of_size("first", 1'000);
+  first.key = "k";
+  ASSERT_TRUE(create(queue, first));
+  ASSERT_TRUE(create(queue, of_size("other", 1'000)));
+  auto same = of_size("same", 1'000);
+  same.key = "k";
+  same.replace = true;
+  ASSERT_TRUE(create(queue, same)) << "it takes the place of the other";
+  auto larger = of_size("larger", 2'000);
+  larger.key = "k";
+  larger.replace = true;
+  EXPECT_FALSE(create(queue, larger));
+  EXPECT_EQ(world.status("same"), "PENDING");
+  ASSERT_TRUE(create(queue, of_size("other", 1'000))) << "it is there already";
+}
+
+TEST_P(QueueAdmission, OldestFirstATaskBehindALongBacklogIsRefused) {
+  QueueSettings settings;
+  settings.order = Order::kOldestFirst;
+  settings.admission.refuse_late = true;
+  auto& queue = world.start(settings);
+  observe(queue, milliseconds(100));  // Ten a second, or nearly.
+  for (int i = 0; i < 100; ++i) create(queue, named({("w" + std::to_string(i)).c_str()})[0]);
+  const auto late = create(queue, due_in("late", milliseconds(2'000)));
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kTooManyRequests);
+  EXPECT_NE(late.error().message.find("would be too late"), std::string::npos) << late.error().message;
+  EXPECT_GT(after(late), milliseconds(5'000)) << "some eighty must leave first";
+  EXPECT_LT(after(late), milliseconds(60'000));
+  EXPECT_EQ(queue.refusals().late, 1u);
+  EXPECT_TRUE(create(queue, due_in("patient", milliseconds(60'000))));
+  EXPECT_TRUE(create(queue, due_in("w1", milliseconds(10)))) << "it is there already";
+  world.pass(milliseconds(100));
+  const auto lines = world.wait(queue.sheds(10));
+  ASSERT_FALSE(lines->empty());
+  EXPECT_EQ((*lines)[0].decode().string_or("policy"), "REFUSE_LATE=on");
+  expect_balance();
+}
+
+TEST_P(QueueAdmission, NewestFirstTheBacklogDoesNotCount) {
+  for (const Order order : {Order::kNewestFirst, Order::kAdaptive}) {
+    QueueSettings settings;
+    settings.order = order;
+    settings.admission.refuse_late = true;
+    auto& queue = world.start(settings);
+    observe(queue, milliseconds(100));
+    std::vector<NewTask> backlog(100);
+    for (auto& created : world.wait(queue.create(std::move(backlog)))) ASSERT_TRUE(created);
+    EXPECT_TRUE(create(queue, due_in("fresh" + std::to_string(static_cast<int>(order)), milliseconds(1'000))));
+    const auto never = create(queue, due_in("never", milliseconds(50)));
+    ASSERT_FALSE(never) << "nine of ten took longer than that alone";
+    EXPECT_EQ(after(never), milliseconds(60'000));
+  }
+}
+
+TEST_P(QueueAdmission, WithoutKnowingAnythingNothingIsLate) {
+  QueueSettings settings;
+  settings.order = Order::kOldestFirst;
+  settings.admission.refuse_late = true;
+  auto& queue = world.start(settings);
+  std::vector<NewTask> backlog(100);
+  for (auto& created : world.wait(queue.create(std::move(backlog)))) ASSERT_TRUE(created);
+  EXPECT_TRUE(create(queue, due_in("a", milliseconds(50))));
+  EXPECT_FALSE(create(queue, due_in("b", milliseconds(0)))) << "that is past";
+  settings.admission.refuse_late = false;
+  queue.set_settings(settings);
+  EXPECT_TRUE(create(queue, due_in("b", milliseconds(0))));
+}
+
+}  // namespace
+}  // namespace freshet
