@@ -94,8 +94,7 @@ class Daemon final : public Contender {
       before = std::move(stats);
     }
     auto same = compare(*before, done, sum_of(before->shed));
-    if (same && !bench_.options.record.empty()) same = keep_recording();
-    if (same && bench_.options.check_simulate) same = simulate();
+    if (same && bench_.options.records()) same = use_recording();
     co_return same;
   }
 
@@ -258,32 +257,40 @@ class Daemon final : public Contender {
                             accepted, done, shed_here, stats.text));
   }
 
-  Result<void> keep_recording() const {
-    const auto path = fmt::format("{}/{}-{}-{:g}x-{}.jsonl", bench_.options.record, bench_.policy.name,
-                                  name_of(scenario().shape), scenario().load, bench_.seed);
-    std::ofstream out(path, std::ios::binary);
-    out << recorded_;
-    if (out.flush()) return {};
-    return fail(ErrorCode::kIo, "cannot write '" + path + "'");
+  // As long as the handler worked.
+  Result<Fixture> recording() const {
+    auto fixture = read_fixture(recorded_, "the recording");
+    const WallTime end = origin_.wall + std::chrono::floor<milliseconds>(length_of_run(scenario()));
+    if (fixture) std::erase_if(fixture->records, [end](const ChangeRecord& record) { return record.at > end; });
+    return fixture;
+  }
+
+  Result<void> use_recording() {
+    const auto fixture = recording();
+    if (!fixture) return fail(fixture.error());
+    const auto& folder = bench_.options.record;
+    if (!folder.empty()) {
+      const auto path = fmt::format("{}/{}-{}-{:g}x-{}.jsonl", folder, bench_.policy.name, name_of(scenario().shape),
+                                    scenario().load, bench_.seed);
+      std::ofstream out(path, std::ios::binary);
+      out << write_fixture(*fixture, Account());
+      if (!out.flush()) return fail(ErrorCode::kIo, "cannot write '" + path + "'");
+    }
+    return bench_.options.check_simulate ? simulate(*fixture) : Result<void>();
   }
 
   // What the lab in simulated time makes of what was recorded of this run.
-  Result<void> simulate() {
-    auto fixture = read_fixture(recorded_, "the recording");
-    if (!fixture) return fail(fixture.error());
-    // Only as long as the handler worked.
-    const WallTime end = origin_.wall + std::chrono::floor<milliseconds>(length_of_run(scenario()));
-    std::erase_if(fixture->records, [end](const ChangeRecord& record) { return record.at > end; });
-    const auto recording = read_recording(*fixture);
-    if (!recording) return fail(recording.error());
-    const auto outcome = run_trace(*recording, scenario_of(*recording, scenario().slots), bench_.policy, bench_.seed);
+  Result<void> simulate(const Fixture& fixture) {
+    const auto read = read_recording(fixture);
+    if (!read) return fail(read.error());
+    const auto outcome = run_trace(*read, scenario_of(*read, scenario().slots), bench_.policy, bench_.seed);
     if (!outcome) return fail(outcome.error());
     const auto over = [](uint64_t said, uint64_t was) {
       return static_cast<double>(said) / static_cast<double>(std::max<uint64_t>(1, was));
     };
-    figures_["simulatedDoneOverReal"] = over(outcome->done, recording->real.done);
-    figures_["simulatedInTimeOverReal"] = over(outcome->in_time, recording->real.in_time);
-    if (recording->real.shed > 0) figures_["simulatedShedOverReal"] = over(outcome->shed, recording->real.shed);
+    figures_["simulatedDoneOverReal"] = over(outcome->done, read->real.done);
+    figures_["simulatedInTimeOverReal"] = over(outcome->in_time, read->real.in_time);
+    if (read->real.shed > 0) figures_["simulatedShedOverReal"] = over(outcome->shed, read->real.shed);
     return {};
   }
 
