@@ -93,7 +93,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 POLICIES = [["ORDER=fifo"], ["ORDER=adaptive", "DEADLINE_MARGIN=yield"], ["DEADLINE_MARGIN=p90", "MAX_WAITING=1000000"],
-            ["ORDER=adaptive", "RATE_LIMIT=100000"], []]
+            ["ORDER=adaptive", "RATE_LIMIT=100000"], ["CONCURRENCY=adaptive", "MAX_WAITING_BYTES=100000000", "REFUSE_LATE=on"], []]
 
 
 def changes_policies_under_load(binary, folder):
@@ -194,6 +194,23 @@ def changes_the_policy(binary, folder):
         daemon.call("POST", QUEUE + "/tasks", {"taskId": "second"})
         assert post(daemon, QUEUE + "/tasks", {"taskId": "third"})[0] == 429
         assert daemon.call("POST", QUEUE + "/take", {"max": 1})["tasks"][0]["taskId"] == "first"
+        # Bytes are bounded in the same way, and a task that can never wait is a wrong request.
+        daemon.call("POST", path, {"MAX_WAITING": 0, "MAX_WAITING_BYTES": 4096, "RESERVED_SHARE": 0})
+        waiting = daemon.stats()["bytes"]["PENDING"]
+        fits = "x" * (4096 - waiting - 300)
+        assert post(daemon, QUEUE + "/tasks", {"taskId": "large", "payload": fits})[0] == 200
+        assert waiting + len(fits) < daemon.stats()["bytes"]["PENDING"] <= 4096, daemon.stats()
+        status, header, body = post(daemon, QUEUE + "/tasks", {"taskId": "beyond", "payload": "x" * 300})
+        assert status == 429 and int(header) >= 1 and "MAX_WAITING_BYTES is 4096" in body["error"]["message"], (status, body)
+        status, _, body = post(daemon, QUEUE + "/tasks", {"taskId": "never", "payload": "x" * 5000})
+        assert status == 400 and "can never wait here" in body["error"]["message"], (status, body)
+        # What is past its deadline is refused, if so set.
+        daemon.call("POST", path, {"MAX_WAITING_BYTES": 0, "REFUSE_LATE": "on"})
+        status, header, body = post(daemon, QUEUE + "/tasks", {"taskId": "late", "deadline": int(time.time() * 1000) - 1})
+        assert status == 429 and int(header) >= 1 and "would be too late" in body["error"]["message"], (status, body)
+        after = daemon.call("POST", path, {"CONCURRENCY": "adaptive", "CONCURRENCY_MAX": 20})
+        assert after["CONCURRENCY_MIN"] == "1" and after["CONCURRENCY_MAX"] == "20", after
+        assert "CONCURRENCY_MAX" not in daemon.call("POST", path, {"CONCURRENCY": 4})
         assert daemon.stop() == 0, daemon.log_tail()
     finally:
         daemon.kill()
