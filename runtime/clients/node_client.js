@@ -343,35 +343,45 @@ async function loadHandler(root, name) {
 
 // Each invocation has a trace id of its own in the environment, and the C library never gives back what a variable once
 // held (setenv(3)): that one stands beside the environment. What is started from here gets it with the others; a worker
-// thread, which Node.js gives the environment of the process, does not.
+// thread, which Node.js gives the environment of the process, does not. structuredClone refuses a Proxy: who wants to
+// send the environment so, sends a copy of it.
 function keepTraceBesideEnvironment() {
   const name = "_X_AMZN_TRACE_ID";
   let trace = process.env[name];
   delete process.env[name];
-  process.env = new Proxy(process.env, {
+  const outer = new Proxy(process.env, {
     get: (env, key) => (key === name ? trace : env[key]),
     has: (env, key) => (key === name ? trace !== undefined : key in env),
-    set: (env, key, value) => {
-      if (key === name) trace = String(value);
+    set: (env, key, value, receiver) => {
+      // An object that inherits from the environment keeps what is set in it for itself.
+      if (receiver !== outer) return Reflect.set(Object.create(null), key, value, receiver);
+      if (key === name) trace = `${value}`; // A symbol is refused here, as the environment does.
       else env[key] = value;
       return true;
     },
     defineProperty: (env, key, descriptor) => {
-      if (key !== name) return Reflect.defineProperty(env, key, descriptor);
-      trace = String(descriptor.value);
-      return true;
+      const done = Reflect.defineProperty(env, key, descriptor); // Which refuses what it has to.
+      if (key === name) {
+        trace = env[name];
+        delete env[name];
+      }
+      return done;
     },
     deleteProperty: (env, key) => {
       if (key !== name) return delete env[key];
       trace = undefined;
       return true;
     },
-    ownKeys: (env) => (trace === undefined ? Reflect.ownKeys(env) : [...Reflect.ownKeys(env), name]),
+    ownKeys: (env) => {
+      const others = Reflect.ownKeys(env).filter((key) => key !== name); // A worker that shares it may have set it there.
+      return trace === undefined ? others : [...others, name];
+    },
     getOwnPropertyDescriptor: (env, key) => {
       if (key !== name) return Reflect.getOwnPropertyDescriptor(env, key);
       return trace === undefined ? undefined : { value: trace, writable: true, enumerable: true, configurable: true };
     },
   });
+  process.env = outer;
   Module.syncBuiltinESMExports(); // `import { env } from "node:process"` is the same.
 }
 

@@ -54,6 +54,31 @@ exports.trace = async (event, context) => {
   const own = process.env[name];
   return { found, inC, others, own, gone: delete process.env[name] && !(name in process.env) };
 };
+// What programs do to the environment, the trace included, is as it is without anything around it.
+exports.environment = async () => {
+  const name = "_X_AMZN_TRACE_ID";
+  const refused = (change) => {
+    try {
+      change();
+      return false;
+    } catch (error) {
+      return error instanceof TypeError;
+    }
+  };
+  const trace = process.env[name];
+  const derived = Object.create(process.env);
+  derived.OF_DERIVED = derived[name] = "derived";
+  const inherits = [derived.OF_DERIVED, process.env.OF_DERIVED === undefined, process.env[name] === trace, Object.keys(derived).length];
+  const refusals = [
+    refused(() => (process.env[name] = Symbol("s"))),
+    refused(() => Object.defineProperty(process.env, name, { value: "1" })),
+    refused(() => Object.defineProperty(process.env, name, { get: () => "1", configurable: true })),
+  ];
+  const { Worker, SHARE_ENV } = require("worker_threads");
+  await new Promise((done) => new Worker(`process.env.${name} = process.env.OF_WORKER = "worker"`, { eval: true, env: SHARE_ENV }).on("exit", done));
+  const keys = Object.keys(process.env).filter((key) => key === name);
+  return { inherits, refusals, keys, kept: process.env[name] === trace, worker: process.env.OF_WORKER };
+};
 // As an SDK of 2021 calls: to amazonaws.com, whatever the environment says.
 exports.oldSdk = () => new Promise((done, fail) => {
   const request = https.request({ hostname: "dynamodb.us-east-1.amazonaws.com", method: "POST", path: "/", headers: {
@@ -140,6 +165,7 @@ def setUpModule():
     template += function("WantedPython", "python3.11", "plain", "app.who", "official")
     if shutil.which("node"):
         template += function("TraceNode", "nodejs20.x", "plain", "index.trace")
+        template += function("EnvironmentNode", "nodejs20.x", "plain", "index.environment")
         template += function("PlainNode", "nodejs20.x", "plain", "index.who")
         template += function("WantedNode", "nodejs20.x", "plain", "index.who", "official")
         template += function("BrokenNode", "nodejs20.x", "broken", "index.who")
@@ -248,6 +274,12 @@ class NodeWithout(Case):
             self.assertEqual(result["others"], ["set", True, None, None])
             self.assertEqual((result["own"], result["gone"]), ("own", True))
         self.assertEqual(len(seen), 3)
+
+    def test_the_environment_takes_what_programs_do_to_it(self):
+        result, error, _ = self.call("EnvironmentNode")
+        self.assertIsNone(error, result)
+        self.assertEqual(result, {"inherits": ["derived", True, True, 2], "refusals": [True, True, True],
+                                  "keys": ["_X_AMZN_TRACE_ID"], "kept": True, "worker": "worker"})
 
     def test_one_that_is_wanted_and_not_there_or_cannot_be_loaded(self):
         self.fails_with("WantedNode", "Runtime.ClientNotFound", "FRESHET_RUNTIME_CLIENT is official")
