@@ -35,13 +35,12 @@ void Catalog::remove(Table& table) {
 }
 
 ClosedEntry& Catalog::close_stream(Table& table, WallTime at) {
-  const TableDescription description = table.describe();
-  const TableDefinition& definition = description.definition;
+  const TableDefinition& definition = table.definition();  // Not describe(): replay may not be through with the items.
   ClosedEntry entry;
   entry.table = table.number();
   entry.stream = table.detach_stream();
   entry.description = {definition.name,
-                       description.stream_label,
+                       table.stream_label(),
                        *definition.stream,
                        definition.keys,
                        at,

@@ -320,6 +320,7 @@ size_t Table::drop_old(size_t limit) {
 }
 
 size_t Table::drop(size_t limit) {
+  finish_loads();  // Of a table that replay saw go.
   size_t dropped = drop_old(limit);
   if (ttl_) dropped += ttl_->drop(limit - dropped);
   for (const auto& index : indexes_) dropped += index->items.drop(limit - dropped);

@@ -89,7 +89,7 @@ class Table {
   // The write pipeline's: main structure, indexes, TTL order, books.
   void apply(const Change& change);
   // Recovery: only the main structure, and that only when many are together, beside the reading of the next ones;
-  // until build_observers(), which does the rest and shows each item, nothing else is asked of the items.
+  // until build_observers(), which does the rest and shows each item, or drop(), nothing else is asked of the items.
   void load(const ItemRef& item, bool gone = false);  // Of one that is gone only the key matters.
   void build_observers(absl::FunctionRef<void(const ItemRef&)> each);
   // Recovery: the definition as the log goes on. Observers are made anew, empty.
