@@ -21,6 +21,7 @@ constexpr size_t kMaxDiscarded = 64u << 20;
 constexpr size_t kUnseen = 16u << 10;  // So much of a body is taken before anybody looks at its head.
 constexpr milliseconds kLinger{2'000};
 constexpr milliseconds kStopLinger{100};  // When the server stops.
+constexpr milliseconds kPatience{2'000};  // With a client that takes nothing, while there is no room for answers.
 constexpr milliseconds kProbeAfter{50};   // Most answers are there sooner.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -113,6 +114,12 @@ HttpResponse error_response(int status, std::string_view name, std::string_view 
   response.body += ",\"message\":";
   append_json_string(response.body, reason);
   response.body += '}';
+  return response;
+}
+
+HttpResponse overloaded(std::string_view reason) {
+  HttpResponse response = error_response(503, "ServiceUnavailable", reason);
+  response.headers.emplace_back("Retry-After", "1");
   return response;
 }
 
@@ -282,9 +289,8 @@ bool Connection::charge(size_t body_bytes) {
   return owner_.charge(std::exchange(charged_, body_bytes), body_bytes);
 }
 
-bool Connection::hold(size_t body_bytes) {
-  if (body_bytes == held_) return true;
-  return owner_.hold(std::exchange(held_, body_bytes), body_bytes);
+void Connection::hold(size_t body_bytes) {
+  owner_.hold(std::exchange(held_, body_bytes), body_bytes);
 }
 
 void Connection::send_continue_if_wanted() {
@@ -338,10 +344,12 @@ void Connection::answer(uint64_t request_number, HttpResponse response) {
   if (closed_ || request_number < first_request_) return;
   const size_t index = request_number - first_request_;
   if (index >= slots_.size()) return;
-  // Who takes the answers gets all; who does not can have the room of the others no longer than there is enough.
-  const bool took_all = held_ == 0;
-  if (!hold(held_ + response.body.size()) && !took_all) return hang_up();
   Slot& slot = slots_[index];
+  // Who has taken all answers gets the next one, whatever the room. Who has not may be about to, and is only refused.
+  if (held_ > 0 && response.body.size() >= kOwnSegment && owner_.is_full()) {
+    response = overloaded("too many answers wait to be taken; try again");
+  }
+  if (!slot.to_head) hold(held_ + response.body.size());
   slot.done = true;
   slot.response = std::move(response);
   if (!slot.page.empty()) Cors::mark(slot.response, slot.page);
@@ -350,6 +358,7 @@ void Connection::answer(uint64_t request_number, HttpResponse response) {
 }
 
 void Connection::write_front() {
+  const bool nothing_waited = out_.empty();  // Otherwise the timeout goes on: new answers are no sign of the client.
   size_t done = 0;
   while (done < slots_.size() && slots_[done].done) {
     Slot& slot = slots_[done++];
@@ -360,7 +369,7 @@ void Connection::write_front() {
   }
   slots_.erase(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(done));
   first_request_ += done;
-  if (!parser_.started()) since_ = owner_.io().now();
+  if (!parser_.started() && nothing_waited) since_ = owner_.io().now();
   send_continue_if_wanted();
   if (!std::exchange(flush_wanted_, true)) owner_.has_output(id_);
 }
@@ -489,7 +498,7 @@ void Connection::check_timeout(BootTime now) {
   if (lingering_) {
     if (past > (owner_.stopping() ? kStopLinger : kLinger)) close();
   } else if (!out_.empty()) {
-    if (past > options.write_timeout) hang_up();
+    if (past > (owner_.is_full() ? std::min(options.write_timeout, kPatience) : options.write_timeout)) hang_up();
   } else if (!slots_.empty() || refusing_) {
     probe();  // The exchange takes as long as it takes.
   } else if (parser_.started() || !unread_.empty()) {

@@ -27,8 +27,9 @@ class ConnectionOwner {
   virtual std::string_view date() = 0;  // Of now, as a Date header spells it.
   // Why the head of a request that is still arriving is enough to refuse it; null if it is not.
   virtual std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const = 0;
-  // Counts the bodies of answers that a client has not taken yet, from `before` on. False if there is no room for them.
-  virtual bool hold(size_t before, size_t now) = 0;
+  // The bodies of answers that a client has not taken yet have grown or are gone.
+  virtual void hold(size_t before, size_t now) = 0;
+  virtual bool is_full() const = 0;  // All of them together are too much.
   // The web page that sent a request with these headers and may read the answer; empty if there is none.
   virtual std::string_view page_of(const HttpHeaders& headers) const = 0;
   // A whole request; its answer comes as answer(request_number, ...), now or later.
@@ -76,7 +77,7 @@ class Connection final : public IoThread::Handler {
   void refuse(int status, std::string reason);
   void refuse(HttpResponse response);
   bool charge(size_t body_bytes);
-  bool hold(size_t body_bytes);
+  void hold(size_t body_bytes);
   void send_continue_if_wanted();
   void end_of_stream();
   void watch_half_closed();
@@ -122,5 +123,6 @@ class Connection final : public IoThread::Handler {
 
 // The whole answer of a status and a reason, in the server's own words: {"__type": NAME, "message": REASON}.
 HttpResponse error_response(int status, std::string_view name, std::string_view reason);
+HttpResponse overloaded(std::string_view reason);  // 503, to be tried again.
 
 }  // namespace freshet::http_server

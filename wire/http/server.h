@@ -4,8 +4,9 @@
 // Protections: only known Host names are answered (HostCheck); ambiguous framing is refused; every queue has a bound
 // (connections, exchanges in flight, bytes of bodies, pipelined requests of a connection, headers, a body) and answers
 // 503, 431 or 413 at it, a compressed body's one counted after decompressing; slow clients are cut by one coarse timer.
-// When there is no more room for answers, who has not taken one before is cut at the next. What takes long to parse or
-// to write (64 KiB, compressed) has its turns one after the other, with everybody else in between.
+// When there is no more room for answers that clients do not take, who has not taken one before is refused the next one
+// (503, if it is 16 KiB or more), and who takes nothing for two seconds is cut; who reads is not. What takes long to
+// parse or to write (64 KiB, compressed) has its turns one after the other, with everybody else in between.
 // No CORS headers are sent but to configured origins.
 //
 // Pipelined requests of one connection start one after the other, each when the one before has run, and are answered

@@ -49,15 +49,11 @@ std::string split_absolute(std::string& target, bool tls) {
   return host;
 }
 
-HttpResponse overloaded() {
-  HttpResponse response = error_response(503, "ServiceUnavailable", "too much is in work; try again");
-  response.headers.emplace_back("Retry-After", "1");
-  return response;
-}
-
 std::unique_ptr<HttpResponse> refuse(int status, std::string_view name, std::string_view reason) {
   return std::make_unique<HttpResponse>(error_response(status, name, reason));
 }
+
+constexpr std::string_view kTooMuch = "too much is in work; try again";
 
 // What takes longer to read or to write than a turn of the loop should.
 constexpr size_t kHeavy = 64u << 10;
@@ -221,7 +217,7 @@ std::unique_ptr<HttpResponse> ServerPart::overload(const HttpRequest& request) c
       counters.body_bytes.load() + request.body.size() <= shared_->options.max_body_bytes) {
     return nullptr;
   }
-  return std::make_unique<HttpResponse>(overloaded());
+  return std::make_unique<HttpResponse>(overloaded(kTooMuch));
 }
 
 void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
@@ -291,10 +287,12 @@ bool ServerPart::charge(size_t before, size_t now) {
   return all.load() <= shared_->options.max_body_bytes;
 }
 
-bool ServerPart::hold(size_t before, size_t now) {
-  std::atomic<size_t>& all = shared_->counters->answer_bytes;
-  all += now - before;  // Unsigned: less is added as well.
-  return all.load() <= shared_->options.max_answer_bytes;
+void ServerPart::hold(size_t before, size_t now) {
+  if (now != before) shared_->counters->answer_bytes += now - before;  // Unsigned: less is added as well.
+}
+
+bool ServerPart::is_full() const {
+  return shared_->counters->answer_bytes.load() > shared_->options.max_answer_bytes;
 }
 
 void ServerPart::answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response) {
@@ -347,7 +345,7 @@ void ServerPart::deliver() {
   drained_told_ = drained_told_ || outbound_.drained;
   auto batch = std::make_shared<Inbound>(std::exchange(outbound_, {}));
   if (shared_->mailbox.deliver([loop = loop_, batch] { loop->receive(std::move(*batch)); })) return;
-  for (const Job& job : batch->jobs) answer_at_once(job.connection, job.request, overloaded());
+  for (const Job& job : batch->jobs) answer_at_once(job.connection, job.request, overloaded(kTooMuch));
   // What must not be lost is tried again at the next tick.
   outbound_.hung_up = std::move(batch->hung_up);
   if (batch->drained) drained_told_ = false;

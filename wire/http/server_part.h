@@ -57,7 +57,8 @@ class ServerPart final : public IoThread::Service,
   IoThread& io() override { return io_; }
   bool stopping() const override { return stopping_; }
   bool charge(size_t before, size_t now) override;
-  bool hold(size_t before, size_t now) override;
+  void hold(size_t before, size_t now) override;
+  bool is_full() const override;
   std::string_view date() override;
   std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const override;
   std::string_view page_of(const HttpHeaders& headers) const override { return shared_->cors.page_of(headers); }

@@ -182,6 +182,40 @@ TEST_F(ServerLoadTest, WhoTakesNoAnswersIsCutWhenThereIsNoRoomForMore) {
   }
 }
 
+TEST_F(ServerLoadTest, WhoReadsIsNotCutWhereThereIsNoRoom) {
+  HttpServerOptions options;
+  options.max_answer_bytes = 8u << 20;
+  start(std::move(options));
+  constexpr int kRequests = 32;
+  RawClient reader(server_->port());
+  std::string requests;
+  for (int i = 0; i < kRequests; ++i) requests += get("/big");
+  reader.send(requests);
+  int whole = 0;
+  for (int i = 0; i < kRequests; ++i) {
+    const std::string answer = reader.answer();
+    ASSERT_TRUE(status_of(answer) == 200 || status_of(answer) == 503) << i;
+    whole += status_of(answer) == 200 ? 1 : 0;
+  }
+  EXPECT_GE(whole, 1);
+  reader.send(get("/big"));
+  EXPECT_EQ(body_of(reader.answer()).size(), 4u << 20);
+}
+
+TEST_F(ServerLoadTest, WhoTakesNothingOfASingleAnswerIsCutWhereThereIsNoRoom) {
+  HttpServerOptions options;
+  options.max_answer_bytes = 1u << 20;
+  start(std::move(options));
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(std::make_unique<RawClient>(server_->port()));
+    clients.back()->send(get("/big"));
+  }
+  shared_.run.wait_for(20);
+  EXPECT_TRUE(
+      comes([&] { return server_->connections() < 20; }));  // Long before the 30 s of one that nobody waits for.
+}
+
 TEST_F(ServerLoadTest, WhatClientsThatAreGoneHaveLeftIsNotBegun) {
   HttpServerOptions options;
   options.turn_slice = nanoseconds(0);  // One request a turn of the loop.
