@@ -259,6 +259,8 @@ def keep_trace_in_one_place():
         return
     put = os.putenv
     place = ctypes.create_string_buffer(2048)
+    # The environment is read until the very end of the process, when Python has taken its objects apart.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(place))
 
     def putenv(name, value):
         text = b"_X_AMZN_TRACE_ID=" + os.fsencode(value) + b"\0"

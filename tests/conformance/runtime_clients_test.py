@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -256,6 +257,22 @@ class Python(Case):
 
 
 @unittest.skipUnless(shutil.which("node"), "there is no node")
+class PythonAtItsEnd(unittest.TestCase):
+    def test_what_runs_after_python_still_has_the_environment(self):
+        source = (ROOT / "runtime/clients/python_client.py").read_text().removesuffix("main()\n")
+        program = source + """
+import ctypes
+keep_trace_in_one_place()
+os.environ["_X_AMZN_TRACE_ID"] = "last"
+libc = ctypes.CDLL(None)
+libc.strdup.restype = ctypes.c_void_p
+command = ctypes.c_void_p(libc.strdup(b"echo $_X_AMZN_TRACE_ID"))
+libc.__cxa_atexit(libc.system, command, None)
+"""
+        run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual((run.stdout, run.stderr), ("last\n", ""))
+
+
 class NodeWithout(Case):
     def test_own_elsewhere(self):
         self.works_as("PlainNode", "own")
