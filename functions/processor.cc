@@ -116,7 +116,6 @@ Async<Result<Processor::Counts>> Processor::run() {
 }
 
 size_t Processor::slots_wanted() {
-  downstream_.follow(how());
   if (how().page_limit > 0) return slots_.empty() ? static_cast<size_t>(how().page_limit) : 0;
   size_t at_once = static_cast<size_t>(how().concurrency);
   size_t used = slots_.size();

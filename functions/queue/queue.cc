@@ -51,6 +51,7 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, Prepared 
       table_id_(std::move(prepared.id)),
       settings_(std::move(settings)),
       order_(settings_.order) {
+  downstream_.follow(settings_.work);
   leases_.tell_groups([this](std::string_view group, uint64_t tasks) { lanes_.in_work(group, tasks); });
 }
 

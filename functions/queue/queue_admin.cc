@@ -203,6 +203,7 @@ void Queue::set_settings(QueueSettings settings) {
   const bool margin = settings.deadline_margin != settings_.deadline_margin;
   settings_ = std::move(settings);
   order_.set(settings_.order);
+  downstream_.follow(settings_.work);
   for (Signal* signal : told_of_drain_) signal->notify();
   // With another margin others are hopeless, and earlier.
   if (margin && begun_) due_by(epoch_ms(wall()));
