@@ -163,7 +163,9 @@ class Queue final : public TaskQueue {
   Async<Result<void>> replace_waiting(std::string key, std::string by);
 
   // queue_admit.cc
+  Async<bool> is_there(const NewTask& task);
   Async<Room> room_taken(const NewTask& task, uint64_t size);
+  std::optional<Room> room_taken_after(const NewTask* before, const NewTask& task, uint64_t size);
   uint64_t stored_size(const NewTask& task);
   std::optional<Error> never_fits(const NewTask& task, uint64_t size) const;
   Async<Room> waiting();

@@ -1,5 +1,7 @@
 // Which new tasks are refused: those for which there is no room, and, if so set, those that would be too late.
 // docs/overload.md, "Admission".
+#include <map>
+
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/policy/outlook.h"
@@ -18,16 +20,21 @@ std::string at_the_present_rate(milliseconds after) {
 
 }  // namespace
 
-// The room that the task takes: none if it is there already (its answer got lost, say); only what it has more than the
-// waiting one of its key that it replaces. `size`: its own.
+// Whether its id is there already, as its answer got lost, say.
+Async<bool> Queue::is_there(const NewTask& task) {
+  if (task.id.empty()) co_return false;
+  GetItemInput get;
+  get.table = table_;
+  get.key.set(attribute::kId, Value(task.id));
+  const auto there = co_await services_.tables.get_item(std::move(get));
+  co_return there&&* there;
+}
+
+// The room that the task takes: none if it is there already; only what it has more than the waiting one of its key that
+// it replaces. `size`: its own.
 Async<Room> Queue::room_taken(const NewTask& task, uint64_t size) {
-  if (!task.id.empty()) {
-    GetItemInput get;
-    get.table = table_;
-    get.key.set(attribute::kId, Value(task.id));
-    const auto there = co_await services_.tables.get_item(std::move(get));
-    if (there && *there) co_return Room();
-  }
+  const bool there = co_await is_there(task);
+  if (there) co_return Room();
   if (task.key.empty()) co_return Room{1, size};
   const auto living = co_await living_task(task.key);
   if (!living || !*living) co_return Room{1, size};
@@ -35,6 +42,18 @@ Async<Room> Queue::room_taken(const NewTask& task, uint64_t size) {
   if (text_of(*living, attribute::kStatus) == state::kTaken) co_return Room{1, size};
   const uint64_t old = living->encoded().size();
   co_return Room{0, size > old ? size - old : 0};
+}
+
+// The same, beside a task of its key that is created just before it: the store does not know of that one yet. Empty:
+// there is none, or it is wrong and will not be created.
+std::optional<Room> Queue::room_taken_after(const NewTask* before, const NewTask& task, uint64_t size) {
+  if (before == nullptr) return std::nullopt;
+  NewTask copy = *before;
+  const auto item = new_item(copy);
+  if (!item) return std::nullopt;
+  if (!task.replace) return Room();
+  const uint64_t old = ItemRef::encode(*item).encoded().size();
+  return Room{0, size > old ? size - old : 0};
 }
 
 // As it would be stored; 0 if nobody asks, or the task is wrong and refused for that.
@@ -87,18 +106,23 @@ Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::v
   const auto& admission = settings_.admission;
   const DrainRates rates{drain_rate_.rate(boot()), drain_bytes_.rate(boot())};
   std::vector<ShedLine> lines;
+  std::map<std::string_view, const NewTask*> last_of_key;  // Of those that this batch will leave waiting.
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (!out[i]) continue;
     const uint64_t size = stored_size(tasks[i]);
-    Room more{1, size};
+    const auto last = last_of_key.find(tasks[i].key);
+    const auto known = room_taken_after(last == last_of_key.end() ? nullptr : last->second, tasks[i], size);
+    Room more = known.value_or(Room{1, size});
     auto refusal = refused_for(admission, tasks[i].priority, there, more, rates);
-    if (refusal) {
+    if (refusal && !known) {
       more = co_await room_taken(tasks[i], size);
       refusal = refused_for(admission, tasks[i].priority, there, more, rates);
     }
     if (!refusal) {
       there.tasks += more.tasks;
       there.bytes += more.bytes;
+      const bool stays = more.tasks > 0 || tasks[i].replace;
+      if (stays && !tasks[i].key.empty()) last_of_key[tasks[i].key] = &tasks[i];
     } else if (auto never = never_fits(tasks[i], size)) {
       out[i] = fail(std::move(*never));
     } else {
@@ -155,7 +179,9 @@ Async<Outlook> Queue::outlook(const NewTask& task) {
   }
   // What is shed gives way, but frees no slot.
   const double rate = newest_first ? take_rate_.rate(boot()) : drain_rate_.rate(boot());
-  out.wait = least_wait(newest_first, ahead, !waiters_.empty(), rate);
+  // Where nothing is in work, no slot has to become free first: whoever has none to do may just not have asked yet.
+  const bool slot_is_free = !waiters_.empty() || (newest_first && leases_.size() == 0);
+  out.wait = least_wait(newest_first, ahead, slot_is_free, rate);
   co_return out;
 }
 
@@ -168,11 +194,13 @@ Async<void> Queue::refuse_late(const std::vector<NewTask>& tasks, std::vector<Re
     const Outlook expected = co_await outlook(task);
     const auto now = wall();
     TaskEnds ends{{}, task.deadline};
-    if (ttl) ends.ttl = now + *ttl;
+    if (ttl) ends.ttl = stored_ttl(now, *ttl);
     const auto after = refused_as_late(ends, now + task.delay.value_or(milliseconds(0)), expected);
     if (!after) continue;
+    const bool there = co_await is_there(task);
+    if (there) continue;
     const Room room = co_await room_taken(task, 0);
-    if (room.tasks == 0 && !task.replace) continue;  // It is there already.
+    if (room.tasks == 0 && !task.replace) continue;  // One of its key is.
     lines.push_back(refused_line(task, "REFUSE_LATE=on", "deadline"));
     const auto ms = [](nanoseconds time) {
       return std::to_string(std::chrono::floor<milliseconds>(time).count()) + " ms";

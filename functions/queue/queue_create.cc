@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
 
@@ -84,7 +85,7 @@ Result<Item> Queue::new_item(NewTask& task) {
   item.set(attribute::kId, Value(task.id));
   item.set(attribute::kStatus, Value(delayed ? state::kDelayed : state::kPending));
   auto ttl = task.ttl ? task.ttl : settings_.default_ttl;
-  if (ttl) item.set(attribute::kTtl, Value::number(epoch_s(now + *ttl + milliseconds(999))));
+  if (ttl) item.set(attribute::kTtl, Value::number(epoch_s(stored_ttl(now, *ttl))));
   if (const size_t size = billed_size(item); size > kMaxTaskBytes) {
     return invalid("task '" + task.id + "' has " + std::to_string(size) + " bytes; at most " +
                    std::to_string(kMaxTaskBytes) + " leave room for its lease, history and error");

@@ -159,5 +159,84 @@ TEST_P(QueueAdmission, WithoutKnowingAnythingNothingIsLate) {
   EXPECT_TRUE(create(queue, due_in("b", milliseconds(0))));
 }
 
+TEST_P(QueueAdmission, WhereNothingIsInWorkAFreshTaskWaitsForNobody) {
+  for (const Order order : {Order::kNewestFirst, Order::kAdaptive, Order::kOldestFirst}) {
+    QueueSettings settings;
+    settings.order = order;
+    settings.admission.refuse_late = true;
+    auto& queue = world.start(settings);
+    const std::string name = std::to_string(static_cast<int>(order));
+    // One in five seconds, done at once; between them no processor is at work, and so nobody waits.
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_TRUE(create(queue, due_in("t" + name + std::to_string(i), milliseconds(1'000))));
+      const auto taken = take(queue);
+      ASSERT_EQ(taken->size(), 1u);
+      ASSERT_TRUE(settle(queue, Kind::kComplete, (*taken)[0]));
+      world.pass(milliseconds(5'000));
+    }
+  }
+}
+
+TEST_P(QueueAdmission, WhatIsThereAlreadyIsNeverLate) {
+  QueueSettings settings;
+  settings.admission.refuse_late = true;
+  auto& queue = world.start(settings);
+  auto task = due_in("a", milliseconds(1'000));
+  task.key = "k";
+  task.replace = true;
+  ASSERT_TRUE(create(queue, task));
+  world.pass(milliseconds(2'000));
+  const auto again = create(queue, task);
+  ASSERT_TRUE(again) << "the answer to the first request got lost: " << again.error().message;
+  EXPECT_FALSE(again->created);
+  task.id = "b";
+  EXPECT_FALSE(create(queue, task));
+}
+
+TEST_P(QueueAdmission, ATtlIsTheStoredOne) {
+  QueueSettings settings;
+  settings.order = Order::kOldestFirst;
+  settings.admission.refuse_late = true;
+  auto& queue = world.start(settings);
+  observe(queue, milliseconds(100));
+  const auto later = std::chrono::ceil<seconds>(world.clock.wall().time_since_epoch()) + milliseconds(100);
+  world.pass(std::chrono::ceil<milliseconds>(later - world.clock.wall().time_since_epoch()));
+  // Its ttl ends with a whole second, here 1.9 s from now.
+  std::vector<NewTask> backlog(5);
+  for (auto& created : world.wait(queue.create(std::move(backlog)))) ASSERT_TRUE(created);
+  NewTask task;
+  task.ttl = milliseconds(1'000);
+  EXPECT_TRUE(create(queue, task));
+}
+
+TEST_P(QueueAdmission, UpdatesOfOneKeyInOneBatchTakeOnePlace) {
+  QueueSettings settings;
+  settings.admission.max_waiting = 5;
+  settings.admission.reserved_share = 0;
+  auto& queue = world.start(settings);
+  for (const bool replace : {true, false}) {
+    std::vector<NewTask> batch;
+    for (int i = 0; i < 20; ++i) {
+      NewTask task;
+      task.key = replace ? "replaced" : "once";
+      task.replace = replace;
+      batch.push_back(std::move(task));
+    }
+    for (auto& created : world.wait(queue.create(std::move(batch)))) EXPECT_TRUE(created);
+  }
+  EXPECT_EQ(world.books().stock["PENDING"], 2u);
+  EXPECT_EQ(queue.refusals().tasks, 0u);
+  expect_balance();
+}
+
+TEST_P(QueueAdmission, ConcurrencyIsWhatThePolicySaysWhileNoProcessorIsAtWork) {
+  auto& queue = world.start();
+  ASSERT_TRUE(queue.change_policy({{"CONCURRENCY", "adaptive"}, {"CONCURRENCY_MIN", "3"}}));
+  ASSERT_TRUE(queue.downstream().concurrency);
+  EXPECT_EQ(queue.downstream().concurrency->limit(), 3u);
+  ASSERT_TRUE(queue.change_policy({{"CONCURRENCY", "7"}}));
+  EXPECT_FALSE(queue.downstream().concurrency);
+}
+
 }  // namespace
 }  // namespace freshet

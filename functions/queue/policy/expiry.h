@@ -23,6 +23,12 @@ struct TaskEnds {
   std::optional<WallTime> deadline;
 };
 
+// When the ttl of a task that is created now with that time to live passes: it is written in whole seconds, and never
+// passes earlier.
+inline WallTime stored_ttl(WallTime now, milliseconds ttl) {
+  return WallTime(seconds(epoch_s(now + ttl + milliseconds(999))));
+}
+
 // Why a task must not be started any more at `now`: "ttl", "deadline", or "deadline-margin" (it would not be done by
 // its deadline if it took `margin`); empty if it may be. Of `now`, whole milliseconds are known: with a margin, half of
 // one more counts as past.

@@ -5,7 +5,8 @@
 // - Newest first, a fresh task is the next one: it waits for a slot to become free, never behind the backlog; as if no
 //   newer task would come. `adaptive` is the same: it goes newest first before a backlog makes anybody wait for long.
 // - Oldest first, it waits until all that wait now have left (of a queue with lanes: those of its own lane).
-// - In both cases not at all while somebody waits for work, or if nothing has left of late: then nothing is known.
+// - In both cases not at all while somebody waits for work, or if nothing has left of late: then nothing is known; and
+//   newest first not if nothing is in work.
 // - Tasks of higher priority and of other groups are not reckoned with.
 // - Then it takes as long as nine of ten tasks took at most (with DEADLINE_MARGIN=p90, as it would be shed otherwise),
 //   else as one of ten took at most.
@@ -24,8 +25,8 @@ struct Outlook {
 };
 
 // `ahead`: tasks that are started before it when it goes oldest first. `rate`: how many leave a second.
-inline nanoseconds least_wait(bool newest_first, uint64_t ahead, bool anybody_waits, double rate) {
-  if (anybody_waits || rate <= 0) return nanoseconds(0);
+inline nanoseconds least_wait(bool newest_first, uint64_t ahead, bool slot_is_free, double rate) {
+  if (slot_is_free || rate <= 0) return nanoseconds(0);
   const double before = newest_first ? 1 : static_cast<double>(ahead);
   constexpr double kLongest = 366.0 * 24 * 3600;
   return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(std::min(before / rate, kLongest)));
