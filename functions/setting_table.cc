@@ -50,7 +50,7 @@ const std::vector<SettingHelp>& setting_table() {
        "bound"},
       {"MAX_WAITING_BYTES", "bytes, from 1024", "0",
        "the same while they, as they are stored, and the new one have more bytes than that; 0: no bound"},
-      {"RESERVED_SHARE", "0..1", "0.1",
+      {"RESERVED_SHARE", "0..0.9", "0.1",
        "the share of MAX_WAITING and MAX_WAITING_BYTES that only critical tasks may use"},
       {"CRITICAL_PRIORITY", "-100..100", "50", "tasks of that priority and above are critical"},
       {"REFUSE_LATE", "`on`, `off`", "`off`",

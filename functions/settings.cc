@@ -15,7 +15,7 @@ void read_admission(SettingReader& reader, AdmissionSettings& out) {
   if (auto* bytes = reader.find("MAX_WAITING_BYTES"); bytes && *bytes != "0") {
     reader.whole("MAX_WAITING_BYTES", out.max_waiting_bytes, kLeastBytes, int64_t{1} << 50, "0 (no bound) or ");
   }
-  reader.real("RESERVED_SHARE", out.reserved_share, 0, 1);
+  reader.real("RESERVED_SHARE", out.reserved_share, 0, 0.9);
   reader.whole("CRITICAL_PRIORITY", out.critical_priority, -100, 100);
   const bool shares = reader.find("RESERVED_SHARE") || reader.find("CRITICAL_PRIORITY");
   if (shares && !out.is_bounded()) {

@@ -86,6 +86,7 @@ TEST(Settings, ContradictionsAreRefused) {
             "MAX_WAITING_BYTES is '100': it must be 0 (no bound) or a whole number from 1024 to 1125899906842624");
   EXPECT_EQ(error({{"MAX_WAITING_BYTES", "0"}}), "");
   EXPECT_EQ(error({{"MAX_WAITING_BYTES", "1024"}, {"RESERVED_SHARE", "0.5"}}), "");
+  EXPECT_NE(error({{"MAX_WAITING", "10"}, {"RESERVED_SHARE", "1"}}), "") << "nothing for others";
   EXPECT_EQ(error({{"REFUSE_LATE", "yes"}}), "REFUSE_LATE is 'yes': it must be 'on' or 'off'");
   EXPECT_EQ(error({{"CONCURRENCY_MAX", "4"}}),
             "CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");

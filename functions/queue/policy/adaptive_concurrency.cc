@@ -66,8 +66,7 @@ nanoseconds AdaptiveConcurrency::service() const {
 void AdaptiveConcurrency::pass(BootTime now) {
   if (last_ && in_work_ > 0) {
     const double passed = std::chrono::duration<double>(now - *last_).count();
-    if (spans_.empty() || spans_.back().in_work != in_work_) spans_.push_back({in_work_, 0});
-    spans_.back().length += passed;
+    spans_[in_work_] += passed;
     seconds_ += passed;
   }
   last_ = now;
@@ -112,10 +111,10 @@ void AdaptiveConcurrency::abandoned(BootTime now) {
 void AdaptiveConcurrency::close_window() {
   work_.assign(knees_.size(), 0);
   most_seen_ *= kForget;
-  for (const Span& span : spans_) {
-    const auto in_work = static_cast<double>(span.in_work);
+  for (const auto& [tasks, length] : spans_) {
+    const auto in_work = static_cast<double>(tasks);
     most_seen_ = std::max(most_seen_, in_work);
-    for (size_t i = 0; i < knees_.size(); ++i) work_[i] += std::min(in_work, knees_[i]) * span.length;
+    for (size_t i = 0; i < knees_.size(); ++i) work_[i] += std::min(in_work, knees_[i]) * length;
   }
   let_change(std::min(1.0, tasks_ / kTasks));
   weigh(tasks_);

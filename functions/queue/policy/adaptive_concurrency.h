@@ -14,6 +14,7 @@
 // controller); with random service times they swing by more than what is asked for here.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -48,11 +49,6 @@ class AdaptiveConcurrency {
   size_t in_work() const { return in_work_; }
 
  private:
-  struct Span {
-    size_t in_work;
-    double length;  // In seconds.
-  };
-
   void pass(BootTime now);
   void close_window();
   void clear_window();
@@ -79,7 +75,7 @@ class AdaptiveConcurrency {
   // The window under way.
   size_t in_work_ = 0;
   std::optional<BootTime> last_;
-  std::vector<Span> spans_;
+  std::map<size_t, double> spans_;  // Seconds by what was in work.
   double seconds_ = 0;
   double tasks_ = 0;
   size_t settling_ = 0;  // So many tasks are to end first that began under another limit.
