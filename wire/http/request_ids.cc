@@ -1,6 +1,6 @@
 #include "wire/http/request_ids.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <string_view>
 #include <utility>
@@ -26,8 +26,8 @@ void seal_answer(HttpResponse& response, RequestIds& ids) {
 }
 
 void seal_answer(HttpResponse& response, std::string id) {
-  const auto* bytes = reinterpret_cast<const Bytef*>(response.body.data());
-  const uLong sum = ::crc32_z(0, bytes, response.body.size());
+  // zlib's takes as long as an eighth of a Query of ten items; this one uses the processor's carry-less multiplication.
+  const uint32_t sum = ::libdeflate_crc32(0, response.body.data(), response.body.size());
   response.headers.emplace_back("x-amzn-RequestId", std::move(id));
   response.headers.emplace_back("x-amz-crc32", std::to_string(sum));
 }
