@@ -1,6 +1,7 @@
 #include "tables/engine/read.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -216,16 +217,29 @@ class PageBuilder {
   std::vector<std::string_view> values_;  // Room for held_size().
 };
 
+// The entries of the range from its near end on, at most as many as are asked for before they are read: the items that
+// they hold lie anywhere in memory, and one that is on its way while another is read costs next to nothing.
+template <class Next>
+void walk_ahead(PageBuilder& builder, uint32_t limit, const Next& next) {
+  constexpr size_t kAhead = 16;
+  std::array<const OrderedItems::Entry*, kAhead> ahead;
+  const size_t most = limit != 0 ? std::min<size_t>(limit, kAhead) : kAhead;
+  for (;;) {
+    size_t count = 0;
+    while (count < most && (ahead[count] = next()) != nullptr) ahead[count++]->item.prefetch();
+    for (size_t i = 0; i < count; ++i) {
+      if (builder.add(*ahead[i])) return;
+    }
+    if (count < most) return;
+  }
+}
+
 Page walk(const Source& source, const Shape& shape, Range range, bool forward) {
   PageBuilder builder(source, shape);
   if (forward) {
-    for (auto it = range.begin; it != range.end; ++it) {
-      if (builder.add(*it)) break;
-    }
+    walk_ahead(builder, shape.limit, [&] { return range.begin == range.end ? nullptr : &*range.begin++; });
   } else {
-    for (auto it = range.end; it != range.begin;) {
-      if (builder.add(*--it)) break;
-    }
+    walk_ahead(builder, shape.limit, [&] { return range.begin == range.end ? nullptr : &*--range.end; });
   }
   return builder.take();
 }
