@@ -21,7 +21,8 @@ Result<void> check_attributes(const PutRecordInput& input, const KeySchema& keys
   const Names& names = settings.names;
   const std::string* const reserved[] = {&names.system_info, &names.last_updated, &names.queued,
                                          &names.dead,        &names.order,        &names.visible_at};
-  for (const auto& [name, value] : input.attributes) {
+  for (const auto& attribute : input.attributes) {
+    const std::string& name = attribute.first;  // No structured binding: clang 14 has no lambda that captures one.
     const bool key = name == keys.partition.name || (keys.sort && name == keys.sort->name);
     const bool kept =
         std::any_of(std::begin(reserved), std::end(reserved), [&](const auto* one) { return *one == name; });
