@@ -7,27 +7,13 @@
 #   bench/rivals/overload.sh [--load 0.8,2,10] [--seconds 8] [--html FILE] ...
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
-node_dir=build/rivals
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null; wait; rm -rf "$work"' EXIT
 
-missing=()
-for package in $(awk '$1 == "build" || $1 == "bench" || $1 == "overload" {print $2}' config/packages.txt) nodejs npm; do
-  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok' || command -v "$package" >/dev/null || missing+=("$package")
-done
-if ((${#missing[@]})); then
-  sudo=(); ((EUID == 0)) || sudo=(sudo)
-  "${sudo[@]}" apt-get update -qq && "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
-fi
+source bench/rivals/setup.sh
+install_missing bench overload
 [ -f build/release/build.ninja ] || cmake --preset release >/dev/null
 cmake --build --preset release --target freshet >&2
-if [ ! -d $node_dir/node_modules/bullmq ] || [ ! -d $node_dir/node_modules/pg ]; then
-  mkdir -p $node_dir && (cd $node_dir && { [ -f package.json ] || npm init -y; } && npm install --no-audit --no-fund bullmq@5 pg@8) >/dev/null
-fi
-export NODE_RIVALS_DIR=$PWD/$node_dir
+install_modules bullmq@5 pg@8
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 start() { # log port command...
   "${@:3}" >"$work/$1.log" 2>&1 &
   pids+=($!)

@@ -7,26 +7,12 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 runs=${1:-5}
 build=build/release
-work=$(mktemp -d)
-node_dir=build/rivals
-pids=()
-trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$work"' EXIT
 
-missing=()
-for package in $(awk '$1 == "build" || $1 == "bench" || $2 == "libbenchmark-dev" {print $2}' config/packages.txt) nodejs npm; do
-  dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok' || command -v "$package" >/dev/null || missing+=("$package")
-done
-if ((${#missing[@]})); then
-  sudo=(); ((EUID == 0)) || sudo=(sudo)
-  "${sudo[@]}" apt-get update -qq && "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
-fi
+source bench/rivals/setup.sh
+install_missing bench libbenchmark-dev
 cmake --preset release -DFRESHET_BENCH=ON >/dev/null && cmake --build --preset release --target freshet rivals_whole_life >&2
-if [ ! -d $node_dir/node_modules/bullmq ]; then
-  mkdir -p $node_dir && (cd $node_dir && npm init -y && npm install --no-audit --no-fund bullmq@5 dynalite@4 @aws-sdk/client-dynamodb@3) >/dev/null
-fi
-export NODE_RIVALS_DIR=$PWD/$node_dir
+install_modules bullmq@5 dynalite@4 @aws-sdk/client-dynamodb@3
 
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
 wait_port() { until (exec 3<>/dev/tcp/127.0.0.1/"$1") 2>/dev/null; do kill -0 "${pids[-1]}"; done; }
 start() { "$@" >"$work/log" 2>&1 & pids+=($!); }
 stop() { kill "${pids[-1]}" && wait "${pids[-1]}" 2>/dev/null || true; unset 'pids[-1]'; }

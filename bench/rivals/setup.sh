@@ -1,0 +1,39 @@
+# Sourced by run.sh and overload.sh, in the repository's root: what both need before they start a rival.
+
+node_dir=build/rivals
+export NODE_RIVALS_DIR=$PWD/$node_dir
+work=$(mktemp -d)
+pids=() # Of what is running: the servers that the script has to stop.
+
+# An error in a trap would become the script's status under `set -e`; so would `kill` without arguments.
+leave() {
+  ((${#pids[@]} == 0)) || kill "${pids[@]}" 2>/dev/null || true
+  wait || true
+  rm -rf "$work"
+}
+trap leave EXIT
+
+# Installs from Debian what is missing of config/packages.txt: "build", the kinds and packages said, and Node.js.
+install_missing() { # kind or package...
+  local missing=() sudo=() package
+  for package in $(awk -v kinds=" build $* " 'index(kinds, " " $1 " ") || index(kinds, " " $2 " ") {print $2}' config/packages.txt) nodejs npm; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' || command -v "$package" >/dev/null ||
+      missing+=("$package")
+  done
+  ((${#missing[@]})) || return 0
+  echo "Installing: ${missing[*]}" >&2
+  ((EUID == 0)) || sudo=(sudo)
+  "${sudo[@]}" apt-get update -qq
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+# Installs npm's packages into the build folder unless they are all there.
+install_modules() { # name@version...
+  local module missing=()
+  for module; do [ -d "$node_dir/node_modules/${module%@*}" ] || missing+=("$module"); done
+  ((${#missing[@]})) || return 0
+  mkdir -p "$node_dir"
+  (cd "$node_dir" && { [ -f package.json ] || npm init -y; } && npm install --no-audit --no-fund "${missing[@]}") >/dev/null
+}
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
