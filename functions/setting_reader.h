@@ -4,6 +4,7 @@
 #include <charconv>
 #include <initializer_list>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/clock.h"
@@ -38,7 +39,8 @@ class SettingReader {
     if (!value) return;
     int64_t number = 0;
     auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
-    if (error != std::errc() || end != value->data() + value->size() || number < least || number > most) {
+    const bool whole = error == std::errc() && end == value->data() + value->size() && is_plain(*value);
+    if (!whole || number < least || number > most) {
       return report(std::string(name) + " is '" + *value + "': it must be " + otherwise + "a whole number from " +
                     std::to_string(least) + " to " + std::to_string(most));
     }
@@ -56,10 +58,10 @@ class SettingReader {
     if (!value) return;
     double number = 0;
     auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
-    bool fits = error == std::errc() && end == value->data() + value->size() && number >= least && number <= most;
-    if (!fits) {
-      auto range = std::to_string(static_cast<int64_t>(least)) + " to " + std::to_string(static_cast<int64_t>(most));
-      return report(std::string(name) + " is '" + *value + "': it must be a number from " + range);
+    const bool whole = error == std::errc() && end == value->data() + value->size() && is_plain(*value);
+    if (!whole || !(number >= least && number <= most)) {
+      return report(std::string(name) + " is '" + *value + "': it must be a number from " + text_of(least) + " to " +
+                    text_of(most));
     }
     out = number;
   }
@@ -101,6 +103,21 @@ class SettingReader {
   }
 
  private:
+  // Not 00, 007 or -0: whoever writes those means something else, or does not say what.
+  static bool is_plain(std::string_view number) {
+    const bool negative = number.starts_with('-');
+    const auto digits = number.substr(negative ? 1 : 0);
+    const bool zero = digits.find_first_of("123456789") == std::string_view::npos;
+    const bool filled = digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
+    return !filled && !(negative && zero);
+  }
+
+  static std::string text_of(double number) {
+    char text[32];
+    const auto end = std::to_chars(text, text + sizeof text, number, std::chars_format::fixed).ptr;
+    return {text, end};
+  }
+
   static constexpr int64_t kLongest = int64_t{366} * 24 * 3600 * 1000;
   const Environment& environment_;
   std::string error_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <set>
 #include <sstream>
 
 namespace freshet {
@@ -97,6 +98,70 @@ TEST(Settings, ContradictionsAreRefused) {
   EXPECT_EQ(error({{"BACKOFF_BASE_MS", "500000"}}),
             "BACKOFF_BASE_MS is 500000, above BACKOFF_MAX_MS, which is 300000: it must be at most that");
   EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"CONCURRENCY_MIN", "2"}, {"RATE_LIMIT", "5"}}), "");
+}
+
+// Every number that decides what becomes of tasks, written in ways that nobody can mean.
+TEST(Settings, NumbersAreWrittenPlainly) {
+  struct Number {
+    const char* name;
+    const char* right;
+    bool whole;
+    Environment beside;
+  };
+  const Environment bound{{"MAX_WAITING", "10"}};
+  const Environment adaptive{{"CONCURRENCY", "adaptive"}};
+  const std::vector<Number> numbers = {
+      {"CONCURRENCY", "'adaptive' or a whole number from 1 to 100000", true, {}},
+      {"CONCURRENCY_MIN", "a whole number from 1 to 100000", true, adaptive},
+      {"CONCURRENCY_MAX", "a whole number from 1 to 100000", true, adaptive},
+      {"PAGE_LIMIT", "a whole number from 0 to 1000", true, {}},
+      {"RATE_LIMIT", "a number from 0 to 1000000000", false, {}},
+      {"MAX_WAITING", "a whole number from 0 to 1000000000", true, {}},
+      {"MAX_WAITING_BYTES", "0 (no bound) or a whole number from 1024 to 1125899906842624", true, {}},
+      {"RESERVED_SHARE", "a number from 0 to 0.9", false, bound},
+      {"CRITICAL_PRIORITY", "a whole number from -100 to 100", true, bound},
+      {"LEASE_MS", "a whole number from 10 to 31622400000", true, {}},
+      {"MAX_ATTEMPTS", "a whole number from 1 to 1000000", true, {}},
+      {"BACKOFF_BASE_MS", "a whole number from 0 to 31622400000", true, {}},
+      {"BACKOFF_MAX_MS", "a whole number from 0 to 31622400000", true, {}},
+      {"BACKOFF_FACTOR", "a number from 1 to 100", false, {}},
+      {"BACKOFF_JITTER", "a number from 0 to 1", false, {}},
+      {"DEFAULT_TTL_S", "a whole number from 0 to 31622400", true, {}},
+  };
+  std::set<std::string> seen{"ORDER", "ON_FAILURE", "DEADLINE_MARGIN", "REFUSE_LATE"};
+  for (const auto& number : numbers) {
+    seen.insert(number.name);
+    std::vector<std::string> wrongs = {"",    "00",   "007",   "-0",  "+5",  " 5",
+                                       "5 ",  "0x10", "1e400", "5.",  "1,5", "-1000",
+                                       "1_0", "five", "nan",   "inf", "1e-", "99999999999999999999"};
+    if (number.whole) wrongs.insert(wrongs.end(), {"1e3", "0.5", "5.0"});
+    for (const auto& wrong : wrongs) {
+      if (!number.whole && wrong == "5.") continue;  // Five, however it looks.
+      Environment environment = number.beside;
+      environment["QUEUE_TABLE"] = "Q";
+      environment[number.name] = wrong;
+      EXPECT_EQ(error_of(environment), std::string(number.name) + " is '" + wrong + "': it must be " + number.right);
+    }
+  }
+  QueueSettings all;
+  all.admission.max_waiting = 1;
+  all.work.adaptive = true;
+  for (const auto& [name, value] : policy_environment(all)) EXPECT_TRUE(seen.contains(name)) << name;
+}
+
+// What is read back is what was set, also where a number is very small.
+TEST(Settings, APolicyReadsBackWhatItSays) {
+  const Environment odd{{"RATE_LIMIT", "0.00001"},     {"BACKOFF_JITTER", "0.0000001"}, {"BACKOFF_FACTOR", "1.1"},
+                        {"MAX_WAITING", "1000000000"}, {"RESERVED_SHARE", "0.3"},       {"CRITICAL_PRIORITY", "-100"},
+                        {"DEFAULT_TTL_S", "31622400"}};
+  const auto settings = with_policy(QueueSettings(), odd);
+  ASSERT_TRUE(settings) << settings.error().message;
+  const auto again = with_policy(*settings, {{"ORDER", "fifo"}});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->work.rate_limit, 0.00001);
+  EXPECT_EQ(again->backoff.jitter, 0.0000001);
+  EXPECT_EQ(again->admission.reserved_share, 0.3);
+  EXPECT_EQ(again->default_ttl, seconds(31'622'400));
 }
 
 TEST(Settings, RunnersAreSplitIntoWords) {
