@@ -151,9 +151,11 @@ class Queue final : public TaskQueue {
   class KeyGuard;
   Result<Item> new_item(NewTask& task);
   PutItemInput put_new(Item item) const;
-  std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks) const;
-  void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
-                           std::vector<Result<CreatedTask>>& out) const;
+  static std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks);
+  std::optional<Error> wrong(const NewTask& task);
+  std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks,
+                                        const std::vector<Result<CreatedTask>>& out) const;
+  void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why, std::vector<Result<CreatedTask>>& out);
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
   static void refused(Result<CreatedTask>& result, Error& error);
   void created(const NewTask& task);

@@ -123,6 +123,8 @@ Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::v
       there.bytes += more.bytes;
       const bool stays = more.tasks > 0 || tasks[i].replace;
       if (stays && !tasks[i].key.empty()) last_of_key[tasks[i].key] = &tasks[i];
+    } else if (auto error = wrong(tasks[i])) {
+      out[i] = fail(std::move(*error));
     } else if (auto never = never_fits(tasks[i], size)) {
       out[i] = fail(std::move(*never));
     } else {
@@ -201,6 +203,10 @@ Async<void> Queue::refuse_late(const std::vector<NewTask>& tasks, std::vector<Re
     if (there) continue;
     const Room room = co_await room_taken(task, 0);
     if (room.tasks == 0 && !task.replace) continue;  // One of its key is.
+    if (auto error = wrong(task)) {
+      out[i] = fail(std::move(*error));
+      continue;
+    }
     lines.push_back(refused_line(task, "REFUSE_LATE=on", "deadline"));
     const auto ms = [](nanoseconds time) {
       return std::to_string(std::chrono::floor<milliseconds>(time).count()) + " ms";

@@ -102,13 +102,37 @@ PutItemInput Queue::put_new(Item item) const {
   return put;
 }
 
+// Before anything else is asked about them: who is told to come back later with a task that is wrong has come in vain.
+std::vector<Result<CreatedTask>> Queue::refuse_wrong(const std::vector<NewTask>& tasks) {
+  std::vector<Result<CreatedTask>> out;
+  out.reserve(tasks.size());
+  for (const auto& task : tasks) {
+    if (auto ok = check(task); ok) {
+      out.emplace_back(CreatedTask{});
+    } else {
+      out.emplace_back(fail(std::move(ok.error())));
+    }
+  }
+  return out;
+}
+
+// The rest of what can be wrong with one, which takes the whole item to say.
+std::optional<Error> Queue::wrong(const NewTask& task) {
+  NewTask copy = task;
+  auto item = new_item(copy);
+  if (item) return std::nullopt;
+  return std::move(item.error());
+}
+
 // The lanes that these tasks need, so that the queue knows them before it has a task in them.
-std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks) const {
+std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks,
+                                             const std::vector<Result<CreatedTask>>& out) const {
   std::vector<std::string> names;
   std::string last;
-  for (const auto& task : tasks) {
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const NewTask& task = tasks[i];
     bool asks = task.priority != 0 || !task.group.empty();
-    if ((!asks && lanes_.empty()) || task.group.size() > kMaxGroupBytes) continue;
+    if (!out[i] || (!asks && lanes_.empty())) continue;
     auto name = lane_name(task.priority, task.group);
     if (name == last) continue;
     last = name;
@@ -120,8 +144,8 @@ std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks) 
 // In the order of the batch, as that is the order of arrival.
 Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
   if (gone_) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*gone_));
-  std::vector<Result<CreatedTask>> out(tasks.size(), CreatedTask{});
-  auto lanes = lanes_wanted(tasks);
+  std::vector<Result<CreatedTask>> out = refuse_wrong(tasks);
+  auto lanes = lanes_wanted(tasks, out);
   if (!lanes.empty()) {
     auto known = co_await add_lanes(std::move(lanes));
     if (!known) refuse_without_lane(tasks, known.error(), out);
@@ -145,11 +169,12 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
 
 // Those for whose lane there was no room; the others of the batch do not care.
 void Queue::refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
-                                std::vector<Result<CreatedTask>>& out) const {
+                                std::vector<Result<CreatedTask>>& out) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     bool asks = tasks[i].priority != 0 || !tasks[i].group.empty();
-    if (tasks[i].group.size() > kMaxGroupBytes) continue;  // Is told so.
-    if (asks && !lanes_.contains(lane_name(tasks[i].priority, tasks[i].group))) out[i] = fail(why);
+    if (!out[i] || !asks || lanes_.contains(lane_name(tasks[i].priority, tasks[i].group))) continue;
+    auto error = wrong(tasks[i]);
+    out[i] = fail(error ? std::move(*error) : why);
   }
 }
 

@@ -85,6 +85,45 @@ TEST_P(QueueAdmission, WhatCanNeverWaitIsAWrongRequest) {
   EXPECT_EQ(queue.refusals().bytes, 0u);
 }
 
+// Who is told to come back later with a task that is wrong has come in vain.
+TEST_P(QueueAdmission, AWrongTaskIsToldSoHoweverFullTheQueueIs) {
+  QueueSettings settings;
+  settings.admission.max_waiting = 1;
+  settings.admission.reserved_share = 0;
+  auto& queue = world.start(settings);
+  create(queue, {"first"});
+  const auto wrong_ones = [&](std::optional<WallTime> deadline) {
+    std::vector<NewTask> out(6);
+    out[0].id = std::string(2'049, 'i');
+    out[1].key = std::string(257, 'k');
+    out[2].group = std::string(257, 'g');
+    out[3].replace = true;
+    out[4].attributes.set("lease", Value("mine"));
+    out[5].payload = Value(std::string(400'000, 'x'));
+    for (auto& task : out) task.deadline = deadline;
+    return out;
+  };
+  const auto expect_wrong = [&](const char* what, std::vector<NewTask> tasks) {
+    for (const auto& refused : world.wait(queue.create(std::move(tasks)))) {
+      ASSERT_FALSE(refused) << what;
+      EXPECT_EQ(refused.error().code, ErrorCode::kValidation) << what << ": " << refused.error().message;
+    }
+  };
+  expect_wrong("full", wrong_ones({}));
+  ASSERT_TRUE(queue.change_policy({{"MAX_WAITING", "0"}, {"MAX_WAITING_BYTES", "1024"}}));
+  expect_wrong("full of bytes", wrong_ones({}));
+  ASSERT_TRUE(queue.change_policy({{"MAX_WAITING_BYTES", "0"}, {"REFUSE_LATE", "on"}}));
+  expect_wrong("late", wrong_ones(world.clock.wall() - seconds(1)));
+  EXPECT_EQ(queue.refusals().tasks + queue.refusals().bytes + queue.refusals().late, 0u);
+  ASSERT_TRUE(queue.change_policy({{"REFUSE_LATE", "off"}}));
+  std::vector<NewTask> grouped(1'000);
+  for (size_t i = 0; i < grouped.size(); ++i) grouped[i].group = "g" + std::to_string(i);
+  world.wait(queue.create(std::move(grouped)));  // No room for another lane.
+  auto tasks = wrong_ones({});
+  for (auto& task : tasks) task.priority = 7;
+  expect_wrong("without a lane", std::move(tasks));
+}
+
 TEST_P(QueueAdmission, AReplacementNeedsOnlyWhatItHasMore) {
   QueueSettings settings;
   settings.admission.max_waiting_bytes = 3'000;
