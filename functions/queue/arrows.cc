@@ -171,6 +171,7 @@ EditItemInput complete(const std::string& table, const ItemRef& task, Value resu
   if (!result.is(Type::kNull)) change.set(attribute::kResult, std::move(result));
   remove_lease(change);
   change.remove(attribute::kLiveKey);
+  change.remove(attribute::kReplacedBy);
   return std::move(change.while_held()).finish(true);
 }
 
@@ -195,6 +196,7 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
   if (outcome.to != state::kPending && outcome.to != state::kDelayed) {
     change.remove(attribute::kLiveKey);
     change.remove(attribute::kCancelRequested);
+    if (outcome.to != state::kCancelled) change.remove(attribute::kReplacedBy);
   }
   change.while_held();
   if (outcome.unless_beaten) change.unless_beaten();
@@ -224,6 +226,12 @@ EditItemInput request_cancel(const std::string& table, const ItemRef& task, Wall
   return std::move(change.while_held()).finish(true);
 }
 
+EditItemInput mark_replaced(const std::string& table, const ItemRef& task, std::string_view by, WallTime now) {
+  TaskChange change(table, task, state::kTaken, now);
+  change.set(attribute::kReplacedBy, Value(by));
+  return std::move(change.while_held()).finish(true);
+}
+
 EditItemInput set_aside(const std::string& table, const ItemRef& task) {
   EditItemInput input;
   input.table = table;
@@ -250,7 +258,8 @@ EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::st
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));
   int64_t deadline = int_of(task, attribute::kDeadline, 0);
   if (deadline > 0 && deadline <= epoch_ms(now)) change.remove(attribute::kDeadline);
-  change.remove(attribute::kReplacedBy).remove(attribute::kShedReason);
+  // Beside whatever is there by now, so it does not wait for its key.
+  change.remove(attribute::kReplacedBy).remove(attribute::kReplace).remove(attribute::kShedReason);
   return std::move(change.unless_moved()).finish(true);
 }
 

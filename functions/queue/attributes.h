@@ -34,12 +34,13 @@ inline constexpr std::string_view kResult = "result";
 inline constexpr std::string_view kError = "error";
 inline constexpr std::string_view kHistory = "history";
 inline constexpr std::string_view kShedReason = "shedReason";
+inline constexpr std::string_view kReplace = "replace";
 inline constexpr std::string_view kReplacedBy = "replacedBy";
 
 inline constexpr std::array kReserved = {
-    kId,     kStatus,  kCreated, kUpdated, kTaken,     kTtl,        kPayload,    kDeadline,       kAttempt,
-    kLease,  kLeaseMs, kTakenBy, kKey,     kGroup,     kPriority,   kLane,       kNotBefore,      kMaxAttempts,
-    kResult, kLiveKey, kError,   kHistory, kLeaseBeat, kShedReason, kReplacedBy, kCancelRequested};
+    kId,     kStatus,  kCreated, kUpdated, kTaken,     kTtl,        kPayload,    kDeadline,        kAttempt,
+    kLease,  kLeaseMs, kTakenBy, kKey,     kGroup,     kPriority,   kLane,       kNotBefore,       kMaxAttempts,
+    kResult, kLiveKey, kError,   kHistory, kLeaseBeat, kShedReason, kReplacedBy, kCancelRequested, kReplace};
 }  // namespace attribute
 
 namespace state {

@@ -6,6 +6,7 @@ namespace freshet {
 
 void LeaseBook::count(const Lease& lease, int change) {
   if (lease.mine) mine_ += static_cast<size_t>(change);
+  count_key(lease, change);
   auto group = lease.task ? text_of(lease.task, attribute::kGroup) : std::string_view();
   if (group.empty()) {
     ungrouped_ += static_cast<uint64_t>(change);
@@ -18,6 +19,16 @@ void LeaseBook::count(const Lease& lease, int change) {
   if (it->second == 0) in_work_.erase(it);
 }
 
+void LeaseBook::count_key(const Lease& lease, int change) {
+  const auto key = lease.task ? text_of(lease.task, attribute::kLiveKey) : std::string_view();
+  if (key.empty()) return;
+  const auto it = keys_.try_emplace(std::string(key)).first;
+  it->second += static_cast<uint64_t>(change);
+  if (it->second > 0) return;
+  keys_.erase(it);
+  if (told_key_) told_key_(key);
+}
+
 void LeaseBook::clear() {
   if (told_) {
     told_("", 0);
@@ -26,6 +37,7 @@ void LeaseBook::clear() {
   ends_.clear();
   leases_.clear();
   in_work_.clear();
+  keys_.clear();
   mine_ = 0;
   ungrouped_ = 0;
 }
@@ -33,11 +45,11 @@ void LeaseBook::clear() {
 void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   auto [it, fresh] = leases_.try_emplace(std::move(id));
   Entry& entry = it->second;
+  count(lease, 1);  // First, so that a key that stays held is never thought to be free.
   if (!fresh) {
     ends_.erase({entry.end, entry.number});
     count(entry.lease, -1);
   }
-  count(lease, 1);
   if (fresh || entry.lease.token != lease.token) entry.claimed = now;
   entry.end = now + lease.duration;
   entry.number = ++number_;
@@ -75,17 +87,19 @@ std::optional<BootTime> LeaseBook::claimed_at(const std::string& id, std::string
 void LeaseBook::update(const std::string& id, ItemRef task) {
   auto it = leases_.find(id);
   if (it == leases_.end()) return;
-  count(it->second.lease, -1);
+  const Lease before = it->second.lease;
   it->second.lease.task = std::move(task);
   count(it->second.lease, 1);
+  count(before, -1);
 }
 
 void LeaseBook::forget(const std::string& id, std::string_view token) {
   auto it = leases_.find(id);
   if (it == leases_.end() || it->second.lease.token != token) return;
   ends_.erase({it->second.end, it->second.number});
-  count(it->second.lease, -1);
+  const Lease lease = std::move(it->second.lease);
   leases_.erase(it);
+  count(lease, -1);
 }
 
 BootTime LeaseBook::next_end() const {

@@ -56,6 +56,12 @@ class LeaseBook {
   // Told of how many watched tasks a group has, at each change; "" for those without one.
   using OnGroup = std::function<void(std::string_view group, uint64_t in_work)>;
   void tell_groups(OnGroup told) { told_ = std::move(told); }
+  // Told of a key of which no task is watched any more.
+  using OnKey = std::function<void(std::string_view key)>;
+  void tell_keys(OnKey told) { told_key_ = std::move(told); }
+  // Whether a watched task has that key.
+  bool holds_key(std::string_view key) const { return keys_.contains(key); }
+  bool holds_keys() const { return !keys_.empty(); }
 
   size_t size() const { return leases_.size(); }
   size_t mine() const { return mine_; }
@@ -71,6 +77,7 @@ class LeaseBook {
   using Ends = absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*>;
 
   void count(const Lease& lease, int change);
+  void count_key(const Lease& lease, int change);
 
   Leases leases_;
   Ends ends_;
@@ -79,6 +86,8 @@ class LeaseBook {
   uint64_t ungrouped_ = 0;
   OnGroup told_;
   std::map<std::string, uint64_t, std::less<>> in_work_;  // By group.
+  OnKey told_key_;
+  std::map<std::string, uint64_t, std::less<>> keys_;  // Watched tasks by key.
 };
 
 }  // namespace freshet

@@ -53,6 +53,7 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, Prepared 
       order_(settings_.order) {
   downstream_.follow(settings_.work);
   leases_.tell_groups([this](std::string_view group, uint64_t tasks) { lanes_.in_work(group, tasks); });
+  leases_.tell_keys([this](std::string_view key) { key_freed(key); });
 }
 
 Result<std::string> Queue::status_index(const TableDefinition& definition) {
@@ -166,12 +167,21 @@ Async<Result<WriteOutput>> Queue::edit(EditItemInput input) {
 
 Async<Result<bool>> Queue::has_work() {
   if (gone_) co_return fail(*gone_);
-  auto page = co_await heads(state::kPending, 1, false, Item());
-  if (!page) co_return fail(page.error());
-  co_return !page->items.empty();
+  Item start;
+  do {
+    const auto limit = static_cast<uint32_t>(std::min<size_t>(1 + passed_keys_.size(), 1000));
+    auto page = co_await heads(state::kPending, limit, false, std::move(start));
+    if (!page) co_return fail(page.error());
+    for (const auto& task : page->items) {
+      if (!waits_for_key(task)) co_return true;
+    }
+    start = std::move(page->last_evaluated_key);
+  } while (!start.empty());
+  co_return false;
 }
 
 Queue::~Queue() {
+  begun_ = false;  // No timer from now on, whatever ends.
   if (timer_) services_.scheduler.cancel(timer_);
   scope_.clear();
 }

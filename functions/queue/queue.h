@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -163,6 +164,12 @@ class Queue final : public TaskQueue {
   Async<Result<Page>> living_page(std::string key, Item start);
   Async<Result<ItemRef>> living_task(std::string key);
   Async<Result<void>> replace_waiting(std::string key, std::string by);
+  Async<bool> replace_page(Page page, std::string by);
+
+  // queue_keys.cc
+  bool waits_for_key(const ItemRef& task);
+  void key_claimed(std::string_view key);
+  void key_freed(std::string_view key);
 
   // queue_admit.cc
   Async<bool> is_there(const NewTask& task);
@@ -181,6 +188,7 @@ class Queue final : public TaskQueue {
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   WallTime created_bound() const;
   bool is_claiming(const ItemRef& task) const;
+  bool is_passed_over(const ItemRef& task);
   nanoseconds deadline_margin(bool newest_first, bool last);
   bool newest_first();
   void tell_order(const Candidates& found, bool hungry);
@@ -239,6 +247,7 @@ class Queue final : public TaskQueue {
   Async<void> follow();
   Async<void> follow_page(StreamPage page);
   Async<ItemRef> read_again(Item key);
+  Async<void> forget_if_ended(std::string id, Item key);
   ShedLine shed_line(const ItemRef& task, std::string_view reason, std::string_view by) const;
   Async<void> log_sheds(std::vector<ShedLine> lines);
   ShedLine refused_line(const NewTask& task, std::string policy, std::string reason) const;
@@ -290,7 +299,9 @@ class Queue final : public TaskQueue {
   Histogram* pickup_ = nullptr;
   uint64_t claims_ = 0;  // Numbers the leases of this incarnation.
   LeaseBook leases_;
-  absl::flat_hash_set<std::string> claiming_;  // Tasks with a claim in flight.
+  absl::flat_hash_set<std::string> claiming_;                 // Tasks with a claim in flight.
+  std::map<std::string, size_t, std::less<>> claiming_keys_;  // Of those.
+  std::set<std::string, std::less<>> passed_keys_;            // Takes passed a task over that waits for one of these.
   StalenessClock staleness_;
   TakeOrder order_;
   ServiceTimes service_times_;
@@ -306,8 +317,9 @@ class Queue final : public TaskQueue {
   TokenBucket told_beside_{kToldBeside};  // Bounces and refusals that the shed log keeps.
   uint64_t untold_ = 0;                   // Those that it did not, since it last did.
   bool adopting_all_ = false;
-  bool adopt_again_ = false;                                     // At the next look around.
-  std::map<std::string, std::vector<Promise<bool>>> busy_keys_;  // A create is looking at them; who waits for it.
+  bool adopt_again_ = false;  // At the next look around.
+  // A create is looking at them; who waits for it.
+  std::map<std::string, std::vector<Promise<bool>>, std::less<>> busy_keys_;
   std::unique_ptr<ShedLog> shed_log_;
 
   // Takes that wait.

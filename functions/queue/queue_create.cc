@@ -1,4 +1,4 @@
-// Putting tasks into the queue: ids, keys, lanes.
+// Putting tasks into the queue: ids, lanes, what is wrong with them. Those with a key: queue_keys.cc.
 #include <algorithm>
 
 #include "base/limits.h"
@@ -11,7 +11,6 @@ namespace freshet {
 
 namespace {
 
-constexpr std::string_view kKeyIndex = "freshet-key-index";
 // Room for what Freshet adds to a task: lease, error, history.
 constexpr size_t kMaxTaskBytes = limits::kMaxItemBytes - (16u << 10);
 constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
@@ -45,22 +44,6 @@ Result<void> check(const NewTask& task) {
 
 }  // namespace
 
-// While it lives, no other create looks at that key.
-class Queue::KeyGuard {
- public:
-  KeyGuard(Queue& queue, std::string key) : queue_(queue), key_(std::move(key)) { queue_.busy_keys_[key_]; }
-  KeyGuard(const KeyGuard&) = delete;
-  KeyGuard& operator=(const KeyGuard&) = delete;
-  ~KeyGuard() {
-    auto waiting = queue_.busy_keys_.extract(key_);
-    for (auto& promise : waiting.mapped()) promise.set(true);
-  }
-
- private:
-  Queue& queue_;
-  const std::string key_;
-};
-
 Result<Item> Queue::new_item(NewTask& task) {
   if (auto ok = check(task); !ok) return fail(ok.error());
   auto now = wall();
@@ -82,6 +65,7 @@ Result<Item> Queue::new_item(NewTask& task) {
   if (!task.payload.is(Type::kNull)) item.set(attribute::kPayload, std::move(task.payload));
   if (task.priority != 0) item.set(attribute::kPriority, Value::number(task.priority));
   item.set(attribute::kCreated, Value::number(epoch_ms(last_created_)));
+  if (task.replace) item.set(attribute::kReplace, Value::boolean(true));
   item.set(attribute::kId, Value(task.id));
   item.set(attribute::kStatus, Value(delayed ? state::kDelayed : state::kPending));
   auto ttl = task.ttl ? task.ttl : settings_.default_ttl;
@@ -224,86 +208,6 @@ void Queue::created(const NewTask& task) {
   if (!lanes_.empty()) lanes_.filled(lane_name(task.priority, task.group));
   // The stream tells the trigger function at once; this is for when that gets lost.
   if (processors_ == 0) start_soon(settings_.start_retry);
-}
-
-Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
-  auto key = task.key;
-  while (busy_keys_.contains(key)) {
-    Promise<bool> free(services_.scheduler);
-    busy_keys_[key].push_back(free);
-    co_await free.future();
-  }
-  KeyGuard guard(*this, key);
-  if (!task.replace) {
-    auto living = co_await living_task(key);
-    if (!living) co_return fail(living.error());
-    if (*living) co_return CreatedTask{std::string(text_of(*living, attribute::kId)), false};
-  }
-  auto item = new_item(task);
-  if (!item) co_return fail(item.error());
-  CreatedTask out{task.id, true};
-  auto put = put_new(std::move(*item));
-  auto answer = co_await services_.tables.put_item(std::move(put));
-  if (!answer) {
-    Result<CreatedTask> result = out;
-    refused(result, answer.error());
-    co_return result;
-  }
-  created(task);
-  // The new task first, so that a crash in between leaves one too many and never none.
-  if (task.replace) {
-    auto replaced = co_await replace_waiting(key, out.id);
-    if (!replaced) co_return fail(replaced.error());
-  }
-  co_return out;
-}
-
-// Tasks of that key that wait or are held, newest first; from `start` on. A client may have ended one and left its
-// liveKey behind, until the stream tells.
-Async<Result<Page>> Queue::living_page(std::string key, Item start) {
-  QueryInput query;
-  query.table = table_;
-  query.index = kKeyIndex;
-  query.key_condition = "liveKey = :k";
-  query.filter = "taskStatus IN (:p, :d, :t)";
-  query.placeholders.values.set(":k", Value(std::move(key)));
-  query.placeholders.values.set(":p", Value(state::kPending));
-  query.placeholders.values.set(":d", Value(state::kDelayed));
-  query.placeholders.values.set(":t", Value(state::kTaken));
-  query.forward = false;
-  query.limit = 256;
-  query.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(query));
-}
-
-// The newest task that has the key; a null ref if none has.
-Async<Result<ItemRef>> Queue::living_task(std::string key) {
-  Item start;
-  for (;;) {
-    auto page = co_await living_page(key, std::move(start));
-    if (!page) co_return fail(page.error());
-    if (!page->items.empty()) co_return page->items.front();
-    start = std::move(page->last_evaluated_key);
-    if (start.empty()) co_return ItemRef();
-  }
-}
-
-Async<Result<void>> Queue::replace_waiting(std::string key, std::string by) {
-  Item start;
-  for (;;) {
-    auto page = co_await living_page(key, std::move(start));
-    if (!page) co_return fail(page.error());
-    std::vector<EditItemInput> writes;
-    for (const auto& old : page->items) {
-      auto status = text_of(old, attribute::kStatus);
-      if (status == state::kTaken || text_of(old, attribute::kId) == by) continue;
-      writes.emplace_back(end_waiting(table_, old, state::kCancelled, attribute::kReplacedBy, by, wall()));
-    }
-    // One that was taken meanwhile goes on, as one that was taken before does.
-    if (!writes.empty()) co_await services_.tables.edit_many(std::move(writes));
-    start = std::move(page->last_evaluated_key);
-    if (start.empty()) co_return Result<void>();
-  }
 }
 
 }  // namespace freshet

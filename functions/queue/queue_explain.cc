@@ -109,6 +109,7 @@ void Queue::explain_waiting(Explanation& out) {
         ": " + (out.ahead_at_least ? "more than " : "") + std::to_string(*out.ahead) + " come before it" +
         (lanes_.empty() ? "" : " in its lane (group and priority)"));
   }
+  if (waits_for_key(out.task)) say("another task of its key is in work: as it replaces others, it waits for that");
   if (lacks_lane(out.task)) say("it has not got its lane yet");
   const auto reason = expired(out.task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds,
                               deadline_margin(newest_first, false));
@@ -148,6 +149,9 @@ void Queue::explain_state(Explanation& out) {
           (lease->mine ? "timed by this daemon, which gave it out" : "another daemon's, timed here since it was seen"));
     }
     if (has(task, attribute::kCancelRequested)) say("its cancel was asked for; its holder learns of it");
+    if (const auto by = text_of(task, attribute::kReplacedBy); !by.empty()) {
+      say(text("a newer task of its key waits for it, so that it will not be tried again: ", by));
+    }
   } else if (status == state::kShed) {
     say(text("it was shed: ", text_of(task, attribute::kShedReason)));
   } else if (status == state::kDead) {

@@ -69,6 +69,11 @@ Async<void> Queue::follow_page(StreamPage page) {
   uint64_t unserved_before = unserved_;
   bool came = false;
   for (const auto& record : page.records) {
+    std::string id(record.keys.string_or(attribute::kId));
+    if (leases_.find(id)) {
+      Item key = record.keys;
+      co_await forget_if_ended(std::move(id), std::move(key));
+    }
     if (record.kind != ChangeRecord::Kind::kRemove) {
       came = true;
       auto task = record.after;
@@ -100,6 +105,15 @@ Async<void> Queue::follow_page(StreamPage page) {
   }
   if (came && !waiters_.empty()) wake();
   if (!lines.empty()) co_await log_sheds(std::move(lines));
+}
+
+// A client has ended a task that is held, or deleted it: nothing waits for the end of its lease.
+Async<void> Queue::forget_if_ended(std::string id, Item key) {
+  const std::string token = leases_.find(id)->token;
+  const auto task = co_await read_again(std::move(key));
+  const bool held =
+      task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;
+  if (!held) leases_.forget(id, token);
 }
 
 Async<ItemRef> Queue::read_again(Item key) {

@@ -111,13 +111,13 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
       read.more = false;
       co_return Result<void>();
     }
-    const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + claiming_.size(), 1000));
+    const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + claiming_.size() + passed_keys_.size(), 1000));
     std::string name = lane;
     auto page = co_await lane_heads(std::move(name), limit, newest_first, std::move(read.next));
     if (!page) co_return fail(page.error());
     any = any || !page->items.empty();
     for (auto& task : page->items) {
-      if (!is_claiming(task)) read.tasks.push_back(std::move(task));
+      if (!is_passed_over(task)) read.tasks.push_back(std::move(task));
     }
     read.next = std::move(page->last_evaluated_key);
     read.more = !read.next.empty();

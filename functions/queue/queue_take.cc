@@ -26,22 +26,31 @@ struct Queue::Plan {
 
 class Queue::Claiming {
  public:
-  Claiming(absl::flat_hash_set<std::string>& claiming, const std::vector<Plan>& plans) : claiming_(claiming) {
+  Claiming(Queue& queue, const std::vector<Plan>& plans) : queue_(queue) {
     ids_.reserve(plans.size());
     for (const auto& plan : plans) {
       ids_.emplace_back(text_of(plan.task, attribute::kId));
-      claiming_.insert(ids_.back());
+      queue_.claiming_.insert(ids_.back());
+      const auto key = plan.lease.empty() ? std::string_view() : key_of(plan.task);
+      queue_.key_claimed(key);
+      if (!key.empty()) keys_.emplace_back(key);
     }
   }
   Claiming(const Claiming&) = delete;
   Claiming& operator=(const Claiming&) = delete;
   ~Claiming() {
-    for (const auto& id : ids_) claiming_.erase(id);
+    for (const auto& id : ids_) queue_.claiming_.erase(id);
+    for (const auto& key : keys_) {
+      const auto it = queue_.claiming_keys_.find(key);
+      if (--it->second == 0) queue_.claiming_keys_.erase(it);
+      queue_.key_freed(key);
+    }
   }
 
  private:
-  absl::flat_hash_set<std::string>& claiming_;
+  Queue& queue_;
   std::vector<std::string> ids_;
+  std::vector<std::string> keys_;
 };
 
 WallTime Queue::created_bound() const {
@@ -154,17 +163,23 @@ bool Queue::is_claiming(const ItemRef& task) const {
   return !claiming_.empty() && claiming_.contains(std::string(text_of(task, attribute::kId)));
 }
 
+// Whether it is not to be taken now, although it is PENDING.
+bool Queue::is_passed_over(const ItemRef& task) {
+  return is_claiming(task) || waits_for_key(task);
+}
+
 // The newest eligible tasks from `start` on.
 Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Item start) {
   Candidates out;
   out.newest_first = newest_first();
   // One more than wanted tells whether the last one wanted is the last there is.
   const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
-  auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + one_more + claiming_.size(), kMaxTake));
+  auto limit =
+      static_cast<uint32_t>(std::min<size_t>(wanted + one_more + claiming_.size() + passed_keys_.size(), kMaxTake));
   auto page = co_await heads(state::kPending, limit, !out.newest_first, std::move(start));
   if (!page) co_return fail(page.error());
   out.tasks = std::move(page->items);
-  if (!claiming_.empty()) std::erase_if(out.tasks, [this](const ItemRef& task) { return is_claiming(task); });
+  std::erase_if(out.tasks, [this](const ItemRef& task) { return is_passed_over(task); });
   out.next = std::move(page->last_evaluated_key);
   out.more = !out.next.empty();
   co_return out;
@@ -188,7 +203,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
     if (!plans.empty()) {
       auto work = services_.tables.edit_many(std::move(writes));
       std::optional<Claiming> claiming;
-      if (!work.is_ready()) claiming.emplace(claiming_, plans);
+      if (!work.is_ready()) claiming.emplace(*this, plans);
       auto answers = co_await work;
       auto ok = finish_claims(plans, answers, input.starts_later, taken);
       if (!ok && taken.empty()) co_return fail(std::move(ok.error()));
@@ -225,15 +240,22 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
   const auto margin = deadline_margin(found.newest_first, false);
   auto lease = input.lease.value_or(settings_.lease);
   size_t claims = 0;
+  std::set<std::string_view> keys;  // Of the claims.
   for (size_t i = 0; i < found.tasks.size() && claims < wanted; ++i) {
     const auto& task = found.tasks[i];
     const bool last = i + 1 == found.tasks.size() && !found.more;
     const auto kept = last ? deadline_margin(found.newest_first, true) : margin;
+    const auto key = key_of(task);
     Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, kept)};
     if (!plan.shed_reason.empty()) {
       writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now));
+    } else if (!key.empty() && has(task, attribute::kReplacedBy)) {
+      writes.emplace_back(end_waiting(table_, task, state::kCancelled, {}, {}, now));  // As it was given back.
     } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
       writes.emplace_back(end_waiting(table_, task, state::kDead, attribute::kError, {}, now));
+    } else if (!key.empty() && !keys.insert(key).second && has(task, attribute::kReplace)) {
+      passed_keys_.emplace(key);
+      continue;
     } else {
       plan.lease = lease_prefix_ + std::to_string(++claims_);
       writes.emplace_back(claim(table_, task, Claim{plan.lease, lease, input.owner}, now));

@@ -322,9 +322,9 @@ Async<void> Queue::publish_start() {
   if (boot() < start_due_) co_return;
   start_due_ = BootTime::max();
   if (settings_.start_topic.empty() || processors_ > 0 || draining_) co_return;
-  auto head = co_await heads(state::kPending, 1, false, Item());
-  if (!head || (head->items.empty())) {
-    if (!head) start_due_ = boot() + settings_.start_retry;
+  const auto work = co_await has_work();
+  if (!work || !*work) {
+    if (!work) start_due_ = boot() + settings_.start_retry;
     co_return;
   }
   start_due_ = std::min(start_due_, boot() + settings_.start_retry);

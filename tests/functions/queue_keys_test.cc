@@ -1,4 +1,6 @@
 // Deduplicate and replace-latest by key, whoever put the tasks. In both worlds.
+#include <algorithm>
+
 #include "tests/functions/queue_fixture.h"
 
 namespace freshet {
@@ -101,6 +103,111 @@ TEST_P(QueueKeys, ReplaceEndsAllThatWaitHoweverMany) {
   EXPECT_EQ(world.stock("CANCELLED"), 250u);
   EXPECT_EQ(ids(take(queue, 9)), "latest");
   expect_balance();
+}
+
+TEST_P(QueueKeys, ALatestWaitsWhileOneOfItsKeyIsInWork) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, keyed("one", "k", true)));
+  auto one = take(queue);
+  ASSERT_EQ(ids(one), "one");
+  ASSERT_TRUE(create(queue, keyed("two", "k", true))->created);
+  create(queue, {"other"});
+  EXPECT_EQ(ids(take(queue, 9)), "other") << "nothing else waits";
+  EXPECT_EQ(world.status("two"), "PENDING");
+  const auto said = world.wait(queue.explain("two"));
+  ASSERT_TRUE(said);
+  EXPECT_NE(std::find(said->why.begin(), said->why.end(),
+                      "another task of its key is in work: as it replaces others, it waits for that"),
+            said->why.end());
+  EXPECT_FALSE(*world.wait(queue.has_work())) << "nothing that could be started";
+  TakeInput input;
+  input.wait = seconds(10);
+  auto waiting = queue.take(input);
+  world.pass(milliseconds(50));
+  EXPECT_FALSE(waiting.is_ready());
+  ASSERT_TRUE(settle(queue, Kind::kComplete, one->at(0)));
+  world.pass(milliseconds(50));
+  ASSERT_TRUE(waiting.is_ready()) << "it is told at once";
+  EXPECT_EQ(ids(waiting.take()), "two");
+  EXPECT_FALSE(world.read("one").contains("replacedBy")) << "it was done";
+  expect_balance();
+}
+
+// However its work ends, it does not wait again beside the newer one.
+TEST_P(QueueKeys, AReplacedTaskIsNotTriedAgain) {
+  for (const char* how : {"fail", "release", "lease", "restart"}) {
+    SCOPED_TRACE(how);
+    const std::string key = how;
+    Queue* queue = &world.start();
+    ASSERT_TRUE(create(*queue, keyed(key + "1", key, true)));
+    TakeInput input;
+    input.lease = milliseconds(500);
+    auto taken = world.wait(queue->take(input));
+    ASSERT_EQ(ids(taken), key + "1");
+    ASSERT_TRUE(create(*queue, keyed(key + "2", key, true)));
+    ASSERT_TRUE(create(*queue, keyed(key + "3", key, true)));
+    EXPECT_EQ(world.read(key + "1").string_or("replacedBy"), key + "2");
+    if (key == "fail" || key == "release") {
+      ASSERT_TRUE(settle(*queue, key == "fail" ? Kind::kFail : Kind::kRelease, taken->at(0)));
+    }
+    if (key == "lease") world.pass(milliseconds(600));
+    if (key == "restart") queue = &world.start();
+    EXPECT_EQ(world.status(key + "1"), "CANCELLED");
+    EXPECT_FALSE(world.read(key + "1").contains("lease"));
+    taken = take(*queue, 9);
+    EXPECT_EQ(ids(taken), key + "3");
+    ASSERT_TRUE(settle(*queue, Kind::kComplete, taken->at(0)));
+  }
+  expect_balance();
+}
+
+TEST_P(QueueKeys, AReplacedTaskThatFailsForGoodIsAFailure) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, keyed("one", "k", true)));
+  auto taken = take(queue);
+  ASSERT_TRUE(create(queue, keyed("two", "k", true)));
+  auto failed = settlement(Kind::kFail, taken->at(0));
+  failed.final = true;
+  ASSERT_TRUE(settle(queue, std::move(failed)));
+  EXPECT_EQ(world.status("one"), "FAILURE");
+  ASSERT_EQ(*world.wait(queue.redrive({"FAILURE", {"one"}, 1, {}})), 1u);
+  EXPECT_EQ(ids(take(queue, 9)), "two one") << "who redrives wants it run";
+  expect_balance();
+}
+
+// A client ends what the daemon holds, or deletes it: the next of its key does not wait for the end of the lease.
+TEST_P(QueueKeys, AKeyIsFreeWhenAClientHasEndedItsTask) {
+  Queue& queue = world.start();
+  for (const bool deletes : {false, true}) {
+    ASSERT_TRUE(create(queue, keyed("one", "k", true)));
+    ASSERT_EQ(ids(take(queue)), "one");
+    ASSERT_TRUE(create(queue, keyed("two", "k", true)));
+    EXPECT_EQ(ids(take(queue)), "");
+    if (deletes) {
+      DeleteItemInput gone;
+      gone.table = "QueueTable";
+      gone.key.set("taskId", Value("one"));
+      ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
+    } else {
+      UpdateItemInput ended;
+      ended.table = "QueueTable";
+      ended.key.set("taskId", Value("one"));
+      ended.update = "SET taskStatus = :s";
+      ended.placeholders.values.set(":s", Value("SUCCESS"));
+      ASSERT_TRUE(world.wait(world.store->update_item(ended)));
+    }
+    world.pass(milliseconds(200));
+    auto two = take(queue);
+    ASSERT_EQ(ids(two), "two");
+    ASSERT_TRUE(settle(queue, Kind::kComplete, two->at(0)));
+    for (const char* id : {"one", "two"}) {
+      DeleteItemInput gone;
+      gone.table = "QueueTable";
+      gone.key.set("taskId", Value(id));
+      ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
+    }
+    world.pass(milliseconds(200));
+  }
 }
 
 TEST_P(QueueKeys, ABatchKeepsItsOrderWhateverHasAKey) {

@@ -13,6 +13,12 @@ bool cancel_requested(const ItemRef& task) {
   return has(task, attribute::kCancelRequested);
 }
 
+// A newer task of its key has taken its place: it does not wait again.
+void end_if_replaced(const ItemRef& task, Outcome& out) {
+  const bool waits = out.to == state::kPending || out.to == state::kDelayed;
+  if (waits && has(task, attribute::kReplacedBy)) out.to = state::kCancelled;
+}
+
 Outcome delayed_or_pending(milliseconds delay) {
   Outcome out;
   out.to = delay.count() > 0 ? state::kDelayed : state::kPending;
@@ -41,6 +47,7 @@ Outcome after_failure(const ItemRef& task, const QueueSettings& settings, bool f
     out = delayed_or_pending(delay ? *delay : backoff_delay(settings.backoff, attempt, unit));
   }
   out.failed = true;
+  end_if_replaced(task, out);
   return out;
 }
 
@@ -48,6 +55,7 @@ Outcome after_release(const ItemRef& task, std::optional<milliseconds> delay) {
   Outcome out = delayed_or_pending(delay.value_or(milliseconds(0)));
   if (cancel_requested(task)) out.to = state::kCancelled;
   out.give_back = true;
+  end_if_replaced(task, out);
   return out;
 }
 
