@@ -29,10 +29,12 @@ const std::vector<SettingHelp>& setting_table() {
        "PENDING at once"},
       {"FAKE_SLOTS", "1..1000000", "3", "fake runner: tasks at once, the rest bounce"},
       {"FAKE_MS", "ms", "15000", "fake runner: duration of a task"},
-      {"ORDER", "`lifo`, `fifo`, `adaptive`", "`lifo`",
+      {"ORDER", "`lifo`, `fifo`, `adaptive`, `deadline`", "`lifo`",
        "newest or oldest first; `adaptive`: oldest first while the queue drains, newest first from when it has stood "
        "for 100 ms, or twice the p90 of service times if that is longer (neither empty nor its oldest task younger "
-       "than 5 ms), until it has been empty"},
+       "than 5 ms), until it has been empty; `deadline`: the earliest deadline first of the tasks that have enough "
+       "time "
+       "left, then those that have less, the most first, then those without a deadline, oldest first"},
       {"LEASE_MS", "ms, from 10", "60000", "default duration of a lease; the processor sends heartbeats"},
       {"MAX_ATTEMPTS", "1..1000000", "5", "claims before a task that keeps failing is DEAD"},
       {"ON_FAILURE", "`retry`, `fail`", "`retry`", "`fail`: a failed task is FAILURE at once"},

@@ -60,7 +60,7 @@ void read_backoff(SettingReader& reader, BackoffSettings& out) {
 }
 
 void read_queue(SettingReader& reader, QueueSettings& out) {
-  reader.one_of("ORDER", {"lifo", "fifo", "adaptive"}, out.order);
+  reader.one_of("ORDER", {"lifo", "fifo", "adaptive", "deadline"}, out.order);
   reader.duration("LEASE_MS", out.lease, 10);
   reader.whole("MAX_ATTEMPTS", out.max_attempts, 1, 1'000'000);
   reader.choice("ON_FAILURE", "retry", "fail", out.retry_failures);
@@ -95,7 +95,7 @@ void read_runner(SettingReader& reader, RunnerSettings& out) {
 }  // namespace
 
 Environment policy_environment(const QueueSettings& settings) {
-  constexpr const char* kOrders[] = {"lifo", "fifo", "adaptive"};
+  constexpr const char* kOrders[] = {"lifo", "fifo", "adaptive", "deadline"};
   constexpr const char* kMargins[] = {"off", "p90", "yield"};
   const auto& admission = settings.admission;
   const auto& work = settings.work;

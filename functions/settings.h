@@ -14,7 +14,8 @@
 namespace freshet {
 
 // kAdaptive: oldest first while the queue drains, newest first while it stands (policy/standing_queue.h).
-enum class Order { kNewestFirst, kOldestFirst, kAdaptive };
+// kDeadline: the most urgent first of those that have enough time left (policy/urgency.h).
+enum class Order { kNewestFirst, kOldestFirst, kAdaptive, kDeadline };
 
 // kYield: as kP90, but a task that still has time is started rather than leave a slot empty (policy/margin.h).
 enum class DeadlineMargin { kOff, kP90, kYield };

@@ -88,7 +88,8 @@ int run_simulate(const SimulateOptions& options) {
 
 void add_simulate(CLI::App& app, int& exit_status) {
   auto options = std::make_shared<SimulateOptions>();
-  options->policies = {"freshet", "freshet-margin", "freshet-adaptive", "fifo-ttl", "fifo-codel", "clairvoyant"};
+  options->policies = {"freshet",  "freshet-margin", "freshet-adaptive", "freshet-deadline",
+                       "fifo-ttl", "fifo-codel",     "clairvoyant"};
   CLI::App* command = app.add_subcommand("simulate", "What a recorded load would have come to under other policies");
   command->footer(
       "The trace is a recording of a queue's table: when tasks came, when they were due, how long they took. "

@@ -9,6 +9,7 @@
 #include "functions/queue/policy/margin.h"
 #include "functions/queue/policy/service_time.h"
 #include "functions/queue/policy/take_order.h"
+#include "functions/queue/policy/urgency.h"
 
 namespace freshet::lab {
 
@@ -84,7 +85,9 @@ class Model {
 
   void dispatch() {
     while (free_ > 0) {
-      const auto number = policy_.clairvoyant ? pick_knowing() : pick();
+      const auto number = policy_.clairvoyant                   ? pick_knowing()
+                          : policy_.from == TakeFrom::kDeadline ? pick_urgent()
+                                                                : pick();
       if (!number) break;
       --free_;
       const nanoseconds end = ledger_.start(*number, now_);
@@ -109,6 +112,33 @@ class Model {
     return std::nullopt;
   }
 
+  // As queue_urgent.cc chooses.
+  std::optional<size_t> pick_urgent() {
+    shed_past();
+    if (urgent_.empty()) return std::nullopt;
+    auto place = urgent_.lower_bound({epoch_ms(urgency_.enough(service_times_, wall(), boot())), 0});
+    const bool has_enough = place != urgent_.end();
+    if (!has_enough) --place;
+    const auto created = WallTime(std::chrono::floor<milliseconds>(job(place->second).arrival.at));
+    const auto left = time_left(created, WallTime(milliseconds(place->first)), wall());
+    if (has_enough) {
+      urgency_.started(left, service_times_, boot());
+    } else if (!Urgency::is_worth_it(left, service_times_, boot())) {
+      return std::nullopt;
+    }
+    const size_t number = place->second;
+    remove(number);
+    return number;
+  }
+
+  void shed_past() {
+    while (!urgent_.empty() && milliseconds(urgent_.begin()->first) <= now_) {
+      const size_t number = urgent_.begin()->second;
+      remove(number);
+      ledger_.shed(number, now_);
+    }
+  }
+
   void remove(size_t number) {
     waiting_.erase(number);
     urgent_.erase({job(number).arrival.deadline_ms, number});
@@ -131,11 +161,7 @@ class Model {
   // Of those that the next call would still finish in time, the most urgent. If there is none, the slot waits for a
   // fresher one, unless the call takes longer than any task is given: then it is spent on the one with least to lose.
   std::optional<size_t> pick_knowing() {
-    while (!urgent_.empty() && milliseconds(urgent_.begin()->first) <= now_) {
-      const size_t number = urgent_.begin()->second;
-      remove(number);
-      ledger_.shed(number, now_);
-    }
+    shed_past();
     if (urgent_.empty()) return std::nullopt;
     const nanoseconds service = ledger_.next_service();
     auto place = urgent_.lower_bound({std::chrono::ceil<milliseconds>(now_ + service).count(), 0});
@@ -161,6 +187,7 @@ class Model {
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   TakeOrder order_;
   ServiceTimes service_times_;
+  Urgency urgency_;
   Codel codel_;
   ServerCodel server_codel_;
   nanoseconds longest_{0};  // That any task is given.

@@ -35,9 +35,11 @@ std::vector<Policy> make_policies() {
   add("lifo-margin", "LIFO + TTL with margin", From::kNewest, true, kP90);
   add("adaptive", "adaptive + TTL", From::kAdaptive, true, kOff);
   add("adaptive-yield", "adaptive, yielding margin", From::kAdaptive, true, kYield);
+  add("deadline", "earliest deadline with enough time", From::kDeadline, true, kOff);
   add("freshet", "Freshet as it comes", From::kNewest, true, kOff).product = true;
   add("freshet-margin", "Freshet, p90", From::kNewest, true, kP90).product = true;
   add("freshet-adaptive", "Freshet, adaptive + yield", From::kAdaptive, true, kYield).product = true;
+  add("freshet-deadline", "Freshet, by deadline", From::kDeadline, true, kOff).product = true;
   add("freshet-bounded", "Freshet, bounded", From::kNewest, true, kOff).product = true;
   out.back().bounded = true;
   return out;

@@ -12,7 +12,8 @@
 
 namespace freshet::lab {
 
-enum class TakeFrom { kNewest, kOldest, kAdaptive, kEarliestDeadline };
+// kEarliestDeadline: whatever its chances; kDeadline: as ORDER=deadline.
+enum class TakeFrom { kNewest, kOldest, kAdaptive, kEarliestDeadline, kDeadline };
 enum class Dropper { kNone, kCodel, kServerCodel };
 
 struct Policy {

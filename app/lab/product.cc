@@ -117,7 +117,9 @@ class Product {
     auto created = wait(store_->create_table(queue_table()));
     if (!created) return fail(created.error());
     queues_ = std::make_unique<Queues>(*services_, EventLog(), QueueIdentity{"lab", "1"});
-    settings_.order = policy_.from == TakeFrom::kAdaptive ? Order::kAdaptive : Order::kNewestFirst;
+    settings_.order = policy_.from == TakeFrom::kAdaptive   ? Order::kAdaptive
+                      : policy_.from == TakeFrom::kDeadline ? Order::kDeadline
+                                                            : Order::kNewestFirst;
     settings_.deadline_margin = policy_.margin;
     if (policy_.bounded) settings_.admission.max_waiting = bound_of(ledger_.scenario());
     settings_.shed_log_lines = 1000;

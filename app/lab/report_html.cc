@@ -18,6 +18,7 @@ std::string colour_of(const Policy& policy) {
   if (policy.name == "freshet") return "#d62728";
   if (policy.name == "freshet-adaptive") return "#1f77b4";
   if (policy.name == "freshet-margin") return "#ff7f0e";
+  if (policy.name == "freshet-deadline") return "#006d5b";
   constexpr std::array kOthers = {"#9e9e9e", "#8c564b", "#bcbd22", "#2ca02c", "#17becf", "#9467bd",
                                   "#e377c2", "#7f7f7f", "#aec7e8", "#98df8a", "#c5b0d5", "#c49c94"};
   size_t place = 0;

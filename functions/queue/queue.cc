@@ -34,6 +34,7 @@ TableDefinition as_queue(TableDefinition definition) {
   add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
   add_sparse_index(definition, "freshet-deadline-index", attribute::kStatus, attribute::kDeadline);
   add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
+  add_sparse_index(definition, "freshet-lane-deadline-index", attribute::kLane, attribute::kDeadline);
   add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
   return definition;
 }

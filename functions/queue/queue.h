@@ -27,6 +27,7 @@
 #include "functions/queue/policy/outlook.h"
 #include "functions/queue/policy/service_time.h"
 #include "functions/queue/policy/take_order.h"
+#include "functions/queue/policy/urgency.h"
 #include "functions/queue/shed_log.h"
 #include "functions/settings.h"
 #include "functions/signal.h"
@@ -126,12 +127,26 @@ class Queue final : public TaskQueue {
   class Waiter;     // A take that waits for work.
   class Claiming;   // Marks claims in flight, for as long as it lives.
   struct Handover;  // Claims on their way to their taker.
+  // From where a take goes on through what waits.
+  struct Walk {
+    // Of ORDER=deadline, in this order.
+    enum class Part { kEnough, kLess, kNoDeadline };
+    Item key;
+    Part part = Part::kEnough;
+    std::optional<WallTime> enough;  // Of the whole walk; until its first page, none.
+  };
+  struct WalkPage {
+    std::vector<ItemRef> tasks;
+    bool any = false;  // There were tasks, whether they can be taken or not.
+    bool more = true;  // `next` may have others.
+    Walk next;
+  };
   struct Candidates {
     std::vector<ItemRef> tasks;  // In the order in which they should be taken.
     bool more = false;           // Asking again may find others.
     bool newest_first = true;
     std::optional<int64_t> oldest;  // taskCreated of the oldest that waits, in epoch ms, if it was looked for.
-    Item next;                      // From where, in a queue without lanes.
+    Walk next;                      // From where, in a queue without lanes.
   };
   struct LaneRead;                           // How far a take has read a lane.
   static constexpr double kToldBeside = 20;  // A second.
@@ -192,7 +207,8 @@ class Queue final : public TaskQueue {
   nanoseconds deadline_margin(bool newest_first, bool last);
   bool newest_first();
   void tell_order(const Candidates& found, bool hungry);
-  Async<Result<Candidates>> plain_candidates(size_t wanted, Item start);
+  Async<Result<Candidates>> plain_candidates(size_t wanted, Walk start);
+  Async<Result<Candidates>> urgent_candidates(size_t wanted, Walk start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
   std::vector<Plan> plan_claims(const Candidates& found, size_t wanted, const TakeInput& input,
                                 std::vector<EditItemInput>& writes);
@@ -206,6 +222,14 @@ class Queue final : public TaskQueue {
   Async<void> settle_quietly(std::vector<Settlement> settlements);
   void wake();
   void wake_all();
+
+  // queue_urgent.cc
+  QueryInput urgent_query(std::string_view lane, const Walk& walk, WallTime now) const;
+  bool is_next(const ItemRef& task, const Walk& walk, WallTime now);
+  Async<Result<WalkPage>> urgent_page(std::string lane, uint32_t limit, Walk walk);
+  std::optional<QueryInput> more_urgent(const ItemRef& task);
+  bool is_lost(const ItemRef& task);
+  void learn_urgency(const ItemRef& task);
 
   // queue_settle.cc
   std::vector<Result<ItemRef>> known_tasks(const std::vector<Settlement>& settlements);
@@ -265,7 +289,9 @@ class Queue final : public TaskQueue {
   Async<void> adopt_all();
 
   // queue_explain.cc
+  std::optional<QueryInput> before_it(const ItemRef& task, const Value& created);
   Async<Result<void>> count_ahead(Explanation& out);
+  std::string order_in_words(const ItemRef& task);
   void explain_waiting(Explanation& out);
   void explain_state(Explanation& out);
 
@@ -275,6 +301,7 @@ class Queue final : public TaskQueue {
   void lane_filled(const ItemRef& task);
   Async<Result<void>> load_lanes();
   Async<Result<void>> add_lanes(std::vector<std::string> names);
+  Async<Result<WalkPage>> lane_page(std::string lane, uint32_t limit, bool newest_first, Walk walk);
   Async<Result<Page>> lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start);
   Async<Result<void>> read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first);
   Async<Result<Candidates>> lane_candidates(size_t wanted);
@@ -305,6 +332,7 @@ class Queue final : public TaskQueue {
   StalenessClock staleness_;
   TakeOrder order_;
   ServiceTimes service_times_;
+  Urgency urgency_;
   FairShares lanes_;
   bool checking_lanes_ = false;
   uint64_t unserved_ = 0;

@@ -64,22 +64,29 @@ Async<Result<Explanation>> Queue::explain(std::string id) {
   co_return out;
 }
 
-// How many tasks of its lane a take would choose before it.
+// The tasks of its lane that a take would choose before it; empty: none.
+std::optional<QueryInput> Queue::before_it(const ItemRef& task, const Value& created) {
+  if (settings_.order == Order::kDeadline && int_of(task, attribute::kDeadline, 0) > 0) return more_urgent(task);
+  const auto lane = text_of(task, attribute::kLane);
+  QueryInput query;
+  query.table = table_;
+  query.index = lane.empty() ? index_ : std::string(kLaneIndex);
+  query.key_condition = std::string(lane.empty() ? "taskStatus = :p" : "lane = :p") +
+                        (newest_first() ? " AND taskCreated > :t" : " AND taskCreated < :t");
+  query.placeholders.values.set(":p", Value(lane.empty() ? state::kPending : lane));
+  query.placeholders.values.set(":t", created);
+  return query;
+}
+
+// How many those are.
 Async<Result<void>> Queue::count_ahead(Explanation& out) {
-  const auto lane = text_of(out.task, attribute::kLane);
-  const bool newest_first = this->newest_first();
+  const auto created = out.task.find(attribute::kCreated);
+  if (!created || created->type() != Type::kNumber) co_return Result<void>();  // In no index: never served.
+  auto asked = before_it(out.task, created->decode());
   uint64_t ahead = 0;
   Item start;
-  do {
-    QueryInput query;
-    query.table = table_;
-    query.index = lane.empty() ? index_ : std::string(kLaneIndex);
-    query.key_condition = std::string(lane.empty() ? "taskStatus = :p" : "lane = :p") +
-                          (newest_first ? " AND taskCreated > :t" : " AND taskCreated < :t");
-    query.placeholders.values.set(":p", Value(lane.empty() ? state::kPending : lane));
-    const auto created = out.task.find(attribute::kCreated);
-    if (!created || created->type() != Type::kNumber) co_return Result<void>();  // In no index: never served.
-    query.placeholders.values.set(":t", created->decode());
+  while (asked) {
+    QueryInput query = *asked;
     query.limit = kPage;
     query.count_only = true;
     query.exclusive_start_key = std::move(start);
@@ -87,11 +94,25 @@ Async<Result<void>> Queue::count_ahead(Explanation& out) {
     if (!page) co_return fail(page.error());
     ahead += page->count;
     start = std::move(page->last_evaluated_key);
-    if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
-  } while (!start.empty() && ahead < kMostAhead);
+    if (start.empty() || ahead >= kMostAhead) break;
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
   out.ahead = ahead;
   out.ahead_at_least = !start.empty();
   co_return Result<void>();
+}
+
+// How takes go through the queue.
+std::string Queue::order_in_words(const ItemRef& task) {
+  if (settings_.order == Order::kDeadline) {
+    return int_of(task, attribute::kDeadline, 0) > 0
+               ? "takes go from the earliest deadline that leaves enough time, as of now"
+               : "it has no deadline: takes choose those first that have one, then the oldest; of older ones";
+  }
+  const bool newest = newest_first();
+  std::string out = newest ? "takes go from the newest task" : "takes go from the oldest task";
+  if (settings_.order == Order::kAdaptive) out += newest ? ", as the queue stands" : ", as the queue drains";
+  return out;
 }
 
 void Queue::explain_waiting(Explanation& out) {
@@ -101,19 +122,17 @@ void Queue::explain_waiting(Explanation& out) {
   if (created > epoch_ms(created_bound())) {
     say("its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
   }
-  const bool newest_first = this->newest_first();
+  const bool newest_first = settings_.order == Order::kDeadline || this->newest_first();
   if (out.ahead) {
-    say(std::string(newest_first ? "takes go from the newest task" : "takes go from the oldest task") +
-        (settings_.order == Order::kAdaptive ? (newest_first ? ", as the queue stands" : ", as the queue drains")
-                                             : "") +
-        ": " + (out.ahead_at_least ? "more than " : "") + std::to_string(*out.ahead) + " come before it" +
-        (lanes_.empty() ? "" : " in its lane (group and priority)"));
+    say(order_in_words(out.task) + ": " + (out.ahead_at_least ? "more than " : "") + std::to_string(*out.ahead) +
+        " come before it" + (lanes_.empty() ? "" : " in its lane (group and priority)"));
   }
   if (waits_for_key(out.task)) say("another task of its key is in work: as it replaces others, it waits for that");
   if (lacks_lane(out.task)) say("it has not got its lane yet");
   const auto reason = expired(out.task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds,
                               deadline_margin(newest_first, false));
   if (!reason.empty()) say(text("it is too late for it, and it will be shed: ", reason));
+  if (is_lost(out.task)) say("its time is too short by now for what tasks take: it is left to its deadline");
   if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) say("it has no attempt left: a take ends it");
   if (gone_ || draining_) say("the daemon is stopping: nothing is given out");
   if (processors_ == 0 && waiters_.empty()) {

@@ -93,17 +93,31 @@ Async<Result<Page>> Queue::lane_heads(std::string lane, uint32_t limit, bool new
   return services_.tables.query(std::move(query));
 }
 
+Async<Result<Queue::WalkPage>> Queue::lane_page(std::string lane, uint32_t limit, bool newest_first, Walk walk) {
+  auto page = co_await lane_heads(std::move(lane), limit, newest_first, std::move(walk.key));
+  if (!page) co_return fail(page.error());
+  WalkPage out;
+  out.any = !page->items.empty();
+  for (auto& task : page->items) {
+    if (!is_passed_over(task)) out.tasks.push_back(std::move(task));
+  }
+  out.next.key = std::move(page->last_evaluated_key);
+  out.more = !out.next.key.empty();
+  co_return out;
+}
+
 struct Queue::LaneRead {
   std::vector<ItemRef> tasks;  // Those that can be taken.
   size_t given = 0;            // Of them.
-  Item next;                   // From where there may be more.
+  Walk next;                   // From where there may be more.
   bool more = true;
+  bool urgent = false;  // The order is ORDER=deadline.
 };
 
 // Reads on until `wanted` more tasks than were given are there, or the lane has no more. What a client left in it is
 // passed over, a bounded number of times.
 Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first) {
-  constexpr int kMostPages = 4;
+  constexpr int kMostPages = 6;
   bool any = !read.tasks.empty();
   const uint64_t fillings = lanes_.fillings(lane);
   for (int pages = 0; read.more && read.tasks.size() - read.given < wanted; ++pages) {
@@ -113,14 +127,14 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
     }
     const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + claiming_.size() + passed_keys_.size(), 1000));
     std::string name = lane;
-    auto page = co_await lane_heads(std::move(name), limit, newest_first, std::move(read.next));
+    auto reading = read.urgent ? urgent_page(std::move(name), limit, std::move(read.next))
+                               : lane_page(std::move(name), limit, newest_first, std::move(read.next));
+    auto page = co_await reading;
     if (!page) co_return fail(page.error());
-    any = any || !page->items.empty();
-    for (auto& task : page->items) {
-      if (!is_passed_over(task)) read.tasks.push_back(std::move(task));
-    }
-    read.next = std::move(page->last_evaluated_key);
-    read.more = !read.next.empty();
+    any = any || page->any;
+    std::move(page->tasks.begin(), page->tasks.end(), std::back_inserter(read.tasks));
+    read.next = std::move(page->next);
+    read.more = page->more;
   }
   if (!any && lanes_.fillings(lane) == fillings) lanes_.emptied(lane);
   co_return Result<void>();
@@ -131,6 +145,8 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
 Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
   Candidates out;
   out.newest_first = newest_first();
+  const bool urgent = settings_.order == Order::kDeadline;
+  if (urgent) out.newest_first = true;
   std::map<std::string, LaneRead, std::less<>> reads;
   FairShares::Given given;
   while (out.tasks.size() < wanted) {
@@ -140,6 +156,7 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
     if (turns.empty()) break;
     for (const auto& [lane, share] : shares) {
       std::string name = lane;
+      if (reads.find(lane) == reads.end()) reads[lane].urgent = urgent;
       auto done = co_await read_lane(std::move(name), reads[lane], share, out.newest_first);
       if (!done) co_return fail(done.error());
     }

@@ -169,19 +169,31 @@ bool Queue::is_passed_over(const ItemRef& task) {
 }
 
 // The newest eligible tasks from `start` on.
-Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Item start) {
+Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Walk start) {
   Candidates out;
   out.newest_first = newest_first();
   // One more than wanted tells whether the last one wanted is the last there is.
   const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
   auto limit =
       static_cast<uint32_t>(std::min<size_t>(wanted + one_more + claiming_.size() + passed_keys_.size(), kMaxTake));
-  auto page = co_await heads(state::kPending, limit, !out.newest_first, std::move(start));
+  auto page = co_await heads(state::kPending, limit, !out.newest_first, std::move(start.key));
   if (!page) co_return fail(page.error());
   out.tasks = std::move(page->items);
   std::erase_if(out.tasks, [this](const ItemRef& task) { return is_passed_over(task); });
-  out.next = std::move(page->last_evaluated_key);
-  out.more = !out.next.empty();
+  out.next.key = std::move(page->last_evaluated_key);
+  out.more = !out.next.key.empty();
+  co_return out;
+}
+
+// The next by ORDER=deadline, in a queue without lanes.
+Async<Result<Queue::Candidates>> Queue::urgent_candidates(size_t wanted, Walk start) {
+  const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + claiming_.size() + passed_keys_.size(), kMaxTake));
+  auto page = co_await urgent_page(std::string(), limit, std::move(start));
+  if (!page) co_return fail(page.error());
+  Candidates out;
+  out.tasks = std::move(page->tasks);
+  out.next = std::move(page->next);
+  out.more = page->more;
   co_return out;
 }
 
@@ -189,10 +201,13 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
   std::vector<TakenTask> taken;
   auto max = static_cast<size_t>(input.max);
   taken.reserve(max);
-  Item start;
+  Walk start;
+  const bool urgent = settings_.order == Order::kDeadline;
   for (int pages = 0; pages < kMaxPages && !draining_; ++pages) {
     auto wanted = max - taken.size();
-    auto candidates = lanes_.empty() ? plain_candidates(wanted, std::move(start)) : lane_candidates(wanted);
+    auto candidates = !lanes_.empty() ? lane_candidates(wanted)
+                      : urgent        ? urgent_candidates(wanted, std::move(start))
+                                      : plain_candidates(wanted, std::move(start));
     auto found = co_await candidates;
     if (!found) {
       if (taken.empty()) co_return fail(std::move(found.error()));
@@ -291,6 +306,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       auto& task = answers[i]->attributes;
       Lease lease{plan.lease, 0, lease_duration(task), true, task};
       if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
+      if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
       leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
       taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
       if (!starts_later) started(taken.back().waiting_since);

@@ -68,6 +68,32 @@ TEST(Overload, NewestFirstWithoutAnySettingHoldsBeyondCapacity) {
   }
 }
 
+// Deadlines of a third each, short, long and very long ones; and bursts. What newest first is worst at.
+TEST(Overload, ByDeadlineGoodputStaysWithinReachWhateverTheDeadlines) {
+  Plan mixed;
+  mixed.loads = {0.8, 1, 1.2, 3};
+  mixed.deadlines = {0};
+  mixed.seconds = 12;
+  Plan bursts;
+  bursts.shapes = {"bursty"};
+  bursts.loads = {1};
+  bursts.seconds = 20;
+  Experiment experiment;
+  experiment.scenarios = scenarios(mixed);
+  for (auto& one : scenarios(bursts)) experiment.scenarios.push_back(one);
+  experiment.policies = named({"clairvoyant", "freshet-deadline"});
+  experiment.first_seed = 7;
+  experiment.seeds = 2;
+  const auto cells = run(experiment);
+  ASSERT_TRUE(cells) << cells.error().message;
+  for (const auto& cell : *cells) {
+    if (!cell.policy.product) continue;
+    SCOPED_TRACE(cell.scenario.name());
+    EXPECT_GE(cell.figures.at("ofClairvoyant").mean, 0.95);
+    EXPECT_EQ(cell.figures.at("startsPastDeadline").mean, 0);
+  }
+}
+
 // Nothing is shed without need: what has an hour, as by the default TTL, is done.
 TEST(Overload, NothingIsShedBelowCapacityWithTheDefaultTtl) {
   Plan plan;
@@ -75,7 +101,7 @@ TEST(Overload, NothingIsShedBelowCapacityWithTheDefaultTtl) {
   plan.deadlines = {36'000};
   plan.scales = {"16x100ms"};
   plan.seconds = 60;
-  for (const auto& policy : named({"freshet", "freshet-margin", "freshet-adaptive"})) {
+  for (const auto& policy : named({"freshet", "freshet-margin", "freshet-adaptive", "freshet-deadline"})) {
     const auto scenario = scenarios(plan)[0];
     Ledger ledger(scenario, 11);
     const auto end = run_product(policy, 11, ledger);
@@ -91,7 +117,7 @@ TEST(Overload, AQuietGroupBesideAFloodHasItsShare) {
   plan.groups = true;
   plan.seconds = 60;
   for (const auto& scenario : scenarios(plan)) {
-    for (const auto* name : {"freshet", "freshet-adaptive"}) {
+    for (const auto* name : {"freshet", "freshet-adaptive", "freshet-deadline"}) {
       SCOPED_TRACE(scenario.name() + ", " + name);
       std::array<std::vector<nanoseconds>, 2> times;
       for (const uint64_t seed : {31, 32, 33}) {
@@ -121,10 +147,13 @@ TEST(Overload, AQuietGroupBesideAFloodHasItsShare) {
 
 // The model decides by the same policy objects; what it says of Freshet's policies is what the real queue does.
 TEST(Overload, TheModelSaysWhatTheRealQueueDoes) {
-  const std::pair<const char*, const char*> pairs[] = {
-      {"lifo-ttl", "freshet"}, {"lifo-margin", "freshet-margin"}, {"adaptive-yield", "freshet-adaptive"}};
+  const std::pair<const char*, const char*> pairs[] = {{"lifo-ttl", "freshet"},
+                                                       {"lifo-margin", "freshet-margin"},
+                                                       {"adaptive-yield", "freshet-adaptive"},
+                                                       {"deadline", "freshet-deadline"}};
   Plan plan;
   plan.loads = {0.8, 2};
+  plan.deadlines = {10, 0};
   plan.seconds = 20;
   plan.scales = {"16x100ms"};
   for (const auto& scenario : scenarios(plan)) {

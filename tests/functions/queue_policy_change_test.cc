@@ -47,7 +47,7 @@ TEST_P(PolicyChange, WhatContradictsOrMakesNoSenseChangesNothing) {
       error_of({{"ORDER", "fifo"}, {"RESERVED_SHARE", "0.5"}}),
       "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING and MAX_WAITING_BYTES, neither of which is set: "
       "set one too");
-  EXPECT_EQ(error_of({{"ORDER", "random"}}), "ORDER is 'random': it must be 'lifo', 'fifo' or 'adaptive'");
+  EXPECT_EQ(error_of({{"ORDER", "random"}}), "ORDER is 'random': it must be 'lifo', 'fifo', 'adaptive' or 'deadline'");
   EXPECT_EQ(error_of({{"MAX_WAITING", "-1"}}), "MAX_WAITING is '-1': it must be a whole number from 0 to 1000000000");
   EXPECT_EQ(error_of({{"CONCURRENCY", "adaptive"}, {"PAGE_LIMIT", "4"}}),
             "PAGE_LIMIT starts whole pages, so that CONCURRENCY=adaptive decides nothing: set one of the two");
@@ -84,19 +84,14 @@ TEST_P(PolicyChange, AnotherMarginShedsAtOnce) {
 
 // Whatever is switched under load: every task is done once or shed, none is lost, none has two holders.
 TEST_P(PolicyChange, SwitchingUnderLoadLosesNothingAndStartsNothingTwice) {
-  const std::vector<QueuePolicy> kPolicies = {{{"ORDER", "fifo"}},
-                                              {{"ORDER", "lifo"}},
-                                              {{"ORDER", "adaptive"}},
-                                              {{"DEADLINE_MARGIN", "p90"}},
-                                              {{"DEADLINE_MARGIN", "yield"}, {"ORDER", "adaptive"}},
-                                              {{"DEADLINE_MARGIN", "off"}},
-                                              {{"MAX_WAITING", "20"}},
-                                              {{"MAX_WAITING", "0"}},
-                                              {{"MAX_WAITING_BYTES", "3000"}},
-                                              {{"MAX_WAITING_BYTES", "0"}},
-                                              {{"REFUSE_LATE", "on"}},
-                                              {{"REFUSE_LATE", "off"}},
-                                              {{"MAX_ATTEMPTS", "3"}, {"BACKOFF_BASE_MS", "10"}}};
+  const std::vector<QueuePolicy> kPolicies = {
+      {{"ORDER", "fifo"}},          {{"ORDER", "lifo"}},
+      {{"ORDER", "adaptive"}},      {{"ORDER", "deadline"}},
+      {{"DEADLINE_MARGIN", "p90"}}, {{"DEADLINE_MARGIN", "yield"}, {"ORDER", "adaptive"}},
+      {{"DEADLINE_MARGIN", "off"}}, {{"MAX_WAITING", "20"}},
+      {{"MAX_WAITING", "0"}},       {{"MAX_WAITING_BYTES", "3000"}},
+      {{"MAX_WAITING_BYTES", "0"}}, {{"REFUSE_LATE", "on"}},
+      {{"REFUSE_LATE", "off"}},     {{"MAX_ATTEMPTS", "3"}, {"BACKOFF_BASE_MS", "10"}}};
   for (const auto seed : test_seeds(5)) {
     SCOPED_TRACE(seed);
     World fresh(GetParam(), seed);

@@ -61,7 +61,7 @@ TEST(Settings, WrongValuesSayWhatWouldBeRight) {
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"CONCURRENCY", "3x"}}),
             "CONCURRENCY is '3x': it must be 'adaptive' or a whole number from 1 to 100000");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"ORDER", "newest"}}),
-            "ORDER is 'newest': it must be 'lifo', 'fifo' or 'adaptive'");
+            "ORDER is 'newest': it must be 'lifo', 'fifo', 'adaptive' or 'deadline'");
   EXPECT_EQ(
       error_of({{"QUEUE_TABLE", "Q"}, {"CRITICAL_PRIORITY", "10"}}),
       "RESERVED_SHARE and CRITICAL_PRIORITY share out MAX_WAITING and MAX_WAITING_BYTES, neither of which is set: "

@@ -314,6 +314,7 @@ Result<std::vector<std::string>> daemon_settings(const Policy& policy, const Sce
   const auto order = policy.from == TakeFrom::kNewest     ? "lifo"
                      : policy.from == TakeFrom::kOldest   ? "fifo"
                      : policy.from == TakeFrom::kAdaptive ? "adaptive"
+                     : policy.from == TakeFrom::kDeadline ? "deadline"
                                                           : nullptr;
   if (policy.clairvoyant || policy.dropper != Dropper::kNone || order == nullptr) {
     return invalid("policy '" + policy.name + "' runs in simulated time only: the daemon does not offer it");

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <deque>
-#include <optional>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -19,21 +19,23 @@ class ServiceTimes {
 
   void add(nanoseconds took, BootTime now);
   // 0 while too little is known.
-  nanoseconds p90(BootTime now) { return quantile(p90_, 9, now); }
-  nanoseconds p10(BootTime now) { return quantile(p10_, 1, now); }
+  nanoseconds p90(BootTime now) { return quantile(0.9, now); }
+  nanoseconds p10(BootTime now) { return quantile(0.1, now); }
+  // `share` of the tasks took that long at most. From 0 to 1; 0 as 1 / kWindow.
+  nanoseconds quantile(double share, BootTime now);
+  // The share of the tasks that took `time` at most; 1 while too little is known.
+  double share_within(nanoseconds time, BootTime now);
 
  private:
   struct Sample {
     BootTime at;
     nanoseconds took;
   };
-  using Known = std::optional<nanoseconds>;
   void forget(BootTime now);
-  nanoseconds quantile(Known& known, size_t tenths, BootTime now);
+  void drop_first();
 
-  std::deque<Sample> samples_;  // Oldest first.
-  Known p90_;                   // Of samples_, once it was asked for.
-  Known p10_;
+  std::deque<Sample> samples_;       // Oldest first.
+  std::vector<nanoseconds> sorted_;  // How long those took.
 };
 
 }  // namespace freshet

@@ -1,0 +1,139 @@
+// ORDER=deadline: the walk through what waits, the most urgent first that has enough time. policy/urgency.h says what
+// is enough; docs/overload.md how well that does.
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
+constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
+
+WallTime created_at(const ItemRef& task) {
+  return WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kCreated, 0), 0)));
+}
+
+WallTime deadline_of(const ItemRef& task) {
+  return WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kDeadline, 0), 0)));
+}
+
+}  // namespace
+
+// Tasks of one part of the walk, of a lane or, if that is empty, of the queue.
+QueryInput Queue::urgent_query(std::string_view lane, const Walk& walk, WallTime now) const {
+  QueryInput query;
+  query.table = table_;
+  auto& values = query.placeholders.values;
+  const std::string of_lane = lane.empty() ? "taskStatus = :p AND " : "lane = :p AND ";
+  values.set(":p", Value(lane.empty() ? state::kPending : lane));
+  if (!lane.empty()) {
+    // A client may have ended one and left its lane, until the stream tells.
+    query.filter = "taskStatus = :s";
+    values.set(":s", Value(state::kPending));
+  }
+  if (walk.part == Walk::Part::kNoDeadline) {
+    query.index = lane.empty() ? index_ : std::string(kLaneIndex);
+    query.key_condition = of_lane + "taskCreated <= :t";
+    values.set(":t", Value::number(epoch_ms(created_bound())));
+    return query;
+  }
+  query.index = lane.empty() ? kDeadlineIndex : kLaneDeadlineIndex;
+  const int64_t enough = std::max<int64_t>(epoch_ms(*walk.enough), 1);
+  values.set(":e", Value::number(enough));
+  if (walk.part == Walk::Part::kEnough) {
+    query.key_condition = of_lane + "deadline >= :e";
+  } else {
+    query.key_condition = of_lane + "deadline BETWEEN :n AND :e";
+    values.set(":n", Value::number(std::clamp<int64_t>(epoch_ms(now), 1, enough)));
+    query.forward = false;
+  }
+  return query;
+}
+
+bool Queue::is_next(const ItemRef& task, const Walk& walk, WallTime now) {
+  if (is_passed_over(task) || int_of(task, attribute::kCreated, kNever) > epoch_ms(created_bound())) return false;
+  switch (walk.part) {
+    case Walk::Part::kEnough:
+      return true;
+    case Walk::Part::kLess:
+      return deadline_of(task) > now && deadline_of(task) < *walk.enough &&
+             Urgency::is_worth_it(time_left(created_at(task), deadline_of(task), now), service_times_, boot());
+    case Walk::Part::kNoDeadline:
+      return int_of(task, attribute::kDeadline, 0) <= 0;
+  }
+  return false;
+}
+
+// Whether its chance to be done in time is lost, so that takes leave it to its deadline.
+bool Queue::is_lost(const ItemRef& task) {
+  const auto now = staleness_.now(wall(), boot());
+  const auto deadline = deadline_of(task);
+  if (settings_.order != Order::kDeadline || deadline <= now) return false;
+  return deadline < urgency_.enough(service_times_, now, boot()) &&
+         !Urgency::is_worth_it(time_left(created_at(task), deadline, now), service_times_, boot());
+}
+
+// What is past its deadline is in none of the parts: the queue's timer sheds it. Nor is what is not worth a slot.
+Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t limit, Walk walk) {
+  const auto now = staleness_.now(wall(), boot());
+  constexpr uint32_t kSieved = 32;  // Beyond the first page many may have to be passed over.
+  if (walk.enough) {
+    limit = std::max(limit, kSieved);
+  } else {
+    walk.enough = urgency_.enough(service_times_, now, boot());
+  }
+  QueryInput query = urgent_query(lane, walk, now);
+  query.limit = limit;
+  query.exclusive_start_key = std::move(walk.key);
+  auto page = co_await services_.tables.query(std::move(query));
+  if (!page) co_return fail(page.error());
+  WalkPage out;
+  out.any = !page->items.empty();
+  for (auto& task : page->items) {
+    if (is_next(task, walk, now)) out.tasks.push_back(std::move(task));
+  }
+  out.next = std::move(walk);
+  out.next.key = std::move(page->last_evaluated_key);
+  // Those that have even less are hardly worth it where all of a page are not.
+  if (out.next.part == Walk::Part::kLess && out.tasks.empty()) out.next.key = Item();
+  if (out.next.key.empty()) {
+    out.more = out.next.part != Walk::Part::kNoDeadline;
+    out.next.part = out.next.part == Walk::Part::kEnough ? Walk::Part::kLess : Walk::Part::kNoDeadline;
+  }
+  co_return out;
+}
+
+// Which tasks a take would choose before a PENDING one that has a deadline; empty: none.
+std::optional<QueryInput> Queue::more_urgent(const ItemRef& task) {
+  const auto now = staleness_.now(wall(), boot());
+  Walk walk;
+  walk.enough = urgency_.enough(service_times_, now, boot());
+  QueryInput query = urgent_query(text_of(task, attribute::kLane), walk, now);
+  const auto deadline = deadline_of(task);
+  auto& values = query.placeholders.values;
+  const std::string of_lane = query.index == kDeadlineIndex ? "taskStatus = :p AND " : "lane = :p AND ";
+  if (deadline < *walk.enough) {
+    // All that have enough, and those that have less but more than it.
+    query.key_condition = of_lane + "deadline > :d";
+    values.erase(":e");
+    values.set(":d", Value::number(epoch_ms(deadline)));
+    return query;
+  }
+  if (deadline == *walk.enough) return std::nullopt;
+  query.key_condition = of_lane + "deadline BETWEEN :e AND :d";
+  values.set(":d", Value::number(epoch_ms(deadline) - 1));
+  return query;
+}
+
+// A task was claimed.
+void Queue::learn_urgency(const ItemRef& task) {
+  const auto now = staleness_.now(wall(), boot());
+  const auto deadline = deadline_of(task);
+  if (deadline <= now || deadline < urgency_.enough(service_times_, now, boot())) return;
+  urgency_.started(time_left(created_at(task), deadline, now), service_times_, boot());
+}
+
+}  // namespace freshet

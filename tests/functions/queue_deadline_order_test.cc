@@ -1,0 +1,194 @@
+// ORDER=deadline: the most urgent first of those that have enough time left.
+#include "functions/queue/policy/urgency.h"
+#include "tests/functions/queue_fixture.h"
+
+namespace freshet {
+namespace {
+
+class DeadlineOrder : public QueueFixture {
+ protected:
+  Queue& start() {
+    QueueSettings settings;
+    settings.order = Order::kDeadline;
+    return world.start(settings);
+  }
+  NewTask due_in(const std::string& id, milliseconds time) {
+    NewTask task;
+    task.id = id;
+    task.deadline = world.clock.wall() + time;
+    return task;
+  }
+  // Twenty tasks take 100 ms each.
+  void teach(Queue& queue) {
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(create(queue, due_in("done" + std::to_string(i), seconds(60))));
+      auto taken = take(queue);
+      ASSERT_EQ(taken->size(), 1u);
+      world.pass(milliseconds(100));
+      ASSERT_TRUE(settle(queue, Kind::kComplete, taken->front()));
+    }
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Stores, DeadlineOrder, ::testing::Bool(), store_name);
+
+TEST_P(DeadlineOrder, TheMostUrgentIsNextAndWhatHasNoDeadlineLast) {
+  auto& queue = start();
+  create(queue, {"none1"});
+  ASSERT_TRUE(create(queue, due_in("late", milliseconds(5000))));
+  ASSERT_TRUE(create(queue, due_in("soon", milliseconds(500))));
+  create(queue, {"none2"});
+  ASSERT_TRUE(create(queue, due_in("later", seconds(3600))));
+  EXPECT_EQ(ids(take(queue)), "soon");
+  EXPECT_EQ(ids(take(queue, 9)), "late later none1 none2");
+  EXPECT_EQ(ids(take(queue)), "");
+  expect_balance();
+}
+
+TEST_P(DeadlineOrder, WhatHasNotEnoughTimeGivesWayAndIsTriedWhereNothingElseIs) {
+  auto& queue = start();
+  teach(queue);
+  ASSERT_TRUE(create(queue, due_in("never", milliseconds(90))));  // It had no chance from the start.
+  ASSERT_TRUE(create(queue, due_in("first", milliseconds(150))));
+  ASSERT_TRUE(create(queue, due_in("second", milliseconds(400))));
+  EXPECT_EQ(ids(take(queue, 2)), "first second");
+  EXPECT_EQ(ids(take(queue)), "never");
+}
+
+TEST_P(DeadlineOrder, WhatHasLostItsChanceIsLeftToItsDeadline) {
+  auto& queue = start();
+  teach(queue);
+  ASSERT_TRUE(create(queue, due_in("lost", milliseconds(400))));
+  world.pass(milliseconds(340));
+  create(queue, {"none"});
+  EXPECT_EQ(ids(take(queue, 9)), "none") << "60 ms are left for what takes 100";
+  EXPECT_EQ(world.status("lost"), "PENDING");
+  EXPECT_EQ(ids(take(queue)), "");
+  world.pass(milliseconds(100));
+  EXPECT_EQ(world.status("lost"), "SHED");
+  expect_balance();
+}
+
+TEST_P(DeadlineOrder, ManyThatAreLostStandInNobodysWay) {
+  auto& queue = start();
+  teach(queue);
+  std::vector<NewTask> tasks;
+  for (int i = 0; i < 200; ++i) tasks.push_back(due_in("lost" + std::to_string(i), milliseconds(400)));
+  for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);
+  world.pass(milliseconds(340));
+  create(queue, {"none"});
+  ASSERT_TRUE(create(queue, due_in("fresh", milliseconds(500))));
+  EXPECT_EQ(ids(take(queue, 2)), "fresh none");
+}
+
+TEST_P(DeadlineOrder, LanesHaveTheirTurnsAndTheirTasksTheOrder) {
+  auto& queue = start();
+  const auto of = [&](const char* id, milliseconds time, const char* group, int priority) {
+    auto task = due_in(id, time);
+    task.group = group;
+    task.priority = priority;
+    ASSERT_TRUE(create(queue, std::move(task)));
+  };
+  of("a-late", seconds(9), "a", 0);
+  of("a-soon", seconds(2), "a", 0);
+  of("b-soon", seconds(1), "b", 0);
+  of("high-late", seconds(60), "", 5);
+  of("high-soon", seconds(30), "", 5);
+  create(queue, {"plain"});
+  EXPECT_EQ(ids(take(queue, 2)), "high-soon high-late") << "priority before deadline";
+  const auto rest = ids(take(queue, 9));
+  EXPECT_LT(rest.find("a-soon"), rest.find("a-late")) << rest;
+  EXPECT_LT(rest.find("b-soon"), rest.find("a-late")) << "groups share: " << rest;
+  EXPECT_NE(rest.find("plain"), std::string::npos) << rest;
+  expect_balance();
+}
+
+// What a client puts has a deadline like any other; what it dates ahead waits for its time.
+TEST_P(DeadlineOrder, TasksOfClientsTakePartAndWhatIsDatedAheadWaits) {
+  auto& queue = start();
+  const auto put = [&](const char* id, int64_t created, int64_t deadline) {
+    world.put(Item{{"taskId", Value(id)},
+                   {"taskStatus", Value("PENDING")},
+                   {"taskCreated", Value::number(created)},
+                   {"deadline", Value::number(deadline)}});
+  };
+  put("ahead", world.now_ms() + 3'600'000, world.now_ms() + 4'000'000);
+  put("far", world.now_ms(), std::numeric_limits<int64_t>::max());
+  put("old", std::numeric_limits<int64_t>::min(), world.now_ms() + 5'000);
+  put("zero", world.now_ms(), 0);
+  world.pass(milliseconds(500));
+  EXPECT_EQ(ids(take(queue, 9)), "old far zero");
+  EXPECT_EQ(world.status("ahead"), "PENDING");
+}
+
+TEST_P(DeadlineOrder, TheOrderIsChangedWhileTheQueueIsUsed) {
+  auto& queue = world.start();
+  ASSERT_TRUE(create(queue, due_in("soon", seconds(1))));
+  ASSERT_TRUE(create(queue, due_in("late", seconds(9))));
+  ASSERT_TRUE(create(queue, due_in("newest", seconds(5))));
+  ASSERT_TRUE(queue.change_policy({{"ORDER", "deadline"}}));
+  EXPECT_EQ(queue.policy().at("ORDER"), "deadline");
+  EXPECT_EQ(ids(take(queue)), "soon");
+  ASSERT_TRUE(queue.change_policy({{"ORDER", "fifo"}}));
+  EXPECT_EQ(ids(take(queue)), "late");
+  ASSERT_TRUE(queue.change_policy({{"ORDER", "deadline"}}));
+  EXPECT_EQ(ids(take(queue)), "newest");
+}
+
+TEST_P(DeadlineOrder, ExplainCountsThoseThatAreMoreUrgent) {
+  auto& queue = start();
+  for (int i = 1; i < 6; ++i) ASSERT_TRUE(create(queue, due_in("t" + std::to_string(i), seconds(i))));
+  create(queue, {"none"});
+  const auto ahead = [&](const char* id) { return world.wait(queue.explain(id))->ahead.value_or(99); };
+  EXPECT_EQ(ahead("t1"), 0u);
+  EXPECT_EQ(ahead("t5"), 4u);
+  const auto why = world.wait(queue.explain("t4"))->why;
+  EXPECT_EQ(why.at(0), "takes go from the earliest deadline that leaves enough time, as of now: 3 come before it");
+}
+
+TEST(Urgency, EnoughIsWhatMostTasksTakeAndNothingWhileThatIsNotKnown) {
+  const WallTime wall(milliseconds(1000));
+  const BootTime now{};
+  ServiceTimes times;
+  Urgency urgency;
+  EXPECT_EQ(urgency.enough(times, wall, now), wall);
+  for (int i = 1; i <= 100; ++i) times.add(milliseconds(i), now);
+  EXPECT_EQ(urgency.enough(times, wall, now), wall + milliseconds(81)) << "the p80, and the rest of a millisecond";
+}
+
+TEST(Urgency, RisesWhileWaitingCostsChancesAndFallsWhileItDoesNot) {
+  const BootTime now{};
+  ServiceTimes times;
+  for (int i = 1; i <= 100; ++i) times.add(milliseconds(i), now);
+  Urgency urgency;
+  const TimeLeft waited{milliseconds(200), milliseconds(85)};
+  for (int i = 0; i < 10; ++i) urgency.started(waited, times, now);
+  EXPECT_EQ(urgency.quantile(), 1);
+  const TimeLeft fresh{milliseconds(50), milliseconds(50)};
+  for (int i = 0; i < 1000; ++i) urgency.started(fresh, times, now);
+  EXPECT_EQ(urgency.quantile(), Urgency::kLeast) << "what was short from the start costs nothing by waiting";
+}
+
+TEST(Urgency, ATaskIsWorthASlotUntilHalfOfItsChanceIsGone) {
+  const BootTime now{};
+  ServiceTimes times;
+  EXPECT_TRUE(Urgency::is_worth_it({seconds(1), milliseconds(1)}, times, now)) << "nothing is known";
+  for (int i = 1; i <= 100; ++i) times.add(milliseconds(i), now);
+  EXPECT_TRUE(Urgency::is_worth_it({milliseconds(200), milliseconds(50)}, times, now));
+  EXPECT_FALSE(Urgency::is_worth_it({milliseconds(200), milliseconds(49)}, times, now));
+  EXPECT_TRUE(Urgency::is_worth_it({milliseconds(20), milliseconds(10)}, times, now));
+  EXPECT_TRUE(Urgency::is_worth_it({nanoseconds(100), nanoseconds(50)}, times, now)) << "it never had one";
+}
+
+TEST(Urgency, TimesThatAreAbsurdAreLongOrNone) {
+  const WallTime now(milliseconds(1'800'000'000'000));
+  const auto far = time_left(now, WallTime::max(), now);
+  EXPECT_GT(far.now, std::chrono::hours(24 * 365));
+  EXPECT_GE(far.at_first, far.now);
+  const auto old = time_left(WallTime(), now + milliseconds(7), now);
+  EXPECT_EQ(old.now, std::chrono::microseconds(6500));
+  EXPECT_LT(time_left(now, WallTime(), now).now.count(), 0);
+}
+
+}  // namespace
+}  // namespace freshet
