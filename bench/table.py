@@ -18,7 +18,7 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   filtered assigns a second of 16 callers in 9 queues, in process, every answer synced
   ordered  an ordered put beside an unconditional one
   overload the overload lab in real time: refusals and goodput at 10 x capacity, and how near freshet simulate comes to a run
-           that was recorded
+           that was recorded; then what 1,000,000 tasks cost that expire, within 60 s and within one (bench/expire.py, once)
   rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
 
 The floor is a measuring stick that is not part of this repository: --floor names the folder with its sources (main.cc,
@@ -34,6 +34,7 @@ import subprocess
 import sys
 import tempfile
 
+import expire
 import items
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -244,8 +245,8 @@ def ordered(work, runs):
             ratio <= 1.2)
 
 
-def overload(runs):
-    """Runs of 8 s, each of other seeds."""
+def overload(work, runs):
+    """Runs of 8 s, each of other seeds; a million tasks that expire."""
     def lab(seed, *options):
         out = call(BUILD / "freshet", "bench", "overload", "--real", "--json", "--first-seed", seed, *options)
         return {cell["policy"]: {name: one["mean"] for name, one in cell["figures"].items()} for cell in json.loads(out)["cells"]}
@@ -260,6 +261,14 @@ def overload(runs):
     row("done in time at 10 x capacity beside the clairvoyant", f"{share:.3f}", ">= 0.95", share >= 0.95)
     worst = max(abs(one[policy]["simulatedInTimeOverReal"] - 1) for one in recorded for policy in one)
     row("freshet simulate beside the run that was recorded, in time, the worst", f"{100 * worst:.1f} % off", "<= 5 %", worst <= 0.05)
+    shed = expire.measure(work)
+    slow, fast = shed["spread"], shed["burst"]
+    row(f"1,000,000 tasks expire within 60 s: lag, p99 (p50 {slow['lagP50Ms']:.1f} ms)", f"{slow['lagP99Ms']:.1f} ms", "<= 50 ms",
+        slow["lagP99Ms"] <= 50)
+    row(f"live traffic meanwhile ({slow['liveWith']:.0f}/s; {slow['liveWithout']:.0f}/s without)", f"{-100 * slow['liveLoss']:+.1f} %",
+        ">= -10 %", slow["liveLoss"] <= 0.1)
+    row(f"1,000,000 expire within one second: all gone (live {-100 * fast['liveLoss']:+.1f} % meanwhile)", f"{fast['goneS']:.1f} s",
+        "<= 30 s", fast["goneS"] <= 30)
 
 
 def rivals(runs):
@@ -279,7 +288,7 @@ def main():
     wanted = options.only or SECTIONS
     call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
     call("cmake", "--build", "--preset", "release", "--target", "freshet", "store_bench", "pickup_bench", "stream_bench", "runtime_bench",
-         "item_bench", "priority_bench", "filtered_bench", "ordered_bench")
+         "item_bench", "priority_bench", "filtered_bench", "ordered_bench", "rivals_whole_life")
     floor = build_floor(options.floor.resolve()) if options.floor else None
     with tempfile.TemporaryDirectory(prefix="bench-", dir=ROOT / "build") as folder:
         work = pathlib.Path(folder)
@@ -289,7 +298,7 @@ def main():
                               ("functions", lambda runs: functions(work, runs)),
                               ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority),
                               ("filtered", lambda runs: filtered(work, runs)),
-                              ("ordered", lambda runs: ordered(work, runs)), ("overload", overload), ("rivals", rivals)):
+                              ("ordered", lambda runs: ordered(work, runs)), ("overload", lambda runs: overload(work, runs)), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
                 measure(options.runs)

@@ -272,7 +272,7 @@ class Queue final : public TaskQueue {
   Async<void> follow_page(StreamPage page);
   Async<ItemRef> read_again(Item key);
   Async<void> forget_if_ended(std::string id, Item key);
-  ShedLine shed_line(const ItemRef& task, std::string_view reason, std::string_view by) const;
+  ShedLine shed_line(const ItemRef& task, std::string_view reason, std::string_view by, WallTime at) const;
   Async<void> log_sheds(std::vector<ShedLine> lines);
   ShedLine refused_line(const NewTask& task, std::string policy, std::string reason) const;
   void log_beside(std::vector<ShedLine> lines);

@@ -68,6 +68,7 @@ Async<void> Queue::follow_page(StreamPage page) {
   std::string unserved;
   uint64_t unserved_before = unserved_;
   bool came = false;
+  const auto now = wall();
   for (const auto& record : page.records) {
     std::string id(record.keys.string_or(attribute::kId));
     if (leases_.find(id)) {
@@ -89,7 +90,7 @@ Async<void> Queue::follow_page(StreamPage page) {
     } else if (record.by_ttl && record.before) {
       auto status = text_of(record.before, attribute::kStatus);
       if (status == state::kPending || status == state::kDelayed) {
-        lines.push_back(shed_line(record.before, "ttl", "sweep"));
+        lines.push_back(shed_line(record.before, "ttl", "sweep", now));
       }
     }
   }
@@ -124,7 +125,7 @@ Async<ItemRef> Queue::read_again(Item key) {
   co_return task ? std::move(*task) : ItemRef();
 }
 
-ShedLine Queue::shed_line(const ItemRef& task, std::string_view reason, std::string_view by) const {
+ShedLine Queue::shed_line(const ItemRef& task, std::string_view reason, std::string_view by, WallTime at) const {
   ShedLine line;
   line.task = text_of(task, attribute::kId);
   line.reason = reason;
@@ -134,7 +135,7 @@ ShedLine Queue::shed_line(const ItemRef& task, std::string_view reason, std::str
   }
   line.by = by;
   line.state = text_of(task, attribute::kStatus);
-  line.at = wall();
+  line.at = at;
   auto created = int_of(task, attribute::kCreated, epoch_ms(line.at));
   line.age = milliseconds(epoch_ms(line.at) - std::clamp<int64_t>(created, 0, epoch_ms(line.at)));
   return line;
@@ -202,7 +203,7 @@ ShedLine Queue::refused_line(const NewTask& task, std::string policy, std::strin
 void Queue::bounced(const ItemRef& task, std::string_view reason) {
   ++bounced_;
   std::vector<ShedLine> lines;
-  lines.push_back(shed_line(task, reason, "runner"));
+  lines.push_back(shed_line(task, reason, "runner", wall()));
   lines[0].what = "bounced";
   lines[0].policy = "breaker";
   log_beside(std::move(lines));

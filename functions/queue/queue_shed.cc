@@ -2,15 +2,15 @@
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/shed_pace.h"
 #include "functions/queue/queue.h"
 
 namespace freshet {
 
 namespace {
 
-constexpr uint32_t kStep = 256;  // Tasks shed before others get their turn.
 constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
-constexpr milliseconds kShedPause{5};
+constexpr size_t kFetchedAhead = 8;                 // Items that have waited long are in no cache.
 constexpr milliseconds kLongest{24 * 3600 * 1000};  // The timer looks again by then: clocks step.
 
 }  // namespace
@@ -22,7 +22,8 @@ Async<void> Queue::shed_hopeless() {
   const auto now = wall();
   if (hopeless_ms_ > epoch_ms(now) || boot() < shed_again_) co_return;
   const auto seen = urgent_seen_;
-  shed_again_ = boot() + kShedPause;
+  const auto began = boot();
+  shed_again_ = began + ShedPace::kSettled;
   auto page = co_await most_urgent(std::exchange(shed_from_, Item()));
   if (!page) {
     hopeless_ms_ = epoch_ms(wall() + settings_.look_around);
@@ -33,7 +34,9 @@ Async<void> Queue::shed_hopeless() {
   std::optional<milliseconds> first_hope;  // How long the first one that has time will have it.
   std::vector<ItemRef> hopeless;
   std::vector<std::string_view> reasons;
-  for (auto& task : page->items) {
+  for (size_t i = 0; i < page->items.size(); ++i) {
+    if (i + kFetchedAhead < page->items.size()) page->items[i + kFetchedAhead].prefetch();
+    auto& task = page->items[i];
     const auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
     if (reason.empty()) {
       const WallTime deadline(milliseconds(int_of(task, attribute::kDeadline, 0)));
@@ -49,16 +52,17 @@ Async<void> Queue::shed_hopeless() {
   }
   const bool all_shed = co_await shed_at_once(std::move(hopeless), std::move(reasons));
   shed_left_ = shed_left_ || !all_shed;
-  milliseconds next = kShedPause;
+  milliseconds next{0};
   bool none = false;
   if (!first_hope && !page->last_evaluated_key.empty()) {
     // Those that were shed are not in the way of the rest.
     if (shed_left_) shed_from_ = std::move(page->last_evaluated_key);
+    if (!shed_left_) shed_again_ = boot() + ShedPace::rest(boot() - began);
   } else {
     const bool left = std::exchange(shed_left_, false);
     none = !first_hope && !left;
     next = std::min(first_hope.value_or(kLongest), left ? settings_.look_around : kLongest);
-    next = std::clamp(next, kShedPause, kLongest);
+    next = std::clamp(next, ShedPace::kSettled, kLongest);
   }
   const int64_t next_ms = none ? kNever : epoch_ms(wall()) + next.count();
   hopeless_ms_ = seen == urgent_seen_ ? next_ms : std::min(hopeless_ms_, next_ms);
@@ -75,12 +79,13 @@ Async<bool> Queue::shed_at_once(std::vector<ItemRef> tasks, std::vector<std::str
   if (writes.empty()) co_return true;
   auto answers = co_await services_.tables.edit_many(std::move(writes));
   std::vector<ShedLine> done;
+  done.reserve(answers.size());
   bool all = true;
   uint64_t bytes = 0;
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) {
       bytes += tasks[i].encoded().size();
-      done.push_back(shed_line(tasks[i], reasons[i], "timer"));
+      done.push_back(shed_line(tasks[i], reasons[i], "timer", now));
       continue;
     }
     all = false;
@@ -103,7 +108,7 @@ Async<Result<Page>> Queue::most_urgent(Item start) {
   query.key_condition = "taskStatus = :s AND deadline >= :one";
   query.placeholders.values.set(":one", Value::number(1));
   query.placeholders.values.set(":s", Value(state::kPending));
-  query.limit = kStep;
+  query.limit = ShedPace::kStep;
   query.exclusive_start_key = std::move(start);
   return services_.tables.query(std::move(query));
 }

@@ -300,7 +300,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       }
     } else if (!plan.shed_reason.empty()) {
       bytes += plan.task.encoded().size();
-      lines.push_back(shed_line(plan.task, plan.shed_reason, "take"));
+      lines.push_back(shed_line(plan.task, plan.shed_reason, "take", wall()));
     } else if (!plan.lease.empty()) {
       bytes += plan.task.encoded().size();
       auto& task = answers[i]->attributes;

@@ -214,7 +214,7 @@ Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
       lane_filled(answers[i]->attributes);
       due_by(int_of(answers[i]->attributes, attribute::kDeadline, kNever));
     } else {
-      lines.push_back(shed_line(task, reason, "due"));
+      lines.push_back(shed_line(task, reason, "due", now));
     }
   }
   if (any) {

@@ -1,12 +1,16 @@
 #include "functions/queue/shed_log.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace freshet {
 
 namespace {
 
 constexpr int64_t kHead = -1;  // The slot of what is not a line.
+// Lines of one item: so many, or so many bytes of task ids.
+constexpr size_t kMostTogether = 256;
+constexpr size_t kMostIdBytes = 64u << 10;
 
 Item slot_key(const std::string& queue, int64_t slot) {
   Item key;
@@ -21,6 +25,30 @@ Value number(uint64_t n) {
 
 uint64_t at_least_zero(int64_t n) {
   return static_cast<uint64_t>(std::max<int64_t>(n, 0));
+}
+
+std::vector<Value> elements_of(const Item& item, std::string_view name) {
+  const Value* value = item.find(name);
+  const List* list = value ? value->get_if<List>() : nullptr;
+  return list ? list->elements : std::vector<Value>();
+}
+
+// Whether the two say the same but for the task and its age.
+bool alike(const ShedLine& a, const ShedLine& b) {
+  return a.at == b.at && a.depth == b.depth && a.untold == 0 && b.untold == 0 && !a.task.empty() && !b.task.empty() &&
+         a.what == b.what && a.policy == b.policy && a.reason == b.reason && a.by == b.by && a.state == b.state;
+}
+
+// How many lines from the first one on go into one item.
+size_t lines_together(std::span<const ShedLine> lines) {
+  size_t ids = lines[0].task.size();
+  size_t count = 1;
+  while (count < std::min(lines.size(), kMostTogether) && alike(lines[0], lines[count])) {
+    ids += lines[count].task.size();
+    if (ids > kMostIdBytes) break;
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -51,8 +79,9 @@ Async<Result<void>> ShedLog::load() {
   if (!stored) co_return fail(stored.error());
   if (!*stored) co_return Result<void>();
   Item item = stored->decode();
+  written_ = at_least_zero(item.int_or("written", 0));
   // A ring of another size starts over: its lines would lie in the wrong slots.
-  if (item.int_or("capacity", 0) == capacity_) written_ = at_least_zero(item.int_or("written", 0));
+  first_ = item.int_or("capacity", 0) == capacity_ ? at_least_zero(item.int_or("first", 0)) : written_;
   position_ = saved_position_ = at_least_zero(item.int_or("position", 0));
   if (const Value* counts = item.find("counts"); counts && counts->get_if<Map>()) {
     for (const auto& [reason, count] : *counts->get_if<Map>()) {
@@ -67,6 +96,7 @@ PutItemInput ShedLog::head() const {
   put.table = kTable;
   put.item = slot_key(queue_, kHead);
   put.item.set("capacity", number(capacity_));
+  if (first_ > 0) put.item.set("first", number(first_));
   put.item.set("position", number(position_));
   put.item.set("written", number(written_));
   Map counts;
@@ -75,19 +105,35 @@ PutItemInput ShedLog::head() const {
   return put;
 }
 
-PutItemInput ShedLog::put_of(ShedLine line, uint64_t number_of_line) const {
+// One item for `lines`, which are alike; the last one has that number. It stands in the slot of the last, so that it is
+// overwritten when all of its lines are.
+PutItemInput ShedLog::put_of(std::span<ShedLine> lines, uint64_t last) const {
   PutItemInput put;
   put.table = kTable;
-  put.item = slot_key(queue_, static_cast<int64_t>(number_of_line % capacity_));
-  put.item.set("ageMs", Value::number(line.age.count()));
+  put.item = slot_key(queue_, static_cast<int64_t>(last % capacity_));
+  auto& line = lines[0];
+  if (lines.size() == 1) {
+    put.item.set("ageMs", Value::number(line.age.count()));
+    if (!line.task.empty()) put.item.set("taskId", Value(std::move(line.task)));
+  } else {
+    List ages;
+    List tasks;
+    ages.elements.reserve(lines.size());
+    tasks.elements.reserve(lines.size());
+    for (auto& one : lines) {
+      ages.elements.push_back(Value::number(one.age.count()));
+      tasks.elements.emplace_back(std::move(one.task));
+    }
+    put.item.set(std::string(kAges), Value(std::move(ages)));
+    put.item.set(std::string(kTasks), Value(std::move(tasks)));
+  }
   put.item.set("at", Value::number(epoch_ms(line.at)));
   put.item.set("by", Value(std::move(line.by)));
   put.item.set("depth", number(line.depth));
-  put.item.set("number", number(number_of_line));
+  put.item.set("number", number(last));
   put.item.set("policy", Value(std::move(line.policy)));
   put.item.set("reason", Value(std::move(line.reason)));
   if (!line.state.empty()) put.item.set("state", Value(std::move(line.state)));
-  if (!line.task.empty()) put.item.set("taskId", Value(std::move(line.task)));
   if (line.untold > 0) put.item.set("untold", number(line.untold));
   put.item.set("what", Value(std::move(line.what)));
   return put;
@@ -95,14 +141,19 @@ PutItemInput ShedLog::put_of(ShedLine line, uint64_t number_of_line) const {
 
 Async<Result<void>> ShedLog::add(std::vector<ShedLine> lines) {
   std::vector<WriteInput> writes;
-  // Of more lines than the ring holds, the first would be overwritten at once.
-  size_t skip = lines.size() > capacity_ ? lines.size() - capacity_ : 0;
-  writes.reserve(lines.size() - skip + 1);
-  for (size_t i = 0; i < lines.size(); ++i) {
-    auto& line = lines[i];
-    auto place = written_++;
+  for (const auto& line : lines) {
     if (line.what == "shed") ++counts_[line.reason];
-    if (i >= skip) writes.emplace_back(put_of(std::move(line), place));
+  }
+  // Of more lines than the ring holds, the first would be overwritten at once.
+  std::span<ShedLine> left(lines);
+  if (left.size() > capacity_) left = left.last(capacity_);
+  uint64_t next = written_ + lines.size() - left.size();
+  written_ += lines.size();
+  while (!left.empty()) {
+    const size_t count = lines_together(left);
+    next += count;
+    writes.emplace_back(put_of(left.first(count), next - 1));
+    left = left.subspan(count);
   }
   auto position = position_;
   writes.emplace_back(head());
@@ -135,35 +186,75 @@ Async<Result<std::vector<ItemRef>>> ShedLog::about(std::string task) {
 
 // Of the newest `limit` lines all, or those about `task`.
 Async<Result<std::vector<ItemRef>>> ShedLog::read(uint32_t limit, std::string task) {
-  constexpr uint32_t kPage = 1000;
-  std::vector<ItemRef> out;
-  auto left = static_cast<uint32_t>(std::min<uint64_t>({limit, written_, capacity_}));
-  auto next = static_cast<int64_t>(written_ % capacity_);
-  // Down from the newest slot, then down from the ring's end to it; page by page.
-  for (auto [from, to] : {std::pair(int64_t{0}, next - 1), std::pair(next, int64_t{capacity_} - 1)}) {
-    while (left > 0 && from <= to) {
-      QueryInput query;
-      query.table = kTable;
-      query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
-      query.placeholders.names.emplace_back("#q", "queue");
-      query.placeholders.values.set(":q", Value(queue_));
-      query.placeholders.values.set(":a", Value::number(from));
-      query.placeholders.values.set(":b", Value::number(to));
-      if (!task.empty()) {
-        query.filter = "taskId = :t";
-        query.placeholders.values.set(":t", Value(task));
-      }
-      query.forward = false;
-      query.limit = std::min(left, kPage);
+  Reading reading{std::max(first_, written_ - std::min<uint64_t>({limit, written_, capacity_})), written_, {}};
+  if (reading.oldest >= written_) co_return std::move(reading.lines);
+  const auto slot = [this](uint64_t line) { return static_cast<int64_t>(line % capacity_); };
+  const int64_t newest = slot(written_ - 1);
+  const int64_t oldest = slot(reading.oldest);
+  // Down from the newest slot, past the beginning of the ring where the oldest line lies before its end.
+  std::vector<std::pair<int64_t, int64_t>> ranges;
+  if (oldest <= newest) {
+    ranges = {{oldest, newest}};
+  } else {
+    ranges = {{0, newest}, {oldest, int64_t{capacity_} - 1}};
+  }
+  for (auto [from, to] : ranges) {
+    while (from <= to) {
+      auto query = slots(from, to, task);
       auto page = co_await tables_.query(std::move(query));
       if (!page) co_return fail(page.error());
-      left -= std::min(left, static_cast<uint32_t>(page->scanned));
-      for (auto& line : page->items) out.push_back(std::move(line));
+      for (const auto& item : page->items) reading.add(item, task);
       if (page->last_evaluated_key.empty()) break;
       to = page->last_evaluated_key.int_or("slot", 0) - 1;
     }
   }
-  co_return out;
+  co_return std::move(reading.lines);
+}
+
+QueryInput ShedLog::slots(int64_t from, int64_t to, const std::string& task) const {
+  constexpr uint32_t kPage = 1000;
+  QueryInput query;
+  query.table = kTable;
+  query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
+  query.placeholders.names.emplace_back("#q", "queue");
+  query.placeholders.values.set(":q", Value(queue_));
+  query.placeholders.values.set(":a", Value::number(from));
+  query.placeholders.values.set(":b", Value::number(to));
+  if (!task.empty()) {
+    query.filter = "taskId = :t OR contains(taskIds, :t)";
+    query.placeholders.values.set(":t", Value(task));
+  }
+  query.forward = false;
+  query.limit = kPage;
+  return query;
+}
+
+// The lines of an item that are wanted, newest first. What lies in a slot that the lines of a newer item have taken is
+// older than `next` says, or than `oldest`.
+void ShedLog::Reading::add(const ItemRef& stored, const std::string& task) {
+  Item item = stored.decode();
+  uint64_t number_of_line = at_least_zero(item.int_or("number", 0));
+  if (number_of_line >= next || number_of_line < oldest) return;
+  const auto ids = elements_of(item, kTasks);
+  const auto ages = elements_of(item, kAges);
+  if (ids.empty()) {
+    next = number_of_line;
+    lines.push_back(stored);
+    return;
+  }
+  item.erase(kTasks);
+  item.erase(kAges);
+  for (size_t i = std::min(ids.size(), ages.size()); i-- > 0 && number_of_line >= oldest; --number_of_line) {
+    next = number_of_line;
+    const auto* id = ids[i].get_if<std::string>();
+    if (id && (task.empty() || *id == task)) {
+      item.set("ageMs", ages[i]);
+      item.set("number", number(number_of_line));
+      item.set("taskId", ids[i]);
+      lines.push_back(ItemRef::encode(item));
+    }
+    if (number_of_line == 0) break;
+  }
 }
 
 }  // namespace freshet

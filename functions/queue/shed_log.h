@@ -1,11 +1,14 @@
 // The durable, bounded shed log of one queue: what was given up, why, how old it was, at which depth. Also what was
-// bounced by the runner or refused at its creation, of which a flood leaves only some lines. A ring of lines
-// in a system table, shared by all queues; the oldest lines are overwritten. Loop thread; outlives its Asyncs.
+// bounced by the runner or refused at its creation, of which a flood leaves only some lines. A ring of lines in a
+// system table, shared by all queues; the oldest lines are overwritten. Lines that are added together and differ only
+// in task and age share an item. Loop thread; outlives its Asyncs.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tables/tables.h"
@@ -49,17 +52,28 @@ class ShedLog {
   Async<Result<void>> save();
 
  private:
+  // Of an item of several lines, what differs between them.
+  static constexpr std::string_view kAges = "agesMs";
+  static constexpr std::string_view kTasks = "taskIds";
+  struct Reading {  // From the newest line to the oldest.
+    uint64_t oldest = 0;
+    uint64_t next = 0;  // Older lines only.
+    std::vector<ItemRef> lines;
+    void add(const ItemRef& stored, const std::string& task);
+  };
   ShedLog(Tables& tables, std::string queue, uint32_t capacity)
       : tables_(tables), queue_(std::move(queue)), capacity_(capacity) {}
   Async<Result<void>> load();
   PutItemInput head() const;
-  PutItemInput put_of(ShedLine line, uint64_t number) const;
+  PutItemInput put_of(std::span<ShedLine> lines, uint64_t last) const;
   Async<Result<std::vector<ItemRef>>> read(uint32_t limit, std::string task);
+  QueryInput slots(int64_t from, int64_t to, const std::string& task) const;
 
   Tables& tables_;
   const std::string queue_;
   const uint32_t capacity_;
   uint64_t written_ = 0;  // Lines ever; the next one goes to slot written_ % capacity_.
+  uint64_t first_ = 0;    // Lines before this one are in slots of a ring of another size.
   uint64_t position_ = 0;
   uint64_t saved_position_ = 0;
   std::map<std::string, uint64_t> counts_;

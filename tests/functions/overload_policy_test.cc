@@ -7,6 +7,7 @@
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/margin.h"
 #include "functions/queue/policy/outlook.h"
+#include "functions/queue/policy/shed_pace.h"
 #include "functions/queue/policy/take_order.h"
 
 namespace freshet {
@@ -47,6 +48,12 @@ TEST(StandingQueue, LongTasksGiveItLonger) {
   EXPECT_TRUE(queue.stands(at(400), milliseconds(200)));
   EXPECT_TRUE(queue.stands(at(401), milliseconds(900))) << "once it stands it stands";
   EXPECT_EQ(StandingQueue::interval(milliseconds(1)), StandingQueue::kInterval);
+}
+
+TEST(ShedPace, LeavesTheOthersMostOfTheTime) {
+  EXPECT_EQ(ShedPace::rest(milliseconds(2)), milliseconds(3));
+  EXPECT_EQ(ShedPace::rest(nanoseconds(0)), std::chrono::microseconds(500)) << "others get their turn";
+  EXPECT_EQ(ShedPace::rest(milliseconds(500)), milliseconds(20)) << "a slow store is not waited for longer";
 }
 
 TEST(TakeOrder, AdaptiveGoesNewestFirstWhileTheQueueStands) {
