@@ -18,7 +18,8 @@ TEMPLATE = ROOT / "config/lifo.yaml"
 def post(daemon, path, document):
     """Status, header and body, whatever they are."""
     connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=30)
-    connection.request("POST", path, json.dumps(document), {"Content-Type": "application/json"})
+    body = document if isinstance(document, str) else json.dumps(document)
+    connection.request("POST", path, body, {"Content-Type": "application/json"})
     response = connection.getresponse()
     body = json.loads(response.read())
     connection.close()
@@ -184,6 +185,9 @@ def changes_the_policy(binary, folder):
         for wrong, said in (({"ORDER": "random"}, "ORDER is 'random'"), ({"LINGER_MS": 4}, "'LINGER_MS' is no setting"),
                             ({"RESERVED_SHARE": "0.5"}, "neither of which is set"), ({}, "no setting to change"),
                             ({"ORDER": ["fifo"]}, "must be a text or a number"), ([], ""), ({"MAX_WAITING": -1}, "'-1'"),
+                            ('{"MAX_WAITING": 5, "MAX_WAITING": 6}', "'MAX_WAITING' is there twice"),
+                            ({"MAX_WAITING": "00"}, "MAX_WAITING is '00': it must be a whole number from 0 to 1000000000"),
+                            ({"MAX_WAITING": ""}, "MAX_WAITING is ''"), ({"RATE_LIMIT": "inf"}, "RATE_LIMIT is 'inf'"),
                             ({"ORDER": "fifo", "LEASE_MS": "soon"}, "LEASE_MS is 'soon'")):
             status, _, body = post(daemon, path, wrong)
             assert status == 400 and said in body["error"]["message"], (wrong, status, body)
@@ -232,6 +236,9 @@ def redrives_some_at_a_rate(binary, folder):
         assert "NAME=VALUE" in run(binary, daemon, "redrive", "--where", "eu", status=2).stderr
         status, _, body = post(daemon, QUEUE + "/redrive", {"where": {"group": None}})
         assert status == 400 and "must be a text or a number" in body["error"]["message"], body
+        # Who has made a filter of nothing does not mean all.
+        status, _, body = post(daemon, QUEUE + "/redrive", {"state": "CANCELLED", "where": {}})
+        assert status == 400 and "'where' is empty" in body["error"]["message"], body
         assert daemon.stop() == 0, daemon.log_tail()
     finally:
         daemon.kill()

@@ -114,7 +114,9 @@ Result<std::map<std::string, std::string>> read_texts(const JsonView& json) {
   const auto object = json.as_object();
   if (!object) return fail(object.error());
   for (const JsonView member : *object) {
-    auto& text = out[std::string(member.name())];
+    const auto [place, fresh] = out.try_emplace(std::string(member.name()));
+    if (!fresh) return invalid("'" + member.path() + "' is there twice");
+    auto& text = place->second;
     if (member.is(JsonKind::kString)) {
       text = member.text();
       continue;
@@ -201,6 +203,7 @@ Result<RedriveInput> read_redrive(const JsonView& body) {
   if (const auto where = body.find("where")) {
     auto texts = read_texts(*where);
     if (!texts) return fail(texts.error());
+    if (texts->empty()) return invalid("'where' is empty; leave it out to redrive all of that state");
     for (auto& [name, text] : *texts) input.where.emplace_back(name, std::move(text));
   }
   if (body.find("taskIds")) {
