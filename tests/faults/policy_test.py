@@ -122,8 +122,11 @@ def settle_down(daemon):
     """Until nothing waits or is in work."""
     daemon.call("POST", QUEUE + "/policy", {"RATE_LIMIT": 0, "PAGE_LIMIT": 0, "CONCURRENCY": 16})
     deadline = time.monotonic() + 120
-    while any(daemon.stats()["depth"].get(state) for state in ("PENDING", "TAKEN", "DELAYED")):
-        assert time.monotonic() < deadline, daemon.stats()
+    while True:
+        depth = daemon.stats()["depth"]
+        if not any(depth[state] for state in ("PENDING", "TAKEN", "DELAYED")):
+            return
+        assert time.monotonic() < deadline, depth
         time.sleep(0.02)
 
 
