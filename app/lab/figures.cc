@@ -125,6 +125,36 @@ class Reading {
       needless += busy < scenario_.slots;
     }
     set("needlesslyShed", static_cast<double>(needless));
+    set("needlesslyRefused", needlessly_refused(changes));
+  }
+
+  // Of the refused: those before whose deadline a slot stood idle, for a tenth of a task at least. `changes`: when
+  // slots were taken and free again.
+  double needlessly_refused(const std::vector<std::pair<nanoseconds, int>>& changes) const {
+    std::vector<std::pair<nanoseconds, nanoseconds>> idle{{nanoseconds(0), nanoseconds::max()}};  // From, until.
+    int busy = 0;
+    const auto drop_short = [&] {
+      if (idle.back().second - idle.back().first < scenario_.mean / 10) idle.pop_back();
+    };
+    for (const auto& [at, change] : changes) {
+      const bool was_idle = busy < scenario_.slots;
+      busy += change;
+      if (was_idle && busy >= scenario_.slots) {
+        idle.back().second = at;
+        drop_short();
+      }
+      if (!was_idle && busy < scenario_.slots) idle.emplace_back(at, nanoseconds::max());
+    }
+    uint64_t refused = 0;
+    uint64_t needless = 0;
+    for (const auto& job : jobs_) {
+      if (job.fate != Fate::kRejected) continue;
+      ++refused;
+      const auto later =
+          std::partition_point(idle.begin(), idle.end(), [&](const auto& one) { return one.second <= job.left; });
+      needless += later != idle.end() && later->first < milliseconds(job.arrival.deadline_ms);
+    }
+    return refused > 0 ? static_cast<double>(needless) / static_cast<double>(refused) : 0;
   }
 
   // Fairness: what each group got done in time, over what it could claim: its demand or half of the capacity.

@@ -12,6 +12,7 @@ struct Scale {
   int slots;
   nanoseconds mean;
 };
+constexpr int64_t kLongestMean = 60'000'000;  // Of either unit, so that it fits; check() knows better.
 constexpr Scale kSlow{16, milliseconds(100)};
 constexpr Scale kFast{1, milliseconds(1)};
 
@@ -24,6 +25,7 @@ Result<Scale> scale_of(const std::string& text) {
   if (x != std::string::npos && slots.ec == std::errc() && slots.ptr == text.data() + x) {
     const auto mean = std::from_chars(text.data() + x + 1, end, number);
     const std::string_view unit(mean.ptr, static_cast<size_t>(end - mean.ptr));
+    if (number > kLongestMean) number = 0;
     if (mean.ec == std::errc() && unit == "ms") out.mean = milliseconds(number);
     if (mean.ec == std::errc() && unit == "us") out.mean = std::chrono::microseconds(number);
   }

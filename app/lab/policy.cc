@@ -42,6 +42,10 @@ std::vector<Policy> make_policies() {
   add("freshet-deadline", "Freshet, by deadline", From::kDeadline, true, kOff).product = true;
   add("freshet-bounded", "Freshet, bounded", From::kNewest, true, kOff).product = true;
   out.back().bounded = true;
+  add("freshet-late", "Freshet, FIFO, refuses what is late", From::kOldest, true, kOff).product = true;
+  out.back().refuses_late = true;
+  add("freshet-search", "Freshet, adaptive concurrency", From::kNewest, true, kOff).product = true;
+  out.back().searches = true;
   return out;
 }
 

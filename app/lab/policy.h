@@ -22,7 +22,9 @@ struct Policy {
   TakeFrom from = TakeFrom::kOldest;
   bool ttl = false;                              // Sheds what is past its deadline.
   DeadlineMargin margin = DeadlineMargin::kOff;  // And what would not be done by then.
-  bool bounded = false;  // Refuses tasks while as many wait as can be served in half a deadline.
+  bool bounded = false;       // Refuses tasks while as many wait as can be served in half a deadline.
+  bool refuses_late = false;  // Refuses what would be too late, as far as can be told.
+  bool searches = false;      // Has as many tasks in work as the downstream turns out to bear, not as it has slots.
   Dropper dropper = Dropper::kNone;
   bool clairvoyant = false;  // Knows how long the next call will take.
   bool product = false;      // Runs in the real queue.

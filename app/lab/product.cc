@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 
 #include "functions/processor.h"
 #include "functions/queue/attributes.h"
@@ -41,6 +42,19 @@ TableDefinition queue_table() {
   return table;
 }
 
+Order order_of(TakeFrom from) {
+  switch (from) {
+    case TakeFrom::kOldest:
+      return Order::kOldestFirst;
+    case TakeFrom::kAdaptive:
+      return Order::kAdaptive;
+    case TakeFrom::kDeadline:
+      return Order::kDeadline;
+    default:
+      return Order::kNewestFirst;
+  }
+}
+
 // Task ids are the numbers of the ledger.
 size_t number_of(std::string_view id) {
   size_t number = 0;
@@ -48,14 +62,28 @@ size_t number_of(std::string_view id) {
   return number;
 }
 
+// The downstream: so many slots, and a line before them.
 class LabRunner final : public Runner {
  public:
   LabRunner(Ledger& ledger, Scheduler& scheduler, BootTime origin)
       : ledger_(ledger), scheduler_(scheduler), origin_(origin) {}
   Async<RunResult> run(ItemRef task, std::string) override {
+    if (busy_ < ledger_.scenario().slots) {
+      ++busy_;
+    } else {
+      Promise<bool> turn(scheduler_);
+      line_.push_back(turn);
+      co_await turn.future();
+    }
     const nanoseconds end =
         ledger_.start(number_of(text_of(task, attribute::kId)), scheduler_.clock().boot() - origin_);
     co_await sleep_until(scheduler_, origin_ + end);
+    if (line_.empty()) {
+      --busy_;
+    } else {
+      line_.front().set(true);
+      line_.pop_front();
+    }
     co_return RunResult{};
   }
 
@@ -63,6 +91,8 @@ class LabRunner final : public Runner {
   Ledger& ledger_;
   Scheduler& scheduler_;
   const BootTime origin_;
+  int busy_ = 0;
+  std::deque<Promise<bool>> line_;
 };
 
 class Product {
@@ -117,11 +147,11 @@ class Product {
     auto created = wait(store_->create_table(queue_table()));
     if (!created) return fail(created.error());
     queues_ = std::make_unique<Queues>(*services_, EventLog(), QueueIdentity{"lab", "1"});
-    settings_.order = policy_.from == TakeFrom::kAdaptive   ? Order::kAdaptive
-                      : policy_.from == TakeFrom::kDeadline ? Order::kDeadline
-                                                            : Order::kNewestFirst;
+    settings_.order = order_of(policy_.from);
     settings_.deadline_margin = policy_.margin;
     if (policy_.bounded) settings_.admission.max_waiting = bound_of(ledger_.scenario());
+    settings_.admission.refuse_late = policy_.refuses_late;
+    settings_.work.adaptive = policy_.searches;
     settings_.shed_log_lines = 1000;
     settings_.work.concurrency = ledger_.scenario().slots;
     auto opened = wait(queues_->open(std::string(kTable), settings_));

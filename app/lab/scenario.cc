@@ -77,7 +77,7 @@ std::string_view name_of(Service service) {
   return kServices[static_cast<size_t>(service)];
 }
 Result<Shape> shape_of(std::string_view name) {
-  return named<Shape>(kShapes, name, "load");
+  return named<Shape>(kShapes, name, "shape");
 }
 Result<Service> service_of(std::string_view name) {
   return named<Service>(kServices, name, "service");

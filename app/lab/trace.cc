@@ -14,6 +14,7 @@ namespace {
 
 // A deadline that never comes, of tasks that have none.
 constexpr milliseconds kNeverDue{int64_t{10} * 366 * 24 * 3600 * 1000};
+constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
 
 class Reader {
  public:
@@ -36,12 +37,14 @@ class Reader {
   struct Seen {
     nanoseconds taken{-1};
     int64_t deadline_ms = 0;  // Since the origin.
+    std::string status;       // As the last change left it; empty: none has, or it is gone.
   };
 
   Result<void> check_whole() const {
     if (records_.empty()) return invalid("the trace holds no changes: nothing happened while it was recorded");
     for (size_t i = 1; i < records_.size(); ++i) {
       const auto before = records_[i - 1].sequence;
+      if (records_[i].sequence == before) return invalid(fmt::format("the trace has change {} twice", before));
       if (records_[i].sequence > before + 1) {
         return invalid(
             fmt::format("the trace has a hole: changes {} to {} are missing", before + 1, records_[i].sequence - 1));
@@ -81,15 +84,23 @@ class Reader {
   Result<void> look_at(const ChangeRecord& record) {
     const ItemRef& task = record.after ? record.after : record.before;
     if (!task) return invalid(fmt::format("change {} has no image: record it with freshet record", record.sequence));
+    if (record.at - origin_ > kLongest) {
+      return invalid(fmt::format("change {} is more than 366 days after the first one", record.sequence));
+    }
     const auto now = since_origin(record.at);
     end_ = std::max(end_, now);
     const auto status = text_of(task, attribute::kStatus);
-    if (record.kind == ChangeRecord::Kind::kInsert) {
-      if (is_live(status)) come(task, now);
-      return {};
-    }
     const auto id = std::string(text_of(task, attribute::kId));
     auto seen = tasks_.find(id);
+    if (auto fits = follows(record, id, seen == tasks_.end() ? std::string_view() : seen->second.status); !fits) {
+      return fits;
+    }
+    if (record.kind == ChangeRecord::Kind::kInsert) {
+      if (!is_live(status)) return {};
+      come(task, now);
+      tasks_[id].status = status;
+      return {};
+    }
     if (seen == tasks_.end()) {
       const bool ended_before = !is_live(status) && record.kind == ChangeRecord::Kind::kRemove;
       if (ended_before || !is_live(status)) return {};
@@ -97,7 +108,18 @@ class Reader {
           fmt::format("the trace has a hole: change {} is of task '{}', which never came", record.sequence, id));
     }
     move(record, seen->second, now);
+    seen->second.status = record.kind == ChangeRecord::Kind::kRemove ? std::string_view() : status;
     return {};
+  }
+
+  // Whether a change begins where the last one of its task ended, if it is known: changes may be in the snapshot too.
+  Result<void> follows(const ChangeRecord& record, const std::string& id, std::string_view last) const {
+    if (last.empty()) return {};
+    const bool comes = record.kind == ChangeRecord::Kind::kInsert;
+    const auto before = record.before ? text_of(record.before, attribute::kStatus) : last;
+    if (!comes && before == last) return {};
+    return invalid(fmt::format("the trace has a hole: in change {} task '{}' {}, and it was {} before", record.sequence,
+                               id, comes ? "comes" : fmt::format("was {}", before), last));
   }
 
   void move(const ChangeRecord& record, Seen& task, nanoseconds now) {

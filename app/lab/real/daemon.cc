@@ -322,9 +322,11 @@ Result<std::vector<std::string>> daemon_settings(const Policy& policy, const Sce
   const auto margin = policy.margin == DeadlineMargin::kP90     ? "p90"
                       : policy.margin == DeadlineMargin::kYield ? "yield"
                                                                 : "off";
-  return std::vector<std::string>{std::string("ORDER=") + order, std::string("DEADLINE_MARGIN=") + margin,
-                                  "CONCURRENCY=" + std::to_string(scenario.slots),
-                                  "MAX_WAITING=" + std::to_string(policy.bounded ? bound_of(scenario) : 0)};
+  std::vector<std::string> out{std::string("ORDER=") + order, std::string("DEADLINE_MARGIN=") + margin,
+                               "CONCURRENCY=" + (policy.searches ? "adaptive" : std::to_string(scenario.slots)),
+                               "MAX_WAITING=" + std::to_string(policy.bounded ? bound_of(scenario) : 0)};
+  if (policy.refuses_late) out.emplace_back("REFUSE_LATE=on");
+  return out;
 }
 
 std::unique_ptr<Contender> make_daemon(Bench bench) {
