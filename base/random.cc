@@ -51,11 +51,11 @@ std::string Random::uuid() {
   uint64_t words[2] = {next(), next()};
   words[0] = (words[0] & ~uint64_t{0xf000}) | 0x4000;                  // Version 4.
   words[1] = (words[1] & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);  // Variant 1.
-  std::string text;
-  text.reserve(36);
+  std::string text(36, '-');
+  char* at = text.data();
   for (int nibble = 0; nibble < 32; ++nibble) {
-    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) text += '-';
-    text += "0123456789abcdef"[(words[nibble / 16] >> (60 - 4 * (nibble % 16))) & 15];
+    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) ++at;
+    *at++ = "0123456789abcdef"[(words[nibble / 16] >> (60 - 4 * (nibble % 16))) & 15];
   }
   return text;
 }

@@ -89,9 +89,17 @@ Result<void> check_item_key(const Item& item, const KeyAttribute& attribute, boo
 // Who gives a value to the key of a secondary index: the service refuses an empty one in other words.
 enum class Writer { kPut, kUpdate };
 
+// What nearly every value is: of the right type, and neither empty nor too long for any part of a key.
+bool is_plain_key(const Value& value, Type type) {
+  if (!value.is(type)) return false;
+  static_assert(limits::kMaxSortKeyBytes <= limits::kMaxPartitionKeyBytes);
+  const size_t size = content_size(value);
+  return size > 0 && size <= limits::kMaxSortKeyBytes;
+}
+
 Result<void> check_index_key(const Value* value, const KeyAttribute& attribute, bool partition, std::string_view index,
                              Writer writer) {
-  if (!value) return {};
+  if (!value || is_plain_key(*value, attribute.type)) return {};
   if (!value->is(attribute.type)) {
     return invalid("One or more parameter values were invalid: Type mismatch for Index Key " + attribute.name +
                    " Expected: " + std::string(type_name(attribute.type)) +
@@ -224,6 +232,24 @@ Result<void> check_index_part(const KeyAttributes& part, bool partition, const s
   return part.size() > 1 ? check_total(size, partition) : Result<void>{};
 }
 
+// Of entries of an item, or edits of one: whether each that is a key of an index is a plain one, as they nearly always
+// are; then nothing else needs to be looked at. `visit(check)` calls check(name, value) of each.
+template <class Visit>
+bool are_plain_keys(const TableDefinition& definition, const Visit& visit) {
+  bool plain = true;
+  const auto suits = [](const KeyAttribute& key, std::string_view name, const Value& value) {
+    const bool same = key.name.size() == name.size() && key.name.back() == name.back() && key.name == name;
+    return !same || is_plain_key(value, key.type);
+  };
+  visit([&](std::string_view name, const Value& value) {
+    for (const auto& index : definition.indexes) {
+      plain = plain && suits(index.keys.partition, name, value) &&
+              (!index.keys.sort || suits(*index.keys.sort, name, value)) && !index.keys.is_composite();
+    }
+  });
+  return plain;
+}
+
 template <class Find>
 Result<void> check_index_values(const TableDefinition& definition, Writer writer, const Find& find) {
   for (const auto& index : definition.indexes) {
@@ -243,6 +269,10 @@ Result<void> check_index_values(const TableDefinition& definition, Writer writer
 }  // namespace
 
 Result<void> check_index_keys(const Item& item, const TableDefinition& definition) {
+  const auto each = [&](const auto& check) {
+    for (const auto& [name, value] : item) check(name, value);
+  };
+  if (are_plain_keys(definition, each)) return {};
   return check_index_values(definition, Writer::kPut, [&](const std::string& name) { return item.find(name); });
 }
 
@@ -252,6 +282,12 @@ Result<void> check_updated_index_keys(const Item& item, const TableDefinition& d
 
 Result<void> check_updated_index_keys(std::span<const ItemEdit> edits, const ItemRef& after,
                                       const TableDefinition& definition) {
+  const auto each = [&](const auto& check) {
+    for (const auto& edit : edits) {
+      if (edit.value) check(edit.name, *edit.value);
+    }
+  };
+  if (are_plain_keys(definition, each)) return {};
   const auto find = [&](const std::string& name) -> const Value* {
     for (const auto& edit : edits) {
       if (edit.name == name) return edit.value;

@@ -12,6 +12,7 @@
 
 #include "tables/engine/keys.h"
 #include "tables/value/item_ref.h"
+#include "tables/value/name_slots.h"
 
 namespace freshet {
 
@@ -19,18 +20,20 @@ namespace freshet {
 class PickNames {
  public:
   PickNames() = default;
-  explicit PickNames(std::vector<std::string> names) : names_(std::move(names)) {
-    std::sort(names_.begin(), names_.end());
-    names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
+  explicit PickNames(std::vector<std::string> names) {
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    slots_ = NameSlots(std::move(names));
   }
   // The name must be one of them.
   size_t slot(std::string_view name) const {
-    return static_cast<size_t>(std::lower_bound(names_.begin(), names_.end(), name) - names_.begin());
+    return static_cast<size_t>(std::lower_bound(names().begin(), names().end(), name) - names().begin());
   }
-  const std::vector<std::string>& names() const { return names_; }
+  const std::vector<std::string>& names() const { return slots_.names(); }
+  uint64_t pick(const ItemRef& item, std::string_view* values) const { return slots_.pick(item, values); }
 
  private:
-  std::vector<std::string> names_;
+  NameSlots slots_;
 };
 
 // Encoded values by slot; views into the item, which outlives this. Of a null ref: nothing is there.
@@ -38,12 +41,16 @@ class Picked {
  public:
   // `names` outlives this.
   Picked(const PickNames& names, const ItemRef& item) : names_(&names.names()), values_(names.names().size()) {
-    if (item) item.pick(names.names(), values_.data());
+    if (item) there_ = names.pick(item, values_.data());
   }
   std::optional<ValueView> operator[](size_t slot) const {
     return values_[slot].empty() ? std::nullopt : std::optional(ValueView(values_[slot]));
   }
   std::string_view encoded(size_t slot) const { return values_[slot]; }
+  // False if one of these is not there; true says nothing of those that no mask has.
+  bool may_have(uint64_t mask) const { return (mask & ~there_) == 0; }
+  // The bit of a mask; none for slots beyond those that fit.
+  static uint64_t mask_of(size_t slot) { return slot < 64 ? uint64_t{1} << slot : 0; }
   // What the attribute takes in the item, with its name; 0 if it is not there.
   size_t size_of(size_t slot) const {
     return values_[slot].empty() ? 0 : (*names_)[slot].size() + values_[slot].size() + 1;
@@ -51,6 +58,7 @@ class Picked {
 
  private:
   const std::vector<std::string>* names_;
+  uint64_t there_ = 0;
   absl::InlinedVector<std::string_view, 8> values_;
 };
 
@@ -62,7 +70,10 @@ class KeySlots {
   KeySlots(const PickNames& names, const KeySchema& keys) : keys_(&keys) {
     for (const auto* key : keys.partition_attributes()) parts_.push_back({key, names.slot(key->name), true});
     for (const auto* key : keys.sort_attributes()) parts_.push_back({key, names.slot(key->name), false});
+    for (const auto& part : parts_) mask_ |= Picked::mask_of(part.slot);
   }
+  // False if the item has not all of these attributes, as is the rule of sparse indexes.
+  bool may_be_in(const Picked& picked) const { return picked.may_have(mask_); }
   // Empty when the item is not in the index; see IndexKeyBuilder.
   std::optional<KeyView> key(const Picked& picked, JoinedKey& joined) const {
     IndexKeyBuilder builder(*keys_, joined);
@@ -80,6 +91,7 @@ class KeySlots {
   };
   const KeySchema* keys_ = nullptr;
   absl::InlinedVector<Part, 2> parts_;
+  uint64_t mask_ = 0;
 };
 
 }  // namespace freshet

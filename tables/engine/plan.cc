@@ -152,7 +152,11 @@ Result<ItemEdits> edits_of(EditItemInput& input, const KeySchema& keys) {
     }
     edits.push_back({name, value ? &*value : nullptr});
   }
-  std::sort(edits.begin(), edits.end(), [](const ItemEdit& a, const ItemEdit& b) { return a.name < b.name; });
+  // Who moves many items on brings them sorted.
+  const auto rises = [](const ItemEdit& a, const ItemEdit& b) { return a.name < b.name; };
+  const auto stays = [&](const ItemEdit& a, const ItemEdit& b) { return !rises(a, b); };
+  if (std::adjacent_find(edits.begin(), edits.end(), stays) == edits.end()) return edits;
+  std::sort(edits.begin(), edits.end(), rises);
   const auto same = [](const ItemEdit& a, const ItemEdit& b) { return a.name == b.name; };
   FRESHET_CHECK(std::adjacent_find(edits.begin(), edits.end(), same) == edits.end(), "an attribute is edited once");
   return edits;

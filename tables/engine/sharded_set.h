@@ -1,6 +1,7 @@
 // An ordered set of entries whose order begins with a uniform hash. While it is small it is one B-tree; from then on
 // there is one for each value of the hash's top bits. The order is that of a single tree, but a point is found in a
-// tree of a few hundred entries at most: two or three nodes to go through instead of six.
+// tree of a few dozen entries at most: one or two nodes to go through instead of six, each of which is a wait for the
+// memory in a large set. The trees stand in one row, so that the way to the first node is one wait, too.
 //
 // `T`, and whatever is looked for, has a member `hash`, by which `Order` sorts first. One thread. Iterators and places
 // are valid until the next change.
@@ -11,7 +12,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -45,9 +45,9 @@ class ShardedSet {
       return old;
     }
     const_iterator& operator--() {
-      while (is_behind_all() || !tree() || at_ == tree()->begin()) {
+      while (is_behind_all() || at_ == tree().begin()) {
         --shard_;
-        at_ = tree() ? tree()->end() : Leaf{};
+        at_ = tree().end();
       }
       --at_;
       return *this;
@@ -63,11 +63,12 @@ class ShardedSet {
     friend class ShardedSet;
     const_iterator(const ShardedSet& set, size_t shard, Leaf at) : set_(&set), shard_(shard), at_(at) { skip_ends(); }
     bool is_behind_all() const { return shard_ == set_->trees_.size(); }
-    const Tree* tree() const { return set_->trees_[shard_].get(); }
+    const Tree& tree() const { return set_->trees_[shard_]; }
     void skip_ends() {
-      while (!is_behind_all() && (!tree() || at_ == tree()->end())) {
-        ++shard_;
-        at_ = is_behind_all() || !tree() ? Leaf{} : tree()->begin();
+      while (!is_behind_all() && at_ == tree().end()) {
+        do ++shard_;
+        while (!is_behind_all() && tree().empty());
+        at_ = is_behind_all() ? Leaf{} : tree().begin();
       }
     }
 
@@ -92,51 +93,50 @@ class ShardedSet {
 
   enum class Growth { kOneTree, kSplits };
   ShardedSet(Order order, Growth growth) : order_(std::move(order)), splits_(growth == Growth::kSplits) {
-    trees_.push_back(std::make_unique<Tree>(order_));
+    trees_.emplace_back(order_);
   }
   ShardedSet(const ShardedSet&) = delete;
   ShardedSet& operator=(const ShardedSet&) = delete;
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  const_iterator begin() const { return {*this, 0, trees_[0] ? trees_[0]->begin() : Leaf{}}; }
+  const_iterator begin() const { return {*this, 0, trees_[0].begin()}; }
   const_iterator end() const { return {*this, trees_.size(), Leaf{}}; }
 
   template <class Probe>
   const_iterator lower_bound(const Probe& probe) const {
     const size_t shard = shard_of(probe.hash);
-    return {*this, shard, trees_[shard] ? trees_[shard]->lower_bound(probe) : Leaf{}};
+    return {*this, shard, trees_[shard].lower_bound(probe)};
   }
   template <class Probe>
   const_iterator upper_bound(const Probe& probe) const {
     const size_t shard = shard_of(probe.hash);
-    return {*this, shard, trees_[shard] ? trees_[shard]->upper_bound(probe) : Leaf{}};
+    return {*this, shard, trees_[shard].upper_bound(probe)};
   }
   template <class Probe>
   Place place(const Probe& probe) const {
     Place place;
     place.shard_ = shard_of(probe.hash);
-    const Tree* tree = trees_[place.shard_].get();
-    if (!tree) return place;
-    place.at_ = tree->lower_bound(probe);
-    place.found_ = place.at_ != tree->end() && order_(*place.at_, probe) == 0;
+    const Tree& tree = trees_[place.shard_];
+    place.at_ = tree.lower_bound(probe);
+    place.found_ = place.at_ != tree.end() && order_(*place.at_, probe) == 0;
     return place;
   }
 
   // At the place of `value`, which was not found.
   void insert(const Place& place, T value) {
-    tree(place.shard_).insert(place.at_, std::move(value));
+    trees_[place.shard_].insert(place.at_, std::move(value));
     grown();
   }
   // False if there is an equal one.
   bool insert(T value) {
-    const bool added = tree(shard_of(value.hash)).insert(std::move(value)).second;
+    const bool added = trees_[shard_of(value.hash)].insert(std::move(value)).second;
     if (added) grown();
     return added;
   }
   // Of values in their order: behind all others.
   void append(T value) {
-    Tree& last = tree(shard_of(value.hash));
+    Tree& last = trees_[shard_of(value.hash)];
     last.insert(last.end(), std::move(value));
     grown();
   }
@@ -146,43 +146,36 @@ class ShardedSet {
   size_t drop(size_t limit) {
     const size_t before = size_;
     for (size_t shard = trees_.size(); shard-- > 0 && size_ > 0;) {
-      for (const Tree* tree = trees_[shard].get(); tree && !tree->empty(); tree = trees_[shard].get()) {
+      while (!trees_[shard].empty()) {
         if (before - size_ == limit) return limit;
-        erase(shard, std::prev(tree->end()));
+        erase(shard, std::prev(trees_[shard].end()));
       }
     }
     return before - size_;
   }
 
  private:
-  static constexpr unsigned kBits = 12;
-  static constexpr size_t kSplitAt = 4096;  // Entries: takes a fraction of a millisecond, once.
+  static constexpr unsigned kBits = 15;     // A megabyte of trees; of two million entries each has sixty.
+  static constexpr size_t kSplitAt = 4096;  // Entries: takes about a millisecond, once.
 
   size_t shard_of(uint64_t hash) const { return trees_.size() == 1 ? 0 : hash >> (64 - kBits); }
-  Tree& tree(size_t shard) {
-    if (!trees_[shard]) trees_[shard] = std::make_unique<Tree>(order_);
-    return *trees_[shard];
-  }
-  // Of many trees an empty one goes, so that walks over what a large set has left need not look into each.
   void erase(size_t shard, Leaf at) {
-    trees_[shard]->erase(at);
+    trees_[shard].erase(at);
     --size_;
-    if (trees_.size() > 1 && trees_[shard]->empty()) trees_[shard].reset();
   }
   void grown() {
     if (++size_ < kSplitAt || !splits_ || trees_.size() > 1) return;
-    const auto whole = std::move(trees_[0]);
-    trees_.clear();
-    trees_.resize(size_t{1} << kBits);
-    for (const T& value : *whole) {
-      Tree& part = tree(shard_of(value.hash));
+    const Tree whole = std::move(trees_[0]);
+    trees_.assign(size_t{1} << kBits, Tree(order_));
+    for (const T& value : whole) {
+      Tree& part = trees_[shard_of(value.hash)];
       part.insert(part.end(), value);
     }
   }
 
   const Order order_;
   const bool splits_;
-  std::vector<std::unique_ptr<Tree>> trees_;  // Of many, null where no entry is.
+  std::vector<Tree> trees_;
   size_t size_ = 0;
 };
 

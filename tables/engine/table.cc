@@ -43,6 +43,7 @@ uint64_t SecondaryIndex::bytes_of(const ItemRef& item, const Picked& picked) con
 }
 
 void SecondaryIndex::change(const ItemRef& before, const Picked& old, const ItemRef& after, const Picked& now) {
+  if (!slots.may_be_in(old) && !slots.may_be_in(now)) return;
   JoinedKey joined[2];
   const auto old_key = slots.key(old, joined[0]);
   const auto new_key = slots.key(now, joined[1]);
@@ -92,13 +93,10 @@ std::string_view Table::status(const ItemRef& item, const Picked& picked) const 
   return item && books_ ? status_of(picked[status_slot_]) : std::string_view{};
 }
 
-Counted Table::counted(const ItemRef& item, const Picked& picked) const {
-  return {status(item, picked), item ? item.encoded().size() : 0};
-}
-
-TtlOrder::Seen Table::seen(const ItemRef& item, const Picked& picked) const {
+Table::Observed Table::observed(const ItemRef& item, const Picked& picked) const {
   if (!item) return {};
-  return {picked[ttl_slot_], status(item, picked)};
+  const std::string_view now = status(item, picked);
+  return {{ttl_ ? picked[ttl_slot_] : std::nullopt, now}, {now, item.encoded().size()}};
 }
 
 TableDescription Table::describe() const {
@@ -178,12 +176,11 @@ void Table::apply(const Change& change) {
     if (!covers(index->backfill, any)) continue;
     index->change(change.before, before, change.after, after);
   }
-  if (ttl_ && covers(ttl_backfill_, any)) {
-    ttl_->change(change.before, seen(change.before, before), change.after, seen(change.after, after));
-  }
-  if (books_ && covers(books_backfill_, any)) {
-    books_->change(counted(change.before, before), counted(change.after, after), change.cause);
-  }
+  if (!ttl_ && !books_) return;
+  const Observed old = observed(change.before, before);
+  const Observed now = observed(change.after, after);
+  if (ttl_ && covers(ttl_backfill_, any)) ttl_->change(change.before, old.seen, change.after, now.seen);
+  if (books_ && covers(books_backfill_, any)) books_->change(old.counted, now.counted, change.cause);
 }
 
 void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
@@ -207,8 +204,9 @@ void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
       entries[i].push_back(index.items.indexed(*key, entry.item));
       index.bytes += index.bytes_of(entry.item, picked);
     }
-    if (ttl_) ttl_->add_to(expiries, entry.item, seen(entry.item, picked));
-    if (books_) books_->count(counted(entry.item, picked));
+    const Observed now = observed(entry.item, picked);
+    if (ttl_) ttl_->add_to(expiries, entry.item, now.seen);
+    if (books_) books_->count(now.counted);
   }
   // Each is sorted and built on its own: together, large ones take as long as the longest of them.
   std::vector<std::future<void>> fills;
@@ -296,11 +294,12 @@ size_t Table::catch_up(size_t limit) {
   }
   if (ttl_backfill_ && told < limit) {
     told += walk(ttl_backfill_, limit - told,
-                 [&](const ItemRef& item) { ttl_->change({}, {}, item, seen(item, Picked(names_, item))); });
+                 [&](const ItemRef& item) { ttl_->change({}, {}, item, observed(item, Picked(names_, item)).seen); });
   }
   if (books_backfill_ && told < limit) {
-    told += walk(books_backfill_, limit - told,
-                 [&](const ItemRef& item) { books_->change({}, counted(item, Picked(names_, item)), Cause::kClient); });
+    told += walk(books_backfill_, limit - told, [&](const ItemRef& item) {
+      books_->change({}, observed(item, Picked(names_, item)).counted, Cause::kClient);
+    });
   }
   return told;
 }

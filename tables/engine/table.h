@@ -125,8 +125,12 @@ class Table {
   void finish_loads();
   size_t drop_old(size_t limit);
   std::string_view status(const ItemRef& item, const Picked& picked) const;
-  Counted counted(const ItemRef& item, const Picked& picked) const;
-  TtlOrder::Seen seen(const ItemRef& item, const Picked& picked) const;
+  // What the TTL order and the books see of an item; of a null ref nothing.
+  struct Observed {
+    TtlOrder::Seen seen;
+    Counted counted;
+  };
+  Observed observed(const ItemRef& item, const Picked& picked) const;
   void count(const ItemRef& before, const ItemRef& after);
   // Whether that walk has passed the place of the item.
   bool covers(const std::optional<Backfill>& backfill, const ItemRef& item) const;

@@ -170,6 +170,37 @@ bool read_header(std::string_view in, OrderedHeader& header) {
   return true;
 }
 
+// A positive number of up to 18 digits, as nearly all are, of its ordered form.
+struct Short {
+  uint64_t coefficient = 0;
+  int exponent = 0;
+  size_t bytes = 0;  // That it takes; 0 if it is none, or no number at all.
+};
+
+Short read_short(std::string_view in) {
+  constexpr size_t kMaxBytes = 10;  // The header and nine pairs.
+  if (in.size() < 2 || static_cast<unsigned char>(in[0]) <= kSmallHeader) return {};
+  if (static_cast<unsigned char>(in[1]) < 2) return {};
+  Short number;
+  const size_t end = std::min(in.size(), kMaxBytes);
+  unsigned byte = 1;
+  size_t at = 1;
+  for (; at < end && (byte & 1) != 0; ++at) {
+    byte = static_cast<unsigned char>(in[at]);
+    if (byte >= 200) return {};
+    number.coefficient = number.coefficient * 100 + byte / 2;
+  }
+  if ((byte & 1) != 0 || byte == 0) return {};
+  const int first = static_cast<unsigned char>(in[0]) - kSmallHeader - 1 + kFirstCommon;
+  number.exponent = 2 * (first - static_cast<int>(at) + 2);
+  if (byte / 2 % 10 == 0) {  // The second digit of the last pair is only there for alignment.
+    number.coefficient /= 10;
+    ++number.exponent;
+  }
+  number.bytes = at;
+  return number;
+}
+
 // Without an exponent, whatever the magnitude: at most encoding::kMaxNumberText bytes.
 size_t spell(const char* digits, int n, int exponent, bool negative, char* out) {
   char* at = out;
@@ -264,6 +295,11 @@ int64_t Decimal::to_int64(bool& fits) const {
   if (is_zero()) {
     fits = true;
     return 0;
+  }
+  if (exponent_ == 0 && coefficient_ <= static_cast<u128>(std::numeric_limits<int64_t>::max())) {
+    fits = true;
+    const auto magnitude = static_cast<int64_t>(coefficient_);
+    return negative_ ? -magnitude : magnitude;
   }
   if (exponent_ < 0 || exponent_ + count_digits(coefficient_) > 19) return 0;
   u128 magnitude = coefficient_ * kPowers[static_cast<size_t>(exponent_)];
@@ -387,6 +423,12 @@ void Decimal::append_ordered(std::string& out) const {
 
 bool Decimal::read_ordered(std::string_view& in, Decimal& out) {
   out = Decimal();
+  if (const Short number = read_short(in); number.bytes > 0) {
+    out.coefficient_ = number.coefficient;
+    out.exponent_ = static_cast<int16_t>(number.exponent);
+    in.remove_prefix(number.bytes);
+    return true;
+  }
   if (!in.empty() && static_cast<unsigned char>(in[0]) == kZeroHeader) {
     in.remove_prefix(1);
     return true;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -24,19 +25,57 @@ inline void append_varint(std::string& out, size_t value) {
   out += static_cast<char>(value);
 }
 
-// The readers below walk bytes that were checked when the block was made.
+// The readers below walk bytes that were checked when the block was made. They are most of what a lookup of an
+// attribute does, so the length of one byte that nearly everything has is all that stands inline.
 
-inline size_t take_varint(std::string_view& in) {
-  auto byte = static_cast<unsigned char>(in.front());
-  in.remove_prefix(1);
-  if (byte < 0x80) return byte;
-  size_t value = byte & 0x7f;
+inline size_t take_long_varint(const char*& at, size_t first) {
+  size_t value = first & 0x7f;
   for (int shift = 7;; shift += 7) {
-    byte = static_cast<unsigned char>(in.front());
-    in.remove_prefix(1);
+    const auto byte = static_cast<unsigned char>(*at++);
     value |= static_cast<size_t>(byte & 0x7f) << shift;
     if (byte < 0x80) return value;
   }
+}
+
+inline size_t take_varint(const char*& at) {
+  const auto byte = static_cast<unsigned char>(*at++);
+  if (byte < 0x80) [[likely]]
+    return byte;
+  return take_long_varint(at, byte);
+}
+
+// Behind the value that begins there, with its type.
+inline const char* behind_value(const char* at) {
+  const auto type = static_cast<Type>(*at++);
+  if (type == Type::kBool) return at + 1;
+  if (type == Type::kNull) return at;
+  const size_t length = take_varint(at);
+  return at + length;
+}
+
+template <class Word>
+bool same_word(const char* a, const char* b) {
+  Word x;
+  Word y;
+  std::memcpy(&x, a, sizeof x);
+  std::memcpy(&y, b, sizeof y);
+  return x == y;
+}
+
+// Most names have 4 to 16 bytes: two words that may overlap, and no call.
+inline bool is_same_name(const char* a, size_t a_length, const char* b, size_t b_length) {
+  const size_t n = b_length;
+  if (a_length != n) return false;
+  if (n > 16 || n < 4) return n == 0 || std::memcmp(a, b, n) == 0;
+  if (n >= 8) return same_word<uint64_t>(a + n - 8, b + n - 8) && same_word<uint64_t>(a, b);
+  return same_word<uint32_t>(a + n - 4, b + n - 4) && same_word<uint32_t>(a, b);
+}
+
+inline size_t take_varint(std::string_view& in) {
+  const char* at = in.data();
+  const size_t value = take_varint(at);
+  in.remove_prefix(static_cast<size_t>(at - in.data()));
+  return value;
 }
 
 inline std::string_view take_bytes(std::string_view& in, size_t n) {
@@ -56,15 +95,7 @@ inline Type type_of(std::string_view value) {
 
 // Takes one value, type byte included.
 inline std::string_view take_value(std::string_view& in) {
-  std::string_view rest = in;
-  Type type = type_of(rest);
-  rest.remove_prefix(1);
-  if (type == Type::kBool) {
-    rest.remove_prefix(1);
-  } else if (type != Type::kNull) {
-    take_text(rest);
-  }
-  return take_bytes(in, static_cast<size_t>(rest.data() - in.data()));
+  return take_bytes(in, static_cast<size_t>(behind_value(in.data()) - in.data()));
 }
 
 // What stands behind the type byte, and behind the length where there is one.

@@ -1,5 +1,7 @@
 #include "tables/value/item_ref.h"
 
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -22,6 +24,14 @@ constexpr size_t kAllocatorOverhead = 8;
 void append_text(std::string& out, std::string_view text) {
   append_varint(out, text.size());
   out.append(text);
+}
+
+// Returns how many bytes it took, kMaxVarintBytes at most.
+size_t write_varint(char* out, size_t value) {
+  size_t n = 0;
+  for (; value >= 0x80; value >>= 7) out[n++] = static_cast<char>(value | 0x80);
+  out[n++] = static_cast<char>(value);
+  return n;
 }
 
 // Appends what `write` writes with its length before it. The length takes one byte until it turns out longer.
@@ -229,15 +239,20 @@ NumberSet decode_numbers(std::string_view in) {
   return set;
 }
 
-// Names of equal length differ early or late more often than not: the call that compares all is seldom made.
 bool is_same_name(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
-  return a.empty() || (a.back() == b.back() && std::memcmp(a.data(), b.data(), a.size()) == 0);
+  return encoding::is_same_name(a.data(), a.size(), b.data(), b.size());
 }
 
-// Whether the first bytes alone say that `a` is sorted behind `b`.
-bool starts_behind(std::string_view a, std::string_view b) {
-  return !a.empty() && !b.empty() && static_cast<unsigned char>(a[0]) > static_cast<unsigned char>(b[0]);
+// For the order of names; nothing stands before all.
+int first_byte(std::string_view name) {
+  return name.empty() ? -1 : static_cast<unsigned char>(name.front());
+}
+
+// Whether `a` is sorted before `b`.
+bool is_before(std::string_view a, std::string_view b) {
+  const int x = first_byte(a);
+  const int y = first_byte(b);
+  return x != y ? x < y : a < b;
 }
 
 }  // namespace
@@ -373,70 +388,97 @@ std::optional<ValueView> ItemRef::find(std::string_view name) const {
 }
 
 std::optional<ValueView> find_attribute(std::string_view encoded_item, std::string_view name) {
-  std::string_view in = encoded_item;
-  take_varint(in);
-  while (!in.empty()) {
-    std::string_view here = take_text(in);
-    if (is_same_name(here, name)) return ValueView(take_value(in));
-    if (starts_behind(here, name)) return std::nullopt;
-    take_value(in);
+  const char* at = encoded_item.data();
+  const char* const end = at + encoded_item.size();
+  const int first = first_byte(name);
+  take_varint(at);
+  while (at != end) {
+    const size_t length = take_varint(at);
+    const std::string_view here(at, length);
+    at += length;
+    const char* const behind = behind_value(at);
+    if (is_same_name(here, name)) return ValueView({at, static_cast<size_t>(behind - at)});
+    if (first_byte(here) > first) return std::nullopt;
+    at = behind;
   }
   return std::nullopt;
 }
 
 void ItemRef::pick(std::span<const std::string> names, std::string_view* values) const {
-  std::string_view in = encoded();
-  take_varint(in);
-  // Names rise in both: each one is looked for behind the last that was found. Of many names, those that the item is
-  // past are left behind, so that many in an item of many take no longer than a walk over both.
-  constexpr size_t kFew = 16;
-  const bool many = names.size() > kFew;
-  for (size_t next = 0; next < names.size() && !in.empty();) {
-    const std::string_view here = take_text(in);
-    const std::string_view value = take_value(in);
-    while (many && next < names.size() && names[next] < here) ++next;
-    size_t i = next;
-    const size_t end = many ? std::min(next + 1, names.size()) : names.size();
-    while (i < end && !is_same_name(names[i], here)) ++i;
-    if (i == end) continue;
-    values[i] = value;
-    next = i + 1;
+  const std::string_view in = encoded();
+  const char* at = in.data();
+  const char* const end = at + in.size();
+  take_varint(at);
+  // Names rise in both: each one is looked for behind the last that was found, and those that begin lower than what the
+  // item is at are left behind. So few are compared, and many in an item of many take no longer than a walk over both.
+  for (size_t next = 0; next < names.size() && at != end;) {
+    const size_t length = take_varint(at);
+    const std::string_view here(at, length);
+    const char* const value = at + length;
+    at = behind_value(value);
+    const int first = first_byte(here);
+    while (next < names.size() && first_byte(names[next]) < first) ++next;
+    for (; next < names.size() && first_byte(names[next]) == first; ++next) {
+      if (is_same_name(names[next], here)) {
+        values[next++] = {value, static_cast<size_t>(at - value)};
+        break;
+      }
+      if (names[next] > here) break;
+    }
   }
 }
 
 ItemRef ItemRef::with(std::span<const ItemEdit> edits) const {
+  // The new entries are encoded first, one behind the other. Then the item is put together of runs of old bytes and of
+  // new ones, so that each byte is copied once.
   thread_local std::string scratch;
   scratch.clear();
-  size_t count = 0;
-  size_t next = 0;
-  auto take_edit = [&] {
-    const ItemEdit& edit = edits[next++];
-    if (!edit.value) return;
-    append_text(scratch, edit.name);
-    append_encoded(scratch, *edit.value);
-    ++count;
-  };
-  std::string_view in = encoded();
-  take_varint(in);
-  while (!in.empty()) {
-    const std::string_view start = in;
-    const std::string_view here = take_text(in);
-    take_value(in);
-    while (next < edits.size() && edits[next].name < here) take_edit();
-    if (next < edits.size() && edits[next].name == here) {
-      take_edit();
-      continue;
+  absl::InlinedVector<size_t, 16> ends;  // Of each edit's entry in `scratch`.
+  for (const auto& edit : edits) {
+    if (edit.value) {
+      append_text(scratch, edit.name);
+      append_encoded(scratch, *edit.value);
     }
-    scratch.append(start.data(), static_cast<size_t>(in.data() - start.data()));
-    ++count;
+    ends.push_back(scratch.size());
   }
-  while (next < edits.size()) take_edit();
+  absl::InlinedVector<std::string_view, 32> runs;
+  size_t size = 0;
+  const auto add = [&](const char* from, const char* to) {
+    const std::string_view run(from, static_cast<size_t>(to - from));
+    if (!run.empty()) runs.push_back(run);
+    size += run.size();
+  };
+  const char* at = encoded().data();
+  const char* const end = at + encoded().size();
+  size_t count = take_varint(at);
+  const char* kept = at;  // Where the run of old bytes begins.
+  for (size_t next = 0; next < edits.size();) {
+    const char* const entry = at;
+    std::string_view here;
+    if (entry != end) {
+      const size_t length = take_varint(at);
+      here = {at, length};
+      at = behind_value(at + length);
+    }
+    size_t last = next;  // Behind the edits that go before this entry, or into its place.
+    for (; last < edits.size() && (entry == end || is_before(edits[last].name, here)); ++last) {
+      count += edits[last].value ? 1 : 0;
+    }
+    const bool replaced = entry != end && last < edits.size() && is_same_name(edits[last].name, here);
+    if (replaced) count -= edits[last++].value ? 0 : 1;
+    if (last == next) continue;
+    add(kept, entry);
+    add(scratch.data() + (next > 0 ? ends[next - 1] : 0), scratch.data() + ends[last - 1]);
+    kept = replaced ? at : entry;
+    next = last;
+  }
+  add(kept, end);
 
-  std::string prefix;
-  append_varint(prefix, count);
-  ItemRef result = allocate(prefix.size() + scratch.size());
-  std::memcpy(result.block_->bytes(), prefix.data(), prefix.size());
-  std::memcpy(result.block_->bytes() + prefix.size(), scratch.data(), scratch.size());
+  char prefix[kMaxVarintBytes];
+  const size_t prefix_size = write_varint(prefix, count);
+  ItemRef result = allocate(prefix_size + size);
+  char* out = std::copy_n(prefix, prefix_size, result.block_->bytes());
+  for (const auto run : runs) out = std::copy(run.begin(), run.end(), out);
   if (scratch.capacity() > kKeptScratch) scratch = std::string();
   return result;
 }

@@ -154,6 +154,10 @@ Value* Map::find(std::string_view name) {
 }
 
 void Map::set(std::string_view name, Value value) {
+  if (entries_.empty() || entries_.back().first < name) {
+    entries_.emplace_back(name, std::move(value));
+    return;
+  }
   auto it = std::lower_bound(entries_.begin(), entries_.end(), name,
                              [](const Entry& entry, std::string_view wanted) { return entry.first < wanted; });
   if (it != entries_.end() && it->first == name) {

@@ -375,5 +375,83 @@ TEST(ItemRef, PicksAreWhatFindFinds) {
   }
 }
 
+// Short and long ones, many that begin alike, some with bytes above 127.
+std::string random_name(Random& random) {
+  static const char* const kBegins[] = {
+      "", "a", "lease", "task", "taskCreated", "\xc3\xa9", "a long name that goes on"};
+  std::string name = kBegins[random.below(std::size(kBegins))];
+  const size_t more = random.below(8) == 0 ? random.below(200) : random.below(4);
+  for (size_t i = 0; i < more; ++i) name += static_cast<char>('a' + random.below(3));
+  return name;
+}
+
+Value random_value(Random& random) {
+  switch (random.below(6)) {
+    case 0:
+      return Value(Null{});
+    case 1:
+      return Value::boolean(random.below(2) == 0);
+    case 2:
+      return Value(std::string(random.below(300), 'x'));
+    case 3:
+      return Value(Map{{"inner", Value::number(static_cast<int64_t>(random.below(100)))}});
+    default:
+      return Value::number(static_cast<int64_t>(random.next() >> random.below(64)));
+  }
+}
+
+Item random_item(Random& random, size_t most) {
+  Item item;
+  for (size_t n = random.below(most + 1); n > 0; --n) item.set(random_name(random), random_value(random));
+  return item;
+}
+
+// Against the decoded item: edits, lookups, picks.
+TEST(ItemRefProperty, WalksAgreeWithTheDecodedItem) {
+  constexpr uint64_t kSeed = 23;
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Random random(kSeed);
+  for (int round = 0; round < 3'000; ++round) {
+    Item item = random_item(random, random.below(8) == 0 ? 200 : 12);
+    const ItemRef ref = ItemRef::encode(item);
+    const Item wanted = random_item(random, 12);
+    std::vector<std::string> names;
+    std::vector<ItemEdit> edits;
+    for (const auto& [name, value] : wanted) {
+      names.push_back(name);
+      edits.push_back({name, random.below(3) == 0 ? nullptr : &value});
+    }
+    for (size_t i = 0; i < item.size() && random.below(3) > 0; ++i) {
+      const std::string& name = (item.begin() + random.below(item.size()))->first;
+      if (!wanted.contains(name)) edits.push_back({name, nullptr});
+    }
+    std::sort(edits.begin(), edits.end(), [](const ItemEdit& a, const ItemEdit& b) { return a.name < b.name; });
+    const auto same = [](const ItemEdit& a, const ItemEdit& b) { return a.name == b.name; };
+    edits.erase(std::unique(edits.begin(), edits.end(), same), edits.end());
+    std::vector<std::string_view> picked(names.size());
+    ref.pick(names, picked.data());
+    for (size_t i = 0; i < names.size(); ++i) {
+      const auto found = ref.find(names[i]);
+      const Value* there = item.find(names[i]);
+      ASSERT_EQ(found.has_value(), there != nullptr) << "round " << round << ": " << names[i];
+      if (there) {
+        ASSERT_EQ(found->decode(), *there) << "round " << round << ": " << names[i];
+      }
+      ASSERT_EQ(picked[i], found ? found->encoded() : std::string_view()) << "round " << round << ": " << names[i];
+    }
+    const ItemRef after = ref.with(edits);
+    Item expected = item;
+    for (const auto& edit : edits) {
+      if (edit.value) {
+        expected.set(edit.name, *edit.value);
+      } else {
+        expected.erase(edit.name);
+      }
+    }
+    ASSERT_EQ(after.encoded(), ItemRef::encode(expected).encoded()) << "round " << round;
+    ASSERT_EQ(after.decode(), expected) << "round " << round;
+  }
+}
+
 }  // namespace
 }  // namespace freshet
