@@ -85,7 +85,7 @@ void record_failure(TaskChange& change, const ItemRef& task, std::string_view ki
 }
 
 void remove_lease(TaskChange& change) {
-  change.remove(attribute::kLease).remove(attribute::kLeaseMs).remove(attribute::kLeaseBeat);
+  change.remove(attribute::kLease).remove(attribute::kLeaseBeat).remove(attribute::kLeaseMs);
 }
 
 // Of a task that a client put, or that had ended.
@@ -96,23 +96,32 @@ void own_key(TaskChange& change, const ItemRef& task) {
 
 }  // namespace
 
-TaskChange::TaskChange(const std::string& table, const ItemRef& task, std::string_view to, WallTime now) {
+TaskChange::TaskChange(const std::string& table, const ItemRef& task, std::string_view to, WallTime now)
+    : to_(to), now_(now) {
   input_.table = table;
   input_.seen = task;
   input_.cause = Cause::kQueue;
   input_.edits.reserve(10);
-  set(attribute::kStatus, Value(to));
-  set(attribute::kUpdated, number(epoch_ms(now)));
 }
 
 TaskChange& TaskChange::set(std::string_view name, Value value) {
-  input_.edits.push_back({name, std::move(value)});
+  put(name).value.emplace(std::move(value));
   return *this;
 }
 
 TaskChange& TaskChange::remove(std::string_view name) {
-  input_.edits.push_back({name, std::nullopt});
+  put(name);
   return *this;
+}
+
+// An edit at its place.
+EditItemInput::Edit& TaskChange::put(std::string_view name) {
+  auto& edits = input_.edits;
+  auto at = edits.end();
+  while (at != edits.begin() && name < std::prev(at)->name) --at;
+  EditItemInput::Edit& edit = at == edits.end() ? edits.emplace_back() : *edits.emplace(at);
+  edit.name = name;
+  return edit;
 }
 
 TaskChange& TaskChange::unless_moved() {
@@ -131,19 +140,20 @@ TaskChange& TaskChange::unless_beaten() {
 }
 
 EditItemInput TaskChange::finish(bool item_on_failure) && {
+  set(attribute::kStatus, Value(to_)).set(attribute::kUpdated, number(epoch_ms(now_)));
   input_.return_item_on_failure = item_on_failure;
   return std::move(input_);
 }
 
 EditItemInput claim(const std::string& table, const ItemRef& task, const Claim& claim, WallTime now) {
   TaskChange change(table, task, state::kTaken, now);
-  change.set(attribute::kTaken, number(epoch_ms(now)))
-      .set(attribute::kAttempt, number(attempt_of(task) + 1))
+  change.set(attribute::kAttempt, number(attempt_of(task) + 1))
+      .remove(attribute::kLane)
       .set(attribute::kLease, Value(claim.lease))
       .set(attribute::kLeaseMs, number(claim.duration.count()));
-  if (!claim.taken_by.empty()) change.set(attribute::kTakenBy, Value(claim.taken_by));
   own_key(change, task);
-  change.remove(attribute::kLane);
+  if (!claim.taken_by.empty()) change.set(attribute::kTakenBy, Value(claim.taken_by));
+  change.set(attribute::kTaken, number(epoch_ms(now)));
   return std::move(change.unless_moved()).finish();
 }
 
@@ -168,10 +178,10 @@ EditItemInput complete(const std::string& table, const ItemRef& task, Value resu
     auto note = "left out: the result of " + std::to_string(size) + " bytes does not fit beside the task";
     result = note.size() + kOthers > left ? Value() : Value(std::move(note));
   }
-  if (!result.is(Type::kNull)) change.set(attribute::kResult, std::move(result));
   remove_lease(change);
   change.remove(attribute::kLiveKey);
   change.remove(attribute::kReplacedBy);
+  if (!result.is(Type::kNull)) change.set(attribute::kResult, std::move(result));
   return std::move(change.while_held()).finish(true);
 }
 

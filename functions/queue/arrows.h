@@ -15,10 +15,10 @@ namespace freshet {
 // Builds one edit of a task as it was seen.
 class TaskChange {
  public:
-  // `to` may be the state that it has already.
+  // `to` may be the state that it has already, and outlives this.
   TaskChange(const std::string& table, const ItemRef& task, std::string_view to, WallTime now);
 
-  // Names are constants (attributes.h); each once.
+  // Names are constants (attributes.h); each once. Cheapest in the order of the names, as the store wants them.
   TaskChange& set(std::string_view name, Value value);
   TaskChange& remove(std::string_view name);
 
@@ -32,7 +32,11 @@ class TaskChange {
   EditItemInput finish(bool item_on_failure = false) &&;
 
  private:
+  EditItemInput::Edit& put(std::string_view name);
+
   EditItemInput input_;
+  const std::string_view to_;
+  const WallTime now_;
 };
 
 struct Claim {

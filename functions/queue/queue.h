@@ -212,8 +212,8 @@ class Queue final : public TaskQueue {
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
   std::vector<Plan> plan_claims(const Candidates& found, size_t wanted, const TakeInput& input,
                                 std::vector<EditItemInput>& writes);
-  Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers, bool starts_later,
-                             std::vector<TakenTask>& taken);
+  Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
+                             const TakeInput& input, std::vector<TakenTask>& taken);
   Async<void> set_aside(ItemRef task, std::string why);
   Async<Result<WriteOutput>> edit(EditItemInput input);
   Async<Result<std::vector<TakenTask>>> carry_claims(Async<Result<std::vector<TakenTask>>> claims);

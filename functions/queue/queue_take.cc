@@ -220,7 +220,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
       std::optional<Claiming> claiming;
       if (!work.is_ready()) claiming.emplace(*this, plans);
       auto answers = co_await work;
-      auto ok = finish_claims(plans, answers, input.starts_later, taken);
+      auto ok = finish_claims(plans, answers, input, taken);
       if (!ok && taken.empty()) co_return fail(std::move(ok.error()));
       if (!ok) break;
     }
@@ -282,8 +282,9 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
 }
 
 Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
-                                  bool starts_later, std::vector<TakenTask>& taken) {
+                                  const TakeInput& input, std::vector<TakenTask>& taken) {
   auto now = boot();
+  const auto claimed_for = input.lease.value_or(settings_.lease);
   Result<void> out;
   const size_t before = taken.size();
   uint64_t bytes = 0;
@@ -304,12 +305,12 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
     } else if (!plan.lease.empty()) {
       bytes += plan.task.encoded().size();
       auto& task = answers[i]->attributes;
-      Lease lease{plan.lease, 0, lease_duration(task), true, task};
+      Lease lease{plan.lease, 0, claimed_for, true, task};
       if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
       if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
       leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
       taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
-      if (!starts_later) started(taken.back().waiting_since);
+      if (!input.starts_later) started(taken.back().waiting_since);
     }
   }
   drain_rate_.left(taken.size() + lines.size() - before, now);
