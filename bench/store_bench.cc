@@ -10,6 +10,8 @@
 // real. As in the daemon a large commit syncs beside the next one's operations; here the next commit waits for it, so
 // that each sync covers one group.
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -41,6 +43,18 @@ double cpu_s() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// Of it, what the kernel computed, and the pages it gave.
+struct KernelWork {
+  double cpu_s = 0;
+  long faults = 0;
+};
+KernelWork kernel_work() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return {static_cast<double>(usage.ru_stime.tv_sec) + static_cast<double>(usage.ru_stime.tv_usec) * 1e-6,
+          usage.ru_minflt};
 }
 
 [[noreturn]] void die(const std::string& why) {
@@ -148,6 +162,7 @@ class Latencies {
  public:
   void add(double s) { us_.push_back(static_cast<float>(s * 1e6)); }
   void clear() { us_.clear(); }
+  size_t size() const { return us_.size(); }
   void report(const char* name) {
     if (us_.empty()) return;
     std::sort(us_.begin(), us_.end());
@@ -260,8 +275,10 @@ class Bench {
   }
   void end_turn() {
     const double worked = now_s();
+    const double worked_cpu = cpu_s();
     store_->run_due();
     const double begin = now_s();
+    const double begin_cpu = cpu_s();
     wait_for_last();
     store_->commit();
     const double end = now_s();
@@ -278,7 +295,17 @@ class Bench {
     waited_s_ = 0;
     const double cpu = cpu_s();
     turns_cpu.add(cpu - turn_begin_cpu_);
-    turn_begin_cpu_ = cpu;
+    const KernelWork kernel = kernel_work();
+    if (cpu - turn_begin_cpu_ > longest_cpu_) {
+      longest_cpu_ = cpu - turn_begin_cpu_;
+      std::snprintf(longest_cpu_text_, sizeof longest_cpu_text_,
+                    "operations %.1f, upkeep %.1f, commit %.1f ms; in the kernel %.1f ms, %ld page faults; turn %zu",
+                    (worked_cpu - turn_begin_cpu_) * 1e3, (begin_cpu - worked_cpu) * 1e3, (cpu - begin_cpu) * 1e3,
+                    (kernel.cpu_s - kernel_before_.cpu_s) * 1e3, kernel.faults - kernel_before_.faults,
+                    turns_cpu.size());
+    }
+    kernel_before_ = kernel;
+    turn_begin_cpu_ = cpu_s();
     turn_begin_ = end;
     synced_before_ = files_.times.sync_s;
     written_before_ = files_.times.write_s;
@@ -297,6 +324,7 @@ class Bench {
     if (with_turns) turns.report("turn beyond the sync");
     if (with_turns) turns_cpu.report("turn, CPU alone");
     if (with_turns) std::printf("  longest turn since the start: %s\n", longest_text_);
+    if (with_turns) std::printf("  longest by the CPU: %s\n", longest_cpu_text_);
     const EmbeddedStats s = store_->stats();
     std::printf("  item=%zu B, log=%lluMB live=%lluMB appended=%lluMB moved=%lluMB expired=%llu estimate=%lluMB\n",
                 item_bytes_, as_mb(s.log_bytes), as_mb(s.live_bytes), as_mb(s.appended_bytes), as_mb(s.moved_bytes),
@@ -341,6 +369,9 @@ class Bench {
   double waited_s_ = 0;
   double longest_ = 0;
   char longest_text_[160] = "";
+  KernelWork kernel_before_;
+  double longest_cpu_ = 0;
+  char longest_cpu_text_[160] = "";
 };
 
 constexpr int64_t kFar = 10LL * 365 * 86400;
