@@ -1,7 +1,5 @@
 #include "tables/value/item_ref.h"
 
-#include <absl/container/inlined_vector.h>
-
 #include <algorithm>
 #include <cstring>
 #include <new>
@@ -429,56 +427,43 @@ void ItemRef::pick(std::span<const std::string> names, std::string_view* values)
 }
 
 ItemRef ItemRef::with(std::span<const ItemEdit> edits) const {
-  // The new entries are encoded first, one behind the other. Then the item is put together of runs of old bytes and of
-  // new ones, so that each byte is copied once.
   thread_local std::string scratch;
   scratch.clear();
-  absl::InlinedVector<size_t, 16> ends;  // Of each edit's entry in `scratch`.
-  for (const auto& edit : edits) {
-    if (edit.value) {
-      append_text(scratch, edit.name);
-      append_encoded(scratch, *edit.value);
-    }
-    ends.push_back(scratch.size());
-  }
-  absl::InlinedVector<std::string_view, 32> runs;
-  size_t size = 0;
-  const auto add = [&](const char* from, const char* to) {
-    const std::string_view run(from, static_cast<size_t>(to - from));
-    if (!run.empty()) runs.push_back(run);
-    size += run.size();
-  };
   const char* at = encoded().data();
   const char* const end = at + encoded().size();
   size_t count = take_varint(at);
-  const char* kept = at;  // Where the run of old bytes begins.
-  for (size_t next = 0; next < edits.size();) {
+  size_t next = 0;
+  const auto take_edit = [&] {
+    const ItemEdit& edit = edits[next++];
+    if (!edit.value) return;
+    append_text(scratch, edit.name);
+    append_encoded(scratch, *edit.value);
+    ++count;
+  };
+  const char* kept = at;  // Old entries from here on are not copied yet.
+  while (at != end && next < edits.size()) {
     const char* const entry = at;
-    std::string_view here;
-    if (entry != end) {
-      const size_t length = take_varint(at);
-      here = {at, length};
-      at = behind_value(at + length);
-    }
-    size_t last = next;  // Behind the edits that go before this entry, or into its place.
-    for (; last < edits.size() && (entry == end || is_before(edits[last].name, here)); ++last) {
-      count += edits[last].value ? 1 : 0;
-    }
-    const bool replaced = entry != end && last < edits.size() && is_same_name(edits[last].name, here);
-    if (replaced) count -= edits[last++].value ? 0 : 1;
-    if (last == next) continue;
-    add(kept, entry);
-    add(scratch.data() + (next > 0 ? ends[next - 1] : 0), scratch.data() + ends[last - 1]);
-    kept = replaced ? at : entry;
-    next = last;
+    const size_t length = take_varint(at);
+    const std::string_view here(at, length);
+    at = behind_value(at + length);
+    const bool replaced = is_same_name(edits[next].name, here);
+    if (!replaced && !is_before(edits[next].name, here)) continue;
+    scratch.append(kept, entry);
+    kept = entry;
+    while (next < edits.size() && is_before(edits[next].name, here)) take_edit();
+    if (next == edits.size() || !is_same_name(edits[next].name, here)) continue;
+    take_edit();
+    --count;
+    kept = at;
   }
-  add(kept, end);
+  scratch.append(kept, end);
+  while (next < edits.size()) take_edit();
 
   char prefix[kMaxVarintBytes];
   const size_t prefix_size = write_varint(prefix, count);
-  ItemRef result = allocate(prefix_size + size);
-  char* out = std::copy_n(prefix, prefix_size, result.block_->bytes());
-  for (const auto run : runs) out = std::copy(run.begin(), run.end(), out);
+  ItemRef result = allocate(prefix_size + scratch.size());
+  char* const out = std::copy_n(prefix, prefix_size, result.block_->bytes());
+  std::memcpy(out, scratch.data(), scratch.size());
   if (scratch.capacity() > kKeptScratch) scratch = std::string();
   return result;
 }
