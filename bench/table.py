@@ -2,7 +2,7 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|overload|rivals]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|policies|overload|rivals]
                    [--floor DIR] [--json FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
@@ -17,6 +17,8 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   priority a peek at 1,000,000 records with 100,000 in flight, beside one at 1,000 with none
   filtered assigns a second of 16 callers in 9 queues, in process, every answer synced
   ordered  an ordered put beside an unconditional one
+  policies what overload policies are held to, in simulated time: beside the clairvoyant, FIFO and FIFO with CoDel, after a
+           step and a stall, a quiet group beside a flood (docs/overload.md has more seeds)
   overload the overload lab in real time: refusals and goodput at 10 x capacity, and how near freshet simulate comes to a run
            that was recorded; then what 1,000,000 tasks cost that expire, within 60 s and within one (bench/expire.py, once)
   rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
@@ -40,7 +42,7 @@ import items
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
-SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "overload", "rivals")
+SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "policies", "overload", "rivals")
 rows = []
 
 
@@ -245,6 +247,41 @@ def ordered(work, runs):
             ratio <= 1.2)
 
 
+def policies(runs):
+    """Means over ten seeds, or two a run if that is more (goodput: two a run), of both scales; the worst of several scenarios."""
+    def lab(*options, seeds=max(10, 2 * runs)):
+        out = call(BUILD / "freshet", "bench", "overload", "--json", "--first-seed", 3001, "--seeds", seeds, *options)
+        return [(cell["scenario"]["name"], cell["policy"], {name: one["mean"] for name, one in cell["figures"].items()})
+                for cell in json.loads(out)["cells"]]
+
+    def pairs(cells, policy, other):
+        theirs = {scenario: figures for scenario, name, figures in cells if name == other}
+        return [(figures, theirs[scenario]) for scenario, name, figures in cells if name == policy]
+    loads = lab("--load", "0.5,0.8,1,1.2,2,3,10", "--policy", "clairvoyant,freshet,freshet-adaptive,freshet-deadline",
+                seeds=2 * runs)
+    for policy in ("freshet", "freshet-adaptive", "freshet-deadline"):
+        mine = [(scenario, figures) for scenario, name, figures in loads if name == policy]
+        share, where = min((figures["ofClairvoyant"], scenario) for scenario, figures in mine)
+        where = where.split(", deadline")[0].replace("poisson ", "").replace("exponential of ", "")
+        row(f"{policy}: goodput of the clairvoyant's, worst at {where}", f"{share:.3f}", ">= 0.95", share >= 0.95)
+        past = sum(figures["startsPastDeadline"] for _, figures in mine)
+        row(f"{policy}: starts past the deadline", f"{past:.0f}", "0", past == 0)
+    calm = lab("--load", "0.8", "--policy", "fifo,freshet-adaptive")
+    ratio = max(mine["ageP99Ms"] / fifo["ageP99Ms"] for mine, fifo in pairs(calm, "freshet-adaptive", "fifo"))
+    row("freshet-adaptive: p99 wait at 0.8 x beside FIFO's", f"{ratio:.2f} x", "<= 1.2 x", ratio <= 1.2)
+    double = lab("--load", "2", "--policy", "fifo-codel,freshet")
+    ratio = max(mine["ageP99Ms"] / codel["ageP99Ms"] for mine, codel in pairs(double, "freshet", "fifo-codel"))
+    row("freshet: age p99 at 2 x beside FIFO + CoDel's", f"{ratio:.2f} x", "<= 0.25 x", ratio <= 0.25)
+    after = lab("--shape", "step", "--load", "3", "--policy", "freshet") + lab("--shape", "stall", "--load", "0.8", "--policy", "freshet")
+    slowest = max(figures["recoveryMs"] for _, _, figures in after)
+    row("freshet: goodput back at 90 % after a step to 3 x, and a stall", f"{slowest / 1000:.1f} s", "<= 2 s", slowest <= 2000)
+    groups = [figures for _, _, figures in lab("--load", "3", "--groups", "--policy", "freshet")]
+    fair = min(figures["jain"] for figures in groups)
+    row("freshet: fairness of two groups, 1000:1 (Jain)", f"{fair:.3f}", ">= 0.95", fair >= 0.95)
+    ratio = max(figures["quietDoneP99Ms"] / figures["quietAloneDoneP99Ms"] for figures in groups)
+    row("freshet: the quiet group's p99 from creation to end beside alone", f"{ratio:.2f} x", "<= 2 x", ratio <= 2)
+
+
 def overload(work, runs):
     """Runs of 8 s, each of other seeds; a million tasks that expire."""
     def lab(seed, *options):
@@ -298,7 +335,8 @@ def main():
                               ("functions", lambda runs: functions(work, runs)),
                               ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority),
                               ("filtered", lambda runs: filtered(work, runs)),
-                              ("ordered", lambda runs: ordered(work, runs)), ("overload", lambda runs: overload(work, runs)), ("rivals", rivals)):
+                              ("ordered", lambda runs: ordered(work, runs)), ("policies", policies),
+                              ("overload", lambda runs: overload(work, runs)), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
                 measure(options.runs)
