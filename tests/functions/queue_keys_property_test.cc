@@ -47,6 +47,8 @@ size_t most_taken(World& world) {
 class Model {
  public:
   Model(bool late, bool lanes, uint64_t seed) : late_(late), lanes_(lanes), world_(late, seed), random_(seed * 31) {
+    constexpr Order kOrders[] = {Order::kNewestFirst, Order::kOldestFirst, Order::kAdaptive, Order::kDeadline};
+    settings_.order = kOrders[random_.below(std::size(kOrders))];
     settings_.lease = milliseconds(2'000);
     settings_.max_attempts = 1'000;
     settings_.backoff = {milliseconds(200), milliseconds(1'000), 2, 0.5};
@@ -110,6 +112,7 @@ class Model {
       const std::string key = "k" + std::to_string(random_.below(kKeys));
       tasks.push_back(update_of(key, ++last_[key]));
       if (random_.below(6) == 0) tasks.back().delay = milliseconds(random_.below(1'000));
+      if (random_.below(2) == 0) tasks.back().deadline = world_.clock.wall() + std::chrono::hours(24);
       if (lanes_) tasks.back().group = "g" + std::to_string(random_.below(2));
     }
     created_ += tasks.size();
