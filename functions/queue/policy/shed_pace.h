@@ -9,7 +9,7 @@
 namespace freshet {
 
 struct ShedPace {
-  static constexpr uint32_t kStep = 128;  // Tasks at most.
+  static constexpr uint32_t kStep = 256;  // Tasks at most.
   // Where a step has got to those that have time left. As many become hopeless meanwhile as are cheap to shed together.
   static constexpr milliseconds kSettled{6};
   static constexpr std::chrono::microseconds kShortest{500};
