@@ -207,7 +207,7 @@ TEST(Overload, SenselessExperimentsAreRefusedWithTheReason) {
   plan.seconds = 20;
   EXPECT_EQ(error_of(plan), "a step needs a duration of 40 s or more");
   plan.shapes = {"flood"};
-  EXPECT_EQ(error_of(plan), "load 'flood' is none of poisson, bursty, step, stall");
+  EXPECT_EQ(error_of(plan), "shape 'flood' is none of poisson, bursty, step, stall");
   EXPECT_NE(policy_of("best").error().message.find("policy 'best' is none of clairvoyant, fifo"), std::string::npos);
 }
 
