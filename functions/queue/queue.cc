@@ -134,6 +134,7 @@ void Queue::lose_table(const Error& why) {
   log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
   gone_ = why;
   leases_.clear();
+  passed_keys_.clear();
   future_ms_ = kNever;
   wake_all();  // Takes that wait are told.
 }
@@ -168,17 +169,22 @@ Async<Result<WriteOutput>> Queue::edit(EditItemInput input) {
 
 Async<Result<bool>> Queue::has_work() {
   if (gone_) co_return fail(*gone_);
+  constexpr size_t kLargestPage = 1000;
+  constexpr int kMostPages = 16;  // Rather once in vain than to hold up everybody.
   Item start;
-  do {
-    const auto limit = static_cast<uint32_t>(std::min<size_t>(1 + passed_keys_.size(), 1000));
-    auto page = co_await heads(state::kPending, limit, false, std::move(start));
+  size_t limit = 1 + passed_keys_.size();
+  for (int pages = 0; pages < kMostPages; ++pages) {
+    limit = std::min(limit, kLargestPage);
+    auto page = co_await heads(state::kPending, static_cast<uint32_t>(limit), false, std::move(start));
     if (!page) co_return fail(page.error());
     for (const auto& task : page->items) {
-      if (!waits_for_key(task)) co_return true;
+      if (!waits_for_key(task) && !is_lost(task)) co_return true;
     }
     start = std::move(page->last_evaluated_key);
-  } while (!start.empty());
-  co_return false;
+    if (start.empty()) co_return false;
+    limit *= 4;
+  }
+  co_return true;
 }
 
 Queue::~Queue() {

@@ -11,6 +11,10 @@ namespace {
 
 constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
 constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
+// The least that is read beyond the first page, where many may have to be passed over. Of those that have enough time
+// that are the ones dated ahead, of which there may be thousands.
+constexpr uint32_t kSieved = 32;
+constexpr uint32_t kEnoughSieved = 512;
 
 WallTime created_at(const ItemRef& task) {
   return WallTime(milliseconds(std::max<int64_t>(int_of(task, attribute::kCreated, 0), 0)));
@@ -79,9 +83,8 @@ bool Queue::is_lost(const ItemRef& task) {
 // What is past its deadline is in none of the parts: the queue's timer sheds it. Nor is what is not worth a slot.
 Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t limit, Walk walk) {
   const auto now = staleness_.now(wall(), boot());
-  constexpr uint32_t kSieved = 32;  // Beyond the first page many may have to be passed over.
   if (walk.enough) {
-    limit = std::max(limit, kSieved);
+    limit = std::max(limit, walk.part == Walk::Part::kEnough ? kEnoughSieved : kSieved);
   } else {
     walk.enough = urgency_.enough(service_times_, now, boot());
   }

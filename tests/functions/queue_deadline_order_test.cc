@@ -18,13 +18,13 @@ class DeadlineOrder : public QueueFixture {
     task.deadline = world.clock.wall() + time;
     return task;
   }
-  // Twenty tasks take 100 ms each.
-  void teach(Queue& queue) {
+  // Twenty tasks take so long each.
+  void teach(Queue& queue, milliseconds took = milliseconds(100)) {
     for (int i = 0; i < 20; ++i) {
       ASSERT_TRUE(create(queue, due_in("done" + std::to_string(i), seconds(60))));
       auto taken = take(queue);
       ASSERT_EQ(taken->size(), 1u);
-      world.pass(milliseconds(100));
+      world.pass(took);
       ASSERT_TRUE(settle(queue, Kind::kComplete, taken->front()));
     }
   }
@@ -119,6 +119,39 @@ TEST_P(DeadlineOrder, TasksOfClientsTakePartAndWhatIsDatedAheadWaits) {
   world.pass(milliseconds(500));
   EXPECT_EQ(ids(take(queue, 9)), "old far zero");
   EXPECT_EQ(world.status("ahead"), "PENDING");
+}
+
+// However many are dated ahead with early deadlines.
+TEST_P(DeadlineOrder, WhatIsDatedAheadStandsInNobodysWay) {
+  auto& queue = start();
+  for (int i = 0; i < 1500; ++i) {
+    world.put(Item{{"taskId", Value("ahead" + std::to_string(i))},
+                   {"taskStatus", Value("PENDING")},
+                   {"taskCreated", Value::number(world.now_ms() + 3'600'000)},
+                   {"deadline", Value::number(world.now_ms() + 3'700'000)}});
+  }
+  ASSERT_TRUE(create(queue, due_in("patient", seconds(7200))));
+  create(queue, {"none"});
+  EXPECT_EQ(ids(take(queue, 9)), "patient none");
+}
+
+// A processor that is started for what no take gives out would only end again, and be started again, and again.
+TEST_P(DeadlineOrder, WhatIsLeftToItsDeadlineIsNoWork) {
+  auto& queue = start();
+  teach(queue, seconds(2));
+  const auto has_work = [&] { return world.wait(queue.has_work()).value(); };
+  std::vector<NewTask> tasks;
+  for (int i = 0; i < 40; ++i) tasks.push_back(due_in("lost" + std::to_string(i), seconds(8)));
+  for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);
+  EXPECT_TRUE(has_work());
+  world.pass(milliseconds(6500));
+  EXPECT_EQ(ids(take(queue, 9)), "");
+  EXPECT_FALSE(has_work());
+  create(queue, {"none"});
+  EXPECT_TRUE(has_work());
+  EXPECT_EQ(ids(take(queue, 9)), "none");
+  ASSERT_TRUE(queue.change_policy({{"ORDER", "lifo"}}));
+  EXPECT_TRUE(has_work());
 }
 
 TEST_P(DeadlineOrder, TheOrderIsChangedWhileTheQueueIsUsed) {
