@@ -13,6 +13,11 @@ std::string_view key_of(const ItemRef& task) {
   return key.size() <= kMaxKeyBytes ? key : std::string_view();
 }
 
+bool comes_to_replace(const ItemRef& task) {
+  const auto value = task.find(attribute::kReplace);
+  return value && value->type() == Type::kBool && *value->decode().get_if<bool>();
+}
+
 std::string_view text_of(const ItemRef& task, std::string_view name) {
   auto value = task.find(name);
   return value && value->type() == Type::kString ? value->bytes() : std::string_view();

@@ -61,6 +61,8 @@ bool is_live(std::string_view status);
 // The task's `key`; empty if it has none that could be one.
 std::string_view key_of(const ItemRef& task);
 inline constexpr size_t kMaxKeyBytes = 256;
+// Whether it came to replace others of its key. Clients may have a `replace` that says something else.
+bool comes_to_replace(const ItemRef& task);
 
 // The attribute when it is there and a string; else empty. Valid while the item lives.
 std::string_view text_of(const ItemRef& task, std::string_view name);

@@ -139,7 +139,7 @@ Async<bool> Queue::replace_page(Page page, std::string by) {
 // Whether a task came to replace others and one of its key is in work, as far as this daemon knows, or being replaced.
 bool Queue::waits_for_key(const ItemRef& task) {
   if (!leases_.holds_keys() && claiming_keys_.empty() && busy_keys_.empty()) return false;
-  if (!has(task, attribute::kReplace)) return false;
+  if (!comes_to_replace(task)) return false;
   const auto key = text_of(task, attribute::kLiveKey);
   if (key.empty()) return false;
   const bool busy = leases_.holds_key(key) || claiming_keys_.contains(key) || busy_keys_.contains(key);

@@ -268,7 +268,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
       writes.emplace_back(end_waiting(table_, task, state::kCancelled, {}, {}, now));  // As it was given back.
     } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
       writes.emplace_back(end_waiting(table_, task, state::kDead, attribute::kError, {}, now));
-    } else if (!key.empty() && !keys.insert(key).second && has(task, attribute::kReplace)) {
+    } else if (!key.empty() && !keys.insert(key).second && comes_to_replace(task)) {
       passed_keys_.emplace(key);
       continue;
     } else {

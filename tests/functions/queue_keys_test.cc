@@ -105,6 +105,28 @@ TEST_P(QueueKeys, ReplaceEndsAllThatWaitHoweverMany) {
   expect_balance();
 }
 
+// An attribute `replace` was any client's own until tasks of the queue had one.
+TEST_P(QueueKeys, OnlyATaskThatSaysThatItReplacesWaitsForItsKey) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, keyed("one", "k")));
+  ASSERT_EQ(ids(take(queue)), "one");
+  const auto put = [&](const char* id, Value replace) {
+    world.put(Item{{"taskId", Value(id)},
+                   {"taskStatus", Value("PENDING")},
+                   {"taskCreated", Value::number(world.now_ms())},
+                   {"key", Value("k")},
+                   {"liveKey", Value("k")},
+                   {"replace", std::move(replace)}});
+  };
+  put("false", Value::boolean(false));
+  put("text", Value("the old one"));
+  put("true", Value::boolean(true));
+  world.pass(milliseconds(200));
+  const auto taken = ids(take(queue, 9));
+  EXPECT_TRUE(taken == "false text" || taken == "text false") << taken;
+  EXPECT_EQ(world.status("true"), "PENDING");
+}
+
 TEST_P(QueueKeys, ALatestWaitsWhileOneOfItsKeyIsInWork) {
   Queue& queue = world.start();
   ASSERT_TRUE(create(queue, keyed("one", "k", true)));
