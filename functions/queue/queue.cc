@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/limits.h"
 #include "functions/queue/attributes.h"
 #include "functions/table_built.h"
 
@@ -10,6 +11,7 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kStatusIndex = "task-status-created-index";
+constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
 
 void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
                       std::string_view sort) {
@@ -34,8 +36,13 @@ TableDefinition as_queue(TableDefinition definition) {
   add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
   add_sparse_index(definition, "freshet-deadline-index", attribute::kStatus, attribute::kDeadline);
   add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
-  add_sparse_index(definition, "freshet-lane-deadline-index", attribute::kLane, attribute::kDeadline);
   add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
+  // A queue from before there was this index may have no room for it. It does without.
+  const auto globals = std::count_if(definition.indexes.begin(), definition.indexes.end(),
+                                     [](const IndexDefinition& index) { return !index.local; });
+  if (static_cast<size_t>(globals) < limits::kMaxGlobalIndexes) {
+    add_sparse_index(definition, kLaneDeadlineIndex, attribute::kLane, attribute::kDeadline);
+  }
   return definition;
 }
 
@@ -94,6 +101,11 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   if (!prepared) co_return fail(prepared.error());
   std::unique_ptr<Queue> queue(
       new Queue(services, log, std::move(identity), std::move(*prepared), std::move(settings)));
+  if (!queue->definition_.index(kLaneDeadlineIndex)) {
+    queue->log_.info("NO_ROOM_FOR_INDEX", {{"queue", queue->table_},
+                                           {"index", kLaneDeadlineIndex},
+                                           {"what", "within its lanes ORDER=deadline takes the newest first"}});
+  }
   auto recovered = co_await queue->recover_created();
   if (!recovered) co_return fail(recovered.error());
   auto shed_log = co_await ShedLog::open(services.tables, table, queue->settings_.shed_log_lines);

@@ -206,6 +206,7 @@ class Queue final : public TaskQueue {
   bool is_passed_over(const ItemRef& task);
   nanoseconds deadline_margin(bool newest_first, bool last);
   bool newest_first();
+  bool newest_first_in(std::string_view lane);
   void tell_order(const Candidates& found, bool hungry);
   Async<Result<Candidates>> plain_candidates(size_t wanted, Walk start);
   Async<Result<Candidates>> urgent_candidates(size_t wanted, Walk start);
@@ -224,6 +225,7 @@ class Queue final : public TaskQueue {
   void wake_all();
 
   // queue_urgent.cc
+  bool by_deadline(std::string_view lane) const;
   QueryInput urgent_query(std::string_view lane, const Walk& walk, WallTime now) const;
   bool is_next(const ItemRef& task, const Walk& walk, WallTime now);
   Async<Result<WalkPage>> urgent_page(std::string lane, uint32_t limit, Walk walk);

@@ -66,13 +66,13 @@ Async<Result<Explanation>> Queue::explain(std::string id) {
 
 // The tasks of its lane that a take would choose before it; empty: none.
 std::optional<QueryInput> Queue::before_it(const ItemRef& task, const Value& created) {
-  if (settings_.order == Order::kDeadline && int_of(task, attribute::kDeadline, 0) > 0) return more_urgent(task);
   const auto lane = text_of(task, attribute::kLane);
+  if (by_deadline(lane) && int_of(task, attribute::kDeadline, 0) > 0) return more_urgent(task);
   QueryInput query;
   query.table = table_;
   query.index = lane.empty() ? index_ : std::string(kLaneIndex);
   query.key_condition = std::string(lane.empty() ? "taskStatus = :p" : "lane = :p") +
-                        (newest_first() ? " AND taskCreated > :t" : " AND taskCreated < :t");
+                        (newest_first_in(lane) ? " AND taskCreated > :t" : " AND taskCreated < :t");
   query.placeholders.values.set(":p", Value(lane.empty() ? state::kPending : lane));
   query.placeholders.values.set(":t", created);
   return query;
@@ -104,12 +104,13 @@ Async<Result<void>> Queue::count_ahead(Explanation& out) {
 
 // How takes go through the queue.
 std::string Queue::order_in_words(const ItemRef& task) {
-  if (settings_.order == Order::kDeadline) {
+  const auto lane = text_of(task, attribute::kLane);
+  if (by_deadline(lane)) {
     return int_of(task, attribute::kDeadline, 0) > 0
                ? "takes go from the earliest deadline that leaves enough time, as of now"
                : "it has no deadline: takes choose those first that have one, then the oldest; of older ones";
   }
-  const bool newest = newest_first();
+  const bool newest = newest_first_in(lane);
   std::string out = newest ? "takes go from the newest task" : "takes go from the oldest task";
   if (settings_.order == Order::kAdaptive) out += newest ? ", as the queue stands" : ", as the queue drains";
   return out;

@@ -144,9 +144,7 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
 // that turn out to be empty, which are not looked at again until something comes.
 Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
   Candidates out;
-  out.newest_first = newest_first();
-  const bool urgent = settings_.order == Order::kDeadline;
-  if (urgent) out.newest_first = true;
+  out.newest_first = settings_.order == Order::kDeadline || newest_first();
   std::map<std::string, LaneRead, std::less<>> reads;
   FairShares::Given given;
   while (out.tasks.size() < wanted) {
@@ -156,7 +154,7 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
     if (turns.empty()) break;
     for (const auto& [lane, share] : shares) {
       std::string name = lane;
-      if (reads.find(lane) == reads.end()) reads[lane].urgent = urgent;
+      if (reads.find(lane) == reads.end()) reads[lane].urgent = by_deadline(lane);
       auto done = co_await read_lane(std::move(name), reads[lane], share, out.newest_first);
       if (!done) co_return fail(done.error());
     }

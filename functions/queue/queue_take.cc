@@ -237,6 +237,11 @@ bool Queue::newest_first() {
   return order_.newest_first(boot(), asks ? service_times_.p90(boot()) : nanoseconds(0));
 }
 
+// Within a lane; empty: within the queue.
+bool Queue::newest_first_in(std::string_view lane) {
+  return settings_.order == Order::kDeadline ? !by_deadline(lane) : newest_first();
+}
+
 // `hungry`: the take would have taken more.
 void Queue::tell_order(const Candidates& found, bool hungry) {
   if (hungry && (!found.more || found.tasks.empty())) return order_.found_empty(boot());

@@ -26,6 +26,11 @@ WallTime deadline_of(const ItemRef& task) {
 
 }  // namespace
 
+// Whether takes go through that lane by deadline; empty: through the queue.
+bool Queue::by_deadline(std::string_view lane) const {
+  return settings_.order == Order::kDeadline && (lane.empty() || definition_.index(kLaneDeadlineIndex));
+}
+
 // Tasks of one part of the walk, of a lane or, if that is empty, of the queue.
 QueryInput Queue::urgent_query(std::string_view lane, const Walk& walk, WallTime now) const {
   QueryInput query;
@@ -75,7 +80,7 @@ bool Queue::is_next(const ItemRef& task, const Walk& walk, WallTime now) {
 bool Queue::is_lost(const ItemRef& task) {
   const auto now = staleness_.now(wall(), boot());
   const auto deadline = deadline_of(task);
-  if (settings_.order != Order::kDeadline || deadline <= now) return false;
+  if (!by_deadline(text_of(task, attribute::kLane)) || deadline <= now) return false;
   return deadline < urgency_.enough(service_times_, now, boot()) &&
          !Urgency::is_worth_it(time_left(created_at(task), deadline, now), service_times_, boot());
 }

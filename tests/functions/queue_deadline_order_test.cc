@@ -103,6 +103,29 @@ TEST_P(DeadlineOrder, LanesHaveTheirTurnsAndTheirTasksTheOrder) {
   expect_balance();
 }
 
+// As it may be that of a queue from before there was an index of lanes and deadlines.
+TEST_P(DeadlineOrder, ATableWithoutRoomForTheIndexStaysAQueue) {
+  auto described = world.wait(world.store->describe_table("QueueTable"));
+  ASSERT_TRUE(described);
+  auto definition = described->definition;
+  const auto add = [&](const std::string& name) {
+    definition.indexes.push_back({name, {{name, Type::kString}, std::nullopt}, false, Projection::kAll, {}});
+  };
+  while (definition.indexes.size() < 16) add("client" + std::to_string(definition.indexes.size()));
+  ASSERT_TRUE(world.wait(world.store->alter_table(definition)));
+  auto& queue = start();
+  for (const char* id : {"one", "two", "three"}) {
+    auto task = due_in(id, seconds(id[0] == 't' ? 9 : 5));
+    task.group = "g";
+    ASSERT_TRUE(create(queue, std::move(task)));
+    world.pass(milliseconds(1));
+  }
+  const auto why = world.wait(queue.explain("two"))->why;
+  EXPECT_EQ(why.at(0), "takes go from the newest task: 1 come before it in its lane (group and priority)");
+  EXPECT_EQ(ids(take(queue, 9)), "three two one");
+  expect_balance();
+}
+
 // What a client puts has a deadline like any other; what it dates ahead waits for its time.
 TEST_P(DeadlineOrder, TasksOfClientsTakePartAndWhatIsDatedAheadWaits) {
   auto& queue = start();
