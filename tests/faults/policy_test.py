@@ -86,7 +86,7 @@ def change(daemon, binary, runner, rng, ledger, stop):
                 words = [word for one in ["TASK_RUNNER=" + runner, "MAX_ATTEMPTS=1000", *rng.choice(DEPLOYED)] for word in ("--set", "ProcessTasksFunction." + one)]
                 done = subprocess.run([str(binary), "deploy", str(TEMPLATE), *words], timeout=60, capture_output=True, text=True, check=False,
                                       env={**os.environ, "FRESHET_URL": f"http://127.0.0.1:{daemon.port}"})
-                if done.returncode and not stop.is_set() and daemon.process.poll() is None:
+                if done.returncode and not stop.is_set():
                     ledger["problems"].append(f"deploy {words}: {done.stderr}")
             elif luck < 0.25:
                 before = daemon.call("GET", QUEUE + "/policy")
@@ -162,8 +162,8 @@ def main():
         try:
             for life in range(options.rounds):
                 stop, threads = one_life(daemon, runner, rng, ledger, life, rng.uniform(0.1, 0.8))
+                stop.set()  # First, so that what fails from here on is the kill's doing.
                 daemon.kill()
-                stop.set()
                 for thread in threads:
                     thread.join()
                 daemon.start()
