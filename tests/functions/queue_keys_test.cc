@@ -22,6 +22,14 @@ class QueueKeys : public QueueFixture {
                    {"taskCreated", Value::number(world.now_ms())},
                    {"key", Value(key)}});
   }
+  void end_as_client(const std::string& id) {
+    UpdateItemInput ended;
+    ended.table = "QueueTable";
+    ended.key.set("taskId", Value(id));
+    ended.update = "SET taskStatus = :s";
+    ended.placeholders.values.set(":s", Value("SUCCESS"));
+    ASSERT_TRUE(world.wait(world.store->update_item(ended)));
+  }
 };
 
 INSTANTIATE_TEST_SUITE_P(Stores, QueueKeys, ::testing::Values(false, true), store_name);
@@ -69,12 +77,7 @@ TEST_P(QueueKeys, TheKeyOfATaskThatWasThereBeforeTheQueueIsSeen) {
 TEST_P(QueueKeys, AKeyGoesWithATaskThatAClientEnded) {
   Queue& queue = world.start();
   ASSERT_TRUE(create(queue, keyed("one", "k")));
-  UpdateItemInput ended;
-  ended.table = "QueueTable";
-  ended.key.set("taskId", Value("one"));
-  ended.update = "SET taskStatus = :s";
-  ended.placeholders.values.set(":s", Value("SUCCESS"));
-  ASSERT_TRUE(world.wait(world.store->update_item(ended)));
+  end_as_client("one");
   EXPECT_TRUE(create(queue, keyed("two", "k"))->created) << "at once";
   world.pass(milliseconds(200));
   EXPECT_FALSE(world.read("one").contains("liveKey"));
@@ -211,12 +214,7 @@ TEST_P(QueueKeys, AKeyIsFreeWhenAClientHasEndedItsTask) {
       gone.key.set("taskId", Value("one"));
       ASSERT_TRUE(world.wait(world.store->delete_item(gone)));
     } else {
-      UpdateItemInput ended;
-      ended.table = "QueueTable";
-      ended.key.set("taskId", Value("one"));
-      ended.update = "SET taskStatus = :s";
-      ended.placeholders.values.set(":s", Value("SUCCESS"));
-      ASSERT_TRUE(world.wait(world.store->update_item(ended)));
+      end_as_client("one");
     }
     world.pass(milliseconds(200));
     auto two = take(queue);

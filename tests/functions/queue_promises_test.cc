@@ -145,6 +145,18 @@ TEST_P(PromisesTest, AMillionAMinuteAreShedAsTheyExpire) {
   EXPECT_LE(lags[lags.size() * 99 / 100], 50);
 }
 
+using Held = std::vector<std::pair<int64_t, TakenTask>>;  // With when it will be done.
+
+void complete_due(World& world, Queue& queue, Held& held, int64_t now) {
+  std::vector<Settlement> done;
+  std::erase_if(held, [&](auto& one) {
+    if (one.first > now) return false;
+    done.push_back(settlement(Settlement::Kind::kComplete, one.second));
+    return true;
+  });
+  if (!done.empty()) world.wait(queue.settle(std::move(done)));
+}
+
 // One slot after the other in rounds: the quiet group's tasks wait as if they were nearly alone.
 double p99_of_the_quiet(bool flooded, uint64_t seed, double* jain) {
   World world(false, seed);
@@ -152,7 +164,7 @@ double p99_of_the_quiet(bool flooded, uint64_t seed, double* jain) {
   auto& queue = world.start();
   std::vector<double> waits;
   std::map<std::string, int64_t> came;
-  std::vector<std::pair<int64_t, TakenTask>> held;  // Until when.
+  Held held;
   double served[2] = {0, 0}, created[2] = {0, 0};
   constexpr int64_t kMs = 20'000;
   for (int64_t now = 0; now < kMs; now += 10) {
@@ -166,13 +178,7 @@ double p99_of_the_quiet(bool flooded, uint64_t seed, double* jain) {
     for (int i = 0; flooded && i < 20; ++i) tasks.emplace_back().group = "loud";  // A thousand times as many.
     for (const auto& task : tasks) ++created[task.group == "quiet"];
     if (!tasks.empty()) world.wait(queue.create(std::move(tasks)));
-    std::vector<Settlement> done;
-    std::erase_if(held, [&](auto& one) {
-      if (one.first > now) return false;
-      done.push_back(settlement(Settlement::Kind::kComplete, one.second));
-      return true;
-    });
-    if (!done.empty()) world.wait(queue.settle(std::move(done)));
+    complete_due(world, queue, held, now);
     if (held.size() < 4) {
       TakeInput input;
       input.max = static_cast<int>(4 - held.size());
@@ -225,7 +231,7 @@ double p99_of_the_live(Order order, uint32_t at_once, uint64_t seed) {
   }
   std::vector<double> times;
   std::map<std::string, int64_t> came;
-  std::vector<std::pair<int64_t, TakenTask>> held;  // Until when.
+  Held held;
   for (int64_t now = 0; now < 30'000; now += 5) {
     if (random.unit() < 0.1) {
       std::vector<NewTask> one(1);
@@ -234,13 +240,7 @@ double p99_of_the_live(Order order, uint32_t at_once, uint64_t seed) {
       world.wait(queue.create(std::move(one)));
     }
     if (at_once > 0 && now % 100 == 0) world.wait(queue.redrive({"CANCELLED", {}, at_once, {}}));
-    std::vector<Settlement> done;
-    std::erase_if(held, [&](auto& one) {
-      if (one.first > now) return false;
-      done.push_back(settlement(Settlement::Kind::kComplete, one.second));
-      return true;
-    });
-    if (!done.empty()) world.wait(queue.settle(std::move(done)));
+    complete_due(world, queue, held, now);
     TakeInput input;
     input.max = static_cast<int>(4 - held.size());
     if (input.max > 0) {
