@@ -39,7 +39,7 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
   explicit ProcessHost(Parts parts) : parts_(std::move(parts)) {}
   ~ProcessHost() override { end_all(); }
 
-  // What the function sees is durable first.
+  // What the function sees is durable first. The Async goes before the host.
   Async<InvokeOutcome> invoke(const FunctionDefinition& function, Invocation invocation) override;
   bool has_room() const override { return invocations_ < parts_.options.max_processes; }
 

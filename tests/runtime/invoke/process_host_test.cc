@@ -28,6 +28,7 @@ class ProcessHostTest : public ::testing::Test {
     function_.timeout = seconds(3);
   }
   ~ProcessHostTest() override {
+    running_.clear();
     host_.reset();
     scheduler_.remove(*store_);
   }
