@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 
 #include "tables/value/encoding.h"
@@ -48,8 +49,8 @@ int strip_zeros(u128& v) {
   return zeros;
 }
 
-// Writes the digits of v and returns how many.
-int write_digits(u128 v, char (&out)[40]) {
+// Writes the digits of v, 40 at most, and returns how many.
+int write_digits(u128 v, char* out) {
   char reversed[40];
   int n = 0;
   while (v >= kTen18) {
@@ -201,26 +202,36 @@ Short read_short(std::string_view in) {
   return number;
 }
 
-// Without an exponent, whatever the magnitude: at most encoding::kMaxNumberText bytes.
-size_t spell(const char* digits, int n, int exponent, bool negative, char* out) {
-  char* at = out;
-  if (negative) *at++ = '-';
-  const int whole = n + exponent;  // Digits before the point.
-  if (exponent >= 0) {
-    at = std::copy_n(digits, n, at);
-    at = std::fill_n(at, exponent, '0');
+// Spells a number without an exponent where its `n` digits stand, of which the last is no zero and `whole` belong
+// before the point: more than there are if zeros are missing, less than none if zeros come first. Returns its length:
+// with a sign before it, at most encoding::kMaxNumberText.
+size_t place_point(char* digits, int n, int whole) {
+  int length = std::max(n, whole);
+  if (whole >= n) {
+    std::fill_n(digits + n, whole - n, '0');
   } else if (whole > 0) {
-    at = std::copy_n(digits, whole, at);
-    *at++ = '.';
-    at = std::copy_n(digits + whole, n - whole, at);
+    std::copy_backward(digits + whole, digits + n, digits + n + 1);
+    digits[whole] = '.';
+    ++length;
   } else {
-    *at++ = '0';
-    *at++ = '.';
-    at = std::fill_n(at, -whole, '0');
-    at = std::copy_n(digits, n, at);
+    length += 2 - whole;
+    std::copy_backward(digits, digits + n, digits + length);
+    std::fill_n(digits, 2 - whole, '0');
+    digits[1] = '.';
   }
-  return static_cast<size_t>(at - out);
+  return static_cast<size_t>(length);
 }
+
+// The two digits of a pair, by its byte in a positive number. Two bytes are read of it from either digit on.
+constexpr std::array<char, 513> make_pairs() {
+  std::array<char, 513> pairs{};
+  for (size_t byte = 0; byte < 256; ++byte) {
+    pairs[2 * byte] = static_cast<char>('0' + byte / 20 % 10);
+    pairs[2 * byte + 1] = static_cast<char>('0' + byte / 2 % 10);
+  }
+  return pairs;
+}
+constexpr std::array<char, 513> kPairs = make_pairs();
 
 }  // namespace
 
@@ -230,20 +241,24 @@ size_t encoding::spell_number(std::string_view ordered, char* out) {
     *out = '0';
     return 1;
   }
-  char digits[2 * kMaxPairs];
-  int n = 0;
-  bool more = true;
-  for (size_t at = header.bytes; more && at < ordered.size() && n < 2 * kMaxPairs; ++at) {
-    const int byte = positive_byte(ordered[at], header.negative);
-    digits[n++] = static_cast<char>('0' + byte / 20);
-    digits[n++] = static_cast<char>('0' + byte / 2 % 10);
-    more = (byte & 1) != 0;
-  }
-  int exponent = 2 * (header.exponent + 1) - n;
+  *out = '-';
+  char* const digits = out + (header.negative ? 1 : 0);
   // The first digit and the last one may be there for alignment alone.
-  const int first = digits[0] == '0' ? 1 : 0;
-  if (digits[n - 1] == '0') --n, ++exponent;
-  return spell(digits + first, n - first, exponent, header.negative, out);
+  size_t at = header.bytes;
+  int byte = positive_byte(ordered[at], header.negative);
+  const int lone = byte < 20 ? 1 : 0;
+  const auto put_pair = [&](int place, int skipped) {
+    std::memcpy(digits + place, &kPairs[2 * static_cast<size_t>(byte) + static_cast<size_t>(skipped)], 2);
+  };
+  put_pair(0, lone);
+  int n = 2 - lone;
+  while ((byte & 1) != 0 && ++at < ordered.size() && n + 2 <= 2 * kMaxPairs) {
+    byte = positive_byte(ordered[at], header.negative);
+    put_pair(n, 0);
+    n += 2;
+  }
+  if (digits[n - 1] == '0') --n;
+  return static_cast<size_t>(digits - out) + place_point(digits, n, 2 * (header.exponent + 1) - lone);
 }
 
 Decimal::Decimal(int64_t value) : negative_(value < 0) {
@@ -284,10 +299,11 @@ Result<Decimal> Decimal::parse(std::string_view text) {
 
 std::string Decimal::to_string() const {
   if (is_zero()) return "0";
-  char digits[40];
-  const int n = write_digits(coefficient_, digits);
   char text[encoding::kMaxNumberText];
-  return std::string(text, spell(digits, n, exponent_, negative_, text));
+  text[0] = '-';
+  char* const digits = text + (negative_ ? 1 : 0);
+  const int n = write_digits(coefficient_, digits);
+  return {text, static_cast<size_t>(digits - text) + place_point(digits, n, n + exponent_)};
 }
 
 int64_t Decimal::to_int64(bool& fits) const {

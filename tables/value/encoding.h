@@ -98,12 +98,17 @@ inline std::string_view take_value(std::string_view& in) {
   return take_bytes(in, static_cast<size_t>(behind_value(in.data()) - in.data()));
 }
 
-// What stands behind the type byte, and behind the length where there is one.
+// Takes one value; what stands behind its type byte, and behind the length where there is one.
+inline std::string_view take_content(std::string_view& in) {
+  const Type type = type_of(in);
+  in.remove_prefix(1);
+  if (type == Type::kBool) return take_bytes(in, 1);
+  if (type == Type::kNull) return {};
+  return take_text(in);
+}
+
 inline std::string_view content_of(std::string_view value) {
-  Type type = type_of(value);
-  value.remove_prefix(1);
-  if (type == Type::kBool || type == Type::kNull) return value;
-  return take_text(value);
+  return take_content(value);
 }
 
 // More than the longest spelling of a number has: "-0.", 129 zeros, 38 digits.

@@ -1,5 +1,6 @@
 #include "tables/value/json.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -37,12 +38,13 @@ class Text {
   Text(const Text&) = delete;
   Text& operator=(const Text&) = delete;
 
-  // So many bytes to write to. What was written is added by took().
+  // So many bytes to write to. What was written is added by took(), or took_to() its end.
   char* room(size_t bytes) {
     if (static_cast<size_t>(end_ - at_) < bytes) grow(bytes);
     return at_;
   }
   void took(size_t bytes) { at_ += bytes; }
+  void took_to(char* end) { at_ = end; }
   void add(char c) {
     *room(1) = c;
     took(1);
@@ -72,45 +74,88 @@ class Text {
   char* end_ = nullptr;
 };
 
-// Copies what stands for itself at the front of `text`, eight bytes at a time as long as all of them do, and returns
-// how much that is.
-size_t copy_plain(std::string_view text, char* out) {
-  constexpr uint64_t kOnes = 0x0101010101010101;
-  constexpr uint64_t kHighs = 0x8080808080808080;
-  const auto any_zero = [](uint64_t word) { return (word - kOnes) & ~word & kHighs; };
+// Sixteen bytes, of which the processor looks at all at once.
+using Bytes = int8_t __attribute__((vector_size(16)));
+using Words = uint64_t __attribute__((vector_size(16)));
+
+template <class T>
+T load(const char* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+bool is_plain(Bytes bytes) {
+  // Signed: what is part of a longer character is below the blank, too.
+  const auto special = reinterpret_cast<Words>((bytes < 0x20) | (bytes == '"') | (bytes == '\\'));
+  return (special[0] | special[1]) == 0;
+}
+
+// Copies what stands for itself at the front of `text`, and returns how much that is. Nearly always all of it does: so
+// blocks are looked at as a whole, and what is less than a block as two that overlap.
+inline size_t copy_plain(std::string_view text, char* out) {
+  const char* const in = text.data();
+  const size_t size = text.size();
   size_t n = 0;
-  for (uint64_t word; n + sizeof word <= text.size(); n += sizeof word) {
-    std::memcpy(&word, text.data() + n, sizeof word);
-    const uint64_t below_blank = (word - kOnes * 0x20) & ~word & kHighs;
-    const uint64_t special =
-        (word & kHighs) | below_blank | any_zero(word ^ kOnes * '"') | any_zero(word ^ kOnes * '\\');
-    if (special != 0) break;
-    std::memcpy(out + n, &word, sizeof word);
+  if (size >= sizeof(Bytes)) {
+    const size_t last = size - sizeof(Bytes);
+    for (;; n = std::min(n + sizeof(Bytes), last)) {
+      const auto block = load<Bytes>(in + n);
+      if (!is_plain(block)) break;
+      std::memcpy(out + n, &block, sizeof block);
+      if (n == last) return size;
+    }
+  } else if (size >= sizeof(uint64_t)) {
+    const size_t last = size - sizeof(uint64_t);
+    const Words block = {load<uint64_t>(in), load<uint64_t>(in + last)};
+    if (is_plain(reinterpret_cast<Bytes>(block))) {
+      std::memcpy(out, &block[0], sizeof(uint64_t));
+      std::memcpy(out + last, &block[1], sizeof(uint64_t));
+      return size;
+    }
+  } else if (size >= sizeof(uint32_t)) {
+    const size_t last = size - sizeof(uint32_t);
+    const uint64_t both = load<uint32_t>(in) | static_cast<uint64_t>(load<uint32_t>(in + last)) << 32;
+    if (is_plain(reinterpret_cast<Bytes>(Words{both, both}))) {
+      std::memcpy(out, in, sizeof(uint32_t));
+      std::memcpy(out + last, in + last, sizeof(uint32_t));
+      return size;
+    }
   }
-  for (; n < text.size() && kClasses[static_cast<unsigned char>(text[n])] == kPlain; ++n) out[n] = text[n];
+  for (; n < size && kClasses[static_cast<unsigned char>(in[n])] == kPlain; ++n) out[n] = in[n];
   return n;
 }
 
-// What stands before a value of each type, in the order of Type. Eight bytes are copied, whatever the size.
-struct Tag {
+// What stands around names and values. Eight bytes are copied, whatever the size.
+struct Piece {
   char text[8];
   size_t size;
 };
-constexpr std::array<Tag, 10> kTags = {{{{'{', '"', 'S', '"', ':'}, 5},
-                                        {{'{', '"', 'N', '"', ':'}, 5},
-                                        {{'{', '"', 'B', '"', ':'}, 5},
-                                        {{'{', '"', 'B', 'O', 'O', 'L', '"', ':'}, 8},
-                                        {{'{', '"', 'N', 'U', 'L', 'L', '"', ':'}, 8},
-                                        {{'{', '"', 'M', '"', ':'}, 5},
-                                        {{'{', '"', 'L', '"', ':'}, 5},
-                                        {{'{', '"', 'S', 'S', '"', ':'}, 6},
-                                        {{'{', '"', 'N', 'S', '"', ':'}, 6},
-                                        {{'{', '"', 'B', 'S', '"', ':'}, 6}}};
+constexpr Piece kQuote = {{'"'}, 1};
+constexpr Piece kNameEnd = {{'"', ':'}, 2};
+constexpr Piece kTaggedString = {{'{', '"', 'S', '"', ':', '"'}, 6};
+constexpr Piece kTaggedNumber = {{'{', '"', 'N', '"', ':', '"'}, 6};
+constexpr Piece kTaggedEnd = {{'"', '}'}, 2};
+
+// Before a value of each of the other types, in the order of Type.
+constexpr std::array<Piece, 8> kTags = {{{{'{', '"', 'B', '"', ':'}, 5},
+                                         {{'{', '"', 'B', 'O', 'O', 'L', '"', ':'}, 8},
+                                         {{'{', '"', 'N', 'U', 'L', 'L', '"', ':'}, 8},
+                                         {{'{', '"', 'M', '"', ':'}, 5},
+                                         {{'{', '"', 'L', '"', ':'}, 5},
+                                         {{'{', '"', 'S', 'S', '"', ':'}, 6},
+                                         {{'{', '"', 'N', 'S', '"', ':'}, 6},
+                                         {{'{', '"', 'B', 'S', '"', ':'}, 6}}};
+
+// Puts it where there is room for eight bytes; the place behind it.
+inline char* put(char* at, const Piece& piece) {
+  std::memcpy(at, piece.text, sizeof piece.text);
+  return at + piece.size;
+}
 
 void add_tag(Text& out, Type type) {
-  const Tag& tag = kTags[static_cast<size_t>(type)];
-  std::memcpy(out.room(sizeof tag.text), tag.text, sizeof tag.text);
-  out.took(tag.size);
+  const Piece& tag = kTags[static_cast<size_t>(type) - static_cast<size_t>(Type::kBinary)];
+  out.took_to(put(out.room(sizeof tag.text), tag));
 }
 
 void add_escape(Text& out, char c) {
@@ -127,8 +172,8 @@ void add_escape(Text& out, char c) {
   out.add(kHex[static_cast<unsigned char>(c) & 15]);
 }
 
-// What stands in a string from its first character on that does not stand for itself.
-void add_rest(Text& out, std::string_view text) {
+// What stands in a string from its first character on that does not stand for itself: seldom anything.
+[[gnu::noinline]] void add_rest(Text& out, std::string_view text) {
   while (!text.empty()) {
     size_t taken = 1;
     if (kClasses[static_cast<unsigned char>(text[0])] == kEscaped) {
@@ -146,13 +191,26 @@ void add_rest(Text& out, std::string_view text) {
   }
 }
 
+// The content of a string, escaped, and what stands around it.
+inline void add_string(Text& out, const Piece& before, std::string_view text, const Piece& behind) {
+  char* at = put(out.room(text.size() + 2 * sizeof before.text), before);
+  const size_t n = copy_plain(text, at);
+  at += n;
+  if (n < text.size()) {
+    out.took_to(at);
+    add_rest(out, text.substr(n));
+    at = out.room(sizeof behind.text);
+  }
+  out.took_to(put(at, behind));
+}
+
 void add_string(Text& out, std::string_view text) {
-  char* const quoted = out.room(text.size() + 2);
-  quoted[0] = '"';
-  const size_t n = copy_plain(text, quoted + 1);
-  out.took(n + 1);
-  if (n < text.size()) add_rest(out, text.substr(n));
-  out.add('"');
+  add_string(out, kQuote, text, kQuote);
+}
+
+void add_number(Text& out, const Piece& before, std::string_view ordered, const Piece& behind) {
+  char* const at = put(out.room(kMaxNumberText + 2 * sizeof before.text), before);
+  out.took_to(put(at + spell_number(ordered, at), behind));
 }
 
 void add_base64(Text& out, std::string_view bytes) {
@@ -177,24 +235,24 @@ void add_sequence(Text& out, std::string_view in, char open, char close, const W
 // Both spellings walk the encoded form alike; they differ in the tag around a value and in the quotes around a number.
 template <bool tagged>
 struct Writer {
-  static void value(Text& out, std::string_view encoded) {
-    Type type = type_of(encoded);
-    if constexpr (tagged) add_tag(out, type);
-    content(out, type, content_of(encoded));
-    if constexpr (tagged) out.add('}');
+  // Takes the value that `in` begins with.
+  static void value(Text& out, std::string_view& in) {
+    const Type type = type_of(in);
+    const std::string_view content = take_content(in);
+    if (type == Type::kString) {
+      add_string(out, tagged ? kTaggedString : kQuote, content, tagged ? kTaggedEnd : kQuote);
+    } else if (type == Type::kNumber) {
+      add_number(out, tagged ? kTaggedNumber : Piece{}, content, tagged ? kTaggedEnd : Piece{});
+    } else {
+      if constexpr (tagged) add_tag(out, type);
+      other(out, type, content);
+      if constexpr (tagged) out.add('}');
+    }
   }
 
-  static void content(Text& out, Type type, std::string_view in) {
+  // Neither a string nor a number.
+  static void other(Text& out, Type type, std::string_view in) {
     switch (type) {
-      case Type::kString:
-        add_string(out, in);
-        break;
-      case Type::kNumber:
-        number(out, in);
-        break;
-      case Type::kBinary:
-        add_base64(out, in);
-        break;
       case Type::kBool:
         out.add(in[0] ? "true" : "false");
         break;
@@ -205,31 +263,29 @@ struct Writer {
         map(out, in);
         break;
       case Type::kList:
-        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { value(out, take_value(rest)); });
+        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { value(out, rest); });
         break;
       case Type::kStringSet:
         add_sequence(out, in, '[', ']', [&](std::string_view& rest) { add_string(out, take_text(rest)); });
         break;
       case Type::kNumberSet:
-        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { number(out, take_text(rest)); });
+        add_sequence(out, in, '[', ']', [&](std::string_view& rest) {
+          add_number(out, tagged ? kQuote : Piece{}, take_text(rest), tagged ? kQuote : Piece{});
+        });
         break;
       case Type::kBinarySet:
         add_sequence(out, in, '[', ']', [&](std::string_view& rest) { add_base64(out, take_text(rest)); });
         break;
+      default:
+        add_base64(out, in);
+        break;
     }
-  }
-
-  static void number(Text& out, std::string_view ordered) {
-    if constexpr (tagged) out.add('"');
-    out.took(spell_number(ordered, out.room(kMaxNumberText)));
-    if constexpr (tagged) out.add('"');
   }
 
   static void map(Text& out, std::string_view in) {
     add_sequence(out, in, '{', '}', [&](std::string_view& rest) {
-      add_string(out, take_text(rest));
-      out.add(':');
-      value(out, take_value(rest));
+      add_string(out, kQuote, take_text(rest), kNameEnd);
+      value(out, rest);
     });
   }
 
@@ -465,6 +521,17 @@ void append_item_json(std::string& out, const Item& item) {
 }
 void append_item_json(std::string& out, const ItemRef& item) {
   Writer<true>::append_map(out, item.encoded());
+}
+void append_items_json(std::string& out, std::span<const ItemRef> items) {
+  size_t stored = 0;
+  for (const ItemRef& item : items) stored += item.encoded().size();
+  Text text(out, 2 * stored);  // About what names, tags and quotes make of it.
+  text.add('[');
+  for (const ItemRef& item : items) {
+    if (&item != &items.front()) text.add(',');
+    Writer<true>::map(text, item.encoded());
+  }
+  text.add(']');
 }
 void append_plain_json(std::string& out, const Value& value) {
   Writer<false>::append_decoded(out, value);

@@ -3,6 +3,7 @@
 // encoded form. Documents that hold items among other things: json_reader.h.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,10 +14,11 @@ namespace freshet {
 // Writing: append to `out`. Any thread. Members stand in the order of their names, sets in the order of their members.
 // Quoted and escaped. What is not valid UTF-8 becomes U+FFFD (no stored string has any).
 void append_json_string(std::string& out, std::string_view text);
-void append_attribute_json(std::string& out, const Value& value);  // {"S":"x"}
-void append_item_json(std::string& out, const Item& item);         // {"id":{"S":"x"},...}
-void append_item_json(std::string& out, const ItemRef& item);      // Straight from the encoded form.
-void append_plain_json(std::string& out, const Value& value);      // "x", 1.5, true, null, {...}, [...]; B as base64.
+void append_attribute_json(std::string& out, const Value& value);          // {"S":"x"}
+void append_item_json(std::string& out, const Item& item);                 // {"id":{"S":"x"},...}
+void append_item_json(std::string& out, const ItemRef& item);              // Straight from the encoded form.
+void append_items_json(std::string& out, std::span<const ItemRef> items);  // [{...},...]
+void append_plain_json(std::string& out, const Value& value);  // "x", 1.5, true, null, {...}, [...]; B as base64.
 void append_plain_json(std::string& out, const Item& item);
 void append_plain_json(std::string& out, const ItemRef& item);
 void append_attribute_json(std::string& out, const ValueView& value);

@@ -71,12 +71,8 @@ class BatchGet final : public Operation {
     for (const TableGets& gets : gets_) {
       if (!json.ends_with('{')) json += ',';
       append_json_string(json, gets.name);
-      json += ":[";
-      for (const ItemRef& item : gets.found) {
-        if (!json.ends_with('[')) json += ',';
-        append_item_json(json, item);
-      }
-      json += ']';
+      json += ':';
+      append_items_json(json, gets.found);
     }
     json += "},\"UnprocessedKeys\":{";
     for (const TableGets& gets : gets_) append_unprocessed(json, gets);

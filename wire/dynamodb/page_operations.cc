@@ -71,16 +71,9 @@ class PageOperation final : public Operation {
   void write(std::string& json, const Place&) const override {
     json += '{';
     if (select_ != Select::kCount) {
-      size_t stored = 0;
-      for (const ItemRef& item : page_.items) stored += item.encoded().size();
-      json.reserve(json.size() + 2 * stored);  // About what names, tags and quotes make of it.
-      json += "\"Items\":[";
-      bool first = true;
-      for (const ItemRef& item : page_.items) {
-        if (!std::exchange(first, false)) json += ',';
-        append_item_json(json, item);
-      }
-      json += "],";
+      json += "\"Items\":";
+      append_items_json(json, page_.items);
+      json += ',';
     }
     json += "\"Count\":" + std::to_string(page_.count) + ",\"ScannedCount\":" + std::to_string(page_.scanned);
     if (!page_.last_evaluated_key.empty()) {

@@ -102,18 +102,38 @@ TEST(JsonWriting, Escapes) {
 }
 
 TEST(JsonWriting, EveryByteAtEveryPlace) {
-  // Text is looked at eight bytes at a time: what needs an escape must be seen wherever it stands.
+  // Text is looked at in blocks, and in such that overlap: what needs an escape must be seen wherever it stands.
+  constexpr size_t kLongest = 36;
   for (unsigned c = 0; c < 0x100; ++c) {
     const std::string one(1, static_cast<char>(c));
     const std::string alone = quoted(std::string_view(one));
-    for (size_t before = 0; before < 20; ++before) {
-      const std::string text = std::string(before, 'x') + static_cast<char>(c) + std::string(19 - before, '~');
-      const std::string inner = alone.substr(1, alone.size() - 2);
-      EXPECT_EQ(quoted(std::string_view(text)),
-                '"' + std::string(before, 'x') + inner + std::string(19 - before, '~') + '"')
-          << "byte " << c << " behind " << before;
+    const std::string inner = alone.substr(1, alone.size() - 2);
+    for (size_t behind = 0; behind < kLongest; ++behind) {
+      for (size_t before = 0; before + behind < kLongest; ++before) {
+        const std::string begin(before, 'x');
+        const std::string end(behind, '~');
+        EXPECT_EQ(quoted(std::string_view(begin + one + end)), '"' + begin + inner + end + '"')
+            << "byte " << c << " behind " << before << " and before " << behind;
+      }
     }
   }
+}
+
+TEST(JsonWriting, ItemsOfAPage) {
+  std::vector<ItemRef> items;
+  const auto page = [&] {
+    std::string out = "kept:";
+    append_items_json(out, items);
+    return out;
+  };
+  EXPECT_EQ(page(), "kept:[]");
+  std::string expected = "kept:[";
+  for (size_t i = 0; i < 3; ++i) {
+    const Item item = parse_item_json(R"({"a":{"S":"\u0001\""},"b":{"N":"1e100"},"c":{"NS":["-0.5","7"]}})").value();
+    items.push_back(ItemRef::encode(item));
+    expected += (i == 0 ? "" : ",") + json_of(item);
+  }
+  EXPECT_EQ(page(), expected + "]");
 }
 
 TEST(JsonReading, EveryType) {
