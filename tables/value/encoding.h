@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/limits.h"
 #include "tables/value/value.h"
@@ -42,6 +43,19 @@ inline size_t take_varint(const char*& at) {
   if (byte < 0x80) [[likely]]
     return byte;
   return take_long_varint(at, byte);
+}
+
+inline std::string_view take_text(const char*& at) {
+  const size_t length = take_varint(at);
+  return {std::exchange(at, at + length), length};
+}
+
+// Takes one value; what stands behind its type byte, and behind the length where there is one.
+inline std::string_view take_content(const char*& at) {
+  const auto type = static_cast<Type>(*at++);
+  if (type == Type::kBool) return {at++, 1};
+  if (type == Type::kNull) return {};
+  return take_text(at);
 }
 
 // Behind the value that begins there, with its type.
@@ -98,17 +112,10 @@ inline std::string_view take_value(std::string_view& in) {
   return take_bytes(in, static_cast<size_t>(behind_value(in.data()) - in.data()));
 }
 
-// Takes one value; what stands behind its type byte, and behind the length where there is one.
-inline std::string_view take_content(std::string_view& in) {
-  const Type type = type_of(in);
-  in.remove_prefix(1);
-  if (type == Type::kBool) return take_bytes(in, 1);
-  if (type == Type::kNull) return {};
-  return take_text(in);
-}
-
+// What stands behind the type byte, and behind the length where there is one.
 inline std::string_view content_of(std::string_view value) {
-  return take_content(value);
+  const char* at = value.data();
+  return take_content(at);
 }
 
 // More than the longest spelling of a number has: "-0.", 129 zeros, 38 digits.

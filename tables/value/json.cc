@@ -221,13 +221,16 @@ void add_base64(Text& out, std::string_view bytes) {
   out.add('"');
 }
 
+// `write` takes what begins at a place, and returns the place behind it.
 template <class Write>
 void add_sequence(Text& out, std::string_view in, char open, char close, const Write& write) {
-  take_varint(in);
+  const char* at = in.data();
+  const char* const end = at + in.size();
+  take_varint(at);
   out.add(open);
-  for (bool first = true; !in.empty(); first = false) {
+  for (bool first = true; at != end; first = false) {
     if (!first) out.add(',');
-    write(in);
+    at = write(at);
   }
   out.add(close);
 }
@@ -235,10 +238,10 @@ void add_sequence(Text& out, std::string_view in, char open, char close, const W
 // Both spellings walk the encoded form alike; they differ in the tag around a value and in the quotes around a number.
 template <bool tagged>
 struct Writer {
-  // Takes the value that `in` begins with.
-  static void value(Text& out, std::string_view& in) {
-    const Type type = type_of(in);
-    const std::string_view content = take_content(in);
+  // The place behind the value that begins at this one.
+  static const char* value(Text& out, const char* at) {
+    const auto type = static_cast<Type>(*at);
+    const std::string_view content = take_content(at);
     if (type == Type::kString) {
       add_string(out, tagged ? kTaggedString : kQuote, content, tagged ? kTaggedEnd : kQuote);
     } else if (type == Type::kNumber) {
@@ -248,6 +251,7 @@ struct Writer {
       other(out, type, content);
       if constexpr (tagged) out.add('}');
     }
+    return at;
   }
 
   // Neither a string nor a number.
@@ -263,18 +267,25 @@ struct Writer {
         map(out, in);
         break;
       case Type::kList:
-        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { value(out, rest); });
+        add_sequence(out, in, '[', ']', [&](const char* at) { return value(out, at); });
         break;
       case Type::kStringSet:
-        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { add_string(out, take_text(rest)); });
+        add_sequence(out, in, '[', ']', [&](const char* at) {
+          add_string(out, take_text(at));
+          return at;
+        });
         break;
       case Type::kNumberSet:
-        add_sequence(out, in, '[', ']', [&](std::string_view& rest) {
-          add_number(out, tagged ? kQuote : Piece{}, take_text(rest), tagged ? kQuote : Piece{});
+        add_sequence(out, in, '[', ']', [&](const char* at) {
+          add_number(out, tagged ? kQuote : Piece{}, take_text(at), tagged ? kQuote : Piece{});
+          return at;
         });
         break;
       case Type::kBinarySet:
-        add_sequence(out, in, '[', ']', [&](std::string_view& rest) { add_base64(out, take_text(rest)); });
+        add_sequence(out, in, '[', ']', [&](const char* at) {
+          add_base64(out, take_text(at));
+          return at;
+        });
         break;
       default:
         add_base64(out, in);
@@ -283,15 +294,15 @@ struct Writer {
   }
 
   static void map(Text& out, std::string_view in) {
-    add_sequence(out, in, '{', '}', [&](std::string_view& rest) {
-      add_string(out, kQuote, take_text(rest), kNameEnd);
-      value(out, rest);
+    add_sequence(out, in, '{', '}', [&](const char* at) {
+      add_string(out, kQuote, take_text(at), kNameEnd);
+      return value(out, at);
     });
   }
 
   static void append_value(std::string& out, std::string_view encoded) {
     Text text(out);
-    value(text, encoded);
+    value(text, encoded.data());
   }
   static void append_map(std::string& out, std::string_view encoded) {
     Text text(out);
