@@ -61,7 +61,7 @@ void compare_syncs(const std::string& directory, size_t payload_bytes, size_t op
     const auto start = Steady::now();
     must(log->append(BatchKind::kCommit, payload));
     appends.push_back(micros_since(start));
-    must(log->sync(clock.boot(), Waiting::kMany));
+    must(log->sync(clock.boot(), Waiting::kMany, log->last_sequence()));
     ours.push_back(micros_since(start));
   };
   const auto turn_of_theirs = [&] {

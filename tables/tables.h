@@ -47,7 +47,8 @@ struct PutItemInput {
   ReturnValues return_values = ReturnValues::kNone;  // kNone or kAllOld.
   bool return_item_on_failure = false;               // See ConditionFailed.
   Cause cause = Cause::kClient;
-  bool measure = false;  // Fills WriteOutput::cost.
+  bool measure = false;    // Fills WriteOutput::cost.
+  bool unhurried = false;  // As in EditItemInput.
 };
 
 struct UpdateItemInput {
@@ -99,6 +100,9 @@ struct EditItemInput {
   std::array<std::string_view, 3> unchanged{};
   bool return_item_on_failure = false;  // See ConditionFailed.
   Cause cause = Cause::kClient;
+  // It may become durable, and so its change record readable, some milliseconds later than it would else: with what
+  // comes meanwhile. Earlier all the same as soon as somebody waits for durable().
+  bool unhurried = false;
 };
 
 using WriteInput = std::variant<PutItemInput, UpdateItemInput, DeleteItemInput, ConditionCheckInput>;
@@ -308,6 +312,13 @@ class Tables {
 
   // Resolves when everything applied so far is durable; an error means that the store has failed for good.
   virtual Async<Result<void>> durable() = 0;
+
+  // The time for a short step of work that nobody waits for: resolves when the store waits for its disk, so that others
+  // wait anyway, or at `latest`; in a later turn. At once where it never does.
+  virtual Async<void> lull(BootTime latest) {
+    static_cast<void>(latest);
+    return {};
+  }
 };
 
 }  // namespace freshet

@@ -374,6 +374,7 @@ class Queue final : public TaskQueue {
   BootTime shed_again_{};       // Not before that: many are shed at once.
   Item shed_from_;              // Where the next step goes on, past what could not be shed.
   bool shed_left_ = false;      // Something could not, since the last time that all were looked at.
+  bool shed_many_ = false;      // The last step shed many.
   uint64_t urgent_seen_ = 0;    // Rises whenever hopeless_ms_ may have to be earlier.
   uint64_t delayed_seen_ = 0;   // Rises whenever a task is delayed.
   int64_t future_ms_ = kNever;  // `taskCreated` of the first task that is dated too far ahead.

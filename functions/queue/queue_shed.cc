@@ -19,8 +19,17 @@ constexpr milliseconds kLongest{24 * 3600 * 1000};  // The timer looks again by 
 // take room. A bounded step; the rest comes after a pause, so that a million at once leave room for others. What cannot
 // be shed is passed over, and looked at again later.
 Async<void> Queue::shed_hopeless() {
+  if (hopeless_ms_ > epoch_ms(wall()) || boot() < shed_again_) co_return;
+  // One of many steps waits until others have to wait anyway.
+  bool others_wait = false;
+  if (shed_many_) {
+    const auto latest = boot() + ShedPace::kPatience;
+    auto lull = services_.tables.lull(latest);
+    const bool has_lulls = !lull.is_ready();
+    co_await lull;
+    others_wait = has_lulls && boot() < latest;
+  }
   const auto now = wall();
-  if (hopeless_ms_ > epoch_ms(now) || boot() < shed_again_) co_return;
   const auto seen = urgent_seen_;
   const auto began = boot();
   shed_again_ = began + ShedPace::kSettled;
@@ -50,6 +59,7 @@ Async<void> Queue::shed_hopeless() {
     hopeless.push_back(std::move(task));
     reasons.push_back(reason);
   }
+  shed_many_ = hopeless.size() >= ShedPace::kMany;
   const bool all_shed = co_await shed_at_once(std::move(hopeless), std::move(reasons));
   shed_left_ = shed_left_ || !all_shed;
   milliseconds next{0};
@@ -57,7 +67,7 @@ Async<void> Queue::shed_hopeless() {
   if (!first_hope && !page->last_evaluated_key.empty()) {
     // Those that were shed are not in the way of the rest.
     if (shed_left_) shed_from_ = std::move(page->last_evaluated_key);
-    if (!shed_left_) shed_again_ = boot() + ShedPace::rest(boot() - began);
+    if (!shed_left_) shed_again_ = boot() + (others_wait ? nanoseconds(0) : ShedPace::rest(boot() - began));
   } else {
     const bool left = std::exchange(shed_left_, false);
     none = !first_hope && !left;
@@ -75,6 +85,7 @@ Async<bool> Queue::shed_at_once(std::vector<ItemRef> tasks, std::vector<std::str
   writes.reserve(tasks.size());
   for (size_t i = 0; i < tasks.size(); ++i) {
     writes.emplace_back(end_waiting(table_, tasks[i], state::kShed, attribute::kShedReason, reasons[i], now));
+    writes.back().unhurried = true;
   }
   if (writes.empty()) co_return true;
   auto answers = co_await services_.tables.edit_many(std::move(writes));

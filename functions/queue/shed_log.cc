@@ -94,6 +94,7 @@ Async<Result<void>> ShedLog::load() {
 PutItemInput ShedLog::head() const {
   PutItemInput put;
   put.table = kTable;
+  put.unhurried = true;
   put.item = slot_key(queue_, kHead);
   put.item.set("capacity", number(capacity_));
   if (first_ > 0) put.item.set("first", number(first_));
@@ -110,6 +111,7 @@ PutItemInput ShedLog::head() const {
 PutItemInput ShedLog::put_of(std::span<ShedLine> lines, uint64_t last) const {
   PutItemInput put;
   put.table = kTable;
+  put.unhurried = true;
   put.item = slot_key(queue_, static_cast<int64_t>(last % capacity_));
   auto& line = lines[0];
   if (lines.size() == 1) {

@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kOwn = 100'000;              // Expiring items of our own that are not counted as growth.
 constexpr uint64_t kTableRecord = 64u << 10;  // A definition with its tags is smaller.
 constexpr size_t kGrowth = 256;               // A write that adds more counts as one that fills the store.
+constexpr milliseconds kRest{5};              // How long unhurried writes are left unsynced.
 
 }  // namespace
 
@@ -115,7 +116,8 @@ Result<void> Committer::admit(const Mutation& mutation) {
   return {};
 }
 
-void Committer::apply(Mutation mutation) {
+void Committer::apply(Mutation mutation, bool unhurried) {
+  hurried_ = hurried_ || !unhurried;
   for (auto& change : mutation) apply_one(change);
   if (batch_.size() > options_.max_batch_bytes) flush();
 }
@@ -185,6 +187,7 @@ void Committer::add_to_batch(const Change& change, uint64_t sequence) {
 void Committer::log_table(Table& table) {
   if (!log_) return;
   begin_batch();
+  hurried_ = true;
   append_record(batch_,
                 StoredTable{table.number(), table.describe(), table.stream().next(), table.stream().bounds().oldest});
 }
@@ -192,6 +195,7 @@ void Committer::log_table(Table& table) {
 void Committer::log_closed(const ClosedEntry& closed) {
   if (!log_) return;
   begin_batch();
+  hurried_ = true;
   ClosedStream stream = closed.description;
   stream.bounds = closed.bounds();
   append_record(batch_, StoredClosedStream{closed.table, std::move(stream), closed.stream->next()});
@@ -200,6 +204,7 @@ void Committer::log_closed(const ClosedEntry& closed) {
 void Committer::log_drop(uint32_t table) {
   if (!log_) return;
   begin_batch();
+  hurried_ = true;
   append_drop_record(batch_, table);
 }
 
@@ -259,8 +264,12 @@ bool Committer::flush() {
   for (const auto& item : placed_) catalog_.live.place(item, at->segment);
   placed_.clear();
   batch_.clear();
-  Release release{log_->last_sequence(), began, {}, std::move(waiters_)};
+  // Only where each turn has a sync one is worth a delay.
+  const bool hurried = hurried_ || !waiters_.empty() || options_.durability.mode != DurabilityMode::kSync;
+  Release release{log_->last_sequence(), began, {}, std::move(waiters_), hurried};
   waiters_.clear();
+  hurried_ = false;
+  if (hurried) wanted_ = release.log_sequence;
   catalog_.each_stream([&](uint32_t table, ChangeStream& stream) {
     if (stream.logged_next() == stream.next()) return;
     stream.logged(*at);
@@ -283,6 +292,7 @@ bool Committer::append_moves(const std::vector<std::pair<uint32_t, ItemRef>>& it
     report(at.error());
     return false;
   }
+  wanted_ = log_->last_sequence();
   for (const auto& [table, item] : items) catalog_.live.place(item, at->segment);
   stats_.moved_bytes += payload.size();
   refresh_space();
@@ -301,14 +311,26 @@ void Committer::commit() {
   flush();
   if (failure_) return;
   const BootTime now = scheduler_.clock().boot();
+  if (now >= rest_due()) wanted_ = log_->last_sequence();
   // A new segment may have synced the last batch already.
-  if (log_->last_sequence() != log_->durable_sequence() || now >= log_->sync_due()) {
+  const bool syncs = log_->durable_sequence() < wanted_ || log_->syncing();
+  if (syncs || now >= log_->sync_due()) {
     log_->set_reserve(reserve_bytes());
-    if (auto ok = log_->sync(now, in_bulk_ ? Waiting::kFew : Waiting::kMany); !ok) report(ok.error());
+    const Waiting waiting = !lulls_.empty() ? Waiting::kBusy : in_bulk_ ? Waiting::kFew : Waiting::kMany;
+    if (auto ok = log_->sync(now, waiting, wanted_); !ok) report(ok.error());
     in_bulk_ = false;
     refresh_space();  // There may be space again, though nothing was written.
   }
   if (!failure_) release();
+  if (!lulls_.empty()) end_lulls(syncs);
+}
+
+// When what rests is to be synced though nothing else is.
+BootTime Committer::rest_due() const {
+  if (unreleased_.empty() || unreleased_.back().log_sequence <= wanted_) return BootTime::max();
+  const auto first = std::partition_point(unreleased_.begin(), unreleased_.end(),
+                                          [this](const Release& one) { return one.log_sequence <= wanted_; });
+  return first->appended_at + kRest;
 }
 
 void Committer::release() {
@@ -316,7 +338,7 @@ void Committer::release() {
   while (!unreleased_.empty() && unreleased_.front().log_sequence <= durable) {
     Release release = std::move(unreleased_.front());
     unreleased_.pop_front();
-    stats_.commits.add(scheduler_.clock().boot() - release.appended_at);
+    if (release.hurried) stats_.commits.add(scheduler_.clock().boot() - release.appended_at);
     for (const auto& [number, sequence] : release.streams) {
       if (ChangeStream* stream = catalog_.stream_of(number, sequence - 1)) stream->release_before(sequence);
     }
@@ -338,6 +360,7 @@ void Committer::fail_store(const Error& error) {
   for (const auto& waiter : waiters_) waiter.set(fail(*failure_));
   unreleased_.clear();
   waiters_.clear();
+  end_lulls(true);
   catalog_.each_stream([](uint32_t, ChangeStream& stream) { stream.wake(); });
   if (options_.on_failure) options_.on_failure(*failure_);
 }
@@ -350,16 +373,49 @@ Async<Result<void>> Committer::durable() {
 
 Async<Result<void>> Committer::wait_durable() {
   Promise<Result<void>> promise(scheduler_);
-  (batch_.empty() ? unreleased_.back().waiters : waiters_).push_back(promise);
+  if (batch_.empty()) {
+    wanted_ = std::max(wanted_, unreleased_.back().log_sequence);
+    unreleased_.back().waiters.push_back(promise);
+  } else {
+    waiters_.push_back(promise);
+  }
   auto result = co_await promise.future();
   co_return result;
+}
+
+Async<void> Committer::lull(BootTime latest) {
+  if (!log_ || failure_) return {};
+  return wait_lull(latest);
+}
+
+Async<void> Committer::wait_lull(BootTime latest) {
+  struct Timer {
+    Scheduler& scheduler;
+    TimerId id;
+    ~Timer() { scheduler.cancel(id); }
+  };
+  Promise<bool> now(scheduler_);
+  lulls_.push_back(now);
+  Timer timer{scheduler_, scheduler_.call_at(latest, [now] { now.set(true); })};
+  co_await now.future();
+}
+
+void Committer::end_lulls(bool now) {
+  if (now) {
+    for (const auto& lull : lulls_) lull.set(true);
+  }
+  std::erase_if(lulls_, [](const auto& lull) { return lull.is_set(); });
 }
 
 BootTime Committer::next_due() const {
   if (!log_ || failure_) return BootTime::max();
   const BootTime now = scheduler_.clock().boot();
   if (!batch_.empty()) return stalled_ ? now + milliseconds(100) : now;
-  return log_->sync_due();
+  // A small sync was put off: who waited for the one before is answered first.
+  if (log_->durable_sequence() < wanted_ && !log_->syncing() && options_.durability.mode == DurabilityMode::kSync) {
+    return now;
+  }
+  return std::min(log_->sync_due(), rest_due());
 }
 
 EmbeddedStats Committer::stats() const {

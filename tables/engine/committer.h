@@ -35,7 +35,8 @@ class Committer {
   // What backups take: of --max-data-bytes, or, without a log, of memory.
   void set_backup_bytes(uint64_t bytes);
   // Applies a mutation that was planned against the state as it is and admitted (the store's own deletes need not be).
-  void apply(Mutation mutation);
+  // One that is unhurried is synced with what comes within some milliseconds.
+  void apply(Mutation mutation, bool unhurried = false);
   // The catalog changed: says so in the batch.
   void log_table(Table& table);
   void log_drop(uint32_t table);
@@ -57,8 +58,10 @@ class Committer {
   void report(const Error& error);
 
   Async<Result<void>> durable();
+  // As Tables::lull().
+  Async<void> lull(BootTime latest);
   bool failed() const { return failure_.has_value(); }
-  // When commit() has something to do although nothing else happens (durability by interval).
+  // When commit() has something to do although nothing else happens (durability by interval, unhurried writes).
   BootTime next_due() const;
 
   // What live items take in the log, as of the last batch.
@@ -77,6 +80,7 @@ class Committer {
     BootTime appended_at;
     std::vector<std::pair<uint32_t, uint64_t>> streams;  // Table number, its stream is readable before.
     std::vector<Promise<Result<void>>> waiters;
+    bool hurried = false;  // It was to be synced at once.
   };
 
   Result<void> admit_bytes(uint64_t keep, uint64_t bytes);
@@ -92,6 +96,9 @@ class Committer {
   void refresh_space();
   uint64_t memory() const;
   Async<Result<void>> wait_durable();
+  Async<void> wait_lull(BootTime latest);
+  void end_lulls(bool now);
+  BootTime rest_due() const;
 
   Scheduler& scheduler_;
   Catalog& catalog_;
@@ -103,8 +110,11 @@ class Committer {
   WallTime batch_time_{};
   std::vector<ItemRef> placed_;  // New items, whose place is known when the batch is.
   std::vector<Promise<Result<void>>> waiters_;
+  bool hurried_ = false;  // Something in it is to be synced at once.
 
   std::deque<Release> unreleased_;  // Appended, not durable.
+  uint64_t wanted_ = 0;             // Log sequence: what was appended up to it is to be synced at once.
+  std::vector<Promise<bool>> lulls_;
   std::optional<Error> failure_;
   bool in_bulk_ = false;
   bool stalled_ = false;  // The batch did not fit onto the disk; nothing is admitted until it does.

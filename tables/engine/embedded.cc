@@ -41,6 +41,15 @@ tl::unexpected<Error> table_in_use(const char* being, const std::string& name) {
                                              "being " + being + ": " + name);
 }
 
+template <class Input>
+bool is_unhurried(const Input& input) {
+  if constexpr (requires { input.unhurried; }) return input.unhurried;
+  return false;
+}
+bool is_unhurried(const WriteInput& input) {
+  return std::visit([](const auto& one) { return is_unhurried(one); }, input);
+}
+
 EmbeddedOptions checked(EmbeddedOptions options) {
   // A bound on the data leaves room for the open segment, the reserve and compaction.
   constexpr uint64_t kSmallestSegment = 4096;
@@ -102,6 +111,7 @@ class Engine final : public EmbeddedTables {
   Async<Result<Books>> books(std::string table) override;
   Backups* backups() override { return &backups_; }
   Async<Result<void>> durable() override { return committer_.durable(); }
+  Async<void> lull(BootTime latest) override { return committer_.lull(latest); }
 
   void run_due() override;
   void commit() override { committer_.commit(); }
@@ -230,7 +240,7 @@ Result<WriteOutput> Engine::write(Input& input) {
     Mutation mutation;
     mutation.push_back(std::move(*planned->change));
     if (auto ok = committer_.admit(mutation); !ok) return fail(ok.error());
-    committer_.apply(std::move(mutation));
+    committer_.apply(std::move(mutation), is_unhurried(input));
   }
   return std::move(planned->output);
 }
@@ -239,7 +249,7 @@ template <class Input>
 std::vector<Result<WriteOutput>> Engine::write_each(std::vector<Input>& inputs) {
   std::vector<Result<WriteOutput>> outputs;
   outputs.reserve(inputs.size());
-  if (inputs.size() >= kBulk) committer_.expect_bulk();
+  if (inputs.size() >= kBulk && !is_unhurried(inputs[0])) committer_.expect_bulk();
   for (auto& input : inputs) outputs.push_back(write(input));
   return outputs;
 }

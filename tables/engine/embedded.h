@@ -68,7 +68,7 @@ struct EmbeddedStats {
   uint64_t expired = 0;         // Items removed by TTL since the start.
   uint64_t throttled = 0;       // Writes refused by caps since the start.
   bool ttl_paused = false;      // The wall clock jumped.
-  DurationCounts commits;       // From a batch's append to its release: writes and syncs.
+  DurationCounts commits;       // From a batch's append to its release: writes and syncs; not of unhurried ones.
 };
 
 class EmbeddedTables : public Tables, public TurnParticipant {

@@ -59,8 +59,9 @@ struct LogBatch {
 };
 
 // Who waits for what was appended. Many small requests that come during a sync within the call share the next one; of
-// few large ones each is work enough for the time of a sync.
-enum class Waiting { kMany, kFew };
+// few large ones each is work enough for the time of a sync. kBusy: there is other work for that time, however few the
+// bytes are.
+enum class Waiting { kMany, kFew, kBusy };
 
 // Sees each batch once, in order. An error from it stops the recovery.
 using BatchVisitor = std::function<Result<void>(const LogBatch&)>;
@@ -87,8 +88,12 @@ class Log {
   // that every segment begins with all that older ones said beside their items.
   virtual bool starts_segment(size_t payload_bytes) const = 0;
   // Makes all appended batches durable as the durability mode asks (kNone: only says so; kInterval: when the interval
-  // is over). With LogOptions::beside that may only begin here: durable_sequence() tells how far it is.
-  virtual Result<void> sync(BootTime now, Waiting waiting) = 0;
+  // is over). With LogOptions::beside that may only begin here: durable_sequence() tells how far it is. Of kSync
+  // nothing begins where all batches up to `wanted` are durable; nor, in the call that ends a sync beside, one within
+  // the call: who waited for the one that is over comes first.
+  virtual Result<void> sync(BootTime now, Waiting waiting, uint64_t wanted) = 0;
+  // Whether a sync runs beside, or is over and sync() has not been called since.
+  virtual bool syncing() const = 0;
   // When sync() should be called next even if nothing is appended (an interval is over, the reserve is to be filled
   // when the disk has space again); BootTime::max() for never.
   virtual BootTime sync_due() const = 0;

@@ -238,13 +238,16 @@ Result<void> SegmentLog::sync_files() {
   return {};
 }
 
-// Beside us what is written from now on does not count: the next sync is for that.
-Result<void> SegmentLog::begin_sync(Waiting waiting) {
+// Beside us what is written from now on does not count: the next sync is for that. With `beside_alone` none that would
+// hold up the caller.
+Result<void> SegmentLog::begin_sync(Waiting waiting, bool beside_alone) {
   const Segment& open = segments_.back();
-  const uint64_t enough = waiting == Waiting::kFew ? options_.beside_bytes / 4 : options_.beside_bytes;
+  const uint64_t enough = waiting == Waiting::kBusy  ? 0
+                          : waiting == Waiting::kFew ? options_.beside_bytes / 4
+                                                     : options_.beside_bytes;
   const bool beside = options_.beside != nullptr && unsynced_files_.empty() &&
                       (durable_.segment != open.id || open.bytes - durable_.offset >= enough);
-  if (!beside) return sync_files();
+  if (!beside) return beside_alone ? Result<void>{} : sync_files();
   syncing_ = Syncing{last_sequence_, {open.id, open.bytes}};
   options_.beside->begin(*file_);
   interval_end_.reset();
@@ -260,7 +263,7 @@ Result<void> SegmentLog::end_sync() {
   return {};
 }
 
-Result<void> SegmentLog::sync(BootTime now, Waiting waiting) {
+Result<void> SegmentLog::sync(BootTime now, Waiting waiting, uint64_t wanted) {
   if (failed_) return fail(*failed_);
   if (now >= disk_seen_ + kDiskLookPeriod) {
     disk_seen_ = now;
@@ -269,7 +272,8 @@ Result<void> SegmentLog::sync(BootTime now, Waiting waiting) {
   space_kept_ = now;
   keep_space();
   if (failed_) return fail(*failed_);
-  if (syncing_) {
+  const bool ends = syncing_.has_value();
+  if (ends) {
     if (!options_.beside->over()) {
       // What came meanwhile waits no longer than its interval.
       if (options_.durability.mode == DurabilityMode::kInterval && last_sequence_ > syncing_->sequence &&
@@ -282,10 +286,10 @@ Result<void> SegmentLog::sync(BootTime now, Waiting waiting) {
   if (all_durable()) return {};
   switch (options_.durability.mode) {
     case DurabilityMode::kSync:
-      return begin_sync(waiting);
+      return file_durable_sequence_ < wanted ? begin_sync(waiting, ends) : Result<void>{};
     case DurabilityMode::kInterval:
       if (!interval_end_) interval_end_ = now + options_.durability.interval;
-      return now >= *interval_end_ ? begin_sync(waiting) : Result<void>{};
+      return now >= *interval_end_ ? begin_sync(waiting, false) : Result<void>{};
     case DurabilityMode::kNone:
       durable_sequence_ = last_sequence_;
       return {};

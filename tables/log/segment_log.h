@@ -27,7 +27,8 @@ class SegmentLog final : public Log {
   Result<LogPosition> append(BatchKind kind, std::string_view payload) override;
   Result<void> roll() override;
   bool starts_segment(size_t payload_bytes) const override;
-  Result<void> sync(BootTime now, Waiting waiting) override;
+  Result<void> sync(BootTime now, Waiting waiting, uint64_t wanted) override;
+  bool syncing() const override { return syncing_.has_value(); }
   BootTime sync_due() const override;
   uint64_t last_sequence() const override { return last_sequence_; }
   uint64_t durable_sequence() const override { return durable_sequence_; }
@@ -48,7 +49,7 @@ class SegmentLog final : public Log {
   Result<void> make_room(uint64_t bytes);
   Result<void> leave_open_segment(bool raises_unretired);
   Result<void> sync_files();
-  Result<void> begin_sync(Waiting waiting);
+  Result<void> begin_sync(Waiting waiting, bool beside_alone);
   Result<void> end_sync();
   void keep_space();
   void make_spares();

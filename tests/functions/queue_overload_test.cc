@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "runtime/retry_later.h"
+#include "tests/sim/sim_files.h"
 
 namespace freshet {
 namespace {
@@ -59,6 +60,28 @@ TEST_P(QueueOverload, MoreThanOneStepIsShedInTheEnd) {
   world.pass(milliseconds(2000));
   EXPECT_EQ(world.stock("SHED"), 1000u);
   expect_balance();
+}
+
+// Each millisecond somebody else writes and waits; what is shed goes to the disk with that.
+TEST(QueueShedding, HardlySyncsByItself) {
+  SimFiles files(1);
+  World world(false, 1, &files);
+  Queue& queue = world.start();
+  constexpr int kOften = 300;
+  std::vector<NewTask> tasks(2 * kOften);
+  for (size_t i = 0; i < tasks.size(); ++i) tasks[i].deadline = world.clock.wall() + milliseconds(1000 + i / 2);
+  for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);
+  world.pass(milliseconds(1000));
+  const uint64_t before = files.syncs();
+  for (int i = 0; i < kOften; ++i) {
+    Item item{{"taskId", Value("live")}, {"n", Value::number(i)}};
+    world.put(std::move(item));
+    world.pass(milliseconds(1));
+  }
+  EXPECT_GT(world.stock("SHED"), 2 * kOften * 9 / 10u);
+  EXPECT_LE(files.syncs() - before, kOften + 2u);
+  world.pass(seconds(1));
+  EXPECT_EQ(world.stock("SHED"), 2u * kOften);
 }
 
 // A client wrote a deadline that is none: the task waits like one without, and stands in nobody's way.

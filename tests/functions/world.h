@@ -71,12 +71,13 @@ class FakeSpawner final : public Spawner {
 
 class World {
  public:
-  explicit World(bool late, uint64_t seed = 1)
+  // With `files` the store is on disk, there; they outlive the world.
+  explicit World(bool late, uint64_t seed = 1, Files* files = nullptr)
       : scheduler(clock),
         random(seed),
         http(scheduler),
         store_random(seed),
-        store(open()),
+        store(open(files)),
         late_(*store, scheduler, seed) {
     scheduler.add(*store);
     tables = late ? static_cast<Tables*>(&late_) : store.get();
@@ -151,10 +152,10 @@ class World {
   std::unique_ptr<Queues> queues;
 
  private:
-  std::unique_ptr<EmbeddedTables> open() {
+  std::unique_ptr<EmbeddedTables> open(Files* files) {
     EmbeddedOptions options;
-    options.directory = kMemoryDirectory;
-    auto opened = open_embedded(nullptr, scheduler, store_random, options);
+    options.directory = files ? "data" : std::string(kMemoryDirectory);
+    auto opened = open_embedded(files, scheduler, store_random, options);
     EXPECT_TRUE(opened) << opened.error().message;
     return std::move(*opened);
   }

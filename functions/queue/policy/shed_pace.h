@@ -9,15 +9,19 @@
 namespace freshet {
 
 struct ShedPace {
-  static constexpr uint32_t kStep = 256;  // Tasks at most.
+  static constexpr uint32_t kStep = 64;  // Tasks at most. About as many take as long as a sync.
+  // After a step of so many the next one waits for a time when others wait for the disk anyway, but no longer than
+  // kPatience: there may be no others.
+  static constexpr size_t kMany = 8;
+  static constexpr milliseconds kPatience{2};
   // Where a step has got to those that have time left. As many become hopeless meanwhile as are cheap to shed together.
-  static constexpr milliseconds kSettled{6};
+  static constexpr milliseconds kSettled{2};
   static constexpr std::chrono::microseconds kShortest{500};
   static constexpr milliseconds kLongest{20};
 
-  // How long to wait after a step that took so long, with more to shed: sheds have two fifths of the time at most, the
-  // rest is everybody else's. So a burst is gone the sooner the less others there is to do: other work that comes
-  // between makes the next step late, and slower.
+  // How long to wait after a step that took so long, with more to shed, if it was not at a time when others waited:
+  // sheds have two fifths of the time at most, the rest is everybody else's. So a burst is gone the sooner the less
+  // others there is to do: other work that comes between makes the next step late, and slower.
   static constexpr nanoseconds rest(nanoseconds took) {
     return std::clamp<nanoseconds>(took + took / 2, kShortest, kLongest);
   }

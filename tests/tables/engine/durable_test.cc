@@ -32,6 +32,83 @@ TEST_F(DurableTest, AnswersWhenTheTurnIsSynced) {
   EXPECT_EQ(files.syncs(), syncs + 1) << "a turn without writes does not sync";
 }
 
+// Somebody else's sync takes it along, or a wait for it, or it has one of its own after a while.
+TEST_F(DurableTest, UnhurriedWritesAreSyncedWithOthers) {
+  create(queue_definition());
+  turn();
+  const auto put_unhurried = [&](const std::string& id) {
+    PutItemInput input;
+    input.table = "Queue";
+    input.item = task(id, "PENDING", 1);
+    input.unhurried = true;
+    ASSERT_TRUE(now(store->put_item(std::move(input))));
+  };
+  uint64_t syncs = files.syncs();
+  put_unhurried("a");
+  turn();
+  turn();
+  EXPECT_EQ(files.syncs(), syncs);
+  EXPECT_TRUE(stream("Queue").empty());
+  scheduler.advance(milliseconds(10));
+  EXPECT_EQ(files.syncs(), ++syncs);
+  EXPECT_EQ(stream("Queue").size(), 1u);
+
+  put_unhurried("b");
+  turn();
+  ASSERT_TRUE(put("Queue", task("c", "PENDING", 1)));
+  turn();
+  EXPECT_EQ(files.syncs(), ++syncs);
+  EXPECT_EQ(stream("Queue").size(), 3u);
+
+  put_unhurried("d");
+  turn();
+  Async<Result<void>> durable = store->durable();
+  EXPECT_FALSE(durable.is_ready());
+  turn();
+  ASSERT_TRUE(durable.is_ready());
+  EXPECT_TRUE(durable.take());
+  EXPECT_EQ(files.syncs(), ++syncs);
+
+  put_unhurried("e");
+  Async<Result<void>> again = store->durable();
+  turn();
+  EXPECT_TRUE(again.is_ready());
+  EXPECT_EQ(files.syncs(), ++syncs);
+  scheduler.advance(milliseconds(100));
+  EXPECT_EQ(files.syncs(), syncs) << "all is durable";
+}
+
+// While a sync runs beside; at the end of a turn that waited for one; or when it has waited long enough itself.
+TEST_F(DurableTest, ALullIsWhenOthersWaitForTheDisk) {
+  SimSync beside(files, scheduler);
+  options.sync_beside = &beside;
+  open();
+  create(queue_definition());
+  scheduler.advance(milliseconds(10));
+  const auto soon = [this] { return clock.boot() + milliseconds(2); };
+  Async<void> first = store->lull(soon());
+  turn();
+  EXPECT_FALSE(first.is_ready()) << "nothing is written";
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  const uint64_t begun = beside.begun();
+  turn();
+  EXPECT_EQ(beside.begun(), begun + 1) << "there is something to do meanwhile, however little is written";
+  turn();
+  EXPECT_TRUE(first.is_ready());
+  scheduler.advance(milliseconds(10));
+
+  Async<void> second = store->lull(soon());
+  scheduler.advance(milliseconds(1));
+  EXPECT_FALSE(second.is_ready());
+  scheduler.advance(milliseconds(1));
+  EXPECT_TRUE(second.is_ready()) << "there is nobody else";
+
+  ASSERT_TRUE(put("Queue", task("b", "PENDING", 1)));
+  turn();
+  EXPECT_EQ(beside.begun(), begun + 1) << "a small write alone is synced at once";
+  close();
+}
+
 TEST_F(DurableTest, IntervalSyncsWhenItIsOver) {
   options.durability = {DurabilityMode::kInterval, milliseconds(50)};
   open();

@@ -93,7 +93,8 @@ class StoreCrashRun {
     if (model_.tables().empty()) make_tables();
     for (int turn = 0; turn < 40 && !files_.crashed() && !testing::Test::HasFailure(); ++turn) {
       for (uint64_t n = random_.below(6); n > 0; --n) operation();
-      waiting_.emplace_back(store_->durable(), history_.size());
+      if (random_.below(4) != 0) waiting_.emplace_back(store_->durable(), history_.size());
+      if (random_.below(4) == 0) lulls_.push_back(store_->lull(clock_.boot() + milliseconds(random_.below(5))));
       scheduler_.run_ready();
       note_acknowledged();
       // A sync beside takes its time; the next turns need not wait for it.
@@ -109,6 +110,9 @@ class StoreCrashRun {
     }
     if (options_.sync_beside) pass(2 * kLongestSync);  // One under way, one for what came meanwhile.
     note_acknowledged();
+    pass(milliseconds(5));
+    for (const auto& lull : lulls_) EXPECT_TRUE(lull.is_ready() || files_.crashed());
+    lulls_.clear();
     EXPECT_TRUE(waiting_.empty() || !must_be_safe()) << "what was admitted can be written";
     waiting_.clear();
   }
@@ -207,7 +211,9 @@ class StoreCrashRun {
         return move();
       default: {
         const Item item = random_task();
-        return accept(store_->put_item({"Queue", item, {}, {}}).take(), {"Queue", key_of_task(item), item});
+        PutItemInput put{"Queue", item, {}, {}};
+        put.unhurried = random_.below(2) == 0;
+        return accept(store_->put_item(std::move(put)).take(), {"Queue", key_of_task(item), item});
       }
     }
   }
@@ -326,6 +332,7 @@ class StoreCrashRun {
   size_t acknowledged_ = 0;                                     // Of history_.
   std::vector<RandomTransaction> sent_;                         // Those with a token.
   std::deque<std::pair<Async<Result<void>>, size_t>> waiting_;  // For durability, and how much of history_ that is.
+  std::vector<Async<void>> lulls_;
   bool power_lost_ = false;
   Totals& totals_;
 };

@@ -49,7 +49,7 @@ struct LogFixture : testing::Test {
     return at ? *at : LogPosition{};
   }
   void sync(Waiting waiting = Waiting::kMany) {
-    auto synced = log->sync(clock.boot(), waiting);
+    auto synced = log->sync(clock.boot(), waiting, log->last_sequence());
     ASSERT_TRUE(synced) << synced.error().message;
   }
   // Reads everything that is there, segment by segment.

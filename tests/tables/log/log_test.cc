@@ -208,7 +208,11 @@ TEST_F(LogTest, ASyncBesideCoversWhatWasWrittenBeforeIt) {
   sync();  // It is still under way.
   EXPECT_EQ(log->durable_sequence(), 1u);
   scheduler.run_ready();
-  sync();  // Over; the rest is few bytes.
+  EXPECT_TRUE(log->syncing());
+  sync();  // Over; the rest is few bytes: not in the call that others wait for.
+  EXPECT_EQ(log->durable_sequence(), 2u);
+  EXPECT_FALSE(log->syncing());
+  sync();
   EXPECT_EQ(log->durable_sequence(), 3u);
   EXPECT_EQ(beside.begun(), 1u);
 
@@ -227,6 +231,26 @@ TEST_F(LogTest, ASyncBesideCoversWhatWasWrittenBeforeIt) {
   sync();
   log.reset();  // As the daemon ends.
   options.beside = nullptr;
+}
+
+TEST_F(LogTest, OnlyWhatIsWantedAsksForASync) {
+  SimScheduler scheduler(clock);
+  SimSync beside(files, scheduler, milliseconds(0));
+  options.beside = &beside;
+  open();
+  append("wanted");
+  append("not");
+  const uint64_t syncs = files.syncs();
+  ASSERT_TRUE(log->sync(clock.boot(), Waiting::kMany, 0));
+  EXPECT_EQ(log->durable_sequence(), 0u);
+  EXPECT_EQ(files.syncs(), syncs);
+  ASSERT_TRUE(log->sync(clock.boot(), Waiting::kBusy, 1));
+  EXPECT_EQ(beside.begun(), 1u) << "there is other work, however few the bytes are";
+  scheduler.run_ready();
+  ASSERT_TRUE(log->sync(clock.boot(), Waiting::kBusy, 1));
+  EXPECT_EQ(log->durable_sequence(), 2u) << "a sync covers all that is written";
+  EXPECT_EQ(beside.begun(), 1u);
+  log.reset();
 }
 
 TEST_F(LogTest, WhatComesDuringASyncBesideWaitsNoLongerThanItsInterval) {
@@ -266,7 +290,7 @@ TEST_F(LogTest, AFailedSyncBesideIsFinal) {
   files.fail_sync(1);
   sync();
   scheduler.run_ready();
-  EXPECT_FALSE(log->sync(clock.boot(), Waiting::kMany));
+  EXPECT_FALSE(log->sync(clock.boot(), Waiting::kMany, log->last_sequence()));
   EXPECT_EQ(log->durable_sequence(), 0u);
   EXPECT_FALSE(log->append(BatchKind::kCommit, "later"));
   log.reset();
@@ -278,11 +302,11 @@ TEST_F(LogTest, AFailedSyncIsFinal) {
   sync();
   append("lost");
   files.fail_sync(1);
-  auto failed = log->sync(clock.boot(), Waiting::kMany);
+  auto failed = log->sync(clock.boot(), Waiting::kMany, log->last_sequence());
   ASSERT_FALSE(failed);
   const std::string message = failed.error().message;
   EXPECT_NE(message.find(segment_path(1)), std::string::npos) << message;
-  EXPECT_EQ(log->sync(clock.boot(), Waiting::kMany).error().message, message);
+  EXPECT_EQ(log->sync(clock.boot(), Waiting::kMany, log->last_sequence()).error().message, message);
   EXPECT_EQ(log->append(BatchKind::kCommit, "x").error().message, message);
   EXPECT_EQ(log->remove_oldest().error().message, message);
   EXPECT_EQ(log->durable_sequence(), 1u);
@@ -296,7 +320,7 @@ TEST_F(LogTest, AFailedWriteIsFinalAndItsPartIsCut) {
   files.fail_write(1);
   EXPECT_EQ(log->append(BatchKind::kCommit, std::string(300, 'x')).error().code, ErrorCode::kIo);
   EXPECT_EQ(log->append(BatchKind::kCommit, "y").error().code, ErrorCode::kIo);
-  EXPECT_EQ(log->sync(clock.boot(), Waiting::kMany).error().code, ErrorCode::kIo);
+  EXPECT_EQ(log->sync(clock.boot(), Waiting::kMany, log->last_sequence()).error().code, ErrorCode::kIo);
   files.restart_process();
   open();
   EXPECT_EQ(payloads, Strings{"kept"});
