@@ -39,6 +39,13 @@ struct Workspace {
   }
 };
 
+// One bit for a name. An object keeps those of its members: most of the names that a request is asked for are not
+// there, and nearly all of them have a bit that no member has.
+uint32_t name_bit(std::string_view name) {
+  const size_t first = name.empty() ? 0 : static_cast<unsigned char>(name.front());
+  return uint32_t{1} << (5 * name.size() + first) % 32;
+}
+
 std::string_view trimmed(std::string_view token) {
   while (!token.empty() && std::strchr(" \t\r\n", token.back())) token.remove_suffix(1);
   return token;
@@ -265,13 +272,16 @@ class JsonBuilder {
     ondemand::object object;
     if ((code_ = value.get_object().get(object))) return false;
     uint32_t count = 0;
+    uint32_t name_bits = 0;
     for (auto member : object) {
       ondemand::field field;
       std::string_view name;
       if ((code_ = std::move(member).get(field)) || !unescape(field.key(), name)) return false;
       if (!read(field.value(), name, depth + 1)) return false;
+      name_bits |= name_bit(name);
       ++count;
     }
+    document_.nodes_[index].at = name_bits;
     document_.nodes_[index].size = count;
     return true;
   }
@@ -359,7 +369,7 @@ JsonView::Iterator JsonView::end() const {
 }
 
 JsonMember JsonView::find(std::string_view name) const {
-  if (!is(JsonKind::kObject)) return {};
+  if (!is(JsonKind::kObject) || (node().at & name_bit(name)) == 0) return {};
   const Node* nodes = document_->nodes_.data();
   const char* text = document_->text_.get();
   uint32_t found = index_;

@@ -32,7 +32,7 @@ namespace json_detail {
 struct Node {
   uint32_t name_at = 0;  // Where the member's name is in the document's text.
   uint32_t name_size = 0;
-  uint32_t at = 0;    // Where the content of a string or number is in the document's text.
+  uint32_t at = 0;    // Where a string's or number's content is in the text; of an object, its members' name_bits.
   uint32_t size = 0;  // Its bytes; the number of children of an array or object; 1 for true.
   uint32_t end = 0;   // The first node that is not inside this one.
   JsonKind kind = JsonKind::kNull;

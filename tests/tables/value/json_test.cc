@@ -351,6 +351,28 @@ TEST(JsonDocument, ViewsAndGetters) {
   ASSERT_TRUE(document.parse(R"({"a":"b"})"));
 }
 
+TEST(JsonDocument, EveryNameIsFoundAndNoOther) {
+  JsonDocument document;
+  const auto one = document.parse(R"({"a":1,"\u0041\"":2,"":3,"a":4})");
+  ASSERT_TRUE(one) << one.error().message;
+  EXPECT_EQ(one->int_or("a", 0).value(), 4) << "the last of two";
+  EXPECT_EQ(one->int_or("A\"", 0).value(), 2);
+  EXPECT_EQ(one->int_or("", 0).value(), 3);
+  EXPECT_FALSE(one->find("b"));
+  EXPECT_FALSE(document.parse("{}")->find(""));
+  // Names of every length that begin with every letter, of which those with an odd number are there.
+  const auto name_of = [](size_t i) { return std::string(1 + i / 26, static_cast<char>('a' + i % 26)); };
+  constexpr size_t kNames = 1000;
+  std::string text = "{";
+  for (size_t i = 1; i < kNames; i += 2) text += (i > 1 ? ",\"" : "\"") + name_of(i) + "\":" + std::to_string(i);
+  const auto many = document.parse(text + "}");
+  ASSERT_TRUE(many) << many.error().message;
+  for (size_t i = 0; i < kNames; ++i) {
+    const auto number = static_cast<int64_t>(i);
+    EXPECT_EQ(many->int_or(name_of(i), -1).value(), i % 2 == 1 ? number : -1) << name_of(i);
+  }
+}
+
 TEST(JsonDocument, LargeDocuments) {
   std::string text(3u << 20, 'x');
   JsonDocument document;
