@@ -320,6 +320,7 @@ class Bench {
                     (kernel.cpu_s - kernel_before_.cpu_s) * 1e3, kernel.faults - kernel_before_.faults,
                     turns_cpu.size());
     }
+    turns_own.add(std::max(0.0, cpu - turn_begin_cpu_ - (kernel.cpu_s - kernel_before_.cpu_s)));
     kernel_before_ = kernel;
     turn_begin_cpu_ = cpu_s();
     turn_begin_ = end;
@@ -340,6 +341,7 @@ class Bench {
     heads.report("head10");
     if (with_turns) turns.report("turn beyond the sync");
     if (with_turns) turns_cpu.report("turn, CPU alone");
+    if (with_turns) turns_own.report("turn, CPU without the kernel's");
     if (with_turns) std::printf("  longest turn since the start: %s\n", longest_text_);
     if (with_turns) std::printf("  longest by the CPU: %s\n", longest_cpu_text_);
     const EmbeddedStats s = store_->stats();
@@ -354,6 +356,7 @@ class Bench {
   Latencies heads;
   Latencies turns;
   Latencies turns_cpu;
+  Latencies turns_own;
 
  private:
   static unsigned long long as_mb(uint64_t bytes) { return bytes >> 20; }
@@ -407,6 +410,7 @@ void steady(const std::string& dir, bool sync, int group, long n) {
   bench.set_group(group);
   bench.turns.clear();
   bench.turns_cpu.clear();
+  bench.turns_own.clear();
   bench.commits.clear();
   std::deque<std::string> taken;
   const double begin = now_s();
@@ -506,6 +510,7 @@ void grow(const std::string& dir, bool sync, int group, long n) {
   bench.fresh();
   bench.turns.clear();
   bench.turns_cpu.clear();
+  bench.turns_own.clear();
   const double begin = now_s();
   for (long i = 0; i < n; ++i) {
     bench.create(kFar);

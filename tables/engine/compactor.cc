@@ -9,8 +9,10 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kLongestStep = 512u << 10;  // Log bytes; keeps a turn short.
-constexpr size_t kMoveItems = 256;           // Items moved at a time.
+// Log bytes looked at in one turn: it stays short, unless it wrote much itself.
+constexpr size_t kLongStep = 256u << 10;
+constexpr size_t kLongestStep = 512u << 10;
+constexpr size_t kMoveItems = 256;  // Items moved at a time.
 constexpr milliseconds kBlockedPause{100};
 constexpr seconds kTidyPeriod{1};
 
@@ -103,8 +105,9 @@ bool Compactor::step() {
   const auto wanted = static_cast<uint64_t>(written * 1.25 / share * beyond * beyond);
   // The oldest segments may hold nothing but live items, and what is done newest first makes its garbage in the newest:
   // when space is low, get through all of them before it runs out, at the price of a longer turn.
+  const uint64_t most = std::clamp<uint64_t>(static_cast<uint64_t>(written), kLongStep, kLongestStep);
   const size_t budget = space_is_low() ? std::max<uint64_t>(wanted, kLongestStep)
-                                       : std::clamp<uint64_t>(wanted, options_.move_step_bytes, kLongestStep);
+                                       : std::clamp<uint64_t>(wanted, options_.move_step_bytes, most);
   const Log& log = *committer_.log();
   for (size_t done = 0; done < budget && cursor_;) {
     if (!waiting_.empty()) {

@@ -39,7 +39,7 @@ struct EmbeddedOptions {
   seconds stream_retention = std::chrono::hours(24);
 
   milliseconds ttl_sweep{10};          // How late an expired item may go at the earliest: the sweep's period.
-  size_t ttl_step = 500;               // Expired items removed in one turn.
+  size_t ttl_step = 128;               // Expired items removed in one turn: less than 1 ms.
   seconds wall_jump{60};               // A wall clock that jumps by more pauses the sweep until it is back in line, or
   seconds wall_jump_pause{60};         // has gone on evenly for that long.
   size_t move_step_bytes = 64u << 10;  // Log bytes looked at by compaction in one turn, at least.
