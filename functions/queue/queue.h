@@ -178,8 +178,13 @@ class Queue final : public TaskQueue {
   Async<Result<CreatedTask>> create_keyed(NewTask task);
   Async<Result<Page>> living_page(std::string key, Item start);
   Async<Result<ItemRef>> living_task(std::string key);
-  Async<Result<void>> replace_waiting(std::string key, std::string by);
-  Async<bool> replace_page(Page page, std::string by);
+  // What became of those that a new task replaces: all are done with, one moved meanwhile (taken, or given back), or
+  // the store refused to end one. In order of what is worse.
+  enum class Replaced { kAll, kMoved, kRefused };
+  Async<void> replace_waiting(std::string key, std::string by);
+  Async<Replaced> replace_page(Page page, std::string by);
+  Async<void> replace_again();
+  bool is_replaced(const ItemRef& task, std::string_view key) const;
 
   // queue_keys.cc
   bool waits_for_key(const ItemRef& task);
@@ -350,6 +355,9 @@ class Queue final : public TaskQueue {
   bool adopt_again_ = false;  // At the next look around.
   // A create is looking at them; who waits for it.
   std::map<std::string, std::vector<Promise<bool>>, std::less<>> busy_keys_;
+  // By key, the newest task where those that it replaces could not be ended yet; the look around tries again.
+  std::map<std::string, std::string, std::less<>> replaced_by_;
+  bool replacing_again_ = false;
   std::unique_ptr<ShedLog> shed_log_;
 
   // Takes that wait.

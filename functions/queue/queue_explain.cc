@@ -128,7 +128,11 @@ void Queue::explain_waiting(Explanation& out) {
     say(order_in_words(out.task) + ": " + (out.ahead_at_least ? "more than " : "") + std::to_string(*out.ahead) +
         " come before it" + (lanes_.empty() ? "" : " in its lane (group and priority)"));
   }
-  if (waits_for_key(out.task)) say("another task of its key is in work: as it replaces others, it waits for that");
+  if (is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
+    say("a newer task of its key has come in its place; it ends when the store lets it");
+  } else if (waits_for_key(out.task)) {
+    say("another task of its key is in work: as it replaces others, it waits for that");
+  }
   if (lacks_lane(out.task)) say("it has not got its lane yet");
   const auto reason = expired(out.task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds,
                               deadline_margin(newest_first, false));

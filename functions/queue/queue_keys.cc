@@ -53,10 +53,7 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   }
   created(task);
   // The new task first, so that a crash in between leaves one too many and never none.
-  if (task.replace) {
-    auto replaced = co_await replace_waiting(key, out.id);
-    if (!replaced) co_return fail(replaced.error());
-  }
+  if (task.replace) co_await replace_waiting(key, out.id);
   co_return out;
 }
 
@@ -90,42 +87,63 @@ Async<Result<ItemRef>> Queue::living_task(std::string key) {
   }
 }
 
-// Those that wait end; one in work goes on, but waits no more should it come back.
-Async<Result<void>> Queue::replace_waiting(std::string key, std::string by) {
+// Those that wait end; one in work goes on, but waits no more should it come back. What the store refuses to end is
+// passed over by takes until it can be ended, so that it does not run after the newer one.
+Async<void> Queue::replace_waiting(std::string key, std::string by) {
   constexpr int kTries = 5;
-  for (int tries = 0; tries < kTries; ++tries) {
-    bool all = true;
+  Replaced result = Replaced::kMoved;
+  for (int tries = 0; tries < kTries && result == Replaced::kMoved; ++tries) {
+    result = Replaced::kAll;
     Item start;
     do {
       auto page = co_await living_page(key, std::move(start));
-      if (!page) co_return fail(page.error());
+      if (!page) {
+        result = Replaced::kRefused;
+        break;
+      }
       start = std::move(page->last_evaluated_key);
       std::string newest = by;
-      const bool done = co_await replace_page(std::move(*page), std::move(newest));
-      all = all && done;
+      const auto of_page = co_await replace_page(std::move(*page), std::move(newest));
+      result = std::max(result, of_page);
     } while (!start.empty());
-    if (all) break;
   }
-  co_return Result<void>();
+  if (result != Replaced::kAll) {
+    replaced_by_[key] = by;
+    co_return;
+  }
+  const auto known = replaced_by_.find(key);
+  if (known == replaced_by_.end() || known->second != by) co_return;
+  replaced_by_.erase(known);
+  key_freed(key);
 }
 
-// False if one of them moved meanwhile: taken, or given back.
-Async<bool> Queue::replace_page(Page page, std::string by) {
+Async<Queue::Replaced> Queue::replace_page(Page page, std::string by) {
   std::vector<EditItemInput> writes;
+  std::vector<ItemRef> tasks;
   for (const auto& old : page.items) {
     if (text_of(old, attribute::kId) == by) continue;
     if (text_of(old, attribute::kStatus) != state::kTaken) {
       writes.emplace_back(end_waiting(table_, old, state::kCancelled, attribute::kReplacedBy, by, wall()));
     } else if (!has(old, attribute::kReplacedBy)) {
       writes.emplace_back(mark_replaced(table_, old, by, wall()));
+    } else {
+      continue;
     }
+    tasks.push_back(old);
   }
-  if (writes.empty()) co_return true;
+  if (writes.empty()) co_return Replaced::kAll;
   auto answers = co_await services_.tables.edit_many(std::move(writes));
-  bool all = true;
-  for (auto& answer : answers) {
+  auto result = Replaced::kAll;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    auto& answer = answers[i];
     if (!answer) {
-      all = all && answer.error().code != ErrorCode::kConditionalCheckFailed;
+      const bool moved = answer.error().code == ErrorCode::kConditionalCheckFailed;
+      result = std::max(result, moved ? Replaced::kMoved : Replaced::kRefused);
+      // It has no room for who replaced it.
+      const bool never = answer.error().code == ErrorCode::kValidation;
+      if (never && text_of(tasks[i], attribute::kStatus) != state::kTaken) {
+        scope_.spawn(set_aside(tasks[i], std::move(answer.error().message)));
+      }
       continue;
     }
     const auto& task = answer->attributes;
@@ -133,16 +151,36 @@ Async<bool> Queue::replace_page(Page page, std::string by) {
     const Lease* lease = leases_.find(id);
     if (lease && lease->token == text_of(task, attribute::kLease)) leases_.update(id, task);
   }
-  co_return all;
+  co_return result;
 }
 
-// Whether a task came to replace others and one of its key is in work, as far as this daemon knows, or being replaced.
+// At a look around: what the store refused to end.
+Async<void> Queue::replace_again() {
+  const auto refused = replaced_by_;
+  for (const auto& [key, by] : refused) {
+    if (busy_keys_.contains(key)) continue;  // A newer one comes just now.
+    KeyGuard guard(*this, key);
+    std::string of_key = key;
+    std::string newest = by;
+    co_await replace_waiting(std::move(of_key), std::move(newest));
+  }
+  replacing_again_ = false;
+}
+
+// Whether a newer task of its key has come that it was to make room for.
+bool Queue::is_replaced(const ItemRef& task, std::string_view key) const {
+  const auto known = replaced_by_.find(key);
+  return known != replaced_by_.end() && text_of(task, attribute::kId) != known->second;
+}
+
+// Whether a task came to replace others and one of its key is in work, as far as this daemon knows, or being replaced;
+// or was to make room for a newer one and could not be ended.
 bool Queue::waits_for_key(const ItemRef& task) {
-  if (!leases_.holds_keys() && claiming_keys_.empty() && busy_keys_.empty()) return false;
-  if (!comes_to_replace(task)) return false;
+  if (!leases_.holds_keys() && claiming_keys_.empty() && busy_keys_.empty() && replaced_by_.empty()) return false;
   const auto key = text_of(task, attribute::kLiveKey);
   if (key.empty()) return false;
-  const bool busy = leases_.holds_key(key) || claiming_keys_.contains(key) || busy_keys_.contains(key);
+  const bool held = leases_.holds_key(key) || claiming_keys_.contains(key) || busy_keys_.contains(key);
+  const bool busy = (held && comes_to_replace(task)) || is_replaced(task, key);
   if (busy) passed_keys_.emplace(key);
   return busy;
 }

@@ -90,6 +90,7 @@ Async<std::vector<Result<WriteOutput>>> LateTables::write_many(std::vector<Write
 }
 
 Async<std::vector<Result<WriteOutput>>> LateTables::edit_many(std::vector<EditItemInput> inputs) {
+  if (refusal_) co_return std::vector<Result<WriteOutput>>(inputs.size(), fail(*refusal_));
   std::vector<WriteInput> updates;
   for (const auto& input : inputs) {
     auto described = co_await tables_.describe_table(input.table);

@@ -3,6 +3,8 @@
 // Seeded: the same seed and calls give the same order. Loop thread.
 #pragma once
 
+#include <optional>
+
 #include "base/random.h"
 #include "base/scheduler.h"
 #include "tables/tables.h"
@@ -41,6 +43,9 @@ class LateTables final : public Tables {
   // From now on, durable() takes that long besides.
   void delay_durable(milliseconds more) { durable_takes_ = more; }
 
+  // From now on edits are answered with that, and nothing is done; until there is none again.
+  void refuse_edits(std::optional<Error> why) { refusal_ = std::move(why); }
+
   uint64_t calls() const { return calls_; }
 
  private:
@@ -56,6 +61,7 @@ class LateTables final : public Tables {
   Random random_;
   const milliseconds most_;
   milliseconds durable_takes_{0};
+  std::optional<Error> refusal_;
   uint64_t calls_ = 0;
 };
 

@@ -200,6 +200,48 @@ TEST_P(QueueKeys, AReplacedTaskThatFailsForGoodIsAFailure) {
   expect_balance();
 }
 
+// A store that is full for a moment takes the new task and refuses to end the old one.
+TEST(QueueKeysFull, WhatCouldNotBeReplacedDoesNotRunAfterTheNewerOne) {
+  for (const bool in_work : {false, true}) {
+    SCOPED_TRACE(in_work ? "the old one is in work" : "the old one waits");
+    World world(true);
+    Queue& queue = world.start();
+    const auto create = [&](const char* id) {
+      NewTask task;
+      task.id = id;
+      task.key = "k";
+      task.replace = true;
+      auto created = world.wait(queue.create({task}));
+      ASSERT_TRUE(created[0]) << created[0].error().message;
+      EXPECT_TRUE(created[0]->created);
+    };
+    const auto take = [&] { return world.wait(queue.take(TakeInput{})); };
+    const auto settle = [&](Settlement::Kind kind, const TakenTask& task) {
+      ASSERT_TRUE(world.wait(queue.settle({settlement(kind, task)}))[0]);
+    };
+    create("one");
+    auto one = in_work ? take() : Result<std::vector<TakenTask>>();
+    world.refuse_edits(true);
+    create("two");
+    world.refuse_edits(false);
+    if (in_work) {
+      ASSERT_EQ(ids(one), "one");
+      settle(Settlement::Kind::kRelease, one->at(0));
+    }
+    auto two = take();
+    ASSERT_EQ(ids(two), "two");
+    settle(Settlement::Kind::kComplete, two->at(0));
+    EXPECT_EQ(ids(take()), "") << "an older one ran after a newer";
+    world.pass(seconds(3));
+    EXPECT_EQ(world.status("one"), "CANCELLED");
+    EXPECT_EQ(world.read("one").string_or("replacedBy"), "two");
+    create("three");
+    EXPECT_EQ(ids(take()), "three") << "the key is free";
+    auto balanced = check_balance(world.books());
+    EXPECT_TRUE(balanced) << balanced.error().message;
+  }
+}
+
 // A client ends what the daemon holds, or deletes it: the next of its key does not wait for the end of the lease.
 TEST_P(QueueKeys, AKeyIsFreeWhenAClientHasEndedItsTask) {
   Queue& queue = world.start();
