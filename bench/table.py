@@ -2,8 +2,8 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|policies|overload|rivals]
-                   [--floor DIR] [--json FILE]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|policies|overload|slowdown|flat|rivals]
+                   [--flat-seconds 20] [--floor DIR] [--json FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
            nothing around them) and LMDB with a log; the newest-first take at 1,000 and 2,000,000 pending; a drain
@@ -21,6 +21,8 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
            step and a stall, a quiet group beside a flood (docs/overload.md has more seeds)
   overload the overload lab in real time: refusals and goodput at 10 x capacity, and how near freshet simulate comes to a run
            that was recorded; then what 1,000,000 tasks cost that expire, within 60 s and within one (bench/expire.py, once)
+  slowdown adaptive concurrency of the daemon before a downstream that slows down four times (bench/slowdown.py, three runs)
+  flat     the daemon's memory at 10 x capacity, in real time: --flat-seconds 600 for the ten minutes that are wanted
   rivals   bench/rivals/run.sh: beside Redis, beanstalkd, BullMQ and dynalite
 
 The floor is a measuring stick that is not part of this repository: --floor names the folder with its sources (main.cc,
@@ -38,11 +40,13 @@ import tempfile
 
 import expire
 import items
+import slowdown
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
-SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "policies", "overload", "rivals")
+SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "policies", "overload",
+            "slowdown", "flat", "rivals")
 rows = []
 
 
@@ -308,6 +312,22 @@ def overload(work, runs):
         "<= 30 s", fast["goneS"] <= 30)
 
 
+def slowed():
+    for name, ratios in slowdown.measure(3).items():
+        middle = statistics.median(ratios)
+        row(f"concurrency in 10 s after {name}, beside the best", f"{middle:.2f} x", "0.8 to 1.2 x", 0.8 <= middle <= 1.2)
+
+
+def flat(seconds):
+    out = call(BUILD / "freshet", "bench", "overload", "--real", "--json", "--first-seed", 3001, "--load", 10, "--policy", "freshet",
+               "--seconds", seconds)
+    figures = json.loads(out)["cells"][0]["figures"]
+    first, second = (figures[f"rss{half}HalfMiB"]["mean"] for half in ("First", "Second"))
+    # A short run's first half has not filled every buffer yet.
+    row(f"memory at 10 x for {seconds} s: most in the second half ({second:.1f} MiB; {first:.1f} in the first)",
+        f"{second - first:+.1f} MiB", "<= 4 MiB more", second <= first + 4)
+
+
 def rivals(runs):
     out = call(ROOT / "bench/rivals/run.sh", runs)
     print(out[out.index("\nwhole life"):])
@@ -319,6 +339,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", action="append", choices=SECTIONS)
+    parser.add_argument("--flat-seconds", type=int, default=20)
     parser.add_argument("--floor", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
@@ -336,7 +357,8 @@ def main():
                               ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority),
                               ("filtered", lambda runs: filtered(work, runs)),
                               ("ordered", lambda runs: ordered(work, runs)), ("policies", policies),
-                              ("overload", lambda runs: overload(work, runs)), ("rivals", rivals)):
+                              ("overload", lambda runs: overload(work, runs)), ("slowdown", lambda runs: slowed()),
+                              ("flat", lambda runs: flat(options.flat_seconds)), ("rivals", rivals)):
             if name in wanted:
                 print(f"{name}:", flush=True)
                 measure(options.runs)
