@@ -2,6 +2,8 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 
 #include "base/check.h"
@@ -15,6 +17,16 @@ uint64_t splitmix64(uint64_t& state) {
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return z ^ (z >> 31);
 }
+
+// Of each byte.
+constexpr std::array<char, 512> kHexPairs = [] {
+  std::array<char, 512> pairs{};
+  for (size_t byte = 0; byte < 256; ++byte) {
+    pairs[2 * byte] = "0123456789abcdef"[byte / 16];
+    pairs[2 * byte + 1] = "0123456789abcdef"[byte % 16];
+  }
+  return pairs;
+}();
 
 }  // namespace
 
@@ -53,9 +65,10 @@ std::string Random::uuid() {
   words[1] = (words[1] & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);  // Variant 1.
   std::string text(36, '-');
   char* at = text.data();
-  for (int nibble = 0; nibble < 32; ++nibble) {
-    if (nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20) ++at;
-    *at++ = "0123456789abcdef"[(words[nibble / 16] >> (60 - 4 * (nibble % 16))) & 15];
+  for (int byte = 0; byte < 16; ++byte) {
+    if (byte == 4 || byte == 6 || byte == 8 || byte == 10) ++at;
+    const auto value = static_cast<uint8_t>(words[byte / 8] >> (56 - 8 * (byte % 8)));
+    at = std::copy_n(kHexPairs.data() + size_t{2} * value, 2, at);
   }
   return text;
 }
