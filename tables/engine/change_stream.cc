@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t kMarkSpacing = 64u << 10;  // Log bytes between two places of the sparse index.
 constexpr uint64_t kMostLookedAt = 16'384;    // Records of one read, skipped ones included.
 constexpr size_t kReadStep = 256u << 10;      // Log bytes read at a time.
+constexpr size_t kFetchedAhead = 8;           // Records.
 
 // Picks one table's change records out of batches.
 class RecordReader final : public BatchSink {
@@ -114,6 +115,8 @@ size_t ChangeStream::drop_oldest() {
   // Without a place in the log (trimmed, or there is no log) what memory forgets is gone.
   if (marks_.empty() || marks_.front().sequence > sequence) oldest_ = sequence + 1;
   tail_.pop_front();
+  // Nobody has looked at these images for long: the wait for the next ones begins before their turn comes.
+  if (tail_.size() > kFetchedAhead) tail_[kFetchedAhead].keys_of.prefetch();
   return bytes;
 }
 

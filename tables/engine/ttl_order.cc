@@ -37,7 +37,8 @@ void TtlOrder::change(const ItemRef& before, const Seen& old_seen, const ItemRef
     }
     set_.erase(it);
   }
-  if (new_expiry) set_.insert(Entry{*new_expiry, after.creation(), after});
+  // A new item mostly expires after all others.
+  if (new_expiry) set_.insert(set_.end(), Entry{*new_expiry, after.creation(), after});
 }
 
 void TtlOrder::add_to(std::vector<Entry>& entries, const ItemRef& item, const Seen& seen) {
