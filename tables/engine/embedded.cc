@@ -9,6 +9,7 @@
 #include "tables/engine/committer.h"
 #include "tables/engine/compactor.h"
 #include "tables/engine/plan.h"
+#include "tables/engine/prefetch.h"
 #include "tables/engine/read.h"
 #include "tables/engine/recovery.h"
 #include "tables/engine/transactions.h"
@@ -249,7 +250,10 @@ template <class Input>
 std::vector<Result<WriteOutput>> Engine::write_each(std::vector<Input>& inputs) {
   std::vector<Result<WriteOutput>> outputs;
   outputs.reserve(inputs.size());
-  if (inputs.size() >= kBulk && !is_unhurried(inputs[0])) committer_.expect_bulk();
+  if (inputs.size() >= kBulk) {
+    if (!is_unhurried(inputs[0])) committer_.expect_bulk();
+    prefetch(catalog_, inputs);
+  }
   for (auto& input : inputs) outputs.push_back(write(input));
   return outputs;
 }

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -85,6 +86,8 @@ class OrderedItems {
   // Main tables. The item with that key, or null; valid until the next change.
   const ItemRef* find(const KeyView& key) const;
   Place place(const KeyView& key) const;
+  // Partitions, by hash(), that are about to be looked up one after the other.
+  void prefetch(std::span<const uint64_t> hashes) const { set_.prefetch(hashes); }
   // What a write did at that place; `before` is what stands there. Null refs for absent, not both.
   void change(const Place& place, const ItemRef& before, const ItemRef& after);
 

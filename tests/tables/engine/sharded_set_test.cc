@@ -4,6 +4,7 @@
 #include <absl/types/compare.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <set>
 
 #include "base/random.h"
@@ -54,6 +55,7 @@ void compare_with_model(Set::Growth growth, size_t most) {
   };
   for (size_t i = 0; i < most; ++i) {
     const Entry entry = draw();
+    set.prefetch(std::array{entry.hash, draw().hash});  // Changes nothing.
     if (random.below(2) == 0) {
       ASSERT_EQ(set.insert(entry), model.insert(entry).second);
     } else if (const auto place = set.place(entry); !place.found()) {

@@ -143,6 +143,30 @@ TEST_F(WriteTest, WriteManyAnswersEachOnItsOwn) {
   EXPECT_TRUE(outputs[2]);
 }
 
+TEST_F(WriteTest, WriteManyTakesAnyInputAmongMany) {
+  create(queue_definition());
+  create(pair_definition());
+  std::vector<WriteInput> inputs;
+  for (int i = 0; i < 20; ++i) {
+    inputs.emplace_back(PutItemInput{"Queue", task("t" + std::to_string(i), "PENDING", i), {}, {}});
+  }
+  inputs.emplace_back(PutItemInput{"Pairs", Item{{"p", Value("k")}, {"s", Value::number(1)}}, {}, {}});
+  inputs.emplace_back(PutItemInput{"None", task("a", "PENDING", 1), {}, {}});
+  inputs.emplace_back(PutItemInput{"Queue", Item{{"id", Value::number(1)}}, {}, {}});
+  inputs.emplace_back(PutItemInput{"Queue", Item{}, {}, {}});
+  inputs.emplace_back(DeleteItemInput{"Queue", key("t3"), {}, {}});
+  auto outputs = now(store->write_many(inputs));
+  ASSERT_EQ(outputs.size(), 25u);
+  for (size_t i = 0; i < 21; ++i) EXPECT_TRUE(outputs[i]) << i;
+  EXPECT_EQ(outputs[21].error().code, ErrorCode::kResourceNotFound);
+  EXPECT_EQ(outputs[22].error().code, ErrorCode::kValidation);
+  EXPECT_EQ(outputs[23].error().code, ErrorCode::kValidation);
+  EXPECT_TRUE(outputs[24]);
+  inputs.assign(20, PutItemInput{"None", task("a", "PENDING", 1), {}, {}});
+  outputs = now(store->write_many(inputs));
+  for (const auto& output : outputs) EXPECT_EQ(output.error().code, ErrorCode::kResourceNotFound);
+}
+
 TEST_F(WriteTest, BooksSeeEveryMove) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));

@@ -1,0 +1,56 @@
+#include "tables/engine/prefetch.h"
+
+#include <absl/container/inlined_vector.h>
+
+#include "tables/engine/keys.h"
+#include "tables/engine/plan.h"
+
+namespace freshet {
+namespace {
+
+constexpr size_t kUsualBatch = 64;
+
+const std::string& table_of(const EditItemInput& input) {
+  return input.table;
+}
+const std::string& table_of(const WriteInput& input) {
+  return std::visit([](const auto& write) -> const std::string& { return write.table; }, input);
+}
+
+// Tells `each` the bytes of the partition key.
+template <class Each>
+void tell_partition(const EditItemInput& input, const KeySchema& keys, const Each& each) {
+  const auto key = input.seen.find(keys.partition.name);
+  if (key && key->type() == keys.partition.type) each(key->key_bytes());
+}
+template <class Each>
+void tell_partition(const WriteInput& input, const KeySchema& keys, const Each& each) {
+  const Item& item = std::visit([](const auto& write) -> const Item& { return input_key(write); }, input);
+  const Value* key = item.find(keys.partition.name);
+  if (key && key->is(keys.partition.type)) each(KeyBytes(*key).view());
+}
+
+template <class Input>
+void prefetch_each(const Catalog& catalog, const std::vector<Input>& inputs) {
+  const auto table = catalog.find(table_of(inputs.front()));
+  if (!table) return;
+  const OrderedItems& items = (*table)->items();
+  absl::InlinedVector<uint64_t, kUsualBatch> hashes;
+  for (const Input& input : inputs) {
+    if (&input != &inputs.front() && table_of(input) != table_of(inputs.front())) continue;
+    tell_partition(input, items.keys(), [&](std::string_view key) { hashes.push_back(items.hash(key)); });
+  }
+  items.prefetch(hashes);
+}
+
+}  // namespace
+
+void prefetch(const Catalog& catalog, const std::vector<EditItemInput>& inputs) {
+  prefetch_each(catalog, inputs);
+}
+
+void prefetch(const Catalog& catalog, const std::vector<WriteInput>& inputs) {
+  prefetch_each(catalog, inputs);
+}
+
+}  // namespace freshet
