@@ -533,10 +533,15 @@ void append_item_json(std::string& out, const Item& item) {
 void append_item_json(std::string& out, const ItemRef& item) {
   Writer<true>::append_map(out, item.encoded());
 }
+constexpr size_t kPageAhead = 16u << 10;
+
 void append_items_json(std::string& out, std::span<const ItemRef> items) {
   size_t stored = 0;
   for (const ItemRef& item : items) stored += item.encoded().size();
-  Text text(out, 2 * stored);  // About what names, tags and quotes make of it.
+  const size_t expected = 2 * stored;  // About what names, tags and quotes make of it.
+  out.reserve(out.size() + expected);
+  // Of a large page only as much is touched as it comes to: answers that wait to be taken hold their memory.
+  Text text(out, std::min(expected, kPageAhead));
   text.add('[');
   for (const ItemRef& item : items) {
     if (&item != &items.front()) text.add(',');
