@@ -53,7 +53,8 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   }
   created(task);
   // The new task first, so that a crash in between leaves one too many and never none.
-  if (task.replace) co_await replace_waiting(key, out.id);
+  // It is the newest of its key: what a store refused to end before ends for it, too.
+  if (task.replace || replaced_by_.contains(key)) co_await replace_waiting(key, out.id);
   co_return out;
 }
 
@@ -75,13 +76,15 @@ Async<Result<Page>> Queue::living_page(std::string key, Item start) {
   return services_.tables.query(std::move(query));
 }
 
-// The newest task that has the key; a null ref if none has.
+// The newest task that has the key; a null ref if none has. One that was to make room for another is none.
 Async<Result<ItemRef>> Queue::living_task(std::string key) {
   Item start;
   for (;;) {
     auto page = co_await living_page(key, std::move(start));
     if (!page) co_return fail(page.error());
-    if (!page->items.empty()) co_return page->items.front();
+    for (const auto& task : page->items) {
+      if (!is_replaced(task, key)) co_return task;
+    }
     start = std::move(page->last_evaluated_key);
     if (start.empty()) co_return ItemRef();
   }
@@ -111,10 +114,7 @@ Async<void> Queue::replace_waiting(std::string key, std::string by) {
     replaced_by_[key] = by;
     co_return;
   }
-  const auto known = replaced_by_.find(key);
-  if (known == replaced_by_.end() || known->second != by) co_return;
-  replaced_by_.erase(known);
-  key_freed(key);
+  if (replaced_by_.erase(key) > 0) key_freed(key);
 }
 
 Async<Queue::Replaced> Queue::replace_page(Page page, std::string by) {
@@ -154,14 +154,16 @@ Async<Queue::Replaced> Queue::replace_page(Page page, std::string by) {
   co_return result;
 }
 
-// At a look around: what the store refused to end.
+// At a look around: what the store refused to end. A newer task of a key may come between two of them.
 Async<void> Queue::replace_again() {
   const auto refused = replaced_by_;
-  for (const auto& [key, by] : refused) {
-    if (busy_keys_.contains(key)) continue;  // A newer one comes just now.
+  for (const auto& entry : refused) {
+    const std::string& key = entry.first;
+    const auto known = replaced_by_.find(key);
+    if (known == replaced_by_.end() || busy_keys_.contains(key)) continue;  // Done, or a newer one comes just now.
     KeyGuard guard(*this, key);
     std::string of_key = key;
-    std::string newest = by;
+    std::string newest = known->second;
     co_await replace_waiting(std::move(of_key), std::move(newest));
   }
   replacing_again_ = false;

@@ -242,6 +242,42 @@ TEST(QueueKeysFull, WhatCouldNotBeReplacedDoesNotRunAfterTheNewerOne) {
   }
 }
 
+// The next of that key comes before the daemon has looked again: it is the newest, whatever was refused before it.
+TEST(QueueKeysFull, WhoComesAfterARefusalIsNotReplaced) {
+  for (const bool replaces : {true, false}) {
+    SCOPED_TRACE(replaces ? "it replaces" : "it does not replace");
+    World world(true);
+    Queue& queue = world.start();
+    const auto create = [&](const char* id, bool replace) {
+      NewTask task;
+      task.id = id;
+      task.key = "k";
+      task.replace = replace;
+      auto created = world.wait(queue.create({task}));
+      ASSERT_TRUE(created[0]) << created[0].error().message;
+      EXPECT_TRUE(created[0]->created) << id;
+    };
+    const auto take_and_complete = [&](const char* id) {
+      auto taken = world.wait(queue.take(TakeInput{}));
+      ASSERT_EQ(ids(taken), id);
+      ASSERT_TRUE(world.wait(queue.settle({settlement(Settlement::Kind::kComplete, taken->at(0))}))[0]);
+    };
+    create("one", true);
+    world.refuse_edits(true);
+    create("two", true);
+    world.refuse_edits(false);
+    if (!replaces) take_and_complete("two");  // Of its key only one is left, and that one is to end.
+    create("three", replaces);
+    take_and_complete("three");
+    world.pass(seconds(3));
+    EXPECT_EQ(world.status("three"), "SUCCESS");
+    EXPECT_EQ(world.status("one"), "CANCELLED");
+    EXPECT_EQ(world.status("two"), replaces ? "CANCELLED" : "SUCCESS");
+    auto balanced = check_balance(world.books());
+    EXPECT_TRUE(balanced) << balanced.error().message;
+  }
+}
+
 // A client ends what the daemon holds, or deletes it: the next of its key does not wait for the end of the lease.
 TEST_P(QueueKeys, AKeyIsFreeWhenAClientHasEndedItsTask) {
   Queue& queue = world.start();
