@@ -53,7 +53,8 @@ class FileLock {
   virtual ~FileLock() = default;
 };
 
-enum class OpenMode { kRead, kReadWrite, kCreate /* must not exist */ };
+// kRead: to be read as a whole, soon. kCreate: must not exist.
+enum class OpenMode { kRead, kReadWrite, kCreate };
 
 class Files {
  public:

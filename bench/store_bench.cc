@@ -10,7 +10,9 @@
 // real. As in the daemon a large commit syncs beside the next one's operations; here the next commit waits for it, so
 // that each sync covers one group.
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -45,16 +47,22 @@ double cpu_s() {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
-// Of it, what the kernel computed, and the pages it gave.
+// Of it, what the kernel computed, and the pages it gave; and how long this thread was ready to run while others had
+// the processors (Documentation/scheduler/sched-stats.rst of Linux).
 struct KernelWork {
   double cpu_s = 0;
   long faults = 0;
+  double queued_s = 0;
 };
 KernelWork kernel_work() {
   rusage usage{};
   getrusage(RUSAGE_THREAD, &usage);
+  static const int schedule = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  char text[64] = "";
+  unsigned long long queued_ns = 0;
+  if (::pread(schedule, text, sizeof text - 1, 0) <= 0 || std::sscanf(text, "%*u %llu", &queued_ns) != 1) queued_ns = 0;
   return {static_cast<double>(usage.ru_stime.tv_sec) + static_cast<double>(usage.ru_stime.tv_usec) * 1e-6,
-          usage.ru_minflt};
+          usage.ru_minflt, static_cast<double>(queued_ns) * 1e-9};
 }
 
 [[noreturn]] void die(const std::string& why) {
@@ -62,19 +70,20 @@ KernelWork kernel_work() {
   std::exit(1);
 }
 
-// How long files have held up the thread that opened them: in syncs; in writes, which wait for the disk, too, when it
-// is busy; and in changes of directories and sizes, which wait for the file system's journal.
+// How long files have held up the thread that made this: in syncs; in writes, which wait for the disk, too, when it is
+// busy; and in all else, which may wait for the file system's journal.
 struct FileTimes {
   double sync_s = 0;
   double write_s = 0;
   double other_s = 0;
+  const std::thread::id owner = std::this_thread::get_id();
 };
 
 template <class Call>
-auto timed(double& total, const Call& call) {
+auto timed(FileTimes& times, double FileTimes::*total, const Call& call) {
   const double begin = now_s();
   auto result = call();
-  total += now_s() - begin;
+  if (std::this_thread::get_id() == times.owner) times.*total += now_s() - begin;
   return result;
 }
 
@@ -82,31 +91,26 @@ auto timed(double& total, const Call& call) {
 class TimedFile final : public File {
  public:
   TimedFile(std::unique_ptr<File> file, FileTimes& times) : file_(std::move(file)), times_(times) {}
-  Result<size_t> read_at(uint64_t offset, std::span<char> into) override { return file_->read_at(offset, into); }
+  Result<size_t> read_at(uint64_t offset, std::span<char> into) override {
+    return timed(times_, &FileTimes::other_s, [&] { return file_->read_at(offset, into); });
+  }
   Result<void> write_at(uint64_t offset, std::string_view bytes) override {
-    const double begin = now_s();
-    auto result = file_->write_at(offset, bytes);
-    if (std::this_thread::get_id() == owner_) times_.write_s += now_s() - begin;
-    return result;
+    return timed(times_, &FileTimes::write_s, [&] { return file_->write_at(offset, bytes); });
   }
   Result<void> preallocate(uint64_t size) override {
-    return timed(times_.other_s, [&] { return file_->preallocate(size); });
+    return timed(times_, &FileTimes::other_s, [&] { return file_->preallocate(size); });
   }
   Result<void> truncate(uint64_t size) override {
-    return timed(times_.other_s, [&] { return file_->truncate(size); });
+    return timed(times_, &FileTimes::other_s, [&] { return file_->truncate(size); });
   }
   Result<void> sync() override {
-    const double begin = now_s();
-    auto result = file_->sync();
-    if (std::this_thread::get_id() == owner_) times_.sync_s += now_s() - begin;
-    return result;
+    return timed(times_, &FileTimes::sync_s, [&] { return file_->sync(); });
   }
   Result<uint64_t> size() override { return file_->size(); }
 
  private:
   std::unique_ptr<File> file_;
   FileTimes& times_;
-  const std::thread::id owner_ = std::this_thread::get_id();
 };
 
 // The daemon's sync thread, for which one can wait.
@@ -134,20 +138,20 @@ class BenchSync final : public BackgroundSync {
 class TimedFiles final : public Files {
  public:
   Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
-    auto file = timed(times.other_s, [&] { return files_->open(path, mode); });
+    auto file = timed(times, &FileTimes::other_s, [&] { return files_->open(path, mode); });
     if (!file) return file;
     return std::make_unique<TimedFile>(std::move(*file), times);
   }
   Result<void> create_directories(const std::string& path) override { return files_->create_directories(path); }
   Result<std::vector<std::string>> list(const std::string& directory) override { return files_->list(directory); }
   Result<void> remove(const std::string& path) override {
-    return timed(times.other_s, [&] { return files_->remove(path); });
+    return timed(times, &FileTimes::other_s, [&] { return files_->remove(path); });
   }
   Result<void> rename(const std::string& from, const std::string& to) override {
-    return timed(times.other_s, [&] { return files_->rename(from, to); });
+    return timed(times, &FileTimes::other_s, [&] { return files_->rename(from, to); });
   }
   Result<void> sync_directory(const std::string& directory) override {
-    return timed(times.sync_s, [&] { return files_->sync_directory(directory); });
+    return timed(times, &FileTimes::sync_s, [&] { return files_->sync_directory(directory); });
   }
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return files_->lock(path); }
   Result<uint64_t> free_bytes(const std::string& directory) override { return files_->free_bytes(directory); }
@@ -208,6 +212,7 @@ class Bench {
     options_.directory = directory_;
     options_.durability.mode = sync ? DurabilityMode::kSync : DurabilityMode::kNone;
     options_.sync_beside = &beside_;
+    options_.log_chores = chores_thread_.get();
     options_.stream_max_bytes = 64u << 20;
   }
 
@@ -298,20 +303,22 @@ class Bench {
     const double end = now_s();
     commits.add(end - begin);
     const double waits = files_.times.sync_s - synced_before_ + waited_s_;
+    const KernelWork kernel = kernel_work();
+    const double ours = end - turn_begin_ - waits - (kernel.queued_s - kernel_before_.queued_s);
     turns.add(end - turn_begin_ - waits);
-    if (end - turn_begin_ - waits > longest_) {
-      longest_ = end - turn_begin_ - waits;
+    turns_running.add(ours);
+    if (ours > longest_) {
+      longest_ = ours;
       std::snprintf(longest_text_, sizeof longest_text_,
                     "operations %.1f, upkeep %.1f, commit beyond the sync %.1f ms; of all that CPU %.1f, writes %.1f, "
-                    "other work of files %.1f",
+                    "other work of files %.1f, others had the processors for %.1f",
                     (worked - turn_begin_) * 1e3, (begin - worked) * 1e3, (end - begin - waits) * 1e3,
                     (cpu_s() - turn_begin_cpu_) * 1e3, (files_.times.write_s - written_before_) * 1e3,
-                    (files_.times.other_s - other_before_) * 1e3);
+                    (files_.times.other_s - other_before_) * 1e3, (kernel.queued_s - kernel_before_.queued_s) * 1e3);
     }
     waited_s_ = 0;
     const double cpu = cpu_s();
     turns_cpu.add(cpu - turn_begin_cpu_);
-    const KernelWork kernel = kernel_work();
     if (cpu - turn_begin_cpu_ > longest_cpu_) {
       longest_cpu_ = cpu - turn_begin_cpu_;
       std::snprintf(longest_cpu_text_, sizeof longest_cpu_text_,
@@ -340,6 +347,7 @@ class Bench {
     commits.report("commit");
     heads.report("head10");
     if (with_turns) turns.report("turn beyond the sync");
+    if (with_turns) turns_running.report("and beyond waiting for a processor");
     if (with_turns) turns_cpu.report("turn, CPU alone");
     if (with_turns) turns_own.report("turn, CPU without the kernel's");
     if (with_turns) std::printf("  longest turn since the start: %s\n", longest_text_);
@@ -355,6 +363,7 @@ class Bench {
   Latencies commits;
   Latencies heads;
   Latencies turns;
+  Latencies turns_running;
   Latencies turns_cpu;
   Latencies turns_own;
 
@@ -365,8 +374,10 @@ class Bench {
   }
   void wait_for_last() {
     const double begin = now_s();
+    const double queued = kernel_work().queued_s;
     beside_.wait();
     waited_s_ += now_s() - begin;
+    kernel_before_.queued_s += kernel_work().queued_s - queued;  // Counts as the wait for the sync.
   }
 
   const std::string directory_;
@@ -374,6 +385,7 @@ class Bench {
   EmbeddedOptions options_;
   TimedFiles files_;
   BenchSync beside_;
+  std::unique_ptr<BackgroundWork> chores_thread_ = make_work_thread([] {});
   SimClock clock_{std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now())};
   BenchLoop loop_{clock_};
   Random random_{random_seed()};
@@ -389,7 +401,7 @@ class Bench {
   double other_before_ = 0;
   double waited_s_ = 0;
   double longest_ = 0;
-  char longest_text_[160] = "";
+  char longest_text_[240] = "";
   KernelWork kernel_before_;
   double longest_cpu_ = 0;
   char longest_cpu_text_[160] = "";
@@ -409,6 +421,7 @@ void steady(const std::string& dir, bool sync, int group, long n) {
   bench.end_turn();
   bench.set_group(group);
   bench.turns.clear();
+  bench.turns_running.clear();
   bench.turns_cpu.clear();
   bench.turns_own.clear();
   bench.commits.clear();
@@ -509,6 +522,7 @@ void grow(const std::string& dir, bool sync, int group, long n) {
   Bench bench(dir, sync, group);
   bench.fresh();
   bench.turns.clear();
+  bench.turns_running.clear();
   bench.turns_cpu.clear();
   bench.turns_own.clear();
   const double begin = now_s();
@@ -527,13 +541,19 @@ void grow(const std::string& dir, bool sync, int group, long n) {
 
 void pauses(double seconds) {
   double longest = 0;
+  double longest_cpu = 0;  // What a hypervisor takes away counts as this thread's.
   const double begin = now_s();
+  double last_cpu = cpu_s();
   for (double last = begin; last - begin < seconds;) {
     const double now = now_s();
+    const double cpu = cpu_s();
     longest = std::max(longest, now - last);
+    longest_cpu = std::max(longest_cpu, cpu - last_cpu);
     last = now;
+    last_cpu = cpu;
   }
-  std::printf("pauses: longest=%.0f us in %.0f s\n", longest * 1e6, seconds);
+  std::printf("pauses: longest=%.0f us, longest by the CPU=%.0f us in %.0f s\n", longest * 1e6, longest_cpu * 1e6,
+              seconds);
 }
 
 }  // namespace

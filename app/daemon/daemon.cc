@@ -199,6 +199,7 @@ class Daemon {
     store.directory = options_.data;
     store.durability = plan_.durability;
     store.sync_beside = sync_thread_.get();
+    store.log_chores = log_chores_thread_.get();
     store.backup_sync = backup_sync_thread_.get();
     store.segment_bytes = options_.segment_bytes;
     store.max_data_bytes = options_.max_data_bytes;
@@ -549,6 +550,7 @@ class Daemon {
   // Its end brings a turn, which looks. A loop too full to take that has turns anyway.
   const std::function<void()> wake_ = [this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); };
   std::unique_ptr<BackgroundSync> sync_thread_ = make_sync_thread(wake_);
+  std::unique_ptr<BackgroundWork> log_chores_thread_ = make_work_thread(wake_);
   std::unique_ptr<BackgroundSync> backup_sync_thread_ = make_sync_thread(wake_);
   std::unique_ptr<BackgroundSync> capture_sync_thread_ = make_sync_thread([] {});
   std::unique_ptr<Tracer> tracer_;  // Null unless traces are kept.

@@ -78,7 +78,10 @@ void Compactor::run_due() {
   const BootTime now = clock_.boot();
   tidy();
   if (now < blocked_until_) return;
-  if (!cursor_) begin_segment();
+  const bool begins = !cursor_;
+  if (begins) begin_segment();
+  // The turn after is soon enough for the first read: it may be in memory by then.
+  if (begins && !space_is_low()) return;
   if (cursor_ && !step()) blocked_until_ = now + kBlockedPause;
 }
 
@@ -89,7 +92,10 @@ BootTime Compactor::next_due() const {
 }
 
 void Compactor::begin_segment() {
-  if (const auto segment = choose()) cursor_ = LogPosition{*segment, 0};
+  const auto segment = choose();
+  if (!segment) return;
+  cursor_ = LogPosition{*segment, 0};
+  committer_.log()->will_read(*segment);
 }
 
 // Keeps pace with what is written: what is looked at gives back only its share of garbage. A quarter faster than that,

@@ -151,8 +151,15 @@ Result<void> Engine::open(Files* files) {
   catalog_.counters.hash_seed = random_.next();
   if (options_.directory == kMemoryDirectory) return backups_.open(nullptr);
   FRESHET_CHECK(files != nullptr, "a store on disk needs files");
-  LogOptions log_options{options_.directory, options_.segment_bytes, options_.durability,       options_.max_data_bytes,
-                         random_.next(),     options_.sync_beside,   options_.sync_beside_bytes};
+  LogOptions log_options;
+  log_options.directory = options_.directory;
+  log_options.segment_bytes = options_.segment_bytes;
+  log_options.durability = options_.durability;
+  log_options.max_bytes = options_.max_data_bytes;
+  log_options.new_log_id = random_.next();
+  log_options.beside = options_.sync_beside;
+  log_options.beside_bytes = options_.sync_beside_bytes;
+  log_options.chores = options_.log_chores;
   Recovery recovery(catalog_);
   auto log = open_log(*files, log_options, [&](const LogBatch& batch) { return recovery.visit(batch); });
   if (!log) return fail(log.error());

@@ -29,6 +29,7 @@ struct EmbeddedOptions {
   Durability durability;
   BackgroundSync* sync_beside = nullptr;  // See LogOptions::beside.
   uint64_t sync_beside_bytes = 32u << 10;
+  BackgroundWork* log_chores = nullptr;   // See LogOptions::chores.
   BackgroundSync* backup_sync = nullptr;  // Syncs files of backups; null for doing it inline. Not the one above.
   uint64_t segment_bytes = 16u << 20;     // At most a sixteenth of max_data_bytes is used.
   uint64_t max_data_bytes = 0;            // Bound on the files; 0 for the disk's own.

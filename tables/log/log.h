@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/background_work.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
@@ -43,6 +44,10 @@ struct LogOptions {
   // meanwhile; but where few wait, a quarter is enough (see Waiting).
   BackgroundSync* beside = nullptr;
   uint64_t beside_bytes = 32u << 10;
+  // Cuts, deletes and makes files there: all may wait for the file system's journal as long as for a sync. Needs files
+  // that may be used from two threads, as the real ones; null for all within the calls here. Outlives the log. When
+  // something is over, sync() is to be called again.
+  BackgroundWork* chores = nullptr;
 };
 
 struct LogPosition {
@@ -113,6 +118,9 @@ class Log {
   // segment is done. kTrimmedDataAccess if the segment has been removed, kCorruption if no batch is at `from` or the
   // file is damaged; errors of read() do not end the log. The visitor must not change the log.
   virtual Result<LogPosition> read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) = 0;
+
+  // Says that read() will go through that segment soon: it is brought into memory meanwhile.
+  virtual void will_read(uint32_t segment) = 0;
 
   // Space. Bytes that may still be appended before append() can say kDiskFull: the rest of the open segment, spare
   // segments held in reserve (given up where a batch needs a file larger than they are), and what max_bytes and the

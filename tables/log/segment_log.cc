@@ -38,6 +38,7 @@ SegmentLog::SegmentLog(Files& files, LogOptions options, std::unique_ptr<FileLoc
 
 SegmentLog::~SegmentLog() {
   if (syncing_) static_cast<void>(options_.beside->end());
+  if (chore_ != Chore::kNone) static_cast<void>(options_.chores->end());
 }
 
 std::string SegmentLog::path(uint32_t id) const {
@@ -69,8 +70,23 @@ Result<void> SegmentLog::open(const BatchVisitor& replay) {
     used_ += segment.bytes;
     allocated_ += segment.allocated;
   }
+  if (auto cut = cut_closed_segments(); !cut) return cut;
   look_at_disk();
   return segments_.empty() ? start_segment(0) : go_on_in_last_segment();
+}
+
+// A crash may have come before that.
+Result<void> SegmentLog::cut_closed_segments() {
+  for (size_t i = 0; i + 1 < segments_.size(); ++i) {
+    Segment& segment = segments_[i];
+    if (segment.allocated <= segment.bytes) continue;
+    auto file = files_.open(path(segment.id), OpenMode::kReadWrite);
+    if (!file) return fail(std::move(file.error()));
+    if (auto cut = (*file)->truncate(segment.bytes); !cut) return cut;
+    allocated_ -= segment.allocated - segment.bytes;
+    segment.allocated = segment.bytes;
+  }
+  return {};
 }
 
 Result<void> SegmentLog::go_on_in_last_segment() {
@@ -144,6 +160,8 @@ bool SegmentLog::starts_segment(size_t payload_bytes) const {
 // For a file larger than a spare, spares are given up: no more than it takes, and none for what would not fit all the
 // same.
 Result<void> SegmentLog::make_room(uint64_t bytes) {
+  if (options_.chores) do_chores();
+  if (failed_) return fail(*failed_);
   look_at_disk();
   const uint64_t over_bound = bytes - std::min(bytes, bound_left());
   const uint64_t lacking = std::max(over_bound, bytes - std::min(bytes, disk_free_));
@@ -154,8 +172,7 @@ Result<void> SegmentLog::make_room(uint64_t bytes) {
   }
   const auto freed = spares_.give_up(lacking);
   if (!freed) return fail_for_good(freed.error());
-  allocated_ -= *freed;
-  disk_free_ += *freed;
+  give_back(*freed);
   return {};
 }
 
@@ -169,10 +186,7 @@ Result<Spares::Space> SegmentLog::find_space(uint64_t bytes) {
     if (space.error().code == ErrorCode::kDiskFull) return fail(std::move(space.error()));
     return fail_for_good(std::move(space.error()));
   }
-  if (!from_spare) {
-    allocated_ += space->bytes;
-    disk_free_ -= std::min(disk_free_, space->bytes);
-  }
+  if (!from_spare) claim(space->bytes);
   return space;
 }
 
@@ -210,9 +224,13 @@ Result<void> SegmentLog::leave_open_segment(bool raises_unretired) {
   if (must_sync) {
     if (auto synced = sync_files(); !synced) return synced;
   }
-  if (auto cut = file_->truncate(open.bytes); !cut) return fail_for_good(std::move(cut.error()));
-  allocated_ -= open.allocated - open.bytes;
-  disk_free_ += open.allocated - open.bytes;
+  const uint64_t beyond = open.allocated - open.bytes;
+  if (options_.chores && !is_short()) {
+    cuts_.push_back({path(open.id), open.bytes, beyond});
+  } else {
+    if (auto cut = file_->truncate(open.bytes); !cut) return fail_for_good(std::move(cut.error()));
+    give_back(beyond);
+  }
   open.allocated = open.bytes;
   if (must_sync) return {};
   unsynced_files_.push_back(std::move(file_));
@@ -303,7 +321,8 @@ BootTime SegmentLog::sync_due() const {
   BootTime due = syncing_ ? BootTime::max() : interval_end_.value_or(BootTime::max());
   // While only the disk keeps the reserve from being whole, look at it again and again.
   if (spares_.bytes() < reserve_ && bound_left() >= segment_bytes_) due = std::min(due, disk_seen_ + kDiskLookPeriod);
-  if (!trash_.empty()) due = std::min(due, space_kept_ + kTrashPeriod);
+  if (chore_ != Chore::kNone) return options_.chores->over() ? space_kept_ : due;
+  if (!trash_.empty() || !cuts_.empty()) due = std::min(due, space_kept_ + kTrashPeriod);
   return due;
 }
 
@@ -348,11 +367,8 @@ Result<LogPosition> SegmentLog::read(LogPosition from, size_t max_bytes, const B
   }
   const Segment& segment = segments_[from.segment - segments_.front().id];
   const bool open = from.segment == segments_.back().id;
-  if (!open && read_segment_ != from.segment) {
-    auto file = files_.open(path(from.segment), OpenMode::kRead);
-    if (!file) return fail(std::move(file.error()));
-    read_file_ = std::move(*file);
-    read_segment_ = from.segment;
+  if (!open) {
+    if (auto ready = open_to_read(from.segment); !ready) return fail(std::move(ready.error()));
   }
   BatchReader reader(open ? *file_ : *read_file_, log_id_, segment.id, segment.bytes, read_buffer_);
   LogPosition at{from.segment, std::max<uint64_t>(from.offset, kSegmentHeaderBytes)};
@@ -371,6 +387,20 @@ Result<LogPosition> SegmentLog::read(LogPosition from, size_t max_bytes, const B
     at.offset = batch.end;
   }
   return at;
+}
+
+Result<void> SegmentLog::open_to_read(uint32_t id) {
+  if (read_segment_ == id) return {};
+  auto file = files_.open(path(id), OpenMode::kRead);
+  if (!file) return fail(std::move(file.error()));
+  read_file_ = std::move(*file);
+  read_segment_ = id;
+  return {};
+}
+
+void SegmentLog::will_read(uint32_t segment) {
+  const bool closed = segment >= segments_.front().id && segment < segments_.back().id;
+  if (closed) static_cast<void>(open_to_read(segment));  // read() will say what is wrong.
 }
 
 void SegmentLog::look_at_disk() {
@@ -395,13 +425,25 @@ uint64_t SegmentLog::bytes_left() const {
 
 void SegmentLog::set_reserve(uint64_t bytes) {
   reserve_ = bytes;
-  if (!failed_) make_spares();
+  if (failed_) return;
+  if (options_.chores) return do_chores();
+  make_spares();
+}
+
+void SegmentLog::claim(uint64_t bytes) {
+  allocated_ += bytes;
+  disk_free_ -= std::min(disk_free_, bytes);
+}
+
+void SegmentLog::give_back(uint64_t bytes) {
+  allocated_ -= bytes;
+  disk_free_ += bytes;
 }
 
 void SegmentLog::keep_space() {
+  if (options_.chores) return do_chores();
   if (auto freed = trash_.step()) {
-    allocated_ -= *freed;
-    disk_free_ += *freed;
+    give_back(*freed);
   } else {
     fail_for_good(std::move(freed.error()));
     return;
@@ -411,14 +453,13 @@ void SegmentLog::keep_space() {
 
 void SegmentLog::make_spares() {
   const uint64_t most = std::clamp<uint64_t>(kSparedPerCall / segment_bytes_, 1, kSparesPerCall);
-  for (uint64_t made = 0; made < most && spares_.bytes() < reserve_ && room() >= segment_bytes_; ++made) {
+  for (uint64_t made = 0; made < most && wants_spare(); ++made) {
     if (auto added = spares_.add(); !added) {
       if (added.error().code != ErrorCode::kDiskFull) fail_for_good(std::move(added.error()));
       disk_free_ = 0;  // Until looked at again.
       return;
     }
-    allocated_ += segment_bytes_;
-    disk_free_ -= std::min(disk_free_, segment_bytes_);
+    claim(segment_bytes_);
   }
 }
 

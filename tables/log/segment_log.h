@@ -36,12 +36,14 @@ class SegmentLog final : public Log {
   void retire_through(uint32_t id) override;
   Result<void> remove_oldest() override;
   Result<LogPosition> read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) override;
+  void will_read(uint32_t segment) override;
   uint64_t bytes_left() const override;
   uint64_t bytes_used() const override { return used_; }
   void set_reserve(uint64_t bytes) override;
 
  private:
   bool fits(uint64_t bytes) const { return segments_.back().bytes + bytes <= segments_.back().allocated; }
+  Result<void> cut_closed_segments();
   Result<void> go_on_in_last_segment();
   Result<void> start_segment(uint64_t batch_bytes);
   uint64_t bytes_to_write(uint64_t batch) const;
@@ -52,7 +54,14 @@ class SegmentLog final : public Log {
   Result<void> begin_sync(Waiting waiting, bool beside_alone);
   Result<void> end_sync();
   void keep_space();
+  bool is_short() const;
+  void do_chores();
+  void begin_chore();
+  void end_chore();
   void make_spares();
+  bool wants_spare() const { return spares_.bytes() < reserve_ && room() >= segment_bytes_; }
+  void claim(uint64_t bytes);      // Space of files,
+  void give_back(uint64_t bytes);  // as counted here.
   void look_at_disk();
   uint64_t bound_left() const;  // What max_bytes leaves for further files,
   uint64_t room() const;        // and the disk too.
@@ -92,6 +101,17 @@ class SegmentLog final : public Log {
   };
   std::optional<Syncing> syncing_;  // The open segment, beside us.
 
+  // What is done with LogOptions::chores, one at a time.
+  enum class Chore { kNone, kCut, kDelete, kSpare };
+  Chore chore_ = Chore::kNone;
+  struct Cut {
+    std::string path;     // Of a closed segment,
+    uint64_t bytes = 0;   // which has so many
+    uint64_t beyond = 0;  // and space for more.
+  };
+  std::deque<Cut> cuts_;    // The first one may be under way.
+  std::string spare_path_;  // The one that is being made.
+
   // Space.
   Spares spares_;
   Trash trash_;
@@ -101,6 +121,9 @@ class SegmentLog final : public Log {
   uint64_t disk_free_ = 0;  // As last seen.
   BootTime disk_seen_{};
   BootTime space_kept_{};  // Last time that sync() saw to spares and trash.
+
+  // Opens a closed segment for reading, unless it is.
+  Result<void> open_to_read(uint32_t id);
 
   // Reading.
   std::unique_ptr<File> read_file_;  // Of segment read_segment_.

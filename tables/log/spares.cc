@@ -39,14 +39,25 @@ Result<void> Spares::adopt(const std::vector<std::string>& names) {
 }
 
 Result<void> Spares::add() {
-  auto made = make(spare_bytes_);
+  auto made = make(files_, new_path(), spare_bytes_);
   if (!made) return fail(std::move(made.error()));
-  spares_.push_back(std::move(made->path));
+  keep(std::move(made->path));
   return {};
 }
 
+std::string Spares::new_path() {
+  return directory_ + "/" + std::string(kPrefix) + std::to_string(++last_number_);
+}
+
+std::function<Result<void>()> Spares::making(const std::string& path) const {
+  return [&files = files_, path, bytes = spare_bytes_]() -> Result<void> {
+    if (auto made = make(files, path, bytes); !made) return fail(std::move(made.error()));
+    return {};
+  };
+}
+
 Result<Spares::Space> Spares::take(uint64_t bytes) {
-  if (!can_take(bytes)) return make(std::max(bytes, spare_bytes_));
+  if (!can_take(bytes)) return make(files_, new_path(), std::max(bytes, spare_bytes_));
   auto file = files_.open(spares_.front(), OpenMode::kReadWrite);
   if (!file) return fail(std::move(file.error()));
   Space space{std::move(*file), std::move(spares_.front()), spare_bytes_};
@@ -63,17 +74,16 @@ Result<uint64_t> Spares::give_up(uint64_t bytes) {
   return freed;
 }
 
-Result<Spares::Space> Spares::make(uint64_t bytes) {
-  const std::string path = directory_ + "/" + std::string(kPrefix) + std::to_string(++last_number_);
-  auto file = files_.open(path, OpenMode::kCreate);
+Result<Spares::Space> Spares::make(Files& files, std::string path, uint64_t bytes) {
+  auto file = files.open(path, OpenMode::kCreate);
   if (!file) return fail(std::move(file.error()));
   if (auto allocated = (*file)->preallocate(bytes); !allocated) {
     file->reset();
     // What fails now too matters less than the first failure; a leftover is adopted or deleted at the next start.
-    static_cast<void>(files_.remove(path));
+    static_cast<void>(files.remove(path));
     return fail(std::move(allocated.error()));
   }
-  return Space{std::move(*file), path, bytes};
+  return Space{std::move(*file), std::move(path), bytes};
 }
 
 }  // namespace freshet::log_detail

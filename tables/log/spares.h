@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,11 @@ class Spares {
   Result<void> adopt(const std::vector<std::string>& names);
   // Makes one more. kDiskFull if there is no space; nothing is left behind then.
   Result<void> add();
+  // Instead of add(): what makes the file of that path wherever it is run, with its errors; keep() it when that is
+  // done.
+  std::string new_path();
+  std::function<Result<void>()> making(const std::string& path) const;
+  void keep(std::string path) { spares_.push_back(std::move(path)); }
 
   struct Space {
     std::unique_ptr<File> file;
@@ -38,7 +44,7 @@ class Spares {
   uint64_t bytes() const { return spares_.size() * spare_bytes_; }
 
  private:
-  Result<Space> make(uint64_t bytes);
+  static Result<Space> make(Files& files, std::string path, uint64_t bytes);
 
   Files& files_;
   const std::string directory_;

@@ -60,4 +60,25 @@ Result<uint64_t> Trash::give_back(uint64_t most) {
   return given;
 }
 
+std::function<Result<void>()> Trash::deletion() const {
+  const Waiting& oldest = waiting_.front();
+  return [&files = files_, path = oldest.path, bytes = oldest.bytes]() -> Result<void> {
+    {
+      auto file = files.open(path, OpenMode::kReadWrite);
+      if (!file) return fail(std::move(file.error()));
+      for (uint64_t left = bytes; left > kStepBytes;) {
+        left -= kStepBytes;
+        if (auto cut = (*file)->truncate(left); !cut) return cut;
+      }
+    }
+    return files.remove(path);
+  };
+}
+
+uint64_t Trash::taken_away() {
+  const uint64_t bytes = waiting_.front().bytes;
+  waiting_.pop_front();
+  return bytes;
+}
+
 }  // namespace freshet

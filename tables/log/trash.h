@@ -1,8 +1,9 @@
 // Files that are deleted bit by bit: to delete a large file at once takes the kernel 14 ms for 64 MB (it drops every
-// page), too long for a turn of the loop.
+// page), too long for a turn of the loop, and others wait for the file system's journal meanwhile.
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,10 @@ class Trash {
   // Gives a little of the space back. Returns how much.
   Result<uint64_t> step();
   bool empty() const { return waiting_.empty(); }
+  // Instead of steps: what deletes the oldest file wherever it is run; when that is done, taken_away() returns how much
+  // space has come back.
+  std::function<Result<void>()> deletion() const;
+  uint64_t taken_away();
 
  private:
   struct Waiting {

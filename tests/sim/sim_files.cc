@@ -390,4 +390,21 @@ Result<void> SimSync::end() {
   return std::exchange(file_, nullptr)->sync_first(changes_);
 }
 
+void SimWork::begin(Work work) {
+  FRESHET_CHECK(!work_ && !outcome_, "one piece of work at a time");
+  work_ = std::move(work);
+  const auto takes = milliseconds(files_.random_.below(static_cast<uint64_t>(longest_.count()) + 1));
+  timer_ = scheduler_.call_after(takes, [this] {
+    timer_ = 0;
+    outcome_ = std::exchange(work_, nullptr)();
+  });
+}
+
+Result<void> SimWork::end() {
+  FRESHET_CHECK(work_ || outcome_, "no work was begun");
+  scheduler_.cancel(std::exchange(timer_, 0));
+  if (!outcome_) outcome_ = std::exchange(work_, nullptr)();
+  return *std::exchange(outcome_, std::nullopt);
+}
+
 }  // namespace freshet

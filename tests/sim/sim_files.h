@@ -13,10 +13,12 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/background_work.h"
 #include "base/files.h"
 #include "base/random.h"
 #include "base/scheduler.h"
@@ -70,6 +72,7 @@ class SimFiles final : public Files {
   friend class SimFile;
   friend class SimFileLock;
   friend class SimSync;
+  friend class SimWork;
   struct Inode;
   using Names = std::map<std::string, std::shared_ptr<Inode>>;
   struct DirectoryChange {
@@ -128,6 +131,30 @@ class SimSync final : public BackgroundSync {
   bool over_ = false;
   TimerId timer_ = 0;
   uint64_t begun_ = 0;
+};
+
+// Work on such files that is done all at once, at some moment within `longest` of simulated time or at end(), and then
+// brings a turn.
+class SimWork final : public BackgroundWork {
+ public:
+  // Both outlive this.
+  SimWork(SimFiles& files, Scheduler& scheduler, milliseconds longest = milliseconds(3))
+      : files_(files), scheduler_(scheduler), longest_(longest) {}
+  SimWork(const SimWork&) = delete;
+  SimWork& operator=(const SimWork&) = delete;
+  ~SimWork() override { scheduler_.cancel(timer_); }
+
+  void begin(Work work) override;
+  bool over() const override { return outcome_.has_value(); }
+  Result<void> end() override;
+
+ private:
+  SimFiles& files_;
+  Scheduler& scheduler_;
+  const milliseconds longest_;
+  Work work_;
+  std::optional<Result<void>> outcome_;
+  TimerId timer_ = 0;
 };
 
 }  // namespace freshet

@@ -36,6 +36,7 @@ class StoreCrashRun {
     options_.move_step_bytes = 500 + random_.below(3000);
     options_.ttl_step = 1 + random_.below(5);
     if (random_.below(2) == 0) options_.sync_beside = &beside_;
+    if (random_.below(2) == 0) options_.log_chores = &chores_;
     options_.check_dead_segments = true;
     options_.sync_beside_bytes = random_.below(2000);
     options_.max_batch_bytes = 300 + random_.below(3000);
@@ -323,6 +324,7 @@ class StoreCrashRun {
   SimScheduler scheduler_{clock_};
   static constexpr milliseconds kLongestSync{100};
   SimSync beside_{files_, scheduler_, kLongestSync};
+  SimWork chores_{files_, scheduler_, kLongestSync};
   EmbeddedOptions options_;
   std::unique_ptr<EmbeddedTables> store_;
 

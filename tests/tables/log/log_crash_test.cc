@@ -17,6 +17,7 @@ class CrashRun {
     const DurabilityMode modes[] = {DurabilityMode::kSync, DurabilityMode::kInterval, DurabilityMode::kNone};
     options_.durability = {modes[random_.below(3)], milliseconds(random_.below(50))};
     if (random_.below(2) == 0) options_.beside = &beside_;
+    if (random_.below(2) == 0) options_.chores = &chores_;
     options_.beside_bytes = random_.below(2000);
     if (random_.below(4) == 0) files_.set_disk_bytes(20'000 + random_.below(60'000));
   }
@@ -146,6 +147,7 @@ class CrashRun {
   SimClock clock_{WallTime(seconds(1'700'000'000))};
   SimScheduler scheduler_{clock_};
   SimSync beside_{files_, scheduler_, milliseconds(30)};
+  SimWork chores_{files_, scheduler_, milliseconds(30)};
   std::unique_ptr<Log> log_;
   Strings appended_;               // By sequence - 1; the last may be in doubt.
   uint64_t written_ = 0;           // Appended without an error up to there; a power loss takes it back to durable_.

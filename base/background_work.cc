@@ -1,3 +1,5 @@
+#include "base/background_work.h"
+
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -8,12 +10,12 @@
 namespace freshet {
 namespace {
 
-class SyncThread final : public BackgroundSync {
+class WorkThread final : public BackgroundWork {
  public:
-  explicit SyncThread(std::function<void()> on_over) : on_over_(std::move(on_over)), thread_([this] { run(); }) {}
-  SyncThread(const SyncThread&) = delete;
-  SyncThread& operator=(const SyncThread&) = delete;
-  ~SyncThread() override {
+  explicit WorkThread(std::function<void()> on_over) : on_over_(std::move(on_over)), thread_([this] { run(); }) {}
+  WorkThread(const WorkThread&) = delete;
+  WorkThread& operator=(const WorkThread&) = delete;
+  ~WorkThread() override {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
@@ -22,11 +24,11 @@ class SyncThread final : public BackgroundSync {
     thread_.join();
   }
 
-  void begin(File& file) override {
+  void begin(Work work) override {
     {
       const std::lock_guard lock(mutex_);
-      FRESHET_CHECK(state_ == State::kIdle, "one sync at a time");
-      file_ = &file;
+      FRESHET_CHECK(state_ == State::kIdle, "one piece of work at a time");
+      work_ = std::move(work);
       state_ = State::kRunning;
     }
     changed_.notify_all();
@@ -39,7 +41,7 @@ class SyncThread final : public BackgroundSync {
 
   Result<void> end() override {
     std::unique_lock lock(mutex_);
-    FRESHET_CHECK(state_ != State::kIdle, "no sync was begun");
+    FRESHET_CHECK(state_ != State::kIdle, "no work was begun");
     changed_.wait(lock, [this] { return state_ == State::kOver; });
     state_ = State::kIdle;
     return std::move(outcome_);
@@ -54,7 +56,7 @@ class SyncThread final : public BackgroundSync {
       changed_.wait(lock, [this] { return ending_ || state_ == State::kRunning; });
       if (state_ != State::kRunning) return;
       lock.unlock();
-      Result<void> outcome = file_->sync();
+      Result<void> outcome = work_();
       lock.lock();
       outcome_ = std::move(outcome);
       state_ = State::kOver;
@@ -70,12 +72,29 @@ class SyncThread final : public BackgroundSync {
   std::condition_variable changed_;
   State state_ = State::kIdle;
   bool ending_ = false;
-  File* file_ = nullptr;
+  Work work_;
   Result<void> outcome_;
   std::thread thread_;  // Last: it uses the others.
 };
 
+class SyncThread final : public BackgroundSync {
+ public:
+  explicit SyncThread(std::function<void()> on_over) : thread_(std::move(on_over)) {}
+  void begin(File& file) override {
+    thread_.begin([&file] { return file.sync(); });
+  }
+  bool over() const override { return thread_.over(); }
+  Result<void> end() override { return thread_.end(); }
+
+ private:
+  WorkThread thread_;
+};
+
 }  // namespace
+
+std::unique_ptr<BackgroundWork> make_work_thread(std::function<void()> on_over) {
+  return std::make_unique<WorkThread>(std::move(on_over));
+}
 
 std::unique_ptr<BackgroundSync> make_sync_thread(std::function<void()> on_over) {
   return std::make_unique<SyncThread>(std::move(on_over));

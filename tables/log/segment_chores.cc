@@ -1,0 +1,69 @@
+// What the log has done beside it: segments cut to what they hold, removed ones deleted, spares made.
+#include <utility>
+
+#include "tables/log/segment_log.h"
+
+namespace freshet::log_detail {
+
+// When space is short, what gives it back and what keeps it is not left for later, at the price of a longer turn.
+bool SegmentLog::is_short() const {
+  return bytes_left() < reserve_ + 2 * segment_bytes_;
+}
+
+void SegmentLog::do_chores() {
+  do {
+    if (chore_ != Chore::kNone) {
+      if (!is_short() && !options_.chores->over()) return;
+      end_chore();
+    }
+    if (!failed_) begin_chore();
+  } while (chore_ != Chore::kNone && is_short());
+}
+
+// First what gives space back.
+void SegmentLog::begin_chore() {
+  if (!cuts_.empty()) {
+    chore_ = Chore::kCut;
+    options_.chores->begin([&files = files_, cut = cuts_.front()]() -> Result<void> {
+      auto file = files.open(cut.path, OpenMode::kReadWrite);
+      if (file) return (*file)->truncate(cut.bytes);
+      if (file.error().code == ErrorCode::kNotFound) return {};  // In the trash already.
+      return fail(std::move(file.error()));
+    });
+  } else if (!trash_.empty()) {
+    chore_ = Chore::kDelete;
+    options_.chores->begin(trash_.deletion());
+  } else if (wants_spare()) {
+    chore_ = Chore::kSpare;
+    spare_path_ = spares_.new_path();
+    claim(segment_bytes_);
+    options_.chores->begin(spares_.making(spare_path_));
+  }
+}
+
+void SegmentLog::end_chore() {
+  const Chore done = std::exchange(chore_, Chore::kNone);
+  auto ended = options_.chores->end();
+  if (!ended && !(done == Chore::kSpare && ended.error().code == ErrorCode::kDiskFull)) {
+    fail_for_good(std::move(ended.error()));
+    return;
+  }
+  switch (done) {
+    case Chore::kCut:
+      give_back(cuts_.front().beyond);
+      cuts_.pop_front();
+      return;
+    case Chore::kDelete:
+      give_back(trash_.taken_away());
+      return;
+    case Chore::kSpare:
+      if (ended) return spares_.keep(std::move(spare_path_));
+      give_back(segment_bytes_);
+      disk_free_ = 0;  // Until looked at again.
+      return;
+    case Chore::kNone:
+      return;
+  }
+}
+
+}  // namespace freshet::log_detail
