@@ -59,6 +59,10 @@ EmbeddedOptions checked(EmbeddedOptions options) {
     options.segment_bytes = std::min(options.segment_bytes, share);
     options.stream_max_bytes = std::min(options.stream_max_bytes, options.max_data_bytes / 4);
   }
+  // Change records of items that are gone leave room for new ones.
+  if (options.max_memory_bytes != 0) {
+    options.stream_memory_bytes = std::min<size_t>(options.stream_memory_bytes, options.max_memory_bytes / 4);
+  }
   options.max_batch_bytes = std::min<size_t>(options.max_batch_bytes, options.segment_bytes / 4);
   return options;
 }

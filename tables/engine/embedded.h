@@ -35,7 +35,8 @@ struct EmbeddedOptions {
   uint64_t max_data_bytes = 0;            // Bound on the files; 0 for the disk's own.
   uint64_t max_memory_bytes = 0;          // Bound on items, indexes and stream tails; 0 for none.
 
-  size_t stream_memory_bytes = 16u << 20;  // Recent change records kept in memory, all tables together.
+  // Recent change records kept in memory, all tables together. At most a quarter of max_memory_bytes is used.
+  size_t stream_memory_bytes = 16u << 20;
   uint64_t stream_max_bytes = 4ull << 30;  // Retired log kept for streams only.
   seconds stream_retention = std::chrono::hours(24);
 

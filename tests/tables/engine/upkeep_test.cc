@@ -253,7 +253,6 @@ TEST_F(CompactionTest, ASegmentIsNotRetiredBeforeItsLastItemIsDeadOnDisk) {
 
 TEST_F(UpkeepTest, AFullMemoryRefusesGrowthOnly) {
   options.max_memory_bytes = 200'000;
-  options.stream_memory_bytes = 1000;
   open();
   create(queue_definition());
   int stored = 0;
