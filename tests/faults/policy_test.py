@@ -20,7 +20,8 @@ import time
 from daemon import QUEUE, ROOT, Daemon, Refused, check_books, kill_options
 
 TEMPLATE = ROOT / "config/lifo.yaml"
-RIGHT = [{"ORDER": "fifo"}, {"ORDER": "lifo"}, {"ORDER": "adaptive", "DEADLINE_MARGIN": "yield"}, {"DEADLINE_MARGIN": "p90"},
+RIGHT = [{"ORDER": "fifo"}, {"ORDER": "lifo"}, {"ORDER": "adaptive", "DEADLINE_MARGIN": "yield"}, {"ORDER": "deadline"},
+         {"ORDER": "deadline", "REFUSE_LATE": "on", "CONCURRENCY": "adaptive", "PAGE_LIMIT": 0}, {"DEADLINE_MARGIN": "p90"},
          {"DEADLINE_MARGIN": "off"}, {"MAX_WAITING": 40, "RESERVED_SHARE": 0.5}, {"MAX_WAITING": 0}, {"MAX_WAITING_BYTES": 9000},
          {"MAX_WAITING_BYTES": 0}, {"REFUSE_LATE": "on"}, {"REFUSE_LATE": "off"}, {"CONCURRENCY": 1, "PAGE_LIMIT": 0},
          {"CONCURRENCY": 16}, {"CONCURRENCY": "adaptive", "PAGE_LIMIT": 0}, {"CONCURRENCY": 4, "PAGE_LIMIT": 8},
@@ -28,7 +29,8 @@ RIGHT = [{"ORDER": "fifo"}, {"ORDER": "lifo"}, {"ORDER": "adaptive", "DEADLINE_M
 WRONG = [{"ORDER": "random"}, {"MAX_WAITING": "00"}, {"CONCURRENCY": "adaptive", "PAGE_LIMIT": 3}, {"RATE_LIMIT": -1},
          {"CONCURRENCY": "adaptive", "CONCURRENCY_MIN": 5, "CONCURRENCY_MAX": 4, "PAGE_LIMIT": 0}]
 DEPLOYED = [[], ["ORDER=fifo"], ["ORDER=adaptive", "DEADLINE_MARGIN=yield"], ["CONCURRENCY=8", "MAX_WAITING=1000"],
-            ["CONCURRENCY=adaptive", "REFUSE_LATE=on"]]
+            ["CONCURRENCY=adaptive", "REFUSE_LATE=on"],
+            ["CONCURRENCY=adaptive", "ORDER=deadline", "REFUSE_LATE=on"]]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
