@@ -181,7 +181,7 @@ def survives_kills(binary, folder, random, rounds, server):
         for _ in range(rounds):
             if server:
                 server.faults = [random.choice(("fail", "hang", "lost answer", None)) for _ in range(3)]
-            time.sleep(random.uniform(0.3, 1.5))
+            time.sleep(random.uniform(0.1, 1.1))
             daemon.kill()
             if random.random() < 0.3:  # As if the machine had torn the last line.
                 for part in (changes / "QueueTable").glob("*.part"):
