@@ -147,7 +147,7 @@ void Queue::lose_table(const Error& why) {
   gone_ = why;
   leases_.clear();
   passed_keys_.clear();
-  replaced_by_.clear();
+  unreplaced_.clear();
   future_ms_ = kNever;
   wake_all();  // Takes that wait are told.
 }

@@ -181,8 +181,15 @@ class Queue final : public TaskQueue {
   // What became of those that a new task replaces: all are done with, one moved meanwhile (taken, or given back), or
   // the store refused to end one. In order of what is worse.
   enum class Replaced { kAll, kMoved, kRefused };
-  Async<void> replace_waiting(std::string key, std::string by);
-  Async<Replaced> replace_page(Page page, std::string by);
+  // Those that a newer task of their key was to replace and that could not be ended yet.
+  // replace_page() adds what it could not end.
+  struct Unreplaced {
+    std::string by;               // The newest of their key.
+    std::set<std::string> ids{};  // Of those that are to end.
+    bool all = false;             // The store did not say which: every other one of the key.
+  };
+  Async<void> replace_waiting(std::string key, std::string by, bool again);
+  Async<Replaced> replace_page(Page page, Unreplaced& left);
   Async<void> replace_again();
   bool is_replaced(const ItemRef& task, std::string_view key) const;
 
@@ -355,8 +362,7 @@ class Queue final : public TaskQueue {
   bool adopt_again_ = false;  // At the next look around.
   // A create is looking at them; who waits for it.
   std::map<std::string, std::vector<Promise<bool>>, std::less<>> busy_keys_;
-  // By key, the newest task where those that it replaces could not be ended yet; the look around tries again.
-  std::map<std::string, std::string, std::less<>> replaced_by_;
+  std::map<std::string, Unreplaced, std::less<>> unreplaced_;  // By key; the look around tries again.
   bool replacing_again_ = false;
   std::unique_ptr<ShedLog> shed_log_;
 

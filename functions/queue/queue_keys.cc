@@ -54,7 +54,7 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   created(task);
   // The new task first, so that a crash in between leaves one too many and never none.
   // It is the newest of its key: what a store refused to end before ends for it, too.
-  if (task.replace || replaced_by_.contains(key)) co_await replace_waiting(key, out.id);
+  if (task.replace || unreplaced_.contains(key)) co_await replace_waiting(key, out.id, !task.replace);
   co_return out;
 }
 
@@ -91,33 +91,40 @@ Async<Result<ItemRef>> Queue::living_task(std::string key) {
 }
 
 // Those that wait end; one in work goes on, but waits no more should it come back. What the store refuses to end is
-// passed over by takes until it can be ended, so that it does not run after the newer one.
-Async<void> Queue::replace_waiting(std::string key, std::string by) {
+// passed over by takes until it can be ended, so that it does not run after the newer one. `again`: only of those that
+// were to end before; what has come since then (put by a client, redriven) was not there to be replaced.
+Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) {
   constexpr int kTries = 5;
+  if (again) unreplaced_[key].by = by;
+  Unreplaced left;
   Replaced result = Replaced::kMoved;
   for (int tries = 0; tries < kTries && result == Replaced::kMoved; ++tries) {
     result = Replaced::kAll;
+    left = Unreplaced{by};
     Item start;
     do {
       auto page = co_await living_page(key, std::move(start));
       if (!page) {
+        if (again) co_return;  // It stays as it was.
         result = Replaced::kRefused;
+        left.all = true;
         break;
       }
       start = std::move(page->last_evaluated_key);
-      std::string newest = by;
-      const auto of_page = co_await replace_page(std::move(*page), std::move(newest));
+      if (again) std::erase_if(page->items, [&](const ItemRef& task) { return !is_replaced(task, key); });
+      const auto of_page = co_await replace_page(std::move(*page), left);
       result = std::max(result, of_page);
     } while (!start.empty());
   }
   if (result != Replaced::kAll) {
-    replaced_by_[key] = by;
+    unreplaced_[key] = std::move(left);
     co_return;
   }
-  if (replaced_by_.erase(key) > 0) key_freed(key);
+  if (unreplaced_.erase(key) > 0) key_freed(key);
 }
 
-Async<Queue::Replaced> Queue::replace_page(Page page, std::string by) {
+Async<Queue::Replaced> Queue::replace_page(Page page, Unreplaced& left) {
+  const std::string& by = left.by;
   std::vector<EditItemInput> writes;
   std::vector<ItemRef> tasks;
   for (const auto& old : page.items) {
@@ -139,6 +146,7 @@ Async<Queue::Replaced> Queue::replace_page(Page page, std::string by) {
     if (!answer) {
       const bool moved = answer.error().code == ErrorCode::kConditionalCheckFailed;
       result = std::max(result, moved ? Replaced::kMoved : Replaced::kRefused);
+      left.ids.emplace(text_of(tasks[i], attribute::kId));
       // It has no room for who replaced it.
       const bool never = answer.error().code == ErrorCode::kValidation;
       if (never && text_of(tasks[i], attribute::kStatus) != state::kTaken) {
@@ -156,29 +164,31 @@ Async<Queue::Replaced> Queue::replace_page(Page page, std::string by) {
 
 // At a look around: what the store refused to end. A newer task of a key may come between two of them.
 Async<void> Queue::replace_again() {
-  const auto refused = replaced_by_;
-  for (const auto& entry : refused) {
-    const std::string& key = entry.first;
-    const auto known = replaced_by_.find(key);
-    if (known == replaced_by_.end() || busy_keys_.contains(key)) continue;  // Done, or a newer one comes just now.
+  std::vector<std::string> keys;
+  for (const auto& entry : unreplaced_) keys.push_back(entry.first);
+  for (auto& key : keys) {
+    const auto known = unreplaced_.find(key);
+    if (known == unreplaced_.end() || busy_keys_.contains(key)) continue;  // Done, or a newer one comes just now.
     KeyGuard guard(*this, key);
-    std::string of_key = key;
-    std::string newest = known->second;
-    co_await replace_waiting(std::move(of_key), std::move(newest));
+    std::string newest = known->second.by;
+    co_await replace_waiting(std::move(key), std::move(newest), true);
   }
   replacing_again_ = false;
 }
 
 // Whether a newer task of its key has come that it was to make room for.
 bool Queue::is_replaced(const ItemRef& task, std::string_view key) const {
-  const auto known = replaced_by_.find(key);
-  return known != replaced_by_.end() && text_of(task, attribute::kId) != known->second;
+  const auto known = unreplaced_.find(key);
+  if (known == unreplaced_.end()) return false;
+  const Unreplaced& left = known->second;
+  const std::string id(text_of(task, attribute::kId));
+  return left.all ? id != left.by : left.ids.contains(id);
 }
 
 // Whether a task came to replace others and one of its key is in work, as far as this daemon knows, or being replaced;
 // or was to make room for a newer one and could not be ended.
 bool Queue::waits_for_key(const ItemRef& task) {
-  if (!leases_.holds_keys() && claiming_keys_.empty() && busy_keys_.empty() && replaced_by_.empty()) return false;
+  if (!leases_.holds_keys() && claiming_keys_.empty() && busy_keys_.empty() && unreplaced_.empty()) return false;
   const auto key = text_of(task, attribute::kLiveKey);
   if (key.empty()) return false;
   const bool held = leases_.holds_key(key) || claiming_keys_.contains(key) || busy_keys_.contains(key);

@@ -235,7 +235,7 @@ Async<void> Queue::look_around() {
   hopeless_ms_ = std::min<int64_t>(hopeless_ms_, epoch_ms(wall()));
   if (!lanes_.empty() && !std::exchange(checking_lanes_, true)) scope_.spawn(check_lanes());
   if (std::exchange(adopt_again_, false)) scope_.spawn(adopt_all());
-  if (!replaced_by_.empty() && !std::exchange(replacing_again_, true)) scope_.spawn(replace_again());
+  if (!unreplaced_.empty() && !std::exchange(replacing_again_, true)) scope_.spawn(replace_again());
   auto books = co_await services_.tables.books(table_);
   if (books) {
     auto it = books->stock.find(std::string(state::kTaken));

@@ -278,6 +278,39 @@ TEST(QueueKeysFull, WhoComesAfterARefusalIsNotReplaced) {
   }
 }
 
+// What comes to life again, or is put by a client, after a refusal was not there to be replaced.
+TEST(QueueKeysFull, WhatIsRedrivenOrPutAfterARefusalIsLeftAlone) {
+  World world(true);
+  Queue& queue = world.start();
+  const auto create = [&](const char* id) {
+    NewTask task;
+    task.id = id;
+    task.key = "k";
+    task.replace = true;
+    ASSERT_TRUE(world.wait(queue.create({task}))[0]);
+  };
+  create("old");
+  auto taken = world.wait(queue.take(TakeInput{}));
+  ASSERT_EQ(ids(taken), "old");
+  auto failed = settlement(Settlement::Kind::kFail, taken->at(0));
+  failed.final = true;
+  ASSERT_TRUE(world.wait(queue.settle({std::move(failed)}))[0]);
+  create("one");
+  world.refuse_edits(true);
+  create("two");
+  world.refuse_edits(false);
+  ASSERT_EQ(*world.wait(queue.redrive({"FAILURE", {"old"}, 1, {}})), 1u);
+  Item put{{"taskId", Value("put")}, {"taskStatus", Value("PENDING")}, {"key", Value("k")}};
+  put.set("taskCreated", Value::number(epoch_ms(world.clock.wall())));
+  world.put(std::move(put));
+  world.pass(seconds(3));
+  EXPECT_EQ(world.status("one"), "CANCELLED");
+  EXPECT_EQ(world.read("one").string_or("replacedBy"), "two");
+  EXPECT_EQ(world.status("two"), "PENDING");
+  EXPECT_EQ(world.status("old"), "PENDING") << "who redrives wants it run";
+  EXPECT_EQ(world.status("put"), "PENDING") << "it is newer";
+}
+
 // A client ends what the daemon holds, or deletes it: the next of its key does not wait for the end of the lease.
 TEST_P(QueueKeys, AKeyIsFreeWhenAClientHasEndedItsTask) {
   Queue& queue = world.start();

@@ -3,7 +3,8 @@
 // "Cannot" is meant: everything is reckoned in the task's favour, so that none is refused that a free slot would have
 // done in time.
 // - Newest first, a fresh task is the next one: it waits for a slot to become free, never behind the backlog; as if no
-//   newer task would come. `adaptive` is the same: it goes newest first before a backlog makes anybody wait for long.
+//   newer task would come. `adaptive` is the same: it goes newest first before a backlog makes anybody wait for long;
+//   and `deadline`, as if the task were the most urgent.
 // - Oldest first, it waits until all that wait now have left (of a queue with lanes: those of its own lane).
 // - In both cases not at all while somebody waits for work, or if nothing has left of late: then nothing is known; and
 //   newest first not if nothing is in work.
