@@ -1,5 +1,5 @@
-// The whole life of a task in process: create, take newest first, complete. In memory, so that the disk is not in these
-// numbers; with conditions, stream records, TTL, books and the queue's sparse indexes.
+// The whole life of a task in process: create, take newest first, complete; or expire. In memory, so that the disk is
+// not in these numbers; with conditions, stream records, TTL, books and the queue's sparse indexes.
 #include <benchmark/benchmark.h>
 
 #include "bench/no_services.h"
@@ -12,10 +12,11 @@ namespace {
 
 class Bench {
  public:
-  Bench() {
+  // With a clock of its own it stands still unless it is told to move; with files there is a log in them.
+  explicit Bench(Clock* own_clock = nullptr, Files* files = nullptr) : clock(own_clock ? *own_clock : system_clock) {
     EmbeddedOptions options;
-    options.directory = kMemoryDirectory;
-    tables = std::move(*open_embedded(nullptr, loop, random, options));
+    options.directory = files ? "log" : kMemoryDirectory;
+    tables = std::move(*open_embedded(files, loop, random, options));
     loop.add(*tables);
     TableDefinition table;
     table.name = "QueueTable";
@@ -32,11 +33,12 @@ class Bench {
     turn();
   }
 
-  void create(size_t count, std::chrono::hours ttl) {
+  void create(size_t count, std::chrono::hours ttl, std::optional<WallTime> deadline = {}) {
     std::vector<NewTask> tasks(count);
     for (auto& task : tasks) {
       task.payload = Value(payload);
       task.ttl = ttl;
+      task.deadline = deadline;
     }
     auto created = expect_ready(queue->create(std::move(tasks)));
     benchmark::DoNotOptimize(created);
@@ -60,7 +62,19 @@ class Bench {
     while (loop.ready()) loop.turn();
   }
 
-  SystemClock clock;
+  // Turns until that time is over, with nothing between what there is to do.
+  __attribute__((noinline)) void pass(SimClock& sim, nanoseconds time) {
+    const BootTime end = sim.boot() + time;
+    for (turn(); sim.boot() < end; turn()) sim.advance_to(std::min(end, loop.next_deadline()));
+  }
+  template <class T>
+  T wait(Async<T> work) {
+    turn();
+    return work.take();
+  }
+
+  SystemClock system_clock;
+  const Clock& clock;
   EventWaiter waiter{clock};
   Loop loop{clock, waiter};
   Random random{1};
@@ -139,6 +153,29 @@ void phase(benchmark::State& state) {
   state.SetItemsProcessed(64 * state.iterations());
 }
 BENCHMARK(phase)->ArgName("create_take_complete_turn")->DenseRange(0, 3)->Iterations(3'000);
+
+// What the loop computes for each of many tasks that expire together, written to a log whose disk takes no time.
+void shed(benchmark::State& state) {
+  constexpr size_t kTasks = 64 << 6;
+  SimClock clock{WallTime(std::chrono::hours(24 * 365 * 50))};
+  const auto files = make_memory_files();
+  Bench bench(&clock, files.get());
+  for (auto _ : state) {
+    state.PauseTiming();
+    const auto deadline = clock.wall() + seconds(10);
+    for (size_t i = 0; i < kTasks; i += 64) bench.create(64, std::chrono::hours(24), deadline);
+    bench.turn();
+    clock.advance(seconds(10));
+    state.ResumeTiming();
+    bench.pass(clock, seconds(2));
+    state.PauseTiming();
+    const auto stats = bench.wait(bench.tables->books("QueueTable"));
+    FRESHET_CHECK(!stats->stock.contains("PENDING"), "all are shed");
+    state.ResumeTiming();
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(kTasks) * state.iterations());
+}
+BENCHMARK(shed)->Iterations(5);
 
 }  // namespace
 }  // namespace freshet

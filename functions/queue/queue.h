@@ -277,7 +277,20 @@ class Queue final : public TaskQueue {
 
   // queue_shed.cc
   Async<void> shed_hopeless();
-  Async<bool> shed_at_once(std::vector<ItemRef> tasks, std::vector<std::string_view> reasons);
+  struct ShedStep {
+    BootTime until{};          // It lasts, at the most.
+    bool others_wait = false;  // As long as they do, it is nobody's time.
+    WallTime now{};
+    WallTime stale_at{};
+    nanoseconds margin{0};
+    std::vector<ShedLine> lines;             // Of what is shed.
+    uint64_t bytes = 0;                      // It had.
+    std::optional<milliseconds> first_hope;  // How long the first one that has time will have it.
+    bool more = false;                       // There may be, behind what was looked at.
+    bool failed = false;
+  };
+  Async<bool> shed_page(ShedStep& step);
+  Async<void> shed_alike(ShedStep& step, std::vector<ItemRef> tasks, std::string_view reason);
   Async<Result<Page>> most_urgent(Item start);
   void due_by(int64_t deadline_ms);
 
@@ -287,6 +300,7 @@ class Queue final : public TaskQueue {
   Async<ItemRef> read_again(Item key);
   Async<void> forget_if_ended(std::string id, Item key);
   ShedLine shed_line(const ItemRef& task, std::string_view reason, std::string_view by, WallTime at) const;
+  static milliseconds age_of(const ItemRef& task, WallTime at);
   Async<void> log_sheds(std::vector<ShedLine> lines);
   ShedLine refused_line(const NewTask& task, std::string policy, std::string reason) const;
   void log_beside(std::vector<ShedLine> lines);

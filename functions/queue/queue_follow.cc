@@ -136,9 +136,13 @@ ShedLine Queue::shed_line(const ItemRef& task, std::string_view reason, std::str
   line.by = by;
   line.state = text_of(task, attribute::kStatus);
   line.at = at;
-  auto created = int_of(task, attribute::kCreated, epoch_ms(line.at));
-  line.age = milliseconds(epoch_ms(line.at) - std::clamp<int64_t>(created, 0, epoch_ms(line.at)));
+  line.age = age_of(task, at);
   return line;
+}
+
+milliseconds Queue::age_of(const ItemRef& task, WallTime at) {
+  const int64_t now = epoch_ms(at);
+  return milliseconds(now - std::clamp<int64_t>(int_of(task, attribute::kCreated, now), 0, now));
 }
 
 Async<uint64_t> Queue::pending_depth() {
@@ -153,6 +157,7 @@ Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
   auto level = lines.size() <= kNamed ? LogLevel::kInfo : LogLevel::kDebug;
   for (auto& line : lines) {
     line.depth = depth;
+    if (!log_.enabled(level)) continue;
     log_.event(level, "TASK_SHED",
                {{"queue", table_},
                 {"taskId", line.task},

@@ -20,95 +20,111 @@ constexpr milliseconds kLongest{24 * 3600 * 1000};  // The timer looks again by 
 // be shed is passed over, and looked at again later.
 Async<void> Queue::shed_hopeless() {
   if (hopeless_ms_ > epoch_ms(wall()) || boot() < shed_again_) co_return;
-  // One of many steps waits until others have to wait anyway.
-  bool others_wait = false;
+  ShedStep step;
+  // One of many steps waits until others have to wait anyway, and lasts about as long as they do.
   if (shed_many_) {
     const auto latest = boot() + ShedPace::kPatience;
     auto lull = services_.tables.lull(latest);
     const bool has_lulls = !lull.is_ready();
     co_await lull;
-    others_wait = has_lulls && boot() < latest;
+    step.others_wait = has_lulls && boot() < latest;
   }
-  const auto now = wall();
+  step.now = wall();
+  step.stale_at = staleness_.now(step.now, boot());
+  step.margin = deadline_margin(true, true);
   const auto seen = urgent_seen_;
   const auto began = boot();
+  step.until = began + ShedPace::kLull;
   shed_again_ = began + ShedPace::kSettled;
-  auto page = co_await most_urgent(std::exchange(shed_from_, Item()));
-  if (!page) {
-    hopeless_ms_ = epoch_ms(wall() + settings_.look_around);
-    co_return;
-  }
-  const auto stale_at = staleness_.now(now, boot());
-  const auto margin = deadline_margin(true, true);
-  std::optional<milliseconds> first_hope;  // How long the first one that has time will have it.
-  std::vector<ItemRef> hopeless;
-  std::vector<std::string_view> reasons;
-  for (size_t i = 0; i < page->items.size(); ++i) {
-    if (i + kFetchedAhead < page->items.size()) page->items[i + kFetchedAhead].prefetch();
-    auto& task = page->items[i];
-    const auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
-    if (reason.empty()) {
-      const WallTime deadline(milliseconds(int_of(task, attribute::kDeadline, 0)));
-      first_hope = deadline - stale_at - std::chrono::floor<milliseconds>(margin);
+  do {
+    const bool known = co_await shed_page(step);
+    if (!known) {
+      hopeless_ms_ = epoch_ms(wall() + settings_.look_around);
       break;
     }
-    if (is_claiming(task)) {
-      shed_left_ = true;
-      continue;
-    }
-    hopeless.push_back(std::move(task));
-    reasons.push_back(reason);
+  } while (step.more && !shed_left_ && step.others_wait && boot() < step.until);
+  shed_many_ = step.lines.size() >= ShedPace::kMany;
+  if (!step.lines.empty()) {
+    drain_rate_.left(step.lines.size(), boot());
+    drain_bytes_.left(step.bytes, boot());
+    co_await log_sheds(std::move(step.lines));
   }
-  shed_many_ = hopeless.size() >= ShedPace::kMany;
-  const bool all_shed = co_await shed_at_once(std::move(hopeless), std::move(reasons));
-  shed_left_ = shed_left_ || !all_shed;
+  if (step.failed) co_return;
   milliseconds next{0};
   bool none = false;
-  if (!first_hope && !page->last_evaluated_key.empty()) {
-    // Those that were shed are not in the way of the rest.
-    if (shed_left_) shed_from_ = std::move(page->last_evaluated_key);
-    if (!shed_left_) shed_again_ = boot() + (others_wait ? nanoseconds(0) : ShedPace::rest(boot() - began));
+  if (step.more) {
+    if (!shed_left_) shed_again_ = boot() + (step.others_wait ? nanoseconds(0) : ShedPace::rest(boot() - began));
   } else {
     const bool left = std::exchange(shed_left_, false);
-    none = !first_hope && !left;
-    next = std::min(first_hope.value_or(kLongest), left ? settings_.look_around : kLongest);
+    none = !step.first_hope && !left;
+    next = std::min(step.first_hope.value_or(kLongest), left ? settings_.look_around : kLongest);
     next = std::clamp(next, ShedPace::kSettled, kLongest);
   }
   const int64_t next_ms = none ? kNever : epoch_ms(wall()) + next.count();
   hopeless_ms_ = seen == urgent_seen_ ? next_ms : std::min(hopeless_ms_, next_ms);
 }
 
-// True if it is done with all of them.
-Async<bool> Queue::shed_at_once(std::vector<ItemRef> tasks, std::vector<std::string_view> reasons) {
-  const auto now = wall();
-  std::vector<EditItemInput> writes;
-  writes.reserve(tasks.size());
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    writes.emplace_back(end_waiting(table_, tasks[i], state::kShed, attribute::kShedReason, reasons[i], now));
-    writes.back().unhurried = true;
+// What is hopeless of the next page. False if there is none to be had.
+Async<bool> Queue::shed_page(ShedStep& step) {
+  Item start = std::exchange(shed_from_, Item());
+  auto page = co_await most_urgent(std::move(start));
+  step.failed = !page;
+  if (!page) co_return false;
+  const auto& tasks = page->items;
+  const size_t most = step.others_wait ? ShedPace::kTogether : ShedPace::kStep;
+  size_t looked = 0;
+  bool over = false;
+  while (looked < tasks.size() && !step.first_hope && !over) {
+    std::vector<ItemRef> alike;
+    std::string_view why;
+    for (; looked < tasks.size() && alike.size() < most; ++looked) {
+      const auto& task = tasks[looked];
+      if (looked + kFetchedAhead < tasks.size()) tasks[looked + kFetchedAhead].prefetch();
+      const auto reason = expired(task, step.stale_at, definition_.ttl_in_milliseconds, step.margin);
+      if (reason.empty()) {
+        const WallTime deadline(milliseconds(int_of(task, attribute::kDeadline, 0)));
+        step.first_hope = deadline - step.stale_at - std::chrono::floor<milliseconds>(step.margin);
+        break;
+      }
+      if (!alike.empty() && reason != why) break;
+      why = reason;
+      if (is_claiming(task)) {
+        shed_left_ = true;
+      } else {
+        alike.push_back(task);
+      }
+    }
+    if (!alike.empty()) co_await shed_alike(step, std::move(alike), why);
+    // Those that were shed are not in the way of the rest, the others are.
+    over = step.others_wait && !shed_left_ && boot() >= step.until;
   }
-  if (writes.empty()) co_return true;
+  step.more = !step.first_hope && (looked < tasks.size() || !page->last_evaluated_key.empty());
+  if (step.more && shed_left_) shed_from_ = std::move(page->last_evaluated_key);
+  co_return true;
+}
+
+// All for one reason, and not none.
+Async<void> Queue::shed_alike(ShedStep& step, std::vector<ItemRef> tasks, std::string_view reason) {
+  auto edit = end_waiting(table_, tasks[0], state::kShed, attribute::kShedReason, reason, step.now);
+  edit.unhurried = true;
+  std::vector<EditItemInput> writes(tasks.size(), edit);
+  for (size_t i = 0; i < tasks.size(); ++i) writes[i].seen = tasks[i];
   auto answers = co_await services_.tables.edit_many(std::move(writes));
-  std::vector<ShedLine> done;
-  done.reserve(answers.size());
-  bool all = true;
-  uint64_t bytes = 0;
+  ShedLine line = shed_line(tasks[0], reason, "timer", step.now);  // The others' differ in task and age.
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) {
-      bytes += tasks[i].encoded().size();
-      done.push_back(shed_line(tasks[i], reasons[i], "timer", now));
+      step.bytes += tasks[i].encoded().size();
+      line.task = text_of(tasks[i], attribute::kId);
+      line.age = age_of(tasks[i], step.now);
+      step.lines.push_back(line);
       continue;
     }
-    all = false;
+    shed_left_ = true;
     // No room for the reason: it would stand here for ever.
     if (answers[i].error().code == ErrorCode::kValidation) {
       scope_.spawn(set_aside(tasks[i], std::move(answers[i].error().message)));
     }
   }
-  drain_rate_.left(done.size(), boot());
-  drain_bytes_.left(bytes, boot());
-  if (!done.empty()) co_await log_sheds(std::move(done));
-  co_return all;
 }
 
 // A deadline of 0 or less is none.

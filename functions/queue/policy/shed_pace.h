@@ -9,7 +9,10 @@
 namespace freshet {
 
 struct ShedPace {
-  static constexpr uint32_t kStep = 64;  // Tasks at most. About as many take as long as a sync.
+  static constexpr uint32_t kStep = 64;  // Tasks at most, if others do not wait meanwhile.
+  // While they do, a step lasts as long as most syncs, or a few more tasks: it looks after so many.
+  static constexpr std::chrono::microseconds kLull{250};
+  static constexpr size_t kTogether = 8;
   // After a step of so many the next one waits for a time when others wait for the disk anyway, but no longer than
   // kPatience: there may be no others.
   static constexpr size_t kMany = 8;
