@@ -1,7 +1,6 @@
 // freshet bench overload: the overload lab, in simulated or in real time. docs/overload.md.
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -108,11 +107,11 @@ int run_overload(OverloadOptions& options) {
 
 }  // namespace
 
-void add_bench_overload(CLI::App& bench, int& exit_status) {
+void add_bench_overload(Command bench, int& exit_status) {
   auto options = std::make_shared<OverloadOptions>();
   options->experiment.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  CLI::App* command = bench.add_subcommand("overload", "The overload lab: policies under too much load, simulated");
-  command->footer(
+  const Command command = bench.add_subcommand("overload", "The overload lab: policies under too much load, simulated");
+  command.footer(
       "Without a choice: the story of docs/overload.md. With one: every combination of what is given. No daemon is\n"
       "needed: Freshet's own policies run in its queue, processor and store, on a simulated clock.\n"
       "  freshet bench overload --html overload.html\n"
@@ -121,7 +120,7 @@ void add_bench_overload(CLI::App& bench, int& exit_status) {
       "  freshet bench overload --load 2,10 --service lognormal --policy freshet,fifo-codel --seeds 20 --json");
   auto& plan = options->plan;
   const auto list = [command](const char* name, auto& values, const char* what) {
-    return command->add_option(name, values, what)->delimiter(',');
+    return command.add_option(name, values, what).delimiter(',');
   };
   list("--shape", plan.shapes, "poisson, bursty (5 x for 2 s of 10), step (0.8, the load for 10 s, 0.8), stall (30 s)");
   list("--load", plan.loads, "x capacity; of bursty the mean");
@@ -129,34 +128,34 @@ void add_bench_overload(CLI::App& bench, int& exit_status) {
   list("--scale", plan.scales, "SLOTSxTIME: 16x100ms, 1x1ms");
   list("--deadline", plan.deadlines, "x mean service time; 0: a third each of 3, 10, 100");
   list("--retries", plan.retries, "How often clients try again that were not served in time");
-  command->add_flag("--groups", plan.groups, "A quiet group beside one that is a thousand times louder");
-  command->add_option("--seconds", plan.seconds, "Length of a run")->check(whole(1, 3600));
+  command.add_flag("--groups", plan.groups, "A quiet group beside one that is a thousand times louder");
+  command.add_option("--seconds", plan.seconds, "Length of a run").check(whole(1, 3600));
   list("--policy", options->policies, "Some of the policies; all if not given");
-  auto* seeds = command->add_option("--seeds", options->experiment.seeds, "Runs of each; 5, or 1 in real time")
-                    ->check(whole(1, 1000));
-  command->add_option("--first-seed", options->experiment.first_seed, "Of the first run")->capture_default_str();
-  command->add_option("--jobs", options->experiment.jobs, "Runs at a time")->check(whole(1, 256));
-  auto* real =
-      command->add_flag("--real", options->real, "In real time: the daemon itself, an HTTP handler, open-loop clients");
-  command->add_option("--durability", options->real_options.durability, "Of that daemon")
-      ->needs(real)
-      ->capture_default_str();
+  const auto seeds = command.add_option("--seeds", options->experiment.seeds, "Runs of each; 5, or 1 in real time")
+                         .check(whole(1, 1000));
+  command.add_option("--first-seed", options->experiment.first_seed, "Of the first run").capture_default_str();
+  command.add_option("--jobs", options->experiment.jobs, "Runs at a time").check(whole(1, 256));
+  const auto real =
+      command.add_flag("--real", options->real, "In real time: the daemon itself, an HTTP handler, open-loop clients");
+  command.add_option("--durability", options->real_options.durability, "Of that daemon")
+      .needs(real)
+      .capture_default_str();
   command
-      ->add_flag("--check-simulate", options->real_options.check_simulate,
-                 "Also record each run of Freshet, and compare it with what freshet simulate says of it")
-      ->needs(real);
+      .add_flag("--check-simulate", options->real_options.check_simulate,
+                "Also record each run of Freshet, and compare it with what freshet simulate says of it")
+      .needs(real);
   command
-      ->add_option("--record", options->real_options.record,
-                   "Also write a recording of each run of Freshet into this folder, for freshet simulate")
-      ->needs(real)
-      ->check(CLI::ExistingDirectory);
-  command->add_option("--rival", options->rivals, "NAME=COMMAND: another queue's driver (bench/rivals); repeatable")
-      ->allow_extra_args(false)
-      ->needs(real);
-  command->add_flag("--json", options->json, "One JSON document instead of a table");
-  command->add_option("--html", options->html, "Also write a page with plots");
-  command->callback([options, seeds, &exit_status] {
-    if (options->real && seeds->empty()) options->experiment.seeds = 1;
+      .add_option("--record", options->real_options.record,
+                  "Also write a recording of each run of Freshet into this folder, for freshet simulate")
+      .needs(real)
+      .existing_folder();
+  command.add_option("--rival", options->rivals, "NAME=COMMAND: another queue's driver (bench/rivals); repeatable")
+      .one_value_each()
+      .needs(real);
+  command.add_flag("--json", options->json, "One JSON document instead of a table");
+  command.add_option("--html", options->html, "Also write a page with plots");
+  command.callback([options, seeds, &exit_status] {
+    if (options->real && !seeds.given()) options->experiment.seeds = 1;
     exit_status = run_overload(*options);
   });
 }

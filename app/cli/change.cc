@@ -1,5 +1,4 @@
 // freshet cancel, redrive: changing a running daemon's queue.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -113,37 +112,35 @@ int redrive(const ChangeOptions& options) {
 
 }  // namespace
 
-void add_cancel(CLI::App& app, int& exit_status) {
+void add_cancel(Command app, int& exit_status) {
   auto options = std::make_shared<ChangeOptions>();
-  CLI::App* command =
+  const Command command =
       app.add_subcommand("cancel", "Cancel tasks that wait; one that runs is told at its next heartbeat");
-  options->remote.add_options(*command);
-  command->footer(
+  options->remote.add_options(command);
+  command.footer(
       "freshet get ID tells what became of one that ran. Two tasks; and all that wait:\n"
       "  freshet cancel order-17 order-18\n"
       "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r freshet cancel");
-  command->add_option("ids", options->ids, "Task ids")->required();
-  command->callback([options, &exit_status] { exit_status = cancel(*options); });
+  command.add_option("ids", options->ids, "Task ids").required();
+  command.callback([options, &exit_status] { exit_status = cancel(*options); });
 }
 
-void add_redrive(CLI::App& app, int& exit_status) {
+void add_redrive(Command app, int& exit_status) {
   auto options = std::make_shared<ChangeOptions>();
-  CLI::App* command = app.add_subcommand("redrive", "Put dead, failed, cancelled or shed tasks back to PENDING");
-  options->remote.add_options(*command);
-  command->footer(
+  const Command command = app.add_subcommand("redrive", "Put dead, failed, cancelled or shed tasks back to PENDING");
+  options->remote.add_options(command);
+  command.footer(
       "After the cause is mended: all that are dead; those of one group, fifty a second; two that were cancelled:\n"
       "  freshet redrive --limit 100000\n"
       "  freshet redrive --limit 100000 --where group=eu --rate 50\n"
       "  freshet redrive --state CANCELLED order-17 order-18");
-  command->add_option("ids", options->ids, "Task ids; none: all of that state");
-  command->add_option("--state", options->state, "DEAD, FAILURE, CANCELLED or SHED")->capture_default_str();
-  command->add_option("--limit", options->limit, "At most so many")
-      ->check(whole(1, 4'294'967'295))
-      ->capture_default_str();
-  command->add_option("--where", options->where, "Only tasks with that attribute: NAME=VALUE, once for each");
-  command->add_option("--rate", options->rate, "At most so many a second, which leaves room for new ones")
-      ->check(above_zero());
-  command->callback([options, &exit_status] { exit_status = redrive(*options); });
+  command.add_option("ids", options->ids, "Task ids; none: all of that state");
+  command.add_option("--state", options->state, "DEAD, FAILURE, CANCELLED or SHED").capture_default_str();
+  command.add_option("--limit", options->limit, "At most so many").check(whole(1, 4'294'967'295)).capture_default_str();
+  command.add_option("--where", options->where, "Only tasks with that attribute: NAME=VALUE, once for each");
+  command.add_option("--rate", options->rate, "At most so many a second, which leaves room for new ones")
+      .check(above_zero());
+  command.callback([options, &exit_status] { exit_status = redrive(*options); });
 }
 
 }  // namespace freshet::cli

@@ -1,6 +1,5 @@
 #include "app/cli/checks.h"
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cmath>
 
@@ -15,9 +14,9 @@ bool read(const std::string& text, Number& number) {
 
 }  // namespace
 
-CLI::Validator whole(int64_t least, int64_t most) {
+Check whole(int64_t least, int64_t most) {
   const std::string range = std::to_string(least) + " to " + std::to_string(most);
-  return {[=](std::string& text) {
+  return {[=](const std::string& text) {
             int64_t number = 0;
             if (read(text, number) && number >= least && number <= most) return std::string();
             return "'" + text + "' is not a whole number from " + range;
@@ -25,8 +24,8 @@ CLI::Validator whole(int64_t least, int64_t most) {
           range};
 }
 
-CLI::Validator above_zero() {
-  return {[](std::string& text) {
+Check above_zero() {
+  return {[](const std::string& text) {
             double number = 0;
             if (read(text, number) && number > 0 && std::isfinite(number)) return std::string();
             return "'" + text + "' is not a number above 0";
@@ -34,8 +33,8 @@ CLI::Validator above_zero() {
           "above 0"};
 }
 
-CLI::Validator not_empty() {
-  return {[](std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); }, ""};
+Check not_empty() {
+  return {[](const std::string& text) { return text.empty() ? std::string("must not be empty") : std::string(); }, ""};
 }
 
 }  // namespace freshet::cli

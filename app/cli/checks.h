@@ -3,16 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-namespace CLI {
-class Validator;
-}
+#include "app/cli/options.h"
 
 namespace freshet::cli {
 
-CLI::Validator whole(int64_t least, int64_t most);  // A whole number between the two, both included.
-CLI::Validator above_zero();                        // Any number above 0.
-CLI::Validator not_empty();                         // An unset variable of a script is no value.
+Check whole(int64_t least, int64_t most);  // A whole number between the two, both included.
+Check above_zero();                        // Any number above 0.
+Check not_empty();                         // An unset variable of a script is no value.
 
 }  // namespace freshet::cli

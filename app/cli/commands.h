@@ -4,9 +4,7 @@
 // (try again), 6 the daemon cannot be reached, 7 a comparison or check found a difference.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "app/cli/options.h"
 
 namespace freshet {
 struct DaemonOptions;
@@ -27,28 +25,28 @@ enum ExitStatus : int {
 };
 
 // Adds options only; what they fill must outlive the parse.
-void add_deploy_options(CLI::App& command, TemplateOptions& options);  // --parameter and --set.
-void add_run_options(CLI::App& command, DaemonOptions& options);       // All of `freshet run` but --config.
+void add_deploy_options(Command command, TemplateOptions& options);  // --parameter and --set.
+void add_run_options(Command command, DaemonOptions& options);       // All of `freshet run` but --config.
 
 // Each keeps `exit_status`, which must outlive the parse.
-void add_run(CLI::App& app, int& exit_status);
-void add_put(CLI::App& app, int& exit_status);
-void add_get(CLI::App& app, int& exit_status);
-void add_explain(CLI::App& app, int& exit_status);
-void add_list(CLI::App& app, int& exit_status);
-void add_stats(CLI::App& app, int& exit_status);
-void add_cancel(CLI::App& app, int& exit_status);
-void add_invoke(CLI::App& app, int& exit_status);
-void add_deploy(CLI::App& app, int& exit_status);
-void add_logs(CLI::App& app, int& exit_status);
-void add_watch(CLI::App& app, int& exit_status);
-void add_redrive(CLI::App& app, int& exit_status);
-void add_priority(CLI::App& app, int& exit_status);
-void add_filtered(CLI::App& app, int& exit_status);
-void add_record(CLI::App& app, int& exit_status);
-void add_replay(CLI::App& app, int& exit_status);
-void add_bench(CLI::App& app, int& exit_status);
-void add_simulate(CLI::App& app, int& exit_status);
-void add_bench_overload(CLI::App& bench, int& exit_status);
+void add_run(Command app, int& exit_status);
+void add_put(Command app, int& exit_status);
+void add_get(Command app, int& exit_status);
+void add_explain(Command app, int& exit_status);
+void add_list(Command app, int& exit_status);
+void add_stats(Command app, int& exit_status);
+void add_cancel(Command app, int& exit_status);
+void add_invoke(Command app, int& exit_status);
+void add_deploy(Command app, int& exit_status);
+void add_logs(Command app, int& exit_status);
+void add_watch(Command app, int& exit_status);
+void add_redrive(Command app, int& exit_status);
+void add_priority(Command app, int& exit_status);
+void add_filtered(Command app, int& exit_status);
+void add_record(Command app, int& exit_status);
+void add_replay(Command app, int& exit_status);
+void add_bench(Command app, int& exit_status);
+void add_simulate(Command app, int& exit_status);
+void add_bench_overload(Command bench, int& exit_status);
 
 }  // namespace freshet::cli

@@ -1,5 +1,4 @@
 // freshet deploy: brings a running daemon to what a template says.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 
@@ -80,17 +79,17 @@ int deploy(const DeployOptions& options) {
 
 }  // namespace
 
-void add_deploy(CLI::App& app, int& exit_status) {
+void add_deploy(Command app, int& exit_status) {
   auto options = std::make_shared<DeployOptions>();
-  CLI::App* command = app.add_subcommand("deploy", "Bring a running daemon to what a template says");
-  command->add_option("template", options->deploy.path, "SAM or CloudFormation template (YAML or JSON)")->required();
-  add_deploy_options(*command, options->deploy);
-  command->remove_option(command->get_option("--account"));
-  command->remove_option(command->get_option("--region"));
-  command->add_flag("--dry-run", options->dry_run, "Only show what would change");
-  options->remote.add_connection_options(*command);
-  command->add_flag("--json", options->remote.json, "Machine-readable output on standard output");
-  command->footer(
+  const Command command = app.add_subcommand("deploy", "Bring a running daemon to what a template says");
+  command.add_option("template", options->deploy.path, "SAM or CloudFormation template (YAML or JSON)").required();
+  add_deploy_options(command, options->deploy);
+  command.remove_option("--account");
+  command.remove_option("--region");
+  command.add_flag("--dry-run", options->dry_run, "Only show what would change");
+  options->remote.add_connection_options(command);
+  command.add_flag("--json", options->remote.json, "Machine-readable output on standard output");
+  command.footer(
       "What differs is changed while the daemon runs: items, queued events and positions stay. What the template "
       "before\n"
       "had made and this one does not name goes, except tables. The daemon reads the folders of code (CodeUri) "
@@ -99,7 +98,7 @@ void add_deploy(CLI::App& app, int& exit_status) {
       "--parameter and --set are not remembered from the start: without them the template's defaults come back.\n"
       "  freshet deploy template.yaml --dry-run\n"
       "  freshet deploy template.yaml --set ProcessTasksFunction.CONCURRENCY=4");
-  command->callback([options, &exit_status] { exit_status = deploy(*options); });
+  command.callback([options, &exit_status] { exit_status = deploy(*options); });
 }
 
 }  // namespace freshet::cli

@@ -1,5 +1,4 @@
 // freshet filtered: a running daemon's filtered queues, a call each with JSON output.
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 #include <optional>
@@ -162,81 +161,81 @@ std::string page_path(const FilteredOptions& options, const std::string& what) {
 // The commands of `freshet filtered`: each adds its options and says what is asked of the daemon.
 class Commands {
  public:
-  Commands(CLI::App& parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+  Commands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
 
   using Run = std::function<int(const FilteredOptions&)>;
-  CLI::App* add(const char* name, const char* what, Run run) {
-    CLI::App* command = parent_.add_subcommand(name, what);
+  Command add(const char* name, const char* what, Run run) {
+    Command command = parent_.add_subcommand(name, what);
     options_ = std::make_shared<FilteredOptions>();
     options_->remote.queue = "CallCenter";
     options_->remote.root = "/filtered/";
-    options_->remote.add_options(*command);
-    command->get_option("--queue")->description("Name of the filtered queue");
-    command->callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    options_->remote.add_options(command);
+    command.get_option("--queue").description("Name of the filtered queue");
+    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
     return command;
   }
-  CLI::App* add_with_id(const char* name, const char* what, const char* of, Run run) {
-    CLI::App* command = add(name, what, std::move(run));
-    command->add_option("id", options_->id, of)->required()->check(not_empty());
+  Command add_with_id(const char* name, const char* what, const char* of, Run run) {
+    Command command = add(name, what, std::move(run));
+    command.add_option("id", options_->id, of).required().check(not_empty());
     return command;
   }
-  void add_pages(CLI::App& command) {
-    command.add_option("--limit", options_->limit, "At most so many")->check(whole(1, 1000));
+  void add_pages(Command command) {
+    command.add_option("--limit", options_->limit, "At most so many").check(whole(1, 1000));
     command.add_option("--cursor", options_->cursor, "From the page before");
   }
   // Of --all: the status of those that are meant.
-  void add_all(CLI::App& command, const char* status, const char* what) {
+  void add_all(Command command, const char* status, const char* what) {
     options_->status = status;
     command.add_option("id", options_->id, "Member id");
     command.add_flag("--all", options_->all, what);
     command.add_option("--status", options_->status, "Of --all: the status that they have")
-        ->check(not_empty())
-        ->capture_default_str();
+        .check(not_empty())
+        .capture_default_str();
   }
   FilteredOptions& options() { return *options_; }
 
  private:
-  CLI::App& parent_;
+  Command parent_;
   int& exit_status_;
   std::shared_ptr<FilteredOptions> options_;
 };
 
 void add_members(Commands& commands) {
-  CLI::App* command = commands.add_with_id("put", "Make a member, or replace an available one", "Member id", put);
-  command->add_option("attributes", commands.options().attributes, "As JSON: {\"Gender\": \"F\", ...}")->required();
+  Command command = commands.add_with_id("put", "Make a member, or replace an available one", "Member id", put);
+  command.add_option("attributes", commands.options().attributes, "As JSON: {\"Gender\": \"F\", ...}").required();
   commands.add_with_id("get", "Show a member", "Member id",
                        [](const auto& o) { return tell(o, "GET", "/members/" + path_segment(o.id)); });
   command = commands.add("list", "List members", [](const auto& o) { return tell(o, "GET", page_path(o, "members")); });
-  command->add_option("--status", commands.options().status, "Only those in that status")->check(not_empty());
-  commands.add_pages(*command);
+  command.add_option("--status", commands.options().status, "Only those in that status").check(not_empty());
+  commands.add_pages(command);
   commands.add_with_id("delete", "Delete an available member", "Member id", [](const auto& o) {
     return tell(o, "POST", "/delete", Json{{"id", o.id}});
   });
   command = commands.add("enqueue", "An available member waits, or gets the oldest request that it matches",
                          [](const auto& o) { return one_or_all(o, "/enqueue", Json::object()); });
-  commands.add_all(*command, "available", "All that are available, in the order of their ids");
+  commands.add_all(command, "available", "All that are available, in the order of their ids");
   commands.add_with_id("withdraw", "Take a member that waits out of all queues", "Member id", [](const auto& o) {
     return tell(o, "POST", "/withdraw", Json{{"id", o.id}});
   });
   command = commands.add("release", "End a member's assignment", release);
-  commands.add_all(*command, "attendingCall", "All that are assigned");
-  command->add_option("--assignment", commands.options().assignment, "Only if it is this one")->check(not_empty());
-  command->add_flag("--enqueue", commands.options().enqueue, "It waits again at once");
+  commands.add_all(command, "attendingCall", "All that are assigned");
+  command.add_option("--assignment", commands.options().assignment, "Only if it is this one").check(not_empty());
+  command.add_flag("--enqueue", commands.options().enqueue, "It waits again at once");
 }
 
 void add_requests(Commands& commands) {
-  CLI::App* command = commands.add("assign", "Take the member that waits longest and matches", assign);
-  command->add_option(
+  Command command = commands.add("assign", "Take the member that waits longest and matches", assign);
+  command.add_option(
       "match", commands.options().match,
       "NAME=VALUE[,VALUE] ..., with `else` between alternatives; or the key of a queue; any if left out");
-  command->add_option("--request", commands.options().request, "Id of the request: again gives the same answer")
-      ->check(not_empty());
-  command->add_flag("--wait", commands.options().wait, "Without a match the request waits; needs --request");
+  command.add_option("--request", commands.options().request, "Id of the request: again gives the same answer")
+      .check(not_empty());
+  command.add_flag("--wait", commands.options().wait, "Without a match the request waits; needs --request");
   commands.add_with_id("request", "Show a request", "Request id",
                        [](const auto& o) { return tell(o, "GET", "/requests/" + path_segment(o.id)); });
   command =
       commands.add("requests", "List requests", [](const auto& o) { return tell(o, "GET", page_path(o, "requests")); });
-  commands.add_pages(*command);
+  commands.add_pages(command);
   commands.add_with_id("cancel", "Take back a request that waits", "Request id", [](const auto& o) {
     return tell(o, "POST", "/cancel", Json{{"id", o.id}});
   });
@@ -248,17 +247,17 @@ void add_requests(Commands& commands) {
 
 }  // namespace
 
-void add_filtered(CLI::App& app, int& exit_status) {
-  CLI::App* parent = app.add_subcommand("filtered", "Work with filtered queues: members found by their attributes");
-  parent->require_subcommand(1);
-  parent->footer(
+void add_filtered(Command app, int& exit_status) {
+  const Command parent = app.add_subcommand("filtered", "Work with filtered queues: members found by their attributes");
+  parent.require_subcommand();
+  parent.footer(
       "An agent of the call centre, and a caller:\n"
       "  freshet filtered put a1 '{\"AgentName\": \"Ellen\", \"Gender\": \"F\", \"Languages\": [\"English\", "
       "\"Spanish\"]}'\n"
       "  freshet filtered enqueue a1\n"
       "  freshet filtered assign Languages=Spanish Gender=F else Languages=English --request call-1\n"
       "  freshet filtered release a1");
-  Commands commands(*parent, exit_status);
+  Commands commands(parent, exit_status);
   add_members(commands);
   add_requests(commands);
 }

@@ -1,7 +1,6 @@
 // freshet record and replay: a table's changes, captured from a running daemon and run again deterministically.
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -138,47 +137,44 @@ int replay_fixture(const ReplayCommand& command) {
 
 }  // namespace
 
-void add_record(CLI::App& app, int& exit_status) {
+void add_record(Command app, int& exit_status) {
   auto options = std::make_shared<RecordOptions>();
-  CLI::App* command = app.add_subcommand("record", "Record a table's changes as a fixture, until Ctrl-C");
-  command->footer(
+  const Command command = app.add_subcommand("record", "Record a table's changes as a fixture, until Ctrl-C");
+  command.footer(
       "JSON Lines: a header, the table as it is, then every change with both images. A minute of it, replayed:\n"
       "  freshet record --seconds 60 --out changes.jsonl\n"
       "  freshet replay changes.jsonl --template config/lifo.yaml");
-  command->add_option("--url", options->url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
+  command.add_option("--url", options->url, "Address of the daemon").envname("FRESHET_URL").capture_default_str();
   command
-      ->add_option("--credentials", options->credentials,
-                   "File of the access key to sign with, if the daemon wants one")
-      ->envname("FRESHET_CREDENTIALS");
-  command->add_option("--ca", options->ca, "PEM file of certificates to trust for https://, besides the system's")
-      ->envname("FRESHET_CA");
-  command->add_option("--table", options->table, "The table; it needs a stream")->capture_default_str();
-  command->add_option("--out", options->out, "File; - for standard output")->capture_default_str();
-  command->add_option("--seconds", options->seconds, "Stop after so long")->check(above_zero());
-  command->add_flag_callback(
-      "--json", [] {}, "Accepted as everywhere: a recording is JSON Lines");
-  command->callback([options, &exit_status] { exit_status = record(*options); });
+      .add_option("--credentials", options->credentials, "File of the access key to sign with, if the daemon wants one")
+      .envname("FRESHET_CREDENTIALS");
+  command.add_option("--ca", options->ca, "PEM file of certificates to trust for https://, besides the system's")
+      .envname("FRESHET_CA");
+  command.add_option("--table", options->table, "The table; it needs a stream").capture_default_str();
+  command.add_option("--out", options->out, "File; - for standard output").capture_default_str();
+  command.add_option("--seconds", options->seconds, "Stop after so long").check(above_zero());
+  command.accept_flag("--json", "Accepted as everywhere: a recording is JSON Lines");
+  command.callback([options, &exit_status] { exit_status = record(*options); });
 }
 
-void add_replay(CLI::App& app, int& exit_status) {
+void add_replay(Command app, int& exit_status) {
   auto command = std::make_shared<ReplayCommand>();
   command->deploy.path = "config/lifo.yaml";
-  CLI::App* replay = app.add_subcommand("replay", "Run recorded changes through the functions in simulated time");
-  replay->footer(
+  const Command replay = app.add_subcommand("replay", "Run recorded changes through the functions in simulated time");
+  replay.footer(
       "The same fixture, template and seed give the same output, byte for byte. Exit status 7: it differs from\n"
       "what --expect holds; the first different line is shown. A shipped one, printed; and one checked:\n"
       "  freshet replay streams/fixtures/burst.jsonl\n"
       "  freshet replay changes.jsonl --expect changes.expected.jsonl");
-  replay->add_option("fixture", command->fixture, "File written by freshet record, or by hand")->required();
-  replay->add_option("--template", command->deploy.path, "Functions, topics and mappings")->capture_default_str();
-  add_deploy_options(*replay, command->deploy);
-  replay->add_option("--expect", command->expect, "Compare with this file instead of printing");
-  replay->add_flag_callback(
-      "--json", [] {}, "Accepted as everywhere: a replay prints JSON Lines");
-  replay->add_option("--seed", command->options.seed, "Of everything random")->capture_default_str();
-  replay->add_flag("--inputs-only", command->options.inputs_only,
-                   "Of a queue: apply only what came from outside, not the recorded processor's own moves");
-  replay->callback([command, &exit_status] { exit_status = replay_fixture(*command); });
+  replay.add_option("fixture", command->fixture, "File written by freshet record, or by hand").required();
+  replay.add_option("--template", command->deploy.path, "Functions, topics and mappings").capture_default_str();
+  add_deploy_options(replay, command->deploy);
+  replay.add_option("--expect", command->expect, "Compare with this file instead of printing");
+  replay.accept_flag("--json", "Accepted as everywhere: a replay prints JSON Lines");
+  replay.add_option("--seed", command->options.seed, "Of everything random").capture_default_str();
+  replay.add_flag("--inputs-only", command->options.inputs_only,
+                  "Of a queue: apply only what came from outside, not the recorded processor's own moves");
+  replay.callback([command, &exit_status] { exit_status = replay_fixture(*command); });
 }
 
 }  // namespace freshet::cli

@@ -1,5 +1,4 @@
 // freshet invoke: calls a function of a running daemon.
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <iterator>
 
@@ -71,23 +70,22 @@ int invoke(const InvokeOptions& options) {
 
 }  // namespace
 
-void add_invoke(CLI::App& app, int& exit_status) {
+void add_invoke(Command app, int& exit_status) {
   auto options = std::make_shared<InvokeOptions>();
-  CLI::App* command = app.add_subcommand("invoke", "Call a function and print what it returns");
-  options->remote.add_connection_options(*command);
-  command->footer(
+  const Command command = app.add_subcommand("invoke", "Call a function and print what it returns");
+  options->remote.add_connection_options(command);
+  command.footer(
       "The result is one JSON document on standard output; of a function that failed, its error, with exit status 1.\n"
       "  freshet invoke Greet '{\"name\": \"Ada\"}'\n"
       "  freshet invoke Greet --event event.json\n"
       "  echo '{\"name\": \"Ada\"}' | freshet invoke Greet --event - --log");
-  command->add_option("function", options->function, "Name or ARN")->required();
-  command->add_option("json", options->text, "The event, JSON; without it and --event: {}");
-  command->add_option("--event", options->event, "File with the event, JSON; - for standard input");
-  command->add_flag("--async", options->asynchronous, "Queue the event and do not wait for the result");
-  command->add_flag("--log", options->log, "Print the end of what the function logged to standard error");
-  command->add_flag_callback(
-      "--json", [] {}, "Accepted as everywhere: the result is JSON");
-  command->callback([options, &exit_status] { exit_status = invoke(*options); });
+  command.add_option("function", options->function, "Name or ARN").required();
+  command.add_option("json", options->text, "The event, JSON; without it and --event: {}");
+  command.add_option("--event", options->event, "File with the event, JSON; - for standard input");
+  command.add_flag("--async", options->asynchronous, "Queue the event and do not wait for the result");
+  command.add_flag("--log", options->log, "Print the end of what the function logged to standard error");
+  command.accept_flag("--json", "Accepted as everywhere: the result is JSON");
+  command.callback([options, &exit_status] { exit_status = invoke(*options); });
 }
 
 }  // namespace freshet::cli

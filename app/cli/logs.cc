@@ -1,7 +1,6 @@
 // freshet logs: what functions, and the daemon, have said.
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "app/cli/commands.h"
@@ -146,26 +145,26 @@ std::string check_condition(const std::string& text) {
 
 }  // namespace
 
-void add_logs(CLI::App& app, int& exit_status) {
+void add_logs(Command app, int& exit_status) {
   auto options = std::make_shared<LogsOptions>();
-  CLI::App* command = app.add_subcommand("logs", "What functions have logged");
-  command->add_option("function", options->function, "Only of this function");
-  command->add_flag("-f,--follow", options->follow, "Go on with what is logged from now on, until Ctrl-C");
+  const Command command = app.add_subcommand("logs", "What functions have logged");
+  command.add_option("function", options->function, "Only of this function");
+  command.add_flag("-f,--follow", options->follow, "Go on with what is logged from now on, until Ctrl-C");
   command
-      ->add_option("--where", options->where,
-                   "NAME=VALUE: only lines that say so, e.g. taskId=X; repeatable, all of them must hold")
-      ->allow_extra_args(false)
-      ->check(CLI::Validator([](const std::string& text) { return check_condition(text); }, ""));
-  command->add_flag("--all", options->all, "Also what the daemon and its built-in functions log");
-  options->remote.add_connection_options(*command);
-  command->add_flag("--json", options->remote.json, "The log's own JSON Lines");
-  command->footer(
+      .add_option("--where", options->where,
+                  "NAME=VALUE: only lines that say so, e.g. taskId=X; repeatable, all of them must hold")
+      .one_value_each()
+      .check({check_condition});
+  command.add_flag("--all", options->all, "Also what the daemon and its built-in functions log");
+  options->remote.add_connection_options(command);
+  command.add_flag("--json", options->remote.json, "The log's own JSON Lines");
+  command.footer(
       "The daemon keeps the last 4 MiB of its log. --where finds NAME in the event, in a JSON object that the "
       "function\n"
       "logged, however deep; in a line that holds none the VALUE as a word.\n"
       "  freshet logs -f Greet\n"
       "  freshet logs --where taskId=from-aws");
-  command->callback([options, &exit_status] { exit_status = logs(*options); });
+  command.callback([options, &exit_status] { exit_status = logs(*options); });
 }
 
 }  // namespace freshet::cli

@@ -1,7 +1,6 @@
 // freshet get, explain, list, stats: looking at a running daemon's queue.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <iomanip>
 #include <iostream>
@@ -173,56 +172,55 @@ int stats(const StatsOptions& options) {
 
 }  // namespace
 
-void add_get(CLI::App& app, int& exit_status) {
+void add_get(Command app, int& exit_status) {
   auto options = std::make_shared<GetOptions>();
-  CLI::App* command = app.add_subcommand("get", "Show one task with its result, last error and history");
-  options->remote.add_options(*command);
-  command->footer(
+  const Command command = app.add_subcommand("get", "Show one task with its result, last error and history");
+  options->remote.add_options(command);
+  command.footer(
       "  freshet get order-17\n"
       "  freshet get order-17 --json | jq .result");
-  command->add_option("id", options->id, "Task id")->required();
-  command->callback([options, &exit_status] { exit_status = get(*options); });
+  command.add_option("id", options->id, "Task id").required();
+  command.callback([options, &exit_status] { exit_status = get(*options); });
 }
 
-void add_explain(CLI::App& app, int& exit_status) {
+void add_explain(Command app, int& exit_status) {
   auto options = std::make_shared<GetOptions>();
-  CLI::App* command = app.add_subcommand("explain", "Say why a task is where it is, also one that was shed or refused");
-  options->remote.add_options(*command);
-  command->footer(
+  const Command command =
+      app.add_subcommand("explain", "Say why a task is where it is, also one that was shed or refused");
+  options->remote.add_options(command);
+  command.footer(
       "  freshet explain order-17\n"
       "  freshet explain order-17 --json | jq .why");
-  command->add_option("id", options->id, "Task id")->required();
-  command->callback([options, &exit_status] { exit_status = explain(*options); });
+  command.add_option("id", options->id, "Task id").required();
+  command.callback([options, &exit_status] { exit_status = explain(*options); });
 }
 
-void add_list(CLI::App& app, int& exit_status) {
+void add_list(Command app, int& exit_status) {
   auto options = std::make_shared<ListOptions>();
-  CLI::App* command = app.add_subcommand("list", "List tasks of one state, newest first");
-  options->remote.add_options(*command);
-  command->footer(
+  const Command command = app.add_subcommand("list", "List tasks of one state, newest first");
+  options->remote.add_options(command);
+  command.footer(
       "What waits longest; and which tasks are dead, for a script:\n"
       "  freshet list --oldest --limit 5\n"
       "  freshet list --state DEAD --limit 1000 --json | jq -r .taskId");
-  command->add_option("--state", options->state, "PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD, CANCELLED or SHED")
-      ->check(CLI::IsMember({"PENDING", "TAKEN", "DELAYED", "SUCCESS", "FAILURE", "DEAD", "CANCELLED", "SHED"}))
-      ->capture_default_str();
-  command->add_option("--limit", options->limit, "At most so many")
-      ->check(whole(1, 4'294'967'295))
-      ->capture_default_str();
-  command->add_flag("--oldest", options->oldest, "Oldest first");
-  command->callback([options, &exit_status] { exit_status = list(*options); });
+  command.add_option("--state", options->state, "PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD, CANCELLED or SHED")
+      .one_of({"PENDING", "TAKEN", "DELAYED", "SUCCESS", "FAILURE", "DEAD", "CANCELLED", "SHED"})
+      .capture_default_str();
+  command.add_option("--limit", options->limit, "At most so many").check(whole(1, 4'294'967'295)).capture_default_str();
+  command.add_flag("--oldest", options->oldest, "Oldest first");
+  command.callback([options, &exit_status] { exit_status = list(*options); });
 }
 
-void add_stats(CLI::App& app, int& exit_status) {
+void add_stats(Command app, int& exit_status) {
   auto options = std::make_shared<StatsOptions>();
-  CLI::App* command = app.add_subcommand("stats", "Show the books: depth by state, moves, sheds, ages");
-  options->remote.add_options(*command);
-  command->footer(
+  const Command command = app.add_subcommand("stats", "Show the books: depth by state, moves, sheds, ages");
+  options->remote.add_options(command);
+  command.footer(
       "Live; and the number of tasks that wait:\n"
       "  freshet stats --watch 1\n"
       "  freshet stats --json | jq .depth.PENDING");
-  command->add_option("--watch", options->watch, "Again every so many seconds")->check(above_zero());
-  command->callback([options, &exit_status] { exit_status = stats(*options); });
+  command.add_option("--watch", options->watch, "Again every so many seconds").check(above_zero());
+  command.callback([options, &exit_status] { exit_status = stats(*options); });
 }
 
 }  // namespace freshet::cli

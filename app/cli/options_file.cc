@@ -88,8 +88,8 @@ class OptionsFile {
 
 }  // namespace
 
-void split_environment_lists(CLI::App& command) {
-  for (CLI::Option* option : command.get_options()) {
+void split_environment_lists(Command command) {
+  for (CLI::Option* option : command.app().get_options()) {
     if (option->get_items_expected_max() <= 1 || option->get_envname().empty()) continue;
     const char* variable = std::getenv(option->get_envname().c_str());
     if (variable == nullptr || option->results() != std::vector<std::string>{variable}) continue;
@@ -102,8 +102,8 @@ void split_environment_lists(CLI::App& command) {
   }
 }
 
-void apply_options_file(CLI::App& command, const std::string& path) {
-  OptionsFile(command, path).apply();
+void apply_options_file(Command command, const std::string& path) {
+  OptionsFile(command.app(), path).apply();
 }
 
 }  // namespace freshet::cli

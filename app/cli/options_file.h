@@ -3,15 +3,13 @@
 
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "app/cli/options.h"
 
 namespace freshet::cli {
 
 // Of a command that has been parsed: gives each option that may be given several times, and has got its value from its
 // environment variable, one value for each line of that variable. Lines that are empty are skipped.
-void split_environment_lists(CLI::App& command);
+void split_environment_lists(Command command);
 
 // Sets the options of a command that has been parsed, but those that the command line or the environment sets, from a
 // file of `name = value` lines: the name of an option without its dashes; a value to the end of the line, in double
@@ -19,6 +17,6 @@ void split_environment_lists(CLI::App& command);
 // Lines that are empty or begin with # are skipped.
 //
 // Throws CLI::ParseError, naming file and line, for what cannot be read, unknown names, values that are refused.
-void apply_options_file(CLI::App& command, const std::string& path);
+void apply_options_file(Command command, const std::string& path);
 
 }  // namespace freshet::cli

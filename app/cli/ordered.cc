@@ -1,6 +1,5 @@
 // freshet ordered: tables with ordered writes of a running daemon, a call each with JSON output; and the replay of a
 // fixture in simulation.
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 #include <utility>
@@ -108,70 +107,69 @@ class Body {
 // The commands of `freshet ordered`: each adds its options and says what is asked of the daemon.
 class Commands {
  public:
-  Commands(CLI::App& parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+  Commands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
 
   using Run = std::function<int(const OrderedOptions&)>;
-  CLI::App* add(const char* name, const char* what, Run run) {
-    CLI::App* command = parent_.add_subcommand(name, what);
+  Command add(const char* name, const char* what, Run run) {
+    Command command = parent_.add_subcommand(name, what);
     options_ = std::make_shared<OrderedOptions>();
     options_->remote.queue = "Ratings";
     options_->remote.option = "--table";
     options_->remote.root = "/ordered/";
-    options_->remote.add_connection_options(*command);
-    command->add_option("--table", options_->remote.queue, "Name of the definition, usually the table's")
-        ->envname("FRESHET_ORDERED_TABLE")
-        ->capture_default_str();
-    command->add_flag("--json", options_->remote.json, "On one line");
-    command->add_flag("--typed", options_->typed, "Items in the item store's JSON: {\"PK\": {\"S\": \"x\"}}");
-    command->callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    options_->remote.add_connection_options(command);
+    command.add_option("--table", options_->remote.queue, "Name of the definition, usually the table's")
+        .envname("FRESHET_ORDERED_TABLE")
+        .capture_default_str();
+    command.add_flag("--json", options_->remote.json, "On one line");
+    command.add_flag("--typed", options_->typed, "Items in the item store's JSON: {\"PK\": {\"S\": \"x\"}}");
+    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
     return command;
   }
-  CLI::App* add_write(const char* name, const char* what, Run run) {
-    CLI::App* command = add(name, what, std::move(run));
+  Command add_write(const char* name, const char* what, Run run) {
+    Command command = add(name, what, std::move(run));
     command
-        ->add_option("--timestamp", options_->timestamp,
-                     "Of the data, or of the first attempt: a number in the definition's unit, or an ISO 8601 time")
-        ->check(not_empty());
+        .add_option("--timestamp", options_->timestamp,
+                    "Of the data, or of the first attempt: a number in the definition's unit, or an ISO 8601 time")
+        .check(not_empty());
     return command;
   }
-  CLI::App* add_read(const char* name, const char* what, Run run) {
-    CLI::App* command = add(name, what, std::move(run));
-    command->add_flag("--tombstones", options_->tombstones, "Shows tombstones too");
+  Command add_read(const char* name, const char* what, Run run) {
+    Command command = add(name, what, std::move(run));
+    command.add_flag("--tombstones", options_->tombstones, "Shows tombstones too");
     return command;
   }
-  void add_expressions(CLI::App& command) {
-    command.add_option("--filter", options_->filter, "A filter expression")->check(not_empty());
+  void add_expressions(Command command) {
+    command.add_option("--filter", options_->filter, "A filter expression").check(not_empty());
     command.add_option("--projection", options_->projection, "Only these attributes: a projection expression")
-        ->check(not_empty());
+        .check(not_empty());
     command.add_flag("--count", options_->count_only, "Only how many there are");
     command.add_option("--names", options_->names, "Its names, as JSON: {\"#n\": \"Name\"}");
     command.add_option("--values", options_->values, "Its values, as JSON: {\":v\": 1}");
     command.add_option("--index", options_->index, "Of an index instead of the table");
-    command.add_option("--limit", options_->limit, "Items looked at, at most")->check(whole(1, 1000));
+    command.add_option("--limit", options_->limit, "Items looked at, at most").check(whole(1, 1000));
     command.add_option("--cursor", options_->cursor, "Of the answer before: goes on behind it");
   }
   OrderedOptions& options() { return *options_; }
 
  private:
-  CLI::App& parent_;
+  Command parent_;
   int& exit_status_;
   std::shared_ptr<OrderedOptions> options_;
 };
 
 void add_writes(Commands& commands) {
-  CLI::App* command = commands.add_write("put", "Write an item, unless a newer one is there",
-                                         [](const auto& o) { return Body(o).json("item", o.document).tell("/put"); });
-  command->add_option("item", commands.options().document, "The item, as JSON")->required();
+  Command command = commands.add_write("put", "Write an item, unless a newer one is there",
+                                       [](const auto& o) { return Body(o).json("item", o.document).tell("/put"); });
+  command.add_option("item", commands.options().document, "The item, as JSON").required();
   command = commands.add_write("delete", "Delete an item, unless a newer one is there",
                                [](const auto& o) { return Body(o).json("key", o.document).tell("/delete"); });
-  command->add_option("key", commands.options().document, "Its key, as JSON")->required();
+  command.add_option("key", commands.options().document, "Its key, as JSON").required();
   command = commands.add_write("update", "Set the declared attributes, unless newer ones are there", [](const auto& o) {
     return Body(o).json("key", o.document).json("set", o.set).set("remove", o.remove).tell("/update");
   });
-  command->add_option("key", commands.options().document, "The item's key, as JSON")->required();
-  command->add_option("set", commands.options().set, "Attributes and values, as JSON");
-  command->add_option("--remove", commands.options().remove, "An attribute that goes; repeatable")
-      ->allow_extra_args(false);
+  command.add_option("key", commands.options().document, "The item's key, as JSON").required();
+  command.add_option("set", commands.options().set, "Attributes and values, as JSON");
+  command.add_option("--remove", commands.options().remove, "An attribute that goes; repeatable").one_value_each();
 }
 
 void add_expressions(Body& body, const OrderedOptions& o) {
@@ -182,16 +180,16 @@ void add_expressions(Body& body, const OrderedOptions& o) {
 }
 
 void add_reads(Commands& commands) {
-  CLI::App* command = commands.add_read("get", "Show an item",
-                                        [](const auto& o) { return Body(o).json("key", o.document).tell("/get"); });
-  command->add_option("key", commands.options().document, "Its key, as JSON")->required();
+  Command command = commands.add_read("get", "Show an item",
+                                      [](const auto& o) { return Body(o).json("key", o.document).tell("/get"); });
+  command.add_option("key", commands.options().document, "Its key, as JSON").required();
   command = commands.add_read("batch-get", "Show several items", [](const auto& o) {
     Body body(o);
     Json keys = Json::array();
     for (const auto& key : o.keys) keys.push_back(body.parsed(key, "a key"));
     return body.set("keys", keys).tell("/batch-get");
   });
-  command->add_option("keys", commands.options().keys, "Their keys, as JSON")->required();
+  command.add_option("keys", commands.options().keys, "Their keys, as JSON").required();
   command = commands.add_read("query", "Show the items of a partition, by sort key", [](const auto& o) {
     Body body(o);
     add_expressions(body, o);
@@ -201,16 +199,16 @@ void add_reads(Commands& commands) {
     }
     return body.text_if("keyCondition", o.key_condition).set("forward", !o.backward).tell("/query");
   });
-  command->add_option("partition", commands.options().partition, "Its key: a text, or JSON");
-  command->add_option("--key-condition", commands.options().key_condition, "Instead: a key condition expression");
-  command->add_flag("--backward", commands.options().backward, "The largest sort key first");
-  commands.add_expressions(*command);
+  command.add_option("partition", commands.options().partition, "Its key: a text, or JSON");
+  command.add_option("--key-condition", commands.options().key_condition, "Instead: a key condition expression");
+  command.add_flag("--backward", commands.options().backward, "The largest sort key first");
+  commands.add_expressions(command);
   command = commands.add_read("scan", "Show the items of the table", [](const auto& o) {
     Body body(o);
     add_expressions(body, o);
     return body.tell("/scan");
   });
-  commands.add_expressions(*command);
+  commands.add_expressions(command);
 }
 
 struct ReplayCommand {
@@ -268,46 +266,45 @@ int replay_fixture(const ReplayCommand& command) {
   return kDifferent;
 }
 
-void add_replay_command(CLI::App& parent, int& exit_status) {
+void add_replay_command(Command parent, int& exit_status) {
   auto command = std::make_shared<ReplayCommand>();
-  CLI::App* replay =
+  Command replay =
       parent.add_subcommand("replay", "Play a fixture's records in any order, repeated and late, and compare the ends");
-  replay->footer(
+  replay.footer(
       "In simulated time, in memory. First the lines in their order, then random interleavings by parallel writers; "
       "exit\n"
       "status 7: an end is not that of the order of timestamps, and the seed that shows it is told. The shipped one:\n"
       "  freshet ordered replay streams/fixtures/ordered-ratings.jsonl");
-  replay->add_option("fixture", command->fixture, "File written by freshet record, or by hand")->required();
-  replay->add_option("--definition", command->definition, "File of definitions")->capture_default_str();
-  replay->add_option("--table", command->table, "Which of them; else that of the fixture's table, or the only one");
-  replay->add_option("--interleavings", command->options.interleavings, "How many")
-      ->check(whole(0, 10'000'000))
-      ->capture_default_str();
-  replay->add_option("--writers", command->options.writers, "Writers at a time")
-      ->check(whole(1, 100))
-      ->capture_default_str();
-  replay->add_option("--seed", command->options.seed, "Of the first interleaving")->capture_default_str();
-  replay->add_option("--expect", command->expect, "Compare with this file instead of printing");
-  replay->add_flag_callback(
-      "--json", [] {}, "Accepted as everywhere: a replay prints JSON Lines");
-  replay->callback([command, &exit_status] { exit_status = replay_fixture(*command); });
+  replay.add_option("fixture", command->fixture, "File written by freshet record, or by hand").required();
+  replay.add_option("--definition", command->definition, "File of definitions").capture_default_str();
+  replay.add_option("--table", command->table, "Which of them; else that of the fixture's table, or the only one");
+  replay.add_option("--interleavings", command->options.interleavings, "How many")
+      .check(whole(0, 10'000'000))
+      .capture_default_str();
+  replay.add_option("--writers", command->options.writers, "Writers at a time")
+      .check(whole(1, 100))
+      .capture_default_str();
+  replay.add_option("--seed", command->options.seed, "Of the first interleaving").capture_default_str();
+  replay.add_option("--expect", command->expect, "Compare with this file instead of printing");
+  replay.accept_flag("--json", "Accepted as everywhere: a replay prints JSON Lines");
+  replay.callback([command, &exit_status] { exit_status = replay_fixture(*command); });
 }
 
 }  // namespace
 
-void add_ordered(CLI::App& app, int& exit_status) {
-  CLI::App* parent = app.add_subcommand("ordered", "Work with tables whose writes are ordered by their timestamps");
-  parent->require_subcommand(1);
-  parent->footer(
+void add_ordered(Command app, int& exit_status) {
+  const Command parent = app.add_subcommand("ordered", "Work with tables whose writes are ordered by their timestamps");
+  parent.require_subcommand();
+  parent.footer(
       "A rating, an older one that comes late, and its removal:\n"
       "  freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#A\", \"Rating\": 5}'\n"
       "  freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#A\", \"Rating\": 1}' --timestamp \"$(($(date "
       "+%s%3N) - 60000))\"\n"
       "  freshet ordered delete '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}'");
-  Commands commands(*parent, exit_status);
+  Commands commands(parent, exit_status);
   add_writes(commands);
   add_reads(commands);
-  add_replay_command(*parent, exit_status);
+  add_replay_command(parent, exit_status);
 }
 
 }  // namespace freshet::cli

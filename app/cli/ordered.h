@@ -1,13 +1,11 @@
 // freshet ordered: tables with ordered writes of a running daemon, and the replay of a fixture.
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "app/cli/options.h"
 
 namespace freshet::cli {
 
 // Keeps `exit_status`, which must outlive the parse.
-void add_ordered(CLI::App& app, int& exit_status);
+void add_ordered(Command app, int& exit_status);
 
 }  // namespace freshet::cli

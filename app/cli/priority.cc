@@ -1,5 +1,4 @@
 // freshet priority: a running daemon's priority queues, a call each with JSON output, and the console.
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 #include <utility>
@@ -61,34 +60,34 @@ void set_if(Json& body, const char* name, const std::optional<T>& value) {
 // The commands of `freshet priority`: each adds its options and says what is asked of the daemon.
 class Commands {
  public:
-  Commands(CLI::App& parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+  Commands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
 
   using Run = std::function<int(const PriorityOptions&)>;
-  CLI::App* add(const char* name, const char* what, Run run) {
-    CLI::App* command = parent_.add_subcommand(name, what);
+  Command add(const char* name, const char* what, Run run) {
+    Command command = parent_.add_subcommand(name, what);
     options_ = std::make_shared<PriorityOptions>();
     options_->remote.queue = "Shipment";
     options_->remote.root = "/priority/";
-    options_->remote.add_options(*command);
-    command->get_option("--queue")->description("Name of the priority queue");
-    command->callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    options_->remote.add_options(command);
+    command.get_option("--queue").description("Name of the priority queue");
+    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
     return command;
   }
   // With an id, and with what every call on one record may name.
-  CLI::App* add_record(const char* name, const char* what, Run run) {
-    CLI::App* command = add(name, what, std::move(run));
-    command->add_option("id", options_->id, "Record id")->required();
-    command->add_option("--receipt", options_->receipt, "Of the peek that is being answered")->check(not_empty());
-    command->add_option("--version", options_->version, "The record must have it");
+  Command add_record(const char* name, const char* what, Run run) {
+    Command command = add(name, what, std::move(run));
+    command.add_option("id", options_->id, "Record id").required();
+    command.add_option("--receipt", options_->receipt, "Of the peek that is being answered").check(not_empty());
+    command.add_option("--version", options_->version, "The record must have it");
     return command;
   }
-  CLI::App* add_plain(const char* name, const char* what, const char* path) {
+  Command add_plain(const char* name, const char* what, const char* path) {
     return add_record(name, what, [path](const PriorityOptions& o) { return tell(o, "POST", path, record_call(o)); });
   }
   PriorityOptions& options() { return *options_; }
 
  private:
-  CLI::App& parent_;
+  Command parent_;
   int& exit_status_;
   std::shared_ptr<PriorityOptions> options_;
 };
@@ -100,7 +99,7 @@ int wrong(const Error& error) {
 
 void add_puts(Commands& commands) {
   for (const char* name : {"put", "upsert"}) {
-    CLI::App* command = commands.add(
+    Command command = commands.add(
         name, name == std::string("put") ? "Replace a record, at version 1" : "Replace a record, at its next version",
         [name](const PriorityOptions& o) {
           Json body{{"id", o.id}};
@@ -117,30 +116,30 @@ void add_puts(Commands& commands) {
           }
           return tell(o, "POST", std::string("/") + name, body);
         });
-    command->add_option("id", commands.options().id, "Record id")->required();
-    command->add_option("data", commands.options().data, "Attribute `data`, as JSON");
-    command->add_option("--attributes", commands.options().attributes, "Further attributes, as JSON: {\"weight\": 2}");
-    command->add_option("--status", commands.options().status, "Its status; the first state if left out")
-        ->check(not_empty());
+    command.add_option("id", commands.options().id, "Record id").required();
+    command.add_option("data", commands.options().data, "Attribute `data`, as JSON");
+    command.add_option("--attributes", commands.options().attributes, "Further attributes, as JSON: {\"weight\": 2}");
+    command.add_option("--status", commands.options().status, "Its status; the first state if left out")
+        .check(not_empty());
   }
 }
 
 void add_moves(Commands& commands) {
-  CLI::App* command = commands.add_record("enqueue", "Put a record at the end of the queue", [](const auto& o) {
+  Command command = commands.add_record("enqueue", "Put a record at the end of the queue", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "delayMs", o.delay_ms);
     set_if(body, "priority", o.priority);
     return tell(o, "POST", "/enqueue", body);
   });
-  command->add_option("--delay-ms", commands.options().delay_ms, "Cannot be peeked before");
-  command->add_option("--priority", commands.options().priority, "Its rank");
+  command.add_option("--delay-ms", commands.options().delay_ms, "Cannot be peeked before");
+  command.add_option("--priority", commands.options().priority, "Its rank");
   command = commands.add("peek", "Take the next records for the visibility timeout", [](const auto& o) {
     Json body{{"max", o.max}};
     set_if(body, "visibilityMs", o.visibility_ms);
     return tell(o, "POST", "/peek", body);
   });
-  command->add_option("--max", commands.options().max, "At most so many")->check(whole(1, 100));
-  command->add_option("--visibility-ms", commands.options().visibility_ms, "Instead of the queue's timeout");
+  command.add_option("--max", commands.options().max, "At most so many").check(whole(1, 100));
+  command.add_option("--visibility-ms", commands.options().visibility_ms, "Instead of the queue's timeout");
   commands.add("dequeue", "Take the next record and remove it from the queue",
                [](const auto& o) { return tell(o, "POST", "/dequeue"); });
   commands.add_plain("remove", "Take a record out of the queue", "/remove");
@@ -150,8 +149,8 @@ void add_moves(Commands& commands) {
     if (o.released) body["failed"] = false;
     return tell(o, "POST", "/restore", body);
   });
-  command->add_option("--delay-ms", commands.options().delay_ms, "Instead of the queue's backoff");
-  command->add_flag("--released", commands.options().released, "That counts as no failure");
+  command.add_option("--delay-ms", commands.options().delay_ms, "Instead of the queue's backoff");
+  command.add_flag("--released", commands.options().released, "That counts as no failure");
   commands.add_plain("touch", "Send a record to the end of the queue", "/touch");
   commands.add_plain("send-to-dlq", "Put a record into the dead-letter queue", "/dlq");
   commands.add_plain("cancel", "Take a record that waits out of the queue", "/cancel");
@@ -160,26 +159,26 @@ void add_moves(Commands& commands) {
     set_if(body, "visibilityMs", o.visibility_ms);
     return tell(o, "POST", "/extend", body);
   });
-  command->add_option("--visibility-ms", commands.options().visibility_ms, "Instead of the queue's timeout");
+  command.add_option("--visibility-ms", commands.options().visibility_ms, "Instead of the queue's timeout");
 }
 
 void add_changes(Commands& commands) {
-  CLI::App* command = commands.add_record("set-status", "Set a record's status", [](const auto& o) {
+  Command command = commands.add_record("set-status", "Set a record's status", [](const auto& o) {
     Json body = record_call(o);
     body["status"] = o.status;
     return tell(o, "POST", "/status", body);
   });
-  command->add_option("status", commands.options().status, "READY_TO_SHIP, ...")->required();
+  command.add_option("status", commands.options().status, "READY_TO_SHIP, ...").required();
   command = commands.add_record("set-priority", "Change a record's rank", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "priority", o.priority);
     return tell(o, "POST", "/priority", body);
   });
-  command->add_option("priority", commands.options().priority, "The highest first")->required();
+  command.add_option("priority", commands.options().priority, "The highest first").required();
   command = commands.add("delete", "Delete a record", [](const auto& o) {
     return tell(o, "POST", "/delete", Json{{"id", o.id}});
   });
-  command->add_option("id", commands.options().id, "Record id")->required();
+  command.add_option("id", commands.options().id, "Record id").required();
   command = commands.add("redrive", "Move records out of the dead-letter queue", [](const auto& o) {
     Json body = Json::object();
     if (!o.ids.empty()) body["ids"] = o.ids;
@@ -198,12 +197,12 @@ void add_changes(Commands& commands) {
     set_if(body, "limit", o.most);
     return tell(o, "POST", "/redrive", body);
   });
-  command->add_option("ids", commands.options().ids, "Those; all if left out")->check(not_empty());
-  command->add_option("--filter", commands.options().filter, "A filter expression over the items")->check(not_empty());
-  command->add_option("--names", commands.options().names, "Its names, as JSON: {\"#d\": \"data\"}");
-  command->add_option("--values", commands.options().values, "Its values, as JSON: {\":v\": 1}");
-  command->add_option("--limit", commands.options().most, "At most so many")->check(whole(1, 1'000'000'000));
-  command->add_option("--rate", commands.options().rate, "Records a second; goes on after the answer");
+  command.add_option("ids", commands.options().ids, "Those; all if left out").check(not_empty());
+  command.add_option("--filter", commands.options().filter, "A filter expression over the items").check(not_empty());
+  command.add_option("--names", commands.options().names, "Its names, as JSON: {\"#d\": \"data\"}");
+  command.add_option("--values", commands.options().values, "Its values, as JSON: {\":v\": 1}");
+  command.add_option("--limit", commands.options().most, "At most so many").check(whole(1, 1'000'000'000));
+  command.add_option("--rate", commands.options().rate, "Records a second; goes on after the answer");
 }
 
 std::string page_path(const PriorityOptions& options) {
@@ -212,13 +211,13 @@ std::string page_path(const PriorityOptions& options) {
 }
 
 void add_looks(Commands& commands) {
-  CLI::App* command = commands.add("get", "Show a record",
-                                   [](const auto& o) { return tell(o, "GET", "/records/" + path_segment(o.id)); });
-  command->add_option("id", commands.options().id, "Record id")->required()->check(not_empty());
+  Command command = commands.add("get", "Show a record",
+                                 [](const auto& o) { return tell(o, "GET", "/records/" + path_segment(o.id)); });
+  command.add_option("id", commands.options().id, "Record id").required().check(not_empty());
   command =
       commands.add("list", "List records and their status", [](const auto& o) { return tell(o, "GET", page_path(o)); });
-  command->add_option("--limit", commands.options().limit, "At most so many")->check(whole(1, 1000));
-  command->add_option("--cursor", commands.options().cursor, "Of the answer before: goes on behind it");
+  command.add_option("--limit", commands.options().limit, "At most so many").check(whole(1, 1000));
+  command.add_option("--cursor", commands.options().cursor, "Of the answer before: goes on behind it");
   commands.add("stats", "Show the queue", [](const auto& o) { return tell(o, "GET", "/stats"); });
   commands.add("dlq", "Show the dead-letter queue", [](const auto& o) { return tell(o, "GET", "/dlq"); });
   commands.add("console", "The sample's interactive console",
@@ -227,21 +226,21 @@ void add_looks(Commands& commands) {
 
 }  // namespace
 
-void add_priority(CLI::App& app, int& exit_status) {
-  CLI::App* parent = app.add_subcommand("priority", "Work with priority queues over tables");
-  parent->require_subcommand(1);
-  parent->footer(
+void add_priority(Command app, int& exit_status) {
+  const Command parent = app.add_subcommand("priority", "Work with priority queues over tables");
+  parent.require_subcommand();
+  parent.footer(
       "A record through the queue, and the console:\n"
       "  freshet priority put A-101 '{\"id\": \"A-101\"}' --status READY_TO_SHIP\n"
       "  freshet priority enqueue A-101\n"
       "  freshet priority peek --json | jq -r '.records[0].receipt'\n"
       "  freshet priority console");
-  Commands commands(*parent, exit_status);
+  Commands commands(parent, exit_status);
   add_puts(commands);
   add_moves(commands);
   add_changes(commands);
   add_looks(commands);
-  add_sample_commands(*parent, exit_status);
+  add_sample_commands(parent, exit_status);
 }
 
 }  // namespace freshet::cli

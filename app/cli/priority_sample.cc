@@ -1,6 +1,5 @@
 #include "app/cli/priority_sample.h"
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -102,33 +101,33 @@ int done(const SampleOptions& options) {
 
 class Commands {
  public:
-  Commands(CLI::App& parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+  Commands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
 
   using Run = std::function<int(const SampleOptions&)>;
-  CLI::App* add(const char* name, const char* what, Run run) {
-    CLI::App* command = parent_.add_subcommand(name, what);
+  Command add(const char* name, const char* what, Run run) {
+    const Command command = parent_.add_subcommand(name, what);
     options_ = std::make_shared<SampleOptions>();
     options_->remote.queue = "Shipment";
     options_->remote.root = "/priority/";
-    options_->remote.add_options(*command);
-    command->get_option("--queue")->description("Name of the priority queue");
-    command->callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    options_->remote.add_options(command);
+    command.get_option("--queue").description("Name of the priority queue");
+    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
     return command;
   }
-  CLI::App* add_record(const char* name, const char* what, Run run) {
-    CLI::App* command = add(name, what, std::move(run));
-    command->add_option("id", options_->id, "Record id")->required()->check(not_empty());
+  Command add_record(const char* name, const char* what, Run run) {
+    const Command command = add(name, what, std::move(run));
+    command.add_option("id", options_->id, "Record id").required().check(not_empty());
     return command;
   }
-  CLI::App* add_settling(const char* name, const char* what, Run run) {
-    CLI::App* command = add_record(name, what, std::move(run));
-    command->add_option("--receipt", options_->receipt, "Of the peek that is being answered")->check(not_empty());
+  Command add_settling(const char* name, const char* what, Run run) {
+    const Command command = add_record(name, what, std::move(run));
+    command.add_option("--receipt", options_->receipt, "Of the peek that is being answered").check(not_empty());
     return command;
   }
   SampleOptions& options() { return *options_; }
 
  private:
-  CLI::App& parent_;
+  Command parent_;
   int& exit_status_;
   std::shared_ptr<SampleOptions> options_;
 };
@@ -137,10 +136,10 @@ void add_looks(Commands& commands) {
   commands
       .add_record("info", "Show a record as the sample does: data and system info",
                   [](const auto& o) { return Step(o).show(sample_record); })
-      ->alias("id");
+      .alias("id");
   commands
       .add_record("sys", "Show its system info alone", [](const auto& o) { return Step(o).show(sample_system_info); })
-      ->alias("system");
+      .alias("system");
   commands.add_record("data", "Show its data alone", [](const auto& o) { return Step(o).show(sample_data); });
   commands.add("ls", "List the first ten records", [](const auto& o) {
     Step step(o);
@@ -155,15 +154,15 @@ void add_looks(Commands& commands) {
              print(o, sample_stats(stats));
              return static_cast<int>(kDone);
            })
-      ->alias("qstats");
+      .alias("qstats");
 }
 
 void add_changes(Commands& commands) {
   commands.add("create-test", "Make the test records A-101, A-202, A-303 and A-404, over what is there", create_test)
-      ->alias("ct");
+      .alias("ct");
   commands.add("purge", "Delete the first ten records", purge);
-  CLI::App* command = commands.add_record("update", "Set a record's status, as set-status does", update);
-  command->add_option("status", commands.options().status, "READY_TO_SHIP, ...")->required()->check(not_empty());
+  const Command command = commands.add_record("update", "Set a record's status, as set-status does", update);
+  command.add_option("status", commands.options().status, "READY_TO_SHIP, ...").required().check(not_empty());
   commands.add_record("reset", "Begin a record's system info anew, under construction",
                       [](const auto& o) { return Step(o).put_again("UNDER_CONSTRUCTION"); });
   commands.add_record("ready", "Begin it anew, ready for the queue",
@@ -181,7 +180,7 @@ void add_changes(Commands& commands) {
 
 }  // namespace
 
-void add_sample_commands(CLI::App& priority, int& exit_status) {
+void add_sample_commands(Command priority, int& exit_status) {
   Commands commands(priority, exit_status);
   add_looks(commands);
   add_changes(commands);

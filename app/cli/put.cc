@@ -1,12 +1,12 @@
 // freshet put: creates tasks from the command line or from JSON Lines.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <charconv>
 #include <chrono>
 #include <fstream>
 #include <iostream>
 #include <optional>
-#include <regex>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -81,12 +81,16 @@ class Tally {
 
 // "… 'tasks[2].prio' is not known" for the third task of a request: "line 7: … 'prio' is not known".
 std::string name_line(const std::string& message, const std::vector<size_t>& lines) {
-  static const std::regex kTask(R"(tasks\[(\d{1,9})\]\.?)");
-  std::smatch found;
-  if (!std::regex_search(message, found, kTask)) return message;
-  const size_t index = std::stoul(found[1]);
-  if (index >= lines.size()) return message;
-  return "line " + std::to_string(lines[index]) + ": " + std::regex_replace(message, kTask, "");
+  constexpr std::string_view kTask = "tasks[";
+  const size_t task = message.find(kTask);
+  if (task == std::string::npos) return message;
+  const char* const last = message.data() + message.size();
+  size_t index = 0;
+  const auto [end, error] = std::from_chars(message.data() + task + kTask.size(), last, index);
+  if (error != std::errc{} || end == last || *end != ']' || index >= lines.size()) return message;
+  std::string_view rest(end + 1, last);
+  if (rest.starts_with('.')) rest.remove_prefix(1);
+  return "line " + std::to_string(lines[index]) + ": " + message.substr(0, task).append(rest);
 }
 
 // Tasks of one request, with the lines that they are from.
@@ -208,35 +212,35 @@ int put(const PutOptions& options) {
 
 }  // namespace
 
-void add_put(CLI::App& app, int& exit_status) {
+void add_put(Command app, int& exit_status) {
   auto options = std::make_shared<PutOptions>();
-  CLI::App* command = app.add_subcommand("put", "Create tasks");
-  command->footer(
+  const Command command = app.add_subcommand("put", "Create tasks");
+  command.footer(
       "A single task:     freshet put '{\"order\": 17}' --ttl 60\n"
       "Many, JSON Lines:  freshet put --file tasks.jsonl --rate 200   (or on standard input)\n"
       "A line is a task object of docs/task-api.md, e.g. {\"taskId\": \"a\", \"payload\": {\"order\": 17}}.");
-  options->remote.add_options(*command);
-  command->add_option("payload", options->payload,
-                      "Payload of a single task: JSON, or a text that does not begin with { or [");
-  command->add_option("--id", options->id, "Task id: creating it twice makes one task");
-  command->add_option("--file", options->file, "JSON Lines of tasks; - for standard input");
+  options->remote.add_options(command);
+  command.add_option("payload", options->payload,
+                     "Payload of a single task: JSON, or a text that does not begin with { or [");
+  command.add_option("--id", options->id, "Task id: creating it twice makes one task");
+  command.add_option("--file", options->file, "JSON Lines of tasks; - for standard input");
   command
-      ->add_option("--ttl", options->ttl,
-                   "Seconds until it is shed if nobody has taken it; what has ended is removed then too")
-      ->check(above_zero());
-  command->add_option("--delay", options->delay, "Seconds until it may start")->check(above_zero());
-  command->add_option("--key", options->key, "No second task while one of this key waits");
-  command->add_flag("--replace", options->replace, "With --key: replace the one that waits");
-  command->add_option("--group", options->group, "Group (lane)");
-  command->add_option("--priority", options->priority, "-100 to 100, higher first")->check(whole(-100, 100));
-  command->add_option("--deadline", options->deadline, "Never started from then on: epoch milliseconds")
-      ->check(whole(1, 253'402'300'799'999));
-  command->add_option("--max-attempts", options->max_attempts, "Dead after so many")->check(whole(1, 1'000'000));
-  command->add_option("--rate", options->rate, "Tasks a second (with --file)")->check(above_zero());
-  command->add_option("--batch", options->batch, "Tasks a request (with --file)")
-      ->check(whole(1, 1000))
-      ->capture_default_str();
-  command->callback([options, &exit_status] { exit_status = put(*options); });
+      .add_option("--ttl", options->ttl,
+                  "Seconds until it is shed if nobody has taken it; what has ended is removed then too")
+      .check(above_zero());
+  command.add_option("--delay", options->delay, "Seconds until it may start").check(above_zero());
+  command.add_option("--key", options->key, "No second task while one of this key waits");
+  command.add_flag("--replace", options->replace, "With --key: replace the one that waits");
+  command.add_option("--group", options->group, "Group (lane)");
+  command.add_option("--priority", options->priority, "-100 to 100, higher first").check(whole(-100, 100));
+  command.add_option("--deadline", options->deadline, "Never started from then on: epoch milliseconds")
+      .check(whole(1, 253'402'300'799'999));
+  command.add_option("--max-attempts", options->max_attempts, "Dead after so many").check(whole(1, 1'000'000));
+  command.add_option("--rate", options->rate, "Tasks a second (with --file)").check(above_zero());
+  command.add_option("--batch", options->batch, "Tasks a request (with --file)")
+      .check(whole(1, 1000))
+      .capture_default_str();
+  command.callback([options, &exit_status] { exit_status = put(*options); });
 }
 
 }  // namespace freshet::cli

@@ -1,6 +1,5 @@
 #include "app/cli/remote.h"
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <optional>
 
@@ -9,18 +8,18 @@
 
 namespace freshet::cli {
 
-void Remote::add_options(CLI::App& command) {
+void Remote::add_options(Command command) {
   add_connection_options(command);
-  command.add_option("--queue", queue, "Queue (its table's name)")->envname("FRESHET_QUEUE")->capture_default_str();
+  command.add_option("--queue", queue, "Queue (its table's name)").envname("FRESHET_QUEUE").capture_default_str();
   command.add_flag("--json", json, "Machine-readable output on standard output");
 }
 
-void Remote::add_connection_options(CLI::App& command) {
-  command.add_option("--url", url, "Address of the daemon")->envname("FRESHET_URL")->capture_default_str();
+void Remote::add_connection_options(Command command) {
+  command.add_option("--url", url, "Address of the daemon").envname("FRESHET_URL").capture_default_str();
   command.add_option("--credentials", credentials, "File of the access key to sign with, if the daemon wants one")
-      ->envname("FRESHET_CREDENTIALS");
+      .envname("FRESHET_CREDENTIALS");
   command.add_option("--ca", ca, "PEM file of certificates to trust for https://, besides the system's")
-      ->envname("FRESHET_CA");
+      .envname("FRESHET_CA");
 }
 
 Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials,

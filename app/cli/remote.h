@@ -6,11 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "app/cli/options.h"
 #include "wire/http/blocking_client.h"
-
-namespace CLI {
-class App;
-}
 
 namespace freshet::cli {
 
@@ -26,8 +23,8 @@ struct Remote {
   bool json = false;
 
   // Adds --url, --queue, --credentials, --ca and --json (with their FRESHET_ variables) to a command.
-  void add_options(CLI::App& command);
-  void add_connection_options(CLI::App& command);  // Those but --queue and --json.
+  void add_options(Command command);
+  void add_connection_options(Command command);  // Those but --queue and --json.
 };
 
 // One daemon, spoken to. Prints errors to standard error and remembers the exit status that they mean.

@@ -1,7 +1,6 @@
 // freshet simulate: a recorded trace of a queue under other policies. docs/overload.md.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -86,26 +85,27 @@ int run_simulate(const SimulateOptions& options) {
 
 }  // namespace
 
-void add_simulate(CLI::App& app, int& exit_status) {
+void add_simulate(Command app, int& exit_status) {
   auto options = std::make_shared<SimulateOptions>();
   options->policies = {"freshet",  "freshet-margin", "freshet-adaptive", "freshet-deadline",
                        "fifo-ttl", "fifo-codel",     "clairvoyant"};
-  CLI::App* command = app.add_subcommand("simulate", "What a recorded load would have come to under other policies");
-  command->footer(
+  const Command command =
+      app.add_subcommand("simulate", "What a recorded load would have come to under other policies");
+  command.footer(
       "The trace is a recording of a queue's table: when tasks came, when they were due, how long they took. "
       "Freshet's\n"
       "own policies run in its queue and processor, the others in the lab's model (docs/overload.md).\n"
       "  freshet record --seconds 60 --out load.jsonl\n"
       "  freshet simulate load.jsonl --policy freshet,fifo-ttl --slots 8");
-  command->add_option("trace", options->trace, "File written by freshet record")->required();
-  command->add_option("--policy", options->policies, "One or more, as of freshet bench overload")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--slots", options->slots, "Tasks at once; if not given, the most that were recorded")
-      ->check(whole(1, 10'000));
-  command->add_option("--seed", options->seed, "For service times beyond those recorded")->capture_default_str();
-  command->add_flag("--json", options->json, "One JSON document instead of a table");
-  command->callback([options, &exit_status] { exit_status = run_simulate(*options); });
+  command.add_option("trace", options->trace, "File written by freshet record").required();
+  command.add_option("--policy", options->policies, "One or more, as of freshet bench overload")
+      .delimiter(',')
+      .capture_default_str();
+  command.add_option("--slots", options->slots, "Tasks at once; if not given, the most that were recorded")
+      .check(whole(1, 10'000));
+  command.add_option("--seed", options->seed, "For service times beyond those recorded").capture_default_str();
+  command.add_flag("--json", options->json, "One JSON document instead of a table");
+  command.callback([options, &exit_status] { exit_status = run_simulate(*options); });
 }
 
 }  // namespace freshet::cli

@@ -1,7 +1,6 @@
 // freshet watch: tasks as they move between states.
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <ctime>
 #include <iostream>
 
@@ -84,15 +83,15 @@ int watch(const Remote& remote) {
 
 }  // namespace
 
-void add_watch(CLI::App& app, int& exit_status) {
+void add_watch(Command app, int& exit_status) {
   auto remote = std::make_shared<Remote>();
-  CLI::App* command = app.add_subcommand("watch", "Show tasks as they move between states");
-  remote->add_options(*command);
-  command->footer(
+  const Command command = app.add_subcommand("watch", "Show tasks as they move between states");
+  remote->add_options(command);
+  command.footer(
       "A line for each move, as it happens, until Ctrl-C; whoever caused it. The queue's table needs a stream.\n"
       "  freshet watch\n"
       "  freshet watch --json | head");
-  command->callback([remote, &exit_status] { exit_status = watch(*remote); });
+  command.callback([remote, &exit_status] { exit_status = watch(*remote); });
 }
 
 }  // namespace freshet::cli

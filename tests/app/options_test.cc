@@ -22,11 +22,11 @@ class OptionsTest : public testing::Test {
   std::string parse(Words words) {
     options = {};
     CLI::App app;
-    CLI::App* run = app.add_subcommand("run");
-    add_run_options(*run, options);
-    run->callback([&] {
-      split_environment_lists(*run);
-      if (!file_.empty()) apply_options_file(*run, file_);
+    Command run = Command(app).add_subcommand("run", "");
+    add_run_options(run, options);
+    run.callback([&] {
+      split_environment_lists(run);
+      if (!file_.empty()) apply_options_file(run, file_);
     });
     words.insert(words.begin(), "run");
     std::reverse(words.begin(), words.end());

@@ -1,0 +1,130 @@
+#include "app/cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace freshet::cli {
+
+Option Option::required() {
+  option_->required();
+  return *this;
+}
+
+Option Option::envname(const std::string& variable) {
+  option_->envname(variable);
+  return *this;
+}
+
+Option Option::capture_default_str() {
+  option_->capture_default_str();
+  return *this;
+}
+
+Option Option::description(const std::string& text) {
+  option_->description(text);
+  return *this;
+}
+
+Option Option::needs(Option other) {
+  option_->needs(other.option_);
+  return *this;
+}
+
+Option Option::delimiter(char between) {
+  option_->delimiter(between);
+  return *this;
+}
+
+Option Option::one_value_each() {
+  option_->allow_extra_args(false);
+  return *this;
+}
+
+Option Option::size() {
+  option_->transform(CLI::AsSizeValue(false));
+  return *this;
+}
+
+Option Option::check(Check check) {
+  option_->check(
+      CLI::Validator([wrong = std::move(check.wrong)](std::string& text) { return wrong(text); }, check.allowed));
+  return *this;
+}
+
+Option Option::one_of(std::initializer_list<const char*> words) {
+  option_->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end())));
+  return *this;
+}
+
+Option Option::existing_folder() {
+  option_->check(CLI::ExistingDirectory);
+  return *this;
+}
+
+bool Option::given() const {
+  return !option_->empty();
+}
+
+Command Command::add_subcommand(const std::string& name, const std::string& what) const {
+  return Command(*app_->add_subcommand(name, what));
+}
+
+template <class T>
+Option Command::add_option(const std::string& name, T& value, const std::string& what) const {
+  return Option(app_->add_option(name, value, what));
+}
+
+Option Command::add_flag(const std::string& name, bool& value, const std::string& what) const {
+  return Option(app_->add_flag(name, value, what));
+}
+
+void Command::accept_flag(const std::string& name, const std::string& what) const {
+  app_->add_flag_callback(
+      name, [] {}, what);
+}
+
+void Command::remove_option(const std::string& name) const {
+  app_->remove_option(app_->get_option(name));
+}
+
+Option Command::get_option(const std::string& name) const {
+  return Option(app_->get_option(name));
+}
+
+void Command::callback(std::function<void()> run) const {
+  app_->callback(std::move(run));
+}
+
+void Command::footer(const std::string& text) const {
+  app_->footer(text);
+}
+
+void Command::alias(const std::string& name) const {
+  app_->alias(name);
+}
+
+void Command::require_subcommand() const {
+  app_->require_subcommand(1);
+}
+
+bool Command::has_parsed_subcommand() const {
+  return !app_->get_subcommands().empty();
+}
+
+// The types that there are options of.
+template Option Command::add_option(const std::string&, std::string&, const std::string&) const;
+template Option Command::add_option(const std::string&, int&, const std::string&) const;
+template Option Command::add_option(const std::string&, int64_t&, const std::string&) const;
+template Option Command::add_option(const std::string&, uint32_t&, const std::string&) const;
+template Option Command::add_option(const std::string&, uint64_t&, const std::string&) const;
+template Option Command::add_option(const std::string&, double&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::optional<std::string>&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::optional<int64_t>&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::optional<double>&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<std::string>&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<int>&, const std::string&) const;
+template Option Command::add_option(const std::string&, std::vector<double>&, const std::string&) const;
+
+}  // namespace freshet::cli

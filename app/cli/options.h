@@ -1,0 +1,68 @@
+// The options of commands, over CLI11. Its headers hold all of its code, seven seconds of compilation for each file
+// that includes them: only what parses does.
+//
+// Command and Option are handles: copied freely, valid as long as the command line that they are part of. What is named
+// wrongly here (two options of one name) throws CLI11's own exceptions.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <string>
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace freshet::cli {
+
+// What is wrong with a value, for a person; empty if nothing is. `allowed` is shown by --help.
+struct Check {
+  std::function<std::string(const std::string& text)> wrong;
+  std::string allowed = {};
+};
+
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  Option required();
+  Option envname(const std::string& variable);
+  Option capture_default_str();  // --help shows the value that it has now.
+  Option description(const std::string& text);
+  Option needs(Option other);
+  Option delimiter(char between);  // Several values in one word.
+  Option one_value_each();         // May be given several times; what follows its value is the next word.
+  Option size();                   // 4096, 64KiB, 2GB.
+  Option check(Check check);
+  Option one_of(std::initializer_list<const char*> words);
+  Option existing_folder();
+  bool given() const;
+
+ private:
+  friend class Command;
+  CLI::Option* option_;
+};
+
+class Command {
+ public:
+  explicit Command(CLI::App& app) : app_(&app) {}
+  Command add_subcommand(const std::string& name, const std::string& what) const;
+  // `value` must outlive the parse. Of texts, numbers, optional ones, and vectors of them (repeatable).
+  template <class T>
+  Option add_option(const std::string& name, T& value, const std::string& what) const;
+  Option add_flag(const std::string& name, bool& value, const std::string& what) const;
+  void accept_flag(const std::string& name, const std::string& what) const;  // Changes nothing.
+  void remove_option(const std::string& name) const;
+  Option get_option(const std::string& name) const;
+  void callback(std::function<void()> run) const;
+  void footer(const std::string& text) const;
+  void alias(const std::string& name) const;
+  void require_subcommand() const;
+  bool has_parsed_subcommand() const;
+  CLI::App& app() const { return *app_; }  // For what parses.
+
+ private:
+  CLI::App* app_;
+};
+
+}  // namespace freshet::cli
