@@ -9,6 +9,8 @@
 #include "app/cli/exact_json.h"
 #include "app/cli/remote.h"
 
+#include "app/cli/subcommands.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -159,45 +161,31 @@ std::string page_path(const FilteredOptions& options, const std::string& what) {
 }
 
 // The commands of `freshet filtered`: each adds its options and says what is asked of the daemon.
-class Commands {
+class Commands : public Subcommands<FilteredOptions> {
  public:
-  Commands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+  using Subcommands::Subcommands;
 
-  using Run = std::function<int(const FilteredOptions&)>;
   Command add(const char* name, const char* what, Run run) {
-    Command command = parent_.add_subcommand(name, what);
-    options_ = std::make_shared<FilteredOptions>();
-    options_->remote.queue = "CallCenter";
-    options_->remote.root = "/filtered/";
-    options_->remote.add_options(command);
-    command.get_option("--queue").description("Name of the filtered queue");
-    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
-    return command;
+    return begin(name, what, std::move(run), "CallCenter", "/filtered/", "Name of the filtered queue");
   }
   Command add_with_id(const char* name, const char* what, const char* of, Run run) {
     Command command = add(name, what, std::move(run));
-    command.add_option("id", options_->id, of).required().check(not_empty());
+    command.add_option("id", options().id, of).required().check(not_empty());
     return command;
   }
   void add_pages(Command command) {
-    command.add_option("--limit", options_->limit, "At most so many").check(whole(1, 1000));
-    command.add_option("--cursor", options_->cursor, "From the page before");
+    command.add_option("--limit", options().limit, "At most so many").check(whole(1, 1000));
+    command.add_option("--cursor", options().cursor, "From the page before");
   }
   // Of --all: the status of those that are meant.
   void add_all(Command command, const char* status, const char* what) {
-    options_->status = status;
-    command.add_option("id", options_->id, "Member id");
-    command.add_flag("--all", options_->all, what);
-    command.add_option("--status", options_->status, "Of --all: the status that they have")
+    options().status = status;
+    command.add_option("id", options().id, "Member id");
+    command.add_flag("--all", options().all, what);
+    command.add_option("--status", options().status, "Of --all: the status that they have")
         .check(not_empty())
         .capture_default_str();
   }
-  FilteredOptions& options() { return *options_; }
-
- private:
-  Command parent_;
-  int& exit_status_;
-  std::shared_ptr<FilteredOptions> options_;
 };
 
 void add_members(Commands& commands) {

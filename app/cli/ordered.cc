@@ -15,6 +15,8 @@
 #include "functions/ordered/replay.h"
 #include "runtime/replay/replay.h"
 
+#include "app/cli/subcommands.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -105,56 +107,47 @@ class Body {
 };
 
 // The commands of `freshet ordered`: each adds its options and says what is asked of the daemon.
-class Commands {
+class Commands : public Subcommands<OrderedOptions> {
  public:
-  Commands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+  using Subcommands::Subcommands;
 
-  using Run = std::function<int(const OrderedOptions&)>;
   Command add(const char* name, const char* what, Run run) {
-    Command command = parent_.add_subcommand(name, what);
-    options_ = std::make_shared<OrderedOptions>();
-    options_->remote.queue = "Ratings";
-    options_->remote.option = "--table";
-    options_->remote.root = "/ordered/";
-    options_->remote.add_connection_options(command);
-    command.add_option("--table", options_->remote.queue, "Name of the definition, usually the table's")
+    Command command = begin(name, what, std::move(run));
+    options().remote.queue = "Ratings";
+    options().remote.option = "--table";
+    options().remote.root = "/ordered/";
+    options().remote.add_connection_options(command);
+    command.add_option("--table", options().remote.queue, "Name of the definition, usually the table's")
         .envname("FRESHET_ORDERED_TABLE")
         .capture_default_str();
-    command.add_flag("--json", options_->remote.json, "On one line");
-    command.add_flag("--typed", options_->typed, "Items in the item store's JSON: {\"PK\": {\"S\": \"x\"}}");
-    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    command.add_flag("--json", options().remote.json, "On one line");
+    command.add_flag("--typed", options().typed, "Items in the item store's JSON: {\"PK\": {\"S\": \"x\"}}");
     return command;
   }
   Command add_write(const char* name, const char* what, Run run) {
     Command command = add(name, what, std::move(run));
     command
-        .add_option("--timestamp", options_->timestamp,
+        .add_option("--timestamp", options().timestamp,
                     "Of the data, or of the first attempt: a number in the definition's unit, or an ISO 8601 time")
         .check(not_empty());
     return command;
   }
   Command add_read(const char* name, const char* what, Run run) {
     Command command = add(name, what, std::move(run));
-    command.add_flag("--tombstones", options_->tombstones, "Shows tombstones too");
+    command.add_flag("--tombstones", options().tombstones, "Shows tombstones too");
     return command;
   }
   void add_expressions(Command command) {
-    command.add_option("--filter", options_->filter, "A filter expression").check(not_empty());
-    command.add_option("--projection", options_->projection, "Only these attributes: a projection expression")
+    command.add_option("--filter", options().filter, "A filter expression").check(not_empty());
+    command.add_option("--projection", options().projection, "Only these attributes: a projection expression")
         .check(not_empty());
-    command.add_flag("--count", options_->count_only, "Only how many there are");
-    command.add_option("--names", options_->names, "Its names, as JSON: {\"#n\": \"Name\"}");
-    command.add_option("--values", options_->values, "Its values, as JSON: {\":v\": 1}");
-    command.add_option("--index", options_->index, "Of an index instead of the table");
-    command.add_option("--limit", options_->limit, "Items looked at, at most").check(whole(1, 1000));
-    command.add_option("--cursor", options_->cursor, "Of the answer before: goes on behind it");
+    command.add_flag("--count", options().count_only, "Only how many there are");
+    command.add_option("--names", options().names, "Its names, as JSON: {\"#n\": \"Name\"}");
+    command.add_option("--values", options().values, "Its values, as JSON: {\":v\": 1}");
+    command.add_option("--index", options().index, "Of an index instead of the table");
+    command.add_option("--limit", options().limit, "Items looked at, at most").check(whole(1, 1000));
+    command.add_option("--cursor", options().cursor, "Of the answer before: goes on behind it");
   }
-  OrderedOptions& options() { return *options_; }
-
- private:
-  Command parent_;
-  int& exit_status_;
-  std::shared_ptr<OrderedOptions> options_;
 };
 
 void add_writes(Commands& commands) {

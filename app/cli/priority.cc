@@ -11,6 +11,8 @@
 #include "app/cli/priority_steps.h"
 #include "app/cli/remote.h"
 
+#include "app/cli/subcommands.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -58,38 +60,24 @@ void set_if(Json& body, const char* name, const std::optional<T>& value) {
 }
 
 // The commands of `freshet priority`: each adds its options and says what is asked of the daemon.
-class Commands {
+class Commands : public Subcommands<PriorityOptions> {
  public:
-  Commands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+  using Subcommands::Subcommands;
 
-  using Run = std::function<int(const PriorityOptions&)>;
   Command add(const char* name, const char* what, Run run) {
-    Command command = parent_.add_subcommand(name, what);
-    options_ = std::make_shared<PriorityOptions>();
-    options_->remote.queue = "Shipment";
-    options_->remote.root = "/priority/";
-    options_->remote.add_options(command);
-    command.get_option("--queue").description("Name of the priority queue");
-    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
-    return command;
+    return begin(name, what, std::move(run), "Shipment", "/priority/", "Name of the priority queue");
   }
   // With an id, and with what every call on one record may name.
   Command add_record(const char* name, const char* what, Run run) {
     Command command = add(name, what, std::move(run));
-    command.add_option("id", options_->id, "Record id").required();
-    command.add_option("--receipt", options_->receipt, "Of the peek that is being answered").check(not_empty());
-    command.add_option("--version", options_->version, "The record must have it");
+    command.add_option("id", options().id, "Record id").required();
+    command.add_option("--receipt", options().receipt, "Of the peek that is being answered").check(not_empty());
+    command.add_option("--version", options().version, "The record must have it");
     return command;
   }
   Command add_plain(const char* name, const char* what, const char* path) {
     return add_record(name, what, [path](const PriorityOptions& o) { return tell(o, "POST", path, record_call(o)); });
   }
-  PriorityOptions& options() { return *options_; }
-
- private:
-  Command parent_;
-  int& exit_status_;
-  std::shared_ptr<PriorityOptions> options_;
 };
 
 int wrong(const Error& error) {

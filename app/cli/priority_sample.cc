@@ -10,6 +10,8 @@
 #include "app/cli/priority_json.h"
 #include "app/cli/priority_steps.h"
 
+#include "app/cli/subcommands.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -99,37 +101,23 @@ int done(const SampleOptions& options) {
   return is_success(completed) ? step.tell(step.steps().call("remove", step.body())) : step.tell(completed);
 }
 
-class Commands {
+class Commands : public Subcommands<SampleOptions> {
  public:
-  Commands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+  using Subcommands::Subcommands;
 
-  using Run = std::function<int(const SampleOptions&)>;
   Command add(const char* name, const char* what, Run run) {
-    const Command command = parent_.add_subcommand(name, what);
-    options_ = std::make_shared<SampleOptions>();
-    options_->remote.queue = "Shipment";
-    options_->remote.root = "/priority/";
-    options_->remote.add_options(command);
-    command.get_option("--queue").description("Name of the priority queue");
-    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
-    return command;
+    return begin(name, what, std::move(run), "Shipment", "/priority/", "Name of the priority queue");
   }
   Command add_record(const char* name, const char* what, Run run) {
     const Command command = add(name, what, std::move(run));
-    command.add_option("id", options_->id, "Record id").required().check(not_empty());
+    command.add_option("id", options().id, "Record id").required().check(not_empty());
     return command;
   }
   Command add_settling(const char* name, const char* what, Run run) {
     const Command command = add_record(name, what, std::move(run));
-    command.add_option("--receipt", options_->receipt, "Of the peek that is being answered").check(not_empty());
+    command.add_option("--receipt", options().receipt, "Of the peek that is being answered").check(not_empty());
     return command;
   }
-  SampleOptions& options() { return *options_; }
-
- private:
-  Command parent_;
-  int& exit_status_;
-  std::shared_ptr<SampleOptions> options_;
 };
 
 void add_looks(Commands& commands) {

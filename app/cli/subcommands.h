@@ -1,0 +1,46 @@
+// The commands of one group (`freshet priority`, `freshet ordered`, …): each with options of its own.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "app/cli/options.h"
+
+namespace freshet::cli {
+
+template <class Options>
+class Subcommands {
+ public:
+  using Run = std::function<int(const Options&)>;
+
+  // `exit_status` must outlive the parse; the exit status is that of the command that runs.
+  Subcommands(Command parent, int& exit_status) : parent_(parent), exit_status_(exit_status) {}
+
+  // Begins a command. Until the next one, options() are what it is run with.
+  Command begin(const char* name, const char* what, Run run) {
+    const Command command = parent_.add_subcommand(name, what);
+    options_ = std::make_shared<Options>();
+    command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
+    return command;
+  }
+  // With the options of who works with a queue: which one, if none is named, and what calls of it begin with.
+  Command begin(const char* name, const char* what, Run run, const char* queue, const char* root,
+                const std::string& of_the_queue) {
+    const Command command = begin(name, what, std::move(run));
+    options_->remote.queue = queue;
+    options_->remote.root = root;
+    options_->remote.add_options(command);
+    command.get_option("--queue").description(of_the_queue);
+    return command;
+  }
+  Options& options() { return *options_; }
+
+ private:
+  Command parent_;
+  int& exit_status_;
+  std::shared_ptr<Options> options_;
+};
+
+}  // namespace freshet::cli
