@@ -200,21 +200,24 @@ TEST_P(QueueKeys, AReplacedTaskThatFailsForGoodIsAFailure) {
   expect_balance();
 }
 
+// Of the key "k".
+void create_replacing(World& world, Queue& queue, const char* id) {
+  NewTask task;
+  task.id = id;
+  task.key = "k";
+  task.replace = true;
+  auto created = world.wait(queue.create({task}));
+  ASSERT_TRUE(created[0]) << created[0].error().message;
+  EXPECT_TRUE(created[0]->created) << id;
+}
+
 // A store that is full for a moment takes the new task and refuses to end the old one.
 TEST(QueueKeysFull, WhatCouldNotBeReplacedDoesNotRunAfterTheNewerOne) {
   for (const bool in_work : {false, true}) {
     SCOPED_TRACE(in_work ? "the old one is in work" : "the old one waits");
     World world(true);
     Queue& queue = world.start();
-    const auto create = [&](const char* id) {
-      NewTask task;
-      task.id = id;
-      task.key = "k";
-      task.replace = true;
-      auto created = world.wait(queue.create({task}));
-      ASSERT_TRUE(created[0]) << created[0].error().message;
-      EXPECT_TRUE(created[0]->created);
-    };
+    const auto create = [&](const char* id) { create_replacing(world, queue, id); };
     const auto take = [&] { return world.wait(queue.take(TakeInput{})); };
     const auto settle = [&](Settlement::Kind kind, const TakenTask& task) {
       ASSERT_TRUE(world.wait(queue.settle({settlement(kind, task)}))[0]);
@@ -282,13 +285,7 @@ TEST(QueueKeysFull, WhoComesAfterARefusalIsNotReplaced) {
 TEST(QueueKeysFull, WhatIsRedrivenOrPutAfterARefusalIsLeftAlone) {
   World world(true);
   Queue& queue = world.start();
-  const auto create = [&](const char* id) {
-    NewTask task;
-    task.id = id;
-    task.key = "k";
-    task.replace = true;
-    ASSERT_TRUE(world.wait(queue.create({task}))[0]);
-  };
+  const auto create = [&](const char* id) { create_replacing(world, queue, id); };
   create("old");
   auto taken = world.wait(queue.take(TakeInput{}));
   ASSERT_EQ(ids(taken), "old");
