@@ -127,7 +127,7 @@ class Log {
   // disk leave (in whole segments). The rest of the open segment is of no use to a batch that does not fit there.
   virtual uint64_t bytes_left() const = 0;
   virtual uint64_t bytes_used() const = 0;  // Of all segments, headers included.
-  // Keeps at least so much preallocated as spare segments, as far as the disk and max_bytes allow (retried by sync()).
+  // Keeps that much preallocated as spares, as far as disk and max_bytes allow; sync() goes on with it, or the chores.
   virtual void set_reserve(uint64_t bytes) = 0;
 };
 

@@ -62,6 +62,8 @@ class SegmentLog final : public Log {
   bool wants_spare() const { return spares_.bytes() < reserve_ && room() >= segment_bytes_; }
   void claim(uint64_t bytes);      // Space of files,
   void give_back(uint64_t bytes);  // as counted here.
+  // Opens a closed segment for reading, unless it is.
+  Result<void> open_to_read(uint32_t id);
   void look_at_disk();
   uint64_t bound_left() const;  // What max_bytes leaves for further files,
   uint64_t room() const;        // and the disk too.
@@ -121,9 +123,6 @@ class SegmentLog final : public Log {
   uint64_t disk_free_ = 0;  // As last seen.
   BootTime disk_seen_{};
   BootTime space_kept_{};  // Last time that sync() saw to spares and trash.
-
-  // Opens a closed segment for reading, unless it is.
-  Result<void> open_to_read(uint32_t id);
 
   // Reading.
   std::unique_ptr<File> read_file_;  // Of segment read_segment_.
