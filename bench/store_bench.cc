@@ -2,9 +2,10 @@
 // with nothing around them), with conditions, stream records, TTL and books. bench/table.py runs both, in
 // turn.
 //
-//   store_bench steady|deep|drain|grow|preload|open DIR SYNC GROUP N
-//   store_bench pauses SECONDS    how long this machine keeps a thread that does nothing but look at the clock from
-//   doing so
+//   store_bench steady|deep|drain|preload|open DIR SYNC GROUP N
+//   store_bench grow DIR SYNC GROUP N [TURNS]    the same work at every start; TURNS: a file for how long each turn
+//   took beyond syncs and waiting for a processor, in us, one a line store_bench pauses SECONDS    how long this
+//   machine keeps a thread that does nothing but look at the clock from doing so
 //
 // SYNC 1: fdatasync at every commit; GROUP: operations in one commit. Time is simulated (1 ms a task), the disk is
 // real. As in the daemon a large commit syncs beside the next one's operations; here the next commit waits for it, so
@@ -20,6 +21,7 @@
 #include <ctime>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <semaphore>
 #include <string>
 #include <thread>
@@ -30,15 +32,11 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/scheduler.h"
+#include "bench/timed_files.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {
 namespace {
-
-double now_s() {
-  using Steady = std::chrono::steady_clock;
-  return std::chrono::duration<double>(Steady::now().time_since_epoch()).count();
-}
 
 // What this thread has computed: on a shared machine the time that others took is not in it, nor is waiting for disks.
 double cpu_s() {
@@ -70,49 +68,6 @@ KernelWork kernel_work() {
   std::exit(1);
 }
 
-// How long files have held up the thread that made this: in syncs; in writes, which wait for the disk, too, when it is
-// busy; and in all else, which may wait for the file system's journal.
-struct FileTimes {
-  double sync_s = 0;
-  double write_s = 0;
-  double other_s = 0;
-  const std::thread::id owner = std::this_thread::get_id();
-};
-
-template <class Call>
-auto timed(FileTimes& times, double FileTimes::*total, const Call& call) {
-  const double begin = now_s();
-  auto result = call();
-  if (std::this_thread::get_id() == times.owner) times.*total += now_s() - begin;
-  return result;
-}
-
-// Real files that know it.
-class TimedFile final : public File {
- public:
-  TimedFile(std::unique_ptr<File> file, FileTimes& times) : file_(std::move(file)), times_(times) {}
-  Result<size_t> read_at(uint64_t offset, std::span<char> into) override {
-    return timed(times_, &FileTimes::other_s, [&] { return file_->read_at(offset, into); });
-  }
-  Result<void> write_at(uint64_t offset, std::string_view bytes) override {
-    return timed(times_, &FileTimes::write_s, [&] { return file_->write_at(offset, bytes); });
-  }
-  Result<void> preallocate(uint64_t size) override {
-    return timed(times_, &FileTimes::other_s, [&] { return file_->preallocate(size); });
-  }
-  Result<void> truncate(uint64_t size) override {
-    return timed(times_, &FileTimes::other_s, [&] { return file_->truncate(size); });
-  }
-  Result<void> sync() override {
-    return timed(times_, &FileTimes::sync_s, [&] { return file_->sync(); });
-  }
-  Result<uint64_t> size() override { return file_->size(); }
-
- private:
-  std::unique_ptr<File> file_;
-  FileTimes& times_;
-};
-
 // The daemon's sync thread, for which one can wait.
 class BenchSync final : public BackgroundSync {
  public:
@@ -135,33 +90,6 @@ class BenchSync final : public BackgroundSync {
   std::unique_ptr<BackgroundSync> thread_ = make_sync_thread([this] { over_.release(); });
 };
 
-class TimedFiles final : public Files {
- public:
-  Result<std::unique_ptr<File>> open(const std::string& path, OpenMode mode) override {
-    auto file = timed(times, &FileTimes::other_s, [&] { return files_->open(path, mode); });
-    if (!file) return file;
-    return std::make_unique<TimedFile>(std::move(*file), times);
-  }
-  Result<void> create_directories(const std::string& path) override { return files_->create_directories(path); }
-  Result<std::vector<std::string>> list(const std::string& directory) override { return files_->list(directory); }
-  Result<void> remove(const std::string& path) override {
-    return timed(times, &FileTimes::other_s, [&] { return files_->remove(path); });
-  }
-  Result<void> rename(const std::string& from, const std::string& to) override {
-    return timed(times, &FileTimes::other_s, [&] { return files_->rename(from, to); });
-  }
-  Result<void> sync_directory(const std::string& directory) override {
-    return timed(times, &FileTimes::sync_s, [&] { return files_->sync_directory(directory); });
-  }
-  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return files_->lock(path); }
-  Result<uint64_t> free_bytes(const std::string& directory) override { return files_->free_bytes(directory); }
-
-  FileTimes times;  // So far.
-
- private:
-  std::unique_ptr<Files> files_ = make_posix_files();
-};
-
 // As much of a loop as the store needs: nothing waits here.
 class BenchLoop final : public Scheduler {
  public:
@@ -181,6 +109,12 @@ class Latencies {
   void add(double s) { us_.push_back(static_cast<float>(s * 1e6)); }
   void clear() { us_.clear(); }
   size_t size() const { return us_.size(); }
+  // One a line, in the order in which they were added; before `report`, which sorts them.
+  bool write(const char* path) const {
+    std::ofstream out(path);
+    for (const float us : us_) out << us << '\n';
+    return static_cast<bool>(out.flush());
+  }
   void report(const char* name) {
     if (us_.empty()) return;
     std::sort(us_.begin(), us_.end());
@@ -208,7 +142,8 @@ void report_memory(const char* tag) {
 
 class Bench {
  public:
-  Bench(std::string directory, bool sync, int group) : directory_(std::move(directory)), group_(group) {
+  Bench(std::string directory, bool sync, int group, uint64_t seed = random_seed())
+      : directory_(std::move(directory)), group_(group), random_(seed) {
     options_.directory = directory_;
     options_.durability.mode = sync ? DurabilityMode::kSync : DurabilityMode::kNone;
     options_.sync_beside = &beside_;
@@ -388,7 +323,7 @@ class Bench {
   std::unique_ptr<BackgroundWork> chores_thread_ = make_work_thread([] {});
   SimClock clock_{std::chrono::time_point_cast<milliseconds>(std::chrono::system_clock::now())};
   BenchLoop loop_{clock_};
-  Random random_{random_seed()};
+  Random random_;
   std::unique_ptr<EmbeddedTables> store_;
   const std::string payload_ = R"({"fn":"resizeImage","tenant":"acme-042","src":"s3://bucket/key/0011223344556677"})";
   std::vector<std::string> ids_;
@@ -516,10 +451,13 @@ void drain(const std::string& dir, bool sync, int group, long n) {
   bench.report();
 }
 
+// Any, so that a turn of one run can be compared with the same one of another: what is slow in itself is so in both.
+constexpr uint64_t kSameWork = 5;
+
 // From empty to n pending tasks at full load: of two tasks that are made one is done, and expires a little later; so
 // the log is compacted all the while.
-void grow(const std::string& dir, bool sync, int group, long n) {
-  Bench bench(dir, sync, group);
+void grow(const std::string& dir, bool sync, int group, long n, const char* turns_file) {
+  Bench bench(dir, sync, group, kSameWork);
   bench.fresh();
   bench.turns.clear();
   bench.turns_running.clear();
@@ -536,6 +474,7 @@ void grow(const std::string& dir, bool sync, int group, long n) {
   bench.end();
   const double took = now_s() - begin;
   std::printf("grow sync=%d G=%d: %ld tasks %.2fs = %.0f tasks/s\n", sync, group, 2 * n, took, 2 * n / took);
+  if (turns_file && !bench.turns_running.write(turns_file)) die("cannot write " + std::string(turns_file));
   bench.report();
 }
 
@@ -565,7 +504,7 @@ int main(int argc, char** argv) {
     pauses(std::atof(argv[2]));
     return 0;
   }
-  if (argc < 6) die("usage: store_bench steady|deep|drain|grow|preload|open DIR SYNC GROUP N");
+  if (argc < 6) die("usage: store_bench steady|deep|drain|grow|preload|open DIR SYNC GROUP N [TURNS]");
   const std::string what = argv[1];
   const std::string dir = argv[2];
   const bool sync = std::atoi(argv[3]) != 0;
@@ -580,7 +519,7 @@ int main(int argc, char** argv) {
   else if (what == "deep")
     deep(dir, sync, group, n);
   else if (what == "grow")
-    grow(dir, sync, group, n);
+    grow(dir, sync, group, n, argc > 6 ? argv[6] : nullptr);
   else if (what == "drain")
     drain(dir, sync, group, n);
   else
