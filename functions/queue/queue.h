@@ -255,7 +255,7 @@ class Queue final : public TaskQueue {
 
   // queue_admin.cc
   Async<Result<ItemRef>> cancel_one(std::string id);
-  Async<Result<uint64_t>> redrive_tasks(std::vector<ItemRef> tasks);
+  Async<Result<void>> redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done);
 
   // queue_timer.cc
   Async<void> begin_work();

@@ -36,6 +36,14 @@ bool matches(const ItemRef& task, const std::vector<std::pair<std::string, std::
   return true;
 }
 
+// Who is refused in the middle must know what is done.
+Error after(uint64_t redriven, Error error) {
+  if (redriven == 0) return error;
+  const std::string some = redriven == 1 ? " task was" : " tasks were";
+  error.message += " (" + std::to_string(redriven) + some + " put back to PENDING before that)";
+  return error;
+}
+
 // A cursor is the encoded key where the page ended, in hexadecimal.
 std::string to_cursor(const Item& key) {
   if (key.empty()) return {};
@@ -159,20 +167,23 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
       tasks.push_back(std::move(*task));
     }
   }
-  if (!input.ids.empty()) co_return co_await redrive_tasks(std::move(tasks));
   uint64_t done = 0;
+  if (!input.ids.empty()) {
+    auto moved = co_await redrive_tasks(std::move(tasks), done);
+    if (!moved) co_return fail(after(done, moved.error()));
+    co_return done;
+  }
   Item start;
   while (done < input.limit) {
     const uint32_t left = input.limit - static_cast<uint32_t>(done);
     uint32_t most = kMaxPage;
     if (input.where.empty()) most = std::min(left, kMaxPage);
     auto page = co_await heads(input.state, most, false, std::move(start));
-    if (!page) co_return fail(page.error());
+    if (!page) co_return fail(after(done, page.error()));
     std::erase_if(page->items, [&](const ItemRef& task) { return !matches(task, input.where); });
     if (page->items.size() > left) page->items.resize(left);
-    auto moved = co_await redrive_tasks(std::move(page->items));
-    if (!moved) co_return moved;
-    done += *moved;
+    auto moved = co_await redrive_tasks(std::move(page->items), done);
+    if (!moved) co_return fail(after(done, moved.error()));
     start = std::move(page->last_evaluated_key);
     if (start.empty()) break;
     co_await sleep_for(services_.scheduler, nanoseconds(0));  // There may be many that do not match.
@@ -180,23 +191,24 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
   co_return done;
 }
 
-Async<Result<uint64_t>> Queue::redrive_tasks(std::vector<ItemRef> tasks) {
+// Counts in `done` those that are PENDING then. The first refusal, if there is any.
+Async<Result<void>> Queue::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done) {
   std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {
     auto ttl = settings_.default_ttl.value_or(milliseconds(3'600'000));
     writes.emplace_back(freshet::redrive(definition_, task, lane_of(task), ttl, wall()));
   }
-  uint64_t done = 0;
+  Result<void> out;
   auto answers = co_await services_.tables.edit_many(std::move(writes));
   for (auto& answer : answers) {
     if (answer) {
       ++done;
       moved(answer->attributes);
-    } else if (answer.error().code != ErrorCode::kConditionalCheckFailed) {
-      co_return fail(answer.error());
+    } else if (answer.error().code != ErrorCode::kConditionalCheckFailed && out) {
+      out = fail(answer.error());
     }
   }
-  co_return done;
+  co_return out;
 }
 
 void Queue::set_settings(QueueSettings settings) {

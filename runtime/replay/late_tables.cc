@@ -90,7 +90,11 @@ Async<std::vector<Result<WriteOutput>>> LateTables::write_many(std::vector<Write
 }
 
 Async<std::vector<Result<WriteOutput>>> LateTables::edit_many(std::vector<EditItemInput> inputs) {
-  if (refusal_) co_return std::vector<Result<WriteOutput>>(inputs.size(), fail(*refusal_));
+  const size_t asked = inputs.size();
+  if (refusal_) {
+    inputs.resize(std::min(asked, still_edited_));
+    still_edited_ -= inputs.size();
+  }
   std::vector<WriteInput> updates;
   for (const auto& input : inputs) {
     auto described = co_await tables_.describe_table(input.table);
@@ -98,6 +102,7 @@ Async<std::vector<Result<WriteOutput>>> LateTables::edit_many(std::vector<EditIt
     updates.emplace_back(to_update(input, described->definition.keys));
   }
   auto answers = co_await write_many(std::move(updates));
+  while (answers.size() < asked) answers.push_back(fail(*refusal_));
   co_return answers;
 }
 

@@ -43,8 +43,11 @@ class LateTables final : public Tables {
   // From now on, durable() takes that long besides.
   void delay_durable(milliseconds more) { durable_takes_ = more; }
 
-  // From now on edits are answered with that, and nothing is done; until there is none again.
-  void refuse_edits(std::optional<Error> why) { refusal_ = std::move(why); }
+  // From now on edits are answered with that, and nothing is done, but for the next `first`; until there is none again.
+  void refuse_edits(std::optional<Error> why, size_t first = 0) {
+    refusal_ = std::move(why);
+    still_edited_ = first;
+  }
 
   uint64_t calls() const { return calls_; }
 
@@ -62,6 +65,7 @@ class LateTables final : public Tables {
   const milliseconds most_;
   milliseconds durable_takes_{0};
   std::optional<Error> refusal_;
+  size_t still_edited_ = 0;  // While there is a refusal.
   uint64_t calls_ = 0;
 };
 

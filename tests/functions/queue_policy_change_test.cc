@@ -166,5 +166,28 @@ TEST_P(PolicyChange, ARedriveChoosesByAttributes) {
   EXPECT_EQ(world.status("t1"), "PENDING");
 }
 
+TEST(Redrive, SaysHowManyItMovedBeforeTheStoreWasFull) {
+  World world(true);
+  Queue& queue = world.start();
+  for (const char* id : {"a", "b", "c", "d"}) {
+    NewTask task;
+    task.id = id;
+    ASSERT_TRUE(world.wait(queue.create({task}))[0]);
+    ASSERT_TRUE(world.wait(queue.cancel({id}))[0]);
+  }
+  world.refuse_edits(true);
+  EXPECT_EQ(world.wait(queue.redrive({"CANCELLED", {}, 10, {}})).error().message, "full");
+  for (const char* moved :
+       {"full (1 task was put back to PENDING before that)", "full (2 tasks were put back to PENDING before that)"}) {
+    world.refuse_edits(true, moved[6] - '0');
+    const auto refused = world.wait(queue.redrive({"CANCELLED", {}, 10, {}}));
+    EXPECT_EQ(refused.error().code, ErrorCode::kThroughputExceeded);
+    EXPECT_EQ(refused.error().message, moved);
+  }
+  world.refuse_edits(false);
+  EXPECT_EQ(world.stock("PENDING"), 3u);
+  EXPECT_EQ(*world.wait(queue.redrive({"CANCELLED", {}, 10, {}})), 1u);
+}
+
 }  // namespace
 }  // namespace freshet

@@ -138,9 +138,10 @@ class World {
   uint64_t store_calls() const { return late_.calls(); }
   // Of the late world: how long a write takes to be durable.
   void delay_durable(milliseconds time) { late_.delay_durable(time); }
-  // Of the late world: puts go on, edits (claims, ends) are refused as by a full store.
-  void refuse_edits(bool refuse) {
-    late_.refuse_edits(refuse ? std::optional(fail(ErrorCode::kThroughputExceeded, "full").value()) : std::nullopt);
+  // Of the late world: puts go on, edits (claims, ends) after the `first` are refused as by a full store.
+  void refuse_edits(bool refuse, size_t first = 0) {
+    const Error full{ErrorCode::kThroughputExceeded, "full", nullptr};
+    late_.refuse_edits(refuse ? std::optional(full) : std::nullopt, first);
   }
 
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
