@@ -3,13 +3,20 @@
 and how long a burst of them stays. One daemon as it is shipped (config/lifo.yaml, synced) with a second queue, whose
 tasks have deadlines and nobody who takes them.
 
-    bench/expire.py [--tasks 1000000] [--seconds 60] [--windows 6] [--only spread|burst] [--json FILE]
+    bench/expire.py [--tasks 1000000] [--seconds 60] [--window 2] [--only spread|burst] [--json FILE]
 
-Spread: the tasks' deadlines pass at one rate, in windows (--windows of them, --seconds together), with as long pauses in
-which none does, in the order off on on off off on on off …, so that a machine that changes its speed favours neither.
-Live traffic (bench/rivals/whole_life.cc: 16 clients that create, 16 that take and complete, a task a request, each
-waiting for its answer) runs all the time; what counts is how many of its tasks were done a second in the median window on and off. The lag
-is how long ago the task was due that is shed next, looked at every 50 ms.
+Spread: the tasks' deadlines pass at one rate (--tasks in --seconds), in windows of --window seconds with as long pauses
+in which none does, in the order off on on off off on on off ... Live traffic (bench/rivals/whole_life.cc: 16 clients that
+create, 16 that take and complete, a task a request, each waiting for its answer) runs all the time. What counts is the
+loss by pairs: each window against the pause beside it, so that a machine or a disk that changes its speed favours
+neither; their median, the quartiles, and between which of the pairs' losses the median is with 95 %. Work that is left
+for later (compaction of what was shed) falls into the pauses, too.
+
+The lag is how long ago the task was due that is shed next, looked at every 50 ms by asking for the queue's books. They
+were counted at some time between question and answer (an answer waits until what it has seen is durable), so the lag
+is given by both: as asked is the least that it can have been, as answered the most, and that is what counts here.
+Beside it: the longest commit while it lasted (append and sync, /metrics; mostly the bound of a bucket), and the shares
+of a processor that daemon and clients took.
 
 Burst: as many tasks within one second, all beside the same live traffic. Whoever takes from their queue meanwhile must
 get none of them; "gone" is when the last one is shed, after the first was due.
@@ -19,6 +26,8 @@ bench/table.py (section overload) prints the rows. Give it a machine that has no
 import argparse
 import contextlib
 import json
+import math
+import os
 import pathlib
 import re
 import statistics
@@ -33,6 +42,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 FRESHET = ROOT / "build/release/freshet"
 LIVE = ROOT / "build/release/bench/rivals_whole_life"
 QUEUE = "Expiring"
+LIVE_TASKS = 50_000  # Of one run of the clients; between two they stand still for a moment.
 
 
 def template(folder):
@@ -54,7 +64,7 @@ def daemon(folder):
             if process.poll() is not None:
                 sys.exit("the daemon did not start")
             time.sleep(0.05)
-        yield "http://127.0.0.1:" + ready.read_text().strip().rsplit(":", 1)[1]
+        yield "http://127.0.0.1:" + ready.read_text().strip().rsplit(":", 1)[1], process.pid
     finally:
         process.terminate()
         process.wait()
@@ -74,7 +84,7 @@ class Live:
         self.url, self.port = url, url.rsplit(":", 1)[1]
 
     def __enter__(self):
-        self.over = False
+        self.over, self.process = False, None
         self.thread = threading.Thread(target=self.run)
         self.thread.start()
         return self
@@ -86,11 +96,20 @@ class Live:
     def run(self):
         first = 0
         while not self.over:
-            done = subprocess.run([LIVE, "freshet", self.port, "10000", "16", "1", "16", "1", str(first)], capture_output=True,
-                                  text=True)
-            if done.returncode != 0 or not json.loads(done.stdout)["ok"]:
-                sys.exit(f"live traffic went wrong: {done.stdout}{done.stderr}")
-            first += 10000
+            self.process = subprocess.Popen([LIVE, "freshet", self.port, str(LIVE_TASKS), "16", "1", "16", "1", str(first)],
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            out, errors = self.process.communicate()
+            if self.process.returncode != 0 or not json.loads(out)["ok"]:
+                print(f"live traffic went wrong: {out}{errors}", file=sys.stderr)
+                os._exit(1)  # This is not the main thread, and there is nothing left to measure.
+            first += LIVE_TASKS
+
+    def cpu(self):
+        """Seconds of this run of theirs, and which run it is."""
+        try:
+            return self.process.pid, cpu_seconds(self.process.pid)
+        except (FileNotFoundError, ProcessLookupError):
+            return self.process.pid, 0.0
 
     def done(self):
         return ask(self.url, "/queues/QueueTable/stats")["flow"].get("TAKEN->SUCCESS", 0)
@@ -121,42 +140,109 @@ def lead(tasks):
     return 5 + tasks / 15_000  # Seconds to put them all; less is checked.
 
 
-def spread(folder, tasks, seconds, windows):
-    length = seconds / windows
-    order = [on for _ in range((windows + 1) // 2) for on in (False, True, True, False)][: 2 * windows]
-    with daemon(folder) as url, Live(url) as live:
+def commits(url):
+    """How many commits took less than each bound (seconds), and the longest since the start."""
+    with urllib.request.urlopen(url + "/metrics", timeout=60) as answer:
+        page = answer.read().decode()
+    below = [(float(bound), int(count)) for bound, count in re.findall(r'freshet_commit_seconds_bucket{le="([^"]+)"} (\d+)', page)]
+    counts = [(bound, count - before) for (bound, count), (_, before) in zip(below, [(0, 0)] + below)]
+    return counts, float(re.search(r"^freshet_commit_max_seconds (\S+)", page, re.M).group(1))
+
+
+def longest_commit(before, after):
+    """Of those between the two, in ms; at most."""
+    if after[1] > before[1]:
+        return after[1] * 1000
+    return max((bound * 1000 for (bound, count), (_, old) in zip(after[0], before[0]) if count > old), default=0)
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Window:
+    """From its making to close(): live tasks done a second, and the processors' time."""
+
+    def __init__(self, live, daemon_pid):
+        self.live, self.daemon_pid = live, daemon_pid
+        self.begin = self.look()
+
+    def look(self):
+        asked = time.time()
+        done = self.live.done()
+        return (asked + time.time()) / 2, done, cpu_seconds(self.daemon_pid), self.live.cpu()
+
+    def close(self):
+        began, done_before, daemon_before, (run_before, clients_before) = self.begin
+        ended, done, daemon_cpu, (run, clients) = self.look()
+        took = ended - began
+        same = run == run_before  # Otherwise it is not known what the one before took to its end.
+        return {"live": (done - done_before) / took, "daemonCpu": (daemon_cpu - daemon_before) / took,
+                "clientsCpu": (clients - clients_before) / took if same else None}
+
+
+def by_pairs(windows, order):
+    losses = []
+    for place in range(0, len(order), 2):
+        on, off = (place, place + 1) if order[place] else (place + 1, place)
+        losses.append(1 - windows[on]["live"] / windows[off]["live"])
+    losses.sort()
+    n = len(losses)
+    rank = max(0, math.floor(n / 2 - 0.98 * math.sqrt(n)))  # Of the bound of the median, as coins fall.
+    out = {"liveLoss": statistics.median(losses), "liveLossQuartiles": [losses[n // 4], losses[(3 * n - 1) // 4]],
+           "liveLossBounds": [losses[rank], losses[n - 1 - rank]], "pairs": n}
+    for name, which in (("With", True), ("Without", False)):
+        for figure in ("live", "daemonCpu", "clientsCpu"):
+            known = [one[figure] for one, on in zip(windows, order) if on == which and one[figure] is not None]
+            out[figure + name] = statistics.median(known) if known else None
+    return out
+
+
+def percentiles(lags, name):
+    lags = sorted(lags)
+    return {f"lag{name}P50Ms": lags[len(lags) // 2], f"lag{name}P90Ms": lags[int(len(lags) * 0.9)],
+            f"lag{name}P99Ms": lags[int(len(lags) * 0.99)], f"lag{name}MaxMs": lags[-1]}
+
+
+def spread(folder, tasks, seconds, window):
+    pairs = round(seconds / window)
+    order = [on for pair in range(pairs) for on in ((False, True) if pair % 2 == 0 else (True, False))]
+    with daemon(folder) as (url, pid), Live(url) as live:
         begin = time.time() + lead(tasks)
         deadlines = []
         for place, on in enumerate(order):
             if on:
-                first = (begin + place * length) * 1000
-                deadlines += [int(first + i * length * 1000 / (tasks / windows)) for i in range(round(tasks / windows))]
+                first = (begin + place * window) * 1000
+                deadlines += [int(first + i * window * 1000 / (tasks / pairs)) for i in range(round(tasks / pairs))]
         fill(url, folder, deadlines)
         if time.time() > begin:
             sys.exit("the tasks were not there before the first was due: a longer lead is needed")
-        lags, rates = [], {True: [], False: []}
+        asked_lags, answered_lags, windows = [], [], []
         time.sleep(max(0, begin - time.time()))
+        before = commits(url)
         for place, on in enumerate(order):
-            end = begin + (place + 1) * length
-            at, before = time.time(), live.done()
+            end = begin + (place + 1) * window
+            this = Window(live, pid)
             while time.time() < end:
+                asked = time.time()
                 gone = len(deadlines) - left(url)
+                answered = time.time()
                 if on and gone < len(deadlines):
-                    lags.append(max(0.0, time.time() * 1000 - deadlines[gone]))
+                    asked_lags.append(max(0.0, asked * 1000 - deadlines[gone]))
+                    answered_lags.append(max(0.0, answered * 1000 - deadlines[gone]))
                 time.sleep(0.05)
-            rates[on].append((live.done() - before) / (time.time() - at))
+            windows.append(this.close())
+        longest = longest_commit(before, commits(url))
         while left(url) > 0:
             time.sleep(0.05)
         check_books(url, len(deadlines))
-    lags.sort()
-    on, off = (statistics.median(rates[which]) for which in (True, False))
-    return {"lagP50Ms": lags[len(lags) // 2], "lagP99Ms": lags[int(len(lags) * 0.99)], "lagMaxMs": lags[-1],
-            "liveWith": on, "liveWithout": off, "liveLoss": 1 - on / off, "windowsWith": rates[True],
-            "windowsWithout": rates[False]}
+    return {**percentiles(answered_lags, ""), **percentiles(asked_lags, "Asked"), "looks": len(answered_lags),
+            "longestCommitMs": longest, **by_pairs(windows, order), "windows": [[on, round(one["live"])] for on, one in zip(order, windows)]}
 
 
 def burst(folder, tasks):
-    with daemon(folder) as url, Live(url) as live:
+    with daemon(folder) as (url, _), Live(url) as live:
         begin = time.time() + lead(tasks)
         fill(url, folder, [int(begin * 1000 + i * 1000 / tasks) for i in range(tasks)])
         if time.time() > begin:
@@ -180,9 +266,9 @@ def burst(folder, tasks):
             "liveWithout": alone, "liveLoss": 1 - beside / alone}
 
 
-def measure(work, tasks=1_000_000, seconds=60.0, windows=6, only=("spread", "burst")):
+def measure(work, tasks=1_000_000, seconds=60.0, window=2.0, only=("spread", "burst")):
     out = {}
-    for name, run in (("spread", lambda folder: spread(folder, tasks, seconds, windows)),
+    for name, run in (("spread", lambda folder: spread(folder, tasks, seconds, window)),
                       ("burst", lambda folder: burst(folder, tasks))):
         if name in only:
             with tempfile.TemporaryDirectory(prefix="expire-", dir=work) as folder:
@@ -194,11 +280,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--windows", type=int, default=6)
+    parser.add_argument("--window", type=float, default=2)
     parser.add_argument("--only", choices=("spread", "burst"), action="append")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
-    out = measure(ROOT / "build", options.tasks, options.seconds, options.windows, options.only or ("spread", "burst"))
+    out = measure(ROOT / "build", options.tasks, options.seconds, options.window, options.only or ("spread", "burst"))
     print(json.dumps(out, indent=1))
     if options.json:
         options.json.write_text(json.dumps(out, indent=1) + "\n")

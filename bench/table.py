@@ -312,7 +312,9 @@ def overload(work, runs):
     slow, fast = shed["spread"], shed["burst"]
     row(f"1,000,000 tasks expire within 60 s: lag, p99 (p50 {slow['lagP50Ms']:.1f} ms)", f"{slow['lagP99Ms']:.1f} ms", "<= 50 ms",
         slow["lagP99Ms"] <= 50)
-    row(f"live traffic meanwhile ({slow['liveWith']:.0f}/s; {slow['liveWithout']:.0f}/s without)", f"{-100 * slow['liveLoss']:+.1f} %",
+    low, high = slow["liveLossBounds"]
+    row(f"live traffic meanwhile ({slow['liveWith']:.0f}/s; {slow['liveWithout']:.0f}/s without; median of {slow['pairs']} pairs, "
+        f"{-100 * high:+.1f} to {-100 * low:+.1f})", f"{-100 * slow['liveLoss']:+.1f} %",
         ">= -10 %", slow["liveLoss"] <= 0.1)
     row(f"1,000,000 expire within one second: all gone (live {-100 * fast['liveLoss']:+.1f} % meanwhile)", f"{fast['goneS']:.1f} s",
         "<= 30 s", fast["goneS"] <= 30)
