@@ -310,8 +310,8 @@ def overload(work, runs):
     row("freshet simulate beside the run that was recorded, in time, the worst", f"{100 * worst:.1f} % off", "<= 5 %", worst <= 0.05)
     shed = expire.measure(work)
     slow, fast = shed["spread"], shed["burst"]
-    row(f"1,000,000 tasks expire within 60 s: lag, p99 (p50 {slow['lagP50Ms']:.1f} ms)", f"{slow['lagP99Ms']:.1f} ms", "<= 50 ms",
-        slow["lagP99Ms"] <= 50)
+    row(f"1,000,000 tasks expire within 60 s: lag, p99 (p50 {slow['lagP50Ms']:.0f} ms; as a client sees it, p99 "
+        f"{slow['lagSeenP99Ms']:.0f})", f"{slow['lagP99Ms']:.0f} ms", "<= 50 ms", slow["lagP99Ms"] <= 50)
     low, high = slow["liveLossBounds"]
     row(f"live traffic meanwhile ({slow['liveWith']:.0f}/s; {slow['liveWithout']:.0f}/s without; median of {slow['pairs']} pairs, "
         f"{-100 * high:+.1f} to {-100 * low:+.1f})", f"{-100 * slow['liveLoss']:+.1f} %",
