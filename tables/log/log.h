@@ -64,8 +64,8 @@ struct LogBatch {
 };
 
 // Who waits for what was appended. Many small requests that come during a sync within the call share the next one; of
-// few large ones each is work enough for the time of a sync. kBusy: there is other work for that time, however few the
-// bytes are.
+// few large ones each is work enough for the time of a sync. kBusy: there is other work for that time, or it may be a
+// very long one, however few the bytes are.
 enum class Waiting { kMany, kFew, kBusy };
 
 // Sees each batch once, in order. An error from it stops the recovery.

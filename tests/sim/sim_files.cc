@@ -141,7 +141,10 @@ class SimFile final : public File {
     return {};
   }
 
-  Result<void> sync() override { return sync_first(changes()); }
+  Result<void> sync() override {
+    if (files_.on_sync_) files_.on_sync_();
+    return sync_first(changes());
+  }
 
   size_t changes() const { return inode_->changes.size(); }
   Result<void> sync_first(size_t count) {

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -50,6 +51,8 @@ class SimFiles final : public Files {
   // The n-th sync of a file from now (1: the next) fails, and what it should have synced may be lost even if a later
   // sync succeeds, as the kernel does it.
   void fail_sync(uint64_t n) { fail_sync_ = n; }
+  // Called within each sync that its caller waits for, not within those of SimSync: its time passes here.
+  void on_sync(std::function<void()> call) { on_sync_ = std::move(call); }
   // The n-th write_at from now fails, having written any part.
   void fail_write(uint64_t n) { fail_write_ = n; }
   // Bytes that all files together may take (their allocated or written size).
@@ -102,6 +105,7 @@ class SimFiles final : public Files {
   uint64_t syncs_ = 0;
   uint64_t open_files_ = 0;
   uint64_t fail_sync_ = 0;
+  std::function<void()> on_sync_;
   uint64_t fail_write_ = 0;
   uint64_t disk_bytes_ = std::numeric_limits<uint64_t>::max();
 };

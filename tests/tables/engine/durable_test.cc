@@ -109,6 +109,60 @@ TEST_F(DurableTest, ALullIsWhenOthersWaitForTheDisk) {
   close();
 }
 
+// A disk that has just stalled may do so again, and the loop has other things to do than to stand still meanwhile.
+TEST_F(DurableTest, AfterAStallSyncsRunBesideTheLoopForAWhile) {
+  SimSync beside(files, scheduler);
+  options.sync_beside = &beside;
+  open();
+  create(queue_definition());
+  scheduler.advance(milliseconds(10));
+  milliseconds takes{1};
+  files.on_sync([&] { clock.advance(takes); });
+  const auto put_one = [&](const std::string& id) {
+    const uint64_t begun = beside.begun();
+    EXPECT_TRUE(put("Queue", task(id, "PENDING", 1)));
+    Async<Result<void>> durable = store->durable();
+    turn();
+    const bool was_beside = beside.begun() > begun;
+    EXPECT_NE(durable.is_ready(), was_beside) << "acknowledged after the sync, wherever it runs";
+    scheduler.advance(milliseconds(10));
+    EXPECT_TRUE(durable.is_ready());
+    return was_beside;
+  };
+  EXPECT_FALSE(put_one("a"));
+  takes = milliseconds(60);
+  EXPECT_FALSE(put_one("b"));
+  takes = milliseconds(1);
+  EXPECT_TRUE(put_one("c"));
+  scheduler.advance(milliseconds(4'000));
+  EXPECT_TRUE(put_one("d"));
+  scheduler.advance(milliseconds(2'000));
+  EXPECT_FALSE(put_one("e")) << "the disk is as it was for long enough";
+  close();
+  files.on_sync(nullptr);
+}
+
+// One that goes on stalling beside the loop is found out there, too.
+TEST_F(DurableTest, WhileTheDiskStallsSyncsStayBesideTheLoop) {
+  SimSync beside(files, scheduler, milliseconds(200));
+  options.sync_beside = &beside;
+  open();
+  create(queue_definition());
+  scheduler.advance(milliseconds(10));
+  files.on_sync([&] { clock.advance(milliseconds(60)); });
+  ASSERT_TRUE(put("Queue", task("first", "PENDING", 1)));
+  turn();
+  for (int i = 0; i < 10; ++i) {
+    const uint64_t begun = beside.begun();
+    ASSERT_TRUE(put("Queue", task("t" + std::to_string(i), "PENDING", 1)));
+    turn();
+    EXPECT_EQ(beside.begun(), begun + 1) << i;
+    scheduler.advance(milliseconds(2'000));
+  }
+  close();
+  files.on_sync(nullptr);
+}
+
 TEST_F(DurableTest, IntervalSyncsWhenItIsOver) {
   options.durability = {DurabilityMode::kInterval, milliseconds(50)};
   open();
