@@ -278,7 +278,8 @@ class Queue final : public TaskQueue {
   // queue_shed.cc
   Async<void> shed_hopeless();
   struct ShedStep {
-    BootTime until{};          // It lasts, at the most.
+    BootTime began{};
+    BootTime until{};          // It lasts, at the most; from the first page on.
     bool others_wait = false;  // As long as they do, it is nobody's time.
     WallTime now{};
     WallTime stale_at{};
@@ -290,6 +291,7 @@ class Queue final : public TaskQueue {
     bool failed = false;
   };
   Async<bool> shed_page(ShedStep& step);
+  void set_end(ShedStep& step, const std::vector<ItemRef>& tasks);
   Async<void> shed_alike(ShedStep& step, std::vector<ItemRef> tasks, std::string_view reason);
   Async<Result<Page>> most_urgent(Item start);
   void due_by(int64_t deadline_ms);

@@ -33,9 +33,8 @@ Async<void> Queue::shed_hopeless() {
   step.stale_at = staleness_.now(step.now, boot());
   step.margin = deadline_margin(true, true);
   const auto seen = urgent_seen_;
-  const auto began = boot();
-  step.until = began + ShedPace::kLull;
-  shed_again_ = began + ShedPace::kSettled;
+  step.began = boot();
+  shed_again_ = step.began + ShedPace::kSettled;
   do {
     const bool known = co_await shed_page(step);
     if (!known) {
@@ -53,7 +52,7 @@ Async<void> Queue::shed_hopeless() {
   milliseconds next{0};
   bool none = false;
   if (step.more) {
-    if (!shed_left_) shed_again_ = boot() + (step.others_wait ? nanoseconds(0) : ShedPace::rest(boot() - began));
+    if (!shed_left_) shed_again_ = boot() + (step.others_wait ? nanoseconds(0) : ShedPace::rest(boot() - step.began));
   } else {
     const bool left = std::exchange(shed_left_, false);
     none = !step.first_hope && !left;
@@ -71,6 +70,7 @@ Async<bool> Queue::shed_page(ShedStep& step) {
   step.failed = !page;
   if (!page) co_return false;
   const auto& tasks = page->items;
+  if (step.until == BootTime{}) set_end(step, tasks);
   const size_t most = step.others_wait ? ShedPace::kTogether : ShedPace::kStep;
   size_t looked = 0;
   bool over = false;
@@ -101,6 +101,15 @@ Async<bool> Queue::shed_page(ShedStep& step) {
   step.more = !step.first_hope && (looked < tasks.size() || !page->last_evaluated_key.empty());
   if (step.more && shed_left_) shed_from_ = std::move(page->last_evaluated_key);
   co_return true;
+}
+
+void Queue::set_end(ShedStep& step, const std::vector<ItemRef>& tasks) {
+  milliseconds late{0};
+  if (!tasks.empty()) {
+    const WallTime deadline(milliseconds(int_of(tasks[0], attribute::kDeadline, 0)));
+    late = std::chrono::floor<milliseconds>(step.margin) - (deadline - step.stale_at);
+  }
+  step.until = step.began + ShedPace::lull(late);
 }
 
 // All for one reason, and not none.

@@ -50,6 +50,15 @@ TEST(StandingQueue, LongTasksGiveItLonger) {
   EXPECT_EQ(StandingQueue::interval(milliseconds(1)), StandingQueue::kInterval);
 }
 
+TEST(ShedPace, OthersWaitForAStepOnlyWhereItIsBehind) {
+  EXPECT_EQ(ShedPace::lull(milliseconds(0)), ShedPace::kLull);
+  EXPECT_EQ(ShedPace::lull(-std::chrono::hours(1)), ShedPace::kLull);
+  EXPECT_EQ(ShedPace::lull(ShedPace::kLate), ShedPace::kLull);
+  EXPECT_EQ(ShedPace::lull(ShedPace::kLate + milliseconds(1)), ShedPace::kLongLull);
+  EXPECT_EQ(ShedPace::lull(std::chrono::hours(24)), ShedPace::kLongLull) << "bounded, however late it is";
+  static_assert(ShedPace::kLongLull > ShedPace::kLull && ShedPace::kLongLull < milliseconds(2), "half a turn");
+}
+
 TEST(ShedPace, LeavesTheOthersMostOfTheTime) {
   EXPECT_EQ(ShedPace::rest(milliseconds(2)), milliseconds(3));
   EXPECT_EQ(ShedPace::rest(nanoseconds(0)), std::chrono::microseconds(500)) << "others get their turn";

@@ -10,8 +10,11 @@ namespace freshet {
 
 struct ShedPace {
   static constexpr uint32_t kStep = 64;  // Tasks at most, if others do not wait meanwhile.
-  // While they do, a step lasts as long as most syncs, or a few more tasks: it looks after so many.
+  // While they do, a step lasts as long as most syncs, or a few more tasks: it looks after so many. Where that does not
+  // keep up, others wait a little for it.
   static constexpr std::chrono::microseconds kLull{250};
+  static constexpr milliseconds kLongLull{1};
+  static constexpr milliseconds kLate{25};
   static constexpr size_t kTogether = 8;
   // After a step of so many the next one waits for a time when others wait for the disk anyway, but no longer than
   // kPatience: there may be no others.
@@ -21,6 +24,9 @@ struct ShedPace {
   static constexpr milliseconds kSettled{2};
   static constexpr std::chrono::microseconds kShortest{500};
   static constexpr milliseconds kLongest{20};
+
+  // How long a step lasts while others wait, if the first task has been hopeless for so long.
+  static constexpr nanoseconds lull(milliseconds late) { return late > kLate ? nanoseconds(kLongLull) : kLull; }
 
   // How long to wait after a step that took so long, with more to shed, if it was not at a time when others waited:
   // sheds have two fifths of the time at most, the rest is everybody else's. So a burst is gone the sooner the less
