@@ -34,6 +34,7 @@ Result<void> check(const NewTask& task) {
   if (auto ok = check_time(task.ttl, "ttl"); !ok) return ok;
   if (auto ok = check_time(task.delay, "delay"); !ok) return ok;
   for (const auto& [name, value] : task.attributes) {
+    if (name.empty()) return invalid("an attribute without a name: `attributes` has a member ''");
     auto& reserved = attribute::kReserved;
     if (std::find(reserved.begin(), reserved.end(), name) != reserved.end()) {
       return invalid("attribute '" + name + "' is Freshet's own: it cannot be among `attributes`");

@@ -89,6 +89,9 @@ TEST_P(QueueTest, RefusesWhatATaskCannotBe) {
   EXPECT_EQ(create(queue, task).error().message,
             "attribute 'taskStatus' is Freshet's own: it cannot be among `attributes`");
   task.attributes = {};
+  task.attributes.set("", Value("x"));
+  EXPECT_EQ(create(queue, task).error().message, "an attribute without a name: `attributes` has a member ''");
+  task.attributes = {};
   task.replace = true;
   EXPECT_EQ(create(queue, task).error().message, "replace needs a key");
   task.replace = false;
