@@ -36,7 +36,7 @@ int cancel(const ChangeOptions& options) {
   for (size_t from = 0; from < options.ids.size(); from += kMost) {
     const Json answer = session.call("POST", "/cancel", Json{{"taskIds", request_of(options.ids, from)}});
     if (answer.is_null()) return session.exit_status();
-    for (const auto& result : answer["results"]) {
+    for (const auto& result : answer.at("results")) {
       if (options.remote.json) std::cout << result.dump() << '\n';
       if (result.contains("error")) {
         status = exit_status_of(result["error"].value("code", ""));

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,6 +123,10 @@ int run_command_line(int argc, char** argv) {
     return kUsage;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kDone : kUsage;
+  } catch (const nlohmann::json::exception&) {
+    // What was asked answers in JSON, but with other members or types: some other server.
+    std::cerr << "freshet: what answers there does so, but not as Freshet does: is that the daemon's address?\n";
+    return kFailed;
   }
   return exit_status;
 }

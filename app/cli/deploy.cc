@@ -17,8 +17,8 @@ struct DeployOptions {
 };
 
 void print_changes(const Json& answer, bool dry_run) {
-  for (const Json& warning : answer["warnings"]) std::cerr << "warning: " << warning.get<std::string>() << '\n';
-  const Json& changes = answer["changes"];
+  for (const Json& warning : answer.at("warnings")) std::cerr << "warning: " << warning.get<std::string>() << '\n';
+  const Json& changes = answer.at("changes");
   for (const Json& change : changes) {
     const std::string kind = change.value("change", "");
     const char sign = kind == "create" ? '+' : kind == "change" ? '~' : kind == "remove" ? '-' : '=';
@@ -29,7 +29,7 @@ void print_changes(const Json& answer, bool dry_run) {
   }
   if (changes.empty()) std::cout << "nothing to change\n";
   if (dry_run) std::cerr << "nothing was done (--dry-run)\n";
-  for (const auto& [name, value] : answer["outputs"].items())
+  for (const auto& [name, value] : answer.at("outputs").items())
     std::cout << name << " = " << value.get<std::string>() << '\n';
 }
 

@@ -46,7 +46,7 @@ class Recording {
       if (!next.empty()) target += "&waitMs=500&from=" + next;
       const auto piece = (*client)->call("GET", target, "");
       if (!piece) return say(piece.error().message), kUnreachable;
-      if (piece->status != 200) return say(piece->body), kFailed;
+      if (piece->status != 200) return refused(*piece);
       next = header(piece->headers, "X-Freshet-Next");
       out_ << piece->body << std::flush;
       if (!out_) return say("cannot write '" + options_.out + "'"), kFailed;
@@ -59,6 +59,13 @@ class Recording {
   }
 
  private:
+  int refused(const HttpResponse& answer) {
+    const Json document = Json::parse(answer.body, nullptr, false);
+    const Json error = document.is_object() ? document.value("error", Json::object()) : Json::object();
+    const std::string code = error.is_object() ? error.value("code", "") : "";
+    say(code.empty() ? answer.body : code + ": " + error.value("message", ""));
+    return exit_status_of(code);
+  }
   void say(const std::string& what) {
     progress_.clear();
     std::cerr << "freshet: " << what << '\n';

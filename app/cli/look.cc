@@ -114,14 +114,14 @@ int list(const ListOptions& options) {
     if (!cursor.empty()) path += "&cursor=" + path_segment(cursor);
     const Json page = session.call("GET", path);
     if (page.is_null()) return session.exit_status();
-    for (const auto& task : page["tasks"]) {
+    for (const auto& task : page.at("tasks")) {
       if (options.remote.json) {
         std::cout << text_of(task) << '\n';
       } else {
         print_task_line(task);
       }
     }
-    left -= std::min<uint32_t>(left, static_cast<uint32_t>(page["tasks"].size()));
+    left -= std::min<uint32_t>(left, static_cast<uint32_t>(page.at("tasks").size()));
     cursor = page.value("cursor", "");
     if (cursor.empty()) break;
   }

@@ -1,6 +1,7 @@
 #include "app/cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,6 +45,16 @@ Option Option::one_value_each() {
 
 Option Option::size() {
   option_->transform(CLI::AsSizeValue(false));
+  // Comes before it: the library takes -1 and what is beyond 64 bits for the largest number that there is.
+  option_->transform(CLI::Validator(
+      [](std::string& text) {
+        uint64_t number = 0;
+        const char* last = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), last, number);
+        const bool whole = error == std::errc{} && (end == last || (*end != '.' && *end != ','));
+        return whole ? std::string() : "'" + text + "' is not a size, like 4096, 64KiB or 2GB";
+      },
+      ""));
   return *this;
 }
 

@@ -106,7 +106,7 @@ bool send(Session& session, Tally& tally, Batch& next) {
   const Json answer = session.call("POST", "/tasks", Json{{"tasks", batch.tasks}});
   session.explain_errors({});
   if (!answer.is_null()) {
-    tally.add(answer["results"], batch.lines);
+    tally.add(answer.at("results"), batch.lines);
     return true;
   }
   // A request is refused as a whole. When no answer came, nobody knows.

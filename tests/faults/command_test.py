@@ -131,6 +131,8 @@ def wrong_words(freshet):
                         (["put", "x", "--ttl", 0], "--ttl: '0' is not a number above 0"),
                         (["put", "x", "--ttl", "1e999"], "--ttl: '1e999' is not a number above 0"),
                         (["run", "--segment-bytes", 5], "--segment-bytes: '5' is not a whole number from 1048576 to 4294967296"),
+                        (["run", "--max-memory-bytes", -1], "--max-memory-bytes: '-1' is not a size, like 4096, 64KiB or 2GB"),
+                        (["run", "--max-data-bytes", "99999999999999999999"], "--max-data-bytes: '99999999999999999999' is not a size"),
                         (["run", "--io-threads", "many"], "--io-threads: 'many' is not a whole number from 1 to 64")):
         run = freshet(*words, status=2)
         assert said in run.stderr, (words, run)
@@ -146,13 +148,26 @@ def other_server(freshet):
         server.shutdown()
 
 
+    odd = (b"[]", b'{}', b'"x"', b'{"error": "x"}', b'{"error": {"code": 5}}', b'{"__type": 5}', b'{"tasks": 5, "results": 5, "depth": 5}')
+    for Greeter.status, Greeter.said in ((status, said) for status in (200, 404) for said in odd):
+        with socketserver.TCPServer(("127.0.0.1", 0), Greeter) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            for words in (["stats"], ["list"], ["cancel", "x"], ["deploy", "config/lifo.yaml"]):
+                run = subprocess.run([freshet.binary, *words, "--url", f"http://127.0.0.1:{server.server_address[1]}"], capture_output=True,
+                                     timeout=60, cwd=ROOT)
+                assert 0 <= run.returncode <= 7, (words, Greeter.status, Greeter.said, run)
+            server.shutdown()
+
+
 class Greeter(http.server.BaseHTTPRequestHandler):
+    status, said = 200, b"hello"
+
     def do_GET(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(200)
-        self.send_header("Content-Length", "5")
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(self.said)))
         self.end_headers()
-        self.wfile.write(b"hello")
+        self.wfile.write(self.said)
 
     do_POST = do_GET
 
@@ -184,6 +199,7 @@ def fixtures(freshet):
         json.loads(line)
     said = freshet.on_terminal("replay", FIXTURE)
     assert " of " in said and "records" in said, said
+    assert "freshet: ResourceNotFoundException: " in freshet("record", "--table", "Other", status=3).stderr
     recorded = freshet("record", "--json", "--seconds", "0.01").stdout
     assert all(json.loads(line) for line in recorded.splitlines()), recorded
 
