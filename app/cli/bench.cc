@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <iomanip>
 #include <iostream>
 #include <mutex>
@@ -73,10 +74,12 @@ class Stress {
 
   int run() {
     std::vector<std::thread> workers;
-    for (int i = 0; i < options_.slots; ++i) workers.emplace_back([this] { work(); });
-    const size_t created = produce();
+    for (int i = 0; i < options_.slots; ++i) workers.emplace_back([this] { guarded([this] { work(); }); });
+    size_t created = 0;
+    guarded([&] { created = produce(); });
     stopping_ = true;
     for (auto& worker : workers) worker.join();
+    if (strange_) std::rethrow_exception(strange_);
     if (exit_status_ != kDone) return exit_status_;
     const Json report = observations_.report(created, options_.seconds, options_);
     if (options_.remote.json) {
@@ -88,6 +91,18 @@ class Stress {
   }
 
  private:
+  // Another server's JSON ends all threads; the last exception is for who called run().
+  template <class Part>
+  void guarded(const Part& part) {
+    try {
+      part();
+    } catch (const Json::exception&) {
+      const std::lock_guard lock(strange_mutex_);
+      strange_ = std::current_exception();
+      exit_status_ = kFailed;
+    }
+  }
+
   // Open loop: tasks are created when they are due, however long the answers take.
   size_t produce() {
     Session session(options_.remote);
@@ -116,13 +131,13 @@ class Stress {
       if (answer.is_null()) return failed(session);
       settle = Json::array();
       if (answer.contains("error")) continue;  // Of the take: without anything to settle it is the whole answer.
-      for (const auto& task : answer["tasks"]) {
-        const Json& payload = task["payload"];
+      for (const auto& task : answer.at("tasks")) {
+        const Json& payload = task.at("payload");
         const double sent = payload.is_object() ? payload.value("sentMs", 0.0) : 0.0;
         observations_.started(since_ms(start_) - sent);
         std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.service_ms));
         observations_.finished(since_ms(start_) - sent <= options_.deadline_ms);
-        settle.push_back({{"taskId", task["taskId"]}, {"lease", task["lease"]}, {"outcome", "complete"}});
+        settle.push_back({{"taskId", task.at("taskId")}, {"lease", task.at("lease")}, {"outcome", "complete"}});
       }
     }
     if (!settle.empty()) session.call("POST", "/settle", Json{{"settle", settle}});
@@ -146,6 +161,8 @@ class Stress {
   Observations observations_;
   std::atomic<bool> stopping_{false};
   std::atomic<int> exit_status_{kDone};
+  std::mutex strange_mutex_;
+  std::exception_ptr strange_;
 };
 
 }  // namespace

@@ -146,13 +146,11 @@ def other_server(freshet):
             run = freshet(*words, "--url", f"http://127.0.0.1:{server.server_address[1]}", status=1)
             assert "not as Freshet does" in run.stderr, run
         server.shutdown()
-
-
     odd = (b"[]", b'{}', b'"x"', b'{"error": "x"}', b'{"error": {"code": 5}}', b'{"__type": 5}', b'{"tasks": 5, "results": 5, "depth": 5}')
     for Greeter.status, Greeter.said in ((status, said) for status in (200, 404) for said in odd):
         with socketserver.TCPServer(("127.0.0.1", 0), Greeter) as server:
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            for words in (["stats"], ["list"], ["cancel", "x"], ["deploy", "config/lifo.yaml"]):
+            for words in (["stats"], ["list"], ["cancel", "x"], ["deploy", "config/lifo.yaml"], ["bench", "--seconds", "1"]):
                 run = subprocess.run([freshet.binary, *words, "--url", f"http://127.0.0.1:{server.server_address[1]}"], capture_output=True,
                                      timeout=60, cwd=ROOT)
                 assert 0 <= run.returncode <= 7, (words, Greeter.status, Greeter.said, run)
