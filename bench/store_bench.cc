@@ -3,9 +3,12 @@
 // turn.
 //
 //   store_bench steady|deep|drain|preload|open DIR SYNC GROUP N
-//   store_bench grow DIR SYNC GROUP N [TURNS]    the same work at every start; TURNS: a file for how long each turn
-//   took beyond syncs and waiting for a processor, in us, one a line store_bench pauses SECONDS    how long this
-//   machine keeps a thread that does nothing but look at the clock from doing so
+//   store_bench grow DIR SYNC GROUP N [TURNS]
+//   store_bench pauses SECONDS
+//
+// grow does the same work at every start; TURNS is a file for how long each turn took beyond syncs and waiting for a
+// processor, in us, one a line. pauses tells how long this machine keeps a thread that does nothing but look at the
+// clock from doing so.
 //
 // SYNC 1: fdatasync at every commit; GROUP: operations in one commit. Time is simulated (1 ms a task), the disk is
 // real. As in the daemon a large commit syncs beside the next one's operations; here the next commit waits for it, so

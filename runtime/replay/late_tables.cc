@@ -91,7 +91,8 @@ Async<std::vector<Result<WriteOutput>>> LateTables::write_many(std::vector<Write
 
 Async<std::vector<Result<WriteOutput>>> LateTables::edit_many(std::vector<EditItemInput> inputs) {
   const size_t asked = inputs.size();
-  if (refusal_) {
+  const auto refusal = refusal_;  // It may be taken back while this waits.
+  if (refusal) {
     inputs.resize(std::min(asked, still_edited_));
     still_edited_ -= inputs.size();
   }
@@ -102,7 +103,7 @@ Async<std::vector<Result<WriteOutput>>> LateTables::edit_many(std::vector<EditIt
     updates.emplace_back(to_update(input, described->definition.keys));
   }
   auto answers = co_await write_many(std::move(updates));
-  while (answers.size() < asked) answers.push_back(fail(*refusal_));
+  while (answers.size() < asked) answers.push_back(fail(*refusal));
   co_return answers;
 }
 
