@@ -23,6 +23,7 @@
 #include "app/daemon/ready_file.h"
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
+#include "app/daemon/start_refusal.h"
 #include "app/daemon/trace_files.h"
 #include "app/spawner/spawner.h"
 #include "base/log.h"
@@ -284,7 +285,7 @@ class Daemon {
     }
     if (started) started = serve();
     if (!started) {
-      exit_status_ = refuse(started.error());
+      exit_status_ = refuse(start_refusal(started.error(), store_->stats(), options_));
       loop_.stop();
       co_return;
     }

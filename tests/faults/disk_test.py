@@ -3,12 +3,13 @@
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from daemon import QUEUE, Daemon, Refused, check_books
+from daemon import QUEUE, ROOT, Daemon, Refused, check_books
 
 OPTIONS = None
 
@@ -132,6 +133,12 @@ class FullDisk(unittest.TestCase):
             if mounted.returncode != 0:
                 self.skipTest(f"mounting a tmpfs is not allowed here: {mounted.stderr.decode().strip()}")
             try:
+                run = subprocess.run([OPTIONS.binary, "run", "config/lifo.yaml", "--listen", "127.0.0.1:0", "--data", folder + "/store",
+                                      "--segment-bytes", "4MiB"], capture_output=True, text=True, timeout=60, cwd=ROOT)
+                self.assertEqual(run.returncode, 1, run)
+                self.assertRegex(run.stderr, f"no room for the template's tables in {folder}/store: .* leaves [0-9]+ bytes, and a start needs "
+                                 "about 16777216, .*--segment-bytes 4194304 now")
+                shutil.rmtree(folder + "/store")
                 self.check(pathlib.Path(folder))
             finally:
                 subprocess.run(["umount", "-l", folder], check=True)
