@@ -133,7 +133,9 @@ void add_bench_overload(Command bench, int& exit_status) {
   list("--policy", options->policies, "Some of the policies; all if not given");
   const auto seeds = command.add_option("--seeds", options->experiment.seeds, "Runs of each; 5, or 1 in real time")
                          .check(whole(1, 1000));
-  command.add_option("--first-seed", options->experiment.first_seed, "Of the first run").capture_default_str();
+  command.add_option("--first-seed", options->experiment.first_seed, "Of the first run")
+      .check(seed())
+      .capture_default_str();
   command.add_option("--jobs", options->experiment.jobs, "Runs at a time").check(whole(1, 256));
   const auto real =
       command.add_flag("--real", options->real, "In real time: the daemon itself, an HTTP handler, open-loop clients");

@@ -24,6 +24,14 @@ Check whole(int64_t least, int64_t most) {
           range};
 }
 
+Check seed() {
+  return {[](const std::string& text) {
+            uint64_t number = 0;
+            return read(text, number) ? std::string() : "'" + text + "' is not a whole number from 0 to 2^64 - 1";
+          },
+          {}};
+}
+
 Check above_zero() {
   return {[](const std::string& text) {
             double number = 0;

@@ -9,6 +9,7 @@
 namespace freshet::cli {
 
 Check whole(int64_t least, int64_t most);  // A whole number between the two, both included.
+Check seed();                              // Any number of 64 bits.
 Check above_zero();                        // Any number above 0.
 Check not_empty();                         // An unset variable of a script is no value.
 

@@ -178,7 +178,7 @@ void add_replay(Command app, int& exit_status) {
   add_deploy_options(replay, command->deploy);
   replay.add_option("--expect", command->expect, "Compare with this file instead of printing");
   replay.accept_flag("--json", "Accepted as everywhere: a replay prints JSON Lines");
-  replay.add_option("--seed", command->options.seed, "Of everything random").capture_default_str();
+  replay.add_option("--seed", command->options.seed, "Of everything random").check(seed()).capture_default_str();
   replay.add_flag("--inputs-only", command->options.inputs_only,
                   "Of a queue: apply only what came from outside, not the recorded processor's own moves");
   replay.callback([command, &exit_status] { exit_status = replay_fixture(*command); });

@@ -136,13 +136,13 @@ struct StatsOptions {
 void print_counts(const char* title, const Json& counts) {
   if (counts.empty()) return;
   std::cout << title << '\n';
-  for (const auto& [name, count] : counts.items()) {
+  for (const auto& [name, count] : counts.get_ref<const Json::object_t&>()) {
     std::cout << "  " << std::left << std::setw(28) << name << std::right << std::setw(12) << count << '\n';
   }
 }
 
 void print_stats(const Json& stats) {
-  print_counts("depth", stats.value("depth", Json::object()));
+  print_counts("depth", stats.at("depth"));
   print_counts("flow", stats.value("flow", Json::object()));
   print_counts("shed", stats.value("shed", Json::object()));
   for (const char* name : {"newestAgeMs", "oldestAgeMs"}) {

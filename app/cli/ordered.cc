@@ -277,7 +277,7 @@ void add_replay_command(Command parent, int& exit_status) {
   replay.add_option("--writers", command->options.writers, "Writers at a time")
       .check(whole(1, 100))
       .capture_default_str();
-  replay.add_option("--seed", command->options.seed, "Of the first interleaving").capture_default_str();
+  replay.add_option("--seed", command->options.seed, "Of the first interleaving").check(seed()).capture_default_str();
   replay.add_option("--expect", command->expect, "Compare with this file instead of printing");
   replay.accept_flag("--json", "Accepted as everywhere: a replay prints JSON Lines");
   replay.callback([command, &exit_status] { exit_status = replay_fixture(*command); });

@@ -103,7 +103,9 @@ void add_simulate(Command app, int& exit_status) {
       .capture_default_str();
   command.add_option("--slots", options->slots, "Tasks at once; if not given, the most that were recorded")
       .check(whole(1, 10'000));
-  command.add_option("--seed", options->seed, "For service times beyond those recorded").capture_default_str();
+  command.add_option("--seed", options->seed, "For service times beyond those recorded")
+      .check(seed())
+      .capture_default_str();
   command.add_flag("--json", options->json, "One JSON document instead of a table");
   command.callback([options, &exit_status] { exit_status = run_simulate(*options); });
 }

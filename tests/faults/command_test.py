@@ -133,6 +133,11 @@ def wrong_words(freshet):
                         (["run", "--segment-bytes", 5], "--segment-bytes: '5' is not a whole number from 1048576 to 4294967296"),
                         (["run", "--max-memory-bytes", -1], "--max-memory-bytes: '-1' is not a size, like 4096, 64KiB or 2GB"),
                         (["run", "--max-data-bytes", "99999999999999999999"], "--max-data-bytes: '99999999999999999999' is not a size"),
+                        (["simulate", "x", "--seed", -1], "--seed: '-1' is not a whole number from 0 to 2^64 - 1"),
+                        (["replay", FIXTURE, "--seed", "1.5"], "--seed: '1.5' is not a whole number from 0 to 2^64 - 1"),
+                        (["ordered", "replay", "--seed", "x"], "--seed: 'x' is not a whole number from 0 to 2^64 - 1"),
+                        (["bench", "overload", "--first-seed", "18446744073709551616"],
+                         "--first-seed: '18446744073709551616' is not a whole number from 0 to 2^64 - 1"),
                         (["run", "--io-threads", "many"], "--io-threads: 'many' is not a whole number from 1 to 64")):
         run = freshet(*words, status=2)
         assert said in run.stderr, (words, run)
@@ -153,7 +158,11 @@ def other_server(freshet):
             for words in (["stats"], ["list"], ["cancel", "x"], ["deploy", "config/lifo.yaml"], ["bench", "--seconds", "1"]):
                 run = subprocess.run([freshet.binary, *words, "--url", f"http://127.0.0.1:{server.server_address[1]}"], capture_output=True,
                                      timeout=60, cwd=ROOT)
-                assert 0 <= run.returncode <= 7, (words, Greeter.status, Greeter.said, run)
+                # Our own words, or the other server's. A take that is refused for a while has an error, so bench waits.
+                said = b"not as Freshet does", b"gave 404", Greeter.said
+                waited = words[0] == "bench" and b"error" in Greeter.said
+                told = run.returncode == 1 and any(one in run.stderr for one in said)
+                assert told or (waited and run.returncode == 0), (words, Greeter.status, Greeter.said, run)
             server.shutdown()
 
 
