@@ -37,7 +37,10 @@ int exit_status_of(const std::string& error_code) {
     return kThrottled;
   }
   if (error_code == "ServiceUnavailableException") return kUnreachable;
-  if (error_code == "ValidationException" || error_code == "SerializationException") return kUsage;
+  if (error_code == "ValidationException" || error_code == "SerializationException" ||
+      error_code == "InvalidRequestContentException") {
+    return kUsage;
+  }
   return kFailed;
 }
 
