@@ -1,5 +1,7 @@
 #include "tables/engine/compactor.h"
 
+#include <absl/container/inlined_vector.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -18,7 +20,8 @@ constexpr seconds kTidyPeriod{1};
 
 }  // namespace
 
-// Finds the items of one segment that are still the newest of their kind.
+// Finds the items of one segment that are still the newest of their kind. Many are looked up together, so that they
+// wait for the memory at the same time.
 class Compactor::Finder final : public BatchSink {
  public:
   Finder(const Catalog& catalog, uint32_t segment, std::deque<std::pair<uint32_t, ItemRef>>& found)
@@ -29,9 +32,23 @@ class Compactor::Finder final : public BatchSink {
     if (!table) return {};
     const auto key = table_key_of(put.item, table->definition().keys);
     FRESHET_CHECK(key.has_value(), "what was written has its key");
-    const ItemRef* item = table->find(*key);
-    if (item && item->segment() == segment_ && item->encoded() == put.item) found_.emplace_back(put.table, *item);
+    if (puts_.size() == kTogether || (!puts_.empty() && puts_.back().table != table)) look_up();
+    puts_.push_back({table, *key, put.item});
     return {};
+  }
+  // What was read since the last time; while its bytes are there.
+  void look_up() {
+    if (puts_.empty()) return;
+    const OrderedItems& items = puts_.front().table->items();
+    absl::InlinedVector<uint64_t, kTogether> hashes;
+    for (const Put& put : puts_) hashes.push_back(items.hash(put.key.partition));
+    items.prefetch(hashes);
+    for (const Put& put : puts_) {
+      const ItemRef* item = items.find(put.key);
+      const bool newest = item && item->segment() == segment_ && item->encoded() == put.item;
+      if (newest) found_.emplace_back(put.table->number(), *item);
+    }
+    puts_.clear();
   }
   Result<void> on_begin(WallTime) override { return {}; }
   Result<void> on_counters(const StoredCounters&) override { return {}; }
@@ -41,9 +58,17 @@ class Compactor::Finder final : public BatchSink {
   Result<void> on_flow(const StoredFlow&) override { return {}; }
 
  private:
+  static constexpr size_t kTogether = 64;
+  struct Put {
+    const Table* table;
+    KeyView key;
+    std::string_view item;
+  };
+
   const Catalog& catalog_;
   const uint32_t segment_;
   std::deque<std::pair<uint32_t, ItemRef>>& found_;
+  absl::InlinedVector<Put, kTogether> puts_;  // Of one table, not looked up yet.
 };
 
 bool Compactor::space_is_low() const {
@@ -144,8 +169,11 @@ bool Compactor::step() {
 
 bool Compactor::find_live() {
   Finder finder(catalog_, cursor_->segment, waiting_);
-  auto next = committer_.log()->read(*cursor_, options_.move_step_bytes,
-                                     [&](const LogBatch& batch) { return read_batch(batch.payload, finder); });
+  auto next = committer_.log()->read(*cursor_, options_.move_step_bytes, [&](const LogBatch& batch) {
+    auto ok = read_batch(batch.payload, finder);
+    finder.look_up();
+    return ok;
+  });
   if (!next) {
     committer_.report(next.error());  // The log is damaged under our hands: stop while everything is in memory.
     return false;

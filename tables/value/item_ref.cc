@@ -448,7 +448,7 @@ ItemRef ItemRef::with(std::span<const ItemEdit> edits) const {
     at = behind_value(at + length);
     const bool replaced = is_same_name(edits[next].name, here);
     if (!replaced && !is_before(edits[next].name, here)) continue;
-    scratch.append(kept, entry);
+    scratch.append(kept, static_cast<size_t>(entry - kept));
     kept = entry;
     while (next < edits.size() && is_before(edits[next].name, here)) take_edit();
     if (next == edits.size() || !is_same_name(edits[next].name, here)) continue;
@@ -456,7 +456,7 @@ ItemRef ItemRef::with(std::span<const ItemEdit> edits) const {
     --count;
     kept = at;
   }
-  scratch.append(kept, end);
+  scratch.append(kept, static_cast<size_t>(end - kept));
   while (next < edits.size()) take_edit();
 
   char prefix[kMaxVarintBytes];
