@@ -1,6 +1,6 @@
 // The threads that own sockets: an epoll loop each. Raw epoll rather than Asio, because a turn of it is what batching
-// needs: all sockets that are ready are read first, then everything goes to the loop in one delivery, and all answers
-// of a turn come back in one wake-up.
+// needs: all sockets that are ready are read first, then everything goes to the loop in one delivery (but for batches,
+// whose work takes long: at once), and all answers of a turn come back in one wake-up.
 //
 // A turn: sockets that are ready, posted work, services whose time has come, end_of_turn() of every service.
 //

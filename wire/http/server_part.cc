@@ -57,6 +57,8 @@ constexpr std::string_view kTooMuch = "too much is in work; try again";
 
 // What takes longer to read or to write than a turn of the loop should.
 constexpr size_t kHeavy = 64u << 10;
+// A batch, which keeps the loop busy for a while: it begins with that while the rest of the turn is read and parsed.
+constexpr size_t kBatch = 2u << 10;
 constexpr milliseconds kLateSlice{2};  // For such requests or answers in a turn of the I/O thread, or for a single one.
 
 bool is_heavy(const HttpRequest& request) {
@@ -249,8 +251,10 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
     return submit_late(connection, request_number, std::move(request));
   }
   InFlight in_flight(shared_->counters, request.body.size());
+  const bool is_batch = request.body.size() >= kBatch;
   auto exchange = (*route)->accept(std::move(request));
   outbound_.jobs.push_back({index_, connection, request_number, std::move(exchange), std::move(in_flight)});
+  if (is_batch) deliver();
 }
 
 void ServerPart::submit_late(uint64_t connection, uint64_t request_number, HttpRequest request) {

@@ -33,7 +33,8 @@ struct Shared {
   std::string order;  // A letter a request, as they are parsed: h of a heavy one, s of another.
 };
 
-// GET /big has an answer of 4 MiB, GET /held runs when it may, all else answers its size.
+// GET /after is parsed when an exchange has run, GET /big has an answer of 4 MiB, GET /held runs when it may, all else
+// answers its size.
 class LoadExchange final : public Exchange {
  public:
   LoadExchange(Shared& shared, HttpRequest request) : shared_(shared), request_(std::move(request)) {}
@@ -66,6 +67,7 @@ class LoadRoute final : public Route {
       const std::lock_guard lock(shared_.mutex);
       shared_.order += heavy ? 'h' : 's';
     }
+    if (request.target == "/after") shared_.run.wait_for(1);
     if (heavy) {
       const BootTime begun = clock_.boot();
       shared_.parsing.add();
@@ -134,6 +136,15 @@ TEST_F(ServerLoadTest, OthersHaveTheirTurnsBetweenHeavyRequests) {
   for (RawClient* client : {&first, &second, &third, &fourth}) {
     EXPECT_EQ(body_of(client->answer()), std::to_string(kHeavy.size()));
   }
+}
+
+TEST_F(ServerLoadTest, ABatchRunsWhileTheRestOfTheTurnIsParsed) {
+  start();
+  const std::string batch(4000, 'x');
+  RawClient client(server_->port());
+  client.send(post(batch) + get("/after"));
+  EXPECT_EQ(body_of(client.answer()), std::to_string(batch.size()));
+  EXPECT_EQ(status_of(client.answer()), 200);
 }
 
 TEST_F(ServerLoadTest, NothingOvertakesAHeavyRequestOfTheSameConnection) {
