@@ -3,14 +3,15 @@
 namespace freshet {
 
 Error start_refusal(const Error& error, const EmbeddedStats& stats, const DaemonOptions& options) {
-  const uint64_t segment = options.segment_bytes;
-  const uint64_t needed = 4 * segment;  // Tables are made until half of the reserve of an empty store is left.
-  if (error.code != ErrorCode::kThroughputExceeded || stats.log_bytes_left >= needed) return error;
+  // In memory it is --max-memory-bytes, which the error names.
+  if (error.code != ErrorCode::kThroughputExceeded || options.data == kMemoryDirectory) return error;
+  const std::string segment = std::to_string(options.segment_bytes);
+  // Committer::reserve_bytes(), in words.
   return {error.code,
           "no room for the template's tables in " + options.data + ": the disk (or --max-data-bytes) leaves " +
-              std::to_string(stats.log_bytes_left) + " bytes, and a start needs about " + std::to_string(needed) +
-              ", four segments: free space there, or take smaller ones (--segment-bytes " + std::to_string(segment) +
-              " now)",
+              std::to_string(stats.log_bytes_left) + " bytes, and tables are made while five segments of " + segment +
+              " bytes are left, more with many tasks in the store: free space there, or take smaller segments " +
+              "(--segment-bytes)",
           {}};
 }
 

@@ -7,8 +7,8 @@
 
 namespace freshet {
 
-// The error, but of a disk that is nearly full in other words than a client's, who is told to come back later: which
-// folder, how much is left and how much a start needs.
+// The error as it is, but for one: that the disk is nearly full is said in other words than to a client, who is to come
+// back later: which folder, how many bytes are left and how many a start needs. Any thread.
 Error start_refusal(const Error& error, const EmbeddedStats& stats, const DaemonOptions& options);
 
 }  // namespace freshet

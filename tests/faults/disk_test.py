@@ -136,8 +136,8 @@ class FullDisk(unittest.TestCase):
                 run = subprocess.run([OPTIONS.binary, "run", "config/lifo.yaml", "--listen", "127.0.0.1:0", "--data", folder + "/store",
                                       "--segment-bytes", "4MiB"], capture_output=True, text=True, timeout=60, cwd=ROOT)
                 self.assertEqual(run.returncode, 1, run)
-                self.assertRegex(run.stderr, f"no room for the template's tables in {folder}/store: .* leaves [0-9]+ bytes, and a start needs "
-                                 "about 16777216, .*--segment-bytes 4194304 now")
+                self.assertRegex(run.stderr, f"no room for the template's tables in {folder}/store: .* leaves [0-9]+ bytes, and tables are made "
+                                 "while five segments of 4194304 bytes are left, .*--segment-bytes")
                 shutil.rmtree(folder + "/store")
                 self.check(pathlib.Path(folder))
             finally:
