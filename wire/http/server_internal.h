@@ -50,7 +50,8 @@ struct Job {
   InFlight in_flight;
 };
 
-// What one turn of an I/O thread brings to the loop: first run the jobs, then end those of closed connections.
+// What a turn of an I/O thread brings to the loop, or the part of it up to a batch: first run the jobs, then end those
+// of closed connections.
 struct Inbound {
   std::vector<Job> jobs;
   std::vector<uint64_t> hung_up;

@@ -57,9 +57,9 @@ constexpr std::string_view kTooMuch = "too much is in work; try again";
 
 // What takes longer to read or to write than a turn of the loop should.
 constexpr size_t kHeavy = 64u << 10;
+constexpr milliseconds kLateSlice{2};  // For such requests or answers in a turn of the I/O thread, or for a single one.
 // A batch, which keeps the loop busy for a while: it begins with that while the rest of the turn is read and parsed.
 constexpr size_t kBatch = 2u << 10;
-constexpr milliseconds kLateSlice{2};  // For such requests or answers in a turn of the I/O thread, or for a single one.
 
 bool is_heavy(const HttpRequest& request) {
   return request.body.size() > kHeavy || !header(request.headers, "content-encoding").empty();
