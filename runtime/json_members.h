@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -15,7 +16,8 @@
 
 namespace freshet {
 
-// Reads members of one object; remembers the first error, so that the caller checks once.
+// Reads members of one object, each of which is known and there once; remembers the first error, so that the caller
+// checks once.
 class JsonMembers {
  public:
   static constexpr int64_t kMaxMilliseconds = int64_t{366} * 86'400'000;  // Of seconds_member().
@@ -25,13 +27,18 @@ class JsonMembers {
       refuse(object, "must be an object");
       return;
     }
+    uint64_t seen = 0;  // A bit for each known name; there are far fewer than 64.
     for (const JsonView member : object) {
-      if (std::find(known.begin(), known.end(), member.name()) == known.end()) {
+      const auto place = std::find(known.begin(), known.end(), member.name());
+      if (place == known.end()) {
         std::string names;
         for (const auto name : known) names += (names.empty() ? "" : ", ") + std::string(name);
         refuse(member, "is not known; there are " + names);
         return;
       }
+      const uint64_t bit = uint64_t{1} << (place - known.begin());
+      if ((seen & bit) != 0) refuse(member, "is there twice");
+      seen |= bit;
     }
   }
 

@@ -118,13 +118,14 @@ HttpResponse error_answer(const Error& error) {
   }
   response.body = R"({"error":)";
   append_error(response.body, error);
-  response.body += '}';
+  response.body += "}\n";
   return response;
 }
 
 HttpResponse json_answer(std::string body) {
   HttpResponse response;
   response.body = std::move(body);
+  response.body += '\n';
   return response;
 }
 

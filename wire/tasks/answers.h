@@ -11,6 +11,7 @@ namespace freshet::tasks {
 
 // The HTTP status that the code has.
 int status_of(ErrorCode code);
+// Both end with a newline: people read them in a terminal.
 // {"error": {...}} with the status that the code has (and Retry-After where trying again helps).
 HttpResponse error_answer(const Error& error);
 HttpResponse json_answer(std::string body);

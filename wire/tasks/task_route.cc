@@ -1,6 +1,7 @@
 #include "wire/tasks/task_route.h"
 
 #include <charconv>
+#include <optional>
 #include <utility>
 
 #include "wire/http/target.h"
@@ -15,6 +16,24 @@ using tasks::Desk;
 Error no_such_path(const HttpRequest& request) {
   return {ErrorCode::kNotFound, request.method + " " + request.target.substr(0, 200) + " is not part of the task API",
           nullptr};
+}
+
+// A name in the query that its path does not have; that of GET /queues/NAME/tasks is list_input()'s.
+std::optional<Error> stray_parameter(const HttpRequest& request, const Target& target) {
+  const auto& path = target.segments;
+  const bool looks_into = request.method == "GET" && path.size() == 3;
+  if (looks_into && path[2] == "tasks") return {};
+  const std::string known = looks_into && path[2] == "sheds" ? "limit" : "";
+  for (const auto& [name, value] : target.query) {
+    if (!known.empty() && name == known) continue;
+    return Error{ErrorCode::kValidation,
+                 "'" + name + "' in the query of " + request.method + " " + request.target.substr(0, 200) + ": " +
+                     (request.method == "POST" ? "the body has all parameters"
+                      : known.empty()          ? "there are no parameters"
+                                               : "there is " + known),
+                 nullptr};
+  }
+  return {};
 }
 
 Result<uint32_t> limit_of(const Target& target, uint32_t fallback, uint32_t most) {
@@ -62,20 +81,24 @@ class TaskRoute final : public Route {
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     auto target = parse_target(request.target);
     if (!target) return tasks::refuse(target.error());
-    if (request.method == "GET") return look(request, *target);
-    if (request.method == "POST" && target->segments.size() == 3) return change(request, *target);
-    return tasks::refuse(no_such_path(request));
+    const auto stray = stray_parameter(request, *target);
+    std::unique_ptr<Exchange> exchange;
+    if (request.method == "GET") exchange = look(*target);
+    if (request.method == "POST" && target->segments.size() == 3) exchange = change(request, *target);
+    if (!exchange) return tasks::refuse(no_such_path(request));
+    return stray ? tasks::refuse(*stray) : std::move(exchange);
   }
 
  private:
-  std::unique_ptr<Exchange> look(const HttpRequest& request, Target& target) {
+  // Null if there is no such path.
+  std::unique_ptr<Exchange> look(Target& target) {
     auto& path = target.segments;
     if (path.size() == 1) return tasks::names(desk_);
     if (path.size() == 4 && path[2] == "tasks") return tasks::get(desk_, std::move(path[1]), std::move(path[3]));
     if (path.size() == 5 && path[2] == "tasks" && path[4] == "explain") {
       return tasks::explain(desk_, std::move(path[1]), std::move(path[3]));
     }
-    if (path.size() != 3) return tasks::refuse(no_such_path(request));
+    if (path.size() != 3) return nullptr;
     if (path[2] == "policy") return tasks::policy(desk_, std::move(path[1]));
     if (path[2] == "stats") return tasks::stats(desk_, std::move(path[1]));
     if (path[2] == "tasks") {
@@ -86,9 +109,10 @@ class TaskRoute final : public Route {
       const auto limit = limit_of(target, 100, 10'000);
       return limit ? tasks::sheds(desk_, std::move(path[1]), *limit) : tasks::refuse(limit.error());
     }
-    return tasks::refuse(no_such_path(request));
+    return nullptr;
   }
 
+  // The same.
   std::unique_ptr<Exchange> change(const HttpRequest& request, Target& target) {
     // One document for each I/O thread: parsing again reuses its memory.
     thread_local JsonDocument document;
@@ -101,7 +125,7 @@ class TaskRoute final : public Route {
     if (what == "cancel") return start(target, tasks::read_cancel(*body), tasks::cancel);
     if (what == "redrive") return start(target, tasks::read_redrive(*body), tasks::redrive);
     if (what == "policy") return start(target, tasks::read_policy(*body), tasks::change_policy);
-    return tasks::refuse(no_such_path(request));
+    return nullptr;
   }
 
   template <class Input, class Make>

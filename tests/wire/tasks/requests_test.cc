@@ -25,6 +25,14 @@ TEST(CreateRequest, BoundsAreToldWithThePathOfTheMember) {
   EXPECT_EQ(why(R"({"deadline": 0})"), "'deadline' must be from 1 to 253402300799999");
 }
 
+TEST(CreateRequest, AMemberThatIsThereTwiceIsRefused) {
+  EXPECT_EQ(why(R"({"taskId": "a", "priority": 1, "taskId": "b"})"), "'taskId' is there twice");
+  EXPECT_EQ(why(R"({"tasks": [], "tasks": [{}]})"), "'tasks' is there twice");
+  EXPECT_EQ(why(R"({"tasks": [{}, {"delayMs": 1, "delayMs": 1}]})"), "'tasks[1].delayMs' is there twice");
+  // What is inside of it is the caller's own.
+  EXPECT_EQ(why(R"({"payload": {"a": 1, "a": 2}})"), "");
+}
+
 TEST(CreateRequest, AnIdIsNotEmpty) {
   EXPECT_EQ(why(R"({"taskId": ""})"), "'taskId' must not be empty; leave it out to have one made");
   EXPECT_EQ(why(R"({"taskId": "a"})"), "");

@@ -1,0 +1,56 @@
+// Paths of the task API, and what may stand behind their '?'.
+#include "wire/tasks/task_route.h"
+
+#include <gtest/gtest.h>
+
+#include "base/clock.h"
+#include "runtime/task_queue.h"
+
+namespace freshet {
+namespace {
+
+class NoQueues final : public TaskQueues {
+ public:
+  TaskQueue* find(std::string_view) override { return nullptr; }
+  std::vector<std::string> names() const override { return {}; }
+};
+
+// What is answered before any queue is asked.
+std::string refusal(const std::string& method, const std::string& target, const std::string& body = "") {
+  NoQueues queues;
+  const SystemClock clock;
+  const auto route = make_task_route(queues, clock);
+  HttpRequest request;
+  request.method = method;
+  request.target = target;
+  request.body = body;
+  return route->accept(std::move(request))->respond().body;
+}
+
+std::string validation(const std::string& message) {
+  return R"({"error":{"code":"ValidationException","message":")" + message + "\"}}\n";
+}
+
+TEST(TaskRoute, ParametersThatAPathDoesNotHaveAreRefused) {
+  EXPECT_EQ(refusal("GET", "/queues/Q/stats?state=DEAD"),
+            validation("'state' in the query of GET /queues/Q/stats?state=DEAD: there are no parameters"));
+  EXPECT_EQ(refusal("GET", "/queues?x"), validation("'x' in the query of GET /queues?x: there are no parameters"));
+  EXPECT_EQ(refusal("GET", "/queues/Q/tasks/a?limit=1"),
+            validation("'limit' in the query of GET /queues/Q/tasks/a?limit=1: there are no parameters"));
+  EXPECT_EQ(refusal("GET", "/queues/Q/sheds?limt=1"),
+            validation("'limt' in the query of GET /queues/Q/sheds?limt=1: there is limit"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/tasks?delayMs=1000", "{}"),
+            validation("'delayMs' in the query of POST /queues/Q/tasks?delayMs=1000: the body has all parameters"));
+  EXPECT_EQ(refusal("GET", "/queues/Q/tasks?stat=DEAD"),
+            validation("'stat=DEAD': there are state, limit, cursor and order (newest or oldest)"));
+}
+
+TEST(TaskRoute, APathThatIsNotThereIsNotFoundWhateverItsParameters) {
+  const std::string missing = R"({"error":{"code":"NotFoundException","message":")";
+  EXPECT_EQ(refusal("GET", "/queues/Q/statz?x=1"),
+            missing + "GET /queues/Q/statz?x=1 is not part of the task API\"}}\n");
+  EXPECT_EQ(refusal("PUT", "/queues/Q/tasks"), missing + "PUT /queues/Q/tasks is not part of the task API\"}}\n");
+}
+
+}  // namespace
+}  // namespace freshet
