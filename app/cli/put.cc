@@ -197,7 +197,11 @@ int put(const PutOptions& options) {
     std::cerr << "freshet: a payload and --file: one of them\n";
     return kUsage;
   }
-  if (options.payload) return put_one(options);
+  if (options.payload && *options.payload != "-") return put_one(options);
+  if (!options.id.empty()) {
+    std::cerr << "freshet: --id is a single task's; tasks of a file have their own, each with \"taskId\"\n";
+    return kUsage;
+  }
   if (options.file.empty() || options.file == "-") {
     if (isatty(STDIN_FILENO) != 0) std::cerr << "reading tasks, one JSON object a line, until Ctrl-D\n";
     return put_lines(options, std::cin);
@@ -220,8 +224,9 @@ void add_put(Command app, int& exit_status) {
       "Many, JSON Lines:  freshet put --file tasks.jsonl --rate 200   (or on standard input)\n"
       "A line is a task object of docs/task-api.md, e.g. {\"taskId\": \"a\", \"payload\": {\"order\": 17}}.");
   options->remote.add_options(command);
-  command.add_option("payload", options->payload,
-                     "Payload of a single task: JSON, or a text that does not begin with { or [");
+  command.add_option(
+      "payload", options->payload,
+      "Payload of a single task: JSON, or a text that does not begin with { or [; - for tasks on standard input");
   command.add_option("--id", options->id, "Task id: creating it twice makes one task");
   command.add_option("--file", options->file, "JSON Lines of tasks; - for standard input");
   command
