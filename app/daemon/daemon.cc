@@ -216,10 +216,7 @@ class Daemon {
       log_.warn("STORE_WARNING", {{"table", table}, {"what", message}});
     };
     auto opened = open_embedded(files_.get(), loop_, random_, std::move(store));
-    if (!opened) {
-      const bool taken = opened.error().code == ErrorCode::kConflict;  // Another daemon has the directory's lock.
-      return fail(opened.error().code, opened.error().message + (taken ? " (--data takes another directory)" : ""));
-    }
+    if (!opened) return fail(open_refusal(opened.error(), options_));
     store_ = std::move(*opened);
     loop_.add(*store_);
     return {};

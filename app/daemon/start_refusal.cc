@@ -15,4 +15,14 @@ Error start_refusal(const Error& error, const EmbeddedStats& stats, const Daemon
           {}};
 }
 
+Error open_refusal(const Error& error, const DaemonOptions& options) {
+  if (error.code == ErrorCode::kConflict) return {error.code, error.message + " (--data takes another directory)", {}};
+  if (error.code != ErrorCode::kDiskFull) return error;
+  return {error.code,
+          error.message + ": a start needs room for five segments of " + std::to_string(options.segment_bytes) +
+              " bytes, more with many tasks in the store: free space there, or take smaller segments " +
+              "(--segment-bytes)",
+          {}};
+}
+
 }  // namespace freshet

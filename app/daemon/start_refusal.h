@@ -11,4 +11,8 @@ namespace freshet {
 // back later: which folder, how many bytes are left and how many a start needs. Any thread.
 Error start_refusal(const Error& error, const EmbeddedStats& stats, const DaemonOptions& options);
 
+// Why the store does not open: what to do about a folder that another daemon has, or a disk without room for the first
+// segment; all else as it is.
+Error open_refusal(const Error& error, const DaemonOptions& options);
+
 }  // namespace freshet

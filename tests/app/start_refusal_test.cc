@@ -25,6 +25,19 @@ TEST(StartRefusal, ANearlyFullDiskIsToldWithItsFolderAndWhatIsNeeded) {
             "space there, or take smaller segments (--segment-bytes)");
 }
 
+TEST(StartRefusal, AStoreThatDoesNotOpenSaysWhatToDo) {
+  const Error full{ErrorCode::kDiskFull, "cannot allocate space for some/folder/spare-1: No space left on device", {}};
+  EXPECT_EQ(open_refusal(full, options_with("some/folder")).message,
+            "cannot allocate space for some/folder/spare-1: No space left on device: a start needs room for five "
+            "segments of 4194304 bytes, more with many tasks in the store: free space there, or take smaller segments "
+            "(--segment-bytes)");
+  const Error taken{ErrorCode::kConflict, "some/folder is in use", {}};
+  EXPECT_EQ(open_refusal(taken, options_with("some/folder")).message,
+            "some/folder is in use (--data takes another directory)");
+  const Error damaged{ErrorCode::kCorruption, "a segment is damaged", {}};
+  EXPECT_EQ(open_refusal(damaged, options_with("some/folder")).message, damaged.message);
+}
+
 TEST(StartRefusal, AllElseStaysAsItIs) {
   const Error other{ErrorCode::kValidation, "a template with a fault", {}};
   EXPECT_EQ(start_refusal(other, {}, options_with("some/folder")).message, other.message);
