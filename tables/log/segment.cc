@@ -51,6 +51,18 @@ std::string encode(const SegmentHeader& header) {
   return bytes;
 }
 
+namespace {
+
+// A header that this program wrote, if only its version were ours: that of no newer one, but one with flipped bits.
+bool is_ours_but_for_the_version(std::string_view bytes) {
+  if (bytes.size() < kSegmentHeaderBytes) return false;
+  std::string ours(bytes.substr(0, kSegmentHeaderBytes));
+  put(ours.data(), 8, kFormatVersion);
+  return get<uint64_t>(ours.data(), 64) == XXH3_64bits(ours.data(), 64);
+}
+
+}  // namespace
+
 Result<SegmentHeader> decode_segment_header(std::string_view bytes, const std::string& path) {
   const auto damaged = [&](const std::string& how) {
     return fail(ErrorCode::kCorruption, path + ", offset 0: the segment header is damaged (" + how + ")");
@@ -60,6 +72,7 @@ Result<SegmentHeader> decode_segment_header(std::string_view bytes, const std::s
   if (bytes.substr(0, kMagic.size()) != kMagic) return damaged("it does not begin with " + std::string(kMagic));
   const auto version = get<uint32_t>(from, 8);
   if (version > kFormatVersion) {
+    if (is_ours_but_for_the_version(bytes)) return damaged("its checksum does not match");
     return fail(ErrorCode::kUnsupportedFormat, path + " has format version " + std::to_string(version) +
                                                    ", this program knows up to " + std::to_string(kFormatVersion) +
                                                    ": nothing was changed, use a newer program");

@@ -143,13 +143,30 @@ TEST_F(RecoveryTest, DamagedHeadersAreRefused) {
   }
 }
 
+TEST_F(RecoveryTest, AFlippedBitInTheVersionIsDamageNotANewerProgram) {
+  open();
+  append("x");
+  sync();
+  log.reset();
+  const std::string whole = content(1);
+  for (const int bit : {1, 7, 8, 31}) {  // Bit 0 makes version 0 of it.
+    std::string bytes = whole;
+    bytes[8 + bit / 8] = static_cast<char>(bytes[8 + bit / 8] ^ (1 << bit % 8));
+    const auto opened = open_with(1, bytes);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, ErrorCode::kCorruption) << opened.error().message;
+    EXPECT_NE(opened.error().message.find(segment_path(1) + ", offset 0"), std::string::npos) << opened.error().message;
+  }
+}
+
 TEST_F(RecoveryTest, ANewerVersionIsRefusedUntouched) {
   open();
   while (log->segments().size() < 2) append(std::string(900, 'x'));
   append("unsynced tail");
   log.reset();
   std::string bytes = content(2);
-  bytes[8] = 2;                 // The version
+  bytes[8] = 2;  // The version, in a header that is otherwise another's, too,
+  bytes[64] ^= 1;
   bytes[bytes.size() - 1] = 1;  // and a tail that version 1 would cut.
   std::string damaged = content(1);
   damaged[30] ^= 1;  // What looks damaged may be just newer.
