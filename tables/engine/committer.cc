@@ -55,10 +55,9 @@ uint64_t Committer::memory() const {
 Result<void> Committer::admit_bytes(uint64_t keep, uint64_t bytes) {
   if (!stalled_ && space_left_ >= keep + batch_.size() + bytes) return {};
   ++stats_.throttled;
-  return fail(
-      ErrorCode::kThroughputExceeded,
-      "The store is out of disk space (or at --max-data-bytes): writes that add data are refused until tasks are "
-      "completed, items are deleted or space is freed. Retry later.");
+  return fail(ErrorCode::kThroughputExceeded,
+              "The store is out of disk space (or at --max-data-bytes): writes that add data are refused until items "
+              "are deleted or expire (as tasks that have ended do), or space is freed. Retry later.");
 }
 
 Result<void> Committer::admit_record(uint64_t keep) {
