@@ -215,6 +215,9 @@ class Daemon {
     store.on_warning = [this](const std::string& table, const std::string& message) {
       log_.warn("STORE_WARNING", {{"table", table}, {"what", message}});
     };
+    store.on_log_cut = [this](const LogCut& cut) {
+      log_.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
+    };
     auto opened = open_embedded(files_.get(), loop_, random_, std::move(store));
     if (!opened) return fail(open_refusal(opened.error(), options_));
     store_ = std::move(*opened);

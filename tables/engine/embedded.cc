@@ -164,6 +164,7 @@ Result<void> Engine::open(Files* files) {
   log_options.beside = options_.sync_beside;
   log_options.beside_bytes = options_.sync_beside_bytes;
   log_options.chores = options_.log_chores;
+  log_options.on_cut = options_.on_log_cut;
   Recovery recovery(catalog_);
   auto log = open_log(*files, log_options, [&](const LogBatch& batch) { return recovery.visit(batch); });
   if (!log) return fail(log.error());

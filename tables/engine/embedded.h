@@ -56,6 +56,8 @@ struct EmbeddedOptions {
   std::function<void(const Error&)> on_failure;
   // Something a person should know, e.g. a TTL attribute in milliseconds. Once per table and reason.
   std::function<void(const std::string& table, const std::string& message)> on_warning;
+  // The log's end was torn by a crash, and cut as the store was opened.
+  std::function<void(const LogCut&)> on_log_cut;
 };
 
 struct EmbeddedStats {

@@ -30,6 +30,13 @@ struct Durability {
   milliseconds interval{0};  // Of kInterval.
 };
 
+// Where a log ended when it was opened, and how many bytes behind that were cut: what a crash had torn.
+struct LogCut {
+  std::string file;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;  // To the page.
+};
+
 struct LogOptions {
   std::string directory;
   uint64_t segment_bytes = 64u << 20;  // A batch larger than this gets a segment of its own.
@@ -48,6 +55,8 @@ struct LogOptions {
   // that may be used from two threads, as the real ones; null for all within the calls here. Outlives the log. When
   // something is over, sync() is to be called again.
   BackgroundWork* chores = nullptr;
+  // Told once, within open_log(), if there was anything to cut; may be empty.
+  std::function<void(const LogCut&)> on_cut;
 };
 
 struct LogPosition {

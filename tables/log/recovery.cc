@@ -220,7 +220,9 @@ Result<void> Recovery::look_for_marks(const char* bytes, uint64_t size, uint32_t
 }
 
 Result<void> Recovery::cut() {
+  out_.cut_bytes = dirty_end_ - end_.offset;
   while (out_.segments.back().id > end_.segment) {
+    out_.cut_bytes += out_.segments.back().allocated;
     if (auto removed = files_.remove(path(out_.segments.back().id)); !removed) return removed;
     // One by one, so that a crash here leaves no gap.
     if (auto synced = files_.sync_directory(directory_); !synced) return synced;

@@ -21,7 +21,8 @@ struct Recovered {
   uint32_t first_unretired = 1;
   std::vector<Segment> segments;  // Oldest first, ids without gap; empty for a new log.
   uint64_t last_sequence = 0;
-  LogPosition durable;  // The highest mark seen.
+  LogPosition durable;     // The highest mark seen.
+  uint64_t cut_bytes = 0;  // Behind the last segment's end.
 };
 
 // Checks and replays the segments of a directory, `names` being what is in it. Changes nothing before every header has

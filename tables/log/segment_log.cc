@@ -57,6 +57,10 @@ Result<void> SegmentLog::open(const BatchVisitor& replay) {
   if (!names) return fail(names.error());
   auto recovered = recover(files_, options_.directory, *names, replay);
   if (!recovered) return fail(std::move(recovered.error()));
+  if (recovered->cut_bytes > 0 && options_.on_cut) {
+    const Segment& last = recovered->segments.back();
+    options_.on_cut({path(last.id), last.bytes, recovered->cut_bytes});
+  }
   if (auto cleared = trash_.clear(*names); !cleared) return cleared;
   if (auto adopted = spares_.adopt(*names); !adopted) return adopted;
 

@@ -42,6 +42,26 @@ TEST_F(RecoveryTest, ATailTornAtAnyByteIsCut) {
   EXPECT_EQ(payloads.size(), 3u);
 }
 
+TEST_F(RecoveryTest, ACutIsToldOnceWithFileAndOffset) {
+  std::vector<LogCut> cuts;
+  options.on_cut = [&](const LogCut& cut) { cuts.push_back(cut); };
+  open();
+  append("kept");
+  sync();
+  const LogPosition torn = append(std::string(200, 'a'));
+  log.reset();
+  std::string bytes = content(1);
+  bytes[torn.offset + 60] ^= 1;
+  EXPECT_TRUE(cuts.empty());
+  ASSERT_TRUE(open_with(1, bytes));
+  ASSERT_EQ(cuts.size(), 1u);
+  EXPECT_EQ(cuts[0].file, segment_path(1));
+  EXPECT_EQ(cuts[0].offset, torn.offset);
+  EXPECT_GE(cuts[0].bytes, log_detail::batch_bytes(200) - 6) << "but for zeros at the end";
+  open();
+  EXPECT_EQ(cuts.size(), 1u) << "nothing is left of it";
+}
+
 TEST_F(RecoveryTest, TheLogGoesOnBehindACut) {
   open();
   append("kept");
