@@ -116,11 +116,11 @@ class Model {
   std::optional<size_t> pick_urgent() {
     shed_past();
     if (urgent_.empty()) return std::nullopt;
-    auto place = urgent_.lower_bound({epoch_ms(urgency_.enough(service_times_, wall(), boot())), 0});
+    auto place = urgent_.lower_bound({epoch_ms(urgency_.enough(service_times_, FineTime(now_), boot())), 0});
     const bool has_enough = place != urgent_.end();
     if (!has_enough) --place;
     const auto created = WallTime(std::chrono::floor<milliseconds>(job(place->second).arrival.at));
-    const auto left = time_left(created, WallTime(milliseconds(place->first)), wall());
+    const auto left = time_left(created, WallTime(milliseconds(place->first)), FineTime(now_));
     if (has_enough) {
       urgency_.started(left, service_times_, boot());
     } else if (!Urgency::is_worth_it(left, service_times_, boot())) {

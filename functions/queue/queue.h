@@ -243,6 +243,7 @@ class Queue final : public TaskQueue {
   Async<Result<WalkPage>> urgent_page(std::string lane, uint32_t limit, Walk walk);
   std::optional<QueryInput> more_urgent(const ItemRef& task);
   bool is_lost(const ItemRef& task);
+  FineTime fine(WallTime now) { return fine_wall_.at(now, boot()); }
   void learn_urgency(const ItemRef& task);
 
   // queue_settle.cc
@@ -362,6 +363,7 @@ class Queue final : public TaskQueue {
   StalenessClock staleness_;
   TakeOrder order_;
   ServiceTimes service_times_;
+  FineWall fine_wall_;
   Urgency urgency_;
   FairShares lanes_;
   bool checking_lanes_ = false;

@@ -209,7 +209,30 @@ TEST(Urgency, EnoughIsWhatMostTasksTakeAndNothingWhileThatIsNotKnown) {
   Urgency urgency;
   EXPECT_EQ(urgency.enough(times, wall, now), wall);
   for (int i = 1; i <= 100; ++i) times.add(milliseconds(i), now);
-  EXPECT_EQ(urgency.enough(times, wall, now), wall + milliseconds(81)) << "the p80, and the rest of a millisecond";
+  EXPECT_EQ(urgency.enough(times, wall, now), wall + milliseconds(80)) << "the p80";
+  EXPECT_EQ(urgency.enough(times, wall + nanoseconds(1), now), wall + milliseconds(81)) << "deadlines are whole ones";
+}
+
+TEST(Urgency, TheWallIsKnownFinerAsSoonAsAMillisecondHasBeenSeenToBegin) {
+  using std::chrono::microseconds;
+  const WallTime wall(milliseconds(1'800'000'000'000));
+  FineWall fine;
+  // 0.7 ms of it have gone when it is seen first.
+  EXPECT_EQ(fine.at(wall, BootTime(microseconds(700))), wall);
+  EXPECT_EQ(fine.at(wall, BootTime(microseconds(900))), wall + microseconds(200));
+  EXPECT_EQ(fine.at(wall + milliseconds(1), BootTime(microseconds(1000))), wall + milliseconds(1));
+  EXPECT_EQ(fine.at(wall + milliseconds(5), BootTime(microseconds(5900))), wall + microseconds(5900));
+  EXPECT_EQ(fine.at(wall + milliseconds(9), BootTime(microseconds(9100))), wall + microseconds(9100));
+}
+
+TEST(Urgency, TheFinerWallStaysWithinItsMillisecondWhoeverSetsIt) {
+  const WallTime wall(milliseconds(1'800'000'000'000));
+  FineWall fine;
+  const auto at = [&](milliseconds set) { return fine.at(wall + set, BootTime(milliseconds(10))) - wall; };
+  EXPECT_EQ(at(milliseconds(0)), milliseconds(0));
+  EXPECT_EQ(at(seconds(3600)), seconds(3600)) << "ahead";
+  EXPECT_EQ(at(milliseconds(-1)), milliseconds(-1)) << "back";
+  EXPECT_EQ(at(-seconds(3600)), -seconds(3600));
 }
 
 TEST(Urgency, RisesWhileWaitingCostsChancesAndFallsWhileItDoesNot) {
@@ -225,14 +248,14 @@ TEST(Urgency, RisesWhileWaitingCostsChancesAndFallsWhileItDoesNot) {
   EXPECT_EQ(urgency.quantile(), Urgency::kLeast) << "what was short from the start costs nothing by waiting";
 }
 
-TEST(Urgency, ATaskIsWorthASlotUntilHalfOfItsChanceIsGone) {
+TEST(Urgency, ATaskIsWorthASlotUntilTwoFifthsOfItsChanceAreGone) {
   const BootTime now{};
   ServiceTimes times;
   EXPECT_TRUE(Urgency::is_worth_it({seconds(1), milliseconds(1)}, times, now)) << "nothing is known";
   for (int i = 1; i <= 100; ++i) times.add(milliseconds(i), now);
-  EXPECT_TRUE(Urgency::is_worth_it({milliseconds(200), milliseconds(50)}, times, now));
-  EXPECT_FALSE(Urgency::is_worth_it({milliseconds(200), milliseconds(49)}, times, now));
-  EXPECT_TRUE(Urgency::is_worth_it({milliseconds(20), milliseconds(10)}, times, now));
+  EXPECT_TRUE(Urgency::is_worth_it({milliseconds(200), milliseconds(60)}, times, now));
+  EXPECT_FALSE(Urgency::is_worth_it({milliseconds(200), milliseconds(59)}, times, now));
+  EXPECT_TRUE(Urgency::is_worth_it({milliseconds(20), milliseconds(13)}, times, now));
   EXPECT_TRUE(Urgency::is_worth_it({nanoseconds(100), nanoseconds(50)}, times, now)) << "it never had one";
 }
 
@@ -241,9 +264,12 @@ TEST(Urgency, TimesThatAreAbsurdAreLongOrNone) {
   const auto far = time_left(now, WallTime::max(), now);
   EXPECT_GT(far.now, std::chrono::hours(24 * 365));
   EXPECT_GE(far.at_first, far.now);
-  const auto old = time_left(WallTime(), now + milliseconds(7), now);
-  EXPECT_EQ(old.now, std::chrono::microseconds(6500));
+  const auto old = time_left(WallTime(), now + milliseconds(7), now + std::chrono::microseconds(300));
+  EXPECT_EQ(old.now, std::chrono::microseconds(6700));
+  EXPECT_GT(old.at_first, std::chrono::hours(24 * 365));
   EXPECT_LT(time_left(now, WallTime(), now).now.count(), 0);
+  const auto fresh = time_left(now, now + milliseconds(3), now + std::chrono::microseconds(200));
+  EXPECT_EQ(fresh.at_first, fresh.now) << "half of its first millisecond counts as past";
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // ORDER=deadline: which of the tasks that wait is started next. Pure state with an explicit now.
 //
 // The most urgent task that has enough time left; where none has, the one with the most, unless waiting has cost it
-// more than half of its chance to be done in time. That is earliest deadline first among the tasks that are not lost
-// yet, which is the best order for deadlines of starts (Panwar, Towsley, Wolf 1988: shortest time to extinction; with
-// deadlines of ends a slot may better stay idle: Bhattacharya, Ephremides 1989), but there "lost" is known.
+// more than two fifths of its chance to be done in time. That is earliest deadline first among the tasks that are not
+// lost yet, which is the best order for deadlines of starts (Panwar, Towsley, Wolf 1988: shortest time to extinction;
+// with deadlines of ends a slot may better stay idle: Bhattacharya, Ephremides 1989), but there "lost" is known.
 //
 // Here it is a matter of chance: "enough" is a quantile of the observed service times. A small one keeps many that are
 // late in the end, a large one gives up many that would have been in time; which is right depends on load, slots and
@@ -18,35 +18,56 @@
 
 namespace freshet {
 
+using FineTime = std::chrono::sys_time<nanoseconds>;
+
+// Wall time is known in whole milliseconds, which are much where a task takes one. How far the current one has gone is
+// reckoned by boot time, from the earliest that any was seen.
+class FineWall {
+ public:
+  FineTime at(WallTime wall, BootTime boot) {
+    // At least that much is the wall ahead of boot time, and less than a millisecond more.
+    const nanoseconds least = wall.time_since_epoch() - boot.time_since_epoch();
+    ahead_ = ahead_ >= least && ahead_ - least < milliseconds(1) ? ahead_ : least;
+    return FineTime(boot.time_since_epoch() + ahead_);
+  }
+
+ private:
+  nanoseconds ahead_{0};
+};
+
 // How long a task had when it was created, and has now.
 struct TimeLeft {
   nanoseconds at_first{0};
   nanoseconds now{0};
 };
 
-// Of `now`, whole milliseconds are known: half of one more counts as past. What is centuries ahead counts as a year.
-inline TimeLeft time_left(WallTime created, WallTime deadline, WallTime now) {
+// What is centuries ahead counts as a year. Of `created`, whole milliseconds are known: half of one more counts as
+// past.
+inline TimeLeft time_left(WallTime created, WallTime deadline, FineTime now) {
   constexpr milliseconds kLongest{366LL * 24 * 3600 * 1000};
   constexpr std::chrono::microseconds kHalf{500};
-  const nanoseconds left = std::clamp(deadline - now, -kLongest, kLongest) - kHalf;
-  return {left + std::clamp(now - created, milliseconds(0), kLongest), left};
+  const auto known = std::chrono::floor<milliseconds>(now);
+  const nanoseconds left = std::clamp(deadline - known, -kLongest, kLongest) - (now - known);
+  const nanoseconds waited = std::clamp(known - created, milliseconds(0), kLongest) + (now - known) - kHalf;
+  return {left + std::max(waited, nanoseconds(0)), left};
 }
 
 class Urgency {
  public:
   static constexpr double kMostCost = 0.01;  // Of waiting, on average: a task in a hundred late for it.
+  static constexpr double kChanceKept = 0.6;
   static constexpr double kStep = 0.3;
   static constexpr double kLeast = 0.5;
 
-  // Tasks whose deadline is not before that time have enough; `wall`, of which whole milliseconds are known, if too
-  // little is known of service times.
-  WallTime enough(ServiceTimes& times, WallTime wall, BootTime now) const {
+  // Tasks whose deadline is not before that time have enough; now's millisecond if too little is known of service
+  // times.
+  WallTime enough(ServiceTimes& times, FineTime wall, BootTime now) const {
     const nanoseconds needed = times.quantile(quantile_, now);
-    return needed.count() > 0 ? wall + milliseconds(1) + std::chrono::ceil<milliseconds>(needed) : wall;
+    return needed.count() > 0 ? std::chrono::ceil<milliseconds>(wall + needed) : std::chrono::floor<milliseconds>(wall);
   }
   // Whether a task that has not enough time is worth a slot that has nothing better to do.
   static bool is_worth_it(const TimeLeft& left, ServiceTimes& times, BootTime now) {
-    return 2 * times.share_within(left.now, now) >= times.share_within(left.at_first, now);
+    return times.share_within(left.now, now) >= kChanceKept * times.share_within(left.at_first, now);
   }
   // A task is started that had enough time.
   void started(const TimeLeft& left, ServiceTimes& times, BootTime now) {
