@@ -153,7 +153,7 @@ class Signed(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             return done.stdout
 
-        self.assertIn("NotFound", curl(f"{KEY}:{SECRET}", "/queues/My%20Queue/tasks/a?x=1"))
+        self.assertIn("NotFound", curl(f"{KEY}:{SECRET}", "/queues/My%20Queue/sheds?limit=1"))
         self.assertIn("InvalidSignatureException", curl(f"{KEY}:wrong", "/queues/My%20Queue/tasks/a?x=1"))
 
     @unittest.skipUnless(shutil.which("aws"), "the aws CLI is not installed")
