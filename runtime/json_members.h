@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "tables/value/json_reader.h"
 
@@ -27,7 +28,8 @@ class JsonMembers {
       refuse(object, "must be an object");
       return;
     }
-    uint64_t seen = 0;  // A bit for each known name; there are far fewer than 64.
+    FRESHET_CHECK(known.size() <= 64, "each known name has a bit");
+    uint64_t seen = 0;
     for (const JsonView member : object) {
       const auto place = std::find(known.begin(), known.end(), member.name());
       if (place == known.end()) {
@@ -37,7 +39,10 @@ class JsonMembers {
         return;
       }
       const uint64_t bit = uint64_t{1} << (place - known.begin());
-      if ((seen & bit) != 0) refuse(member, "is there twice");
+      if ((seen & bit) != 0) {
+        refuse(member, "is there twice");
+        return;
+      }
       seen |= bit;
     }
   }

@@ -2,27 +2,32 @@
 
 namespace freshet {
 
+namespace {
+
+// Committer::reserve_bytes(), in words.
+std::string five_segments(const DaemonOptions& options) {
+  return "five segments of " + std::to_string(options.segment_bytes) + " bytes";
+}
+
+constexpr std::string_view kAdvice =
+    ", more with many tasks in the store: free space there, or take smaller segments (--segment-bytes)";
+
+}  // namespace
+
 Error start_refusal(const Error& error, const EmbeddedStats& stats, const DaemonOptions& options) {
   // In memory it is --max-memory-bytes, which the error names.
   if (error.code != ErrorCode::kThroughputExceeded || options.data == kMemoryDirectory) return error;
-  const std::string segment = std::to_string(options.segment_bytes);
-  // Committer::reserve_bytes(), in words.
   return {error.code,
           "no room for the template's tables in " + options.data + ": the disk (or --max-data-bytes) leaves " +
-              std::to_string(stats.log_bytes_left) + " bytes, and tables are made while five segments of " + segment +
-              " bytes are left, more with many tasks in the store: free space there, or take smaller segments " +
-              "(--segment-bytes)",
+              std::to_string(stats.log_bytes_left) + " bytes, and tables are made while " + five_segments(options) +
+              " are left" + std::string(kAdvice),
           {}};
 }
 
 Error open_refusal(const Error& error, const DaemonOptions& options) {
   if (error.code == ErrorCode::kConflict) return {error.code, error.message + " (--data takes another directory)", {}};
   if (error.code != ErrorCode::kDiskFull) return error;
-  return {error.code,
-          error.message + ": a start needs room for five segments of " + std::to_string(options.segment_bytes) +
-              " bytes, more with many tasks in the store: free space there, or take smaller segments " +
-              "(--segment-bytes)",
-          {}};
+  return {error.code, error.message + ": a start needs room for " + five_segments(options) + std::string(kAdvice), {}};
 }
 
 }  // namespace freshet
