@@ -93,4 +93,11 @@ PutItemInput with_guards_spelled_out(PutItemInput put, const KeySchema& keys) {
   return put;
 }
 
+// For those that have nothing cheaper.
+Async<std::vector<Result<WriteOutput>>> Tables::edit_alike(EditItemInput edit, std::vector<ItemRef> seen) {
+  std::vector<EditItemInput> inputs(seen.size(), edit);
+  for (size_t i = 0; i < seen.size(); ++i) inputs[i].seen = std::move(seen[i]);
+  return edit_many(std::move(inputs));
+}
+
 }  // namespace freshet

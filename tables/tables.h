@@ -284,6 +284,8 @@ class Tables {
   virtual Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) = 0;
   // Independent too; each answer has the whole new item.
   virtual Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) = 0;
+  // The same edit of each of these items, as edit_many() would; `edit.seen` does not count.
+  virtual Async<std::vector<Result<WriteOutput>>> edit_alike(EditItemInput edit, std::vector<ItemRef> seen);
   // All or nothing, also across a crash. kTransactionCanceled (with TransactionCanceled) where an item as it is stands
   // against it; kValidation for what is wrong in itself.
   virtual Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) = 0;

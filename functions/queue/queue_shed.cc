@@ -116,9 +116,7 @@ void Queue::set_end(ShedStep& step, const std::vector<ItemRef>& tasks) {
 Async<void> Queue::shed_alike(ShedStep& step, std::vector<ItemRef> tasks, std::string_view reason) {
   auto edit = end_waiting(table_, tasks[0], state::kShed, attribute::kShedReason, reason, step.now);
   edit.unhurried = true;
-  std::vector<EditItemInput> writes(tasks.size(), edit);
-  for (size_t i = 0; i < tasks.size(); ++i) writes[i].seen = tasks[i];
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  auto answers = co_await services_.tables.edit_alike(std::move(edit), tasks);
   ShedLine line = shed_line(tasks[0], reason, "timer", step.now);  // The others' differ in task and age.
   for (size_t i = 0; i < answers.size(); ++i) {
     if (answers[i]) {

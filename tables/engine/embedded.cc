@@ -98,6 +98,7 @@ class Engine final : public EmbeddedTables {
   Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override {
     return write_each(inputs);
   }
+  Async<std::vector<Result<WriteOutput>>> edit_alike(EditItemInput edit, std::vector<ItemRef> seen) override;
   Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override {
     return transactions_.write(input);
   }
@@ -262,11 +263,21 @@ template <class Input>
 std::vector<Result<WriteOutput>> Engine::write_each(std::vector<Input>& inputs) {
   std::vector<Result<WriteOutput>> outputs;
   outputs.reserve(inputs.size());
-  if (inputs.size() >= kBulk) {
-    if (!is_unhurried(inputs[0])) committer_.expect_bulk();
-    prefetch(catalog_, inputs);
-  }
+  if (inputs.size() >= kBulk && !is_unhurried(inputs[0])) committer_.expect_bulk();
+  if (inputs.size() > 1) prefetch(catalog_, inputs);
   for (auto& input : inputs) outputs.push_back(write(input));
+  return outputs;
+}
+
+Async<std::vector<Result<WriteOutput>>> Engine::edit_alike(EditItemInput edit, std::vector<ItemRef> seen) {
+  std::vector<Result<WriteOutput>> outputs;
+  outputs.reserve(seen.size());
+  if (seen.size() >= kBulk && !edit.unhurried) committer_.expect_bulk();
+  if (seen.size() > 1) prefetch(catalog_, edit.table, seen);
+  for (auto& item : seen) {
+    edit.seen = std::move(item);
+    outputs.push_back(write(edit));
+  }
   return outputs;
 }
 

@@ -19,9 +19,13 @@ const std::string& table_of(const WriteInput& input) {
 
 // Tells `each` the bytes of the partition key.
 template <class Each>
-void tell_partition(const EditItemInput& input, const KeySchema& keys, const Each& each) {
-  const auto key = input.seen.find(keys.partition.name);
+void tell_partition(const ItemRef& item, const KeySchema& keys, const Each& each) {
+  const auto key = item.find(keys.partition.name);
   if (key && key->type() == keys.partition.type) each(key->key_bytes());
+}
+template <class Each>
+void tell_partition(const EditItemInput& input, const KeySchema& keys, const Each& each) {
+  tell_partition(input.seen, keys, each);
 }
 template <class Each>
 void tell_partition(const WriteInput& input, const KeySchema& keys, const Each& each) {
@@ -30,12 +34,14 @@ void tell_partition(const WriteInput& input, const KeySchema& keys, const Each& 
   if (key && key->is(keys.partition.type)) each(KeyBytes(*key).view());
 }
 
+using Hashes = absl::InlinedVector<uint64_t, kUsualBatch>;
+
 template <class Input>
 void prefetch_each(const Catalog& catalog, const std::vector<Input>& inputs) {
   const auto table = catalog.find(table_of(inputs.front()));
   if (!table) return;
   const OrderedItems& items = (*table)->items();
-  absl::InlinedVector<uint64_t, kUsualBatch> hashes;
+  Hashes hashes;
   for (const Input& input : inputs) {
     if (&input != &inputs.front() && table_of(input) != table_of(inputs.front())) continue;
     tell_partition(input, items.keys(), [&](std::string_view key) { hashes.push_back(items.hash(key)); });
@@ -51,6 +57,17 @@ void prefetch(const Catalog& catalog, const std::vector<EditItemInput>& inputs) 
 
 void prefetch(const Catalog& catalog, const std::vector<WriteInput>& inputs) {
   prefetch_each(catalog, inputs);
+}
+
+void prefetch(const Catalog& catalog, const std::string& table, const std::vector<ItemRef>& items) {
+  const auto found = catalog.find(table);
+  if (!found) return;
+  const OrderedItems& all = (*found)->items();
+  Hashes hashes;
+  for (const ItemRef& item : items) {
+    tell_partition(item, all.keys(), [&](std::string_view key) { hashes.push_back(all.hash(key)); });
+  }
+  all.prefetch(hashes);
 }
 
 }  // namespace freshet

@@ -12,5 +12,6 @@ namespace freshet {
 // usable key, are passed over.
 void prefetch(const Catalog& catalog, const std::vector<EditItemInput>& inputs);
 void prefetch(const Catalog& catalog, const std::vector<WriteInput>& inputs);
+void prefetch(const Catalog& catalog, const std::string& table, const std::vector<ItemRef>& items);
 
 }  // namespace freshet

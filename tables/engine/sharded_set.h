@@ -1,6 +1,6 @@
 // An ordered set of entries whose order begins with a uniform hash. While it is small it is one B-tree; from then on
 // there is one for each value of the hash's top bits. The order is that of a single tree, but a point is found in a
-// tree of a few dozen entries at most: one or two nodes to go through instead of six, each of which is a wait for the
+// tree of some entries or few dozens: one or two nodes to go through instead of six, each of which is a wait for the
 // memory in a large set. The trees stand in one row, so that the way to the first node is one wait, too.
 //
 // `T`, and whatever is looked for, has a member `hash`, by which `Order` sorts first. One thread. Iterators and places
@@ -168,9 +168,9 @@ class ShardedSet {
   }
 
  private:
-  static constexpr unsigned kBits = 15;     // A megabyte of trees; of two million entries each has sixty.
+  static constexpr unsigned kBits = 17;     // Four megabytes of trees; of a million entries each has eight: one node.
   static constexpr size_t kNodeLines = 4;   // Of memory, in a node of a tree.
-  static constexpr size_t kSplitAt = 4096;  // Entries: takes about a millisecond, once.
+  static constexpr size_t kSplitAt = 8192;  // Entries: takes some milliseconds, once.
 
   size_t shard_of(uint64_t hash) const { return trees_.size() == 1 ? 0 : hash >> (64 - kBits); }
   void erase(size_t shard, Leaf at) {

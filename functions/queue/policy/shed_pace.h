@@ -15,7 +15,7 @@ struct ShedPace {
   static constexpr std::chrono::microseconds kLull{250};
   static constexpr milliseconds kLongLull{1};
   static constexpr milliseconds kLate{25};
-  static constexpr size_t kTogether = 8;
+  static constexpr size_t kTogether = 16;
   // After a step of so many the next one waits for a time when others wait for the disk anyway, but no longer than
   // kPatience: there may be no others.
   static constexpr size_t kMany = 8;

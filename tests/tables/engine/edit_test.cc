@@ -102,6 +102,33 @@ TEST_F(Edits, LeaveNoRecordWhenNothingChanges) {
   EXPECT_EQ(now(store->stream_bounds("Queue"))->next, next);
 }
 
+// In the store, and as one edit each.
+TEST_F(Edits, AlikeTakeEffectWhereEachByItselfWould) {
+  create(queue_definition("Twin"));
+  const auto edit_three = [&](const std::string& table, auto&& all) {
+    std::vector<ItemRef> seen;
+    for (const char* id : {"a", "b", "c"}) {
+      EXPECT_TRUE(put(table, task(id, "PENDING", 1)));
+      seen.push_back(*now(store->get_item({table, key(id), {}, {}, true})));
+    }
+    EXPECT_TRUE(put(table, task("b", "TAKEN", 1)));
+    EditItemInput input;
+    input.table = table;
+    input.edits.push_back({"status", Value("SHED")});
+    input.unchanged = {"status"};
+    const auto answers = now(all(std::move(input), std::move(seen)));
+    std::vector<bool> done;
+    for (const auto& answer : answers) done.push_back(answer.has_value());
+    EXPECT_EQ(done, (std::vector<bool>{true, false, true}));
+    EXPECT_EQ(answers[1].error().code, ErrorCode::kConditionalCheckFailed);
+    EXPECT_EQ(answers[2]->attributes.decode(), task("c", "SHED", 1));
+    for (const char* id : {"a", "c"}) EXPECT_EQ(get(table, key(id)), task(id, "SHED", 1));
+    EXPECT_EQ(get(table, key("b")), task("b", "TAKEN", 1));
+  };
+  edit_three("Queue", [&](auto edit, auto seen) { return store->edit_alike(std::move(edit), std::move(seen)); });
+  edit_three("Twin", [&](auto edit, auto seen) { return store->Tables::edit_alike(std::move(edit), std::move(seen)); });
+}
+
 // The same edits, half of them on stale images, directly and as updates.
 TEST_F(Edits, DoWhatTheUpdateMadeOfThemDoes) {
   const uint64_t seed = ::testing::UnitTest::GetInstance()->random_seed();
