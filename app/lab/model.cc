@@ -121,11 +121,8 @@ class Model {
     if (!has_enough) --place;
     const auto created = WallTime(std::chrono::floor<milliseconds>(job(place->second).arrival.at));
     const auto left = time_left(created, WallTime(milliseconds(place->first)), FineTime(now_));
-    if (has_enough) {
-      urgency_.started(left, service_times_, boot());
-    } else if (!Urgency::is_worth_it(left, service_times_, boot())) {
-      return std::nullopt;
-    }
+    if (!has_enough && !urgency_.is_worth_it(left, service_times_, boot())) return std::nullopt;
+    urgency_.started(left, service_times_, boot());
     const size_t number = place->second;
     remove(number);
     return number;

@@ -69,7 +69,7 @@ bool Queue::is_next(const ItemRef& task, const Walk& walk, WallTime now) {
       return true;
     case Walk::Part::kLess:
       return deadline_of(task) > now && deadline_of(task) < *walk.enough &&
-             Urgency::is_worth_it(time_left(created_at(task), deadline_of(task), fine(now)), service_times_, boot());
+             urgency_.is_worth_it(time_left(created_at(task), deadline_of(task), fine(now)), service_times_, boot());
     case Walk::Part::kNoDeadline:
       return int_of(task, attribute::kDeadline, 0) <= 0;
   }
@@ -82,7 +82,7 @@ bool Queue::is_lost(const ItemRef& task) {
   const auto deadline = deadline_of(task);
   if (!by_deadline(text_of(task, attribute::kLane)) || deadline <= now) return false;
   return deadline < urgency_.enough(service_times_, fine(now), boot()) &&
-         !Urgency::is_worth_it(time_left(created_at(task), deadline, fine(now)), service_times_, boot());
+         !urgency_.is_worth_it(time_left(created_at(task), deadline, fine(now)), service_times_, boot());
 }
 
 // What is past its deadline is in none of the parts: the queue's timer sheds it. Nor is what is not worth a slot.
@@ -140,7 +140,7 @@ std::optional<QueryInput> Queue::more_urgent(const ItemRef& task) {
 void Queue::learn_urgency(const ItemRef& task) {
   const auto now = staleness_.now(wall(), boot());
   const auto deadline = deadline_of(task);
-  if (deadline <= now || deadline < urgency_.enough(service_times_, fine(now), boot())) return;
+  if (deadline <= now) return;
   urgency_.started(time_left(created_at(task), deadline, fine(now)), service_times_, boot());
 }
 

@@ -1,4 +1,7 @@
 // ORDER=deadline: the most urgent first of those that have enough time left.
+#include <cmath>
+
+#include "base/random.h"
 #include "functions/queue/policy/urgency.h"
 #include "tests/functions/queue_fixture.h"
 
@@ -251,25 +254,72 @@ TEST(Urgency, RisesWhileWaitingCostsChancesAndFallsWhileItDoesNot) {
 TEST(Urgency, ATaskIsWorthASlotUntilTwoFifthsOfItsChanceAreGone) {
   const BootTime now{};
   ServiceTimes times;
-  EXPECT_TRUE(Urgency::is_worth_it({seconds(1), milliseconds(1)}, times, now)) << "nothing is known";
+  const Urgency urgency;
+  EXPECT_TRUE(urgency.is_worth_it({seconds(1), milliseconds(1)}, times, now)) << "nothing is known";
   for (int i = 1; i <= 100; ++i) times.add(milliseconds(i), now);
-  EXPECT_TRUE(Urgency::is_worth_it({milliseconds(200), milliseconds(60)}, times, now));
-  EXPECT_FALSE(Urgency::is_worth_it({milliseconds(200), milliseconds(59)}, times, now));
-  EXPECT_TRUE(Urgency::is_worth_it({milliseconds(20), milliseconds(13)}, times, now));
-  EXPECT_TRUE(Urgency::is_worth_it({nanoseconds(100), nanoseconds(50)}, times, now)) << "it never had one";
+  EXPECT_TRUE(urgency.is_worth_it({milliseconds(200), milliseconds(60)}, times, now));
+  EXPECT_FALSE(urgency.is_worth_it({milliseconds(200), milliseconds(59)}, times, now));
+  EXPECT_TRUE(urgency.is_worth_it({milliseconds(20), milliseconds(13)}, times, now));
+  EXPECT_TRUE(urgency.is_worth_it({nanoseconds(100), nanoseconds(50)}, times, now)) << "it never had one";
+}
+
+// Where even the largest quantile does not keep the cost of waiting within its limit.
+TEST(Urgency, LeavesTasksSoonerWhileWaitingCostsTooMuchWhateverIsEnough) {
+  const BootTime now{};
+  ServiceTimes times;
+  for (int i = 1; i <= 100; ++i) times.add(milliseconds(i), now);
+  Urgency urgency;
+  const TimeLeft waited{milliseconds(200), milliseconds(94)};
+  const TimeLeft fresh{milliseconds(200), milliseconds(200)};
+  for (int i = 0; i < 8; ++i) urgency.started(waited, times, now);
+  EXPECT_LT(urgency.quantile(), 1);
+  EXPECT_EQ(urgency.chance_kept(), Urgency::kChanceKept);
+  for (int i = 0; i < 100; ++i) urgency.started(waited, times, now);
+  EXPECT_EQ(urgency.quantile(), 1);
+  EXPECT_NEAR(urgency.chance_kept(), 0.95, 1e-9);
+  EXPECT_FALSE(urgency.is_worth_it(waited, times, now));
+  EXPECT_TRUE(urgency.is_worth_it(fresh, times, now)) << "or it would never learn anything";
+  for (int i = 0; i < 300; ++i) urgency.started(fresh, times, now);
+  EXPECT_NEAR(urgency.chance_kept(), Urgency::kChanceKept, 1e-9);
+  EXPECT_TRUE(urgency.is_worth_it(waited, times, now));
+}
+
+// As of a queue that stands: whatever is due next has just enough. What comes to be late then is a task in a hundred.
+TEST(Urgency, ComesToATaskInAHundredThatIsLateForItsWaiting) {
+  for (const double at_first_ms : {300.0, 1000.0}) {
+    Random random(5);
+    ServiceTimes times;
+    Urgency urgency;
+    BootTime now{};
+    const WallTime wall(milliseconds(1'800'000'000'000));
+    const auto service = [&] { return nanoseconds(static_cast<int64_t>(-1e8 * std::log(1 - random.unit()))); };
+    for (size_t i = 0; i < ServiceTimes::kWindow; ++i) times.add(service(), now);
+    constexpr int kTasks = 50'000;
+    int late = 0;
+    for (int i = 0; i < kTasks; ++i) {
+      const nanoseconds at_first = nanoseconds(static_cast<int64_t>(1e6 * at_first_ms));
+      const TimeLeft left{at_first, std::min<nanoseconds>(at_first, urgency.enough(times, wall, now) - wall)};
+      urgency.started(left, times, now);
+      const nanoseconds took = service();
+      late += took > left.now;
+      times.add(took, now);
+    }
+    const double share = static_cast<double>(late) / kTasks - std::exp(-at_first_ms / 100);
+    EXPECT_NEAR(share, Urgency::kMostCost, 0.0025) << at_first_ms;
+  }
 }
 
 TEST(Urgency, TimesThatAreAbsurdAreLongOrNone) {
   const WallTime now(milliseconds(1'800'000'000'000));
   const auto far = time_left(now, WallTime::max(), now);
   EXPECT_GT(far.now, std::chrono::hours(24 * 365));
-  EXPECT_GE(far.at_first, far.now);
+  EXPECT_EQ(far.at_first, far.now - milliseconds(1));
   const auto old = time_left(WallTime(), now + milliseconds(7), now + std::chrono::microseconds(300));
   EXPECT_EQ(old.now, std::chrono::microseconds(6700));
   EXPECT_GT(old.at_first, std::chrono::hours(24 * 365));
   EXPECT_LT(time_left(now, WallTime(), now).now.count(), 0);
   const auto fresh = time_left(now, now + milliseconds(3), now + std::chrono::microseconds(200));
-  EXPECT_EQ(fresh.at_first, fresh.now) << "half of its first millisecond counts as past";
+  EXPECT_EQ(fresh.at_first, milliseconds(2)) << "it was created at the end of its millisecond";
 }
 
 }  // namespace

@@ -36,4 +36,15 @@ double ServiceTimes::share_within(nanoseconds time, BootTime now) {
   return static_cast<double>(within) / static_cast<double>(sorted_.size());
 }
 
+double ServiceTimes::chance_within(nanoseconds time, BootTime now) {
+  forget(now);
+  if (sorted_.size() < kLeast) return 1;
+  const auto longer = std::upper_bound(sorted_.begin(), sorted_.end(), time);
+  const nanoseconds below = longer == sorted_.begin() ? nanoseconds(0) : *(longer - 1);
+  const nanoseconds above = longer == sorted_.end() ? 2 * below - sorted_[sorted_.size() - 2] : *longer;
+  const double part = std::chrono::duration<double>(time - below) / std::chrono::duration<double>(above - below);
+  const auto within = static_cast<double>(longer - sorted_.begin());
+  return (within + (above > below ? std::clamp(part, 0.0, 1.0) : 1)) / static_cast<double>(sorted_.size() + 1);
+}
+
 }  // namespace freshet

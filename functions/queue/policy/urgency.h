@@ -1,15 +1,16 @@
 // ORDER=deadline: which of the tasks that wait is started next. Pure state with an explicit now.
 //
 // The most urgent task that has enough time left; where none has, the one with the most, unless waiting has cost it
-// more than two fifths of its chance to be done in time. That is earliest deadline first among the tasks that are not
-// lost yet, which is the best order for deadlines of starts (Panwar, Towsley, Wolf 1988: shortest time to extinction;
-// with deadlines of ends a slot may better stay idle: Bhattacharya, Ephremides 1989), but there "lost" is known.
+// too much of its chance to be done in time. That is earliest deadline first among the tasks that are not lost yet,
+// which is the best order for deadlines of starts (Panwar, Towsley, Wolf 1988: shortest time to extinction; with
+// deadlines of ends a slot may better stay idle: Bhattacharya, Ephremides 1989), but there "lost" is known.
 //
 // Here it is a matter of chance: "enough" is a quantile of the observed service times. A small one keeps many that are
 // late in the end, a large one gives up many that would have been in time; which is right depends on load, slots and
-// deadlines. So it moves: every task that is started with enough time is asked what waiting has cost it, that is, how
-// much more likely it would have been in time had it not waited. The quantile rises while that is more than one in a
-// hundred on average, and falls while it is less.
+// deadlines. So it moves: every task that is started is asked what waiting has cost it, that is, how much more likely
+// it would have been in time had it not waited. The quantile rises while that is more than one in a hundred on average,
+// and falls while it is less. Where the largest does not do, the slots leave tasks sooner that have lost some of their
+// chance.
 #pragma once
 
 #include <algorithm>
@@ -35,49 +36,52 @@ class FineWall {
   nanoseconds ahead_{0};
 };
 
-// How long a task had when it was created, and has now.
+// How long a task had when it was created, at least, and has now.
 struct TimeLeft {
   nanoseconds at_first{0};
   nanoseconds now{0};
 };
 
-// What is centuries ahead counts as a year. Of `created`, whole milliseconds are known: half of one more counts as
-// past.
+// What is centuries ahead counts as a year. Of `created`, whole milliseconds are known: it was at the end of one, so
+// that nobody is blamed for a chance that was not promised. While that one lasts, a task has more than it had at first.
 inline TimeLeft time_left(WallTime created, WallTime deadline, FineTime now) {
   constexpr milliseconds kLongest{366LL * 24 * 3600 * 1000};
-  constexpr std::chrono::microseconds kHalf{500};
   const auto known = std::chrono::floor<milliseconds>(now);
   const nanoseconds left = std::clamp(deadline - known, -kLongest, kLongest) - (now - known);
-  const nanoseconds waited = std::clamp(known - created, milliseconds(0), kLongest) + (now - known) - kHalf;
-  return {left + std::max(waited, nanoseconds(0)), left};
+  const nanoseconds waited = std::clamp(known - created, milliseconds(0), kLongest) + (now - known) - milliseconds(1);
+  return {left + waited, left};
 }
 
 class Urgency {
  public:
-  static constexpr double kMostCost = 0.01;  // Of waiting, on average: a task in a hundred late for it.
-  static constexpr double kChanceKept = 0.6;
+  // Of waiting, on average: a task in a hundred late for it, less a tenth that chance adds.
+  static constexpr double kMostCost = 0.009;
   static constexpr double kStep = 0.3;
   static constexpr double kLeast = 0.5;
+  static constexpr double kMost = 1.7;
+  static constexpr double kChanceKept = 0.6;  // Of what a task had at first.
 
   // Tasks whose deadline is not before that time have enough; now's millisecond if too little is known of service
   // times.
   WallTime enough(ServiceTimes& times, FineTime wall, BootTime now) const {
-    const nanoseconds needed = times.quantile(quantile_, now);
+    const nanoseconds needed = times.quantile(quantile(), now);
     return needed.count() > 0 ? std::chrono::ceil<milliseconds>(wall + needed) : std::chrono::floor<milliseconds>(wall);
   }
   // Whether a task that has not enough time is worth a slot that has nothing better to do.
-  static bool is_worth_it(const TimeLeft& left, ServiceTimes& times, BootTime now) {
-    return times.share_within(left.now, now) >= kChanceKept * times.share_within(left.at_first, now);
+  bool is_worth_it(const TimeLeft& left, ServiceTimes& times, BootTime now) const {
+    return times.share_within(left.now, now) >= chance_kept() * times.share_within(left.at_first, now);
   }
-  // A task is started that had enough time.
+  // A task is started, had it enough time or not.
   void started(const TimeLeft& left, ServiceTimes& times, BootTime now) {
-    const double cost = times.share_within(left.at_first, now) - times.share_within(left.now, now);
-    quantile_ = std::clamp(quantile_ + kStep * (cost - kMostCost), kLeast, 1.0);
+    const double cost = times.share_within(left.at_first, now) - times.chance_within(left.now, now);
+    strictness_ = std::clamp(strictness_ + kStep * (cost - kMostCost), kLeast, kMost);
   }
-  double quantile() const { return quantile_; }
+  double quantile() const { return std::min(strictness_, 1.0); }
+  // 0.6 to 0.95.
+  double chance_kept() const { return kChanceKept + (strictness_ - quantile()) / 2; }
 
  private:
-  double quantile_ = 0.8;
+  double strictness_ = 0.8;  // The quantile, and above 1 more of the chance.
 };
 
 }  // namespace freshet
