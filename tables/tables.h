@@ -315,8 +315,9 @@ class Tables {
   // Resolves when everything applied so far is durable; an error means that the store has failed for good.
   virtual Async<Result<void>> durable() = 0;
 
-  // The time for a short step of work that nobody waits for: resolves when the store waits for its disk, so that others
-  // wait anyway, or at `latest`; in a later turn. At once where it never does.
+  // The time for a short step of work that nobody waits for: resolves when the store has just made what others wrote
+  // durable, so that it is for them to go on, or while it does so beside; or at `latest`. In a later turn. At once where
+  // it never does.
   virtual Async<void> lull(BootTime latest) {
     static_cast<void>(latest);
     return {};

@@ -16,8 +16,6 @@ constexpr milliseconds kRest{5};              // How long unhurried writes are l
 // After a commit that took so long, syncs run beside the loop for a while, so that it does not stand still in the next.
 constexpr milliseconds kStall{10};
 constexpr seconds kStalling{5};
-// Who has used a lull has more to do in most cases, and would stand still in the first stall, too.
-constexpr milliseconds kLulls{100};
 
 }  // namespace
 
@@ -321,7 +319,7 @@ void Committer::commit() {
   const bool syncs = log_->durable_sequence() < wanted_ || log_->syncing();
   if (syncs || now >= log_->sync_due()) {
     log_->set_reserve(reserve_bytes());
-    const bool busy = !lulls_.empty() || now < beside_until_;
+    const bool busy = now < beside_until_;
     const Waiting waiting = busy ? Waiting::kBusy : in_bulk_ ? Waiting::kFew : Waiting::kMany;
     if (auto ok = log_->sync(now, waiting, wanted_); !ok) report(ok.error());
     in_bulk_ = false;
@@ -407,7 +405,6 @@ Async<void> Committer::wait_lull(BootTime latest) {
     TimerId id;
     ~Timer() { scheduler.cancel(id); }
   };
-  beside_until_ = std::max(beside_until_, scheduler_.clock().boot() + kLulls);
   Promise<bool> now(scheduler_);
   lulls_.push_back(now);
   Timer timer{scheduler_, scheduler_.call_at(latest, [now] { now.set(true); })};

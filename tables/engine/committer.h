@@ -116,7 +116,7 @@ class Committer {
   std::deque<Release> unreleased_;  // Appended, not durable.
   uint64_t wanted_ = 0;             // Log sequence: what was appended up to it is to be synced at once.
   std::vector<Promise<bool>> lulls_;
-  BootTime beside_until_{};  // Syncs run beside the loop, if they can, though nobody waits for a lull.
+  BootTime beside_until_{};  // Syncs run beside the loop, if they can, however small.
   std::optional<Error> failure_;
   bool in_bulk_ = false;
   bool stalled_ = false;  // The batch did not fit onto the disk; nothing is admitted until it does.
