@@ -23,6 +23,7 @@ const std::vector<SettingHelp>& setting_table() {
        "warning at the start if it may)"},
       {"LINGER_MS", "ms", "1000", "process_tasks waits that long for new work before it ends"},
       {"RATE_LIMIT", "starts a second", "0", "0: no limit"},
+      {"RATE_BURST", "tasks", "0", "with RATE_LIMIT: so many may start at once after a pause; 0: a second's worth"},
       {"TASK_TIMEOUT_MS", "ms, from 1", "60000", "a task is ended then; that is a failure"},
       {"BOUNCE_DELAY_MS", "ms", "none",
        "delay of a task that the runner bounced (429, 503, exit 75, not reached) without naming one; none: back to "

@@ -36,6 +36,10 @@ void read_work(SettingReader& reader, WorkSettings& out) {
   reader.whole("CONCURRENCY_MAX", out.most, 1, kMost);
   reader.whole("PAGE_LIMIT", out.page_limit, 0, 1000);
   reader.real("RATE_LIMIT", out.rate_limit, 0, 1e9);
+  reader.whole("RATE_BURST", out.rate_burst, 0, 1'000'000'000);
+  if (out.rate_burst > 0 && out.rate_limit == 0) {
+    reader.report("RATE_BURST is how many RATE_LIMIT lets start at once, which is not set: set it too");
+  }
   if (!out.adaptive && (reader.find("CONCURRENCY_MIN") || reader.find("CONCURRENCY_MAX"))) {
     reader.report("CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
   }
@@ -115,6 +119,7 @@ Environment policy_environment(const QueueSettings& settings) {
                   {"BACKOFF_FACTOR", fmt::format("{}", settings.backoff.factor)},
                   {"BACKOFF_JITTER", fmt::format("{}", settings.backoff.jitter)},
                   {"DEFAULT_TTL_S", std::to_string(settings.default_ttl.value_or(milliseconds(0)).count() / 1000)}};
+  if (work.rate_limit > 0) out["RATE_BURST"] = std::to_string(work.rate_burst);
   if (work.adaptive) {
     out["CONCURRENCY_MIN"] = std::to_string(work.least);
     out["CONCURRENCY_MAX"] = std::to_string(work.most);
@@ -141,8 +146,12 @@ Result<QueueSettings> with_policy(const QueueSettings& settings, const Environme
     all.erase("CONCURRENCY_MIN");
     all.erase("CONCURRENCY_MAX");
   }
+  if (const auto rate = changes.find("RATE_LIMIT"); rate != changes.end() && rate->second == "0") {
+    all.erase("RATE_BURST");
+  }
   QueueSettings full;
   full.admission.max_waiting = 1;
+  full.work.rate_limit = 1;
   full.work.adaptive = true;
   const Environment known = policy_environment(full);
   for (const auto& [name, value] : changes) {

@@ -39,6 +39,7 @@ struct WorkSettings {
   int most = 1000;        // to that.
   int page_limit = 0;     // 0: free slots are filled at once; else page by page with a barrier, as the sample does.
   double rate_limit = 0;  // Starts a second; 0: none.
+  int rate_burst = 0;     // So many of them at once; 0: a second's worth.
 };
 
 struct BackoffSettings {

@@ -54,8 +54,9 @@ std::optional<milliseconds> retry_after(std::string_view text, WallTime now) {
   constexpr int64_t kLongest = 30 * 24 * 3600;
   int64_t wait = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wait);
-  if (error == std::errc() && end == text.data() + text.size() && wait >= 0) {
-    return milliseconds(std::min(wait, kLongest) * 1000);
+  if (end == text.data() + text.size() && !text.starts_with('-')) {
+    if (error == std::errc()) return milliseconds(std::min(wait, kLongest) * 1000);
+    if (error == std::errc::result_out_of_range) return milliseconds(kLongest * 1000);  // Seconds, beyond any number.
   }
   auto date = http_date(text);
   if (!date) return {};

@@ -509,13 +509,25 @@ TEST(TokenBucketTest, LimitsTheRate) {
   EXPECT_EQ(TokenBucket(0).available(now, 7), 7u);
 }
 
+TEST(TokenBucketTest, LetsSoManyStartAtOnce) {
+  TokenBucket bucket(10, 2);
+  BootTime now{};
+  EXPECT_EQ(bucket.available(now, 100), 2u);
+  bucket.use(2);
+  EXPECT_EQ(bucket.available(now + seconds(5), 100), 2u) << "what was not used is not kept";
+  bucket.set(10, 30);
+  EXPECT_EQ(bucket.available(now + seconds(7), 100), 22u);
+}
+
 TEST(HttpRunnerTest, ReadsRetryAfter) {
   auto now = WallTime(seconds(784'111'777));  // Sun, 06 Nov 1994 08:49:37 GMT.
   EXPECT_EQ(retry_after("120", now), milliseconds(120'000));
   EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:50:37 GMT", now), milliseconds(60'000));
   EXPECT_EQ(retry_after("Sun, 06 Nov 1994 08:40:37 GMT", now), milliseconds(0));
   EXPECT_EQ(retry_after("99999999999", now), milliseconds(2'592'000'000));
-  for (auto text : {"", "-1", "soon", "Sun, 06 Nix 1994 08:49:37 GMT", "Sun, 36 Nov 1994 08:49:37 GMT"}) {
+  EXPECT_EQ(retry_after("99999999999999999999999", now), milliseconds(2'592'000'000)) << "more than 64 bits hold";
+  for (auto text : {"", "-1", "-99999999999999999999999", "soon", "Sun, 06 Nix 1994 08:49:37 GMT",
+                    "Sun, 36 Nov 1994 08:49:37 GMT"}) {
     EXPECT_EQ(retry_after(text, now), std::nullopt) << text;
   }
 }

@@ -98,6 +98,9 @@ TEST(Settings, ContradictionsAreRefused) {
   EXPECT_EQ(error({{"BACKOFF_BASE_MS", "500000"}}),
             "BACKOFF_BASE_MS is 500000, above BACKOFF_MAX_MS, which is 300000: it must be at most that");
   EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"CONCURRENCY_MIN", "2"}, {"RATE_LIMIT", "5"}}), "");
+  EXPECT_EQ(error({{"RATE_BURST", "5"}}),
+            "RATE_BURST is how many RATE_LIMIT lets start at once, which is not set: set it too");
+  EXPECT_EQ(error({{"RATE_LIMIT", "0.5"}, {"RATE_BURST", "5"}}), "");
 }
 
 // Every number that decides what becomes of tasks, written in ways that nobody can mean.
@@ -162,6 +165,21 @@ TEST(Settings, APolicyReadsBackWhatItSays) {
   EXPECT_EQ(again->backoff.jitter, 0.0000001);
   EXPECT_EQ(again->admission.reserved_share, 0.3);
   EXPECT_EQ(again->default_ttl, seconds(31'622'400));
+}
+
+// What belongs to a limit goes with it.
+TEST(Settings, ABurstGoesWithItsRate) {
+  const auto settings = with_policy(QueueSettings(), {{"RATE_LIMIT", "5"}, {"RATE_BURST", "50"}});
+  ASSERT_TRUE(settings) << settings.error().message;
+  EXPECT_EQ(settings->work.rate_burst, 50);
+  EXPECT_EQ(policy_environment(*settings).at("RATE_BURST"), "50");
+  const auto faster = with_policy(*settings, {{"RATE_LIMIT", "6"}});
+  ASSERT_TRUE(faster) << faster.error().message;
+  EXPECT_EQ(faster->work.rate_burst, 50);
+  const auto none = with_policy(*settings, {{"RATE_LIMIT", "0"}});
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_FALSE(policy_environment(*none).contains("RATE_BURST"));
+  EXPECT_FALSE(with_policy(*settings, {{"RATE_LIMIT", "0"}, {"RATE_BURST", "5"}}));
 }
 
 TEST(Settings, RunnersAreSplitIntoWords) {

@@ -20,7 +20,7 @@ struct Downstream {
 
   // The settings are these now.
   void follow(const WorkSettings& work) {
-    bucket.set(work.rate_limit);
+    bucket.set(work.rate_limit, work.rate_burst);
     const auto least = static_cast<size_t>(work.least);
     const auto most = static_cast<size_t>(work.most);
     if (!work.adaptive) return concurrency.reset();

@@ -10,13 +10,13 @@ namespace freshet {
 
 class TokenBucket {
  public:
-  // `rate` starts a second, at most one second's worth at once; 0: no limit.
-  explicit TokenBucket(double rate) : rate_(rate), burst_(std::max(rate, 1.0)), tokens_(burst_) {}
+  // `rate` starts a second, 0: no limit; at most `burst` at once, 0: one second's worth.
+  explicit TokenBucket(double rate, double burst = 0) : rate_(rate), burst_(most(rate, burst)), tokens_(burst_) {}
 
   // From now on; what was used counts.
-  void set(double rate) {
-    if (rate == rate_) return;
-    burst_ = std::max(rate, 1.0);
+  void set(double rate, double burst = 0) {
+    if (rate == rate_ && most(rate, burst) == burst_) return;
+    burst_ = most(rate, burst);
     tokens_ = rate_ > 0 ? std::min(tokens_, burst_) : burst_;
     rate_ = rate;
   }
@@ -38,6 +38,8 @@ class TokenBucket {
   }
 
  private:
+  static double most(double rate, double burst) { return burst > 0 ? burst : std::max(rate, 1.0); }
+
   double rate_;
   double burst_;
   double tokens_;
