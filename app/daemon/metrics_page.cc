@@ -55,6 +55,7 @@ void set_policies(Metrics& metrics, Queue& queue) {
   refused("max-waiting", queue.refusals().tasks);
   refused("max-waiting-bytes", queue.refusals().bytes);
   refused("deadline", queue.refusals().late);
+  refused("max-lanes", queue.refusals().lanes);
   const auto& concurrency = queue.downstream().concurrency;
   const auto& work = queue.settings().work;
   metrics.gauge("freshet_queue_concurrency", "Tasks that the processor may have in work now", {{"queue", queue.name()}})

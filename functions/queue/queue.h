@@ -89,6 +89,7 @@ class Queue final : public TaskQueue {
     uint64_t tasks = 0;
     uint64_t bytes = 0;
     uint64_t late = 0;
+    uint64_t lanes = 0;
   };
   const Refusals& refusals() const { return refusals_; }
   // Tasks that clients wrote without what a task needs to be served, since the start.
@@ -205,7 +206,7 @@ class Queue final : public TaskQueue {
   uint64_t stored_size(const NewTask& task);
   std::optional<Error> never_fits(const NewTask& task, uint64_t size) const;
   Async<Room> waiting();
-  Error full(const Refusal& refusal, const Room& waiting, uint64_t size) const;
+  Error full(const Refusal& refusal, const Room& waiting, uint64_t size, int priority) const;
   Async<void> refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   Async<uint64_t> waiting_in_lane(std::string lane);
   Async<Outlook> outlook(const NewTask& task);
@@ -324,6 +325,7 @@ class Queue final : public TaskQueue {
   Async<Result<void>> count_ahead(Explanation& out);
   std::string order_in_words(const ItemRef& task);
   void explain_waiting(Explanation& out);
+  void explain_pace(Explanation& out);
   void explain_state(Explanation& out);
 
   // queue_lanes.cc

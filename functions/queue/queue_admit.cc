@@ -87,15 +87,20 @@ Async<Room> Queue::waiting() {
   co_return out;
 }
 
-Error Queue::full(const Refusal& refusal, const Room& waiting, uint64_t size) const {
+Error Queue::full(const Refusal& refusal, const Room& waiting, uint64_t size, int priority) const {
   const auto& admission = settings_.admission;
+  // Whoever sees fewer waiting than the bound says wants to know why that is full.
+  const auto of_bound = [&](const char* name, uint64_t bound) {
+    const uint64_t room = usable(bound, admission, priority);
+    const std::string what = std::string(name) + " is " + std::to_string(bound);
+    return room == bound ? what : what + ", of which tasks of its priority may use " + std::to_string(room);
+  };
   std::string message = "queue '" + table_ + "' is full: ";
   if (refusal.reason == "max-waiting") {
-    message +=
-        std::to_string(waiting.tasks) + " tasks wait and MAX_WAITING is " + std::to_string(admission.max_waiting);
+    message += std::to_string(waiting.tasks) + " tasks wait and " + of_bound("MAX_WAITING", admission.max_waiting);
   } else {
-    message += std::to_string(waiting.bytes) + " bytes wait, the task has " + std::to_string(size) +
-               " and MAX_WAITING_BYTES is " + std::to_string(admission.max_waiting_bytes);
+    message += std::to_string(waiting.bytes) + " bytes wait, the task has " + std::to_string(size) + " and " +
+               of_bound("MAX_WAITING_BYTES", admission.max_waiting_bytes);
   }
   return {ErrorCode::kTooManyRequests, message + at_the_present_rate(refusal.after),
           std::make_shared<RetryLater>(refusal.after)};
@@ -134,7 +139,7 @@ Async<void> Queue::refuse_beyond_bound(const std::vector<NewTask>& tasks, std::v
                                    in_tasks ? "MAX_WAITING=" + std::to_string(admission.max_waiting)
                                             : "MAX_WAITING_BYTES=" + std::to_string(admission.max_waiting_bytes),
                                    std::string(refusal->reason)));
-      out[i] = fail(full(*refusal, there, size));
+      out[i] = fail(full(*refusal, there, size, tasks[i].priority));
     }
   }
   if (lines.empty()) co_return;

@@ -155,12 +155,20 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
 // Those for whose lane there was no room; the others of the batch do not care.
 void Queue::refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why,
                                 std::vector<Result<CreatedTask>>& out) {
+  std::vector<ShedLine> lines;
   for (size_t i = 0; i < tasks.size(); ++i) {
     bool asks = tasks[i].priority != 0 || !tasks[i].group.empty();
     if (!out[i] || !asks || lanes_.contains(lane_name(tasks[i].priority, tasks[i].group))) continue;
-    auto error = wrong(tasks[i]);
-    out[i] = fail(error ? std::move(*error) : why);
+    if (auto error = wrong(tasks[i])) {
+      out[i] = fail(std::move(*error));
+      continue;
+    }
+    out[i] = fail(why);
+    // At the bound, and not because the store would not take the new names.
+    if (why.code == ErrorCode::kLimitExceeded) lines.push_back(refused_line(tasks[i], "lanes", "max-lanes"));
   }
+  refusals_.lanes += lines.size();
+  if (!lines.empty()) log_beside(std::move(lines));
 }
 
 // Puts the tasks from `first` up to the next one with a key; returns where that is. Both vectors outlive it.

@@ -144,6 +144,21 @@ void Queue::explain_waiting(Explanation& out) {
     say(pulled_ ? "nobody asks for tasks: workers pull here, and none waits for one"
                 : "no processor is at work: one is started when `Start` is published");
   }
+  explain_pace(out);
+}
+
+// What keeps the processor from starting one, whichever it is.
+void Queue::explain_pace(Explanation& out) {
+  const auto say = [&out](std::string why) { out.why.push_back(std::move(why)); };
+  const auto& work = settings_.work;
+  const bool slots = processors_ > 0 && !work.adaptive && work.page_limit == 0;
+  if (slots && downstream_.busy >= static_cast<size_t>(work.concurrency)) {
+    say("every slot of the processor is in use: CONCURRENCY is " + std::to_string(work.concurrency));
+  }
+  if (processors_ > 0 && work.rate_limit > 0 && downstream_.bucket.available(boot(), 1) == 0) {
+    say("RATE_LIMIT is used up: the next task may start " +
+        in_words(std::chrono::ceil<milliseconds>(downstream_.bucket.next(boot()) - boot())));
+  }
   if (const auto& adaptive = downstream_.concurrency; adaptive && adaptive->in_work() >= adaptive->limit()) {
     say("as many tasks are in work as the runner is believed to bear: " + std::to_string(adaptive->limit()) +
         " (CONCURRENCY=adaptive)");
@@ -164,6 +179,8 @@ void Queue::explain_state(Explanation& out) {
     say("it is not to be taken before its notBefore, " + in_words(milliseconds(at - now_ms)) + ": " +
         (attempt_of(task) > 0 ? "the backoff after attempt " + std::to_string(attempt_of(task))
                               : "the delay that it was created or put back with"));
+    const auto reason = expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds, {});
+    if (!reason.empty()) say(text("it is too late for it, and it will be shed when that has come: ", reason));
   } else if (status == state::kTaken) {
     const auto taken_by = text_of(task, attribute::kTakenBy);
     say("it is in work" + (taken_by.empty() ? "" : text(", taken by ", taken_by)) + ", attempt " +
@@ -179,7 +196,9 @@ void Queue::explain_state(Explanation& out) {
   } else if (status == state::kShed) {
     say(text("it was shed: ", text_of(task, attribute::kShedReason)));
   } else if (status == state::kDead) {
-    say("its " + std::to_string(attempt_of(task)) + " attempts are used up, or it had no room for its state");
+    const bool used_up = attempt_of(task) >= attempts_allowed(task, settings_);
+    say(used_up ? "its " + std::to_string(attempt_of(task)) + " attempts are used up"
+                : "it had no room for its state, or had fewer attempts when it died than the queue gives by now");
   } else if (status == state::kCancelled) {
     const auto by = text_of(task, attribute::kReplacedBy);
     say(by.empty() ? "it was cancelled" : text("a newer task of the same key took its place: ", by));

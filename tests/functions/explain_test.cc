@@ -123,6 +123,49 @@ TEST_P(ExplainTest, OfAFloodOfRefusalsSomeAreWrittenDown) {
   EXPECT_EQ(lines->size() + untold, 1001u) << "those that have no line are counted";
 }
 
+// What waits behind its delay and is hopeless by then is told so.
+TEST_P(ExplainTest, ADelayedTaskPastItsDeadlineIsTooLate) {
+  auto& queue = world.start();
+  NewTask task;
+  task.id = "later";
+  task.delay = milliseconds(5'000);
+  task.deadline = world.clock.wall() + milliseconds(300);
+  ASSERT_TRUE(create(queue, task));
+  EXPECT_EQ(all(explain(queue, "later")).find("too late"), std::string::npos);
+  world.pass(milliseconds(1'000));
+  const auto why = all(explain(queue, "later"));
+  EXPECT_NE(why.find("it is too late for it, and it will be shed when that has come: deadline"), std::string::npos)
+      << why;
+}
+
+TEST_P(ExplainTest, ADeadTaskSaysThatItsAttemptsAreUsedUp) {
+  QueueSettings settings;
+  settings.max_attempts = 1;
+  auto& queue = world.start(settings);
+  create(queue, {"a"});
+  auto taken = take(queue);
+  ASSERT_TRUE(settle(queue, settlement(Settlement::Kind::kFail, (*taken)[0])));
+  EXPECT_EQ(all(explain(queue, "a")), "its 1 attempts are used up\n");
+}
+
+// Of 1000 with seven tenths reserved others have 300; and who is refused learns of the share.
+TEST_P(ExplainTest, ARefusalNamesTheReservedShare) {
+  AdmissionSettings admission;
+  admission.reserved_share = 0.7;
+  EXPECT_EQ(usable(1000, admission, 0), 300u);
+  QueueSettings settings;
+  settings.admission.max_waiting = 4;
+  settings.admission.reserved_share = 0.5;
+  auto& queue = world.start(settings);
+  create(queue, {"a", "b"});
+  const auto refused = create(queue, named({"c"})[0]);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find(
+                "2 tasks wait and MAX_WAITING is 4, of which tasks of its priority may use 2; at the present rate"),
+            std::string::npos)
+      << refused.error().message;
+}
+
 class ExplainBounceTest : public ProcessorTest {};
 
 INSTANTIATE_TEST_SUITE_P(Stores, ExplainBounceTest, ::testing::Bool(), store_name);
@@ -144,6 +187,26 @@ TEST_P(ExplainBounceTest, ABouncedTaskIsExplained) {
   EXPECT_EQ(explanation->log[0].decode().string_or("what"), "bounced");
   EXPECT_EQ(explanation->log[0].decode().string_or("reason"), "the handler answered 503");
   EXPECT_EQ(queue.bounced_tasks(), 1u);
+}
+
+// A task that is next, and does not start: no slot is free, or the rate is used up.
+TEST_P(ExplainBounceTest, WhatTheProcessorWaitsForIsExplained) {
+  environment["CONCURRENCY"] = "2";
+  environment["RATE_LIMIT"] = "0.1";
+  environment["RATE_BURST"] = "2";
+  world.http.duration = seconds(5);
+  Queue& queue = start();
+  create(queue, {"a", "b", "c"});
+  Running running(world, process_tasks, environment, "{}");
+  world.pass(milliseconds(1'000));
+  ASSERT_EQ(world.http.in_work, 2);
+  const auto explanation = world.wait(queue.explain("a"));
+  ASSERT_TRUE(explanation);
+  std::string why;
+  for (const auto& one : explanation->why) why += one + "\n";
+  EXPECT_NE(why.find("every slot of the processor is in use: CONCURRENCY is 2"), std::string::npos) << why;
+  EXPECT_NE(why.find("RATE_LIMIT is used up: the next task may start in "), std::string::npos) << why;
+  ASSERT_TRUE(running.outcome(world));
 }
 
 }  // namespace

@@ -73,6 +73,12 @@ TEST_P(QueueLanes, OnlyTasksThatNeedANewLaneAreRefusedAtTheBound) {
             "queue 'QueueTable' has no room for another lane: a queue may have at most 1000 different pairs of "
             "priority and group");
   EXPECT_TRUE(results[3]);
+  EXPECT_EQ(queue.refusals().lanes, 1u);
+  world.pass(milliseconds(100));
+  const auto refused = world.wait(queue.explain("over"));
+  ASSERT_TRUE(refused) << refused.error().message;
+  ASSERT_EQ(refused->log.size(), 1u);
+  EXPECT_EQ(refused->log[0].decode().string_or("reason"), "max-lanes");
   put_with("sdk", Item{{"group", Value("over")}});
   world.pass(milliseconds(500));
   EXPECT_EQ(world.read("sdk").string_or("lane"), "100##0");
