@@ -87,6 +87,10 @@ class Reader {
     if (record.at - origin_ > kLongest) {
       return invalid(fmt::format("change {} is more than 366 days after the first one", record.sequence));
     }
+    // A clock that was set back a little is believed to have stood still.
+    if (origin_ - record.at > kLongest) {
+      return invalid(fmt::format("change {} is more than 366 days before the first one", record.sequence));
+    }
     const auto now = since_origin(record.at);
     end_ = std::max(end_, now);
     const auto status = text_of(task, attribute::kStatus);

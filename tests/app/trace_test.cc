@@ -106,6 +106,10 @@ TEST(Trace, HolesAreRefusedWithWhatIsMissing) {
   ages.life("a", 0, 10, 20, 0);
   ages.insert(int64_t{367} * 24 * 3600 * 1000, task("b", "PENDING"));
   EXPECT_EQ(error_of(ages), "change 4 is more than 366 days after the first one");
+  Tape back;
+  back.life("a", 0, 10, 20, 0);
+  back.insert(-int64_t{367} * 24 * 3600 * 1000, task("b", "PENDING"));
+  EXPECT_EQ(error_of(back), "change 4 is more than 366 days before the first one");
   Tape idle;
   idle.insert(0, task("a", "PENDING"));
   EXPECT_EQ(error_of(idle), "the trace holds no task that was done: how long calls take is not known");
