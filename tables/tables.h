@@ -315,9 +315,9 @@ class Tables {
   // Resolves when everything applied so far is durable; an error means that the store has failed for good.
   virtual Async<Result<void>> durable() = 0;
 
-  // The time for a short step of work that nobody waits for: resolves when the store has just made what others wrote
-  // durable, so that it is for them to go on, or while it does so beside; or at `latest`. In a later turn. At once where
-  // it never does.
+  // The time for a short step of work that nobody waits for: resolves when the store has just made durable what others
+  // wrote, so that it is for them to go on, or while it does so beside; or at `latest`. In a later turn. At once where
+  // there is no such time.
   virtual Async<void> lull(BootTime latest) {
     static_cast<void>(latest);
     return {};
