@@ -13,9 +13,11 @@ constexpr uint64_t kTableRecord = 64u << 10;  // A definition with its tags is s
 constexpr size_t kGrowth = 256;               // A write that adds more counts as one that fills the store.
 constexpr milliseconds kRest{5};              // How long unhurried writes are left unsynced.
 // A disk that stalls does so several times within seconds (some of 55 to 400 ms within 15 s, seen on a virtual disk).
-// After a commit that took so long, syncs run beside the loop for a while, so that it does not stand still in the next.
+// After a commit that took so long, syncs run beside the loop, so that it does not stand still in the next: for so many
+// times as long (5 s after 10 ms), but not for more than a minute.
 constexpr milliseconds kStall{10};
-constexpr seconds kStalling{5};
+constexpr int kStalling = 500;
+constexpr seconds kLongestStalling{60};
 
 }  // namespace
 
@@ -352,9 +354,10 @@ void Committer::release() {
 
 void Committer::count_commit(BootTime appended_at) {
   const BootTime now = scheduler_.clock().boot();
-  stats_.commits.add(now - appended_at);
-  const bool stalls = now - appended_at >= kStall && options_.durability.mode == DurabilityMode::kSync;
-  if (stalls) beside_until_ = std::max(beside_until_, now + kStalling);
+  const nanoseconds took = now - appended_at;
+  stats_.commits.add(took);
+  if (took < kStall || options_.durability.mode != DurabilityMode::kSync) return;
+  beside_until_ = std::max(beside_until_, now + std::min<nanoseconds>(kStalling * took, kLongestStalling));
 }
 
 void Committer::report(const Error& error) {
