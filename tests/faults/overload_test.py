@@ -32,6 +32,22 @@ def complete(daemon, taken):
                                                        for task in taken]})
 
 
+def knows_so_many_groups(binary, folder):
+    """Beyond them trying again is of no use, and no time is promised."""
+    daemon = Daemon(binary, folder).start()
+    try:
+        status, _, body = post(daemon, QUEUE + "/tasks", {"tasks": [{"group": f"g{n}"} for n in range(1000)]})
+        refused = [result["error"]["code"] for result in body["results"] if "error" in result]
+        assert status == 200 and refused == ["LimitExceededException"], (status, refused)  # One lane is that of no group.
+        status, header, body = post(daemon, QUEUE + "/tasks", {"group": "another"})
+        assert (status, header, body["error"]["code"]) == (429, None, "LimitExceededException"), (status, header, body)
+        status, _, body = post(daemon, QUEUE + "/tasks", {"group": "g7"})
+        assert status == 200 and body["created"], body
+        assert daemon.stop() == 0, daemon.log_tail()
+    finally:
+        daemon.kill()
+
+
 def refuses_beyond_the_bound(binary, folder):
     daemon = Daemon(binary, folder, "--set", "ProcessTasksFunction.MAX_WAITING=4",
                     "--set", "ProcessTasksFunction.RESERVED_SHARE=0.25").start()
@@ -256,4 +272,4 @@ def redrives_some_at_a_rate(binary, folder):
 
 if __name__ == "__main__":
     main(__doc__, "what is too much is refused and explained, policies change under load", refuses_beyond_the_bound,
-         changes_policies_under_load, explains, changes_the_policy, redrives_some_at_a_rate)
+         knows_so_many_groups, changes_policies_under_load, explains, changes_the_policy, redrives_some_at_a_rate)

@@ -113,7 +113,8 @@ HttpResponse error_answer(const Error& error) {
   response.status = status_of(error.code);
   const auto later = std::dynamic_pointer_cast<const RetryLater>(error.detail);
   const auto wait = later ? std::chrono::ceil<seconds>(later->after) : seconds(1);
-  if (response.status == 429 || response.status == 503) {
+  const bool helps = error.code != ErrorCode::kLimitExceeded;  // To try again.
+  if (helps && (response.status == 429 || response.status == 503)) {
     response.headers.emplace_back("Retry-After", std::to_string(wait.count()));
   }
   response.body = R"({"error":)";
