@@ -46,7 +46,7 @@ const std::vector<SettingHelp>& setting_table() {
       {"DEFAULT_TTL_S", "s", "0", "of tasks created without a ttl through the task API; 0: none"},
       {"DEADLINE_MARGIN", "`off`, `p90`, `yield`", "`off`",
        "`off`: a task is never started after its `deadline`; `p90`: nor less before it than nine of ten tasks took (of "
-       "the last 256 that succeeded within a minute, from 10 on); `yield`: as `p90`, but a task that still has time is "
+       "the last 512 that succeeded within a minute, from 10 on); `yield`: as `p90`, but a task that still has time is "
        "started rather than leave a slot empty"},
       {"MAX_WAITING", "tasks", "0",
        "creation of further tasks is refused (429, with `Retry-After`) while that many are PENDING or DELAYED; 0: no "

@@ -8,7 +8,7 @@
 // Here it is a matter of chance: "enough" is a quantile of the observed service times. A small one keeps many that are
 // late in the end, a large one gives up many that would have been in time; which is right depends on load, slots and
 // deadlines. So it moves: every task that is started is asked what waiting has cost it, that is, how much more likely
-// it would have been in time had it not waited. The quantile rises while that is more than one in a hundred on average,
+// it would have been in time had it not waited. The quantile rises while that is more than kMostCost on average,
 // and falls while it is less. Where the largest does not do, the slots leave tasks sooner that have lost some of their
 // chance.
 #pragma once
