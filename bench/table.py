@@ -3,7 +3,7 @@
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
     bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|policies|overload|slowdown|flat|rivals]
-                   [--flat-seconds 240] [--floor DIR] [--json FILE]
+                   [--flat-seconds 240] [--floor DIR] [--json FILE] [--beside FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
            nothing around them) and LMDB with a log; the newest-first take at 1,000 and 2,000,000 pending; a drain
@@ -27,6 +27,9 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
 The floor is a measuring stick that is not part of this repository: --floor names the folder with its sources (main.cc,
 memory_log.cc, lmdb.cc; Debian's libabsl-dev and liblmdb-dev build it). Without it ours is measured alone.
+
+--beside compares with what --json wrote before: a figure counts as worse only if its median is worse by more than twice
+the spread (largest less smallest) of the runs before, of which there must be five. Then the exit status is 1.
 """
 import argparse
 import json
@@ -50,9 +53,26 @@ SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priorit
 rows = []
 
 
-def row(what, reached, wanted, good):
-    rows.append({"what": what, "reached": reached, "wanted": wanted, "good": good})
+def row(what, reached, wanted, good, samples=()):
+    """`samples`: the figure of each run, for --beside."""
+    rows.append({"what": what, "reached": reached, "wanted": wanted, "good": good, "samples": list(samples)})
     print(f"  {'ok  ' if good else 'MISS'} {what:66s} {reached:>22s}   wanted {wanted}", flush=True)
+
+
+def compare(before, after):
+    """Says which figures are worse than before, each by more than twice the spread that it had; how many they are."""
+    def name(one):
+        return re.sub(r" \([^)]*\)", "", one["what"])  # Without the figures of this run.
+    then, worse = {name(one): one for one in before}, 0
+    for one in after:
+        old = then.get(name(one), {}).get("samples", [])
+        if len(old) < 5 or not one["samples"]:
+            continue
+        was, now, spread = statistics.median(old), statistics.median(one["samples"]), max(old) - min(old)
+        loss = was - now if one["wanted"].startswith(">") else now - was
+        worse += loss > 2 * spread
+        print(f"  {'WORSE' if loss > 2 * spread else 'same '} {name(one):66s} {was:10.3f} -> {now:10.3f}   spread before {spread:.3f}")
+    return worse
 
 
 def call(*argv):
@@ -115,13 +135,14 @@ class Store:
                 programs["floor"] = self.steady(self.floor / "floor", group, tasks=tasks)
                 if group == 256:
                     programs["lmdb"] = self.steady(self.floor / "floor_lmdb", group, "wal", tasks=tasks)
-            rates = {name: statistics.median(values) for name, values in in_turn(runs, programs).items()}
+            answers = in_turn(runs, programs)
+            rates = {name: statistics.median(values) for name, values in answers.items()}
             print(f"  steady, sync, {group} a commit: " + ", ".join(f"{n} {v:.0f}/s" for n, v in rates.items()))
             for other, wanted in (("floor", 0.5), ("lmdb", 1.3)):
                 if other in rates:
                     ratio = rates["ours"] / rates[other]
                     row(f"whole life, sync, {group} a commit, beside {other}", f"{ratio:.2f} x", f">= {wanted} x",
-                        ratio >= wanted)
+                        ratio >= wanted, [a / b for a, b in zip(answers["ours"], answers[other])])
         self.take(runs)
         self.drain(runs)
 
@@ -142,7 +163,8 @@ class Store:
         for place, name in ((0, "p50"), (1, "p99")):
             few, many = (statistics.median(a[place] for a in answers[p]) for p in (1_000, PENDING))
             row(f"take of the 10 newest at 2,000,000 beside 1,000, {name} ({many:.1f} and {few:.1f} us)",
-                f"{many / few:.2f} x", "<= 1.5 x", many <= 1.5 * few)
+                f"{many / few:.2f} x", "<= 1.5 x", many <= 1.5 * few,
+                [b[place] / a[place] for a, b in zip(answers[1_000], answers[PENDING])])
         for folder in folders.values():
             shutil.rmtree(folder)
 
@@ -157,7 +179,7 @@ class Store:
             worst.append(rates[0] / min(rates))
             shutil.rmtree(folder)
         ratio = statistics.median(worst)
-        row("drain of 500,000: the slowest tenth beside the first", f"{ratio:.2f} x as slow", "<= 1.5 x", ratio <= 1.5)
+        row("drain of 500,000: the slowest tenth beside the first", f"{ratio:.2f} x as slow", "<= 1.5 x", ratio <= 1.5, worst)
 
     def memory(self, runs):
         ours, theirs = self.fresh(), self.fresh()
@@ -173,8 +195,9 @@ class Store:
             ratio = time["ours"] / time["floor"]
             row(f"opening 2,000,000 pending ({time['ours']:.0f} and {time['floor']:.0f} ms) beside the floor",
                 f"{ratio:.2f} x", "<= 2 x", ratio <= 2)
-        each = statistics.median(number(r"anon=(\d+)MB", out) for out in answers["ours"]) * 2**20 / PENDING
-        row("memory of a pending task with a 200-byte item", f"{each:.0f} bytes", "<= 450 bytes", each <= 450)
+        sizes = [number(r"anon=(\d+)MB", out) * 2**20 / PENDING for out in answers["ours"]]
+        each = statistics.median(sizes)
+        row("memory of a pending task with a 200-byte item", f"{each:.0f} bytes", "<= 450 bytes", each <= 450, sizes)
         for folder in (ours, theirs):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -205,10 +228,11 @@ def pickup(work, runs):
         out = call(BUILD / "bench/pickup_bench", BUILD / "freshet", ROOT / "config/lifo.yaml", work / f"pickup{i}", 1000)
         answers.append((number(r"fdatasync of 4 KB +p50 +(\d+)", out), number(r"handler start +p50 +(\d+)", out)))
     # Each run against its own bound, as the disk's speed changes.
-    share = statistics.median(start / (4 * sync + 200) for sync, start in answers)
+    shares = [start / (4 * sync + 200) for sync, start in answers]
+    share = statistics.median(shares)
     sync, start = (statistics.median(a[i] for a in answers) for i in (0, 1))
     row(f"create -> handler start, p50 ({start:.0f} us, a sync is {sync:.0f} us)", f"{share:.2f} of the bound",
-        "<= 4 syncs + 200 us", share <= 1)
+        "<= 4 syncs + 200 us", share <= 1, shares)
 
 
 def functions(work, runs):
@@ -220,14 +244,15 @@ def functions(work, runs):
         streams.append((number(r"fdatasync of 4 KB +p50 +(\d+)", out), number(r"put -> start of the function +p50 +(\d+)", out)))
         call(sys.executable, ROOT / "bench/invoke.py", "--json", work / "invoke.json")
         warm.append(json.loads((work / "invoke.json").read_text()))
-    row("native invocation, median", f"{statistics.median(invokes):.2f} us", "< 5 us", statistics.median(invokes) < 5)
+    row("native invocation, median", f"{statistics.median(invokes):.2f} us", "< 5 us", statistics.median(invokes) < 5, invokes)
     # Each run against its own sync, as the disk's speed changes.
     beyond = statistics.median(start - sync for sync, start in streams)
     sync, start = (statistics.median(one[i] for one in streams) for i in (0, 1))
     row(f"put -> start of a function, p50 ({start:.0f} us, a sync is {sync:.0f} us)", f"{beyond:.0f} us beyond a sync",
-        "<= 300 us beyond a sync", beyond <= 300)
+        "<= 300 us beyond a sync", beyond <= 300, [start - sync for sync, start in streams])
     ratio, rate = (statistics.median(one[name] for one in warm) for name in ("ratio", "callsPerSecond"))
-    row("warm call of a Node.js function beside a bare round trip", f"{ratio:.2f} x", "<= 3 x", ratio <= 3)
+    row("warm call of a Node.js function beside a bare round trip", f"{ratio:.2f} x", "<= 3 x", ratio <= 3,
+        [one["ratio"] for one in warm])
     row("warm calls of one process, one at a time", f"{rate:.0f}/s", ">= 1,000/s", rate >= 1000)
     grown = max(grown for one in warm for grown in one["growthMb"].values())
     row(f"memory after {warm[0]['calls']:,} of them, daemon or process, the worst", f"{grown:+.1f} MB", "<= 16 MB", grown <= 16)
@@ -238,14 +263,14 @@ def priority(runs):
     ours, few = (statistics.median(a[name] for a in answers) for name in ("peek_ns_p50", "peek_ns_p50_of_1000_with_none"))
     ratio = statistics.median(a["ratio"] for a in answers)
     row(f"peek at 1,000,000, 100,000 in flight ({ours / 1000:.1f} us; {few / 1000:.1f} us of 1,000)", f"{ratio:.2f} x", "<= 1.5 x",
-        ratio <= 1.5)
+        ratio <= 1.5, [a["ratio"] for a in answers])
 
 
 def filtered(work, runs):
     answers = [json.loads(call(BUILD / "bench/filtered_bench", work / "filtered")) for _ in range(runs)]
     assigns, cycles = (statistics.median(a[name] for a in answers) for name in ("assigns_per_s", "cycles_per_s"))
     row(f"filtered assigns, 9 queues, 16 callers, synced ({cycles:,.0f}/s with release and queueing)", f"{assigns:,.0f}/s",
-        ">= 10,000/s", assigns >= 10_000)
+        ">= 10,000/s", assigns >= 10_000, [a["assigns_per_s"] for a in answers])
 
 
 def ordered(work, runs):
@@ -254,7 +279,7 @@ def ordered(work, runs):
         plain, ours = (statistics.median(a[place][name] for a in answers) for name in ("put_ns", "ordered_put_ns"))
         ratio = statistics.median(a[place]["ratio"] for a in answers)
         row(f"ordered put, {what} ({ours / 1000:.1f} us; {plain / 1000:.1f} us unconditional)", f"{ratio:.2f} x", "<= 1.2 x",
-            ratio <= 1.2)
+            ratio <= 1.2, [a[place]["ratio"] for a in answers])
 
 
 def policies(runs):
@@ -350,6 +375,7 @@ def main():
     parser.add_argument("--flat-seconds", type=int, default=240)
     parser.add_argument("--floor", type=pathlib.Path)
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--beside", type=pathlib.Path)
     options = parser.parse_args()
     wanted = options.only or SECTIONS
     call("cmake", "--preset", "release", "-DFRESHET_BENCH=ON")
@@ -373,6 +399,8 @@ def main():
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n")
     print(f"{sum(r['good'] for r in rows)} of {len(rows)} reached")
+    if options.beside and compare(json.loads(options.beside.read_text()), rows):
+        sys.exit(1)
 
 
 if __name__ == "__main__":
