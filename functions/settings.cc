@@ -169,6 +169,7 @@ Result<QueueSettings> with_policy(const QueueSettings& settings, const Environme
   out->look_around = settings.look_around;
   out->shed_log_lines = settings.shed_log_lines;
   out->start_topic = settings.start_topic;
+  out->runner = settings.runner;
   return out;
 }
 
@@ -189,6 +190,7 @@ Result<ProcessSettings> process_settings(const Environment& environment) {
   reader.duration("MAX_ACTIVE_MS", settings.max_active, 1);
   reader.duration("LINGER_MS", settings.linger);
   read_queue(reader, settings.queue);
+  settings.queue.runner = settings.runner.kind;
   return reader.finish(std::move(settings));
 }
 
@@ -200,6 +202,11 @@ Result<CreateSettings> create_settings(const Environment& environment) {
   reader.duration("CREATE_INTERVAL_MS", settings.interval);
   reader.duration("CREATE_TTL_S", settings.ttl, 1, 1000);
   return reader.finish(std::move(settings));
+}
+
+std::string_view runner_name(RunnerKind kind) {
+  constexpr std::string_view kNames[] = {"none", "fake", "http", "exec"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 Result<RunnerSettings> parse_runner(std::string_view text) {

@@ -49,6 +49,12 @@ struct BackoffSettings {
   double jitter = 0.5;  // 0..1: the share of the delay that is random.
 };
 
+// Who does the work of tasks: workers that take them (kNone), nobody at all (kFake, for a first look), an HTTP endpoint,
+// or a program.
+enum class RunnerKind { kNone, kFake, kHttp, kExec };
+// "none", "fake", "http" or "exec".
+std::string_view runner_name(RunnerKind kind);
+
 // How a queue treats its tasks, for the processor and, but for `work`, pull workers alike.
 struct QueueSettings {
   WorkSettings work;
@@ -65,11 +71,12 @@ struct QueueSettings {
   milliseconds look_around{1'000};  // How often the timer looks for leases of others and stepped clocks.
   uint32_t shed_log_lines = 10'000;
   std::string start_topic;  // Where `Start` is published; empty: nowhere (pull workers only).
+  RunnerKind runner = RunnerKind::kNone;  // Which kind of task runner the daemon has for this queue. For people only.
 };
 
 struct RunnerSettings {
-  enum class Kind { kNone, kFake, kHttp, kExec };
-  Kind kind = Kind::kFake;
+  using Kind = RunnerKind;
+  Kind kind = Kind::kNone;
   std::string url;                          // Of kHttp.
   std::vector<std::string> argv;            // Of kExec.
   Environment environment;                  // Of kExec: the function\'s own.

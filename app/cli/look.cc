@@ -141,6 +141,13 @@ void print_counts(const char* title, const Json& counts) {
   }
 }
 
+// Who does the work, where that is nobody that the daemon knows.
+void print_runner(const Json& stats) {
+  const std::string runner = stats.value("runner", "");
+  if (runner == "none") std::cout << "runner none: tasks wait for workers that take them (or start with TaskRunner=...)\n";
+  if (runner == "fake") std::cout << "runner fake: tasks end as SUCCESS and nothing is done\n";
+}
+
 void print_stats(const Json& stats) {
   print_counts("depth", stats.at("depth"));
   print_counts("flow", stats.value("flow", Json::object()));
@@ -151,6 +158,7 @@ void print_stats(const Json& stats) {
                 << '\n';
     }
   }
+  print_runner(stats);
 }
 
 int stats(const StatsOptions& options) {

@@ -261,6 +261,7 @@ Async<Result<QueueStats>> Queue::stats() {
     (oldest ? out.oldest : out.newest) = created;
   }
   out.running = leases_.mine();
+  out.runner = runner_name(settings_.runner);
   co_return out;
 }
 

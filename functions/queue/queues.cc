@@ -6,6 +6,21 @@ namespace freshet {
 
 namespace {
 constexpr milliseconds kHeldLook{20};
+
+// Who does the work, where somebody who expects it of the daemon would wait in vain.
+void log_runner(const EventLog& log, const std::string& queue, RunnerKind runner) {
+  if (runner == RunnerKind::kNone) {
+    log.info("QUEUE_WITHOUT_RUNNER",
+             {{"queue", queue},
+              {"message", "tasks wait for workers that take them (POST /queues/" + queue +
+                              "/take); TASK_RUNNER of its process_tasks function has the daemon do the work"}});
+  }
+  if (runner == RunnerKind::kFake) {
+    log.warn("FAKE_RUNNER", {{"queue", queue},
+                             {"message", "TASK_RUNNER=fake: tasks end as SUCCESS with the result {\"fake\": true}, and "
+                                         "nothing is done"}});
+  }
+}
 }  // namespace
 
 Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics)
@@ -25,6 +40,7 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
     ~Opening() { names.erase(name); }
   };
   Opening opening{opening_, table};
+  const RunnerKind runner = settings.runner;
   auto opened = co_await Queue::open(services_, log_, identity_, table, std::move(settings));
   if (!opened) co_return fail(std::move(opened.error()));
   Queue* queue = opened->get();
@@ -34,6 +50,7 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
         "freshet_queue_pickup_seconds", "Time from when a task was created, or its delay was over, to its first start",
         latency_bounds(), {{"queue", table}}));
   }
+  log_runner(log_, table, runner);
   if (begun_) queue->begin();
   if (draining_) queue->drain();
   co_return queue;

@@ -19,7 +19,8 @@ TEST(Settings, DefaultsAreThoseOfTheTable) {
   auto settings = process_settings({{"QUEUE_TABLE", "QueueTable"}});
   ASSERT_TRUE(settings) << settings.error().message;
   EXPECT_EQ(settings->queue_table, "QueueTable");
-  EXPECT_EQ(settings->runner.kind, RunnerSettings::Kind::kFake);
+  EXPECT_EQ(settings->runner.kind, RunnerKind::kNone) << "work must not become SUCCESS undone";
+  EXPECT_EQ(settings->queue.runner, RunnerKind::kNone);
   EXPECT_EQ(settings->queue.work.concurrency, 1);
   EXPECT_EQ(settings->queue.work.page_limit, 0);
   EXPECT_EQ(settings->max_active, milliseconds(60'000));
@@ -44,6 +45,7 @@ TEST(Settings, ReadsWhatIsSet) {
   EXPECT_EQ(settings->trigger_topic, "arn:t");
   EXPECT_EQ(settings->queue.start_topic, "arn:t");
   EXPECT_EQ(settings->runner.kind, RunnerSettings::Kind::kHttp);
+  EXPECT_EQ(settings->queue.runner, RunnerKind::kHttp);
   EXPECT_EQ(settings->runner.url, "http://127.0.0.1:1/work");
   EXPECT_EQ(settings->runner.retry_after, milliseconds(0));
   EXPECT_EQ(settings->queue.work.concurrency, 32);

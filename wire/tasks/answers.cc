@@ -198,7 +198,7 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   };
   append_age("newestAgeMs", stats.newest);
   append_age("oldestAgeMs", stats.oldest);
-  return out += ",\"running\":" + std::to_string(stats.running) + "}";
+  return out += ",\"running\":" + std::to_string(stats.running) + R"(,"runner":")" + stats.runner + "\"}";
 }
 
 std::string policy_json(const QueuePolicy& policy) {

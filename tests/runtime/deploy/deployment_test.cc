@@ -132,6 +132,18 @@ Resources:
   EXPECT_EQ(warnings(*out), std::vector<std::string>{});
 }
 
+// A fake runner would turn real work into SUCCESS.
+TEST(Deployment, ShippedQueuesHaveNoRunnerUnlessOneIsNamed) {
+  for (const char* name : {"lifo.yaml", "stream-functions.yaml"}) {
+    auto out = deploy(shipped(name));
+    ASSERT_TRUE(out) << out.error().message;
+    for (const auto& function : out->functions) {
+      if (function.handler != "process_tasks") continue;
+      EXPECT_EQ(function.environment.at("TASK_RUNNER"), "none") << name;
+    }
+  }
+}
+
 TEST(Deployment, TheShippedQueueTakesParametersAndOverrides) {
   auto out = deploy(shipped("lifo.yaml"), {{"ProcessTasksFunction", "ORDER", "fifo"}},
                     {{"TaskRunner", "http://127.0.0.1:8000/"}, {"Concurrency", "16"}});
