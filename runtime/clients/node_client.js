@@ -9,6 +9,7 @@
 "use strict";
 
 const fs = require("fs");
+const { Console } = require("console");
 const http = require("http");
 const https = require("https");
 const Module = require("module");
@@ -272,6 +273,18 @@ function redirectOldSdks() {
   Module.syncBuiltinESMExports();
 }
 
+// Each call of console.* is one line of output, as with the official client: line feeds in it become carriage returns,
+// which the daemon turns back. So one call is one event of the log, however many lines its text has.
+function writeEachCallAsOneLine() {
+  const oneLine = (stream) => Object.create(stream, {
+    write: { value: (text, ...rest) => stream.write(String(text).replace(/\n(?!$)/g, "\r"), ...rest) },
+  });
+  const ours = new Console({ stdout: oneLine(process.stdout), stderr: oneLine(process.stderr) });
+  for (const [name, method] of Object.entries(ours)) {
+    if (typeof method === "function") console[name] = method;
+  }
+}
+
 // The file that starts npm's aws-lambda-ric, or null: that of the function's folder or those above it, of NODE_PATH, or
 // installed globally. FRESHET_RUNTIME_CLIENT says whether it is wanted.
 function officialClient(root) {
@@ -395,6 +408,7 @@ async function main() {
   } catch (error) {
     problem = error;
   }
+  writeEachCallAsOneLine();
   globalThis.awslambda = {
     streamifyResponse: (handler) => Object.assign(handler, { [STREAMING]: true }),
     HttpResponseStream: {
