@@ -24,8 +24,10 @@
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
 #include "app/daemon/start_refusal.h"
+#include "app/daemon/store_memory.h"
 #include "app/daemon/trace_files.h"
 #include "app/spawner/spawner.h"
+#include "base/allocation.h"
 #include "base/log.h"
 #include "base/metrics.h"
 #include "base/text_file.h"
@@ -204,8 +206,10 @@ class Daemon {
     store.backup_sync = backup_sync_thread_.get();
     store.segment_bytes = options_.segment_bytes;
     store.max_data_bytes = options_.max_data_bytes;
-    store.max_memory_bytes =
-        options_.max_memory_bytes > 0 ? options_.max_memory_bytes : memory_of_the_machine() / 4 * 3;
+    bound_memory(store, options_.max_memory_bytes);
+    store.memory_beside = [this] {
+      return server_ ? memory_of_clients(server_->connections(), server_->in_flight()) : 0;
+    };
     store.ttl_sweep = milliseconds(options_.ttl_sweep_ms);
     store.on_failure = [this](const Error& error) {
       log_.error("STORE_FAILED", {{"error", error_name(error.code)}, {"message", error.message}});
@@ -223,10 +227,6 @@ class Daemon {
     store_ = std::move(*opened);
     loop_.add(*store_);
     return {};
-  }
-
-  static uint64_t memory_of_the_machine() {
-    return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
   }
 
   Result<void> wire() {
@@ -594,6 +594,7 @@ int run_daemon(const DaemonOptions& options) {
     std::cerr << "freshet: " << spawner.error().message << '\n';
     return 1;
   }
+  return_unused_memory();
   return Daemon(options, std::move(*plan), *spawner).run(signals);
 }
 

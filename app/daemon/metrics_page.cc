@@ -81,7 +81,8 @@ void set_store(Metrics& metrics, const EmbeddedStats& stats) {
   };
   metrics.gauge("freshet_commit_max_seconds", "Longest commit").set(in_seconds(stats.commits.max));
   set("freshet_store_items", "Items in all tables", stats.items);
-  set("freshet_store_memory_bytes", "Estimate of items, indexes and stream tails", stats.memory_bytes);
+  set("freshet_store_memory_bytes", "What --max-memory-bytes bounds: tables, items, indexes, streams, definitions",
+      stats.memory_bytes);
   set("freshet_store_log_bytes", "Log files on disk", stats.log_bytes);
   set("freshet_store_log_bytes_left", "Bytes that may be appended before the disk or the bound is full",
       stats.log_bytes_left);

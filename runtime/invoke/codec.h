@@ -12,6 +12,7 @@ namespace freshet {
 inline constexpr std::string_view kFunctionKind = "function";
 inline constexpr std::string_view kMappingKind = "mapping";
 inline constexpr std::string_view kScheduleKind = "schedule";
+inline constexpr std::string_view kEventKind = "event";
 
 Item to_item(const FunctionDefinition& function);
 Item to_item(const MappingDefinition& mapping);

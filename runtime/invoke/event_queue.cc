@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "runtime/invoke/codec.h"
 #include "runtime/invoke/http_host.h"
 #include "streams/system_table.h"
 
@@ -15,7 +16,6 @@ namespace freshet {
 
 namespace {
 
-constexpr std::string_view kEventKind = "event";
 // Of the waiting events of a function so many keep their payload in memory.
 constexpr size_t kPayloadsKept = 16;
 // Events started by one step of the loop.

@@ -17,6 +17,7 @@ constexpr uint64_t kSyncBytes = 4u << 20;           // Written between two syncs
 constexpr uint64_t kMostUnsynced = 2 * kSyncBytes;  // however slow the disk is.
 constexpr size_t kMostAtOnce = 50;                  // Being made, and being restored; as the service.
 constexpr size_t kMostBackups = 10'000;             // What is known of each stays in memory.
+constexpr uint64_t kKnownMemory = 1536;             // What is known of one, about.
 constexpr milliseconds kRetryPause{100};
 
 template <class T>
@@ -97,11 +98,12 @@ void BackupStore::resume(Table& table) {
   restoring_.push_back({id, table.number(), std::move(*reader), {}, 0, {}, {}});
 }
 
-// In a bounded store backups count as data; in one without a log they take memory.
+// In a bounded store backups count as data; in one without a log they take memory. What is known of each takes some.
 void BackupStore::account() {
   uint64_t bytes = complete_bytes_;
   for (const auto& making : making_) bytes += making->writer->bytes();
-  committer_.set_backup_bytes(bytes);
+  const uint64_t known = backups_.size() * kKnownMemory;
+  committer_.set_backup_bytes(bytes, committer_.log() ? known : known + bytes);
 }
 
 std::string BackupStore::new_id(WallTime at) {
@@ -197,9 +199,10 @@ Result<void> BackupStore::admit_restore(const TableDescription& source) {
   if (restoring_.size() >= kMostAtOnce) {
     return fail(ErrorCode::kLimitExceeded, "Too many tables are being restored: at most 50 at a time");
   }
-  constexpr uint64_t kItemMemory = 64;  // Block and entry.
+  constexpr uint64_t kItemMemory = 40;  // Of a block beside its bytes.
   const uint64_t log = source.bytes + source.items * kRecordOverhead;
-  const uint64_t memory = source.bytes + source.items * (kItemMemory + 36 * source.definition.indexes.size());
+  const uint64_t memory =
+      source.bytes + source.items * (kItemMemory + kEntryMemory * (1 + source.definition.indexes.size()));
   return committer_.admit_bulk(log, memory);
 }
 

@@ -55,6 +55,8 @@ class BooksKeeper {
     for (const auto& counter : counters_) visit(arrow(counter), counter.value);
   }
   bool has_changed() const { return !changed_.empty(); }
+  // Bytes that statuses and counters take, about.
+  size_t memory() const { return statuses_.size() * kStatusMemory + counters_.size() * kCounterMemory; }
 
  private:
   struct Status {
@@ -69,6 +71,10 @@ class BooksKeeper {
     bool changed;
     uint64_t value;
   };
+  // Each is in a vector and in a hash map, which have room for more.
+  static constexpr size_t kStatusMemory = 2 * (sizeof(Status) + sizeof(std::string) + sizeof(uint32_t));
+  static constexpr size_t kCounterMemory = 2 * (sizeof(Counter) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
+
   uint32_t status(std::string_view name);
   Counter& counter(uint32_t from, uint32_t to, Cause cause);
   void mark(Counter& counter);

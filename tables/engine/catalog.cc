@@ -24,6 +24,7 @@ Table& Catalog::add(uint32_t number, TableDescription description) {
   Table& added = *table;
   by_number_[number] = &added;
   tables_[std::move(name)] = std::move(table);
+  count(added);
   return added;
 }
 
@@ -81,7 +82,10 @@ void Catalog::bury(size_t items) {
   while (!removed_.empty() && items > 0) {
     const size_t done = removed_.back()->drop(items);
     items -= done;
-    if (done == 0) removed_.pop_back();
+    count(*removed_.back());
+    if (done != 0) continue;
+    table_memory_ -= removed_.back()->memory();
+    removed_.pop_back();
   }
 }
 

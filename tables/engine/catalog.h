@@ -58,6 +58,11 @@ class Catalog {
 
   // Gives back some of what removed tables hold.
   void bury(size_t items);
+
+  // Bytes of memory of all tables, also of those that are being buried, and of all streams.
+  uint64_t memory() const { return table_memory_ + stream_memory_.bytes() + closed_.size() * kClosedMemory; }
+  // The table's memory may have changed. add(), remove() and bury() count by themselves.
+  void count(Table& table) { table_memory_ += table.take_growth(); }
   bool has_removed() const { return !removed_.empty(); }
 
   const std::map<std::string, std::unique_ptr<Table>, std::less<>>& tables() const { return tables_; }
@@ -65,7 +70,10 @@ class Catalog {
   StreamMemory& stream_memory() { return stream_memory_; }
 
  private:
+  static constexpr uint64_t kClosedMemory = sizeof(ClosedEntry) + sizeof(ChangeStream) + 2048;  // Deques and texts.
+
   StreamMemory stream_memory_;  // Outlives the tables.
+  uint64_t table_memory_ = 0;
   std::map<std::string, std::unique_ptr<Table>, std::less<>> tables_;
   std::map<uint32_t, Table*> by_number_;
   std::vector<std::unique_ptr<Table>> removed_;

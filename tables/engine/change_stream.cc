@@ -52,7 +52,7 @@ size_t size_of(const StreamRecord& record) {
 }
 
 size_t memory_of(const StreamRecord& record) {
-  size_t bytes = sizeof(StreamRecord) + record.keys_of.memory();
+  size_t bytes = sizeof(StreamRecord) + sizeof(ChangeStream*) + record.keys_of.memory();
   if (record.before && record.before.identity() != record.keys_of.identity()) bytes += record.before.memory();
   if (record.after && record.after.identity() != record.keys_of.identity()) bytes += record.after.memory();
   return bytes;
@@ -135,6 +135,7 @@ void ChangeStream::add_mark(uint64_t sequence, LogPosition at) {
   }
   if (after != marks_.end() && after->sequence <= sequence) return;
   marks_.insert(after, {sequence, at});
+  count_marks(0, 1);
 }
 
 void ChangeStream::logged(LogPosition at) {
@@ -263,13 +264,16 @@ void ChangeStream::wake() {
 }
 
 void ChangeStream::trim_before(uint32_t segment) {
+  const size_t before = marks_.size();
   while (!marks_.empty() && marks_.front().at.segment < segment) marks_.pop_front();
+  count_marks(before, marks_.size());
   // Records between the cut and the next mark cannot be reached any more.
   const uint64_t reachable = marks_.empty() ? logged_next_ : marks_.front().sequence;
   oldest_ = std::max(oldest_, reachable);  // Whatever memory still has: a restart would not.
 }
 
 void ChangeStream::trim_all() {
+  count_marks(marks_.size(), 0);
   marks_.clear();
   memory_.forget(*this, SIZE_MAX);
   oldest_ = logged_next_ = readable_ = next_;

@@ -34,7 +34,8 @@ bool needs_before(StreamView view);
 
 class ChangeStream;
 
-// Bounds the bytes that all streams' tails hold; the oldest record goes first, whosever it is.
+// Bounds the bytes that all streams' tails hold; the oldest record goes first, whosever it is. Counts what their places
+// in the log take, too.
 class StreamMemory {
  public:
   explicit StreamMemory(size_t budget) : budget_(budget) {}
@@ -42,11 +43,12 @@ class StreamMemory {
   // The stream is about to go: forgets up to `most` of its records; how many it were.
   size_t forget(ChangeStream& stream, size_t most);
   void shrink();  // Again, when records have come into the log.
-  size_t bytes() const { return bytes_; }
+  size_t bytes() const { return bytes_ + mark_bytes_; }
 
  private:
   const size_t budget_;
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;                 // Of records: what the budget bounds.
+  size_t mark_bytes_ = 0;            // Of all streams' places in the log, which go when the log does.
   std::deque<ChangeStream*> order_;  // Whose record is next to go.
   friend class ChangeStream;
 };
@@ -55,7 +57,10 @@ class ChangeStream {
  public:
   ChangeStream(uint32_t table, KeySchema keys, StreamMemory& memory)
       : table_(table), keys_(std::move(keys)), memory_(memory) {}
-  ~ChangeStream() { memory_.forget(*this, SIZE_MAX); }
+  ~ChangeStream() {
+    memory_.forget(*this, SIZE_MAX);
+    count_marks(marks_.size(), 0);
+  }
   ChangeStream(const ChangeStream&) = delete;
   ChangeStream& operator=(const ChangeStream&) = delete;
 
@@ -101,6 +106,7 @@ class ChangeStream {
   };
   size_t drop_oldest();  // Bytes given back.
   void add_mark(uint64_t sequence, LogPosition at);
+  void count_marks(size_t before, size_t now) { memory_.mark_bytes_ += (now - before) * sizeof(Mark); }
   Result<void> read_log(const ReadStreamInput& input, Log& log, StreamPage& page);
   // Whether a page of so many records has no room for one more, with which it would be `bytes`. A first always fits.
   static bool full(const ReadStreamInput& input, size_t records, size_t bytes);

@@ -11,7 +11,11 @@ namespace {
 constexpr size_t kOwn = 100'000;              // Expiring items of our own that are not counted as growth.
 constexpr uint64_t kTableRecord = 64u << 10;  // A definition with its tags is smaller.
 constexpr size_t kGrowth = 256;               // A write that adds more counts as one that fills the store.
-constexpr milliseconds kRest{5};              // How long unhurried writes are left unsynced.
+// What the runtime keeps of a definition: objects, and its bytes several times, as they are read and compiled.
+constexpr uint64_t kDefinitionMemory = 2048;
+constexpr uint64_t kDefinitionCopies = 4;
+constexpr uint64_t kWaitingMemory = 512;  // And of work that waits.
+constexpr milliseconds kRest{5};          // How long unhurried writes are left unsynced.
 // A disk that stalls does so several times within seconds (some of 55 to 400 ms within 15 s, seen on a virtual disk).
 // After a commit that took so long, syncs run beside the loop, so that it does not stand still in the next: for so many
 // times as long (5 s after 10 ms), but not for more than a minute.
@@ -26,6 +30,29 @@ void Committer::set_log(std::unique_ptr<Log> log) {
   refresh_space();
   log_->set_reserve(reserve_bytes());
   refresh_space();
+  for (const auto& [name, table] : catalog_.tables()) {
+    if (!table->definition().system) continue;
+    for (const auto& entry : table->items()) kept_memory_ += kept_beside(*table, entry.item);
+  }
+}
+
+uint64_t Committer::memory() const {
+  uint64_t bytes = catalog_.memory() + backup_memory_ + kept_memory_;
+  if (options_.memory_beside) bytes += options_.memory_beside();
+  return bytes;
+}
+
+uint64_t Committer::kept_beside(const Table& table, const ItemRef& item) const {
+  const TableDefinition& definition = table.definition();
+  if (!item || !definition.system || definition.ttl_attribute) return 0;
+  const auto kind = item.find(definition.keys.partition.name);
+  if (!kind) return 0;
+  const auto is_one_of = [of = kind->key_bytes()](const std::vector<std::string>& kinds) {
+    return std::find(kinds.begin(), kinds.end(), of) != kinds.end();
+  };
+  if (is_one_of(options_.waiting_kinds)) return kWaitingMemory;
+  if (!is_one_of(options_.definition_kinds)) return 0;
+  return kDefinitionMemory + kDefinitionCopies * item.encoded().size();
 }
 
 // Compaction starts at garbage of a segment and an eighth of what lives (compactor.cc), and needs the floor to work
@@ -46,12 +73,6 @@ void Committer::refresh_space() {
   }
 }
 
-uint64_t Committer::memory() const {
-  uint64_t bytes = catalog_.stream_memory().bytes() + (log_ ? 0 : backup_bytes_);
-  for (const auto& [name, table] : catalog_.tables()) bytes += table->memory();
-  return bytes;
-}
-
 Result<void> Committer::admit_bytes(uint64_t keep, uint64_t bytes) {
   if (!stalled_ && space_left_ >= keep + batch_.size() + bytes) return {};
   ++stats_.throttled;
@@ -65,8 +86,9 @@ Result<void> Committer::admit_record(uint64_t keep) {
   return log_ ? admit_bytes(keep, kTableRecord) : Result<void>{};
 }
 
-void Committer::set_backup_bytes(uint64_t bytes) {
+void Committer::set_backup_bytes(uint64_t bytes, uint64_t memory) {
   backup_bytes_ = bytes;
+  backup_memory_ = memory;
   if (log_) refresh_space();
 }
 
@@ -76,12 +98,18 @@ Result<void> Committer::admit_bulk(uint64_t bytes, uint64_t memory) {
     return fail(ErrorCode::kLimitExceeded, "Not enough disk space (or --max-data-bytes): " + std::to_string(bytes) +
                                                " bytes are needed beside the store's reserve");
   }
-  if (options_.max_memory_bytes != 0 && this->memory() + memory > options_.max_memory_bytes) {
-    return fail(ErrorCode::kLimitExceeded, "Not enough memory (--max-memory-bytes): " + std::to_string(memory) +
-                                               " bytes are needed, " + std::to_string(this->memory()) + " of " +
-                                               std::to_string(options_.max_memory_bytes) + " are taken");
-  }
-  return {};
+  return admit_memory(memory, options_.max_memory_bytes);
+}
+
+Result<void> Committer::admit_upkeep(uint64_t memory) {
+  return admit_memory(memory, most_memory());
+}
+
+Result<void> Committer::admit_memory(uint64_t bytes, uint64_t limit) const {
+  if (limit == 0 || memory() + bytes <= limit) return {};
+  return fail(ErrorCode::kLimitExceeded, "Not enough memory (--max-memory-bytes): " + std::to_string(bytes) +
+                                             " bytes are needed, " + std::to_string(memory()) + " of " +
+                                             std::to_string(options_.max_memory_bytes) + " are taken");
 }
 
 Result<void> Committer::admit(const Mutation& mutation) {
@@ -89,7 +117,9 @@ Result<void> Committer::admit(const Mutation& mutation) {
   uint64_t bytes = 0;
   uint64_t added = 0;
   uint64_t removed = 0;
+  uint64_t entries = 0;  // Of new items, in memory.
   bool grows = false;
+  bool waits = false;
   for (const auto& change : mutation) {
     const size_t before = log_size(change.before);
     const size_t after = log_size(change.after);
@@ -98,13 +128,17 @@ Result<void> Committer::admit(const Mutation& mutation) {
     // Tokens of transactions are not: beyond a reasonable number they are data like any other.
     const Table& table = *change.table;
     const bool own = table.definition().system && !(table.definition().ttl_attribute && table.items().size() > kOwn);
-    if (own) continue;
+    const uint64_t kept = own && !change.before ? kept_beside(table, change.after) : 0;
+    if (own && kept == 0) continue;
     removed += before;
     added += after;
-    grows = grows || (change.after && (!change.before || after > before + kGrowth));
+    if (change.after && !change.before) entries += kept + kEntryMemory * (1 + table.definition().indexes.size());
+    waits = waits || own;
+    grows = grows || (!own && change.after && (!change.before || after > before + kGrowth));
   }
   // Of several changes, deletes make up for what the others add: a token that stands beside them, too.
-  grows = grows && added > removed;
+  const bool more = added > removed;
+  grows = grows && more;
   if (log_) {
     // Completions may use the reserve down to what compaction needs to free more.
     uint64_t keep = grows ? reserve_bytes() : floor_bytes();
@@ -112,13 +146,13 @@ Result<void> Committer::admit(const Mutation& mutation) {
     if (batch_.size() + bytes > options_.segment_bytes) keep += options_.segment_bytes;
     if (auto ok = admit_bytes(keep, bytes); !ok) return ok;
   }
-  if (grows && options_.max_memory_bytes != 0 && memory() + bytes > options_.max_memory_bytes) {
-    ++stats_.throttled;
-    return fail(ErrorCode::kThroughputExceeded,
-                "The store is at its memory cap (--max-memory-bytes): writes that add data are refused until tasks are "
-                "completed or items are deleted. Retry later.");
-  }
-  return {};
+  if (!more || options_.max_memory_bytes == 0) return {};
+  const uint64_t limit = grows ? options_.max_memory_bytes : waits ? most_kept() : most_memory();
+  if (memory() + (added - removed) + entries <= limit) return {};
+  ++stats_.throttled;
+  return fail(ErrorCode::kThroughputExceeded,
+              "The store is at its memory cap (--max-memory-bytes): writes that add data are refused until tasks are "
+              "completed or items are deleted. Retry later.");
 }
 
 void Committer::apply(Mutation mutation, bool unhurried) {
@@ -134,6 +168,10 @@ void Committer::apply_one(Change& change) {
   }
   if (change.before) catalog_.live.leave(change.before);
   change.table->apply(change);
+  catalog_.count(*change.table);
+  if (change.table->definition().system) {
+    kept_memory_ += kept_beside(*change.table, change.after) - kept_beside(*change.table, change.before);
+  }
   const uint64_t sequence = add_to_stream(change);
   if (log_) {
     add_to_batch(change, sequence);

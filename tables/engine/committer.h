@@ -32,8 +32,11 @@ class Committer {
   Result<void> admit_record(uint64_t keep);
   // Whether so much more fits into log or backups, and into memory, beside what everybody else needs. kLimitExceeded.
   Result<void> admit_bulk(uint64_t bytes, uint64_t memory);
-  // What backups take: of --max-data-bytes, or, without a log, of memory.
-  void set_backup_bytes(uint64_t bytes);
+  // Whether a change of a table that needs so much more memory may be made: a store that is full is deployed anew.
+  // kLimitExceeded.
+  Result<void> admit_upkeep(uint64_t memory);
+  // What backups take: of --max-data-bytes, and of memory.
+  void set_backup_bytes(uint64_t bytes, uint64_t memory);
   // Applies a mutation that was planned against the state as it is and admitted (the store's own deletes need not be).
   // One that is unhurried is synced with what comes within some milliseconds.
   void apply(Mutation mutation, bool unhurried = false);
@@ -95,6 +98,13 @@ class Committer {
   void release();
   void count_commit(BootTime appended_at);
   void refresh_space();
+  // Beyond the cap, so that a store that is full of clients' items goes on: for what clients make the runtime keep, and
+  // for small growth, by which work that is there is ended.
+  uint64_t most_kept() const { return options_.max_memory_bytes + options_.max_memory_bytes / 8; }
+  uint64_t most_memory() const { return options_.max_memory_bytes + options_.max_memory_bytes / 4; }
+  // What the runtime keeps in memory beside an item of a system table; 0 for what it keeps nothing of.
+  uint64_t kept_beside(const Table& table, const ItemRef& item) const;
+  Result<void> admit_memory(uint64_t bytes, uint64_t limit) const;
   uint64_t memory() const;
   Async<Result<void>> wait_durable();
   Async<void> wait_lull(BootTime latest);
@@ -125,6 +135,8 @@ class Committer {
   uint64_t live_items_ = 0;
   uint64_t space_left_ = 0;
   uint64_t backup_bytes_ = 0;
+  uint64_t backup_memory_ = 0;
+  uint64_t kept_memory_ = 0;  // The sum of kept_beside() of all items.
   EmbeddedStats stats_;
 };
 

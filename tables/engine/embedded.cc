@@ -31,6 +31,7 @@ std::string stream_label(WallTime at) {
 }
 
 constexpr size_t kBulk = 16;                       // Writes of one request.
+constexpr uint64_t kTableMemory = 4096;            // Of one without items, about.
 constexpr uint64_t kSkippedBeforeAnswer = 10'000;  // Records.
 
 tl::unexpected<Error> no_such_table(const std::string& name) {
@@ -182,6 +183,9 @@ Async<Result<TableDescription>> Engine::create_table(TableDefinition definition)
     return Out(fail(ErrorCode::kResourceInUse, "Table already exists: " + definition.name));
   }
   if (auto ok = committer_.admit_record(committer_.reserve_bytes()); !ok) return Out(fail(ok.error()));
+  if (!definition.system) {
+    if (auto ok = committer_.admit_bulk(0, kTableMemory); !ok) return Out(fail(ok.error()));
+  }
   TableDescription description;
   description.id = random_.uuid();
   description.created = scheduler_.clock().wall();
@@ -232,9 +236,11 @@ Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) 
   // Where a full store is to be deployed anew; but completions and compaction need most of what it has left.
   const uint64_t keep = (committer_.floor_bytes() + committer_.reserve_bytes()) / 2;
   if (auto ok = committer_.admit_record(keep); !ok) return Out(fail(ok.error()));
+  if (auto ok = committer_.admit_upkeep(table->memory_to_become(definition)); !ok) return Out(fail(ok.error()));
   if (table->definition().stream && definition.stream != table->definition().stream) close_stream(*table);
   const std::string label = definition.stream ? new_label(definition.name) : std::string();
   table->alter(std::move(definition), label);
+  catalog_.count(*table);
   catching_up_ = table->is_behind() || catching_up_;
   committer_.log_table(*table);
   return Out(table->describe());
@@ -393,8 +399,10 @@ void Engine::run_due() {
   catching_up_ = false;
   size_t left = options_.backfill_step;
   for (const auto& [name, table] : catalog_.tables()) {
+    if (!table->is_behind()) continue;
     const bool opening = table->is_opening_books();
     left -= table->catch_up(left);
+    catalog_.count(*table);
     if (opening && !table->is_opening_books()) committer_.log_table(*table);  // With all flows, from now on.
     catching_up_ = catching_up_ || table->is_behind();
   }

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/durations.h"
 #include "base/files.h"
@@ -33,7 +34,16 @@ struct EmbeddedOptions {
   BackgroundSync* backup_sync = nullptr;  // Syncs files of backups; null for doing it inline. Not the one above.
   uint64_t segment_bytes = 16u << 20;     // At most a sixteenth of max_data_bytes is used.
   uint64_t max_data_bytes = 0;            // Bound on the files; 0 for the disk's own.
-  uint64_t max_memory_bytes = 0;          // Bound on items, indexes and stream tails; 0 for none.
+  uint64_t max_memory_bytes = 0;          // Bound on what EmbeddedStats::memory_bytes counts; 0 for none.
+  // What others hold of memory that counts against the bound, in bytes; called on the loop's thread, often. May be
+  // null.
+  std::function<uint64_t()> memory_beside;
+  // Values of the partition key, in system tables, of items that clients cause: definitions, of which the runtime keeps
+  // what it has read in memory beside the item, and work that waits, of which it keeps a little. What is kept is
+  // counted, and new items are refused above nine eighths of max_memory_bytes. Other items of the runtime's own never
+  // are.
+  std::vector<std::string> definition_kinds;
+  std::vector<std::string> waiting_kinds;
 
   // Recent change records kept in memory, all tables together. At most a quarter of max_memory_bytes is used.
   size_t stream_memory_bytes = 16u << 20;
@@ -62,9 +72,11 @@ struct EmbeddedOptions {
 
 struct EmbeddedStats {
   uint64_t items = 0;
-  uint64_t memory_bytes = 0;  // Estimate of items, indexes and stream tails.
-  uint64_t live_bytes = 0;    // What the live items take in the log.
-  uint64_t log_bytes = 0;     // Files, with what is kept for streams.
+  // What the allocator gave for tables, items, indexes, streams and backups, for what the runtime keeps of definitions,
+  // and for what others hold beside (memory_beside). Small parts are estimates.
+  uint64_t memory_bytes = 0;
+  uint64_t live_bytes = 0;  // What the live items take in the log.
+  uint64_t log_bytes = 0;   // Files, with what is kept for streams.
   uint64_t log_bytes_left = 0;
   uint64_t batches = 0;         // Appended since the start.
   uint64_t appended_bytes = 0;  // By writes, since the start.

@@ -81,6 +81,8 @@ class OrderedItems {
 
   const KeySchema& keys() const { return keys_; }
   size_t size() const { return set_.size(); }
+  // Bytes that the entries take, without the items.
+  size_t memory() const { return set_.memory(); }
   uint64_t hash(std::string_view partition) const;
 
   // Main tables. The item with that key, or null; valid until the next change.

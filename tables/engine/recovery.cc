@@ -224,6 +224,7 @@ Result<void> Recovery::finish(Log& log) {
   catalog_.each_stream([first](uint32_t, ChangeStream& stream) { stream.trim_before(first); });
   for (const auto& [name, table] : catalog_.tables()) {
     table->build_observers([&](const ItemRef& item) { catalog_.live.found(item); });
+    catalog_.count(*table);
     if (!table->books()) continue;
     table->books()->open_if_new();
     if (auto ok = check_balance(table->books()->snapshot()); !ok) {

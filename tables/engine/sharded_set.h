@@ -1,7 +1,13 @@
-// An ordered set of entries whose order begins with a uniform hash. While it is small it is one B-tree; from then on
-// there is one for each value of the hash's top bits. The order is that of a single tree, but a point is found in a
-// tree of some entries or few dozens: one or two nodes to go through instead of six, each of which is a wait for the
-// memory in a large set. The trees stand in one row, so that the way to the first node is one wait, too.
+// An ordered set of entries whose order begins with a uniform hash. It is a row of B-trees, one for each value of the
+// hash's top bits. The order is that of a single tree, but a point is found in a tree of a few entries: one node to go
+// through instead of six, each of which is a wait for the memory in a large set. The trees stand in one row, so that
+// the way to the first node is one wait, too.
+//
+// The row grows and shrinks with the set. When there are too many entries for its trees, or too few, a row of twice or
+// half as many is made, and every change from then on moves some entries into it, from the first one on. Meanwhile what
+// stands before a border is in the new row and the rest in the old one. A step moves about as many entries as a node
+// or two hold, so that no change takes long. A row grows only while most of its trees hold something: entries that
+// share a hash cannot be told apart by it.
 //
 // `T`, and whatever is looked for, has a member `hash`, by which `Order` sorts first. One thread. Iterators and places
 // are valid until the next change.
@@ -12,15 +18,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <span>
 #include <utility>
-#include <vector>
+
+#include "base/allocation.h"
 
 namespace freshet {
 
 template <class T, class Order>
 class ShardedSet {
-  using Tree = absl::btree_set<T, Order>;
+  using Tree = absl::btree_set<T, Order, CountingAllocator<T>>;
   using Leaf = typename Tree::const_iterator;
 
  public:
@@ -46,9 +54,9 @@ class ShardedSet {
       return old;
     }
     const_iterator& operator--() {
-      while (is_behind_all() || at_ == tree().begin()) {
-        --shard_;
-        at_ = tree().end();
+      while (!tree_ || at_ == tree_->begin()) {
+        tree_ = set_->tree_before(tree_);
+        at_ = tree_->end();
       }
       --at_;
       return *this;
@@ -58,24 +66,22 @@ class ShardedSet {
       --*this;
       return old;
     }
-    bool operator==(const const_iterator& other) const { return shard_ == other.shard_ && at_ == other.at_; }
+    bool operator==(const const_iterator& other) const { return tree_ == other.tree_ && at_ == other.at_; }
 
    private:
     friend class ShardedSet;
-    const_iterator(const ShardedSet& set, size_t shard, Leaf at) : set_(&set), shard_(shard), at_(at) { skip_ends(); }
-    bool is_behind_all() const { return shard_ == set_->trees_.size(); }
-    const Tree& tree() const { return set_->trees_[shard_]; }
+    const_iterator(const ShardedSet& set, Tree* tree, Leaf at) : set_(&set), tree_(tree), at_(at) { skip_ends(); }
     void skip_ends() {
-      while (!is_behind_all() && at_ == tree().end()) {
-        do ++shard_;
-        while (!is_behind_all() && tree().empty());
-        at_ = is_behind_all() ? Leaf{} : tree().begin();
+      while (tree_ && at_ == tree_->end()) {
+        do tree_ = set_->tree_after(tree_);
+        while (tree_ && tree_->empty());
+        at_ = tree_ ? tree_->begin() : Leaf{};
       }
     }
 
     const ShardedSet* set_ = nullptr;
-    size_t shard_ = 0;
-    Leaf at_{};  // Behind all entries: none.
+    Tree* tree_ = nullptr;  // Null behind all entries.
+    Leaf at_{};
   };
 
   // Where an entry stands in its tree, or would.
@@ -87,38 +93,45 @@ class ShardedSet {
 
    private:
     friend class ShardedSet;
-    size_t shard_ = 0;
+    Tree* tree_ = nullptr;
     Leaf at_{};  // The first entry of the tree that is not before it.
     bool found_ = false;
   };
 
   enum class Growth { kOneTree, kSplits };
-  ShardedSet(Order order, Growth growth) : order_(std::move(order)), splits_(growth == Growth::kSplits) {
-    trees_.emplace_back(order_);
+  ShardedSet(Order order, Growth growth)
+      : order_(std::move(order)), splits_(growth == Growth::kSplits), row_(*this, 0) {
+    row_.add_until(1);
+    set_bounds();
   }
   ShardedSet(const ShardedSet&) = delete;
   ShardedSet& operator=(const ShardedSet&) = delete;
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  const_iterator begin() const { return {*this, 0, trees_[0].begin()}; }
-  const_iterator end() const { return {*this, trees_.size(), Leaf{}}; }
+  // Bytes that nodes and rows take of the allocator; what entries point to is not in it.
+  size_t memory() const { return memory_; }
+  const_iterator begin() const {
+    Tree* first = first_tree();
+    return {*this, first, first->begin()};
+  }
+  const_iterator end() const { return {*this, nullptr, Leaf{}}; }
 
   template <class Probe>
   const_iterator lower_bound(const Probe& probe) const {
-    const size_t shard = shard_of(probe.hash);
-    return {*this, shard, trees_[shard].lower_bound(probe)};
+    Tree& tree = tree_of(probe);
+    return {*this, &tree, tree.lower_bound(probe)};
   }
   template <class Probe>
   const_iterator upper_bound(const Probe& probe) const {
-    const size_t shard = shard_of(probe.hash);
-    return {*this, shard, trees_[shard].upper_bound(probe)};
+    Tree& tree = tree_of(probe);
+    return {*this, &tree, tree.upper_bound(probe)};
   }
   template <class Probe>
   Place place(const Probe& probe) const {
     Place place;
-    place.shard_ = shard_of(probe.hash);
-    const Tree& tree = trees_[place.shard_];
+    Tree& tree = tree_of(probe);
+    place.tree_ = &tree;
     place.at_ = tree.lower_bound(probe);
     place.found_ = place.at_ != tree.end() && order_(*place.at_, probe) == 0;
     return place;
@@ -127,9 +140,9 @@ class ShardedSet {
   // Of many lookups that are about to come: each asks the processor for what it goes through, so that they wait for the
   // memory together and not one after the other.
   void prefetch(std::span<const uint64_t> hashes) const {
-    for (const uint64_t hash : hashes) __builtin_prefetch(&trees_[shard_of(hash)]);
+    for (const uint64_t hash : hashes) __builtin_prefetch(&tree_near(hash));
     for (const uint64_t hash : hashes) {
-      const Tree& tree = trees_[shard_of(hash)];
+      const Tree& tree = tree_near(hash);
       if (tree.empty()) continue;
       const auto* first = reinterpret_cast<const char*>(&*tree.begin());
       for (size_t line = 0; line < kNodeLines; ++line) __builtin_prefetch(first + 64 * line);
@@ -138,59 +151,217 @@ class ShardedSet {
 
   // At the place of `value`, which was not found.
   void insert(const Place& place, T value) {
-    trees_[place.shard_].insert(place.at_, std::move(value));
-    grown();
+    place.tree_->insert(place.at_, std::move(value));
+    grown(*place.tree_);
   }
   // False if there is an equal one.
   bool insert(T value) {
-    const bool added = trees_[shard_of(value.hash)].insert(std::move(value)).second;
-    if (added) grown();
+    Tree& tree = tree_of(value);
+    const bool added = tree.insert(std::move(value)).second;
+    if (added) grown(tree);
     return added;
   }
   // Of values in their order: behind all others.
   void append(T value) {
-    Tree& last = trees_[shard_of(value.hash)];
+    Tree& last = tree_of(value);
     last.insert(last.end(), std::move(value));
-    grown();
+    grown(last);
   }
-  void erase(const Place& place) { erase(place.shard_, place.at_); }
-  void erase(const const_iterator& it) { erase(it.shard_, it.at_); }
-  // Erases up to `limit` entries, the last first; how many it were. One walk over the trees a call, not one an entry.
+  void erase(const Place& place) {
+    erase_from(*place.tree_, place.at_);
+    resize();
+  }
+  void erase(const const_iterator& it) {
+    erase_from(*it.tree_, it.at_);
+    resize();
+  }
+  // Of a set that is no longer wanted: erases up to `limit` entries, the last first; how many it were. One walk over
+  // the trees a call, not one an entry, and no new rows.
   size_t drop(size_t limit) {
     const size_t before = size_;
-    for (size_t shard = trees_.size(); shard-- > 0 && size_ > 0;) {
-      while (!trees_[shard].empty()) {
+    for (Tree* tree = tree_before(nullptr); tree && size_ > 0; tree = tree_before(tree)) {
+      while (!tree->empty()) {
         if (before - size_ == limit) return limit;
-        erase(shard, std::prev(trees_[shard].end()));
+        erase_from(*tree, std::prev(tree->end()));
       }
     }
     return before - size_;
   }
 
  private:
-  static constexpr unsigned kBits = 17;     // Four megabytes of trees; of a million entries each has eight: one node.
-  static constexpr size_t kNodeLines = 4;   // Of memory, in a node of a tree.
-  static constexpr size_t kSplitAt = 8192;  // Entries: takes some milliseconds, once.
+  static constexpr size_t kMost = 8;   // Entries a tree on average before the row grows: most fit into one node.
+  static constexpr size_t kLeast = 2;  // And before it shrinks.
+  static constexpr unsigned kMostBits = 24;
+  static constexpr size_t kNodeLines = 4;  // Of memory, in a node of a tree.
+  static constexpr size_t kMoved = 64;     // Entries in one step.
+  static constexpr size_t kJoined = 4;     // Trees in one step of shrinking, so that the last entries end it.
 
-  size_t shard_of(uint64_t hash) const { return trees_.size() == 1 ? 0 : hash >> (64 - kBits); }
-  void erase(size_t shard, Leaf at) {
-    trees_[shard].erase(at);
-    --size_;
-  }
-  void grown() {
-    if (++size_ < kSplitAt || !splits_ || trees_.size() > 1) return;
-    const Tree whole = std::move(trees_[0]);
-    trees_.assign(size_t{1} << kBits, Tree(order_));
-    for (const T& value : whole) {
-      Tree& part = trees_[shard_of(value.hash)];
-      part.insert(part.end(), value);
+  // Room for a tree for each value of so many top bits. Trees are made in their order, and removed in it.
+  class Row {
+   public:
+    explicit Row(ShardedSet& set) : set_(set) {}
+    Row(ShardedSet& set, unsigned bits) : set_(set), shift_(63 - bits), room_(size_t{1} << bits) {
+      trees_ = CountingAllocator<Tree>(set_.memory_).allocate(room_);
     }
+    ~Row() { clear(); }
+    Row(const Row&) = delete;
+    Row& operator=(const Row&) = delete;
+
+    void swap(Row& other) {
+      std::swap(shift_, other.shift_);
+      std::swap(room_, other.room_);
+      std::swap(made_, other.made_);
+      std::swap(gone_, other.gone_);
+      std::swap(trees_, other.trees_);
+    }
+    void clear() {
+      std::destroy(trees_ + gone_, trees_ + made_);
+      if (trees_) CountingAllocator<Tree>(set_.memory_).deallocate(trees_, room_);
+      trees_ = nullptr;
+      room_ = made_ = gone_ = 0;
+    }
+    // The first one that is left; each in its turn, so that the end of a large row is no long step.
+    void remove_first() { std::destroy_at(trees_ + gone_++); }
+    void add_until(size_t count) {
+      for (; made_ < count; ++made_) new (trees_ + made_) Tree(set_.order_, CountingAllocator<T>(set_.memory_));
+    }
+    unsigned bits() const { return 63 - shift_; }
+    size_t room() const { return room_; }
+    bool is_there() const { return trees_ != nullptr; }
+    size_t index(uint64_t hash) const { return hash >> 1 >> shift_; }
+    Tree& operator[](size_t index) const { return trees_[index]; }
+    Tree* begin() const { return trees_; }
+    Tree* end() const { return trees_ + made_; }
+
+   private:
+    ShardedSet& set_;
+    unsigned shift_ = 63;
+    size_t room_ = 0;
+    size_t made_ = 0;
+    size_t gone_ = 0;  // Of those that were made, the first ones.
+    Tree* trees_ = nullptr;
+  };
+
+  // Where an entry of that hash is or would be; of the tree at the border whichever may be.
+  Tree& tree_near(uint64_t hash) const {
+    const size_t at = row_.index(hash);
+    return static_cast<std::ptrdiff_t>(at) >= border_ ? row_[at] : next_[next_.index(hash)];
+  }
+  template <class Probe>
+  Tree& tree_of(const Probe& probe) const {
+    const size_t at = row_.index(probe.hash);
+    if (static_cast<std::ptrdiff_t>(at) > border_) [[likely]]
+      return row_[at];
+    if (static_cast<std::ptrdiff_t>(at) == border_) {
+      // What is left of it stands behind all that has been moved.
+      Tree& rest = row_[at];
+      if (!rest.empty() && order_(*rest.begin(), probe) <= 0) return rest;
+    }
+    return next_[next_.index(probe.hash)];
+  }
+  // The trees in their order: those of the new row that are made, then those of the old one from the border on.
+  Tree* first_tree() const { return next_.is_there() ? next_.begin() : row_.begin(); }
+  Tree* border_tree() const { return row_.begin() + (border_ < 0 ? 0 : border_); }
+  Tree* tree_after(Tree* tree) const {
+    ++tree;
+    if (tree == row_.end()) return nullptr;
+    return next_.is_there() && tree == next_.end() ? border_tree() : tree;
+  }
+  // Of null: the last one. Null before the first.
+  Tree* tree_before(Tree* tree) const {
+    if (!tree) return row_.end() - 1;
+    if (tree == first_tree()) return nullptr;
+    return next_.is_there() && tree == border_tree() ? next_.end() - 1 : tree - 1;
+  }
+
+  void erase_from(Tree& tree, Leaf at) {
+    tree.erase(at);
+    --size_;
+    if (tree.empty()) --filled_;
+  }
+  void grown(const Tree& tree) {
+    ++size_;
+    if (tree.size() == 1) ++filled_;
+    resize();
+  }
+  void set_bounds() {
+    const bool splits = splits_ && row_.bits() < kMostBits;
+    grows_at_ = splits ? kMost * row_.room() : SIZE_MAX;
+    shrinks_below_ = row_.room() > 1 ? kLeast * row_.room() : 0;
+  }
+  // After each change.
+  void resize() {
+    if (border_ >= 0) {
+      move_some();
+    } else if (size_ >= grows_at_) {
+      if (filled_ >= row_.room() / 4 * 3) begin_row(row_.bits() + 1);
+    } else if (size_ < shrinks_below_) {
+      begin_row(row_.bits() - 1);
+    }
+  }
+  void begin_row(unsigned bits) {
+    Row next(*this, bits);
+    next_.swap(next);
+    border_ = 0;
+    make_targets();
+    move_some();
+  }
+  // Where entries of the tree at the border go is there before any of them is looked for.
+  void make_targets() {
+    const auto at = static_cast<size_t>(border_);
+    next_.add_until(next_.bits() > row_.bits() ? 2 * at + 2 : at / 2 + 1);
+  }
+  void move_some() {
+    const size_t most = next_.bits() > row_.bits() ? 1 : kJoined;
+    size_t left = kMoved;
+    for (size_t trees = 0; trees < most; ++trees) {
+      if (!move_tree(row_[static_cast<size_t>(border_)], left)) return;
+      row_.remove_first();
+      ++border_;
+      if (border_ == row_.end() - row_.begin()) return end_row();
+      make_targets();
+    }
+  }
+  void end_row() {
+    row_.swap(next_);
+    next_.clear();
+    border_ = -1;
+    set_bounds();
+  }
+  // False if more of it is left than may be moved now.
+  bool move_tree(Tree& from, size_t& left) {
+    if (from.empty()) return true;
+    Tree& first = next_[next_.index(from.begin()->hash)];
+    if (first.empty() && &first == &next_[next_.index(from.rbegin()->hash)]) {
+      first = std::move(from);  // All go to one tree: however many they are, that is one step.
+      return true;
+    }
+    auto it = from.begin();
+    for (; it != from.end() && left > 0; ++it, --left) {
+      Tree& target = next_[next_.index(it->hash)];
+      if (target.empty()) ++filled_;
+      target.insert(target.end(), std::move(const_cast<T&>(*it)));  // It is erased below: its order no longer matters.
+    }
+    const bool all = it == from.end();
+    if (all) {
+      from.clear();
+      --filled_;
+    } else {
+      from.erase(from.begin(), it);
+    }
+    return all;
   }
 
   const Order order_;
   const bool splits_;
-  std::vector<Tree> trees_;
+  size_t memory_ = 0;
   size_t size_ = 0;
+  size_t filled_ = 0;  // Trees that are not empty.
+  size_t grows_at_ = 0;
+  size_t shrinks_below_ = 0;
+  std::ptrdiff_t border_ = -1;  // The tree of the row that is being moved into the next one; -1 if there is none.
+  Row row_;
+  Row next_{*this};
 };
 
 }  // namespace freshet

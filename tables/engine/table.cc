@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <future>
 
+#include "base/allocation.h"
 #include "base/check.h"
 
 namespace freshet {
 namespace {
-// A 24-byte entry in a B-tree whose nodes are two thirds full.
-constexpr size_t kEntryMemory = 36;
 constexpr size_t kFetchedAhead = 16;  // The order of the table is none in memory: each item is a wait for it.
 constexpr size_t kLoadedTogether = 1u << 16;
 constexpr size_t kFilledBeside = 100'000;
+constexpr size_t kBlock = 64;              // Of a node of a map, or a small block: about.
+constexpr size_t kDequeMemory = 64 + 512;  // What an empty std::deque holds.
 
 std::unique_ptr<TtlOrder> make_ttl(const TableDefinition& d) {
   return std::make_unique<TtlOrder>(d.ttl_in_milliseconds, d.books ? d.books->held_status : std::string());
@@ -27,6 +28,38 @@ std::vector<std::string> held_names(const TableDefinition& table, const IndexDef
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
+}
+
+// Of a block that a text needs beyond itself.
+size_t memory_of(const std::string& text) {
+  return text.capacity() < sizeof(std::string) / 2 ? 0 : allocated_bytes(text.capacity() + 1);
+}
+
+size_t memory_of(const KeySchema& keys) {
+  size_t bytes = 0;
+  for (const auto* key : keys.attributes()) bytes += sizeof(KeyAttribute) + memory_of(key->name);
+  return bytes;
+}
+
+// Of an index, definition and all, without entries. Its names are in the table's definition, the index's own and what
+// is picked out of items for it.
+size_t memory_of(const IndexDefinition& index) {
+  size_t names = memory_of(index.name) + 2 * memory_of(index.keys);
+  for (const auto& name : index.included) names += sizeof(std::string) + memory_of(name);
+  return sizeof(SecondaryIndex) + sizeof(IndexDefinition) + 2 * kBlock + 3 * names;
+}
+
+// Of a table without items: the objects, the first blocks of its stream's two deques, its nodes in the catalog's maps.
+size_t memory_of_empty(const TableDefinition& d) {
+  size_t bytes = sizeof(Table) + sizeof(ChangeStream) + 2 * kDequeMemory + 4 * kBlock;
+  bytes += 3 * memory_of(d.name) + 4 * memory_of(d.keys);
+  for (const auto& index : d.indexes) bytes += memory_of(index);
+  if (d.ttl_attribute) bytes += sizeof(TtlOrder) + 2 * (sizeof(std::string) + memory_of(*d.ttl_attribute));
+  if (d.books) bytes += sizeof(BooksKeeper) + kBlock;
+  const auto& settings = d.settings;
+  for (const auto& [name, value] : settings.tags) bytes += 2 * kBlock + memory_of(name) + memory_of(value);
+  for (const auto& [name, throughput] : settings.index_throughput) bytes += 2 * kBlock + memory_of(name);
+  return bytes;
 }
 
 const IndexDefinition* find_same(const std::vector<IndexDefinition>& indexes, const IndexDefinition& wanted) {
@@ -87,6 +120,7 @@ void Table::make_slots() {
   }
   if (d.ttl_attribute) ttl_slot_ = names_.slot(*d.ttl_attribute);
   if (d.books) status_slot_ = names_.slot(d.books->status_attribute);
+  own_memory_ = memory_of_empty(d);
 }
 
 std::string_view Table::status(const ItemRef& item, const Picked& picked) const {
@@ -111,11 +145,27 @@ TableDescription Table::describe() const {
 }
 
 uint64_t Table::memory() const {
-  size_t entries = items_.size() + (ttl_ ? ttl_->size() : 0);
-  for (const auto& index : indexes_) entries += index->items.size();
-  for (const auto& index : old_indexes_) entries += index->items.size();
-  for (const auto& ttl : old_ttls_) entries += ttl->size();
-  return item_memory_ + entries * kEntryMemory;
+  uint64_t bytes = own_memory_ + item_memory_ + items_.memory();
+  if (ttl_) bytes += ttl_->memory();
+  if (books_) bytes += books_->memory();
+  for (const auto& index : indexes_) bytes += index->items.memory();
+  for (const auto& index : old_indexes_) bytes += index->items.memory();
+  for (const auto& ttl : old_ttls_) bytes += ttl->memory();
+  return bytes;
+}
+
+uint64_t Table::memory_to_become(const TableDefinition& next) const {
+  const TableDefinition& now = definition();
+  uint64_t entries = 0;
+  for (const auto& index : next.indexes) entries += find_same(now.indexes, index) ? 0 : items_.size();
+  if (next.ttl_attribute && next.ttl_attribute != now.ttl_attribute) entries += items_.size();
+  const uint64_t own = memory_of_empty(next);
+  return entries * kEntryMemory + (own > own_memory_ ? own - own_memory_ : 0);
+}
+
+uint64_t Table::take_growth() {
+  const uint64_t now = memory();
+  return now - std::exchange(told_memory_, now);
 }
 
 const SecondaryIndex* Table::index(std::string_view name) const {

@@ -22,6 +22,7 @@ namespace freshet {
 class Table;
 
 inline constexpr size_t kRecordOverhead = 24;  // Of an item in the log beside its own bytes, about.
+inline constexpr size_t kEntryMemory = 50;     // Of an entry in an order, about: for what is not there yet.
 inline size_t log_size(const ItemRef& item) {
   return item ? item.encoded().size() + kRecordOverhead : 0;
 }
@@ -68,9 +69,15 @@ class Table {
   const TableDefinition& definition() const { return description_.definition; }
   const std::string& stream_label() const { return description_.stream_label; }
   TableDescription describe() const;
-  // What the items take in the log; and in memory with all index entries, roughly.
+  // What the items take in the log.
   uint64_t live_bytes() const { return bytes_ + items_.size() * kRecordOverhead; }
+  // What the table takes of memory: items, entries of all orders, and the table itself even if it is empty. Without the
+  // records of its stream (StreamMemory).
   uint64_t memory() const;
+  // How much more alter() to that definition takes, about, when catch_up() is through.
+  uint64_t memory_to_become(const TableDefinition& definition) const;
+  // What memory() has grown by since the last call; modulo 2^64 if it has shrunk.
+  uint64_t take_growth();
 
   const OrderedItems& items() const { return items_; }
   const ItemRef* find(const KeyView& key) const { return items_.find(key); }
@@ -158,6 +165,8 @@ class Table {
   std::unique_ptr<ChangeStream> stream_;
   uint64_t bytes_ = 0;        // Encoded items.
   uint64_t item_memory_ = 0;  // Their blocks.
+  uint64_t own_memory_ = 0;   // Of the table without items and entries.
+  uint64_t told_memory_ = 0;  // By take_growth().
   bool keep_images_ = false;
   std::future<void> applying_;  // Of applied_loads_; last: it uses what stands above, and is waited for at the end.
 };

@@ -51,7 +51,7 @@ void TtlOrder::fill(std::vector<Entry> entries) {
   for (auto& entry : entries) set_.insert(set_.end(), std::move(entry));
 }
 
-absl::btree_set<TtlOrder::Entry>::const_iterator TtlOrder::first(int64_t now) const {
+TtlOrder::Set::const_iterator TtlOrder::first(int64_t now) const {
   return set_.lower_bound(Entry{now - kFiveYears, 0, {}});
 }
 

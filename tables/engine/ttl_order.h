@@ -8,10 +8,12 @@
 #include <absl/container/btree_set.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/allocation.h"
 #include "tables/definition.h"
 #include "tables/engine/drop_some.h"
 #include "tables/value/item_ref.h"
@@ -48,6 +50,8 @@ class TtlOrder {
   // When the next item will expire, seen from `now` (epoch seconds); empty for never.
   std::optional<int64_t> next(int64_t now) const;
   size_t size() const { return set_.size(); }
+  // Bytes that the entries take, without the items.
+  size_t memory() const { return memory_; }
   // Forgets up to `limit` entries, the last first; how many it were.
   size_t drop(size_t limit) { return drop_some(set_, limit); }
   // The first value seen that can only be milliseconds while seconds are read; once.
@@ -55,11 +59,13 @@ class TtlOrder {
 
  private:
   std::optional<int64_t> expiry(const Seen& seen);
-  absl::btree_set<Entry>::const_iterator first(int64_t now) const;
+  using Set = absl::btree_set<Entry, std::less<Entry>, CountingAllocator<Entry>>;
+  Set::const_iterator first(int64_t now) const;
 
   const bool milliseconds_;
   const std::string held_;
-  absl::btree_set<Entry> set_;
+  size_t memory_ = 0;
+  Set set_{CountingAllocator<Entry>(memory_)};
   std::optional<int64_t> suspect_;
   bool suspect_told_ = false;
 };

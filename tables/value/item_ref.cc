@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/allocation.h"
 #include "base/check.h"
 #include "tables/value/encoding.h"
 #include "tables/value/text.h"
@@ -15,7 +16,6 @@ using namespace encoding;
 
 constexpr size_t kMaxVarintBytes = 5;
 constexpr size_t kKeptScratch = 1u << 20;
-constexpr size_t kAllocatorOverhead = 8;
 
 // --- Writing ---
 
@@ -468,9 +468,9 @@ ItemRef ItemRef::with(std::span<const ItemEdit> edits) const {
   return result;
 }
 
-// As glibc rounds: asking it (malloc_usable_size) would touch a cache line of the block.
+// Computed: asking the allocator (malloc_usable_size) would touch memory of its own.
 size_t ItemRef::memory() const {
-  return block_ ? (sizeof(Block) + block_->size + kAllocatorOverhead + 15) / 16 * 16 : 0;
+  return block_ ? allocated_bytes(sizeof(Block) + block_->size) : 0;
 }
 
 }  // namespace freshet

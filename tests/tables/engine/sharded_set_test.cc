@@ -1,4 +1,4 @@
-// The set against std::set, on both sides of the split into many trees.
+// The set against std::set, while its row grows, while it shrinks and between.
 #include "tables/engine/sharded_set.h"
 
 #include <absl/types/compare.h>
@@ -6,6 +6,7 @@
 
 #include <array>
 #include <set>
+#include <vector>
 
 #include "base/random.h"
 
@@ -63,8 +64,10 @@ void compare_with_model(Set::Growth growth, size_t most) {
       model.insert(entry);
     }
     expect_bounds(set, model, draw());
+    if (i % 512 == 0) expect_same(set, model);
   }
   expect_same(set, model);
+  const size_t full = set.memory();
   for (size_t i = 0; model.size() > 10; ++i) {
     auto victim = model.lower_bound(draw());
     if (victim == model.end()) victim = model.begin();
@@ -74,9 +77,11 @@ void compare_with_model(Set::Growth growth, size_t most) {
       set.erase(set.lower_bound(*victim));
     }
     model.erase(victim);
-    if (i % 64 == 0) expect_bounds(set, model, draw());
+    expect_bounds(set, model, draw());
+    if (i % 512 == 0) expect_same(set, model);
   }
   expect_same(set, model);
+  EXPECT_LT(set.memory(), full / 100 + 2000);
 }
 
 TEST(ShardedSet, IsAnOrderedSetWhileItIsSmall) {
@@ -116,6 +121,63 @@ TEST(ShardedSet, GivesUpItsLastEntriesInSteps) {
     EXPECT_EQ(set.drop(10), 0u);
     expect_same(set, {});
   }
+}
+
+// Many sets of a few thousand entries once took four megabytes each.
+TEST(ShardedSet, TakesMemoryForWhatItHolds) {
+  for (const size_t most : {1, 100, 9000, 200'000}) {
+    Random random(most);
+    Set set(Order{}, Set::Growth::kSplits);
+    const size_t empty = set.memory();
+    EXPECT_LT(empty, 100u);
+    std::vector<Entry> all;
+    for (size_t i = 0; i < most; ++i) {
+      all.push_back({random.next(), i});
+      ASSERT_TRUE(set.insert(all.back()));
+    }
+    EXPECT_LT(set.memory(), 80 * most + 200) << most;
+    for (const Entry& entry : all) set.erase(set.place(entry));
+    EXPECT_EQ(set.memory(), empty) << most;
+  }
+}
+
+// Of entries that share their hashes no more trees than there are hashes would hold any.
+TEST(ShardedSet, DoesNotGrowForEntriesThatShareAHash) {
+  Set set(Order{}, Set::Growth::kSplits);
+  std::set<Entry> model;
+  for (uint64_t key = 0; key < 20'000; ++key) {
+    for (const uint64_t hash : {uint64_t{7}, uint64_t{1} << 63}) {
+      set.insert({hash, key});
+      model.insert({hash, key});
+    }
+  }
+  expect_same(set, model);
+  EXPECT_LT(set.memory(), 40'000 * 40u);
+}
+
+// Two large partitions stand in one tree until others come: then they are moved apart, a few entries a change.
+TEST(ShardedSet, MovesALargeTreeInSteps) {
+  Random random(3);
+  Set set(Order{}, Set::Growth::kSplits);
+  std::set<Entry> model;
+  const auto add = [&](const Entry& entry) {
+    ASSERT_EQ(set.insert(entry), model.insert(entry).second);
+    expect_bounds(set, model, {random.below(2) == 0 ? entry.hash : 7 + (random.below(3) << 61), random.below(9000)});
+  };
+  for (uint64_t key = 0; key < 4000; ++key) {
+    add({7, key});
+    add({7 + (uint64_t{1} << 61), key});
+  }
+  for (uint64_t i = 0; i < 2000; ++i) {
+    add({random.next(), i});
+    if (i % 16 != 0) continue;
+    expect_same(set, model);
+    const auto place = set.place(Entry{7, i});
+    ASSERT_TRUE(place.found());
+    set.erase(place);
+    model.erase({7, i});
+  }
+  expect_same(set, model);
 }
 
 TEST(ShardedSet, IsFilledInOrder) {

@@ -265,6 +265,7 @@ TEST_F(UpkeepTest, AFullMemoryRefusesGrowthOnly) {
   EXPECT_THAT(last.error().message, HasSubstr("--max-memory-bytes"));
   EXPECT_GT(stored, 100);
   EXPECT_LT(stored, 200);
+  for (int i = 0; put("Queue", task("small" + std::to_string(i), "PENDING", i)); ++i) turn();
   EXPECT_TRUE(update("Queue", key("t0"), "SET #st = :s", Map{{":s", Value("DONE")}}));
   EXPECT_FALSE(update("Queue", key("t0"), "SET more = :s", Map{{":s", Value(std::string(300, 'x'))}}));
   EXPECT_TRUE(erase("Queue", key("t1")));

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""What the daemon says that it takes of memory, against what it has, through the real binary.
+
+Resident memory beyond that of an empty daemon is at most a quarter more than the metric says: with one large table, with
+many small ones, at the cap, and again when all is deleted. The test waits for that and not for a time; a daemon that does
+not get there within a minute fails.
+"""
+import json
+import random
+import socket
+import threading
+import time
+import urllib.request
+
+from daemon import Daemon, main
+
+PATIENCE = 60  # Seconds within which memory must be given back.
+FACTOR = 1.25
+SLACK = 6 << 20  # Bytes that a daemon that has worked has beyond an empty one: caches of threads, expressions, buffers.
+BATCH = 25
+CLIENTS = 2
+MIB = 1 << 20
+
+
+def resident(daemon):
+    with open(f"/proc/{daemon.process.pid}/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:"))
+
+
+def metric(daemon, name="freshet_store_memory_bytes"):
+    with urllib.request.urlopen(f"http://127.0.0.1:{daemon.port}/metrics", timeout=PATIENCE) as page:
+        for line in page.read().decode().splitlines():
+            if line.startswith(name + " "):
+                return float(line.split()[1])
+    raise AssertionError(f"there is no metric {name}")
+
+
+class Client:
+    """Sends requests several at a time on one connection; gives back the statuses and bodies."""
+
+    def __init__(self, daemon):
+        self.socket = socket.create_connection(("127.0.0.1", daemon.port), timeout=PATIENCE)
+        self.file = self.socket.makefile("rb")
+
+    def send(self, requests):
+        data = b"".join(
+            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810."
+            + operation + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body for operation, body in requests)
+        self.socket.sendall(data)
+        answers = []
+        for _ in requests:
+            status = int(self.file.readline().split()[1])
+            length = 0
+            while (line := self.file.readline()) != b"\r\n":
+                if line.lower().startswith(b"content-length:"):
+                    length = int(line.split(b":")[1])
+            answers.append((status, self.file.read(length)))
+        return answers
+
+    def close(self):
+        self.file.close()
+        self.socket.close()
+
+
+def in_parallel(daemon, requests, done):
+    """`done(status, body)` of each answer; what it raises ends the test."""
+    lock, faults = threading.Lock(), []
+
+    def work():
+        client = Client(daemon)
+        try:
+            while not faults:
+                with lock:
+                    some = [request for _, request in zip(range(16), requests)]
+                if not some:
+                    return
+                for status, body in client.send(some):
+                    done(status, body)
+        except (AssertionError, OSError, ValueError, IndexError) as fault:
+            faults.append(fault)
+        finally:
+            client.close()
+
+    threads = [threading.Thread(target=work) for _ in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if faults:
+        raise AssertionError(f"{faults[0]!r}")
+
+
+def is_good(status, body):
+    assert status == 200, (status, body[:300])
+
+
+def all_good(status, body):
+    is_good(status, body)
+    assert b'"UnprocessedItems":{}' in body, body[:300]
+
+
+def create(names):
+    for name in names:
+        yield b"CreateTable", json.dumps({
+            "TableName": name, "BillingMode": "PAY_PER_REQUEST", "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+            "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}]}).encode()
+
+
+def delete(names):
+    for name in names:
+        yield b"DeleteTable", b'{"TableName":"%s"}' % name.encode()
+
+
+def batches(names, keys, write):
+    for name in names:
+        for at in range(0, len(keys), BATCH):
+            yield b"BatchWriteItem", b'{"RequestItems":{"%s":[%s]}}' % (
+                name.encode(), b",".join(write % key for key in keys[at:at + BATCH]))
+
+
+PUT = b'{"PutRequest":{"Item":{"id":{"S":"%s"}}}}'
+ERASE = b'{"DeleteRequest":{"Key":{"id":{"S":"%s"}}}}'
+
+
+class Memory:
+    """A daemon, and what it had when it was empty."""
+
+    def __init__(self, binary, folder, *options):
+        self.daemon = Daemon(binary, folder, "--durability", "none", *options, template=None).start()
+        try:
+            self.warm_up()
+        except BaseException:
+            self.daemon.kill()
+            raise
+        self.empty, self.empty_metric = resident(self.daemon), metric(self.daemon)
+
+    def warm_up(self):
+        """Each kind of request once: what the program loads and keeps for it counts as the empty daemon's."""
+        keys = [b"warm%d" % i for i in range(400)]
+        for requests, done in ((create(["Warm"]), is_good), (batches(["Warm"], keys, PUT), all_good),
+                               (batches(["Warm"], keys, ERASE), all_good), (delete(["Warm"]), is_good)):
+            in_parallel(self.daemon, requests, done)
+
+    def expect_counted(self, what):
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            counted = metric(self.daemon)
+            taken = resident(self.daemon) - self.empty
+            bound = FACTOR * (counted - self.empty_metric) + SLACK
+            if taken <= bound:
+                print(f"{what}: {taken / MIB:.1f} MiB more than empty, the metric says {counted / MIB:.1f}", flush=True)
+                return counted
+            assert time.monotonic() < deadline, \
+                f"{what}: {taken / MIB:.1f} MiB more than an empty daemon, the metric says {counted / MIB:.1f}"
+            time.sleep(0.05)
+
+    def expect_empty(self, what):
+        """The metric is where it was, once what was deleted is given back."""
+        deadline = time.monotonic() + PATIENCE
+        while (counted := metric(self.daemon)) > self.empty_metric + MIB:
+            assert time.monotonic() < deadline, f"{what}: the metric says {counted / MIB:.1f} MiB of nothing"
+            time.sleep(0.05)
+        self.expect_counted(what)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        status = self.daemon.stop()
+        assert kind or status == 0, self.daemon.log_tail()
+
+
+def grow_and_shrink(binary, folder, tables, items):
+    rng = random.Random(20261124)
+    names = [f"Table{i}" for i in range(tables)]
+    keys = [b"%d" % i for i in range(items)]
+    rng.shuffle(keys)
+    with Memory(binary, folder) as memory:
+        in_parallel(memory.daemon, create(names), is_good)
+        in_parallel(memory.daemon, batches(names, keys, PUT), all_good)
+        full = memory.expect_counted(f"{tables} tables of {items} items")
+        assert full - memory.empty_metric >= 60 * tables * items, full
+        rng.shuffle(keys)
+        in_parallel(memory.daemon, batches(names, keys[items // 10:], ERASE), all_good)
+        memory.expect_counted("a tenth of it")
+        in_parallel(memory.daemon, batches(names, keys[:items // 10], ERASE), all_good)
+        memory.expect_counted("no items")
+        in_parallel(memory.daemon, delete(names), is_good)
+        memory.expect_empty("no tables")
+
+
+def one_table(binary, folder):
+    grow_and_shrink(binary, folder, 1, 300_000)
+
+
+def tables_beyond_a_few_thousand_items(binary, folder):
+    """Each of these once took four megabytes more than its items."""
+    grow_and_shrink(binary, folder, 40, 9_000)
+
+
+def three_hundred_tables(binary, folder):
+    grow_and_shrink(binary, folder, 300, 1_000)
+
+
+def five_thousand_tables(binary, folder):
+    grow_and_shrink(binary, folder, 5_000, 20)
+
+
+def the_cap(binary, folder):
+    """What is written until nothing more is taken stays within the bound, and all of it can be deleted."""
+    cap = 48 * MIB
+    names = [f"Table{i}" for i in range(60)]
+    refused = threading.Event()
+
+    def one(status, body):
+        if status == 400:
+            assert b"--max-memory-bytes" in body, body[:300]
+        else:
+            is_good(status, body)
+        if status == 400 or b'"UnprocessedItems":{}' not in body:
+            refused.set()
+
+    def until_refused():
+        keys = [b"%d" % i for i in range(20_000)]
+        for request in batches(names, keys, PUT):
+            if refused.is_set():
+                return
+            yield request
+
+    with Memory(binary, folder, "--max-memory-bytes", cap) as memory:
+        in_parallel(memory.daemon, create(names), is_good)
+        in_parallel(memory.daemon, until_refused(), one)
+        assert refused.is_set()
+        assert memory.expect_counted("at the cap") <= cap + MIB
+        taken = resident(memory.daemon) - memory.empty
+        assert taken <= FACTOR * cap, f"{taken} bytes under a cap of {cap}"
+        client = Client(memory.daemon)
+        status, body = client.send(list(create(["More"])))[0]
+        client.close()
+        assert status == 400 and b"LimitExceededException" in body, (status, body)
+        in_parallel(memory.daemon, delete(names), is_good)
+        memory.expect_empty("after the cap")
+
+
+if __name__ == "__main__":
+    main(__doc__, "memory is what the metric says", one_table, tables_beyond_a_few_thousand_items, three_hundred_tables,
+         five_thousand_tables, the_cap)
