@@ -290,8 +290,8 @@ Result<std::vector<PreparedEvent>> TopicService::deliveries(const Topic& topic, 
   return events;
 }
 
-Result<PreparedPublish> TopicService::prepare(PublishInput input, MessageByProtocol by_protocol) {
-  if (auto good = validate(input); !good) return fail(std::move(good.error()));
+Result<PreparedPublish> TopicService::prepare(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes) {
+  if (auto good = validate(input, most_bytes); !good) return fail(std::move(good.error()));
   const auto topic = topics_.find(topic_name(input.topic_arn));
   if (topic == topics_.end()) return no_topic();
   if (topic->second.fifo) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/async.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "base/scheduler.h"
 #include "streams/arn.h"
@@ -112,7 +113,9 @@ class TopicService final : public Publisher {
   // has been sent within its window is answered as it was then, and delivered to nobody.
   Async<Result<std::string>> publish(PublishInput input) override;
   Async<Result<Published>> publish(PublishInput input, MessageByProtocol by_protocol);
-  Result<PreparedPublish> prepare(PublishInput input, MessageByProtocol by_protocol = {});  // Not to a FIFO topic.
+  // Not to a FIFO topic. `most_bytes`: of the message with its attributes.
+  Result<PreparedPublish> prepare(PublishInput input, MessageByProtocol by_protocol = {},
+                                  size_t most_bytes = limits::kMaxMessageBytes);
 
   const TopicStats& stats() const { return stats_; }
 

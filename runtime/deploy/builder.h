@@ -52,7 +52,7 @@ class DeploymentBuilder {
   void read_program(const Resource& resource, Properties& properties, FunctionDefinition& function);
   std::string read_code(Properties& properties);
   void read_async(Properties& properties, AsyncConfig& async);
-  void read_dead_letter(Properties& properties, std::string_view property, AsyncConfig& async);
+  void read_dead_letter(Properties& properties, std::string_view property, FunctionDefinition& function);
   Destination read_destination(Properties& properties, std::string_view name);
 
   // read_events.cc
@@ -90,8 +90,6 @@ class DeploymentBuilder {
   struct InvokeConfig {
     std::string function;
     AsyncConfig async;
-    int line;
-    std::string id;
   };
   std::vector<InvokeConfig> invoke_configs_;
   std::vector<std::pair<Where, int>> mapping_places_;         // Of out_.mappings: with the line.

@@ -48,6 +48,7 @@ std::string difference(const FunctionDefinition& a, const FunctionDefinition& b)
       .part("reserved concurrency", a.reserved_concurrency, b.reserved_concurrency)
       .part("environment", a.environment, b.environment)
       .part("asynchronous events", a.async, b.async)
+      .part("dead letters", a.dead_letter, b.dead_letter)
       .text();
 }
 

@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "runtime/invoke/outcome.h"
 #include "streams/arn.h"
@@ -14,7 +15,19 @@ namespace freshet {
 
 namespace {
 constexpr size_t kMaxErrorMessage = 1024;
+
+// What the runtime itself sends is as large as an event can be: it must not get lost for the bound on what clients
+// send.
+constexpr size_t kMaxOwnMessage = limits::kMaxItemBytes;
+
+// At most that many bytes, and no half character.
+std::string cut(const std::string& text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
 }
+
+}  // namespace
 
 bool is_passing(const Error& error) {
   switch (error.code) {
@@ -37,7 +50,7 @@ Result<std::vector<PreparedEvent>> Destinations::prepare(const std::string& targ
     PublishInput input;
     input.topic_arn = target;
     input.message = std::move(document);
-    auto prepared = topics_.prepare(std::move(input));
+    auto prepared = topics_.prepare(std::move(input), {}, kMaxOwnMessage);
     if (!prepared) return fail(std::move(prepared.error()));
     return std::move(prepared->events);
   }
@@ -56,9 +69,9 @@ Result<std::vector<PreparedEvent>> Destinations::prepare_dead_letter(const std::
   input.attributes["RequestID"] = {"String", letter.request_id};
   input.attributes["ErrorCode"] = {"Number", std::to_string(letter.error_code)};
   if (!letter.error_message.empty()) {
-    input.attributes["ErrorMessage"] = {"String", letter.error_message.substr(0, kMaxErrorMessage)};
+    input.attributes["ErrorMessage"] = {"String", cut(letter.error_message, kMaxErrorMessage)};
   }
-  auto prepared = topics_.prepare(std::move(input));
+  auto prepared = topics_.prepare(std::move(input), {}, kMaxOwnMessage);
   if (!prepared) return fail(std::move(prepared.error()));
   return std::move(prepared->events);
 }

@@ -372,10 +372,15 @@ Async<EventQueue::Conclusion> EventQueue::conclusion(FunctionPtr function, const
   Conclusion end;
   const bool good = outcome && !outcome->error;
   end.target = good ? async.on_success.target : async.on_failure.target;
-  if (!good) end.dead_letter = async.dead_letter.target;
+  if (!good) end.dead_letter = function->dead_letter.target;
   if (end.target.empty() && end.dead_letter.empty()) co_return end;
   GetItemInput get = get_system_item(kEventKind, event->id);
   auto item = co_await parts_.tables.get_item(std::move(get));
+  for (int tries = 1; !item && is_passing(item.error()); ++tries) {
+    co_await sleep_for(parts_.scheduler, busy_wait(tries));
+    GetItemInput again = get_system_item(kEventKind, event->id);
+    item = co_await parts_.tables.get_item(std::move(again));
+  }
   std::string payload;
   if (item && *item) payload = item->decode().string_or("payload");
   if (!end.dead_letter.empty()) {

@@ -285,7 +285,7 @@ TEST(Deployment, AFunctionWithEverything) {
   EXPECT_EQ(worker.async.on_success.target, "arn:aws:lambda:us-east-1:000000000000:function:G");
   EXPECT_EQ(worker.async.on_failure.target, "arn:aws:sns:us-east-1:000000000000:Topic");
   EXPECT_EQ(out->functions.at(1).host, "http");
-  EXPECT_EQ(out->functions.at(1).async.dead_letter.target, "arn:aws:sns:us-east-1:000000000000:Topic");
+  EXPECT_EQ(out->functions.at(1).dead_letter.target, "arn:aws:sns:us-east-1:000000000000:Topic");
   EXPECT_TRUE(out->functions.at(1).async.on_failure.target.empty());
   EXPECT_EQ(out->functions.at(2).handler, "trigger");
   EXPECT_EQ(out->functions.at(2).async.max_retries, 1);
@@ -316,6 +316,32 @@ TEST(Deployment, AFunctionWithEverything) {
                                 {"Rule-two", "rate(1 hour)", "H", "{}", false},
                             }));
   EXPECT_EQ(out->warnings.size(), 2u);
+}
+
+TEST(Deployment, AnEventInvokeConfigLeavesTheDeadLetterTargetAlone) {
+  auto out = deploy(kBase +
+                    "      DeadLetterQueue: {Type: SNS, TargetArn: !Ref Topic}\n"
+                    "  G: {Type: AWS::Lambda::Function, Properties: {Runtime: native, Handler: trigger,\n"
+                    "    DeadLetterConfig: {TargetArn: !Ref Topic}}}\n"
+                    "  OfF: {Type: AWS::Lambda::EventInvokeConfig, Properties: {FunctionName: !Ref F,\n"
+                    "    Qualifier: $LATEST, MaximumRetryAttempts: 1}}\n"
+                    "  OfG: {Type: AWS::Lambda::EventInvokeConfig, Properties: {FunctionName: !Ref G,\n"
+                    "    Qualifier: $LATEST, MaximumRetryAttempts: 0}}\n");
+  ASSERT_TRUE(out) << out.error().message;
+  for (const FunctionDefinition& function : out->functions) {
+    EXPECT_EQ(function.dead_letter.target, "arn:aws:sns:us-east-1:000000000000:Topic") << function.name;
+  }
+  EXPECT_EQ(out->functions.at(0).async.max_retries, 1);
+  EXPECT_EQ(out->functions.at(1).async.max_retries, 0);
+}
+
+TEST(Deployment, ASecondEventInvokeConfigOfAFunctionIsAnError) {
+  const std::string config =
+      ": {Type: AWS::Lambda::EventInvokeConfig, Properties: {FunctionName: !Ref F, Qualifier: $LATEST}}\n";
+  EXPECT_EQ(errors(kBase + "  One" + config + "  Two" + config),
+            "t.yaml:15: Two: the event invoke config of function F is there already: One in line 14");
+  EXPECT_EQ(errors(kBase + "      EventInvokeConfig: {MaximumRetryAttempts: 0}\n  One" + config),
+            "t.yaml:15: One: the event invoke config of function F is there already: F in line 14");
 }
 
 TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
