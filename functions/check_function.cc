@@ -83,20 +83,19 @@ void check_count(const FunctionDefinition& function, const Deployment& deploymen
   }
 }
 
-void check_capture(const FunctionDefinition& function, Files& files, Faults& faults) {
+void check_capture(const FunctionDefinition& function, Faults& faults) {
   const auto settings = capture_settings(function.environment);
   if (!settings) return faults.push_back({kVariables, settings.error().message});
-  if (auto good = check_folder(files, settings->folder); !good) faults.push_back({kVariables, good.error().message});
+  if (auto good = look_at_folder(settings->folder); !good) faults.push_back({kVariables, good.error().message});
 }
 
 }  // namespace
 
-std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment,
-                                          Files& files) {
+std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment) {
   Faults faults;
   const bool counts = is_built_in(function.handler, "count_states");
   if (counts) check_count(function, deployment, faults);
-  if (is_built_in(function.handler, "capture_changes")) check_capture(function, files, faults);
+  if (is_built_in(function.handler, "capture_changes")) check_capture(function, faults);
   if (!counts && !is_built_in(function.handler, "capture_changes")) return faults;
   for (const MappingDefinition* mapping : mappings_of(function, deployment)) check_mapping(*mapping, faults);
   return faults;

@@ -4,12 +4,11 @@
 
 #include <vector>
 
-#include "base/files.h"
 #include "runtime/deploy/deployment.h"
 
 namespace freshet {
 
-std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment,
-                                          Files& files);
+// Touches nothing on the disk.
+std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment);
 
 }  // namespace freshet

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "runtime/invoke/function.h"
+#include "tables/definition.h"
 
 namespace freshet {
 
@@ -27,6 +28,13 @@ class SettingReader {
     if (auto* value = find(name)) out = *value;
   }
 
+  // A table of the user's own.
+  void table(const char* name, std::string& out, const char* what) {
+    required(name, out, what);
+    if (!out.starts_with(kSystemTablePrefix)) return;
+    report(std::string(name) + " is '" + out + "': names that start with '" + std::string(kSystemTablePrefix) +
+           "' are those of Freshet's own tables");
+  }
   void required(const char* name, std::string& out, const char* what) {
     text(name, out);
     if (out.empty()) report(std::string(name) + " is not set: it must be " + what);

@@ -183,7 +183,7 @@ Result<QueueSettings> queue_settings(const Environment& environment) {
 Result<ProcessSettings> process_settings(const Environment& environment) {
   SettingReader reader(environment);
   ProcessSettings settings;
-  reader.required("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
+  reader.table("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
   reader.text("TRIGGER_TOPIC_ARN", settings.trigger_topic);
   read_runner(reader, settings.runner);
   settings.runner.environment = environment;
@@ -197,7 +197,7 @@ Result<ProcessSettings> process_settings(const Environment& environment) {
 Result<CreateSettings> create_settings(const Environment& environment) {
   SettingReader reader(environment);
   CreateSettings settings;
-  reader.required("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
+  reader.table("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
   reader.whole("CREATE_TASKS", settings.tasks, 0, 1'000'000);
   reader.duration("CREATE_INTERVAL_MS", settings.interval);
   reader.duration("CREATE_TTL_S", settings.ttl, 1, 1000);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -23,6 +24,8 @@ struct Delivery {
   // Not empty: events of one target and group are carried in the order in which they were logged, each when the one
   // before it has succeeded or was given up.
   std::string group = {};
+  // The trace of what causes it, or empty; not set: of what is at work now.
+  std::optional<std::string> trace_id = std::nullopt;
 };
 
 // Loop thread only.
@@ -31,6 +34,8 @@ class DeliveryQueue {
   virtual ~DeliveryQueue() = default;
   // kResourceNotFound if there is no such target, kTooManyRequests if its queue is full.
   virtual Result<PreparedEvent> prepare(Delivery delivery) = 0;
+  // The trace of what is at work now, or empty. Behind a wait it is another one.
+  virtual std::string trace_at_work() const { return {}; }
 };
 
 }  // namespace freshet

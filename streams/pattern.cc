@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,7 +18,6 @@ namespace freshet {
 namespace {
 
 enum class Op {
-  kEqual,
   kPrefix,
   kSuffix,
   kPrefixIgnoreCase,
@@ -35,26 +35,59 @@ struct Bound {
   Decimal value;
 };
 
+// Plain values, of which there may be many, and many to compare.
+class PlainValues {
+ public:
+  void add(const Value& value) {
+    if (const auto* text = value.get_if<std::string>()) {
+      texts_.insert(*text);
+    } else if (const auto* number = value.get_if<Decimal>()) {
+      numbers_.push_back(*number);
+    } else if (const bool* flag = value.get_if<bool>()) {
+      flags_[*flag ? 1 : 0] = true;
+    } else {
+      null_ = true;
+    }
+  }
+  void end() { std::sort(numbers_.begin(), numbers_.end()); }  // Once, behind the last add().
+  bool empty() const { return texts_.empty() && numbers_.empty() && !flags_[0] && !flags_[1] && !null_; }
+  bool contain(const Value& value) const {
+    if (const auto* text = value.get_if<std::string>()) return texts_.contains(*text);
+    if (const auto* number = value.get_if<Decimal>()) {
+      return std::binary_search(numbers_.begin(), numbers_.end(), *number);
+    }
+    if (const bool* flag = value.get_if<bool>()) return flags_[*flag ? 1 : 0];
+    return null_ && value.is(Type::kNull);
+  }
+
+ private:
+  absl::flat_hash_set<std::string> texts_;
+  std::vector<Decimal> numbers_;
+  std::array<bool, 2> flags_{};
+  bool null_ = false;
+};
+
 struct Matcher {
-  Op op = Op::kEqual;
-  Value operand;                    // Of kEqual; a string of the string operators.
+  Op op = Op::kPrefix;
+  Value operand;                    // A string, of the string operators.
   bool exists = true;               // Of kExists.
   std::vector<Bound> bounds;        // Of kNumeric: all must hold.
   bool in_text = false;             // Of kNumeric: also of text that is a number.
   std::vector<std::string> pieces;  // Of kWildcard.
   AddressRange range;               // Of kCidr.
-  std::vector<Matcher> refused;     // Of kAnythingBut: none may match.
+  std::vector<Matcher> refused;     // Of kAnythingBut: none may match,
+  PlainValues refused_values;       // and none of these may be it.
 };
 
 }  // namespace
 
 struct Pattern::Node {
   std::map<std::string, Node, std::less<>> fields;
-  // Of a leaf: one must match. Plain texts stand by themselves, as there may be many of them, and many to compare.
+  // Of a leaf: one must match, or be the value.
   std::vector<Matcher> matchers;
-  absl::flat_hash_set<std::string> texts;
+  PlainValues values;
   std::vector<std::vector<Node>> any_of;  // Each "$or": one alternative must match.
-  bool is_leaf() const { return !matchers.empty() || !texts.empty(); }
+  bool is_leaf() const { return !matchers.empty() || !values.empty(); }
 };
 
 namespace {
@@ -142,12 +175,6 @@ bool is_plain(const Value& value) {
   return value.is(Type::kString) || value.is(Type::kNumber) || value.is(Type::kBool) || value.is(Type::kNull);
 }
 
-Matcher equal_matcher(const Value& operand) {
-  Matcher matcher;
-  matcher.operand = operand;
-  return matcher;
-}
-
 // {"anything-but": ...}: a value, a list of values, or {"prefix": s or [s, ...]} and the like.
 Result<Matcher> anything_but(const Value& operand, const std::string& path) {
   Matcher matcher;
@@ -172,16 +199,16 @@ Result<Matcher> anything_but(const Value& operand, const std::string& path) {
       if (!inner) return inner;
       matcher.refused.push_back(std::move(*inner));
     } else if (is_plain(one)) {
-      matcher.refused.push_back(equal_matcher(one));
+      matcher.refused_values.add(one);
     } else {
       return invalid(fmt::format("Pattern {}: anything-but wants plain values", at(path)));
     }
   }
+  matcher.refused_values.end();
   return matcher;
 }
 
 Result<Matcher> parse_matcher(const Value& value, const std::string& path) {
-  if (is_plain(value)) return equal_matcher(value);
   const Map* map = value.get_if<Map>();
   if (!map || map->size() != 1) {
     return invalid(fmt::format("Pattern {}: a matcher is a plain value or one operator in an object", at(path)));
@@ -226,14 +253,15 @@ Result<Node> parse_leaf(const List& list, const std::string& path) {
   if (list.elements.empty()) return invalid(fmt::format("Pattern {}: an empty list matches nothing", at(path)));
   Node leaf;
   for (const Value& element : list.elements) {
-    if (const auto* text = element.get_if<std::string>()) {
-      leaf.texts.insert(*text);
+    if (is_plain(element)) {
+      leaf.values.add(element);
       continue;
     }
     auto matcher = parse_matcher(element, path);
     if (!matcher) return fail(std::move(matcher.error()));
     leaf.matchers.push_back(std::move(*matcher));
   }
+  leaf.values.end();
   return leaf;
 }
 
@@ -308,10 +336,40 @@ bool matches_numeric(const Matcher& matcher, const Value& value) {
   return read && holds(*read);
 }
 
-bool matches_plain(const Matcher& matcher, const Value& value) {
+// Of looking at a value once.
+size_t steps_of(const Value& value) {
+  const auto* text = value.get_if<std::string>();
+  return 1 + (text ? text->size() / 64 : 0);
+}
+
+size_t steps_of(const Matcher& matcher, const Value& value) {
+  const auto* text = value.get_if<std::string>();
+  if (!text) return 1;
+  const auto* operand = matcher.operand.get_if<std::string>();
   switch (matcher.op) {
-    case Op::kEqual:
-      return value == matcher.operand;
+    case Op::kPrefix:
+    case Op::kSuffix:
+      return 1 + std::min(text->size(), operand->size()) / 64;
+    case Op::kEqualIgnoreCase:
+      return text->size() == operand->size() ? 1 + text->size() / 16 : 1;
+    case Op::kPrefixIgnoreCase:
+    case Op::kSuffixIgnoreCase:
+      return 1 + std::min(text->size(), operand->size()) / 16;
+    case Op::kWildcard:
+      return 1 + (text->size() + operand->size()) / 16;
+    case Op::kNumeric:
+    case Op::kAnythingBut:
+      return 1 + text->size() / 16;
+    case Op::kCidr:
+    case Op::kExists:
+      return 1;
+  }
+  return 1;
+}
+
+bool matches_plain(const Matcher& matcher, const Value& value, MatchWork& work) {
+  if (!work.take(steps_of(matcher, value))) return false;
+  switch (matcher.op) {
     case Op::kPrefix:
     case Op::kSuffix:
     case Op::kPrefixIgnoreCase:
@@ -327,49 +385,52 @@ bool matches_plain(const Matcher& matcher, const Value& value) {
     case Op::kExists:
       return matcher.exists;
     case Op::kAnythingBut:
-      return std::none_of(matcher.refused.begin(), matcher.refused.end(),
-                          [&](const Matcher& refused) { return matches_plain(refused, value); });
+      return !matcher.refused_values.contain(value) &&
+             std::none_of(matcher.refused.begin(), matcher.refused.end(),
+                          [&](const Matcher& refused) { return matches_plain(refused, value, work); });
   }
   return false;
 }
 
-bool matches_leaf(const Node& leaf, const Value* value) {
+bool matches_leaf(const Node& leaf, const Value* value, MatchWork& work) {
   if (!value || value->is(Type::kMap)) {
-    return std::any_of(leaf.matchers.begin(), leaf.matchers.end(),
+    return work.take(1 + leaf.matchers.size()) &&
+           std::any_of(leaf.matchers.begin(), leaf.matchers.end(),
                        [](const Matcher& matcher) { return matcher.op == Op::kExists && !matcher.exists; });
   }
   if (const List* list = value->get_if<List>()) {
-    return std::any_of(list->elements.begin(), list->elements.end(),
-                       [&](const Value& element) { return matches_leaf(leaf, &element); });
+    return work.take(1) && std::any_of(list->elements.begin(), list->elements.end(), [&](const Value& element) {
+             return !work.spent() && matches_leaf(leaf, &element, work);
+           });
   }
-  const auto* text = value->get_if<std::string>();
-  if (text && leaf.texts.contains(*text)) return true;
-  return std::any_of(leaf.matchers.begin(), leaf.matchers.end(),
-                     [&](const Matcher& matcher) { return matches_plain(matcher, *value); });
+  if (!work.take(steps_of(*value))) return false;
+  return leaf.values.contain(*value) ||
+         std::any_of(leaf.matchers.begin(), leaf.matchers.end(),
+                     [&](const Matcher& matcher) { return !work.spent() && matches_plain(matcher, *value, work); });
 }
 
-bool matches_node(const Node& node, const Map& event);
+bool matches_node(const Node& node, const Map& event, MatchWork& work);
 
-bool matches_field(const Node& node, const Value* value) {
+bool matches_field(const Node& node, const Value* value, MatchWork& work) {
   static const Map nothing;
-  if (node.is_leaf()) return matches_leaf(node, value);
-  if (!value) return matches_node(node, nothing);
-  if (const Map* map = value->get_if<Map>()) return matches_node(node, *map);
+  if (node.is_leaf()) return matches_leaf(node, value, work);
+  if (!value) return matches_node(node, nothing, work);
+  if (const Map* map = value->get_if<Map>()) return matches_node(node, *map, work);
   if (const List* list = value->get_if<List>()) {
     return std::any_of(list->elements.begin(), list->elements.end(), [&](const Value& element) {
-      return element.is(Type::kMap) && matches_node(node, *element.get_if<Map>());
+      return work.take(1) && element.is(Type::kMap) && matches_node(node, *element.get_if<Map>(), work);
     });
   }
-  return matches_node(node, nothing);
+  return matches_node(node, nothing, work);
 }
 
-bool matches_node(const Node& node, const Map& event) {
+bool matches_node(const Node& node, const Map& event, MatchWork& work) {
   for (const auto& [name, field] : node.fields) {
-    if (!matches_field(field, event.find(name))) return false;
+    if (!work.take(1 + name.size() / 64) || !matches_field(field, event.find(name), work)) return false;
   }
   return std::all_of(node.any_of.begin(), node.any_of.end(), [&](const std::vector<Node>& alternatives) {
     return std::any_of(alternatives.begin(), alternatives.end(),
-                       [&](const Node& alternative) { return matches_node(alternative, event); });
+                       [&](const Node& alternative) { return work.take(1) && matches_node(alternative, event, work); });
   });
 }
 
@@ -405,7 +466,12 @@ Result<Pattern> Pattern::parse(std::string_view json, PatternNumbers numbers) {
 }
 
 bool Pattern::matches(const Map& event) const {
-  return matches_node(*root_, event);
+  MatchWork work;
+  return matches(event, work);
+}
+
+bool Pattern::matches(const Map& event, MatchWork& work) const {
+  return matches_node(*root_, event, work);
 }
 
 bool Pattern::looks_at(std::string_view top_level_field) const {

@@ -10,6 +10,8 @@
 // Developer Guide, "Subscription filter policies". Numbers are exact.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <memory>
 #include <string_view>
 
@@ -21,6 +23,29 @@ namespace freshet {
 // What numeric looks at: numbers, or also text that is a number, as an item's numbers are in a stream's records.
 enum class PatternNumbers { kNumbers, kAlsoInText };
 
+// What matching may still do. A step is a field or value of the event that one matcher looks at, and each 16 to 64
+// bytes of text that it reads. Plain values are looked up: all of a list are one step.
+class MatchWork {
+ public:
+  MatchWork() = default;  // Without a bound.
+  explicit MatchWork(size_t most) : left_(most) {}
+  // False when there is less left; then nothing is.
+  bool take(size_t steps) {
+    if (steps > left_) return spent_ = true, left_ = 0, false;
+    left_ -= steps;
+    return true;
+  }
+  bool spent() const { return spent_; }
+  size_t left() const { return left_; }
+
+ private:
+  size_t left_ = std::numeric_limits<size_t>::max();
+  bool spent_ = false;
+};
+
+// The bound for one pattern and one event: some 50 ms.
+inline constexpr size_t kMaxMatchWork = 4'000'000;
+
 // A value type (copies share what is immutable).
 class Pattern {
  public:
@@ -29,6 +54,8 @@ class Pattern {
 
   // `event` is plain data: strings, numbers, booleans, null, lists and maps.
   bool matches(const Map& event) const;
+  // The same within a bound: what it says means nothing once the work is spent.
+  bool matches(const Map& event, MatchWork& work) const;
   // Whether the answer can depend on that field of the event.
   bool looks_at(std::string_view top_level_field) const;
 

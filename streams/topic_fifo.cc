@@ -3,6 +3,7 @@
 
 #include "base/crypto.h"
 #include "streams/system_table.h"
+#include "streams/topic_fan_out.h"
 #include "streams/topic_service.h"
 
 namespace freshet {
@@ -53,7 +54,7 @@ Async<Result<Published>> TopicService::publish_in_turn(std::shared_ptr<Fifo> fif
   }
   Promise<Result<Published>> done(scheduler_);
   auto published = done.future();
-  fifo->waiting.push_back({std::move(input), std::move(by_protocol), done});
+  fifo->waiting.push_back({std::move(input), std::move(by_protocol), queue_.trace_at_work(), done});
   if (!fifo->at_work) {
     fifo->at_work = true;
     publishing_.spawn(work_off(std::move(fifo)));
@@ -66,14 +67,15 @@ Async<void> TopicService::work_off(std::shared_ptr<Fifo> fifo) {
   while (!fifo->waiting.empty()) {
     Waiting next = std::move(fifo->waiting.front());
     fifo->waiting.pop_front();
-    auto published = co_await publish_next(fifo, std::move(next.input), std::move(next.by_protocol));
+    auto published =
+        co_await publish_next(fifo, std::move(next.input), std::move(next.by_protocol), std::move(next.trace_id));
     next.done.set(std::move(published));
   }
   fifo->at_work = false;
 }
 
 Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, PublishInput input,
-                                                    MessageByProtocol by_protocol) {
+                                                    MessageByProtocol by_protocol, std::string trace_id) {
   const std::string name = topic_name(input.topic_arn);
   auto topic = topics_.find(name);
   const auto no_topic = [] { return fail(ErrorCode::kNotFound, "Topic does not exist"); };
@@ -97,15 +99,22 @@ Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, 
   input.topic_arn = topic_arn(account_, name);
   const TopicMessage message{sent.published.message_id, sent.at, std::move(input), std::move(by_protocol),
                              sent.published.sequence_number};
-  auto events = deliveries(topic->second, message);
-  if (!events) co_return fail(std::move(events.error()));
+  FanOut out(message, std::move(trace_id));
+  auto done = fan_out(topic->second, out);
+  while (done && !*done) {
+    co_await let_others_in(scheduler_);
+    topic = topics_.find(name);
+    if (topic == topics_.end() || topic->second.fifo != fifo) co_return no_topic();
+    done = fan_out(topic->second, out);
+  }
+  if (!done) co_return fail(std::move(done.error()));
   ++fifo->record.last;
-  const size_t count = events->size();
+  const size_t count = out.events.size();
   // First the number, so that no other message gets it; last that it was sent, so that a crash in between repeats it
   // for some rather than keeps it from others.
   std::vector<WriteInput> before{put_system_item(fifo_item(name, fifo->record))};
   std::vector<WriteInput> after{put_sent(sent)};
-  auto written = co_await write(std::move(*events), std::move(before), std::move(after));
+  auto written = co_await write(std::move(out.events), std::move(before), std::move(after));
   if (!written) co_return fail(std::move(written.error()));
   ++stats_.published;
   stats_.deliveries += count;

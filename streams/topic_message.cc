@@ -140,7 +140,7 @@ Map filterable_attributes(const PublishInput& input) {
   return attributes;
 }
 
-Result<void> validate(const PublishInput& input) {
+Result<void> validate(const PublishInput& input, size_t most_bytes) {
   if (input.message.empty()) return invalid("Invalid parameter: Empty message");
   size_t size = input.message.size();
   for (const auto& [name, attribute] : input.attributes) {
@@ -159,9 +159,8 @@ Result<void> validate(const PublishInput& input) {
           fmt::format("Invalid parameter: MessageAttributes: \"{}\" = \"{}\" is not a number", name, attribute.value));
     }
   }
-  if (size > limits::kMaxMessageBytes) {
-    return invalid(
-        fmt::format("Invalid parameter: Message too long: {} bytes; {} is the limit", size, limits::kMaxMessageBytes));
+  if (size > most_bytes) {
+    return invalid(fmt::format("Invalid parameter: Message too long: {} bytes; {} is the limit", size, most_bytes));
   }
   if (input.subject.size() > 100) return invalid("Invalid parameter: Subject: at most 100 characters");
   if (auto good = check_id("MessageGroupId", input.group_id); !good) return good;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "streams/topics.h"
 #include "tables/value/value.h"
 
@@ -35,6 +36,6 @@ std::string confirmation_request(const std::string& message_id, WallTime at, con
 Map filterable_attributes(const PublishInput& input);
 
 // kValidation with the service's text: empty or too long message, bad attributes, bad ids.
-Result<void> validate(const PublishInput& input);
+Result<void> validate(const PublishInput& input, size_t most_bytes = limits::kMaxMessageBytes);
 
 }  // namespace freshet

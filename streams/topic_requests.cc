@@ -130,8 +130,14 @@ Async<Result<void>> TopicService::change_subscription(std::string subscription_a
   SubscriptionDefinition definition = subscription->definition;
   SubscriptionSettings settings = subscription->settings;
   if (auto changed = change(definition, settings); !changed) co_return changed;
-  if (auto good = check_subscription(definition); !good) co_return good;
-  if (definition == subscription->definition && settings == subscription->settings) co_return Result<void>();
+  SubscriptionDefinition checked = definition;
+  // A policy that stays as it is stays right, also if an earlier version let through more.
+  const SubscriptionDefinition& before = subscription->definition;
+  const bool same_policy =
+      definition.filter_policy == before.filter_policy && definition.filter_on_body == before.filter_on_body;
+  if (same_policy) checked.filter_policy.clear();
+  if (auto good = check_subscription(checked); !good) co_return good;
+  if (definition == before && settings == subscription->settings) co_return Result<void>();
   auto written = co_await write_subscription(std::move(definition), std::move(settings));
   co_return written;
 }

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/crypto.h"
+#include "base/let_others_in.h"
 #include "base/limits.h"
 #include "base/url.h"
 #include "streams/system_table.h"
+#include "streams/topic_fan_out.h"
 #include "streams/topic_settings.h"
 #include "tables/value/json.h"
 
@@ -63,31 +65,18 @@ std::string delivery_group(const std::string& subscription_arn, const std::strin
   return sha256_hex(subscription_arn + ' ' + group_id).substr(0, 15);
 }
 
-// What filter policies look at: read once a message, however many subscriptions there are.
-class Filterable {
- public:
-  explicit Filterable(const PublishInput& input) : input_(input) {}
-  bool passes(const std::optional<Pattern>& filter, bool on_body) {
-    if (!filter) return true;
-    if (!on_body) {
-      if (!attributes_) attributes_ = filterable_attributes(input_);
-      return filter->matches(*attributes_);
-    }
-    if (!is_read_) {
-      auto body = parse_plain_json(input_.message);
-      if (body) body_ = std::move(*body);
-      is_read_ = true;
-    }
-    const Map* map = body_.get_if<Map>();
-    return map && filter->matches(*map);
-  }
+// Of the filter policies that one message meets, all together.
+constexpr size_t kMaxPublishWork = 50'000'000;
+// What is done of a publish before others are let in: steps of filter policies, and bytes of events.
+constexpr size_t kPieceWork = 100'000;
+constexpr size_t kPieceBytes = 1u << 20;
 
- private:
-  const PublishInput& input_;
-  std::optional<Map> attributes_;
-  bool is_read_ = false;
-  Value body_;  // No map, if it is none.
-};
+auto too_much_to_filter(const std::string& subscription_arn) {
+  return invalid(fmt::format(
+      "Invalid parameter: Message Reason: the filter policies of the topic would have to look at too much of it, at "
+      "the latest that of {}",
+      subscription_arn));
+}
 
 size_t size_of(const WriteInput& write) {
   const auto* put = std::get_if<PutItemInput>(&write);
@@ -154,8 +143,22 @@ Async<Result<void>> TopicService::load() {
   co_return Result<void>();
 }
 
+Result<void> TopicService::check(const TopicDefinition& topic) {
+  if (is_name(topic.name)) return {};
+  return invalid(fmt::format("Invalid parameter: Topic Name \"{}\"", topic.name));
+}
+
+Result<void> TopicService::check(const SubscriptionDefinition& subscription) {
+  if (!is_name(subscription.id)) {
+    return invalid(fmt::format("Invalid parameter: subscription id \"{}\"", subscription.id));
+  }
+  auto compiled = compile(subscription);
+  if (!compiled) return fail(std::move(compiled.error()));
+  return {};
+}
+
 Async<Result<void>> TopicService::put_topic(TopicDefinition topic) {
-  if (!is_name(topic.name)) co_return invalid(fmt::format("Invalid parameter: Topic Name \"{}\"", topic.name));
+  if (auto good = check(topic); !good) co_return good;
   const auto known = topics_.find(topic.name);
   const bool fifo = topic.name.ends_with(kFifoSuffix);
   if (known != topics_.end() && (known->second.fifo != nullptr) == fifo &&
@@ -178,11 +181,14 @@ Async<Result<void>> TopicService::put_topic(TopicDefinition topic) {
 Async<Result<void>> TopicService::remove_topic(std::string name) {
   const auto topic = topics_.find(name);
   if (topic == topics_.end()) co_return no_topic();
-  std::vector<WriteInput> writes{delete_system_item(kTopicKind, name)};
-  if (topic->second.fifo) writes.emplace_back(delete_system_item(kSequenceKind, name));
+  // The topic last: should a crash or an error come between two groups of these, nothing is left that another topic of
+  // this name would inherit.
+  std::vector<WriteInput> writes;
   for (const auto& [id, subscription] : topic->second.subscriptions) {
     writes.emplace_back(delete_system_item(kSubscriptionKind, arn_of(subscription.definition)));
   }
+  if (topic->second.fifo) writes.emplace_back(delete_system_item(kSequenceKind, name));
+  writes.emplace_back(delete_system_item(kTopicKind, name));
   auto written = co_await write_together(tables_, std::move(writes));
   if (!written) co_return written;
   topics_.erase(name);
@@ -193,11 +199,7 @@ Async<Result<std::string>> TopicService::subscribe(SubscriptionDefinition subscr
   subscription.topic = topic_name(subscription.topic);
   if (!has_topic(subscription.topic)) co_return no_topic();
   if (subscription.id.empty()) subscription.id = random_.uuid();
-  if (!is_name(subscription.id)) {
-    co_return invalid(fmt::format("Invalid parameter: subscription id \"{}\"", subscription.id));
-  }
-  auto compiled = compile(subscription);
-  if (!compiled) co_return fail(std::move(compiled.error()));
+  if (auto good = check(subscription); !good) co_return fail(std::move(good.error()));
   const std::string arn = arn_of(subscription);
   const auto& known = topics_[subscription.topic].subscriptions;
   const auto same = known.find(subscription.id);
@@ -223,7 +225,7 @@ Async<Result<void>> TopicService::unsubscribe(std::string subscription_arn) {
   if (found == topics_.end()) co_return written;
   if (written) {
     found->second.subscriptions.erase(key);
-  } else {
+  } else if (found->second.settings.deleted > 0) {
     --found->second.settings.deleted;
   }
   co_return written;
@@ -262,36 +264,52 @@ std::string TopicService::payload_for(const Subscription& subscription, const To
   return definition.raw_delivery ? message.content.message : topic_notification(message, unsubscribe_url(subscription));
 }
 
-Result<std::vector<PreparedEvent>> TopicService::deliveries(const Topic& topic, const TopicMessage& message) {
-  std::vector<PreparedEvent> events;
-  const std::string& group = message.content.group_id;
-  Filterable filterable(message.content);
-  for (const auto& [id, subscription] : topic.subscriptions) {
+Result<bool> TopicService::fan_out(const Topic& topic, FanOut& out) {
+  const std::string& group = out.message.content.group_id;
+  const size_t work_before = out.work;
+  size_t bytes = 0;
+  for (auto at = topic.subscriptions.upper_bound(out.last_id); at != topic.subscriptions.end(); ++at) {
+    if (out.work - work_before >= kPieceWork || bytes >= kPieceBytes) return false;
+    const Subscription& subscription = at->second;
     const SubscriptionDefinition& definition = subscription.definition;
+    out.last_id = at->first;
     if (subscription.settings.pending) continue;
-    if (!filterable.passes(subscription.filter, definition.filter_on_body)) {
+    const size_t most = std::min(kMaxMatchWork, kMaxPublishWork - out.work);
+    MatchWork work(most);
+    const bool passes = out.filterable.passes(subscription.filter, definition.filter_on_body, work);
+    if (work.spent()) return too_much_to_filter(arn_of(definition));
+    out.work += most - work.left();
+    if (!passes) {
       ++stats_.filtered;
       continue;
     }
     const std::string arn = arn_of(definition);
-    Delivery delivery{delivery_target(definition, arn), payload_for(subscription, message)};
+    Delivery delivery{delivery_target(definition, arn), payload_for(subscription, out.message)};
+    bytes += delivery.payload.size();
+    delivery.trace_id = out.trace_id;
     // An endpoint is told the message's id by it.
-    if (is_endpoint(definition)) delivery.request_id = message.id;
+    if (is_endpoint(definition)) delivery.request_id = out.message.id;
     if (!group.empty()) delivery.group = delivery_group(arn, group);
     auto event = queue_.prepare(std::move(delivery));
     if (event) {
-      events.push_back(std::move(*event));
+      out.events.push_back(std::move(*event));
     } else if (event.error().code == ErrorCode::kResourceNotFound) {
       ++stats_.undeliverable;
     } else {
       return fail(std::move(event.error()));
     }
   }
-  return events;
+  return true;
 }
 
-Result<PreparedPublish> TopicService::prepare(PublishInput input, MessageByProtocol by_protocol) {
-  if (auto good = validate(input); !good) return fail(std::move(good.error()));
+Result<bool> TopicService::fan_out(FanOut& out) {
+  const auto topic = topics_.find(topic_name(out.message.content.topic_arn));
+  if (topic == topics_.end() || topic->second.fifo) return no_topic();
+  return fan_out(topic->second, out);
+}
+
+Result<TopicMessage> TopicService::message_of(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes) {
+  if (auto good = validate(input, most_bytes); !good) return fail(std::move(good.error()));
   const auto topic = topics_.find(topic_name(input.topic_arn));
   if (topic == topics_.end()) return no_topic();
   if (topic->second.fifo) {
@@ -305,10 +323,21 @@ Result<PreparedPublish> TopicService::prepare(PublishInput input, MessageByProto
         parameter));
   }
   input.topic_arn = topic_arn(account_, topic->first);
-  const TopicMessage message{random_.uuid(), scheduler_.clock().wall(), std::move(input), std::move(by_protocol)};
-  auto events = deliveries(topic->second, message);
-  if (!events) return fail(std::move(events.error()));
-  return PreparedPublish{message.id, std::move(*events)};
+  return TopicMessage{random_.uuid(), scheduler_.clock().wall(), std::move(input), std::move(by_protocol)};
+}
+
+Async<Result<PreparedPublish>> TopicService::prepare(PublishInput input, MessageByProtocol by_protocol,
+                                                     size_t most_bytes) {
+  const auto message = message_of(std::move(input), std::move(by_protocol), most_bytes);
+  if (!message) co_return fail(message.error());
+  FanOut out(*message, queue_.trace_at_work());
+  auto done = fan_out(out);
+  while (done && !*done) {
+    co_await let_others_in(scheduler_);
+    done = fan_out(out);
+  }
+  if (!done) co_return fail(std::move(done.error()));
+  co_return PreparedPublish{message->id, std::move(out.events)};
 }
 
 Async<Result<std::string>> TopicService::publish(PublishInput input) {
@@ -324,15 +353,22 @@ Async<Result<Published>> TopicService::publish(PublishInput input, MessageByProt
     auto in_turn = co_await publish_in_turn(std::move(fifo), std::move(input), std::move(by_protocol));
     co_return in_turn;
   }
-  auto prepared = prepare(std::move(input), std::move(by_protocol));
-  if (!prepared) co_return fail(std::move(prepared.error()));
-  const size_t count = prepared->events.size();
+  const auto message = message_of(std::move(input), std::move(by_protocol), limits::kMaxMessageBytes);
+  if (!message) co_return fail(message.error());
+  FanOut out(*message, queue_.trace_at_work());
+  auto done = fan_out(out);
+  while (done && !*done) {
+    co_await let_others_in(scheduler_);
+    done = fan_out(out);
+  }
+  if (!done) co_return fail(std::move(done.error()));
+  const size_t count = out.events.size();
   std::vector<WriteInput> none;
-  auto written = co_await write(std::move(prepared->events), none, none);
+  auto written = co_await write(std::move(out.events), none, none);
   if (!written) co_return fail(std::move(written.error()));
   ++stats_.published;
   stats_.deliveries += count;
-  co_return Published{std::move(prepared->message_id)};
+  co_return Published{message->id};
 }
 
 Async<Result<void>> TopicService::write(std::vector<PreparedEvent> events, std::vector<WriteInput> before,

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/async.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "base/scheduler.h"
 #include "streams/arn.h"
@@ -68,6 +69,11 @@ class TopicService final : public Publisher {
   TopicService(const TopicService&) = delete;
   TopicService& operator=(const TopicService&) = delete;
 
+  // kValidation for what put_topic() and subscribe() refuse of a definition, whatever is there: name; id, protocol,
+  // endpoint, policy.
+  static Result<void> check(const TopicDefinition& topic);
+  static Result<void> check(const SubscriptionDefinition& subscription);
+
   // Reads what the system table holds. Once, first.
   Async<Result<void>> load();
 
@@ -108,11 +114,13 @@ class TopicService final : public Publisher {
   std::vector<SubscriptionDefinition> subscriptions() const;
   std::string arn_of(const SubscriptionDefinition& subscription) const;
 
-  // kTooManyRequests if the queue of any subscription is full: then nothing is delivered. A message that a FIFO topic
-  // has been sent within its window is answered as it was then, and delivered to nobody.
+  // kTooManyRequests if the queue of any subscription is full, kValidation if filter policies would have to look at too
+  // much of the message: then nothing is delivered. A message that a FIFO topic has been sent within its window is
+  // answered as it was then, and delivered to nobody. What takes long lets others in between.
   Async<Result<std::string>> publish(PublishInput input) override;
   Async<Result<Published>> publish(PublishInput input, MessageByProtocol by_protocol);
-  Result<PreparedPublish> prepare(PublishInput input, MessageByProtocol by_protocol = {});  // Not to a FIFO topic.
+  // For who writes the events. Not to a FIFO topic. `most_bytes`: of the message with its attributes.
+  Async<Result<PreparedPublish>> prepare(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
 
   const TopicStats& stats() const { return stats_; }
 
@@ -126,6 +134,7 @@ class TopicService final : public Publisher {
   struct Waiting {
     PublishInput input;
     MessageByProtocol by_protocol;
+    std::string trace_id;
     Promise<Result<Published>> done;
   };
   struct Fifo {
@@ -148,15 +157,21 @@ class TopicService final : public Publisher {
   void become(Topic& topic, TopicSettings settings);
   std::string unsubscribe_url(const Subscription& subscription) const;  // Or empty.
   std::string payload_for(const Subscription& subscription, const TopicMessage& message) const;
-  // The events for its subscriptions.
-  Result<std::vector<PreparedEvent>> deliveries(const Topic& topic, const TopicMessage& message);
+  // The events of one message for the topic's subscriptions, in pieces: false when there is more to do, once others
+  // have been let in. Subscriptions that come and go in between may get it or not.
+  struct FanOut;
+  Result<bool> fan_out(const Topic& topic, FanOut& out);
+  Result<bool> fan_out(FanOut& out);  // To the standard topic that the message names.
+  // Of a message to a standard topic.
+  Result<TopicMessage> message_of(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
   // `before` goes with the first of them, `after` with the last.
   Async<Result<void>> write(std::vector<PreparedEvent> events, std::vector<WriteInput> before,
                             std::vector<WriteInput> after);
   Async<Result<Published>> publish_in_turn(std::shared_ptr<Fifo> fifo, PublishInput input,
                                            MessageByProtocol by_protocol);
   Async<void> work_off(std::shared_ptr<Fifo> fifo);
-  Async<Result<Published>> publish_next(std::shared_ptr<Fifo> fifo, PublishInput input, MessageByProtocol by_protocol);
+  Async<Result<Published>> publish_next(std::shared_ptr<Fifo> fifo, PublishInput input, MessageByProtocol by_protocol,
+                                        std::string trace_id);
 
   Tables& tables_;
   Scheduler& scheduler_;

@@ -77,6 +77,16 @@ bool is_nested(const Map& policy) {
   return std::any_of(policy.begin(), policy.end(), [](const auto& entry) { return entry.second.is(Type::kMap); });
 }
 
+// How many values there are in one entry of a list: of those that anything-but refuses, each is one.
+double values_in(const Value& entry) {
+  const Map* matcher = entry.get_if<Map>();
+  const Value* refused = matcher ? matcher->find("anything-but") : nullptr;
+  if (!refused) return 1;
+  if (const Map* inner = refused->get_if<Map>(); inner && !inner->empty()) refused = &inner->begin()->second;
+  const List* list = refused->get_if<List>();
+  return list ? std::max<double>(1, static_cast<double>(list->elements.size())) : 1;
+}
+
 // As the service counts: the values of each field multiplied with those of the others, nested ones with their depth.
 double combinations_of(const Map& policy, double depth) {
   double product = 1;
@@ -87,7 +97,7 @@ double combinations_of(const Map& policy, double depth) {
       double sum = 0;
       for (const Value& one : list->elements) {
         const Map* alternative = name == "$or" ? one.get_if<Map>() : nullptr;
-        sum += alternative ? combinations_of(*alternative, depth) : depth;
+        sum += alternative ? combinations_of(*alternative, depth) : depth * values_in(one);
       }
       product *= sum;
     }

@@ -23,6 +23,7 @@
 #include "app/daemon/ready_file.h"
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
+#include "app/daemon/reloads.h"
 #include "app/daemon/start_refusal.h"
 #include "app/daemon/store_memory.h"
 #include "app/daemon/trace_files.h"
@@ -146,7 +147,7 @@ class Daemon {
     if (auto opened = open_store(); !opened) return refuse(opened.error());
     if (auto wired = wire(); !wired) return refuse(wired.error());
     signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); },
-                  [this] { read_template_again(); });
+                  [this] { reloads_->read_again(); });
     scope_.spawn(start());
     loop_.run();
     signals.forget();  // They come at any time, also while what they would call is taken apart.
@@ -260,6 +261,10 @@ class Daemon {
     queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_);
     priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
     deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
+    reloads_ = std::make_unique<Reloads>(
+        Reloads::Parts{[this] { return read_template(); },
+                       [this](PlannedDeployment planned) { return deployer_->deploy_in_turn(std::move(planned)); },
+                       [this](bool applied) { deployer_->count(applied); }, loop_, loop_, log_});
     filtered_queues_ = std::make_unique<filtered::TableQueues>(runtime_->services(), log_);
     ordered_tables_ = std::make_unique<ordered::OrderedTables>(*store_, clock_);
     objects_ = make_object_client(*http_, loop_);
@@ -278,6 +283,7 @@ class Daemon {
   // Loop thread: everything that is there before the first request is served.
   Async<void> start() {
     auto started = co_await bring_up();
+    if (started && stopping_) co_return;
     // Before anything runs: what changes from then on is seen.
     if (started && options_.watch) {
       watch_ = std::make_unique<FileWatch>(kWatchEvery, watched_files(),
@@ -295,6 +301,7 @@ class Daemon {
     priority_queues_->begin();
     filtered_queues_->begin();
     ready_ = true;
+    reloads_->begin();
     if (watch_) watch_files();
     notify_service_manager("READY=1");
     if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
@@ -442,30 +449,12 @@ class Daemon {
   }
 
   // Not on the loop: a large template takes its time.
-  void read_template_again() {
+  Result<PlannedDeployment> read_template() const {
     const std::string& path = options_.deploy.path;
-    if (path.empty()) return log_.warn("DEPLOY_REFUSED", {{"message", "there is no template to read again"}});
+    if (path.empty()) return invalid("there is no template to read again");
     auto text = read_text_file(path);
-    auto planned = text ? plan_deployment_of(options_.deploy, std::move(*text), options_.queues)
-                        : Result<PlannedDeployment>(fail(std::move(text.error())));
-    if (!planned) {
-      [[maybe_unused]] const bool told = loop_.deliver([this] { deployer_->count(false); });
-      return log_.error("DEPLOY_REFUSED", {{"message", planned.error().message}});
-    }
-    const bool taken = loop_.deliver([this, planned = std::move(*planned)]() mutable {
-      if (ready_) scope_.spawn(deploy_again(std::move(planned)));
-    });
-    if (!taken) log_.error("DEPLOY_REFUSED", {{"message", "the daemon is busy: send the signal again"}});
-  }
-
-  Async<void> deploy_again(PlannedDeployment planned) {
-    for (const auto& warning : planned.deployment.warnings) {
-      log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
-    }
-    auto done = co_await deployer_->deploy(std::move(planned));
-    deployer_->count(done.has_value());
-    if (!done) log_.error("DEPLOY_REFUSED", {{"message", done.error().message}});
-    if (done) log_.info("DEPLOYED", {{"changes", done->changes.size()}});
+    if (!text) return fail(std::move(text.error()));
+    return plan_deployment_of(options_.deploy, std::move(*text), options_.queues);
   }
 
   std::set<std::string> watched_files() const {
@@ -485,7 +474,7 @@ class Daemon {
 
   // On the watch's thread.
   void file_changed(const std::string& path) {
-    if (path == options_.deploy.path) return read_template_again();
+    if (path == options_.deploy.path) return reloads_->read_again();
     [[maybe_unused]] const bool taken = loop_.deliver([this, path] { scope_.spawn(renew_functions(path)); });
   }
 
@@ -500,6 +489,7 @@ class Daemon {
   void begin_stop() {
     if (stopping_) return;
     stopping_ = true;
+    reloads_->end();
     deployer_->close();
     ready_ = false;
     log_.info("STOPPING", {{"drainMs", options_.drain_ms}});
@@ -568,6 +558,7 @@ class Daemon {
   std::unique_ptr<Queues> queues_;
   std::unique_ptr<priority::TableQueues> priority_queues_;
   std::unique_ptr<Deployer> deployer_;
+  std::unique_ptr<Reloads> reloads_;
   std::unique_ptr<filtered::TableQueues> filtered_queues_;
   std::unique_ptr<ordered::OrderedTables> ordered_tables_;
   std::unique_ptr<HttpServer> server_;

@@ -10,6 +10,8 @@
 namespace freshet {
 namespace {
 
+constexpr size_t kMostGiven = 1000;  // Parameters, and settings.
+
 struct DeployRequest {
   PlannedDeployment planned;
   bool dry_run = false;
@@ -19,6 +21,10 @@ void read_texts(JsonMembers& members, std::string_view name, std::vector<std::st
   const auto given = members.list(name);
   if (!given) return;
   for (const JsonView one : *given) {
+    if (into.size() == kMostGiven) {
+      return members.fail_with(
+          {ErrorCode::kValidation, "'" + std::string(name) + "' has too many entries: 1000 are allowed", nullptr});
+    }
     auto text = one.as_string();
     if (!text) return members.fail_with(std::move(text.error()));
     into.emplace_back(*text);
@@ -128,17 +134,30 @@ Async<Result<DeploymentPlan>> Deployer::deploy(PlannedDeployment planned) {
   if (closed_) co_return fail(ErrorCode::kUnavailable, "the daemon is stopping");
   if (at_work_) co_return fail(ErrorCode::kConflict, "another deployment is under way: try again when it is done");
   struct Busy {
-    bool& flag;
-    ~Busy() { flag = false; }
+    Deployer& deployer;
+    ~Busy() {
+      deployer.at_work_ = false;
+      for (const auto& waiter : std::exchange(deployer.waiting_, {})) waiter.set(true);
+    }
   };
   at_work_ = true;
-  const Busy busy{at_work_};
+  const Busy busy{*this};
   Deployment wanted = planned.deployment;
   auto done = co_await apply_deployment(std::move(wanted), parts_.tables, parts_.runtime);
   if (!done) co_return done;
   tell(*done, planned.deployment);
   auto opened = co_await open_queues(std::move(planned.queues));
   if (!opened) co_return fail(std::move(opened.error()));
+  co_return done;
+}
+
+Async<Result<DeploymentPlan>> Deployer::deploy_in_turn(PlannedDeployment planned) {
+  while (at_work_) {
+    const Promise<bool> over(parts_.runtime.services().scheduler);
+    waiting_.push_back(over);
+    co_await over.future();
+  }
+  auto done = co_await deploy(std::move(planned));
   co_return done;
 }
 

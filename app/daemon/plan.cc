@@ -115,10 +115,7 @@ Result<Deployment> read_deployment(const TemplateOptions& options, std::string t
   }
   input.native_handlers = built_in_handlers();
   input.known_variables = known_variables;
-  const auto files = make_posix_files();
-  input.check_function = [&](const FunctionDefinition& function, const Deployment& deployment) {
-    return check_function(function, deployment, *files);
-  };
+  input.check_function = check_function;
   return resolve_deployment(input);
 }
 

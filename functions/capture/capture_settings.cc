@@ -1,6 +1,11 @@
 #include "functions/capture/capture_settings.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
 
 #include "base/url.h"
 #include "functions/setting_reader.h"
@@ -57,6 +62,10 @@ void read_target(SettingReader& reader, CaptureSettings& out) {
   reader.duration("CAPTURE_S3_TIMEOUT_MS", target.timeout, 1);
 }
 
+tl::unexpected<Error> bad_folder(const std::string& folder, const std::string& why) {
+  return invalid("CAPTURE_FOLDER is '" + folder + "': it must be a folder that is there and can be written to: " + why);
+}
+
 }  // namespace
 
 Result<CaptureSettings> capture_settings(const Environment& environment) {
@@ -70,11 +79,17 @@ Result<CaptureSettings> capture_settings(const Environment& environment) {
   return reader.finish(std::move(settings));
 }
 
+Result<void> look_at_folder(const std::string& folder) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return bad_folder(folder, error ? error.message() : "it is no folder");
+  }
+  if (access(folder.c_str(), R_OK | W_OK | X_OK) == 0) return {};
+  return bad_folder(folder, std::error_code(errno, std::generic_category()).message());
+}
+
 Result<void> check_folder(Files& files, const std::string& folder) {
-  const auto wrong = [&](const Error& error) {
-    return invalid("CAPTURE_FOLDER is '" + folder +
-                   "': it must be a folder that is there and can be written to: " + error.message);
-  };
+  const auto wrong = [&](const Error& error) { return bad_folder(folder, error.message); };
   if (auto names = files.list(folder); !names) return wrong(names.error());
   const std::string probe = folder + "/.freshet-probe";
   (void)files.remove(probe);  // Of a check that was cut off.

@@ -26,7 +26,9 @@ struct CaptureSettings {
 };
 
 Result<CaptureSettings> capture_settings(const Environment& environment);
-// kValidation if the folder is not there or cannot be written to. Leaves nothing behind.
+// kValidation if the folder is not there or cannot be written to. Writes a file and removes it.
 Result<void> check_folder(Files& files, const std::string& folder);
+// The same of a folder of this machine, as far as can be told by looking: it touches nothing.
+Result<void> look_at_folder(const std::string& folder);
 
 }  // namespace freshet

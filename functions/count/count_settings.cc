@@ -8,7 +8,7 @@ namespace freshet {
 Result<CountSettings> count_settings(const Environment& environment) {
   SettingReader reader(environment);
   CountSettings settings;
-  reader.required("METRICS_TABLE", settings.metrics_table, "the name of the table that holds the counters");
+  reader.table("METRICS_TABLE", settings.metrics_table, "the name of the table that holds the counters");
   reader.text("COUNT_ATTRIBUTE", settings.attribute);
   // Of a partition key, with a table's name before it.
   const size_t most = limits::kMaxPartitionKeyBytes - limits::kMaxTableNameBytes - 1;

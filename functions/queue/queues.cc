@@ -31,6 +31,10 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
     queue->set_settings(std::move(settings));
     co_return queue;
   }
+  if (table.starts_with(kSystemTablePrefix)) {
+    co_return invalid("names that start with '" + std::string(kSystemTablePrefix) +
+                      "' are those of Freshet's own tables, which cannot be queues");
+  }
   if (!opening_.insert(table).second) {
     co_return fail(ErrorCode::kUnavailable, "queue '" + table + "' is being opened: try again");
   }

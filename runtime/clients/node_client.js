@@ -27,6 +27,9 @@ class Api {
     const [host, port] = address.split(":");
     this.address = address;
     this.waiting = []; // Who waits for an answer, in order.
+    this.answering = false; // What answered the last event has not been taken yet.
+    this.asking = false; // The call for the next event waits.
+    this.quitting = null; // The status that the process ends with as soon as that answer has been taken.
     this.received = Buffer.alloc(0);
     this.socket = net.connect(Number(port), host);
     this.socket.setNoDelay(true);
@@ -77,26 +80,63 @@ class Api {
     }
   }
 
+  taken() {
+    this.answering = false;
+    if (this.quitting !== null) process.exit(this.quitting);
+  }
+
+  // Ends the process. An event that comes from now on is not run: it is run again elsewhere.
+  quit(status) {
+    this.quitting = status;
+    if (!this.answering) process.exit(status);
+  }
+
   // Sends what answers the last event, if there is one, and with it the call for the next: one way less.
   next(answer, taker) {
-    const takers = answer ? [() => {}] : [];
+    const takers = answer ? [() => this.taken()] : [];
+    this.answering = Boolean(answer);
+    this.asking = true;
     this.send(answer + this.request("GET", "invocation/next"), ...takers, (status, headers, body) => {
       if (status !== 200) return this.lost(`${status} ${body}`);
+      this.asking = false;
       this.socket.unref();
       taker(headers, body);
     });
   }
 }
 
-function errorDocument(error) {
-  if (error instanceof Error || (error && typeof error === "object" && "message" in error && "stack" in error)) {
-    return {
-      errorType: String(error.errorType || error.name || "Error"),
-      errorMessage: String(error.message),
-      trace: String(error.stack || "").split("\n").filter((line) => !line.includes("/dev/stdin")),
-    };
+// What is thrown may be anything, and its own code may throw, too.
+function text(value) {
+  try {
+    return String(value);
+  } catch (_) {
+    return `<${typeof value} that cannot be shown as text>`;
   }
-  return { errorType: typeof error, errorMessage: String(error), trace: [] };
+}
+
+function property(value, name) {
+  try {
+    return value[name];
+  } catch (_) {
+    return undefined;
+  }
+}
+
+function isError(value) {
+  try {
+    return value instanceof Error || (typeof value === "object" && value !== null && "message" in value && "stack" in value);
+  } catch (_) {
+    return false;
+  }
+}
+
+function errorDocument(error) {
+  if (!isError(error)) return { errorType: typeof error, errorMessage: text(error), trace: [] };
+  return {
+    errorType: text(property(error, "errorType") || property(error, "name") || "Error"),
+    errorMessage: text(property(error, "message")),
+    trace: text(property(error, "stack") || "").split("\n").filter((line) => !line.includes("/dev/stdin")),
+  };
 }
 
 function named(errorType, message) {
@@ -156,22 +196,23 @@ class Invocation {
   }
 
   succeed(result) {
-    let text;
+    let body;
     try {
-      text = result === undefined ? "null" : JSON.stringify(result);
+      body = result === undefined ? "null" : JSON.stringify(result);
     } catch (error) {
-      return this.fail(named("Runtime.MarshalError", "Unable to stringify response body: " + error.message));
+      const { errorMessage } = errorDocument(error);
+      return this.fail(named("Runtime.MarshalError", "Unable to stringify response body: " + errorMessage));
     }
-    this.respond(text === undefined ? "null" : text);
+    this.respond(body === undefined ? "null" : body);
   }
 
-  respond(text) {
-    const bytes = Buffer.byteLength(text);
+  respond(body) {
+    const bytes = Buffer.byteLength(body);
     if (bytes > MAX_RESPONSE_BYTES) {
       return this.fail(named("Function.ResponseSizeTooLarge", `Response payload size (${bytes} bytes) exceeded ` +
         `maximum allowed payload size (${MAX_RESPONSE_BYTES} bytes)`));
     }
-    this.answer(this.api.request("POST", `invocation/${this.id}/response`, text));
+    this.answer(this.api.request("POST", `invocation/${this.id}/response`, body));
   }
 
   fail(error) {
@@ -185,10 +226,10 @@ class Invocation {
     return this.api.request("POST", `invocation/${this.id}/error`, JSON.stringify(document), document.errorType);
   }
 
-  answer(text) {
+  answer(request) {
     if (this.done) return;
     this.done = true;
-    this.answered(text);
+    this.answered(request);
   }
 
   run(handler) {
@@ -197,11 +238,11 @@ class Invocation {
       const event = JSON.parse(this.body);
       if (handler[STREAMING]) return this.stream(handler, event);
       result = handler(event, this.context, (error, value) => this.callback(error, value));
+      if (result && typeof result.then === "function") {
+        result.then((value) => this.succeed(value), (error) => this.fail(error));
+      }
     } catch (error) {
       return this.fail(error);
-    }
-    if (result && typeof result.then === "function") {
-      result.then((value) => this.succeed(value), (error) => this.fail(error));
     }
   }
 
@@ -421,16 +462,21 @@ async function main() {
   };
   const api = new Api(process.env.AWS_LAMBDA_RUNTIME_API);
   let current = null;
+  let crashed = false;
 
   const crash = (error, type) => {
     const document = errorDocument(error);
     if (type) document.errorType = type;
     logError("Uncaught Exception", document);
-    const text = current && !current.done
+    // Between two invocations: nobody is to hear of it, and nothing more is to be run.
+    if (api.asking) return api.quit(129);
+    if (crashed) return;
+    crashed = true;
+    const request = current
       ? current.failure(document)
       : api.request("POST", "init/error", JSON.stringify(document), document.errorType);
     if (current) current.done = true;
-    api.send(text, () => process.exit(129));
+    api.send(request, () => process.exit(129));
   };
   process.on("uncaughtException", (error) => crash(error));
   process.on("unhandledRejection", (reason) => crash(reason, "Runtime.UnhandledPromiseRejection"));
@@ -445,7 +491,8 @@ async function main() {
   } catch (error) {
     return crash(error);
   }
-  const answered = (text) => api.next(text, take);
+  if (crashed) return;
+  const answered = (request) => api.next(request, take);
   const take = (headers, body) => {
     const trace = headers["lambda-runtime-trace-id"];
     if (trace) process.env._X_AMZN_TRACE_ID = trace;

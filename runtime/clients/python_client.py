@@ -32,6 +32,7 @@ class Api:
     def _request(self, method, path, body=b"", error_type=None):
         head = f"{method} /2018-06-01/runtime/{path} HTTP/1.1\r\nHost: {self.address}\r\n"
         if error_type:
+            error_type = "".join(c if " " <= c <= "~" else "?" for c in error_type)
             head += f"Lambda-Runtime-Function-Error-Type: {error_type}\r\n"
         if method == "POST":
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
@@ -91,7 +92,8 @@ class Encoder(json.JSONEncoder):
 
 
 def encode(value):
-    return json.dumps(value, cls=Encoder, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    """Half characters, which no JSON text may hold, become question marks."""
+    return json.dumps(value, cls=Encoder, ensure_ascii=False).encode("utf-8", "replace")
 
 
 class ClientError(Exception):
@@ -102,22 +104,45 @@ class ClientError(Exception):
         self.error_type = error_type
 
 
+def message_of(error):
+    """str(error). That is code of the function, which may fail, too."""
+    try:
+        return str.__str__(str(error))  # What it gives may be of a class with more such code.
+    except Exception as second:  # pylint: disable=broad-except
+        return f"<str() of the {type(error).__name__} raised {type(second).__name__}>"
+
+
+def frames_of(error):
+    """Where it was raised; frames of this client are left out."""
+    try:
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != OWN_FILE]
+        return traceback.format_list(frame for frame in frames if not frame.filename.startswith("<frozen importlib"))
+    except Exception:  # pylint: disable=broad-except
+        return []  # It reads files of the function, whatever is in them.
+
+
 def error_document(error, request_id=None):
-    """As the service makes it; frames of this client are left out."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != OWN_FILE]
-    frames = [frame for frame in frames if not frame.filename.startswith("<frozen importlib")]
+    """As the service makes it."""
     document = {
-        "errorMessage": str(error),
+        "errorMessage": message_of(error),
         "errorType": error.error_type if isinstance(error, ClientError) else type(error).__name__,
-        "stackTrace": traceback.format_list(frames),
+        "stackTrace": frames_of(error),
     }
     if request_id:
         document["requestId"] = request_id
-    print(f"[ERROR] {document['errorType']}: {document['errorMessage']}")
-    if frames:
-        print("Traceback (most recent call last):\n" + "".join(document["stackTrace"]), end="")
-    sys.stdout.flush()
+    text = f"[ERROR] {document['errorType']}: {document['errorMessage']}\n"
+    if document["stackTrace"]:
+        text += "Traceback (most recent call last):\n" + "".join(document["stackTrace"])
+    show(text)
     return document
+
+
+def show(text):
+    """To the log. What a function has made of its output must not keep its error from the caller."""
+    try:
+        print(text.encode("utf-8", "backslashreplace").decode(), end="", flush=True)
+    except Exception:  # pylint: disable=broad-except
+        pass
 
 
 class Fields:
@@ -243,7 +268,7 @@ def start_official(handler):
         runpy.run_module("awslambdaric", run_name="__main__", alter_sys=True)
     except Exception as error:
         raise ClientError("Runtime.ClientNotStarted", "awslambdaric has failed (FRESHET_RUNTIME_CLIENT=own does without "
-                          f"it): {error}") from error
+                          "it): " + message_of(error)) from error
     sys.exit(0)
 
 
@@ -280,9 +305,11 @@ def load_handler(name):
     try:
         module = importlib.import_module(module_name.replace("/", "."))
     except ImportError as error:
-        raise ClientError("Runtime.ImportModuleError", f"Unable to import module '{module_name}': {error}") from error
+        raise ClientError("Runtime.ImportModuleError",
+                          f"Unable to import module '{module_name}': {message_of(error)}") from error
     except SyntaxError as error:
-        raise ClientError("Runtime.UserCodeSyntaxError", f"Syntax error in module '{module_name}': {error}") from error
+        raise ClientError("Runtime.UserCodeSyntaxError",
+                          f"Syntax error in module '{module_name}': {message_of(error)}") from error
     handler = getattr(module, function_name, None)
     if handler is None:
         raise ClientError("Runtime.HandlerNotFound", f"Handler '{function_name}' missing on module '{module_name}'")
@@ -301,15 +328,18 @@ def invoke(api, handler, headers, body):
         try:
             text = encode(result)
         except (TypeError, ValueError) as error:
-            raise ClientError("Runtime.MarshalError", f"Unable to marshal response: {error}") from error
+            raise ClientError("Runtime.MarshalError", "Unable to marshal response: " + message_of(error)) from error
         if len(text) > MAX_RESPONSE_BYTES:
             raise ClientError("Function.ResponseSizeTooLarge", f"Response payload size ({len(text)} bytes) exceeded "
                               f"maximum allowed payload size ({MAX_RESPONSE_BYTES} bytes)")
         answer = api.response(request_id, text)
     except Exception as error:  # pylint: disable=broad-except
         answer = api.error(request_id, error_document(error, request_id))
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:  # pylint: disable=broad-except
+            pass  # The function has closed it, or put something else in its place.
     return answer
 
 

@@ -1,7 +1,10 @@
 #include "runtime/deploy/apply.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
+#include "base/let_others_in.h"
 #include "streams/system_table.h"
 
 namespace freshet {
@@ -9,6 +12,7 @@ namespace {
 
 constexpr std::string_view kKind = "deployment";
 constexpr std::string_view kId = "current";
+constexpr size_t kChangesPerPiece = 100;  // Then others are let in.
 
 using NamesMember = std::vector<std::string> DeployedNames::*;
 constexpr std::pair<std::string_view, NamesMember> kMembers[] = {
@@ -94,8 +98,10 @@ Async<Result<void>> remove(DeploymentChange change, Runtime& runtime) {
   co_return done;
 }
 
+using Subscriptions = std::map<std::string, const SubscriptionDefinition*>;  // By name.
+
 Async<Result<void>> make_change(DeploymentChange change, const Deployment& wanted, const DeploymentPlan& plan,
-                                Tables& tables, Runtime& runtime) {
+                                const Subscriptions& subscriptions, Tables& tables, Runtime& runtime) {
   if (change.kind == DeploymentChange::Kind::kRemove) {
     auto done = co_await remove(std::move(change), runtime);
     co_return done;
@@ -120,9 +126,9 @@ Async<Result<void>> make_change(DeploymentChange change, const Deployment& wante
     auto done = co_await runtime.put_schedule(std::move(schedule));
     co_return done;
   }
-  for (const SubscriptionDefinition& one : wanted.subscriptions) {
-    if (change.type != "subscription" || subscription_name(one) != change.name) continue;
-    SubscriptionDefinition subscription = one;
+  if (const auto found = subscriptions.find(change.name);
+      change.type == "subscription" && found != subscriptions.end()) {
+    SubscriptionDefinition subscription = *found->second;
     auto done = co_await runtime.subscribe(std::move(subscription));
     co_return without_value(std::move(done));
   }
@@ -169,9 +175,10 @@ Async<Result<DeploymentPlan>> apply_deployment(Deployment deployment, Tables& ta
   // Recorded first as both, so that a crash between the steps forgets nothing that has to be removed.
   DeployedNames names = plan->names;
   for (const auto& [name, member] : kMembers) {
+    auto& list = names.*member;
+    const std::set<std::string> wanted_names(list.begin(), list.end());
     for (const std::string& before : state->last.*member) {
-      auto& list = names.*member;
-      if (std::find(list.begin(), list.end(), before) == list.end()) list.push_back(before);
+      if (!wanted_names.contains(before)) list.push_back(before);
     }
   }
   if (!(names == state->last)) {
@@ -179,10 +186,14 @@ Async<Result<DeploymentPlan>> apply_deployment(Deployment deployment, Tables& ta
     auto recorded = co_await tables.put_item(std::move(put));
     if (!recorded) co_return fail(std::move(recorded.error()));
   }
+  Subscriptions subscriptions;
+  for (const SubscriptionDefinition& one : plan->subscriptions) subscriptions.emplace(subscription_name(one), &one);
+  size_t changes = 0;
   for (const DeploymentChange& change : plan->changes) {
     if (change.kind == DeploymentChange::Kind::kKeep) continue;
+    if (++changes % kChangesPerPiece == 0) co_await let_others_in(runtime.services().scheduler);
     DeploymentChange copy = change;
-    auto done = co_await make_change(std::move(copy), wanted, *plan, tables, runtime);
+    auto done = co_await make_change(std::move(copy), wanted, *plan, subscriptions, tables, runtime);
     bool gone = !done && change.kind == DeploymentChange::Kind::kRemove && done.error().code == ErrorCode::kNotFound;
     if (!done && !gone) co_return failed(change, std::move(done.error()));
   }

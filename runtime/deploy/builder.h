@@ -10,6 +10,8 @@
 namespace freshet {
 
 inline constexpr std::string_view kNoTags = "tags are not kept";
+inline constexpr std::string_view kIdOfEvent =
+    "; the id of an event is the function's and the event's name together: give one of them another name";
 
 class DeploymentBuilder {
  public:
@@ -28,6 +30,7 @@ class DeploymentBuilder {
     std::string what;  // "table QueueTable"
     std::string id;
     int line;
+    std::string_view hint = {};  // What to do about a second one; or empty.
   };
   // A name that must be there when all resources are read.
   struct Reference {
@@ -52,7 +55,7 @@ class DeploymentBuilder {
   void read_program(const Resource& resource, Properties& properties, FunctionDefinition& function);
   std::string read_code(Properties& properties);
   void read_async(Properties& properties, AsyncConfig& async);
-  void read_dead_letter(Properties& properties, std::string_view property, AsyncConfig& async);
+  void read_dead_letter(Properties& properties, std::string_view property, FunctionDefinition& function);
   Destination read_destination(Properties& properties, std::string_view name);
 
   // read_events.cc
@@ -70,6 +73,7 @@ class DeploymentBuilder {
   void add_subscription(const Resource& resource, Properties& properties);
   void read_topic_event(Properties& properties, SubscriptionDefinition subscription);
   void read_filter(Properties& properties, SubscriptionDefinition& subscription);
+  void keep_subscription(Properties& properties, SubscriptionDefinition subscription, std::string_view hint);
 
   // deployment.cc
   // The text of the property, noted as naming something that must be there. "" if absent or wrong (reported).
@@ -80,6 +84,8 @@ class DeploymentBuilder {
   void apply_overrides();
   void check_variables();
   void check_functions();
+  // What would only be refused when the half of it is deployed already.
+  void check_definitions();
   const Named& place_of(const FunctionDefinition& function) const;
 
   const DeploymentInput& input_;
@@ -90,8 +96,6 @@ class DeploymentBuilder {
   struct InvokeConfig {
     std::string function;
     AsyncConfig async;
-    int line;
-    std::string id;
   };
   std::vector<InvokeConfig> invoke_configs_;
   std::vector<std::pair<Where, int>> mapping_places_;         // Of out_.mappings: with the line.

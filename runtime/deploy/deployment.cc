@@ -3,7 +3,11 @@
 #include <algorithm>
 
 #include "runtime/deploy/builder.h"
+#include "runtime/deploy/plan.h"
+#include "runtime/invoke/event_source_mapping.h"
+#include "runtime/invoke/function_registry.h"
 #include "streams/arn.h"
+#include "streams/topic_service.h"
 
 namespace freshet {
 namespace {
@@ -15,6 +19,7 @@ bool has_name(const List& list, const std::string& name) {
 
 template <class List>
 void append_names(std::vector<std::string>& out, const List& list) {
+  if (list.size() > kMaxCandidates) return;
   for (const auto& one : list) out.push_back(one.name);
 }
 
@@ -61,7 +66,7 @@ void DeploymentBuilder::add(const Resource& resource) {
 }
 
 void DeploymentBuilder::check_reference(const Reference& reference) {
-  std::vector<std::string> known;
+  std::vector<std::string> known;  // For the message alone.
   std::string name;
   std::string what;
   if (reference.kind == Kind::kTable) {
@@ -69,6 +74,7 @@ void DeploymentBuilder::check_reference(const Reference& reference) {
     if (!stream) return;  // Reported where it was read.
     name = stream->table;
     what = "table";
+    if (has_name(out_.tables, name)) return;
     append_names(known, out_.tables);
   } else {
     bool topic = reference.kind == Kind::kTopic;
@@ -82,6 +88,7 @@ void DeploymentBuilder::check_reference(const Reference& reference) {
     }
     name = topic ? topic_name(reference.name) : function_name(reference.name);
     what = topic ? "topic" : "function";
+    if (topic ? has_name(out_.topics, name) : has_name(out_.functions, name)) return;
     if (topic) {
       append_names(known, out_.topics);
     } else {
@@ -91,19 +98,18 @@ void DeploymentBuilder::check_reference(const Reference& reference) {
   if (name.empty()) {
     return diagnostics_.error(reference.line, reference.where, "'" + reference.name + "' names no " + what);
   }
-  if (std::find(known.begin(), known.end(), name) != known.end()) return;
   diagnostics_.error(reference.line, reference.where,
                      "there is no " + what + " '" + name + "' in this template" + did_you_mean(name, known));
 }
 
 void DeploymentBuilder::check_names() {
-  for (size_t i = 0; i < names_.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (names_[i].what != names_[j].what) continue;
-      diagnostics_.error(names_[i].line, {names_[i].id, ""},
-                         "the " + names_[i].what + " is there already: " + names_[j].id + " in line " +
-                             std::to_string(names_[j].line));
-    }
+  std::map<std::string_view, const Named*> first;
+  for (const Named& named : names_) {
+    const auto [there, is_first] = first.try_emplace(named.what, &named);
+    if (is_first) continue;
+    diagnostics_.error(named.line, {named.id, ""},
+                       "the " + named.what + " is there already: " + there->second->id + " in line " +
+                           std::to_string(there->second->line) + std::string(named.hint));
   }
 }
 
@@ -182,23 +188,46 @@ void DeploymentBuilder::check_functions() {
   }
 }
 
+void DeploymentBuilder::check_definitions() {
+  std::map<std::string_view, const Named*> places;
+  for (const Named& named : names_) places.emplace(named.what, &named);
+  const auto tell = [&](const std::string& what, const Result<void>& good) {
+    if (good) return;
+    const auto found = places.find(what);
+    const Named* named = found == places.end() ? nullptr : found->second;
+    diagnostics_.error(named ? named->line : 1, {named ? named->id : "", ""}, good.error().message);
+  };
+  for (const TopicDefinition& one : out_.topics) tell("topic " + one.name, TopicService::check(one));
+  for (const FunctionDefinition& one : out_.functions) tell("function " + one.name, FunctionRegistry::check(one));
+  for (const SubscriptionDefinition& one : out_.subscriptions) {
+    tell("subscription " + subscription_name(one), TopicService::check(one));
+  }
+  for (const MappingDefinition& one : out_.mappings) {
+    tell("event source mapping " + one.id, EventSourceMapping::check(one));
+  }
+}
+
 void DeploymentBuilder::finish() {
   for (const InvokeConfig& config : invoke_configs_) {
     for (FunctionDefinition& function : out_.functions) {
       if (function.name == config.function) function.async = config.async;
     }
   }
-  for (const Reference& one : references_) check_reference(one);
+  for (const Reference& one : references_) {
+    if (!diagnostics_.full()) check_reference(one);
+  }
   check_names();
   check_mappings();
   apply_overrides();
   check_variables();
   check_functions();
+  if (!diagnostics_.failed()) check_definitions();
 }
 
 Result<Deployment> resolve_deployment(const DeploymentInput& input) {
   Diagnostics diagnostics(input.source.file);
   Template resolved = resolve_template(input.source, diagnostics);
+  if (resolved.cut) return fail(diagnostics.to_error());
   DeploymentBuilder builder(input, diagnostics);
   for (const Resource& resource : resolved.resources) builder.add(resource);
   builder.finish();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -49,6 +50,9 @@ struct Deployment {
   std::vector<TableDefinition> tables;
   std::vector<TopicDefinition> topics;
   std::vector<SubscriptionDefinition> subscriptions;
+  // Those that a topic lists have ids by what they are. Here by "TOPIC:ID": what their ids began with when they were
+  // numbered by their places in the list, with which they may be there.
+  std::map<std::string, std::string> listed_subscriptions;
   std::vector<FunctionDefinition> functions;
   std::vector<MappingDefinition> mappings;
   std::vector<ScheduleDefinition> schedules;

@@ -7,6 +7,10 @@ namespace {
 
 // A template with more faults than this is some other file.
 constexpr size_t kMaxDiagnostics = 500;
+constexpr size_t kMaxMessage = 2000;
+constexpr size_t kMaxPath = 500;
+constexpr size_t kMaxName = 255;  // That a guess is made for.
+constexpr size_t kMaxGuessWork = 500'000;
 
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
@@ -35,16 +39,26 @@ std::string Diagnostic::to_string() const {
   return out + (place.empty() ? "" : place + ": ") + message;
 }
 
+std::string shown(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  size_t end = most - 3;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return std::string(text.substr(0, end)) + "...";
+}
+
 Where Where::below(std::string_view name) const {
-  return {resource, property.empty() ? std::string(name) : property + "." + std::string(name)};
+  return {resource, property.empty() ? shown(name) : property + "." + shown(name)};
 }
 
 void Diagnostics::add(std::vector<Diagnostic>& to, int line, const Where& where, std::string message) {
   if (to.size() >= kMaxDiagnostics) return void(dropped_ = true);
+  if (message.size() > kMaxMessage) message = shown(message, kMaxMessage);
   for (const Diagnostic& there : to) {
-    if (there.line == line && there.message == message && there.property == where.property) return;
+    if (there.line == line && there.message == message && there.property == shown(where.property, kMaxPath)) {
+      return;
+    }
   }
-  to.push_back({file_, line, where.resource, where.property, std::move(message)});
+  to.push_back({file_, line, shown(where.resource), shown(where.property, kMaxPath), std::move(message)});
 }
 
 Error Diagnostics::to_error() const {
@@ -60,11 +74,14 @@ std::vector<Diagnostic> Diagnostics::sorted_warnings() const {
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
   const std::string* best = nullptr;
+  size_t work = 0;
   size_t best_distance = std::max<size_t>(1, name.size() / 4) + 1;
-  if (known.size() > kMaxCandidates) return "";
+  if (known.size() > kMaxCandidates || name.size() > kMaxName) return "";
   for (const std::string& candidate : known) {
     size_t longer = std::max(name.size(), candidate.size());
     if (longer - std::min(name.size(), candidate.size()) >= best_distance) continue;
+    work += name.size() * candidate.size();
+    if (work > kMaxGuessWork) break;
     size_t distance = edit_distance(name.substr(0, 100), candidate);
     if (distance < best_distance) {
       best = &candidate;

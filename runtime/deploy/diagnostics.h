@@ -20,6 +20,9 @@ struct Diagnostic {
   bool operator==(const Diagnostic&) const = default;
 };
 
+// Text of a template within a message: cut to about `most` bytes, with "..." then, and never within a character.
+std::string shown(std::string_view text, size_t most = 100);
+
 // Where in a template something is being read; for messages.
 struct Where {
   std::string resource;
@@ -31,30 +34,38 @@ class Diagnostics {
  public:
   explicit Diagnostics(std::string file) : file_(std::move(file)) {}
   // The same text at the same line is kept once (properties of Globals are read for each function); the first 500 of
-  // each are kept.
-  void error(int line, const Where& where, std::string message) { add(errors_, line, where, std::move(message)); }
+  // each are kept, each of a bounded length.
+  void error(int line, const Where& where, std::string message) {
+    ++told_;
+    add(errors_, line, where, std::move(message));
+  }
   void warn(int line, const Where& where, std::string message) { add(warnings_, line, where, std::move(message)); }
 
   const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& warnings() const { return warnings_; }
   bool failed() const { return !errors_.empty(); }
+  // So much is wrong that it is not worth the time to look for more.
+  bool full() const { return told_ >= kMaxTold; }
   const std::string& file() const { return file_; }
   // kValidation with every error, a line each, in the order of the file.
   Error to_error() const;
   std::vector<Diagnostic> sorted_warnings() const;
 
  private:
+  static constexpr size_t kMaxTold = 5'000;  // Errors, each that was told again included.
   void add(std::vector<Diagnostic>& to, int line, const Where& where, std::string message);
   std::string file_;
   std::vector<Diagnostic> errors_;
   std::vector<Diagnostic> warnings_;
+  size_t told_ = 0;
   bool dropped_ = false;  // There were more than the bound.
 };
 
 // Guessing names is for templates of a person's size.
 inline constexpr size_t kMaxCandidates = 500;
 
-// " (did you mean 'X'?)" when one of `known` is close to `name`, else "". Nor among more than kMaxCandidates.
+// " (did you mean 'X'?)" when one of `known` is close to `name`, else "". Nor among more than kMaxCandidates, nor for
+// what is too long for a name.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace freshet

@@ -33,15 +33,39 @@ std::string base64_of(std::string_view bytes) {
 
 }  // namespace
 
-Intrinsics::Intrinsics(const TemplateInput& input, Diagnostics& diagnostics)
-    : input_(input), diagnostics_(diagnostics) {}
+Intrinsics::Intrinsics(const TemplateInput& input, Diagnostics& diagnostics, TemplateBudget& budget)
+    : input_(input), diagnostics_(diagnostics), budget_(budget) {}
+
+bool Intrinsics::afford(size_t nodes, size_t bytes, int line, const Where& where) {
+  if (budget_.take(nodes, bytes)) return true;
+  if (!std::exchange(budget_told_, true)) diagnostics_.error(line, where, TemplateBudget::message());
+  return false;
+}
+
+Node Intrinsics::copy_of(const Node& node, int line, const Where& where) {
+  if (budget_.take_copy(node)) return node;
+  afford(0, 0, line, where);
+  return broken_silently(line);
+}
+
+Node Intrinsics::text_node(std::string text, int line, const Where& where) {
+  return afford(1, text.size(), line, where) ? Node::scalar(std::move(text), line) : broken_silently(line);
+}
 
 Node Intrinsics::broken(int line, const Where& where, std::string message) {
   diagnostics_.error(line, where, std::move(message));
+  return broken_silently(line);
+}
+
+Node Intrinsics::broken_silently(int line) {
   Node node;
   node.line = line;
   node.broken = true;
   return node;
+}
+
+std::string Intrinsics::too_deep() {
+  return "names and conditions lead from one to the next, more than " + std::to_string(kMaxDepth) + " levels deep";
 }
 
 const std::map<std::string, Intrinsics::Function, std::less<>>& Intrinsics::functions() {
@@ -57,7 +81,14 @@ const std::map<std::string, Intrinsics::Function, std::less<>>& Intrinsics::func
 }
 
 std::optional<Node> Intrinsics::resolve(const Node& node, const Where& where) {
-  if (node.is(Node::Kind::kNull) || node.is_scalar()) return node;
+  const Level level(depth_);
+  if (diagnostics_.full()) return broken_silently(node.line);
+  if (level.is_too_deep()) return broken(node.line, where, too_deep());
+  return resolve_here(node, where);
+}
+
+std::optional<Node> Intrinsics::resolve_here(const Node& node, const Where& where) {
+  if (node.is(Node::Kind::kNull) || node.is_scalar()) return copy_of(node, node.line, where);
   for (const Member& member : node.members) {
     bool intrinsic = member.name == "Ref" || member.name.starts_with("Fn::");
     if (!intrinsic) continue;
@@ -68,6 +99,7 @@ std::optional<Node> Intrinsics::resolve(const Node& node, const Where& where) {
     if (value) value->line = node.line;
     return value;
   }
+  if (!afford(1, 0, node.line, where)) return broken_silently(node.line);
   Node out;
   out.kind = node.kind;
   out.line = node.line;
@@ -76,7 +108,8 @@ std::optional<Node> Intrinsics::resolve(const Node& node, const Where& where) {
   }
   for (const Member& member : node.members) {
     auto value = resolve(member.value, where.below(member.name));
-    if (value) out.members.push_back({member.name, member.line, std::move(*value)});
+    if (value && afford(0, member.name.size(), member.line, where))
+      out.members.push_back({member.name, member.line, std::move(*value)});
   }
   return out;
 }
@@ -91,13 +124,13 @@ std::optional<std::string> Intrinsics::text(const Node& node, std::string_view w
   return std::nullopt;
 }
 
-std::optional<std::vector<Node>> Intrinsics::arguments(const Node& argument, size_t min, size_t max,
-                                                       std::string_view usage, const Where& where) {
+const std::vector<Node>* Intrinsics::arguments(const Node& argument, size_t min, size_t max, std::string_view usage,
+                                               const Where& where) {
   if (!argument.is(Node::Kind::kList) || argument.list.size() < min || argument.list.size() > max) {
     broken(argument.line, where, "expected " + std::string(usage));
-    return std::nullopt;
+    return nullptr;
   }
-  return argument.list;
+  return &argument.list;
 }
 
 std::optional<Node> Intrinsics::ref(const Node& argument, const Where& where) {
@@ -106,14 +139,16 @@ std::optional<Node> Intrinsics::ref(const Node& argument, const Where& where) {
 }
 
 std::optional<Node> Intrinsics::reference(const std::string& name, int line, const Where& where) {
-  if (auto parameter = parameters_.find(name); parameter != parameters_.end()) return parameter->second;
+  if (auto parameter = parameters_.find(name); parameter != parameters_.end()) {
+    return copy_of(parameter->second, line, where);
+  }
   if (name == "AWS::NoValue") return std::nullopt;
   if (name.starts_with("AWS::"))
     return pseudo_parameter(name, line) ? pseudo_parameter(name, line) : broken(line, where, name + " is unknown");
   auto found = resources_.find(name);
   if (found == resources_.end()) {
     return broken(line, where,
-                  "Ref to '" + name + "', which is neither a parameter nor a resource" +
+                  "Ref to '" + shown(name) + "', which is neither a parameter nor a resource" +
                       did_you_mean(name, names_of(resources_, parameters_)));
   }
   return attribute(name, "", line, where);
@@ -162,10 +197,10 @@ std::optional<Node> Intrinsics::attribute(const std::string& id, const std::stri
   }
   if (found == resources_.end()) {
     return broken(line, where,
-                  "GetAtt of '" + id + "', which is no resource" + did_you_mean(id, names_of(resources_, {})));
+                  "GetAtt of '" + shown(id) + "', which is no resource" + did_you_mean(id, names_of(resources_, {})));
   }
   const Declared& declared = found->second;
-  if (!declared.exists) return broken(line, where, "'" + id + "' is not there: its condition is false");
+  if (!declared.exists) return broken(line, where, "'" + shown(id) + "' is not there: its condition is false");
   const ResourceType* type = find_resource_type(declared.type);
   if (!type) return broken(line, where, "'" + id + "' is a " + declared.type + ", which is not supported here");
   std::string_view pattern = attribute_name.empty() ? type->ref : "";
@@ -180,10 +215,7 @@ std::optional<Node> Intrinsics::attribute(const std::string& id, const std::stri
                       (known.empty() ? "" : " (it has " + known + ")"));
   }
   std::string name = name_of(id);
-  if (!name.empty()) return Node::scalar(expand(pattern, name), line);
-  Node node;
-  node.broken = true;
-  return node;
+  return name.empty() ? broken_silently(line) : text_node(expand(pattern, name), line, where);
 }
 
 std::string Intrinsics::name_of(const std::string& id) {
@@ -228,12 +260,13 @@ std::optional<Node> Intrinsics::get_att(const Node& argument, const Where& where
 
 std::optional<std::string> Intrinsics::variable(const std::string& name, const std::map<std::string, std::string>& own,
                                                 int line, const Where& where) {
+  if (diagnostics_.full()) return std::nullopt;
   if (auto found = own.find(name); found != own.end()) return found->second;
   size_t dot = name.find('.');
   auto value = dot == std::string::npos ? reference(name, line, where)
                                         : attribute(name.substr(0, dot), name.substr(dot + 1), line, where);
   if (value && value->is_scalar()) return value->text;
-  if (!value || !value->broken) broken(line, where, "${" + name + "} in Fn::Sub is no text");
+  if (!value || !value->broken) broken(line, where, "${" + shown(name) + "} in Fn::Sub is no text");
   return std::nullopt;
 }
 
@@ -247,7 +280,7 @@ std::optional<Node> Intrinsics::sub(const Node& argument, const Where& where) {
     if (!parts) return broken(argument.line, where, "expected " + std::string(kUsage));
     pattern = &argument.list[0];
     for (const Member& member : argument.list[1].members) {
-      auto value = text(member.value, "${" + member.name + "}", where);
+      auto value = text(member.value, "${" + shown(member.name) + "}", where);
       ok = ok && value.has_value();
       own[member.name] = value.value_or("");
     }
@@ -270,10 +303,8 @@ std::optional<Node> Intrinsics::sub(const Node& argument, const Where& where) {
     out += value.value_or("");
     if (out.size() > kMaxText) return broken(argument.line, where, "Fn::Sub makes more than 64 KB of text");
   }
-  Node node = Node::scalar(out + std::string(rest), argument.line);
-  if (!ok) node = Node{};
-  node.broken = !ok;
-  return node;
+  if (!ok) return broken_silently(argument.line);
+  return text_node(out + std::string(rest), argument.line, where);
 }
 
 std::optional<Node> Intrinsics::join(const Node& argument, const Where& where) {
@@ -282,19 +313,17 @@ std::optional<Node> Intrinsics::join(const Node& argument, const Where& where) {
   if (!parts) return broken(argument.line, where, "expected " + std::string(kUsage));
   auto delimiter = text((*parts)[0], "the delimiter of Fn::Join", where);
   auto list = resolve((*parts)[1], where);
-  Node failed;
-  failed.broken = true;
-  if (!delimiter || (list && list->broken)) return failed;
+  if (!delimiter || (list && list->broken)) return broken_silently(argument.line);
   if (!list || !list->is(Node::Kind::kList)) return broken(argument.line, where, "expected " + std::string(kUsage));
-  Node out = Node::scalar("", argument.line);
+  std::string out;
   for (const Node& element : list->list) {
-    if (element.broken) return failed;
+    if (element.broken) return broken_silently(argument.line);
     if (!element.is_scalar()) return broken(argument.line, where, "Fn::Join of " + describe(element));
-    if (&element != &list->list.front()) out.text += *delimiter;
-    out.text += element.text;
-    if (out.text.size() > kMaxText) return broken(argument.line, where, "Fn::Join makes more than 64 KB of text");
+    if (&element != &list->list.front()) out += *delimiter;
+    out += element.text;
+    if (out.size() > kMaxText) return broken(argument.line, where, "Fn::Join makes more than 64 KB of text");
   }
-  return out;
+  return text_node(std::move(out), argument.line, where);
 }
 
 std::optional<Node> Intrinsics::select(const Node& argument, const Where& where) {
@@ -303,18 +332,16 @@ std::optional<Node> Intrinsics::select(const Node& argument, const Where& where)
   if (!parts) return broken(argument.line, where, "expected " + std::string(kUsage));
   auto index = text((*parts)[0], "the index of Fn::Select", where);
   auto list = resolve((*parts)[1], where);
-  Node failed;
-  failed.broken = true;
-  if (!index || (list && list->broken)) return failed;
+  if (!index || (list && list->broken)) return broken_silently(argument.line);
   if (!list || !list->is(Node::Kind::kList)) return broken(argument.line, where, "expected " + std::string(kUsage));
   size_t at = 0;
   auto parsed = std::from_chars(index->data(), index->data() + index->size(), at);
   if (parsed.ec != std::errc() || parsed.ptr != index->data() + index->size() || at >= list->list.size()) {
-    return broken(
-        argument.line, where,
-        "Fn::Select: index " + *index + " of a list of " + std::to_string(list->list.size()) + " (the first is 0)");
+    return broken(argument.line, where,
+                  "Fn::Select: index " + shown(*index) + " of a list of " + std::to_string(list->list.size()) +
+                      " (the first is 0)");
   }
-  return list->list[at];
+  return std::move(list->list[at]);
 }
 
 std::optional<Node> Intrinsics::split(const Node& argument, const Where& where) {
@@ -323,18 +350,18 @@ std::optional<Node> Intrinsics::split(const Node& argument, const Where& where) 
   if (!parts) return broken(argument.line, where, "expected " + std::string(kUsage));
   auto delimiter = text((*parts)[0], "the delimiter of Fn::Split", where);
   auto source = text((*parts)[1], "the text of Fn::Split", where);
+  if (!delimiter || !source) return broken_silently(argument.line);
   Node out;
   out.line = argument.line;
-  out.broken = !delimiter || !source;
-  if (out.broken) return out;
   if (delimiter->empty()) return broken(argument.line, where, "Fn::Split: the delimiter is empty");
   out.kind = Node::Kind::kList;
   std::string_view rest = *source;
-  for (size_t at = rest.find(*delimiter); at != rest.npos; at = rest.find(*delimiter)) {
-    out.list.push_back(Node::scalar(std::string(rest.substr(0, at)), argument.line));
-    rest.remove_prefix(at + delimiter->size());
+  for (size_t at = 0; at != rest.npos;) {
+    at = rest.find(*delimiter);
+    out.list.push_back(text_node(std::string(rest.substr(0, at)), argument.line, where));
+    if (out.list.back().broken) return out.list.back();
+    if (at != rest.npos) rest.remove_prefix(at + delimiter->size());
   }
-  out.list.push_back(Node::scalar(std::string(rest), argument.line));
   return out;
 }
 
@@ -348,40 +375,32 @@ std::optional<Node> Intrinsics::if_else(const Node& argument, const Where& where
 std::optional<Node> Intrinsics::find_in_map(const Node& argument, const Where& where) {
   static constexpr std::string_view kUsage = "Fn::FindInMap: [map, first key, second key, {DefaultValue: value}]";
   auto parts = arguments(argument, 3, 4, kUsage, where);
-  const Node* fallback = nullptr;
-  if (parts && parts->size() == 4) {
-    fallback = argument.list[3].find("DefaultValue");
-    if (!fallback) parts.reset();
-    if (parts) parts->pop_back();
+  const Node* fallback = parts && parts->size() == 4 ? parts->back().find("DefaultValue") : nullptr;
+  if (!parts || (parts->size() == 4 && !fallback)) {
+    return broken(argument.line, where, "expected " + std::string(kUsage));
   }
-  if (!parts) return broken(argument.line, where, "expected " + std::string(kUsage));
   const Node* at = &mappings_;
   std::string path;
-  for (const Node& part : *parts) {
-    auto key = text(part, "each key of Fn::FindInMap", where);
-    if (!key) {
-      Node failed;
-      failed.broken = true;
-      return failed;
-    }
-    path += (path.empty() ? "" : ".") + *key;
+  for (size_t i = 0; i < 3; ++i) {
+    auto key = text((*parts)[i], "each key of Fn::FindInMap", where);
+    if (!key) return broken_silently(argument.line);
+    path += (path.empty() ? "" : ".") + shown(*key);
     at = at->find(*key);
     if (!at && fallback) return resolve(*fallback, where);
     if (!at) return broken(argument.line, where, "Fn::FindInMap: there is no '" + path + "' in Mappings");
   }
-  return *at;
+  return copy_of(*at, argument.line, where);
 }
 
 // As many as most regions have: for templates that spread something over them.
 std::optional<Node> Intrinsics::zones(const Node& argument, const Where& where) {
   auto region = text(argument, "the region of Fn::GetAZs", where);
+  if (!region) return broken_silently(argument.line);
   Node out;
   out.line = argument.line;
-  out.broken = !region;
-  if (out.broken) return out;
   out.kind = Node::Kind::kList;
   for (const char zone : {'a', 'b', 'c'}) {
-    out.list.push_back(Node::scalar((region->empty() ? input_.region : *region) + zone, argument.line));
+    out.list.push_back(text_node((region->empty() ? input_.region : *region) + zone, argument.line, where));
   }
   return out;
 }
@@ -392,7 +411,7 @@ std::optional<Node> Intrinsics::length(const Node& argument, const Where& where)
   if (!list || !list->is(Node::Kind::kList)) {
     return broken(argument.line, where, "Fn::Length needs a list, not " + (list ? describe(*list) : "AWS::NoValue"));
   }
-  Node out = Node::scalar(std::to_string(list->list.size()), argument.line);
+  Node out = text_node(std::to_string(list->list.size()), argument.line, where);
   out.quoted = false;  // A number.
   return out;
 }
@@ -407,15 +426,13 @@ std::optional<Node> Intrinsics::json_text(const Node& argument, const Where& whe
   }
   std::string json = to_json(*value);  // Within another, each level may double it.
   if (json.size() > kMaxText) return broken(argument.line, where, "Fn::ToJsonString makes more than 64 KB of text");
-  return Node::scalar(std::move(json), argument.line);
+  return text_node(std::move(json), argument.line, where);
 }
 
 std::optional<Node> Intrinsics::base64(const Node& argument, const Where& where) {
   auto value = text(argument, "the argument of Fn::Base64", where);
-  Node node = Node::scalar(base64_of(value.value_or("")), argument.line);
-  if (!value) node = Node{};
-  node.broken = !value;
-  return node;
+  if (!value) return broken_silently(argument.line);
+  return text_node(base64_of(*value), argument.line, where);
 }
 
 }  // namespace freshet

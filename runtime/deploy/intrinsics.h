@@ -23,14 +23,19 @@ struct Declared {
   std::optional<std::string> name;  // Once worked out; empty text if that failed.
 };
 
-// One template. Every cycle (names, conditions) is found and reported, every text is bounded.
+// One template. Every cycle (names, conditions) is found and reported. Every text is bounded, and so are all of them
+// together (the budget) and how deep names and conditions may lead from one to the next.
 class Intrinsics {
  public:
-  Intrinsics(const TemplateInput& input, Diagnostics& diagnostics);
+  Intrinsics(const TemplateInput& input, Diagnostics& diagnostics, TemplateBudget& budget);
 
   void define_parameters(const Node* section);
   void define_mappings(const Node* section);
   void define_conditions(const Node* section);
+  // Takes that much from the budget. False when it is used up (reported once): then nothing may be made.
+  bool afford(size_t nodes, size_t bytes, int line, const Where& where);
+  // A copy that the budget is charged for; broken when it is used up.
+  Node copy_of(const Node& node, int line, const Where& where);
   // In the order of declaration. References may run in any direction.
   std::map<std::string, Declared>& resources() { return resources_; }
 
@@ -42,6 +47,21 @@ class Intrinsics {
   std::string name_of(const std::string& id);
 
  private:
+  // Bound on the stack: a document's own depth, and that of what it refers to, one behind the other.
+  static constexpr int kMaxDepth = 250;
+  // Counts a level for as long as it lives.
+  class Level {
+   public:
+    explicit Level(int& depth) : depth_(depth) { ++depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    ~Level() { --depth_; }
+    bool is_too_deep() const { return depth_ > kMaxDepth; }
+
+   private:
+    int& depth_;
+  };
+
   using Function = std::optional<Node> (Intrinsics::*)(const Node& argument, const Where& where);
   static const std::map<std::string, Function, std::less<>>& functions();
 
@@ -67,14 +87,22 @@ class Intrinsics {
   void define_parameter(const Member& member);
   std::string expand(std::string_view pattern, const std::string& name) const;
 
-  // The argument as a resolved list of `min`..`max` elements; empty if it is not (reported).
-  std::optional<std::vector<Node>> arguments(const Node& argument, size_t min, size_t max, std::string_view usage,
-                                             const Where& where);
+  // The argument's elements, not resolved; null if it is no list of `min`..`max` elements (reported).
+  const std::vector<Node>* arguments(const Node& argument, size_t min, size_t max, std::string_view usage,
+                                     const Where& where);
+  // The text as a node that the budget is charged for.
+  Node text_node(std::string text, int line, const Where& where);
+  std::optional<Node> resolve_here(const Node& node, const Where& where);
   std::optional<std::string> text(const Node& node, std::string_view what, const Where& where);
   Node broken(int line, const Where& where, std::string message);
+  static Node broken_silently(int line);
+  static std::string too_deep();  // Of an error.
 
   const TemplateInput& input_;
   Diagnostics& diagnostics_;
+  TemplateBudget& budget_;
+  bool budget_told_ = false;
+  int depth_ = 0;  // Of what is being worked out, names and conditions that it leads to included.
   std::map<std::string, Node> parameters_;
   Node mappings_;
   std::map<std::string, Node> conditions_;

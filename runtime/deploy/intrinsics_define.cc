@@ -1,5 +1,6 @@
 // Parameters, mappings and conditions: what the intrinsic functions look up.
 #include <algorithm>
+#include <set>
 
 #include "runtime/deploy/intrinsics.h"
 #include "tables/value/decimal.h"
@@ -30,21 +31,20 @@ Node split_commas(const std::string& text, int line) {
 std::string join_commas(const std::vector<std::string>& list) {
   std::string out;
   for (const std::string& one : list) out += (out.empty() ? "" : ", ") + one;
-  return out;
+  return shown(out, 500);
 }
 
 // What the template says a parameter's value must be like.
 struct Rules {
   std::string type;
-  std::vector<std::string> allowed;
+  std::set<std::string> allowed;
+  std::string allowed_text;
   std::optional<int64_t> min_length, max_length;
   std::optional<std::string> min_value, max_value;
 
   // The reason why `value` breaks them, or "".
   std::string check(const std::string& value) const {
-    if (!allowed.empty() && std::find(allowed.begin(), allowed.end(), value) == allowed.end()) {
-      return "is not one of " + join_commas(allowed);
-    }
+    if (!allowed.empty() && !allowed.contains(value)) return "is not one of " + allowed_text;
     auto size = static_cast<int64_t>(value.size());
     if (min_length && size < *min_length) return "is shorter than " + std::to_string(*min_length);
     if (max_length && size > *max_length) return "is longer than " + std::to_string(*max_length);
@@ -61,7 +61,9 @@ struct Rules {
 Rules read_rules(Properties& properties) {
   Rules rules;
   rules.type = properties.required_text("Type");
-  rules.allowed = properties.texts("AllowedValues");
+  const std::vector<std::string> allowed = properties.texts("AllowedValues");
+  rules.allowed = {allowed.begin(), allowed.end()};
+  rules.allowed_text = join_commas(allowed);
   rules.min_length = properties.integer("MinLength", 0, 4096);
   rules.max_length = properties.integer("MaxLength", 0, 4096);
   rules.min_value = properties.text("MinValue");
@@ -101,13 +103,17 @@ void Intrinsics::define_parameter(const Member& member) {
                        "has no default and no value was given; give one with --parameter " + member.name + "=VALUE");
     return;
   }
-  Node parsed = is_list_type(rules.type) ? split_commas(*text, member.line) : Node::scalar(*text, member.line);
-  std::vector<Node> single{parsed};
-  for (const Node& one : parsed.is_scalar() ? single : parsed.list) {
-    if (std::string reason = rules.check(one.text); !reason.empty()) {
-      diagnostics_.error(member.line, where, "the value '" + one.text + "' " + reason);
-    }
-  }
+  const bool list = is_list_type(rules.type);
+  const size_t values = list ? 2 + static_cast<size_t>(std::count(text->begin(), text->end(), ',')) : 1;
+  if (!afford(values, text->size(), member.line, where)) return;
+  Node parsed = list ? split_commas(*text, member.line) : Node::scalar(*text, member.line);
+  const auto check = [&](const Node& one) {
+    if (diagnostics_.full()) return;
+    std::string reason = rules.check(one.text);
+    if (!reason.empty()) diagnostics_.error(member.line, where, "the value '" + shown(one.text) + "' " + reason);
+  };
+  if (!list) check(parsed);
+  for (const Node& one : parsed.list) check(one);
   if (rules.type == "Number") parsed.quoted = false;
   value = std::move(parsed);
 }
@@ -123,7 +129,7 @@ void Intrinsics::define_parameters(const Node* section) {
     if (parameters_.contains(name)) continue;
     diagnostics_.error(
         section ? section->line : 1, {"Parameters", ""},
-        "a value was given for '" + name + "', which the template does not have" + did_you_mean(name, known));
+        "a value was given for '" + shown(name) + "', which the template does not have" + did_you_mean(name, known));
   }
 }
 
@@ -139,24 +145,29 @@ void Intrinsics::define_mappings(const Node* section) {
       diagnostics_.error(first.line, where.below(map.name).below(first.name),
                          "expected a map, found " + describe(first.value));
     }
-    mappings_.members.push_back(map);
+    mappings_.members.push_back({map.name, map.line, copy_of(map.value, map.line, where)});
   });
   mappings_.kind = Node::Kind::kMap;
 }
 
 void Intrinsics::define_conditions(const Node* section) {
   Properties all(section, {"Conditions", ""}, diagnostics_);
-  all.for_all([&](const Member& member) { conditions_[member.name] = member.value; });
+  all.for_all([&](const Member& member) {
+    conditions_[member.name] = copy_of(member.value, member.line, {"Conditions", shown(member.name)});
+  });
   for (const auto& [name, node] : conditions_) condition(name, node.line, {"Conditions", name});
 }
 
 bool Intrinsics::condition(const std::string& name, int line, const Where& where) {
   if (auto known = known_conditions_.find(name); known != known_conditions_.end()) return known->second;
+  if (diagnostics_.full()) return false;
   auto found = conditions_.find(name);
   if (found == conditions_.end()) {
     std::vector<std::string> names;
-    for (const auto& [one, node] : conditions_) names.push_back(one);
-    diagnostics_.error(line, where, "there is no condition '" + name + "'" + did_you_mean(name, names));
+    if (conditions_.size() <= kMaxCandidates) {
+      for (const auto& [one, node] : conditions_) names.push_back(one);
+    }
+    diagnostics_.error(line, where, "there is no condition '" + shown(name) + "'" + did_you_mean(name, names));
     return false;
   }
   std::string step = "condition " + name;
@@ -171,6 +182,11 @@ bool Intrinsics::condition(const std::string& name, int line, const Where& where
 }
 
 bool Intrinsics::evaluate(const Node& node, const Where& where) {
+  const Level level(depth_);
+  if (level.is_too_deep()) {
+    diagnostics_.error(node.line, where, too_deep());
+    return false;
+  }
   static constexpr std::string_view kUsage =
       "expected a condition: Fn::Equals, Fn::And, Fn::Or, Fn::Not or {Condition: Name}";
   if (node.members.size() != 1) {

@@ -66,6 +66,23 @@ void append_json(std::string& out, const Node& node) {
 
 }  // namespace
 
+bool TemplateBudget::take_copy(const Node& node) {
+  if (!take(1, node.text.size())) return false;
+  for (const Node& element : node.list) {
+    if (!take_copy(element)) return false;
+  }
+  for (const Member& member : node.members) {
+    if (!take(0, member.name.size()) || !take_copy(member.value)) return false;
+  }
+  return true;
+}
+
+std::string TemplateBudget::message() {
+  return "the template comes to more than " + std::to_string(kMaxMadeNodes) + " values or " +
+         std::to_string(kMaxMadeBytes >> 20) +
+         " MiB of text when its aliases, Globals and functions are worked out; nothing behind this was looked at";
+}
+
 Node Node::scalar(std::string text, int line) {
   Node node;
   node.kind = Kind::kScalar;
@@ -102,7 +119,7 @@ std::string describe(const Node& node) {
     case Node::Kind::kNull:
       return "nothing";
     case Node::Kind::kScalar:
-      return node.text.size() > 60 ? "'" + node.text.substr(0, 57) + "...'" : "'" + node.text + "'";
+      return "'" + shown(node.text, 60) + "'";
     case Node::Kind::kList:
       return "a list";
     case Node::Kind::kMap:

@@ -14,8 +14,32 @@ namespace freshet {
 inline constexpr size_t kMaxTemplateBytes = 1u << 20;
 inline constexpr size_t kMaxTemplateDepth = 48;
 inline constexpr size_t kMaxTemplateNodes = 50'000;
+// Bounds on all that is made of it: see TemplateBudget.
+inline constexpr size_t kMaxMadeNodes = 250'000;
+inline constexpr size_t kMaxMadeBytes = 16u << 20;
 
 struct Member;
+struct Node;
+
+// Counts what is made of one template, all in all: the values, and the bytes of their text, of the document with its
+// aliases, of Globals merged into resources, and of what functions give. What was made counts also when it is gone.
+class TemplateBudget {
+ public:
+  // False once there is no more; then nothing more may be made.
+  bool take(size_t nodes, size_t bytes) {
+    nodes_ += nodes;
+    bytes_ += bytes;
+    return !spent();
+  }
+  // For a copy of `node` with all that is in it. Ends early once there is no more.
+  bool take_copy(const Node& node);
+  bool spent() const { return nodes_ > kMaxMadeNodes || bytes_ > kMaxMadeBytes; }
+  static std::string message();  // Of the error.
+
+ private:
+  size_t nodes_ = 0;
+  size_t bytes_ = 0;
+};
 
 struct Node {
   enum class Kind { kNull, kScalar, kList, kMap };
@@ -53,7 +77,7 @@ std::string to_json(const Node& node);
 // Reads one YAML 1.1 or JSON document. The short forms of intrinsic functions become the long ones: `!Ref X` is
 // {Ref: X}, `!GetAtt A.B` is {Fn::GetAtt: [A, B]}, `!Sub "..."` is {Fn::Sub: "..."}.
 // Empty with an error in `diagnostics` when it cannot be read: syntax, duplicate names, unknown tags, merge keys, bad
-// UTF-8, too big, too deep, more than one document.
-std::optional<Node> parse_document(std::string_view text, Diagnostics& diagnostics);
+// UTF-8, too big, too deep, more than one document. The budget is larger than one document without aliases needs.
+std::optional<Node> parse_document(std::string_view text, Diagnostics& diagnostics, TemplateBudget& budget);
 
 }  // namespace freshet

@@ -1,6 +1,7 @@
 #include "runtime/deploy/plan.h"
 
 #include <algorithm>
+#include <map>
 
 #include "streams/arn.h"
 
@@ -48,6 +49,7 @@ std::string difference(const FunctionDefinition& a, const FunctionDefinition& b)
       .part("reserved concurrency", a.reserved_concurrency, b.reserved_concurrency)
       .part("environment", a.environment, b.environment)
       .part("asynchronous events", a.async, b.async)
+      .part("dead letters", a.dead_letter, b.dead_letter)
       .text();
 }
 
@@ -58,12 +60,9 @@ std::string difference(const TopicDefinition& a, const TopicDefinition& b) {
       .text();
 }
 
-std::string difference(SubscriptionDefinition a, SubscriptionDefinition b) {
-  for (SubscriptionDefinition* one : {&a, &b}) {
-    if (one->protocol == "lambda") one->endpoint = function_name(one->endpoint);
-  }
+std::string difference(const SubscriptionDefinition& a, const SubscriptionDefinition& b) {
   return Difference()
-      .part("endpoint", a.protocol + " " + a.endpoint, b.protocol + " " + b.endpoint)
+      .part("endpoint", a.protocol + " " + endpoint_name(a), b.protocol + " " + endpoint_name(b))
       .part("filter", a.filter_policy, b.filter_policy)
       .part("filter scope", a.filter_on_body, b.filter_on_body)
       .part("raw delivery", a.raw_delivery, b.raw_delivery)
@@ -148,10 +147,22 @@ std::string name_of(const SubscriptionDefinition& one) {
   return subscription_name(one);
 }
 
+// The elements of a list by their names. Shorter lived than the list.
 template <class List>
-auto find(const List& list, const std::string& name) {
-  return std::find_if(list.begin(), list.end(), [&](const auto& one) { return name_of(one) == name; });
-}
+class Index {
+ public:
+  explicit Index(const List& list) {
+    for (const auto& one : list) by_name_.emplace(name_of(one), &one);
+  }
+  const typename List::value_type* find(const std::string& name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+  }
+  bool contains(const std::string& name) const { return by_name_.contains(name); }
+
+ private:
+  std::map<std::string, const typename List::value_type*> by_name_;
+};
 
 template <class List>
 std::vector<std::string> names(const List& list) {
@@ -163,9 +174,10 @@ std::vector<std::string> names(const List& list) {
 // What must be made or changed so that all of `wanted` is there.
 template <class List>
 void bring(std::vector<DeploymentChange>& changes, const std::string& type, const List& wanted, const List& now) {
+  const Index<List> known(now);
   for (const auto& one : wanted) {
-    auto there = find(now, name_of(one));
-    if (there == now.end()) {
+    const auto* there = known.find(name_of(one));
+    if (!there) {
       changes.push_back({DeploymentChange::Kind::kCreate, type, name_of(one), ""});
     } else if (std::string detail = difference(*there, one); !detail.empty()) {
       changes.push_back({DeploymentChange::Kind::kChange, type, name_of(one), std::move(detail)});
@@ -177,10 +189,45 @@ void bring(std::vector<DeploymentChange>& changes, const std::string& type, cons
 template <class List>
 void remove(std::vector<DeploymentChange>& changes, const std::string& type, const List& wanted, const List& now,
             const std::vector<std::string>& before) {
+  const Index<List> still(wanted);
+  const Index<List> there(now);
   for (const std::string& name : before) {
-    if (find(wanted, name) != wanted.end() || find(now, name) == now.end()) continue;
+    if (still.contains(name) || !there.contains(name)) continue;
     changes.push_back({DeploymentChange::Kind::kRemove, type, name, ""});
   }
+}
+
+bool is_numbered(std::string_view id, std::string_view begin) {
+  return id.starts_with(begin) && id.size() > begin.size() &&
+         id.find_first_not_of("0123456789", begin.size()) == std::string_view::npos;
+}
+
+// The wanted ones, with the ids that a topic's list of an earlier version has given them.
+std::vector<SubscriptionDefinition> with_their_ids(const Deployment& wanted, const DeployedState& now) {
+  const Index asked(wanted.subscriptions);
+  const Index known(now.subscriptions);
+  // Made by the deployment before and wanted by nobody under that name, by what it is: topic and endpoint.
+  const auto what = [](const SubscriptionDefinition& one) {
+    return topic_name(one.topic) + ' ' + one.protocol + ' ' + endpoint_name(one);
+  };
+  std::multimap<std::string, const SubscriptionDefinition*> left;
+  for (const std::string& name : now.last.subscriptions) {
+    const SubscriptionDefinition* there = asked.contains(name) ? nullptr : known.find(name);
+    if (there) left.emplace(what(*there), there);
+  }
+  std::vector<SubscriptionDefinition> subscriptions = wanted.subscriptions;
+  for (SubscriptionDefinition& one : subscriptions) {
+    const std::string name = subscription_name(one);
+    const auto listed = wanted.listed_subscriptions.find(name);
+    if (listed == wanted.listed_subscriptions.end() || known.contains(name)) continue;
+    const auto [first, last] = left.equal_range(what(one));
+    const auto same =
+        std::find_if(first, last, [&](const auto& entry) { return is_numbered(entry.second->id, listed->second); });
+    if (same == last) continue;
+    one.id = same->second->id;
+    left.erase(same);
+  }
+  return subscriptions;
 }
 
 std::string show(const KeySchema& keys) {
@@ -192,6 +239,10 @@ std::string show(const KeySchema& keys) {
 
 std::string subscription_name(const SubscriptionDefinition& subscription) {
   return topic_name(subscription.topic) + ":" + subscription.id;
+}
+
+std::string endpoint_name(const SubscriptionDefinition& subscription) {
+  return subscription.protocol == "lambda" ? function_name(subscription.endpoint) : subscription.endpoint;
 }
 
 std::string_view change_name(DeploymentChange::Kind kind) {
@@ -214,9 +265,11 @@ std::string DeploymentPlan::to_string() const {
 
 Result<DeploymentPlan> plan_deployment(const Deployment& wanted, const DeployedState& now) {
   DeploymentPlan plan;
+  const Index tables(now.tables);
+  const Index wanted_tables(wanted.tables);
   for (const TableDefinition& table : wanted.tables) {
-    auto there = find(now.tables, table.name);
-    if (there == now.tables.end()) {
+    const TableDefinition* there = tables.find(table.name);
+    if (!there) {
       plan.tables.push_back(table);
       continue;
     }
@@ -226,26 +279,27 @@ Result<DeploymentPlan> plan_deployment(const Deployment& wanted, const DeployedS
                    show(table.keys) +
                    ". Keys of a table cannot be changed: give the table another TableName, or delete it first");
   }
+  plan.subscriptions = with_their_ids(wanted, now);
   bring(plan.changes, "table", plan.tables, now.tables);
   bring(plan.changes, "topic", wanted.topics, now.topics);
   bring(plan.changes, "function", wanted.functions, now.functions);
-  bring(plan.changes, "subscription", wanted.subscriptions, now.subscriptions);
+  bring(plan.changes, "subscription", plan.subscriptions, now.subscriptions);
   bring(plan.changes, "mapping", wanted.mappings, now.mappings);
   bring(plan.changes, "schedule", wanted.schedules, now.schedules);
   remove(plan.changes, "schedule", wanted.schedules, now.schedules, now.last.schedules);
   remove(plan.changes, "mapping", wanted.mappings, now.mappings, now.last.mappings);
-  remove(plan.changes, "subscription", wanted.subscriptions, now.subscriptions, now.last.subscriptions);
+  remove(plan.changes, "subscription", plan.subscriptions, now.subscriptions, now.last.subscriptions);
   remove(plan.changes, "function", wanted.functions, now.functions, now.last.functions);
   remove(plan.changes, "topic", wanted.topics, now.topics, now.last.topics);
   for (const std::string& name : now.last.tables) {
-    if (find(wanted.tables, name) != wanted.tables.end()) continue;
+    if (wanted_tables.contains(name)) continue;
     plan.changes.push_back({DeploymentChange::Kind::kKeep, "table", name, ""});
   }
   std::vector<std::string> parts;
   for (const TableDefinition& table : wanted.tables) {
     for (std::string& one : parts_of(table)) parts.push_back(std::move(one));
   }
-  plan.names = {names(wanted.tables),    std::move(parts),       names(wanted.topics),   names(wanted.subscriptions),
+  plan.names = {names(wanted.tables),    std::move(parts),       names(wanted.topics),   names(plan.subscriptions),
                 names(wanted.functions), names(wanted.mappings), names(wanted.schedules)};
   return plan;
 }

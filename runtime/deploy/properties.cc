@@ -16,7 +16,7 @@ Properties::~Properties() {
   if (!node_) return;
   std::vector<std::string> known(read_.begin(), read_.end());
   for (const Member& member : node_->members) {
-    if (read_.contains(member.name)) continue;
+    if (read_.contains(member.name) || diagnostics_.full()) continue;
     diagnostics_.error(member.line, where_.below(member.name), "not known here" + did_you_mean(member.name, known));
   }
 }

@@ -2,8 +2,14 @@
 #include "runtime/deploy/builder.h"
 #include "runtime/deploy/schedule_expression.h"
 #include "streams/arn.h"
+#include "tables/value/json.h"
 
 namespace freshet {
+namespace {
+
+constexpr size_t kMaxScheduleName = 256;
+
+}  // namespace
 
 void DeploymentBuilder::add_event(const Resource& function, const Member& event, Properties& events) {
   Where where = events.where().below(event.name);
@@ -98,6 +104,7 @@ void DeploymentBuilder::read_stream_event(Properties& properties, MappingDefinit
   if (mapping.tumbling_window > seconds(0) && mapping.parallelization_factor > 1) {
     properties.error("TumblingWindowInSeconds", "a tumbling window wants a ParallelizationFactor of 1");
   }
+  names_.push_back({"event source mapping " + mapping.id, properties.where().resource, properties.line(), kIdOfEvent});
   mapping_places_.emplace_back(properties.where(), properties.line());
   out_.mappings.push_back(std::move(mapping));
 }
@@ -121,6 +128,11 @@ void DeploymentBuilder::keep_schedule(Properties& properties, std::string_view p
   if (!schedule.expression.empty()) {
     auto parsed = ScheduleExpression::parse(schedule.expression);
     if (!parsed) properties.error(property, parsed.error().message);
+  }
+  if (schedule.name.size() > kMaxScheduleName) properties.error("Name", "a schedule's name has 1 to 256 characters");
+  if (!schedule.input.empty()) {
+    const auto input = parse_plain_json(schedule.input);
+    if (!input && input.error().code == ErrorCode::kSerialization) properties.error("Input", "it is not JSON");
   }
   names_.push_back({"schedule " + schedule.name, properties.where().resource, properties.line()});
   out_.schedules.push_back(std::move(schedule));

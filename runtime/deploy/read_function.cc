@@ -14,6 +14,11 @@ namespace {
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr int64_t kMaxConcurrency = 100'000;
 
+// A function has at most one, as the service has it.
+std::string invoke_config_of(const std::string& function) {
+  return "event invoke config of function " + function;
+}
+
 // What has become of an event has no group to go to.
 void refuse_fifo(Properties& properties, std::string_view property, const std::string& target) {
   if (topic_name(target).ends_with(kFifoSuffix)) properties.error(property, "a FIFO topic cannot be a destination");
@@ -157,22 +162,26 @@ void DeploymentBuilder::read_async(Properties& properties, AsyncConfig& async) {
   });
 }
 
-void DeploymentBuilder::read_dead_letter(Properties& properties, std::string_view property, AsyncConfig& async) {
+void DeploymentBuilder::read_dead_letter(Properties& properties, std::string_view property,
+                                         FunctionDefinition& function) {
   properties.in(property, [&](Properties& queue) {
     auto type = queue.text("Type");
     if (type && *type != "SNS") {
       queue.ignore({"TargetArn"});
       return queue.error("Type", "dead letters go to a topic (Type: SNS); " + *type + " is not supported");
     }
-    async.dead_letter.target = reference(Kind::kTopic, queue, "TargetArn");
-    refuse_fifo(queue, "TargetArn", async.dead_letter.target);
+    function.dead_letter.target = reference(Kind::kTopic, queue, "TargetArn");
+    refuse_fifo(queue, "TargetArn", function.dead_letter.target);
   });
 }
 
 void DeploymentBuilder::add_sam_function(const Resource& resource, Properties& properties) {
   FunctionDefinition function = read_function(resource, properties);
-  properties.in("EventInvokeConfig", [&](Properties& config) { read_async(config, function.async); });
-  read_dead_letter(properties, "DeadLetterQueue", function.async);
+  properties.in("EventInvokeConfig", [&](Properties& config) {
+    read_async(config, function.async);
+    names_.push_back({invoke_config_of(function.name), resource.id, config.line()});
+  });
+  read_dead_letter(properties, "DeadLetterQueue", function);
   out_.functions.push_back(std::move(function));
   properties.in("Events", [&](Properties& events) {
     events.for_all([&](const Member& event) { add_event(resource, event, events); });
@@ -181,17 +190,16 @@ void DeploymentBuilder::add_sam_function(const Resource& resource, Properties& p
 
 void DeploymentBuilder::add_lambda_function(const Resource& resource, Properties& properties) {
   FunctionDefinition function = read_function(resource, properties);
-  read_dead_letter(properties, "DeadLetterConfig", function.async);
+  read_dead_letter(properties, "DeadLetterConfig", function);
   out_.functions.push_back(std::move(function));
 }
 
 void DeploymentBuilder::add_invoke_config(const Resource& resource, Properties& properties) {
   InvokeConfig config;
-  config.id = resource.id;
-  config.line = resource.line;
   config.function = function_name(reference(Kind::kFunction, properties, "FunctionName"));
   if (properties.text("Qualifier") != "$LATEST") properties.no_effect({"Qualifier"}, "functions have no versions");
   read_async(properties, config.async);
+  names_.push_back({invoke_config_of(config.function), resource.id, resource.line});
   invoke_configs_.push_back(std::move(config));
 }
 

@@ -138,6 +138,12 @@ void DeploymentBuilder::read_table_metadata(const Resource& resource, TableDefin
 
 void DeploymentBuilder::keep_table(const Resource& resource, TableDefinition table) {
   read_table_metadata(resource, table);
+  if (table.name.starts_with(kSystemTablePrefix)) {
+    diagnostics_.error(resource.line, {resource.id, "TableName"},
+                       "names that start with '" + std::string(kSystemTablePrefix) +
+                           "' are those of Freshet's own "
+                           "tables; give it another TableName");
+  }
   if (auto valid = validate(table); !valid && !diagnostics_.failed()) {
     diagnostics_.error(resource.line, {resource.id, ""}, valid.error().message);
   }

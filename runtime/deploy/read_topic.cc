@@ -1,6 +1,8 @@
 // AWS::SNS::Topic, AWS::SNS::Subscription and a function's SNS event.
+#include "base/crypto.h"
 #include "base/url.h"
 #include "runtime/deploy/builder.h"
+#include "runtime/deploy/plan.h"
 #include "streams/arn.h"
 
 namespace freshet {
@@ -59,18 +61,27 @@ void DeploymentBuilder::add_topic(const Resource& resource, Properties& properti
   properties.no_effect({"DataProtectionPolicy", "ArchivePolicy"}, "messages are not kept or inspected");
   names_.push_back({"topic " + resource.name, resource.id, resource.line});
   out_.topics.push_back(std::move(topic));
-  int number = 0;
   properties.each("Subscription", [&](Properties& entry) {
     SubscriptionDefinition subscription;
-    subscription.id = resource.id + "Subscription" + std::to_string(++number);
     subscription.topic = resource.name;
     entry.required_text("Protocol");
     subscription.protocol = entry.choice("Protocol", {"lambda", "http", "https"}).value_or("");
     subscription.endpoint = subscription.protocol == "lambda" ? reference(Kind::kFunction, entry, "Endpoint")
                                                               : entry.required_text("Endpoint");
     check_endpoint(entry, subscription);
-    out_.subscriptions.push_back(std::move(subscription));
+    // Not by its place in the list: what waits for an endpoint stays when another one goes.
+    const std::string begin = resource.id + "Subscription";
+    subscription.id = begin + sha256_hex(subscription.protocol + ' ' + endpoint_name(subscription)).substr(0, 12);
+    out_.listed_subscriptions[subscription_name(subscription)] = begin;
+    keep_subscription(entry, std::move(subscription), "; name each endpoint once");
   });
+}
+
+void DeploymentBuilder::keep_subscription(Properties& properties, SubscriptionDefinition subscription,
+                                          std::string_view hint) {
+  names_.push_back(
+      {"subscription " + subscription_name(subscription), properties.where().resource, properties.line(), hint});
+  out_.subscriptions.push_back(std::move(subscription));
 }
 
 void DeploymentBuilder::add_subscription(const Resource& resource, Properties& properties) {
@@ -88,7 +99,7 @@ void DeploymentBuilder::add_subscription(const Resource& resource, Properties& p
   properties.no_effect({"DeliveryPolicy"}, "deliveries are retried with the daemon's own backoff");
   properties.no_effect({"SubscriptionRoleArn"}, "access is not checked by role");
   properties.no_effect({"ReplayPolicy"}, "messages are not archived");
-  out_.subscriptions.push_back(std::move(subscription));
+  keep_subscription(properties, std::move(subscription), "; give it another logical id");
 }
 
 void DeploymentBuilder::read_topic_event(Properties& properties, SubscriptionDefinition subscription) {
@@ -97,7 +108,7 @@ void DeploymentBuilder::read_topic_event(Properties& properties, SubscriptionDef
   read_filter(properties, subscription);
   const Node* queue = properties.take("SqsSubscription");
   if (queue && queue->text != "false") properties.error("SqsSubscription", "there are no SQS queues here");
-  out_.subscriptions.push_back(std::move(subscription));
+  keep_subscription(properties, std::move(subscription), kIdOfEvent);
 }
 
 }  // namespace freshet

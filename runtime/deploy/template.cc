@@ -1,6 +1,8 @@
 #include "runtime/deploy/template.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <set>
 
 #include "runtime/deploy/intrinsics.h"
@@ -9,28 +11,40 @@ namespace freshet {
 namespace {
 
 // SAM's rule for Globals: maps are merged, lists are concatenated, anything else is replaced by the resource's own.
-Node merge(const Node& global, const Node& own) {
-  if (global.kind != own.kind || own.is_scalar()) return own;
-  Node out = own;
-  out.list.insert(out.list.begin(), global.list.begin(), global.list.end());
-  for (const Member& member : global.members) {
-    bool there = false;
-    for (Member& mine : out.members) {
-      if (mine.name != member.name) continue;
-      mine.value = merge(member.value, mine.value);
-      there = true;
-    }
-    if (!there) out.members.push_back(member);
+void merge_into(Node& own, const Node& global, TemplateBudget& budget) {
+  if (global.kind != own.kind || own.is_scalar()) return;
+  for (const Node& element : global.list) {
+    if (!budget.take_copy(element)) return;
   }
-  return out;
+  own.list.insert(own.list.begin(), global.list.begin(), global.list.end());
+  std::map<std::string_view, size_t> mine;
+  for (size_t i = 0; i < own.members.size(); ++i) mine.emplace(own.members[i].name, i);
+  std::vector<Member> more;
+  for (const Member& member : global.members) {
+    if (const auto found = mine.find(member.name); found != mine.end()) {
+      merge_into(own.members[found->second].value, member.value, budget);
+    } else if (budget.take(0, member.name.size()) && budget.take_copy(member.value)) {
+      more.push_back(member);
+    }
+  }
+  std::move(more.begin(), more.end(), std::back_inserter(own.members));
 }
+
+constexpr size_t kMaxLogicalId = 255;
 
 class Reader {
  public:
-  Reader(const TemplateInput& input, Diagnostics& diagnostics)
-      : diagnostics_(diagnostics), intrinsics_(input, diagnostics) {}
+  Reader(const TemplateInput& input, Diagnostics& diagnostics, TemplateBudget& budget)
+      : diagnostics_(diagnostics), budget_(budget), intrinsics_(input, diagnostics, budget) {}
 
   Template read(const Node& root) {
+    Template out = read_sections(root);
+    out.cut = !intrinsics_.afford(0, 0, root.line, {"", ""});
+    return out;
+  }
+
+ private:
+  Template read_sections(const Node& root) {
     Template out;
     Properties top(&root, {"", ""}, diagnostics_);
     check_header(top);
@@ -54,7 +68,6 @@ class Reader {
     return out;
   }
 
- private:
   void check_header(Properties& top) {
     auto version = top.text("AWSTemplateFormatVersion");
     if (version && *version != "2010-09-09") {
@@ -64,18 +77,23 @@ class Reader {
     top.no_effect({"Rules"}, "rules about parameters are not checked");
     const Node* transform = top.take("Transform");
     if (!transform) return;
-    std::vector<Node> list = transform->is(Node::Kind::kList) ? transform->list : std::vector<Node>{*transform};
-    for (const Node& one : list) {
-      if (one.text == "AWS::Serverless-2016-10-31") continue;
+    for_each(*transform, [&](const Node& one) {
+      if (one.text == "AWS::Serverless-2016-10-31") return;
       diagnostics_.error(one.line, {"Transform", ""},
                          describe(one) + " is not supported; the only transform is AWS::Serverless-2016-10-31");
-    }
+    });
+  }
+
+  // The elements of a list, or the one that stands in its place.
+  static void for_each(const Node& node, const std::function<void(const Node&)>& use) {
+    if (!node.is(Node::Kind::kList)) return use(node);
+    for (const Node& one : node.list) use(one);
   }
 
   void read_globals(const Node* section) {
     Properties globals(section, {"Globals", ""}, diagnostics_);
-    if (const Node* function = globals.take("Function")) function_globals_ = *function;
-    if (const Node* table = globals.take("SimpleTable")) table_globals_ = *table;
+    if (const Node* function = globals.take("Function")) function_globals_ = function;
+    if (const Node* table = globals.take("SimpleTable")) table_globals_ = table;
     globals.no_effect({"Api", "HttpApi", "StateMachine", "LayerVersion", "CapacityProvider", "WebSocketApi"},
                       "no such resources are supported");
   }
@@ -86,13 +104,17 @@ class Reader {
       Declared declared;
       declared.line = member.line;
       if (const Node* type = member.value.find("Type")) declared.type = type->text;
-      if (const Node* properties = member.value.find("Properties")) declared.properties = *properties;
-      if (const Node* metadata = member.value.find("Metadata")) declared.metadata = *metadata;
-      const Node* globals = declared.type == "AWS::Serverless::Function"      ? &function_globals_
-                            : declared.type == "AWS::Serverless::SimpleTable" ? &table_globals_
+      const auto keep = [&](std::string_view section_name, Node& into) {
+        const Node* found = member.value.find(section_name);
+        if (found) into = intrinsics_.copy_of(*found, found->line, {shown(member.name), std::string(section_name)});
+      };
+      keep("Properties", declared.properties);
+      keep("Metadata", declared.metadata);
+      const Node* globals = declared.type == "AWS::Serverless::Function"      ? function_globals_
+                            : declared.type == "AWS::Serverless::SimpleTable" ? table_globals_
                                                                               : nullptr;
       if (globals && declared.properties.is(Node::Kind::kNull)) declared.properties.kind = globals->kind;
-      if (globals) declared.properties = merge(*globals, declared.properties);
+      if (globals) merge_into(declared.properties, *globals, budget_);
       const Node* condition = member.value.find("Condition");
       if (condition && condition->is_scalar()) {
         declared.exists = intrinsics_.condition(condition->text, condition->line, {member.name, "Condition"});
@@ -107,6 +129,9 @@ class Reader {
       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     });
     if (!plain) diagnostics_.error(member.line, where, "a logical id consists of letters and digits");
+    if (member.name.size() > kMaxLogicalId) {
+      diagnostics_.error(member.line, where, "a logical id has at most 255 letters and digits");
+    }
     if (member.value.is(Node::Kind::kNull)) return diagnostics_.error(member.line, where, "the resource is empty");
     Properties resource(&member.value, where, diagnostics_);
     if (!resource.present()) return;
@@ -124,7 +149,7 @@ class Reader {
     if (!declared.exists) return;
     if (!type) {
       bool typo = !did_you_mean(type_name, supported_types()).empty();
-      std::string text = "the type " + type_name + " is not supported";
+      std::string text = "the type " + shown(type_name) + " is not supported";
       if (typo) return resource.error("Type", text + did_you_mean(type_name, supported_types()));
       return resource.warn("Type", text + ": the resource is left out, and references to it are errors");
     }
@@ -146,14 +171,13 @@ class Reader {
   void check_depends_on(Properties& resource) {
     const Node* depends = resource.take("DependsOn");
     if (!depends) return;
-    std::vector<Node> list = depends->is(Node::Kind::kList) ? depends->list : std::vector<Node>{*depends};
-    for (const Node& one : list) {
+    for_each(*depends, [&](const Node& one) {
       if (one.is_scalar() && intrinsics_.resources().contains(one.text)) {
         depends_on_[resource.where().resource].insert(one.text);
       } else {
         resource.error("DependsOn", describe(one) + " is no resource of this template");
       }
-    }
+    });
   }
 
   // Takes away what waits for nothing that is left: the rest waits in a circle, or for one.
@@ -215,17 +239,19 @@ class Reader {
   }
 
   Diagnostics& diagnostics_;
+  TemplateBudget& budget_;
   Intrinsics intrinsics_;
-  Node function_globals_;
-  Node table_globals_;
+  const Node* function_globals_ = nullptr;  // Of the document.
+  const Node* table_globals_ = nullptr;
   std::map<std::string, std::set<std::string>> depends_on_;  // As DependsOn says.
 };
 
 }  // namespace
 
 Template resolve_template(const TemplateInput& input, Diagnostics& diagnostics) {
-  auto root = parse_document(input.text, diagnostics);
-  return root ? Reader(input, diagnostics).read(*root) : Template{};
+  TemplateBudget budget;
+  auto root = parse_document(input.text, diagnostics, budget);
+  return root ? Reader(input, diagnostics, budget).read(*root) : Template{};
 }
 
 }  // namespace freshet

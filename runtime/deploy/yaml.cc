@@ -28,7 +28,7 @@ Node long_form(std::string_view tag, Node value) {
       "And",    "Base64",      "Cidr", "Contains", "Equals", "FindInMap",    "GetAtt", "GetAZs", "If",       "Join",
       "Length", "ImportValue", "Not",  "Or",       "Select", "ToJsonString", "Split",  "Sub",    "Transform"};
   if (tag == "Ref" || tag == "Condition") return Node::map(tag, std::move(value));
-  if (!kFunctions.contains(tag)) throw Fault{value.line, "the tag !" + std::string(tag) + " is unknown"};
+  if (!kFunctions.contains(tag)) throw Fault{value.line, "the tag !" + shown(tag) + " is unknown"};
   if (tag == "GetAtt" && value.is_scalar()) {
     size_t dot = value.text.find('.');
     if (dot == value.text.npos) throw Fault{value.line, "!GetAtt needs Resource.Attribute, not " + describe(value)};
@@ -56,13 +56,14 @@ Node tagged(const std::string& tag, Node node) {
     if (name == "str" || name == "int" || name == "float" || name == "bool" || name == "map" || name == "seq") {
       return node;
     }
-    throw Fault{node.line, "the tag !!" + name + " is not supported"};
+    throw Fault{node.line, "the tag !!" + shown(name) + " is not supported"};
   }
   return long_form(std::string_view(tag).substr(tag.front() == '!' ? 1 : 0), std::move(node));
 }
 
 class Builder final : public YAML::EventHandler {
  public:
+  explicit Builder(TemplateBudget& budget) : budget_(budget) {}
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
@@ -71,15 +72,15 @@ class Builder final : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     Node node = make(Node::Kind::kScalar, mark);
+    if (!budget_.take(0, value.size())) throw Fault{node.line, TemplateBudget::message()};
     node.text = value;
     add(std::move(node), tag, anchor);
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     auto found = anchors_.find(anchor);
     if (found == anchors_.end()) throw Fault{mark.line + 1, "the alias stands inside what it names"};
-    Node copy = found->second;
-    count(copy, open_.size(), mark.line + 1);
-    add(std::move(copy), "", 0);
+    count(found->second, open_.size(), mark.line + 1);
+    add(copy_of(found->second), "", 0);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -108,6 +109,12 @@ class Builder final : public YAML::EventHandler {
     node.kind = kind;
     node.line = mark.line + 1;
     count(node, open_.size(), node.line);
+    if (!budget_.take(1, 0)) throw Fault{node.line, TemplateBudget::message()};
+    return node;
+  }
+
+  Node copy_of(const Node& node) {
+    if (!budget_.take_copy(node)) throw Fault{node.line, TemplateBudget::message()};
     return node;
   }
 
@@ -134,7 +141,7 @@ class Builder final : public YAML::EventHandler {
 
   void add(Node node, const std::string& tag, YAML::anchor_t anchor) {
     node = tagged(tag, std::move(node));
-    if (anchor != 0) anchors_[anchor] = node;
+    if (anchor != 0) anchors_[anchor] = copy_of(node);
     if (open_.empty()) {
       root_ = std::move(node);
       return;
@@ -145,7 +152,7 @@ class Builder final : public YAML::EventHandler {
     } else if (!parent.member) {
       std::string name = unquote_name(node);
       if (name == "<<") throw Fault{node.line, "merge keys (<<) are not supported; write the members out"};
-      if (!parent.names.insert(name).second) throw Fault{node.line, "'" + name + "' stands here twice"};
+      if (!parent.names.insert(name).second) throw Fault{node.line, "'" + shown(name) + "' stands here twice"};
       parent.member = Member{std::move(name), node.line, {}};
     } else {
       parent.member->value = std::move(node);
@@ -154,6 +161,7 @@ class Builder final : public YAML::EventHandler {
     }
   }
 
+  TemplateBudget& budget_;
   Node root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchors_;
@@ -231,7 +239,7 @@ std::string json_as_yaml(std::string_view text) {
 
 }  // namespace
 
-std::optional<Node> parse_document(std::string_view text, Diagnostics& diagnostics) {
+std::optional<Node> parse_document(std::string_view text, Diagnostics& diagnostics, TemplateBudget& budget) {
   auto at = [&](int line, const std::string& message) -> std::optional<Node> {
     diagnostics.error(line, {}, message);
     return std::nullopt;
@@ -248,9 +256,9 @@ std::optional<Node> parse_document(std::string_view text, Diagnostics& diagnosti
   std::istringstream in(json ? json_as_yaml(text) : std::string(text));
   try {
     YAML::Parser parser(in);
-    Builder builder;
+    Builder builder(budget);
     if (!parser.HandleNextDocument(builder)) return at(1, "the file is empty");
-    Builder rest;
+    Builder rest(budget);
     if (parser.HandleNextDocument(rest)) return at(rest.take().line, "a second document begins; expected one");
     return builder.take();
   } catch (const Fault& fault) {

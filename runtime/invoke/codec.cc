@@ -44,7 +44,7 @@ Item to_item(const FunctionDefinition& function) {
   item.set("maxRetries", Value::number(function.async.max_retries));
   set_text(item, "onSuccess", function.async.on_success.target);
   set_text(item, "onFailure", function.async.on_failure.target);
-  set_text(item, "deadLetter", function.async.dead_letter.target);
+  set_text(item, "deadLetter", function.dead_letter.target);
   set_text(item, "description", function.description);
   set_text(item, "role", function.role);
   set_text(item, "codeSha256", function.code_sha256);
@@ -75,7 +75,7 @@ FunctionDefinition function_of(const Item& item) {
   function.async.max_retries = static_cast<int>(item.int_or("maxRetries", function.async.max_retries));
   function.async.on_success.target = text_of(item, "onSuccess");
   function.async.on_failure.target = text_of(item, "onFailure");
-  function.async.dead_letter.target = text_of(item, "deadLetter");
+  function.dead_letter.target = text_of(item, "deadLetter");
   function.description = text_of(item, "description");
   function.role = text_of(item, "role");
   function.code_sha256 = text_of(item, "codeSha256");

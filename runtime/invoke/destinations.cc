@@ -4,6 +4,7 @@
 
 #include <iterator>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "runtime/invoke/outcome.h"
 #include "streams/arn.h"
@@ -14,7 +15,19 @@ namespace freshet {
 
 namespace {
 constexpr size_t kMaxErrorMessage = 1024;
+
+// What the runtime itself sends is as large as an event can be: it must not get lost for the bound on what clients
+// send.
+constexpr size_t kMaxOwnMessage = limits::kMaxItemBytes;
+
+// At most that many bytes, and no half character.
+std::string cut(const std::string& text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
 }
+
+}  // namespace
 
 bool is_passing(const Error& error) {
   switch (error.code) {
@@ -31,40 +44,43 @@ bool is_passing(const Error& error) {
   }
 }
 
-Result<std::vector<PreparedEvent>> Destinations::prepare(const std::string& target, std::string document) {
+Async<Result<std::vector<PreparedEvent>>> Destinations::prepare_message(PublishInput input) {
+  MessageByProtocol none;
+  auto prepared = co_await topics_.prepare(std::move(input), std::move(none), kMaxOwnMessage);
+  if (!prepared) co_return fail(std::move(prepared.error()));
+  co_return std::move(prepared->events);
+}
+
+Async<Result<std::vector<PreparedEvent>>> Destinations::prepare(std::string target, std::string document) {
   const auto arn = parse_arn(target);
   if (arn && arn->service == "sns") {
     PublishInput input;
-    input.topic_arn = target;
+    input.topic_arn = std::move(target);
     input.message = std::move(document);
-    auto prepared = topics_.prepare(std::move(input));
-    if (!prepared) return fail(std::move(prepared.error()));
-    return std::move(prepared->events);
+    return prepare_message(std::move(input));
   }
-  auto event = queue_.prepare({target, std::move(document)});
-  if (!event) return fail(std::move(event.error()));
+  using Events = Result<std::vector<PreparedEvent>>;
+  auto event = queue_.prepare({std::move(target), std::move(document)});
+  if (!event) return Events(fail(std::move(event.error())));
   std::vector<PreparedEvent> events;
   events.push_back(std::move(*event));
-  return events;
+  return Events(std::move(events));
 }
 
-Result<std::vector<PreparedEvent>> Destinations::prepare_dead_letter(const std::string& topic,
-                                                                     const DeadLetter& letter) {
+Async<Result<std::vector<PreparedEvent>>> Destinations::prepare_dead_letter(std::string topic, DeadLetter letter) {
   PublishInput input;
-  input.topic_arn = topic;
-  input.message = letter.event;
+  input.topic_arn = std::move(topic);
+  input.message = std::move(letter.event);
   input.attributes["RequestID"] = {"String", letter.request_id};
   input.attributes["ErrorCode"] = {"Number", std::to_string(letter.error_code)};
   if (!letter.error_message.empty()) {
-    input.attributes["ErrorMessage"] = {"String", letter.error_message.substr(0, kMaxErrorMessage)};
+    input.attributes["ErrorMessage"] = {"String", cut(letter.error_message, kMaxErrorMessage)};
   }
-  auto prepared = topics_.prepare(std::move(input));
-  if (!prepared) return fail(std::move(prepared.error()));
-  return std::move(prepared->events);
+  return prepare_message(std::move(input));
 }
 
 Async<Result<void>> send_to(Destinations& destinations, Tables& tables, std::string target, std::string document) {
-  auto events = destinations.prepare(target, std::move(document));
+  auto events = co_await destinations.prepare(std::move(target), std::move(document));
   if (!events) co_return fail(std::move(events.error()));
   std::vector<WriteInput> writes;
   for (PreparedEvent& event : *events) writes.push_back(std::move(event.write));

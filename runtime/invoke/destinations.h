@@ -23,11 +23,13 @@ class Destinations {
   Destinations(DeliveryQueue& queue, TopicService& topics) : queue_(queue), topics_(topics) {}
   // The events to write so that `document` (JSON) reaches the target. kResourceNotFound / kNotFound if it does not
   // exist, kTooManyRequests if its queue is full.
-  Result<std::vector<PreparedEvent>> prepare(const std::string& target, std::string document);
+  Async<Result<std::vector<PreparedEvent>>> prepare(std::string target, std::string document);
   // The same for an event itself, which goes to a topic, with attributes that say what became of it.
-  Result<std::vector<PreparedEvent>> prepare_dead_letter(const std::string& topic, const DeadLetter& letter);
+  Async<Result<std::vector<PreparedEvent>>> prepare_dead_letter(std::string topic, DeadLetter letter);
 
  private:
+  Async<Result<std::vector<PreparedEvent>>> prepare_message(PublishInput input);
+
   DeliveryQueue& queue_;
   TopicService& topics_;
 };

@@ -344,26 +344,33 @@ Async<void> EventQueue::give_up(FunctionPtr function, EventPtr event, std::strin
 }
 
 // What is to be written with the end of an event: nothing for a target that is not there, which is logged.
-Result<std::vector<PreparedEvent>> EventQueue::destination_events(const Conclusion& end) {
+Async<Result<std::vector<PreparedEvent>>> EventQueue::destination_events(const Conclusion* end) {
   std::vector<PreparedEvent> all;
-  if (!destinations_) return all;
-  const auto add = [&](const std::string& target, auto prepare) -> Result<void> {
-    if (target.empty()) return {};
-    Result<std::vector<PreparedEvent>> events = prepare();
-    if (events) {
-      std::move(events->begin(), events->end(), std::back_inserter(all));
-    } else if (is_passing(events.error())) {
-      return fail(std::move(events.error()));
-    } else {
-      parts_.log.error("DESTINATION_FAILED", {{"target", target}, {"error", events.error().message}});
-    }
-    return {};
-  };
-  auto done = add(end.target, [&] { return destinations_->prepare(end.target, end.document); });
-  if (done)
-    done = add(end.dead_letter, [&] { return destinations_->prepare_dead_letter(end.dead_letter, end.letter); });
-  if (!done) return fail(std::move(done.error()));
-  return all;
+  if (destinations_ && !end->target.empty()) {
+    auto preparing = destinations_->prepare(end->target, end->document);
+    auto prepared = co_await preparing;
+    auto added = add_events(end->target, std::move(prepared), all);
+    if (!added) co_return fail(std::move(added.error()));
+  }
+  if (destinations_ && !end->dead_letter.empty()) {
+    auto preparing = destinations_->prepare_dead_letter(end->dead_letter, end->letter);
+    auto prepared = co_await preparing;
+    auto added = add_events(end->dead_letter, std::move(prepared), all);
+    if (!added) co_return fail(std::move(added.error()));
+  }
+  co_return all;
+}
+
+Result<void> EventQueue::add_events(const std::string& target, Result<std::vector<PreparedEvent>> prepared,
+                                    std::vector<PreparedEvent>& all) {
+  if (prepared) {
+    std::move(prepared->begin(), prepared->end(), std::back_inserter(all));
+  } else if (is_passing(prepared.error())) {
+    return fail(std::move(prepared.error()));
+  } else {
+    parts_.log.error("DESTINATION_FAILED", {{"target", target}, {"error", prepared.error().message}});
+  }
+  return {};
 }
 
 Async<EventQueue::Conclusion> EventQueue::conclusion(FunctionPtr function, const Event* event, std::string condition,
@@ -372,10 +379,15 @@ Async<EventQueue::Conclusion> EventQueue::conclusion(FunctionPtr function, const
   Conclusion end;
   const bool good = outcome && !outcome->error;
   end.target = good ? async.on_success.target : async.on_failure.target;
-  if (!good) end.dead_letter = async.dead_letter.target;
+  if (!good) end.dead_letter = function->dead_letter.target;
   if (end.target.empty() && end.dead_letter.empty()) co_return end;
   GetItemInput get = get_system_item(kEventKind, event->id);
   auto item = co_await parts_.tables.get_item(std::move(get));
+  for (int tries = 1; !item && is_passing(item.error()); ++tries) {
+    co_await sleep_for(parts_.scheduler, busy_wait(tries));
+    GetItemInput again = get_system_item(kEventKind, event->id);
+    item = co_await parts_.tables.get_item(std::move(again));
+  }
   std::string payload;
   if (item && *item) payload = item->decode().string_or("payload");
   if (!end.dead_letter.empty()) {
@@ -398,7 +410,8 @@ Async<void> EventQueue::conclude(FunctionPtr function, EventPtr event, std::stri
   const std::string name = function->name;
   const Conclusion end = co_await conclusion(std::move(function), event.get(), std::move(condition), outcome.get());
   for (int tries = 1;; ++tries) {
-    auto sent = destination_events(end);
+    auto sending = destination_events(&end);
+    auto sent = co_await sending;
     Error error;
     if (sent) {
       std::vector<WriteInput> writes;

@@ -127,7 +127,10 @@ class EventQueue {
   // `event` and `outcome` (null if it never ran) outlive it.
   Async<Conclusion> conclusion(FunctionPtr function, const Event* event, std::string condition,
                                const InvokeOutcome* outcome);
-  Result<std::vector<PreparedEvent>> destination_events(const Conclusion& end);
+  Async<Result<std::vector<PreparedEvent>>> destination_events(const Conclusion* end);  // Which outlives it.
+  // Adds what `prepared` has; logs an error that does not pass by itself.
+  Result<void> add_events(const std::string& target, Result<std::vector<PreparedEvent>> prepared,
+                          std::vector<PreparedEvent>& all);
   nanoseconds busy_wait(int times);
 
   const Parts parts_;

@@ -36,7 +36,6 @@ struct AsyncConfig {
   int max_retries = 2;
   Destination on_success;
   Destination on_failure;
-  Destination dead_letter;  // A topic: gets the event itself when it is given up.
   bool operator==(const AsyncConfig&) const = default;
 };
 
@@ -53,6 +52,7 @@ struct FunctionDefinition {
   std::optional<int> reserved_concurrency;  // Empty: no limit of its own.
   Environment environment;
   AsyncConfig async;
+  Destination dead_letter;  // A topic: gets an event itself when it is given up. No event invoke config touches it.
   // What clients gave and are shown, without effect; empty for what a template has deployed.
   std::string description;
   std::string role;

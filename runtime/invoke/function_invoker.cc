@@ -167,12 +167,16 @@ Async<Result<std::string>> FunctionInvoker::invoke_async(std::string function, s
   co_return request_id;
 }
 
+std::string FunctionInvoker::trace_at_work() const {
+  return parts_.tracer ? parts_.tracer->links().current() : std::string();
+}
+
 Result<PreparedEvent> FunctionInvoker::prepare(Delivery delivery) {
   FunctionPtr definition = find(delivery.target);
   if (!definition) return no_function(delivery.target);
   if (delivery.request_id.empty()) delivery.request_id = parts_.random.uuid();
-  auto event = events_.prepare(definition, std::move(delivery),
-                               parts_.tracer ? parts_.tracer->links().current() : std::string());
+  std::string trace = delivery.trace_id ? std::move(*delivery.trace_id) : trace_at_work();
+  auto event = events_.prepare(definition, std::move(delivery), std::move(trace));
   if (!event) return event;
   event->logged = [this, name = definition->name, logged = std::move(event->logged)] {
     ++stats_[name].events;

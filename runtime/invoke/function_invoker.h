@@ -45,6 +45,7 @@ class FunctionInvoker final : public Invoker {
   Async<Result<InvokeOutcome>> invoke_trusted(std::string function, Payload payload, InvokeWishes wishes);
   Async<Result<std::string>> invoke_async(std::string function, std::string payload, std::string trace_id) override;
   Result<PreparedEvent> prepare(Delivery delivery) override;
+  std::string trace_at_work() const override;
   FunctionPtr find(const std::string& function) const override { return parts_.functions.find(function); }
   std::map<std::string, FunctionStats> stats() const override;
 

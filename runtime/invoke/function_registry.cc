@@ -48,16 +48,18 @@ std::string names_of(const NativeRegistry& natives) {
 
 }  // namespace
 
-Result<void> FunctionRegistry::check(const FunctionDefinition& f) const {
+Result<void> FunctionRegistry::check_handler(const FunctionDefinition& f) const {
+  if (f.host != "native" || natives_.find(f.handler)) return {};
+  return invalid(fmt::format("Function {}: there is no native handler \"{}\"; there are: {}", f.name, f.handler,
+                             names_of(natives_)));
+}
+
+Result<void> FunctionRegistry::check(const FunctionDefinition& f) {
   if (!is_name(f.name)) {
     return invalid(fmt::format("Function name \"{}\": 1 to 140 letters, digits, '-' and '_' are allowed", f.name));
   }
   const auto bad = [&](std::string what) { return invalid(fmt::format("Function {}: {}", f.name, what)); };
-  if (f.host == "native") {
-    if (!natives_.find(f.handler)) {
-      return bad(fmt::format("there is no native handler \"{}\"; there are: {}", f.handler, names_of(natives_)));
-    }
-  } else if (f.host == "http") {
+  if (f.host == "http") {
     if (auto url = parse_url(f.handler); !url) return bad(url.error().message);
   } else if (f.host == "process") {
     if (auto kind = runtime_kind(f.runtime); !kind) return bad(kind.error().message);
@@ -67,7 +69,7 @@ Result<void> FunctionRegistry::check(const FunctionDefinition& f) const {
     if (client != f.environment.end() && !is_client_choice(client->second)) {
       return bad(fmt::format("{} must be auto, official or own", kClientVariable));
     }
-  } else {
+  } else if (f.host != "native") {
     return bad(fmt::format("host \"{}\" is not supported; native, http and process are", f.host));
   }
   if (const std::string fault = fault_of(f.environment); !fault.empty()) return bad(fault);
@@ -137,6 +139,7 @@ Async<Result<FunctionPtr>> FunctionRegistry::update(std::string name, Update upd
   auto function = update(now.get());
   if (!function) co_return fail(std::move(function.error()));
   if (auto good = check(*function); !good) co_return fail(std::move(good.error()));
+  if (auto good = check_handler(*function); !good) co_return fail(std::move(good.error()));
   if (now && *now == *function) co_return now;
   PutItemInput put = put_system_item(to_item(*function));
   auto written = co_await tables_.put_item(std::move(put));

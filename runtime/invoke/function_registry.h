@@ -27,7 +27,9 @@ class FunctionRegistry {
 
   // Reads what the system table holds. Once, first.
   Async<Result<void>> load();
-  // kValidation for a bad definition: name, host, handler, numbers out of range.
+  // kValidation for a bad definition: name, host, handler, numbers out of range. Native handlers are not looked for.
+  static Result<void> check(const FunctionDefinition& function);
+  // kValidation for a bad definition, also for a native handler that is not there.
   Async<Result<void>> put(FunctionDefinition function);
   // What is to be there, made of what is there by then (null: nothing). Updates of one function, put() and remove()
   // included, come one after the other.
@@ -45,7 +47,7 @@ class FunctionRegistry {
 
  private:
   class Turn;  // At one function.
-  Result<void> check(const FunctionDefinition& function) const;
+  Result<void> check_handler(const FunctionDefinition& function) const;
 
   Tables& tables_;
   Scheduler& scheduler_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/let_others_in.h"
 #include "streams/system_table.h"
 
 namespace freshet {
@@ -15,13 +16,7 @@ constexpr uint32_t kRecordsPerRead = 1000;
 constexpr size_t kMaxBatchBytes = 5u << 20;  // Of keys and images; below what an invocation may carry.
 constexpr milliseconds kReadRetry{1000};
 constexpr milliseconds kEarlyAnswer{20};
-
-// Lets the rest of the loop have a turn between two batches.
-Async<void> yield(Scheduler& scheduler) {
-  Promise<bool> next(scheduler);
-  scheduler.post([next] { next.set(true); });
-  co_await next.future();
-}
+constexpr size_t kPieceWork = 100'000;  // Of filters, before others are let in.
 
 size_t size_of(const ChangeRecord& record) {
   size_t size = 256;
@@ -81,7 +76,7 @@ Async<void> MappingLane::run() {
       co_await deliver(std::move(batch));
     }
     if (buffer_.empty() || clock().boot() - saved_at_ >= kSaveEvery) co_await save();
-    co_await yield(parts_.scheduler);
+    co_await let_others_in(parts_.scheduler);
   }
   co_await save();
   end(how);
@@ -118,7 +113,7 @@ Async<std::optional<MappingLane::End>> MappingLane::fill() {
     const bool drained = read_from_ - before < kRecordsPerRead;
     if (!buffer_.empty() && batch_is_due() && drained) co_return std::nullopt;
     if (buffer_.empty() && saved_ != place() && saved_at_ + kSaveSkipped <= clock().boot()) co_await save();
-    if (!drained) co_await yield(parts_.scheduler);
+    if (!drained) co_await let_others_in(parts_.scheduler);
   }
   co_return std::nullopt;
 }
@@ -149,15 +144,20 @@ Async<std::optional<MappingLane::End>> MappingLane::read_page(BootTime wait_unti
     if (page.error().code != ErrorCode::kTrimmedDataAccess) co_await rest(kReadRetry);
     co_return End::kLookAgain;
   }
-  take(std::move(*page));
+  co_await take(std::move(*page));
   co_return std::nullopt;
 }
 
-void MappingLane::take(StreamPage page) {
+Async<void> MappingLane::take(StreamPage page) {
   const BootTime now = clock().boot();
   const WallTime wall = clock().wall();
+  size_t work = 0;
   for (ChangeRecord& record : page.records) {
-    if (!is_mine(record) || !passes(record)) continue;
+    if (work >= kPieceWork) {
+      co_await let_others_in(parts_.scheduler);
+      work = 0;
+    }
+    if (!is_mine(record) || !passes(record, work)) continue;
     if (buffer_.empty()) buffer_since_ = now;
     buffer_bytes_ += size_of(record);
     const nanoseconds age = std::max<nanoseconds>(wall - record.at, nanoseconds(0));
@@ -176,11 +176,18 @@ bool MappingLane::is_mine(const ChangeRecord& record) const {
   return done.empty() || record.sequence >= done[hash % done.size()];
 }
 
-bool MappingLane::passes(const ChangeRecord& record) {
+bool MappingLane::passes(const ChangeRecord& record, size_t& done) {
   if (filters_.empty()) return true;
   const auto evaluate = [&] {
     const Map value = stream_record_value(record, shared_.source, filters_see_items_);
-    return std::any_of(filters_.begin(), filters_.end(), [&](const Pattern& filter) { return filter.matches(value); });
+    if (filters_see_items_) done += size_of(record) / 64;
+    return std::any_of(filters_.begin(), filters_.end(), [&](const Pattern& filter) {
+      MatchWork work(kMaxMatchWork);
+      const bool matches = filter.matches(value, work);
+      done += kMaxMatchWork - work.left();
+      // Better one that the function did not ask for than one that it never sees.
+      return matches || work.spent();
+    });
   };
   if (filters_see_items_) return evaluate();
   // All records of a kind look the same to such filters.

@@ -102,9 +102,9 @@ class MappingLane {
   Async<std::optional<End>> fill();
   Async<std::optional<End>> read_page(BootTime wait_until);
   Async<bool> same_stream();
-  void take(StreamPage page);
+  Async<void> take(StreamPage page);
   bool is_mine(const ChangeRecord& record) const;
-  bool passes(const ChangeRecord& record);
+  bool passes(const ChangeRecord& record, size_t& done);  // Adds the steps of its filters.
   std::vector<Pending> cut_batch();
   bool batch_is_due() const;
   Async<void> rest(nanoseconds time);

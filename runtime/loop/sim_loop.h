@@ -16,7 +16,12 @@ class SimLoop {
 
   Loop& loop() { return loop_; }
 
-  // Turns (at least one) until nothing is ready at this moment. Aborts if that never ends.
+  // For work that comes from outside: what follows gives up after so many turns at one moment, and from then on does
+  // nothing more; is_restless() says so.
+  void give_up_after(int turns) { most_turns_ = turns; }
+  bool is_restless() const { return restless_; }
+
+  // Turns (at least one) until nothing is ready at this moment. Aborts if that never ends, unless it may give up.
   void run_ready();
   // Runs everything that becomes due within the next `d`, each at its time; then the clock stands `d` later.
   void run_for(nanoseconds d);
@@ -41,6 +46,8 @@ class SimLoop {
   SimClock& clock_;
   SimWaiter waiter_;
   Loop loop_;
+  int most_turns_ = 0;  // 0: it does not give up.
+  bool restless_ = false;
 };
 
 }  // namespace freshet

@@ -23,7 +23,9 @@ class Replay {
         random_(options.seed),
         journal_(clock_),
         http_(loop_.loop(), journal_, options_),
-        spawner_(loop_.loop(), journal_, options_) {}
+        spawner_(loop_.loop(), journal_, options_) {
+    loop_.give_up_after(options.most_turns);
+  }
   Replay(const Replay&) = delete;
   Replay& operator=(const Replay&) = delete;
   ~Replay() {
@@ -52,6 +54,8 @@ class Replay {
   // Why the record is left out; empty if it is not.
   std::string_view reason_to_skip(const ChangeRecord& record, const TableDefinition& table) const;
   Result<void> write_ends();
+  // That all has come to rest.
+  Result<void> check_rest() const;
 
   const Fixture& fixture_;
   const Deployment& deployment_;
@@ -167,6 +171,7 @@ std::string_view Replay::reason_to_skip(const ChangeRecord& record, const TableD
 
 Result<void> Replay::apply(const ChangeRecord& record, size_t number, const TableDefinition& table) {
   if (record.at > clock_.wall()) loop_.run_for(record.at - clock_.wall());
+  if (auto rests = check_rest(); !rests) return rests;
   std::string_view reason = reason_to_skip(record, table);
   {
     static constexpr std::string_view kNames[] = {"insert", "modify", "remove"};
@@ -190,7 +195,15 @@ Result<void> Replay::apply(const ChangeRecord& record, size_t number, const Tabl
   }
   if (!done) return fail(done.error().code, "record " + std::to_string(number) + ": " + done.error().message);
   loop_.run_ready();
-  return {};
+  return check_rest();
+}
+
+Result<void> Replay::check_rest() const {
+  if (!loop_.is_restless()) return {};
+  return fail(ErrorCode::kLimitExceeded,
+              "at " + iso8601(clock_.wall()) +
+                  " the functions wake each other without end, and no time passes: look "
+                  "for one that writes to the table, or publishes to the topic, by which it is invoked");
 }
 
 // The books of every queue, at the end.
@@ -218,12 +231,14 @@ Result<std::string> Replay::run() {
   if (auto ok = load_snapshot(**table); !ok) return fail(std::move(ok.error()));
   if (auto ok = start(**table); !ok) return fail(std::move(ok.error()));
   loop_.run_ready();
+  if (auto rests = check_rest(); !rests) return fail(std::move(rests.error()));
   size_t number = 0;
   for (const ChangeRecord& record : fixture_.records) {
     if (auto ok = apply(record, ++number, **table); !ok) return fail(std::move(ok.error()));
     if (options_.on_record) options_.on_record(number);
   }
   loop_.run_for(options_.run_on);
+  if (auto rests = check_rest(); !rests) return fail(std::move(rests.error()));
   if (auto ok = write_ends(); !ok) return fail(std::move(ok.error()));
   return journal_.text();
 }

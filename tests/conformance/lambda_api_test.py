@@ -4,10 +4,12 @@ like conformance_test.py.
 """
 import base64
 import hashlib
+import http.server
 import io
 import json
 import os
 import pathlib
+import queue
 import re
 import sys
 import tempfile
@@ -283,6 +285,52 @@ class InvokeConfigs(Case):
                      DestinationConfig={"OnFailure": {"Destination": topic + "-other"}})
         self.client.delete_function_event_invoke_config(FunctionName="Later")
         self.refused("ResourceNotFoundException", get)
+
+    def test_dead_letters_stand_beside_the_event_invoke_config(self):
+        """The event itself goes to the dead-letter topic, whatever becomes of the config."""
+        letters = queue.Queue()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                self.send_response(200)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                letters.put(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        sns = client(self.url, "sns")
+        topic = sns.create_topic(Name="dead")["TopicArn"]
+        sns.subscribe(TopicArn=topic, Protocol="http", Endpoint=f"http://127.0.0.1:{server.server_port}/")
+        sns.confirm_subscription(TopicArn=topic, Token=letters.get(timeout=WAIT_SECONDS)["Token"])
+
+        made = self.create("Dying", {"ZipFile": archive(app="def handler(event, context):\n    raise ValueError(event['n'])\n")},
+                           DeadLetterConfig={"TargetArn": topic})
+        self.assertEqual(made["DeadLetterConfig"], {"TargetArn": topic})
+        get = lambda: self.client.get_function_event_invoke_config(FunctionName="Dying")
+        self.refused("ResourceNotFoundException", get)
+        shown = lambda: self.client.get_function_configuration(FunctionName="Dying").get("DeadLetterConfig")
+        self.client.put_function_event_invoke_config(FunctionName="Dying", MaximumRetryAttempts=0)
+        self.assertEqual(get()["DestinationConfig"], {"OnSuccess": {}, "OnFailure": {}})
+        self.assertEqual(shown(), {"TargetArn": topic})
+        request = self.client.invoke(FunctionName="Dying", InvocationType="Event", Payload=b'{"n": 7}')
+        letter = letters.get(timeout=WAIT_SECONDS)
+        self.assertEqual(json.loads(letter["Message"]), {"n": 7})
+        values = {name: one["Value"] for name, one in letter["MessageAttributes"].items()}
+        self.assertEqual(values, {"RequestID": request["ResponseMetadata"]["RequestId"], "ErrorCode": "200", "ErrorMessage": "7"})
+
+        self.client.delete_function_event_invoke_config(FunctionName="Dying")
+        self.assertEqual(shown(), {"TargetArn": topic})
+        self.client.update_function_configuration(FunctionName="Dying", DeadLetterConfig={"TargetArn": ""})
+        self.assertIsNone(shown())
+        self.refused("InvalidParameterValueException", self.client.update_function_configuration, FunctionName="Dying",
+                     DeadLetterConfig={"TargetArn": topic + ".fifo"})
 
 
 class Mappings(Case):

@@ -162,6 +162,64 @@ def says_what_is_wrong_and_changes_nothing(binary, folder):
         daemon.stop()
 
 
+def a_dry_run_touches_nothing(binary, folder):
+    daemon = started(binary, folder, template(folder))
+    try:
+        captures = folder / "captures"
+        captures.mkdir()
+        kept = captures / ".freshet-probe"
+        kept.write_text("mine")
+        before = captures.stat().st_mtime_ns
+        function = ("  Capture: {Type: 'AWS::Serverless::Function', Properties: {Runtime: native, Handler: capture_changes,\n"
+                    "    Environment: {Variables: {CAPTURE_FOLDER: '@FOLDER@'}}}}\n")
+        path = template(folder, function.replace("@FOLDER@", str(captures)))
+        assert changes(freshet(daemon, "deploy", path, "--dry-run")) == ["+ function Capture"]
+        assert kept.exists() and kept.read_text() == "mine" and captures.stat().st_mtime_ns == before, "the folder was touched"
+        path = template(folder, function.replace("@FOLDER@", str(captures / "nowhere")))
+        assert "CAPTURE_FOLDER is '" in freshet(daemon, "deploy", path, "--dry-run", status=2).stderr
+
+        for parts, text in (("  T: {Type: 'AWS::Serverless::SimpleTable', Properties: {TableName: freshet.system}}\n",
+                             "T.TableName: names that start with 'freshet.' are those of Freshet's own tables"),
+                            ("  F: {Type: 'AWS::Serverless::Function', Properties: {Runtime: native, Handler: count_states,\n"
+                             "    Environment: {Variables: {METRICS_TABLE: freshet.system}}}}\n",
+                             "METRICS_TABLE is 'freshet.system': names that start with 'freshet.'")):
+            run = freshet(daemon, "deploy", template(folder, parts), "--dry-run", status=2)
+            assert text in run.stderr, run.stderr
+    finally:
+        daemon.stop()
+
+
+def large_templates_end_nobody(binary, folder):
+    """What takes gigabytes or the whole stack is refused, and the daemon lives."""
+    daemon = started(binary, folder, template(folder))
+    try:
+        resources = "Resources:\n  T: {Type: 'AWS::SNS::Topic'}\n"
+        chain = "Resources:\n"
+        for number in range(6000):
+            name = f"!Ref T{number + 1}" if number < 5999 else "last"
+            chain += f" T{number}: {{Type: 'AWS::Serverless::SimpleTable', Properties: {{TableName: {name}}}}}\n"
+        aliases = f"Metadata: {{a: &a '{'x' * 40_000}', all: [{', '.join(['*a'] * 10_000)}]}}\n" + resources
+        splits = ", ".join(["!Split [',', !Ref P]"] * 200)
+        splits = (f"Parameters: {{P: {{Type: String, Default: '{',' * 60_000}'}}}}\n" + resources
+                  + f"Outputs: {{X: {{Value: !Length [{splits}]}}}}\n")
+        for text, message in ((aliases, "16 MiB of text"), (splits, "250000 values"), (chain, "levels deep")):
+            try:
+                daemon.call("POST", "/deploy", {"file": str(folder / "large.yaml"), "template": text, "dryRun": True})
+                raise AssertionError("it was taken")
+            except Refused as refused:
+                assert refused.status == 400 and message in str(refused), str(refused)[:1000]
+        peak = next(line for line in pathlib.Path(f"/proc/{daemon.process.pid}/status").read_text().splitlines()
+                    if line.startswith("VmHWM"))
+        assert int(peak.split()[1]) < 400_000, peak
+        try:
+            daemon.call("POST", "/deploy", {"file": str(folder / "many.yaml"), "template": resources, "settings": ["F.A=1"] * 2000})
+            raise AssertionError("it was taken")
+        except Refused as refused:
+            assert refused.status == 400 and "1000 are allowed" in str(refused), refused
+    finally:
+        daemon.stop()
+
+
 def reads_the_template_again_on_sighup(binary, folder):
     path = template(folder)
     daemon = started(binary, folder, path)
@@ -246,4 +304,4 @@ def uses_what_changes_with_watch(binary, folder):
 
 if __name__ == "__main__":
     main(__doc__, "templates change while the daemon runs", deploys_the_difference, says_what_is_wrong_and_changes_nothing,
-         reads_the_template_again_on_sighup, follows_logs_and_tasks, uses_what_changes_with_watch)
+         a_dry_run_touches_nothing, large_templates_end_nobody, reads_the_template_again_on_sighup, follows_logs_and_tasks, uses_what_changes_with_watch)

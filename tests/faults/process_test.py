@@ -61,7 +61,55 @@ while True:
     call("POST", f"invocation/{request}/response", "2")
     call("POST", f"invocation/{request}/error", "3")
 """
-PROGRAMS = {"good": GOOD, "crash": CRASH, "hang": HANG, "fork": FORK, "memory": MEMORY, "flood": FLOOD_PY, "odd": ODD}
+# Errors whose own code fails, or which no header or log can hold.
+RAISING = """import os, sys
+class NoText(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+class NoTextEither(ValueError):
+    __str__ = None
+class Half(Exception):
+    pass
+Named = type("Two\\r\\nLines", (Exception,), {})
+class NoJson(dict):
+    def items(self):
+        raise NoTextEither()
+def handler(event, context):
+    if event == "text":
+        raise NoText()
+    if event == "half":
+        raise Half("half \\ud800")
+    if event == "name":
+        raise Named("named")
+    if event == "result":
+        return NoJson(a=1)
+    if event == "closed":
+        sys.stdout.close()
+        raise Half("closed")
+    return os.getpid()
+"""
+RAISING_JS = """class Mute extends Error {
+  get message() { throw new Error("no text"); }
+}
+exports.handler = (event, context, callback) => {
+  if (event === "bare") throw Object.create(null);
+  if (event === "mute") throw new Mute();
+  if (event === "result") return callback(null, { toJSON() { throw null; } });
+  if (event === "then") return { get then() { throw new Error("no promise"); } };
+  callback(null, process.pid);
+};
+exports.between = (event, context, callback) => {
+  require("fs").appendFileSync(event.file, process.pid + "\\n");
+  if (!event.how) return callback(null, process.pid);
+  context.callbackWaitsForEmptyEventLoop = false;
+  callback(null, process.pid + "x".repeat(5 << 20));
+  const error = new Error("between " + event.how);
+  if (event.how === "at once") process.nextTick(() => { throw error; });
+  if (event.how === "later") setTimeout(() => { throw error; }, 1);
+  if (event.how === "rejected") setTimeout(() => Promise.reject(error), 1);
+};
+"""
+PROGRAMS = {"raising": RAISING, "good": GOOD, "crash": CRASH, "hang": HANG, "fork": FORK, "memory": MEMORY, "flood": FLOOD_PY, "odd": ODD}
 
 
 def function(name, runtime, handler, timeout=30):
@@ -85,6 +133,7 @@ class Functions(Daemon):
         for name, text in PROGRAMS.items():
             (code / f"{name}.py").write_text(text)
         (code / "flood.js").write_text(FLOOD_JS)
+        (code / "raising.js").write_text(RAISING_JS)
         (code / "bootstrap").write_text(GARBAGE)
         (code / "bootstrap").chmod(0o755)
         timeouts = {"hang": 1, "fork": 2, "flood": 60}
@@ -95,6 +144,8 @@ class Functions(Daemon):
         template += function("Missing", "python3.11", "nothing.handler")
         if shutil.which("node"):
             template += function("FloodNode", "nodejs20.x", "flood.handler", 60)
+            template += function("RaisingNode", "nodejs20.x", "raising.handler")
+            template += function("BetweenNode", "nodejs20.x", "raising.between")
         (code / "template.yaml").write_text(template)
         super().__init__(binary, folder / "data", str(code / "template.yaml"), template=None)
 
@@ -180,6 +231,49 @@ def test_bad_programs(binary, folder):
         daemon.stop()
 
 
+def test_errors_whose_own_code_fails(binary, folder):
+    """Each is the error of its invocation, and the process goes on."""
+    daemon = Functions(binary, folder).start()
+    try:
+        pid = daemon.invoke("Raising", "pid")
+        for event, error_type, text in (("text", "NoText", "str() of the NoText raised ValueError"), ("half", "Half", "half ?"),
+                                        ("name", "Two\r\nLines", "named"), ("closed", "Half", "closed"),
+                                        ("result", "Runtime.MarshalError", "str() of the NoTextEither raised TypeError")):
+            daemon.fails("Raising", error_type, text, event)
+            assert daemon.invoke("Raising", "pid") == pid, event
+        if shutil.which("node"):
+            pid = daemon.invoke("RaisingNode", "pid")
+            for event, error_type, text in (("bare", "object", "cannot be shown as text"), ("mute", "Error", "undefined"),
+                                            ("result", "Runtime.MarshalError", "null"), ("then", "Error", "no promise")):
+                daemon.fails("RaisingNode", error_type, text, event)
+                assert daemon.invoke("RaisingNode", "pid") == pid, event
+        assert daemon.stop() == 0
+    finally:
+        daemon.stop()
+
+
+def test_an_exception_between_two_invocations(binary, folder):
+    """It ends the process at once: the answer before it arrives whole, the next event runs once, in a new process."""
+    if not shutil.which("node"):
+        return
+    daemon = Functions(binary, folder).start()
+    try:
+        ran = folder / "ran"
+        for number, how in enumerate(("at once", "later", "rejected"), 1):
+            answer = daemon.invoke("BetweenNode", {"file": str(ran), "how": how})
+            pid = int(answer.rstrip("x"))
+            assert len(answer) == len(str(pid)) + (5 << 20)
+            wait_until_gone(pid)
+            assert f"between {how}" in daemon.log_path.read_text()
+            next_pid = daemon.invoke("BetweenNode", {"file": str(ran)})
+            assert next_pid != pid
+            assert ran.read_text().split()[-2:] == [str(pid), str(next_pid)] and len(ran.read_text().split()) == 2 * number
+        assert daemon.metric("freshet_function_errors_total", "BetweenNode") == 0
+        assert daemon.stop() == 0
+    finally:
+        daemon.stop()
+
+
 def test_nothing_outlives(binary, folder):
     daemon = Functions(binary, folder).start()
     try:
@@ -200,5 +294,6 @@ def test_nothing_outlives(binary, folder):
 
 if __name__ == "__main__":
     os.environ["FRESHET_SECRET_OF_THE_DAEMON"] = "x"
-    main(__doc__.splitlines()[0], "programs that misbehave harm nobody else", test_bad_programs, test_nothing_outlives)
+    main(__doc__.splitlines()[0], "programs that misbehave harm nobody else", test_bad_programs,
+         test_errors_whose_own_code_fails, test_an_exception_between_two_invocations, test_nothing_outlives)
     sys.exit(0)

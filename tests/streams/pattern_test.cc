@@ -132,6 +132,67 @@ TEST(Pattern, NumbersOfItemsAreTextInRecords) {
   EXPECT_FALSE(pattern->matches(event_of(R"({"a":{"N":"six"}})")));
 }
 
+std::string list_of(size_t count, const std::string& one) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += (out.empty() ? "" : ",") + one;
+  return "[" + out + "]";
+}
+
+size_t steps(const std::string& pattern, const std::string& event) {
+  const auto parsed = Pattern::parse(pattern);
+  EXPECT_TRUE(parsed) << pattern.substr(0, 100);
+  MatchWork work(1'000'000'000);
+  (void)parsed->matches(event_of(event.c_str()), work);
+  EXPECT_FALSE(work.spent());
+  return 1'000'000'000 - work.left();
+}
+
+TEST(Pattern, PlainValuesAreLookedUpWhateverTheirNumber) {
+  std::string many = R"(true, null, "1", 2.50)";
+  for (int i = 0; i < 5'000; ++i) many += ",\"t" + std::to_string(i) + "\"," + std::to_string(1'000 + i);
+  const std::string event = R"({"a":)" + list_of(5'000, "\"other\"") + "}";
+  for (const std::string& pattern :
+       {R"({"a":[)" + many + "]}", R"({"a":[{"anything-but":[)" + many + ",\"other\"]}]}"}) {
+    EXPECT_LT(steps(pattern, event), 20'000u) << "not one for each of the values and each of the elements";
+  }
+  const auto equal = *Pattern::parse(R"({"a":[)" + many + "]}");
+  const auto unlike = *Pattern::parse(R"({"a":[{"anything-but":[)" + many + "]}]}");
+  for (const char* value : {"true", "null", "\"1\"", "2.5", "25e-1", "\"t4999\"", "5999"}) {
+    const std::string one = std::string(R"({"a":)") + value + "}";
+    EXPECT_TRUE(equal.matches(event_of(one.c_str()))) << value;
+    EXPECT_FALSE(unlike.matches(event_of(one.c_str()))) << value;
+  }
+  for (const char* value : {"false", "1", "\"2.5\"", "\"t5000\"", "6000", "\"\""}) {
+    const std::string one = std::string(R"({"a":)") + value + "}";
+    EXPECT_FALSE(equal.matches(event_of(one.c_str()))) << value;
+    EXPECT_TRUE(unlike.matches(event_of(one.c_str()))) << value;
+  }
+}
+
+TEST(Pattern, WorkIsCountedAndEnds) {
+  const std::string pattern = R"({"a":{"b":)" + list_of(100, R"({"prefix":"x"})") + "}}";
+  const std::string event = R"({"a":[)" + std::string(R"({"b":)") + list_of(1'000, "\"y\"") + "}]}";
+  EXPECT_GT(steps(pattern, event), 100'000u);
+  EXPECT_GT(steps(R"({"a":[{"equals-ignore-case":")" + std::string(64'000, 'x') + R"("}]})",
+                  R"({"a":")" + std::string(64'000, 'X') + "\"}"),
+            1'000u)
+      << "long text counts";
+  MatchWork work(5'000);
+  EXPECT_FALSE(Pattern::parse(pattern)->matches(event_of(event.c_str()), work));
+  EXPECT_TRUE(work.spent());
+  EXPECT_EQ(work.left(), 0u);
+  EXPECT_FALSE(work.take(1));
+}
+
+// The product of both lengths would be 10^10.
+TEST(Pattern, AWildcardTakesTimeInProportionToTheText) {
+  const auto pattern = Pattern::parse(R"({"a":[{"wildcard":"*)" + std::string(70'000, 'a') + R"(b*"}]})");
+  ASSERT_TRUE(pattern);
+  const std::string as(140'000, 'a');
+  EXPECT_FALSE(pattern->matches(event_of((R"({"a":")" + as + "\"}").c_str())));
+  EXPECT_TRUE(pattern->matches(event_of((R"({"a":")" + as + "b\"}").c_str())));
+}
+
 TEST(Pattern, KnowsWhatItLooksAt) {
   const auto pattern = Pattern::parse(R"({"eventName":["INSERT"],"$or":[{"dynamodb":{"x":[1]}},{"y":[2]}]})");
   ASSERT_TRUE(pattern);

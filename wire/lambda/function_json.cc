@@ -38,7 +38,7 @@ std::string members_of(const FunctionDefinition& function, const Account& accoun
       quoted(function.handler), function.code_bytes, quoted(function.code_sha256), quoted(function.description),
       (function.timeout.count() + 999) / 1000, function.memory_mib, variables);
   if (function.modified_ms != 0) members += R"(,"LastModified":)" + quoted(time_text(function.modified_ms));
-  if (const std::string& target = function.async.on_failure.target; !topic_name(target).empty()) {
+  if (const std::string& target = function.dead_letter.target; !target.empty()) {
     members += R"(,"DeadLetterConfig":{"TargetArn":)" + quoted(target) + "}";
   }
   return members;

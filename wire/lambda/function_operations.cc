@@ -7,6 +7,7 @@
 #include "runtime/invoke/process_command.h"
 #include "runtime/json_members.h"
 #include "streams/arn.h"
+#include "streams/subscription.h"
 #include "tables/value/text.h"
 #include "wire/lambda/function_json.h"
 #include "wire/lambda/operation.h"
@@ -33,7 +34,7 @@ struct Change {
     if (handler) function.handler = *handler;
     if (role) function.role = *role;
     if (description) function.description = *description;
-    if (dead_letter) function.async.on_failure.target = *dead_letter;
+    if (dead_letter) function.dead_letter.target = *dead_letter;
     if (timeout) function.timeout = seconds(*timeout);
     if (memory) function.memory_mib = static_cast<int>(*memory);
     if (environment) function.environment = *environment;
@@ -91,7 +92,9 @@ void read_dead_letter(JsonMembers& members, std::optional<std::string>& into) {
   JsonMembers config(*given, {"TargetArn"});
   read(config, "TargetArn", into);
   if (config.error()) return members.fail_with(*config.error());
-  if (into && !into->empty() && topic_name(*into).empty()) members.refuse(*given, "must name a topic");
+  if (!into || into->empty()) return;
+  if (topic_name(*into).empty()) return members.refuse(*given, "must name a topic");
+  if (into->ends_with(kFifoSuffix)) members.refuse(*given, "must not name a FIFO topic");
 }
 
 Change read_change(JsonMembers& members) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "runtime/loop/sim_loop.h"
 #include "streams/system_table.h"
 #include "tables/engine/embedded.h"
@@ -143,6 +146,37 @@ TEST(Apply, ChangesAndRemovesWhatTheTemplateNoLongerSays) {
   EXPECT_EQ(world.runtime().topics(), std::vector<TopicDefinition>{{"ByAClient"}});
   EXPECT_EQ(world.apply("Resources: {}\n"), "= table Tasks (no longer in the template; stays with its items)\n");
   EXPECT_TRUE(world.wait(world.tables().describe_table("Tasks")));
+}
+
+TEST(Apply, AnEndpointThatLeavesATopicsListTakesNothingFromTheOthers) {
+  World world;
+  const auto topic = [](const std::string& hosts) {
+    std::string list;
+    for (const char host : hosts) {
+      list += (list.empty() ? "" : ", ") + std::string("{Protocol: http, Endpoint: 'http://") + host + "/'}";
+    }
+    return "Resources:\n  News: {Type: AWS::SNS::Topic, Properties: {Subscription: [" + list + "]}}\n";
+  };
+  // What waits for an endpoint: nobody answers there.
+  const auto waiting = [&] {
+    std::map<std::string, size_t> out;
+    const auto stats = world.runtime().invoker().stats();
+    for (const SubscriptionDefinition& one : world.runtime().subscriptions()) {
+      const auto found = stats.find(world.runtime().topic_service().arn_of(one));
+      out[one.endpoint] = found == stats.end() ? 0 : found->second.queued;
+    }
+    return out;
+  };
+  world.apply(topic("abc"));
+  PublishInput input;
+  input.topic_arn = "arn:aws:sns:us-east-1:000000000000:News";
+  input.message = "hello";
+  ASSERT_TRUE(world.wait(world.runtime().publisher().publish(input)));
+  EXPECT_EQ(waiting(), (std::map<std::string, size_t>{{"http://a/", 1}, {"http://b/", 1}, {"http://c/", 1}}));
+  const std::string done = world.apply(topic("bc"));
+  EXPECT_EQ(std::count(done.begin(), done.end(), '\n'), 1) << done;
+  EXPECT_EQ(waiting(), (std::map<std::string, size_t>{{"http://b/", 1}, {"http://c/", 1}}));
+  EXPECT_EQ(world.apply(topic("cb")), "") << "its place says nothing";
 }
 
 TEST(Apply, ARefusalDoesNothingAtAll) {

@@ -114,6 +114,35 @@ TEST(Plan, PartsOfATableBelongToWhoeverMadeThem) {
   EXPECT_EQ(plan->tables[0].books, BooksDefinition{});
 }
 
+// Earlier versions numbered the endpoints of a topic's list by their places.
+TEST(Plan, AnEndpointOfATopicsListKeepsTheIdThatAnEarlierVersionGaveIt) {
+  Deployment wanted = sample();
+  const auto listed = [&](const std::string& id, const std::string& url) {
+    wanted.subscriptions.push_back({id, "News", "http", url, ""});
+    wanted.listed_subscriptions["News:" + id] = "NewsSubscription";
+  };
+  Deployment before = sample();
+  before.subscriptions.push_back({"NewsSubscription1", "News", "http", "http://a/", ""});
+  before.subscriptions.push_back({"NewsSubscription2", "News", "http", "http://b/", ""});
+  before.subscriptions.push_back({"ByAClient", "News", "http", "http://c/", ""});
+  auto first = plan_deployment(before, {});
+  ASSERT_TRUE(first);
+  std::erase(first->names.subscriptions, "News:ByAClient");
+  const DeployedState now = after(before, *first);
+
+  listed("NewsSubscriptionbb", "http://b/");
+  listed("NewsSubscriptioncc", "http://c/");
+  auto plan = plan_deployment(wanted, now);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->to_string(), "+ subscription News:NewsSubscriptioncc\n- subscription News:NewsSubscription1\n");
+  EXPECT_EQ(plan->names.subscriptions,
+            (std::vector<std::string>{"News:WorkNews", "News:NewsSubscription2", "News:NewsSubscriptioncc"}));
+  // And so on, the next time.
+  Deployment then = wanted;
+  then.subscriptions = plan->subscriptions;
+  EXPECT_EQ(plan_deployment(wanted, after(then, *plan))->to_string(), "");
+}
+
 TEST(Plan, OtherKeysAreRefused) {
   DeployedState now;
   now.tables = sample().tables;

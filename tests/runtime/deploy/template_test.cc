@@ -268,6 +268,93 @@ TEST(Template, CyclesAreFound) {
   EXPECT_NE(resolve(doubling).errors.find("Fn::Sub makes more than 64 KB of text"), std::string::npos);
 }
 
+std::string times(size_t count, const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i) out += (i ? ", " : "") + text;
+  return out;
+}
+
+// None of these has 100 KB; worked out, each would have hundreds of megabytes.
+TEST(Template, SmallTemplatesThatComeToAGreatDealAreRefused) {
+  const std::string topic = "Resources: {T: {Type: 'AWS::SNS::Topic'}}\n";
+  const std::string commas(20'000, ',');
+  const std::string many = "Parameters: {Many: {Type: CommaDelimitedList, Default: '" + commas + "'}}\n";
+  std::string anchors = "Metadata: ";
+  for (int i = 0; i < 40; ++i) anchors += "[&a" + std::to_string(i) + " ";
+  anchors += "[" + times(20'000, "x") + "]" + std::string(40, ']') + "\n";
+  std::string globals = "Globals: {Function: {Environment: {Variables: {";
+  for (int i = 0; i < 1000; ++i) globals += "A" + std::to_string(i) + ": &a x, ";
+  globals += "}}}}\nResources:\n";
+  for (int i = 0; i < 400; ++i) globals += "  F" + std::to_string(i) + ": {Type: 'AWS::Serverless::Function'}\n";
+  const std::vector<std::pair<std::string, std::string>> table{
+      {"aliases", "Metadata: {a: &a '" + std::string(40'000, 'x') + "', list: [" + times(8'000, "*a") + "]}\n" + topic},
+      {"anchors", anchors + topic},
+      {"splits", "Parameters: {P: {Type: String, Default: '" + commas + "'}}\n" + topic +
+                     "Outputs: {X: {Value: !Length [" + times(1'000, "!Split [',', !Ref P]") + "]}}\n"},
+      {"lists", many + topic + "Outputs: {X: {Value: [" + times(1'000, "!Ref Many") + "]}}\n"},
+      {"a parameter", many + topic},
+      {"maps", "Mappings: {M: {a: {b: [" + times(20'000, "x") + "]}}}\n" + topic + "Outputs: {X: {Value: [" +
+                   times(1'000, "!FindInMap [M, a, b]") + "]}}\n"},
+      {"texts", "Parameters: {P: {Type: String, Default: '" + std::string(60'000, 'x') + "'}}\n" + topic +
+                    "Outputs: {X: {Value: [" + times(1'000, "!Sub 'y${P}'") + "]}}\n"},
+      {"globals", globals},
+  };
+  for (const auto& [what, text] : table) {
+    EXPECT_LT(text.size(), 110'000u) << what;
+    const std::string errors =
+        resolve(text, what == "a parameter" ? std::map<std::string, std::string>{{"Many", std::string(400'000, ',')}}
+                                            : std::map<std::string, std::string>{})
+            .errors;
+    EXPECT_NE(errors.find("the template comes to more than 250000 values or 16 MiB of text"), std::string::npos)
+        << what << ": " << errors.substr(0, 300);
+  }
+}
+
+TEST(Template, ADocumentOfTheLargestSizeFits) {
+  std::string text = "Resources:\n  T:\n    Type: AWS::SNS::Topic\n    Properties:\n      Tags: [" +
+                     times(49'900, "'12345678901234'") + "]\n";
+  ASSERT_GT(text.size(), 900'000u);
+  EXPECT_EQ(resolve(text).errors, "");
+}
+
+// The stack is bounded, too.
+TEST(Template, NamesAndConditionsThatLeadFromOneToTheNextHaveABound) {
+  const auto names = [](int count) {
+    std::string text = "Resources:\n";
+    for (int i = 0; i < count; ++i) {
+      const std::string name = i + 1 < count ? "!Ref T" + std::to_string(i + 1) : "last";
+      text += " T" + std::to_string(i) + ": {Type: 'AWS::Serverless::SimpleTable', Properties: {TableName: " + name +
+              "}}\n";
+    }
+    return text;
+  };
+  const auto conditions = [](int count) {
+    std::string text = "Resources: {T: {Type: 'AWS::SNS::Topic'}}\nConditions:\n";
+    for (int i = 0; i < count; ++i) {
+      const auto name = [](int number) { return "C" + std::to_string(100'000 + number); };
+      text +=
+          " " + name(i) + ": " + (i + 1 < count ? "!Not [!Condition " + name(i + 1) + "]" : "!Equals [a, a]") + "\n";
+    }
+    return text;
+  };
+  EXPECT_EQ(resolve(names(50)).errors, "");
+  EXPECT_EQ(resolve(conditions(50)).errors, "");
+  for (const std::string& text : {names(6'000), conditions(11'000)}) {
+    EXPECT_NE(resolve(text).errors.find("names and conditions lead from one to the next, more than 250 levels deep"),
+              std::string::npos);
+  }
+}
+
+TEST(Template, LongTextIsCutInMessages) {
+  const std::string name(100'000, 'x');
+  const std::string errors = resolve("Resources:\n  T:\n    Type: AWS::SNS::Topic\n    " + name + ": {" + name +
+                                     ": 1}\n    Properties: {TopicName: !Ref &n " + name + "y, A: !Sub '${" + name +
+                                     "}', B: {" + name + ": {'Fn::" + name + "': 1}}}\n")
+                                 .errors;
+  EXPECT_NE(errors, "");
+  EXPECT_LT(errors.size(), 10'000u);
+}
+
 TEST(Template, ManyFaultsStayBounded) {
   std::string text = "Resources:\n";
   for (int i = 0; i < 3000; ++i) {

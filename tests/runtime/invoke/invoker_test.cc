@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
 #include "runtime/invoke/trace.h"
 #include "tests/runtime/invoke/world.h"
 #include "tests/sim/log_capture.h"
@@ -259,10 +260,10 @@ TEST(AsyncEvents, AnEventThatIsGivenUpGoesToTheDeadLetterTopicAsItIs) {
   subscription.endpoint = "Listener";
   world.must(world.runtime->subscribe(subscription));
   world.add_function("Failures");
-  AsyncConfig async = config(seconds(60), 0);
-  async.dead_letter.target = "arn:aws:sns:us-east-1:000000000000:Dead";
-  async.on_failure.target = "arn:aws:lambda:us-east-1:000000000000:function:Failures";
-  world.add_function("F", async);
+  FunctionDefinition f = world.function("F", config(seconds(60), 0));
+  f.dead_letter.target = "arn:aws:sns:us-east-1:000000000000:Dead";
+  f.async.on_failure.target = "arn:aws:lambda:us-east-1:000000000000:function:Failures";
+  world.must(world.runtime->put_function(f));
   world.script["F"] = {fails("broken"), Step{}};
   const std::string id = world.must(world.runtime->invoker().invoke_async("F", R"({"in":1})"));
   world.sim.run_ready();
@@ -277,15 +278,42 @@ TEST(AsyncEvents, AnEventThatIsGivenUpGoesToTheDeadLetterTopicAsItIs) {
   world.sim.run_ready();
   EXPECT_EQ(world.calls("Listener"), 1u);
   // One that is not there keeps no event back, and survives a restart.
-  async.dead_letter.target = "arn:aws:sns:us-east-1:000000000000:Gone";
-  async.on_failure = {};
-  world.add_function("F", async);
+  f.dead_letter.target = "arn:aws:sns:us-east-1:000000000000:Gone";
+  f.async.on_failure = {};
+  world.must(world.runtime->put_function(f));
   world.start();
-  EXPECT_EQ(world.runtime->invoker().find("F")->async, async);
+  EXPECT_EQ(*world.runtime->invoker().find("F"), f);
   world.script["F"] = {fails("broken")};
   world.must(world.runtime->invoker().invoke_async("F", "3"));
   world.sim.run_ready();
   EXPECT_EQ(world.stored("event"), 0u);
+}
+
+// A topic's message may have 256 KB, and so may an event: with its attributes the letter is larger.
+TEST(AsyncEvents, AlsoTheLargestEventGetsToTheDeadLetterTopic) {
+  World world;
+  world.must(world.runtime->put_topic({"Dead"}));
+  world.add_function("Listener");
+  SubscriptionDefinition subscription;
+  subscription.topic = "Dead";
+  subscription.protocol = "lambda";
+  subscription.endpoint = "Listener";
+  world.must(world.runtime->subscribe(subscription));
+  FunctionDefinition f = world.function("F", config(seconds(60), 0));
+  f.dead_letter.target = "arn:aws:sns:us-east-1:000000000000:Dead";
+  world.must(world.runtime->put_function(f));
+  std::string error(1023, 'e');
+  error += "\xC3\xA4";  // A character that stands on the bound of the attribute: it is left out whole.
+  world.script["F"] = {fails(error)};
+  const std::string event = '"' + std::string(limits::kMaxAsyncEventBytes - 2, 'x') + '"';
+  world.must(world.runtime->invoker().invoke_async("F", event));
+  world.sim.run_for(seconds(1));
+  ASSERT_EQ(world.calls("Listener"), 1u);
+  const Map letter = json(world.payloads("Listener").front());
+  const Map sns = *letter.find("Records")->get_if<List>()->elements.at(0).get_if<Map>()->find("Sns")->get_if<Map>();
+  EXPECT_EQ(sns.string_or("Message"), event);
+  const Map attribute = *sns.find("MessageAttributes")->get_if<Map>()->find("ErrorMessage")->get_if<Map>();
+  EXPECT_EQ(attribute.string_or("Value"), std::string(1023, 'e'));
 }
 
 TEST(AsyncEvents, SuccessIsSentOnToo) {

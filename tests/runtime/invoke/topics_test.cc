@@ -119,6 +119,91 @@ TEST_F(TopicTest, AFullQueueRefusesThePublishWhole) {
 }
 
 // Twenty times 256 KiB are more than the service takes in one transaction.
+// A policy of many matchers, on the body.
+std::string heavy_policy(size_t matchers) {
+  std::string list;
+  for (size_t i = 0; i < matchers; ++i) list += (i ? "," : "") + std::string(R"({"prefix":"no"})");
+  return R"({"a":[)" + list + "]}";
+}
+std::string body_of(size_t elements) {
+  std::string list;
+  for (size_t i = 0; i < elements; ++i) list += i ? ",\"y\"" : "\"y\"";
+  return R"({"a":[)" + list + "]}";
+}
+
+TEST_F(TopicTest, FilterPoliciesThatTakeLongLetOthersInBetween) {
+  world.add_function("A");
+  SubscriptionDefinition body;
+  body.topic = "News";
+  body.protocol = "lambda";
+  body.endpoint = "A";
+  body.filter_policy = heavy_policy(40);
+  body.filter_on_body = true;
+  for (int i = 0; i < 20; ++i) world.must(world.runtime->subscribe(body));
+  subscribe("A");
+  auto publishing = world.runtime->publisher().publish(message(body_of(10'000)));
+  EXPECT_FALSE(publishing.is_ready()) << "400,000 steps for each of twenty";
+  int others = 0;
+  std::function<void()> again = [&] {
+    ++others;
+    if (!publishing.is_ready()) world.sim.loop().post(again);
+  };
+  again();
+  EXPECT_TRUE(world.sim.run_until([&] { return publishing.is_ready(); }, seconds(1)));
+  EXPECT_GE(others, 20);
+  EXPECT_TRUE(publishing.take());
+  world.sim.run_ready();
+  EXPECT_EQ(world.calls("A"), 1u);
+}
+
+TEST_F(TopicTest, WhatFilterPoliciesMayLookAtHasABound) {
+  world.add_function("A");
+  SubscriptionDefinition body;
+  body.topic = "News";
+  body.protocol = "lambda";
+  body.endpoint = "A";
+  body.filter_policy = heavy_policy(1'000);
+  body.filter_on_body = true;
+  world.must(world.runtime->subscribe(body));
+  const auto refused = world.wait(world.runtime->publisher().publish(message(body_of(10'000))));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kValidation);
+  EXPECT_NE(refused.error().message.find("would have to look at too much of it"), std::string::npos);
+  EXPECT_EQ(world.stored("event"), 0u);
+  publish(message(body_of(100)));
+}
+
+// One that goes while a publish is under way gets nothing, and takes nothing from the others.
+TEST_F(TopicTest, SubscriptionsMayGoWhileAPublishIsUnderWay) {
+  for (const char* name : {"A", "B"}) world.add_function(name);
+  SubscriptionDefinition heavy;
+  heavy.topic = "News";
+  heavy.protocol = "lambda";
+  heavy.endpoint = "A";
+  heavy.filter_policy = heavy_policy(40);
+  heavy.filter_on_body = true;
+  heavy.id = "0";
+  world.must(world.runtime->subscribe(heavy));
+  SubscriptionDefinition plain;
+  plain.topic = "News";
+  plain.protocol = "lambda";
+  for (const auto& [id, function] : {std::pair("1", "A"), std::pair("2", "B")}) {
+    plain.id = id;
+    plain.endpoint = function;
+    world.must(world.runtime->subscribe(plain));
+  }
+  auto publishing = world.runtime->publisher().publish(message(body_of(10'000)));
+  ASSERT_FALSE(publishing.is_ready());
+  world.must(world.runtime->unsubscribe(topic_arn(Account{}, "News") + ":1"));
+  world.must(world.runtime->unsubscribe(topic_arn(Account{}, "News") + ":0"));
+  EXPECT_TRUE(world.wait(std::move(publishing)));
+  world.sim.run_ready();
+  EXPECT_EQ(world.calls("A"), 0u);
+  EXPECT_EQ(world.calls("B"), 1u);
+  auto gone = world.runtime->publisher().publish(message(body_of(10)));
+  world.must(std::move(gone));
+}
+
 TEST_F(TopicTest, LargeMessagesReachManySubscriptions) {
   for (int i = 0; i < 20; ++i) {
     world.add_function("F" + std::to_string(i));

@@ -131,15 +131,19 @@ class World {
     if constexpr (!std::is_void_v<T>) return std::move(*result);
   }
 
-  void add_function(const std::string& name, AsyncConfig async = {}, std::optional<int> reserved = {},
-                    milliseconds timeout = seconds(60)) {
+  static FunctionDefinition function(const std::string& name, AsyncConfig async = {}, std::optional<int> reserved = {},
+                                     milliseconds timeout = seconds(60)) {
     FunctionDefinition function;
     function.name = name;
     function.handler = "script";
     function.timeout = timeout;
     function.reserved_concurrency = reserved;
     function.async = async;
-    must(runtime->put_function(function));
+    return function;
+  }
+  void add_function(const std::string& name, AsyncConfig async = {}, std::optional<int> reserved = {},
+                    milliseconds timeout = seconds(60)) {
+    must(runtime->put_function(function(name, async, reserved, timeout)));
   }
   void add_table(const std::string& name, StreamView view = StreamView::kKeysOnly) {
     TableDefinition table;

@@ -221,6 +221,32 @@ TEST(Replay, WhatDoesNotFitIsRefused) {
             "function Work runs as a program, and a replay runs none: give it a native handler");
 }
 
+// A handler that writes to the table by whose stream it is invoked, each time another item.
+TEST(Replay, FunctionsThatWakeEachOtherWithoutEndAreGivenUp) {
+  auto fixture = read_fixture(kHeader + kInsertA, "f");
+  ASSERT_TRUE(fixture);
+  int calls = 0;
+  NativeRegistry natives;
+  natives.add("work", [&](Context& context) -> Async<Result<std::string>> {
+    PutItemInput put;
+    put.table = "Tasks";
+    put.item = Item{{"id", std::to_string(++calls)}};
+    auto done = context.services.tables.put_item(std::move(put));
+    return Result<std::string>(done.is_ready() ? "1" : "0");
+  });
+  PlainReplayProgram program(std::move(natives));
+  std::string at_once = kTemplate;
+  at_once.replace(at_once.find("MaximumBatchingWindowInSeconds: 1"), 33, "MaximumBatchingWindowInSeconds: 0");
+  ReplayOptions options;
+  options.most_turns = 20;
+  auto out = replay(*fixture, deployment(at_once), program, options);
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().code, ErrorCode::kLimitExceeded);
+  EXPECT_EQ(out.error().message.substr(0, 70),
+            "at 2026-01-01T00:00:01.500Z the functions wake each other without end,");
+  EXPECT_GT(calls, 20);
+}
+
 TEST(Replay, TheFirstDifferenceIsShown) {
   EXPECT_FALSE(first_difference("a\nb\n", "a\nb\n"));
   EXPECT_EQ(first_difference("a\nb\n", "a\nc\n")->to_string(), "line 2 differs\n  expected: b\n  actual:   c");

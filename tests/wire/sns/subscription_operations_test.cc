@@ -167,6 +167,16 @@ TEST_F(SnsSubscriptionTest, AttributesChangeWhatIsDelivered) {
   for (int i = 1; i < 76; ++i) many += ",\"" + std::to_string(i) + "\"";
   ok("SetSubscriptionAttributes", set("FilterPolicy", many + "]}"));
   EXPECT_THAT(refused("FilterPolicy", many + R"(],"b":["x","y"]})"), HasSubstr("Filter policy is too complex"));
+  // What is refused counts as well, each of its values.
+  const auto but = [](int count, const std::string& open, const std::string& close) {
+    std::string values;
+    for (int i = 0; i < count; ++i) values += (i ? ",\"" : "\"") + std::to_string(i) + "\"";
+    return R"({"a":[{"anything-but":)" + open + "[" + values + "]" + close + "}]}";
+  };
+  ok("SetSubscriptionAttributes", set("FilterPolicy", but(150, "", "")));
+  EXPECT_THAT(refused("FilterPolicy", but(151, "", "")), HasSubstr("Filter policy is too complex"));
+  ok("SetSubscriptionAttributes", set("FilterPolicy", but(150, R"({"prefix":)", "}")));
+  EXPECT_THAT(refused("FilterPolicy", but(151, R"({"prefix":)", "}")), HasSubstr("Filter policy is too complex"));
   EXPECT_THAT(refused("FilterPolicyScope", "Body"), HasSubstr("400 InvalidParameter"));
   EXPECT_THAT(refused("RawMessageDelivery", "true"), HasSubstr("does not support raw message delivery"));
   EXPECT_THAT(refused("RedrivePolicy", R"({"deadLetterTargetArn":"x"})"), HasSubstr("no SQS queues"));
