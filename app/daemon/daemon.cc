@@ -24,6 +24,7 @@
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
 #include "app/daemon/start_refusal.h"
+#include "app/daemon/store_options.h"
 #include "app/daemon/trace_files.h"
 #include "app/spawner/spawner.h"
 #include "base/log.h"
@@ -37,6 +38,7 @@
 #include "functions/register.h"
 #include "runtime/invoke/uploaded_code.h"
 #include "runtime/loop/loop.h"
+#include "runtime/loop/turn_watch.h"
 #include "runtime/runtime.h"
 #include "runtime/trace/otlp_sender.h"
 #include "tables/engine/embedded.h"
@@ -64,6 +66,7 @@ namespace {
 constexpr size_t kRecentLogBytes = 4u << 20;
 constexpr milliseconds kWatchEvery{500};
 constexpr milliseconds kTracesEnd{2000};
+constexpr milliseconds kLongTurn{1000};
 
 // SIGTERM and SIGINT (stop) and SIGHUP (read the template again) as events of the loop: blocked in every thread and
 // awaited in one. When the terminal that the daemon runs in is closed, SIGHUP says stop.
@@ -145,6 +148,7 @@ class Daemon {
     if (auto wired = wire(); !wired) return refuse(wired.error());
     signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); },
                   [this] { read_template_again(); });
+    TurnWatch turns(loop_, kLongTurn, [this](const SlowTurn& turn) { tell_turn(turn); });
     scope_.spawn(start());
     loop_.run();
     signals.forget();  // They come at any time, also while what they would call is taken apart.
@@ -152,6 +156,12 @@ class Daemon {
   }
 
  private:
+  void tell_turn(const SlowTurn& turn) {
+    const char* state = turn.computes ? "computes" : "waits";
+    log_.warn("TURN_SLOW",
+              {{"ms", turn.taken.count()}, {"part", turn.part}, {"state", state}, {"what", turn.functions}});
+  }
+
   int refuse(const Error& error) {
     log_.error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
     std::cerr << "freshet: " << error.message << '\n';
@@ -195,18 +205,11 @@ class Daemon {
   }
 
   Result<void> open_store() {
-    EmbeddedOptions store;
+    EmbeddedOptions store = store_options(options_, plan_.durability);
     store.trace_links = tracer_ ? &tracer_->links() : nullptr;
-    store.directory = options_.data;
-    store.durability = plan_.durability;
     store.sync_beside = sync_thread_.get();
     store.log_chores = log_chores_thread_.get();
     store.backup_sync = backup_sync_thread_.get();
-    store.segment_bytes = options_.segment_bytes;
-    store.max_data_bytes = options_.max_data_bytes;
-    store.max_memory_bytes =
-        options_.max_memory_bytes > 0 ? options_.max_memory_bytes : memory_of_the_machine() / 4 * 3;
-    store.ttl_sweep = milliseconds(options_.ttl_sweep_ms);
     store.on_failure = [this](const Error& error) {
       log_.error("STORE_FAILED", {{"error", error_name(error.code)}, {"message", error.message}});
       exit_status_ = 1;
@@ -216,17 +219,14 @@ class Daemon {
       log_.warn("STORE_WARNING", {{"table", table}, {"what", message}});
     };
     store.on_log_cut = [this](const LogCut& cut) {
-      log_.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
+      if (!cut.missing.empty()) log_.warn("LOSS_ACCEPTED", {{"what", cut.missing}});
+      if (cut.bytes > 0) log_.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
     };
     auto opened = open_embedded(files_.get(), loop_, random_, std::move(store));
     if (!opened) return fail(open_refusal(opened.error(), options_));
     store_ = std::move(*opened);
     loop_.add(*store_);
     return {};
-  }
-
-  static uint64_t memory_of_the_machine() {
-    return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
   }
 
   Result<void> wire() {

@@ -21,11 +21,13 @@ constexpr seconds kLongestStalling{60};
 
 }  // namespace
 
-void Committer::set_log(std::unique_ptr<Log> log) {
+Result<void> Committer::set_log(std::unique_ptr<Log> log) {
   log_ = std::move(log);
   refresh_space();
   log_->set_reserve(reserve_bytes());
   refresh_space();
+  // Says what went wrong there, if anything did.
+  return log_->sync(scheduler_.clock().boot(), Waiting::kMany, 0);
 }
 
 // Compaction starts at garbage of a segment and an eighth of what lives (compactor.cc), and needs the floor to work
@@ -362,6 +364,10 @@ void Committer::count_commit(BootTime appended_at) {
 
 void Committer::report(const Error& error) {
   if (error.code != ErrorCode::kDiskFull) fail_store(error);
+}
+
+void Committer::report_read(const Error& error) {
+  if (error.code == ErrorCode::kIo || error.code == ErrorCode::kNotFound) fail_store(error);
 }
 
 void Committer::fail_store(const Error& error) {
