@@ -143,12 +143,15 @@ class MemoryFiles final : public Files {
     return std::make_unique<Lock>(locks_, path);
   }
 
+  Result<std::unique_ptr<FileLock>> lock_directory(const std::string& directory) override { return lock(directory); }
+
   Result<uint64_t> free_bytes(const std::string&) override { return std::numeric_limits<int64_t>::max(); }
 
  private:
   struct Lock final : FileLock {
     Lock(std::set<std::string>& all, std::string own) : locks(all), path(std::move(own)) {}
     ~Lock() override { locks.erase(path); }
+    Result<void> check() override { return {}; }
     std::set<std::string>& locks;
     const std::string path;
   };

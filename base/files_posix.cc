@@ -117,9 +117,26 @@ class PosixFile final : public File {
 
 class PosixFileLock final : public FileLock {
  public:
-  explicit PosixFileLock(Descriptor fd) : fd_(std::move(fd)) {}
+  PosixFileLock(std::string path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+  // An exclusive lock, without waiting. kConflict if another process has it.
+  Result<void> take() {
+    if (uninterrupted([&] { return flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0) return {};
+    if (errno == EWOULDBLOCK) return fail(ErrorCode::kConflict, path_ + " is locked by another process");
+    return system_failure("lock", path_, errno);
+  }
+
+  Result<void> check() override {
+    struct stat ours {};
+    struct stat there {};
+    if (fstat(fd_.get(), &ours) != 0) return system_failure("look at", path_, errno);
+    if (uninterrupted([&] { return stat(path_.c_str(), &there); }) != 0) return system_failure("look at", path_, errno);
+    if (ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) return {};
+    return fail(ErrorCode::kConflict, path_ + " is not what this process has locked: somebody replaced it");
+  }
 
  private:
+  const std::string path_;
   const Descriptor fd_;  // Closing it ends the lock.
 };
 
@@ -176,18 +193,36 @@ class PosixFiles final : public Files {
   }
 
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
-    auto fd = open_descriptor(path, O_RDWR | O_CREAT);
-    if (!fd) return fail(std::move(fd.error()));
-    if (uninterrupted([&] { return flock(fd->get(), LOCK_EX | LOCK_NB); }) != 0) {
-      if (errno == EWOULDBLOCK) return fail(ErrorCode::kConflict, path + " is locked by another process");
-      return system_failure("lock", path, errno);
+    constexpr int kTries = 16;
+    for (int tries = 1;; ++tries) {
+      auto fd = open_descriptor(path, O_RDWR | O_CREAT);
+      if (!fd) return fail(std::move(fd.error()));
+      auto lock = std::make_unique<PosixFileLock>(path, std::move(*fd));
+      if (auto taken = lock->take(); !taken) return fail(std::move(taken.error()));
+      // Between the two calls somebody may have removed the file.
+      auto ours = lock->check();
+      if (ours) return lock;
+      if (tries == kTries) return fail(std::move(ours.error()));
     }
-    return std::make_unique<PosixFileLock>(std::move(*fd));
+  }
+
+  // Of a directory: the kernel, or a network file system, may not know how.
+  static bool cannot_be_locked(int error) {
+    return error == EBADF || error == EINVAL || error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP;
+  }
+
+  Result<std::unique_ptr<FileLock>> lock_directory(const std::string& directory) override {
+    auto fd = open_descriptor(directory, O_RDONLY | O_DIRECTORY);
+    if (!fd) return fail(std::move(fd.error()));
+    auto lock = std::make_unique<PosixFileLock>(directory, std::move(*fd));
+    if (auto taken = lock->take(); !taken && !cannot_be_locked(errno)) return fail(std::move(taken.error()));
+    return lock;
   }
 
   Result<uint64_t> free_bytes(const std::string& directory) override {
     struct statvfs status {};
-    if (statvfs(directory.c_str(), &status) != 0) return system_failure("look at the space of", directory, errno);
+    if (uninterrupted([&] { return statvfs(directory.c_str(), &status); }) != 0)
+      return system_failure("look at the space of", directory, errno);
     return uint64_t{status.f_bavail} * status.f_frsize;
   }
 };

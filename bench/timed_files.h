@@ -79,6 +79,9 @@ class TimedFiles final : public Files {
     return timed(times, &FileTimes::sync_s, [&] { return files_->sync_directory(directory); });
   }
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return files_->lock(path); }
+  Result<std::unique_ptr<FileLock>> lock_directory(const std::string& directory) override {
+    return files_->lock_directory(directory);
+  }
   Result<uint64_t> free_bytes(const std::string& directory) override { return files_->free_bytes(directory); }
 
   FileTimes times;  // So far.

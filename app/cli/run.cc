@@ -30,6 +30,10 @@ void add_store_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_SEGMENT_BYTES")
       .size()
       .check(whole(int64_t{1} << 20, int64_t{1} << 32));
+  command
+      .add_flag("--accept-loss", options.accept_loss,
+                "Start although files at the end of the log are missing or too short, with what is left")
+      .envname("FRESHET_ACCEPT_LOSS");
   command.add_option("--ttl-sweep-ms", options.ttl_sweep_ms, "How often expired items are looked for")
       .envname("FRESHET_TTL_SWEEP_MS")
       .check(whole(1, 60'000))

@@ -26,6 +26,7 @@
 #include "app/daemon/reloads.h"
 #include "app/daemon/start_refusal.h"
 #include "app/daemon/store_memory.h"
+#include "app/daemon/store_options.h"
 #include "app/daemon/trace_files.h"
 #include "app/spawner/spawner.h"
 #include "base/allocation.h"
@@ -40,6 +41,7 @@
 #include "functions/register.h"
 #include "runtime/invoke/uploaded_code.h"
 #include "runtime/loop/loop.h"
+#include "runtime/loop/turn_watch.h"
 #include "runtime/runtime.h"
 #include "runtime/trace/otlp_sender.h"
 #include "tables/engine/embedded.h"
@@ -67,6 +69,7 @@ namespace {
 constexpr size_t kRecentLogBytes = 4u << 20;
 constexpr milliseconds kWatchEvery{500};
 constexpr milliseconds kTracesEnd{2000};
+constexpr milliseconds kLongTurn{1000};
 
 // SIGTERM and SIGINT (stop) and SIGHUP (read the template again) as events of the loop: blocked in every thread and
 // awaited in one. When the terminal that the daemon runs in is closed, SIGHUP says stop.
@@ -148,6 +151,7 @@ class Daemon {
     if (auto wired = wire(); !wired) return refuse(wired.error());
     signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); },
                   [this] { reloads_->read_again(); });
+    TurnWatch turns(loop_, kLongTurn, [this](const SlowTurn& turn) { tell_turn(turn); });
     scope_.spawn(start());
     loop_.run();
     signals.forget();  // They come at any time, also while what they would call is taken apart.
@@ -155,6 +159,12 @@ class Daemon {
   }
 
  private:
+  void tell_turn(const SlowTurn& turn) {
+    const char* state = turn.computes ? "computes" : "waits";
+    log_.warn("TURN_SLOW",
+              {{"ms", turn.taken.count()}, {"part", turn.part}, {"state", state}, {"what", turn.functions}});
+  }
+
   int refuse(const Error& error) {
     log_.error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
     std::cerr << "freshet: " << error.message << '\n';
@@ -198,20 +208,14 @@ class Daemon {
   }
 
   Result<void> open_store() {
-    EmbeddedOptions store;
+    EmbeddedOptions store = store_options(options_, plan_.durability);
     store.trace_links = tracer_ ? &tracer_->links() : nullptr;
-    store.directory = options_.data;
-    store.durability = plan_.durability;
     store.sync_beside = sync_thread_.get();
     store.log_chores = log_chores_thread_.get();
     store.backup_sync = backup_sync_thread_.get();
-    store.segment_bytes = options_.segment_bytes;
-    store.max_data_bytes = options_.max_data_bytes;
-    bound_memory(store, options_.max_memory_bytes);
     store.memory_beside = [this] {
       return server_ ? memory_of_clients(server_->connections(), server_->in_flight()) : 0;
     };
-    store.ttl_sweep = milliseconds(options_.ttl_sweep_ms);
     store.on_failure = [this](const Error& error) {
       log_.error("STORE_FAILED", {{"error", error_name(error.code)}, {"message", error.message}});
       exit_status_ = 1;
@@ -221,7 +225,8 @@ class Daemon {
       log_.warn("STORE_WARNING", {{"table", table}, {"what", message}});
     };
     store.on_log_cut = [this](const LogCut& cut) {
-      log_.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
+      if (!cut.missing.empty()) log_.warn("LOSS_ACCEPTED", {{"what", cut.missing}});
+      if (cut.bytes > 0) log_.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
     };
     auto opened = open_embedded(files_.get(), loop_, random_, std::move(store));
     if (!opened) return fail(open_refusal(opened.error(), options_));

@@ -8,6 +8,8 @@ namespace freshet {
 
 namespace {
 
+constexpr milliseconds kEarlyAnswer{20};
+
 // In no index that anybody takes from.
 bool never_served(const ItemRef& task) {
   auto status = text_of(task, attribute::kStatus);
@@ -35,8 +37,11 @@ Async<void> Queue::follow() {
     input.table = table_;
     input.from = from;
     input.skip.queue_writes = true;
-    input.wait_until = boot() + seconds(60);
-    auto page = co_await services_.tables.read_stream(std::move(input));
+    const BootTime until = boot() + seconds(60);
+    input.wait_until = until;
+    auto reading = services_.tables.read_stream(std::move(input));
+    const bool at_once = reading.is_ready();
+    auto page = co_await reading;
     if (!page && page.error().code == ErrorCode::kResourceNotFound) {
       look_due_ = boot();
       request_tick();
@@ -56,9 +61,12 @@ Async<void> Queue::follow() {
       }
       continue;
     }
+    // A store may answer early and have nothing new. Others have their turn before the next page in any case.
+    const bool early = page->next == from && boot() < until;
     from = page->next;
     co_await follow_page(std::move(*page));
     shed_log_->set_position(from);
+    if (at_once || early) co_await sleep_for(services_.scheduler, early ? kEarlyAnswer : milliseconds(0));
   }
 }
 

@@ -87,6 +87,7 @@ Async<Result<ItemRef>> Queue::living_task(std::string key) {
     }
     start = std::move(page->last_evaluated_key);
     if (start.empty()) co_return ItemRef();
+    co_await sleep_for(services_.scheduler, nanoseconds(0));  // Clients may have put many with that key.
   }
 }
 
@@ -114,6 +115,7 @@ Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) 
       if (again) std::erase_if(page->items, [&](const ItemRef& task) { return !is_replaced(task, key); });
       const auto of_page = co_await replace_page(std::move(*page), left);
       result = std::max(result, of_page);
+      if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
     } while (!start.empty());
   }
   if (result != Replaced::kAll) {

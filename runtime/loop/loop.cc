@@ -96,15 +96,27 @@ void Loop::run_posted(BootTime started) {
 
 void Loop::turn() {
   const BootTime started = clock_.boot();
+  turn_began_.store(started.time_since_epoch().count(), std::memory_order_relaxed);
+  begin("mailbox");
   take_mail();
+  begin("due work");
   for (size_t i = 0; i < participants_.size(); ++i) participants_[i]->run_due();
+  begin("timers");
   run_timers(started);
+  begin("work");
   run_posted(started);
   const BootTime worked = clock_.boot();
+  begin("commit");
   for (size_t i = 0; i < participants_.size(); ++i) participants_[i]->commit();
   ++stats_.turns;
   stats_.steps.add(worked - started);
   stats_.commits.add(clock_.boot() - worked);
+  turn_began_.store(kNoTurn, std::memory_order_relaxed);
+}
+
+std::optional<BootTime> Loop::turn_began() const {
+  const auto began = turn_began_.load(std::memory_order_relaxed);
+  return began == kNoTurn ? std::nullopt : std::optional(BootTime(BootTime::duration(began)));
 }
 
 BootTime Loop::next_deadline() const {

@@ -22,6 +22,8 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -79,7 +81,10 @@ class Loop final : public Scheduler, public Mailbox {
   BootTime next_deadline() const;
 
   const LoopStats& stats() const { return stats_; }
-  void reset_max();                                       // Starts the maxima of stats() anew.
+  void reset_max();  // Starts the maxima of stats() anew.
+  // When the turn that is under way began; empty between turns. And what of it is under way. Any thread.
+  std::optional<BootTime> turn_began() const;
+  const char* part_of_turn() const { return part_.load(std::memory_order_relaxed); }
   size_t mailbox_depth() const { return mail_.depth(); }  // Any thread.
   size_t ready_works() const { return posted_.size(); }
   size_t timers() const { return timers_.size(); }
@@ -87,6 +92,7 @@ class Loop final : public Scheduler, public Mailbox {
  private:
   using TimerKey = std::pair<BootTime, TimerId>;
 
+  void begin(const char* part) { part_.store(part, std::memory_order_relaxed); }
   void take_mail();
   void run_timers(BootTime now);
   void run_posted(BootTime started);
@@ -99,6 +105,9 @@ class Loop final : public Scheduler, public Mailbox {
   MailQueue mail_;
   std::atomic<bool> sleeping_{false};
   std::atomic<bool> stopping_{false};
+  static constexpr BootTime::rep kNoTurn = std::numeric_limits<BootTime::rep>::min();
+  std::atomic<BootTime::rep> turn_began_{kNoTurn};
+  std::atomic<const char*> part_{""};
 
   // Loop thread.
   std::vector<TurnParticipant*> participants_;

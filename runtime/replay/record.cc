@@ -54,7 +54,8 @@ Async<Result<Snapshot>> scan_all(Tables& tables, Scheduler& scheduler, TableDefi
 
 // Brings a snapshot that was taken while changes [from, to) went on to what the table held at `to`: each item was seen
 // as it was at some moment in between, and applying all changes in order ends at the last one.
-Async<Result<Snapshot>> roll_forward(Tables& tables, std::string table, Snapshot snapshot, uint64_t from, uint64_t to) {
+Async<Result<Snapshot>> roll_forward(Tables& tables, Scheduler& scheduler, std::string table, Snapshot snapshot,
+                                     uint64_t from, uint64_t to) {
   while (from < to) {
     ReadStreamInput read;
     read.table = table;
@@ -73,6 +74,7 @@ Async<Result<Snapshot>> roll_forward(Tables& tables, std::string table, Snapshot
       }
     }
     from = page->next;
+    if (from < to) co_await sleep_for(scheduler, nanoseconds(0));
   }
   co_return snapshot;
 }
@@ -98,7 +100,8 @@ Async<Result<FixtureChunk>> begin_fixture(Tables& tables, Scheduler& scheduler, 
   auto safe = co_await tables.durable();
   if (!safe) co_return fail(std::move(safe.error()));
   name = input.table;
-  auto snapshot = co_await roll_forward(tables, std::move(name), std::move(*scanned), before->next, after->next);
+  auto snapshot =
+      co_await roll_forward(tables, scheduler, std::move(name), std::move(*scanned), before->next, after->next);
   if (!snapshot) co_return fail(std::move(snapshot.error()));
 
   FixtureHeader header{input.table, definition.keys, *definition.stream, now, input.note};

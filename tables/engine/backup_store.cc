@@ -140,6 +140,7 @@ Async<Result<BackupDescription>> BackupStore::create(std::string name, std::stri
   backup.table = table->describe();
   auto writer = BackupWriter::create(*files_, part_path(backup.id), backup);
   if (!writer) {
+    (void)files_->remove(part_path(backup.id));  // If it was made. What cannot be removed now, the next start deletes.
     const bool full = writer.error().code == ErrorCode::kDiskFull;
     return Out(fail(full ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, writer.error().message));
   }

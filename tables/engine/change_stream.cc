@@ -10,7 +10,8 @@ namespace {
 
 constexpr uint64_t kMarkSpacing = 64u << 10;  // Log bytes between two places of the sparse index.
 constexpr uint64_t kMostLookedAt = 16'384;    // Records of one read, skipped ones included.
-constexpr size_t kReadStep = 256u << 10;      // Log bytes read at a time.
+constexpr size_t kReadStep = 256u << 10;      // Log bytes read at a time,
+constexpr size_t kMostRead = 8u << 20;        // and by one read, once it has found something.
 constexpr size_t kFetchedAhead = 8;           // Records.
 
 // Picks one table's change records out of batches.
@@ -205,11 +206,17 @@ Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {
   return page;
 }
 
-Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, StreamPage& page) {
+// The last mark that lies before that record.
+LogPosition ChangeStream::place_before(uint64_t sequence) const {
   const auto after =
-      std::partition_point(marks_.begin(), marks_.end(), [&](const Mark& m) { return m.sequence <= page.next; });
+      std::partition_point(marks_.begin(), marks_.end(), [&](const Mark& m) { return m.sequence <= sequence; });
   FRESHET_CHECK(after != marks_.begin(), "every record that is not trimmed lies behind a mark");
-  LogPosition at = std::prev(after)->at;
+  return std::prev(after)->at;
+}
+
+Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, StreamPage& page) {
+  const uint64_t first = page.next;
+  LogPosition at;
   size_t bytes = 0;
   size_t looked_at = 0;
   bool done = false;
@@ -239,8 +246,11 @@ Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, Stre
     if (ok && first_of_batch != 0) add_mark(first_of_batch, batch.at);
     return ok;
   };
-  // Until the page is full, or memory has the rest.
-  while (!done && page.next < tail_first() && page.next < readable_) {
+  // Until the page is full, or memory has the rest. What others have written between two records of a stream that
+  // seldom gets one may be all of the log: the marks tell where to go on.
+  for (size_t read = 0; !done && page.next < tail_first() && page.next < readable_;) {
+    if (read >= kMostRead && page.next > first) break;
+    at = std::max(at, place_before(page.next));
     const uint32_t segment = at.segment;
     const auto segments = log.segments();
     const auto info = std::find_if(segments.begin(), segments.end(), [&](const auto& s) { return s.id >= segment; });
@@ -248,6 +258,7 @@ Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, Stre
     if (info->id != segment) at = {info->id, 0};
     auto next = log.read(at, kReadStep, visit);
     if (!next) return fail(next.error());
+    read += next->offset - at.offset;
     at = next->segment == at.segment && next->offset >= info->bytes ? LogPosition{at.segment + 1, 0} : *next;
   }
   return {};

@@ -107,6 +107,7 @@ class ChangeStream {
   size_t drop_oldest();  // Bytes given back.
   void add_mark(uint64_t sequence, LogPosition at);
   void count_marks(size_t before, size_t now) { memory_.mark_bytes_ += (now - before) * sizeof(Mark); }
+  LogPosition place_before(uint64_t sequence) const;
   Result<void> read_log(const ReadStreamInput& input, Log& log, StreamPage& page);
   // Whether a page of so many records has no room for one more, with which it would be `bytes`. A first always fits.
   static bool full(const ReadStreamInput& input, size_t records, size_t bytes);

@@ -25,7 +25,7 @@ constexpr seconds kLongestStalling{60};
 
 }  // namespace
 
-void Committer::set_log(std::unique_ptr<Log> log) {
+Result<void> Committer::set_log(std::unique_ptr<Log> log) {
   log_ = std::move(log);
   refresh_space();
   log_->set_reserve(reserve_bytes());
@@ -34,6 +34,8 @@ void Committer::set_log(std::unique_ptr<Log> log) {
     if (!table->definition().system) continue;
     for (const auto& entry : table->items()) kept_memory_ += kept_beside(*table, entry.item);
   }
+  // Says what went wrong there, if anything did.
+  return log_->sync(scheduler_.clock().boot(), Waiting::kMany, 0);
 }
 
 uint64_t Committer::memory() const {
@@ -400,6 +402,10 @@ void Committer::count_commit(BootTime appended_at) {
 
 void Committer::report(const Error& error) {
   if (error.code != ErrorCode::kDiskFull) fail_store(error);
+}
+
+void Committer::report_read(const Error& error) {
+  if (error.code == ErrorCode::kIo || error.code == ErrorCode::kNotFound) fail_store(error);
 }
 
 void Committer::fail_store(const Error& error) {

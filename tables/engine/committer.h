@@ -22,8 +22,8 @@ class Committer {
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
-  // Without this call the store keeps nothing. Recovery has loaded what the log holds.
-  void set_log(std::unique_ptr<Log> log);
+  // Without this call the store keeps nothing. Recovery has loaded what the log holds. Errors of making its reserve.
+  Result<void> set_log(std::unique_ptr<Log> log);
   Log* log() const { return log_.get(); }
 
   // Whether a write may be applied now: kInternal after a failure of the log, kThroughputExceeded at a cap.
@@ -59,11 +59,16 @@ class Committer {
   bool roll();
   // A log operation outside of commit failed: kDiskFull is passed over, everything else is for good.
   void report(const Error& error);
+  // A reader of the log failed: a file that cannot be read, or is gone, is for good. What else may be wrong there, as
+  // damaged records of a stream, is the reader's.
+  void report_read(const Error& error);
 
   Async<Result<void>> durable();
   // As Tables::lull().
   Async<void> lull(BootTime latest);
   bool failed() const { return failure_.has_value(); }
+  // What everybody is told from then on.
+  const std::optional<Error>& failure() const { return failure_; }
   // When commit() has something to do although nothing else happens (durability by interval, unhurried writes).
   BootTime next_due() const;
 

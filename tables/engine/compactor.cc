@@ -120,7 +120,7 @@ void Compactor::begin_segment() {
   const auto segment = choose();
   if (!segment) return;
   cursor_ = LogPosition{*segment, 0};
-  committer_.log()->will_read(*segment);
+  if (auto opened = committer_.log()->will_read(*segment); !opened) committer_.report(opened.error());
 }
 
 // Keeps pace with what is written: what is looked at gives back only its share of garbage. A quarter faster than that,
@@ -264,7 +264,10 @@ void Compactor::remove_files() {
 std::optional<WallTime> Compactor::start_of(uint32_t segment) {
   if (known_start_ && known_start_->first == segment) return known_start_->second;
   auto start = read_segment_start(*committer_.log(), segment);
-  if (!start) return std::nullopt;
+  if (!start) {
+    committer_.report_read(start.error());
+    return std::nullopt;
+  }
   if (start->at == WallTime{}) return std::nullopt;  // Still empty.
   known_start_ = {segment, start->at};
   return start->at;

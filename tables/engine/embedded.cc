@@ -137,6 +137,7 @@ class Engine final : public EmbeddedTables {
   void close_stream(Table& table);
   WallTime stream_horizon() const { return scheduler_.clock().wall() - options_.stream_retention; }
   Result<StreamPage> read_ready(const ReadStreamInput& input);
+  Result<StreamPage> read_open(const ReadStreamInput& input);
   Async<Result<StreamPage>> wait_stream(ReadStreamInput input);
 
   Scheduler& scheduler_;
@@ -167,11 +168,12 @@ Result<void> Engine::open(Files* files) {
   log_options.beside_bytes = options_.sync_beside_bytes;
   log_options.chores = options_.log_chores;
   log_options.on_cut = options_.on_log_cut;
+  log_options.accept_loss = options_.accept_loss;
   Recovery recovery(catalog_);
   auto log = open_log(*files, log_options, [&](const LogBatch& batch) { return recovery.visit(batch); });
   if (!log) return fail(log.error());
   if (auto ok = recovery.finish(**log); !ok) return ok;
-  committer_.set_log(std::move(*log));
+  if (auto set = committer_.set_log(std::move(*log)); !set) return set;
   return backups_.open(files);
 }
 
@@ -327,7 +329,16 @@ Async<Result<std::vector<ClosedStream>>> Engine::closed_streams() {
   return Result<std::vector<ClosedStream>>(std::move(all));
 }
 
+// A failed store has nothing more to say of its streams: a reader that got an empty page would ask again at once.
 Result<StreamPage> Engine::read_ready(const ReadStreamInput& input) {
+  if (const auto& failure = committer_.failure()) return fail(*failure);
+  auto page = read_open(input);
+  if (page) return page;
+  committer_.report_read(page.error());
+  return committer_.failure() ? fail(*committer_.failure()) : page;
+}
+
+Result<StreamPage> Engine::read_open(const ReadStreamInput& input) {
   ClosedEntry* closed = input.label.empty() ? nullptr : catalog_.find_closed(input.table, input.label);
   if (closed && closed->description.closed >= stream_horizon()) return closed->stream->read(input, committer_.log());
   auto table = streaming(input.table);
@@ -356,9 +367,7 @@ Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
   const uint64_t first = input.from;
   for (;;) {
     auto page = read_ready(input);
-    if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until || committer_.failed()) {
-      co_return page;
-    }
+    if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until) co_return page;
     // Of a closed stream nothing more comes.
     if (!input.label.empty() && catalog_.find_closed(input.table, input.label)) co_return page;
     // The reader wants to know now and then how far it is.

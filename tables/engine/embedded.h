@@ -66,8 +66,9 @@ struct EmbeddedOptions {
   std::function<void(const Error&)> on_failure;
   // Something a person should know, e.g. a TTL attribute in milliseconds. Once per table and reason.
   std::function<void(const std::string& table, const std::string& message)> on_warning;
-  // The log's end was torn by a crash, and cut as the store was opened.
+  // The log's end was torn by a crash, and cut as the store was opened; or a loss was accepted.
   std::function<void(const LogCut&)> on_log_cut;
+  bool accept_loss = false;  // See LogOptions::accept_loss.
 };
 
 struct EmbeddedStats {
@@ -96,6 +97,7 @@ class EmbeddedTables : public Tables, public TurnParticipant {
 
 // Opens or creates the store and recovers what is there. `files` may be null for ":memory:". All references outlive
 // the store. Errors: kCorruption and kUnsupportedFormat as open_log() says; kConflict when another process has it open.
+// A store whose log fails later answers writes and stream reads with kInternal, and says on_failure.
 Result<std::unique_ptr<EmbeddedTables>> open_embedded(Files* files, Scheduler& scheduler, Random& random,
                                                       EmbeddedOptions options);
 

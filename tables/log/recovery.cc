@@ -20,8 +20,8 @@ bool all_zero(const char* bytes, size_t size) {
 
 class Recovery {
  public:
-  Recovery(Files& files, const std::string& directory, const BatchVisitor& replay)
-      : files_(files), directory_(directory), replay_(replay) {}
+  Recovery(Files& files, const std::string& directory, bool accept_loss, const BatchVisitor& replay)
+      : files_(files), directory_(directory), accept_loss_(accept_loss), replay_(replay) {}
 
   Result<Recovered> run(const std::vector<std::string>& names);
 
@@ -36,10 +36,14 @@ class Recovery {
   Result<void> check_chain();
   Result<void> replay_all();
   Result<bool> replay_segment(size_t index);
+  Result<void> check_empty(const std::vector<std::string>& names);
   Result<void> check_end();
+  Result<void> check_sizes();
+  Result<void> miss(std::string what);
   Result<void> scan_for_marks(uint32_t id, uint64_t offset);
   Result<void> look_for_marks(const char* bytes, uint64_t size, uint32_t id);
   Result<void> cut();
+  Result<void> make_whole();
   Result<void> clear_tail();
   Result<void> sync_kept();
 
@@ -48,6 +52,7 @@ class Recovery {
 
   Files& files_;
   const std::string& directory_;
+  const bool accept_loss_;
   const BatchVisitor& replay_;
 
   std::map<uint32_t, Candidate> candidates_;  // Every segment file, then those of the chain.
@@ -55,15 +60,20 @@ class Recovery {
   Recovered out_;
   LogPosition end_;         // Of the log: behind the last batch that counts.
   uint64_t dirty_end_ = 0;  // Behind the last byte that is not zero in the segment of end_.
+  uint64_t missing_bytes_ = 0;
   std::string buffer_;
 };
 
 Result<Recovered> Recovery::run(const std::vector<std::string>& names) {
   if (auto done = read_headers(names); !done) return fail(std::move(done.error()));
-  if (candidates_.empty()) return std::move(out_);
+  if (candidates_.empty()) {
+    if (auto done = check_empty(names); !done) return fail(std::move(done.error()));
+    return std::move(out_);
+  }
   if (auto done = check_chain(); !done) return fail(std::move(done.error()));
   if (auto done = replay_all(); !done) return fail(std::move(done.error()));
   if (auto done = check_end(); !done) return fail(std::move(done.error()));
+  if (auto done = check_sizes(); !done) return fail(std::move(done.error()));
   if (auto done = cut(); !done) return fail(std::move(done.error()));
   if (auto done = sync_kept(); !done) return fail(std::move(done.error()));
   return std::move(out_);
@@ -190,6 +200,51 @@ Result<void> Recovery::check_end() {
                   "; nothing was changed, restore the file from a copy");
 }
 
+// Nothing but the first segment is made before it is durable, and for that one spare is enough.
+Result<void> Recovery::check_empty(const std::vector<std::string>& names) {
+  constexpr ptrdiff_t kSparesOfALog = 3;
+  const auto starts_with = [](std::string_view prefix) {
+    return [prefix](const std::string& name) { return name.starts_with(prefix); };
+  };
+  const bool had_a_log = std::any_of(names.begin(), names.end(), starts_with("trash-segment-")) ||
+                         std::count_if(names.begin(), names.end(), starts_with("spare-")) >= kSparesOfALog;
+  if (!had_a_log) return {};
+  return miss(directory_ +
+              " has no segment of the log, though its other files are those of a log: all of it is missing");
+}
+
+// A file gets its whole size before it becomes a segment. It is cut to what it holds when the next one has begun, and
+// not before.
+Result<void> Recovery::check_sizes() {
+  std::string what;
+  for (const Segment& segment : out_.segments) {
+    const bool newest = &segment == &out_.segments.back();
+    const uint64_t whole = newest ? candidates_.at(segment.id).header.allocated : segment.bytes;
+    if (segment.allocated >= whole) continue;
+    if (!what.empty()) what += "; ";
+    if (newest && end_ == LogPosition{segment.id, segment.allocated}) {
+      what += path(segment.id) +
+              " is cut to what it holds, as is done when the next segment has begun: " + path(segment.id + 1) +
+              " is missing";
+      continue;
+    }
+    what += path(segment.id) + " has " + std::to_string(segment.allocated) + " bytes of " + std::to_string(whole) +
+            ": " + std::to_string(whole - segment.allocated) + " bytes are missing";
+    missing_bytes_ += whole - segment.allocated;
+  }
+  return what.empty() ? Result<void>{} : miss(std::move(what));
+}
+
+Result<void> Recovery::miss(std::string what) {
+  if (accept_loss_) {
+    out_.missing = std::move(what);
+    return {};
+  }
+  return fail(ErrorCode::kCorruption, what +
+                                          "; nothing was changed, restore the file from a copy, or start once with "
+                                          "--accept-loss to go on with what is left");
+}
+
 // Collects the marks of all whole batch headers from `offset` on, wherever they stand.
 Result<void> Recovery::scan_for_marks(uint32_t id, uint64_t offset) {
   auto file = files_.open(path(id), OpenMode::kRead);
@@ -220,7 +275,8 @@ Result<void> Recovery::look_for_marks(const char* bytes, uint64_t size, uint32_t
 }
 
 Result<void> Recovery::cut() {
-  out_.cut_bytes = dirty_end_ - end_.offset;
+  out_.cut_bytes = dirty_end_ - end_.offset + missing_bytes_;
+  if (auto done = make_whole(); !done) return done;
   while (out_.segments.back().id > end_.segment) {
     out_.cut_bytes += out_.segments.back().allocated;
     if (auto removed = files_.remove(path(out_.segments.back().id)); !removed) return removed;
@@ -233,6 +289,21 @@ Result<void> Recovery::cut() {
     if (auto removed = files_.remove(path(id)); !removed) return removed;
   }
   return dirty_end_ > end_.offset ? clear_tail() : Result<void>{};
+}
+
+// Where a later segment goes, or is gone, the one that is left has been cut. Before that it gets its size back, or the
+// next start would miss the other one. That takes no space.
+Result<void> Recovery::make_whole() {
+  const auto last =
+      std::find_if(out_.segments.begin(), out_.segments.end(), [&](const Segment& s) { return s.id == end_.segment; });
+  const uint64_t whole = candidates_.at(end_.segment).header.allocated;
+  if (last->allocated >= whole) return {};
+  auto file = files_.open(path(end_.segment), OpenMode::kReadWrite);
+  if (!file) return fail(std::move(file.error()));
+  if (auto done = (*file)->truncate(whole); !done) return done;
+  if (auto done = (*file)->sync(); !done) return done;
+  last->allocated = whole;
+  return {};
 }
 
 // With zeros rather than by truncating, so that the segment keeps its space on a full disk.
@@ -262,8 +333,8 @@ Result<void> Recovery::sync_kept() {
 }  // namespace
 
 Result<Recovered> recover(Files& files, const std::string& directory, const std::vector<std::string>& names,
-                          const BatchVisitor& replay) {
-  return Recovery(files, directory, replay).run(names);
+                          bool accept_loss, const BatchVisitor& replay) {
+  return Recovery(files, directory, accept_loss, replay).run(names);
 }
 
 }  // namespace freshet::log_detail

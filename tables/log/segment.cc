@@ -18,6 +18,7 @@ constexpr std::string_view kMagic = "FRESHLOG";
 constexpr std::string_view kNamePrefix = "segment-";
 constexpr std::string_view kNameSuffix = ".log";
 constexpr size_t kNameDigits = 10;
+constexpr uint64_t kAllocatedUnit = 8;
 constexpr uint64_t kReadAhead = 256u << 10;
 
 template <class T>
@@ -46,6 +47,7 @@ std::string encode(const SegmentHeader& header) {
   put(to, 32, header.first_sequence);
   put(to, 40, header.durable.offset);
   put(to, 48, header.durable.segment);
+  put(to, 52, static_cast<uint32_t>(std::min<uint64_t>(header.allocated / kAllocatedUnit, UINT32_MAX)));
   put(to, 56, header.previous_bytes);
   put(to, 64, uint64_t{XXH3_64bits(to, 64)});
   return bytes;
@@ -85,6 +87,7 @@ Result<SegmentHeader> decode_segment_header(std::string_view bytes, const std::s
   header.first_unretired = get<uint32_t>(from, 28);
   header.first_sequence = get<uint64_t>(from, 32);
   header.durable = {get<uint32_t>(from, 48), get<uint64_t>(from, 40)};
+  header.allocated = get<uint32_t>(from, 52) * kAllocatedUnit;
   header.previous_bytes = get<uint64_t>(from, 56);
   return header;
 }

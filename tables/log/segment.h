@@ -24,6 +24,9 @@ struct SegmentHeader {
   uint64_t first_sequence = 0;
   LogPosition durable;
   uint64_t previous_bytes = 0;  // Used bytes of segment id - 1.
+  // Size of the file when it became this segment, down to a multiple of eight; 0 if that is not known. Up to 32 GiB: of
+  // a larger file that much.
+  uint64_t allocated = 0;
 };
 
 std::string encode(const SegmentHeader& header);

@@ -28,11 +28,10 @@ uint64_t choose_segment_bytes(const LogOptions& options) {
 
 }  // namespace
 
-SegmentLog::SegmentLog(Files& files, LogOptions options, std::unique_ptr<FileLock> lock)
+SegmentLog::SegmentLog(Files& files, LogOptions options)
     : files_(files),
       options_(std::move(options)),
       segment_bytes_(choose_segment_bytes(options_)),
-      lock_(std::move(lock)),
       spares_(files, options_.directory, segment_bytes_),
       trash_(files, options_.directory) {}
 
@@ -52,14 +51,44 @@ tl::unexpected<Error> SegmentLog::fail_for_good(Error error) {
   return fail(*failed_);
 }
 
+// The file can be removed while we hold it, and then another process locks a new one of that name. The directory cannot
+// be removed without what is in it.
+Result<void> SegmentLog::lock() {
+  auto directory = files_.lock_directory(options_.directory);
+  if (!directory) return fail(std::move(directory.error()));
+  auto file = files_.lock(options_.directory + "/LOCK");
+  if (!file) return fail(std::move(file.error()));
+  directory_lock_ = std::move(*directory);
+  lock_ = std::move(*file);
+  return {};
+}
+
+// Whether both are still ours. Whoever removed LOCK let nobody in, as a program that looks at nothing else would have
+// made it again: so we do.
+Result<void> SegmentLog::check_locks() {
+  const auto lost = [this](const Error& error) {
+    return fail(error.code,
+                "the data directory " + options_.directory + " is no longer this process's own: " + error.message);
+  };
+  if (auto ours = directory_lock_->check(); !ours) return lost(ours.error());
+  auto ours = lock_->check();
+  if (ours) return {};
+  if (ours.error().code != ErrorCode::kNotFound) return lost(ours.error());
+  auto again = files_.lock(options_.directory + "/LOCK");
+  if (again) lock_ = std::move(*again);
+  return again || again.error().code == ErrorCode::kDiskFull ? Result<void>{} : lost(again.error());
+}
+
 Result<void> SegmentLog::open(const BatchVisitor& replay) {
+  if (auto locked = lock(); !locked) return locked;
   const auto names = files_.list(options_.directory);
   if (!names) return fail(names.error());
-  auto recovered = recover(files_, options_.directory, *names, replay);
+  auto recovered = recover(files_, options_.directory, *names, options_.accept_loss, replay);
   if (!recovered) return fail(std::move(recovered.error()));
-  if (recovered->cut_bytes > 0 && options_.on_cut) {
-    const Segment& last = recovered->segments.back();
-    options_.on_cut({path(last.id), last.bytes, recovered->cut_bytes});
+  const bool is_cut = recovered->cut_bytes > 0 || !recovered->missing.empty();
+  if (is_cut && options_.on_cut) {
+    const Segment last = recovered->segments.empty() ? Segment{.id = 1} : recovered->segments.back();
+    options_.on_cut({path(last.id), last.bytes, recovered->cut_bytes, recovered->missing});
   }
   if (auto cleared = trash_.clear(*names); !cleared) return cleared;
   if (auto adopted = spares_.adopt(*names); !adopted) return adopted;
@@ -75,7 +104,7 @@ Result<void> SegmentLog::open(const BatchVisitor& replay) {
     allocated_ += segment.allocated;
   }
   if (auto cut = cut_closed_segments(); !cut) return cut;
-  look_at_disk();
+  if (auto looked = look_at_disk(); !looked) return looked;
   return segments_.empty() ? start_segment(0) : go_on_in_last_segment();
 }
 
@@ -166,7 +195,7 @@ bool SegmentLog::starts_segment(size_t payload_bytes) const {
 Result<void> SegmentLog::make_room(uint64_t bytes) {
   if (options_.chores) do_chores();
   if (failed_) return fail(*failed_);
-  look_at_disk();
+  if (auto looked = look_at_disk(); !looked) return looked;
   const uint64_t over_bound = bytes - std::min(bytes, bound_left());
   const uint64_t lacking = std::max(over_bound, bytes - std::min(bytes, disk_free_));
   if (lacking > spares_.bytes()) {
@@ -196,38 +225,63 @@ Result<Spares::Space> SegmentLog::find_space(uint64_t bytes) {
 
 // In the order that docs/formats.md gives ("Rotation").
 Result<void> SegmentLog::start_segment(uint64_t batch_bytes) {
+  if (auto ours = check_locks(); !ours) return fail_for_good(std::move(ours.error()));
   auto space = find_space(kSegmentHeaderBytes + batch_bytes);
   if (!space) return fail(std::move(space.error()));
-
-  const uint32_t id = segments_.empty() ? 1 : segments_.back().id + 1;
-  if (!segments_.empty()) {
-    if (auto left = leave_open_segment(next_first_unretired_ > first_unretired_); !left) return left;
+  const bool first = segments_.empty();
+  const bool syncs = options_.durability.mode != DurabilityMode::kNone || next_first_unretired_ > first_unretired_;
+  if (!first && syncs) {
+    if (auto synced = sync_files(); !synced) return synced;
   }
-  const uint64_t previous_bytes = segments_.empty() ? 0 : segments_.back().bytes;
-  const SegmentHeader header{log_id_, id, next_first_unretired_, last_sequence_ + 1, durable_, previous_bytes};
-  auto done = space->file->write_at(0, encode(header));
-  if (done) done = space->file->sync();
-  if (done) done = files_.rename(space->path, path(id));
-  if (done) done = files_.sync_directory(options_.directory);
-  if (!done) return fail_for_good(std::move(done.error()));
+  const uint32_t id = first ? 1 : segments_.back().id + 1;
+  const uint64_t allocated = space->bytes;
+  if (auto made = make_segment(id, std::move(*space)); !made) return made;
   auto file = files_.open(path(id), OpenMode::kReadWrite);  // Anew, so that errors name the segment.
   if (!file) return fail_for_good(std::move(file.error()));
-
+  if (!first) {
+    if (auto left = leave_open_segment(syncs); !left) return left;
+  }
   file_ = std::move(*file);
   written_end_ = kSegmentHeaderBytes;
-  segments_.push_back({id, header.first_sequence, kSegmentHeaderBytes, space->bytes});
+  segments_.push_back({id, last_sequence_ + 1, kSegmentHeaderBytes, allocated});
   used_ += kSegmentHeaderBytes;
   first_unretired_ = next_first_unretired_;
   if (all_durable()) durable_ = {id, kSegmentHeaderBytes};
   return {};
 }
 
-Result<void> SegmentLog::leave_open_segment(bool raises_unretired) {
-  Segment& open = segments_.back();
-  const bool must_sync = options_.durability.mode != DurabilityMode::kNone || raises_unretired;
-  if (must_sync) {
-    if (auto synced = sync_files(); !synced) return synced;
+// Makes a file a segment, durable under its name. A full disk may have no room for the name: then the space is kept for
+// the next time, and the open segment is as it was.
+Result<void> SegmentLog::make_segment(uint32_t id, Spares::Space space) {
+  const uint64_t previous_bytes = segments_.empty() ? 0 : segments_.back().bytes;
+  const SegmentHeader header{log_id_,        id,         next_first_unretired_, last_sequence_ + 1, durable_,
+                             previous_bytes, space.bytes};
+  auto done = space.file->write_at(0, encode(header));
+  if (done) done = space.file->sync();
+  if (!done) return fail_for_good(std::move(done.error()));
+  if (auto renamed = files_.rename(space.path, path(id)); !renamed) {
+    if (renamed.error().code != ErrorCode::kDiskFull) return fail_for_good(std::move(renamed.error()));
+    if (auto kept = keep_for_later(std::move(space)); !kept) return kept;
+    return renamed;
   }
+  if (auto synced = files_.sync_directory(options_.directory); !synced) return fail_for_good(std::move(synced.error()));
+  return {};
+}
+
+// A file that did not become a segment: a spare, if it is like one.
+Result<void> SegmentLog::keep_for_later(Spares::Space space) {
+  if (space.bytes == segment_bytes_) {
+    spares_.keep(std::move(space.path));
+    return {};
+  }
+  space.file.reset();
+  if (auto removed = files_.remove(space.path); !removed) return fail_for_good(std::move(removed.error()));
+  give_back(space.bytes);
+  return {};
+}
+
+Result<void> SegmentLog::leave_open_segment(bool synced) {
+  Segment& open = segments_.back();
   const uint64_t beyond = open.allocated - open.bytes;
   if (options_.chores && !is_short()) {
     cuts_.push_back({path(open.id), open.bytes, beyond});
@@ -236,10 +290,10 @@ Result<void> SegmentLog::leave_open_segment(bool raises_unretired) {
     give_back(beyond);
   }
   open.allocated = open.bytes;
-  if (must_sync) return {};
+  if (synced) return {};
   unsynced_files_.push_back(std::move(file_));
   if (unsynced_files_.size() > kMaxUnsyncedFiles) {
-    if (auto synced = unsynced_files_.front()->sync(); !synced) return fail_for_good(std::move(synced.error()));
+    if (auto done = unsynced_files_.front()->sync(); !done) return fail_for_good(std::move(done.error()));
     unsynced_files_.pop_front();
   }
   return {};
@@ -289,7 +343,7 @@ Result<void> SegmentLog::sync(BootTime now, Waiting waiting, uint64_t wanted) {
   if (failed_) return fail(*failed_);
   if (now >= disk_seen_ + kDiskLookPeriod) {
     disk_seen_ = now;
-    look_at_disk();
+    if (auto looked = look_at_disk(); !looked) return looked;
   }
   space_kept_ = now;
   keep_space();
@@ -354,9 +408,9 @@ Result<void> SegmentLog::remove_oldest() {
     read_file_.reset();
     read_segment_ = 0;
   }
-  if (auto taken = trash_.take(path(oldest.id), oldest.allocated); !taken) {
-    return fail_for_good(std::move(taken.error()));
-  }
+  const auto taken = trash_.take(path(oldest.id), oldest.allocated);
+  if (!taken) return fail_for_good(taken.error());
+  give_back(*taken);
   used_ -= oldest.bytes;
   segments_.pop_front();
   return {};
@@ -402,14 +456,16 @@ Result<void> SegmentLog::open_to_read(uint32_t id) {
   return {};
 }
 
-void SegmentLog::will_read(uint32_t segment) {
+Result<void> SegmentLog::will_read(uint32_t segment) {
   const bool closed = segment >= segments_.front().id && segment < segments_.back().id;
-  if (closed) static_cast<void>(open_to_read(segment));  // read() will say what is wrong.
+  return closed ? open_to_read(segment) : Result<void>{};
 }
 
-void SegmentLog::look_at_disk() {
-  const auto free = files_.free_bytes(options_.directory);
-  disk_free_ = free ? *free : 0;  // If it cannot be told, hope for nothing: append() asks the disk itself anyway.
+Result<void> SegmentLog::look_at_disk() {
+  auto free = files_.free_bytes(options_.directory);
+  if (!free) return fail_for_good(std::move(free.error()));
+  disk_free_ = *free;
+  return {};
 }
 
 uint64_t SegmentLog::bound_left() const {
@@ -473,9 +529,7 @@ namespace freshet {
 
 Result<std::unique_ptr<Log>> open_log(Files& files, const LogOptions& options, const BatchVisitor& replay) {
   if (auto made = files.create_directories(options.directory); !made) return fail(std::move(made.error()));
-  auto lock = files.lock(options.directory + "/LOCK");
-  if (!lock) return fail(std::move(lock.error()));
-  auto log = std::make_unique<log_detail::SegmentLog>(files, options, std::move(*lock));
+  auto log = std::make_unique<log_detail::SegmentLog>(files, options);
   if (auto opened = log->open(replay); !opened) return fail(std::move(opened.error()));
   return log;
 }

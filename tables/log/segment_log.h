@@ -16,12 +16,12 @@ namespace freshet::log_detail {
 
 class SegmentLog final : public Log {
  public:
-  SegmentLog(Files& files, LogOptions options, std::unique_ptr<FileLock> lock);
+  SegmentLog(Files& files, LogOptions options);
   SegmentLog(const SegmentLog&) = delete;
   SegmentLog& operator=(const SegmentLog&) = delete;
   ~SegmentLog() override;
 
-  // Once, before anything else: replays what is there and makes ready to append.
+  // Once, before anything else: locks the directory, replays what is there and makes ready to append.
   Result<void> open(const BatchVisitor& replay);
 
   Result<LogPosition> append(BatchKind kind, std::string_view payload) override;
@@ -36,20 +36,24 @@ class SegmentLog final : public Log {
   void retire_through(uint32_t id) override;
   Result<void> remove_oldest() override;
   Result<LogPosition> read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) override;
-  void will_read(uint32_t segment) override;
+  Result<void> will_read(uint32_t segment) override;
   uint64_t bytes_left() const override;
   uint64_t bytes_used() const override { return used_; }
   void set_reserve(uint64_t bytes) override;
 
  private:
   bool fits(uint64_t bytes) const { return segments_.back().bytes + bytes <= segments_.back().allocated; }
+  Result<void> lock();
+  Result<void> check_locks();
   Result<void> cut_closed_segments();
   Result<void> go_on_in_last_segment();
   Result<void> start_segment(uint64_t batch_bytes);
   uint64_t bytes_to_write(uint64_t batch) const;
   Result<Spares::Space> find_space(uint64_t bytes);
   Result<void> make_room(uint64_t bytes);
-  Result<void> leave_open_segment(bool raises_unretired);
+  Result<void> make_segment(uint32_t id, Spares::Space space);
+  Result<void> keep_for_later(Spares::Space space);
+  Result<void> leave_open_segment(bool synced);
   Result<void> sync_files();
   Result<void> begin_sync(Waiting waiting, bool beside_alone);
   Result<void> end_sync();
@@ -64,7 +68,7 @@ class SegmentLog final : public Log {
   void give_back(uint64_t bytes);  // as counted here.
   // Opens a closed segment for reading, unless it is.
   Result<void> open_to_read(uint32_t id);
-  void look_at_disk();
+  Result<void> look_at_disk();
   uint64_t bound_left() const;  // What max_bytes leaves for further files,
   uint64_t room() const;        // and the disk too.
   bool all_durable() const { return file_durable_sequence_ == last_sequence_; }
@@ -77,8 +81,9 @@ class SegmentLog final : public Log {
   Files& files_;
   const LogOptions options_;
   const uint64_t segment_bytes_;
-  const std::unique_ptr<FileLock> lock_;
 
+  std::unique_ptr<FileLock> directory_lock_;
+  std::unique_ptr<FileLock> lock_;  // Of the file LOCK: programs before this one look at nothing else.
   std::optional<Error> failed_;
 
   // The segments, oldest first; the last is open.

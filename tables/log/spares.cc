@@ -29,7 +29,9 @@ Result<void> Spares::adopt(const std::vector<std::string>& names) {
     const auto size = (*file)->size();
     if (!size) return fail(size.error());
     // The size may have outlived the allocation.
-    if (*size == spare_bytes_ && (*file)->preallocate(spare_bytes_)) {
+    const auto allocated = *size == spare_bytes_ ? (*file)->preallocate(spare_bytes_) : Result<void>{};
+    if (!allocated && allocated.error().code != ErrorCode::kDiskFull) return allocated;
+    if (*size == spare_bytes_ && allocated) {
       spares_.push_back(path);
     } else if (auto removed = files_.remove(path); !removed) {
       return removed;
@@ -79,9 +81,10 @@ Result<Spares::Space> Spares::make(Files& files, std::string path, uint64_t byte
   if (!file) return fail(std::move(file.error()));
   if (auto allocated = (*file)->preallocate(bytes); !allocated) {
     file->reset();
-    // What fails now too matters less than the first failure; a leftover is adopted or deleted at the next start.
-    static_cast<void>(files.remove(path));
-    return fail(std::move(allocated.error()));
+    // A full disk is no failure; one that does not let go of the file either is. A leftover goes with the next start.
+    auto removed = files.remove(path);
+    const bool full = allocated.error().code == ErrorCode::kDiskFull;
+    return fail(full && !removed ? std::move(removed.error()) : std::move(allocated.error()));
   }
   return Space{std::move(*file), std::move(path), bytes};
 }

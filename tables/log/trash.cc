@@ -22,13 +22,17 @@ Result<void> Trash::clear(const std::vector<std::string>& names) {
   return {};
 }
 
-Result<void> Trash::take(const std::string& path, uint64_t bytes) {
+Result<uint64_t> Trash::take(const std::string& path, uint64_t bytes) {
   std::string away = directory_ + "/" + std::string(kPrefix) + path.substr(path.rfind('/') + 1);
-  if (auto renamed = files_.rename(path, away); !renamed) return renamed;
+  auto gone = files_.rename(path, away);
+  const bool at_once = !gone && gone.error().code == ErrorCode::kDiskFull;
+  if (at_once) gone = files_.remove(path);
+  if (!gone) return fail(std::move(gone.error()));
   // A power loss must not bring the name back with half of the file.
-  if (auto synced = files_.sync_directory(directory_); !synced) return synced;
+  if (auto synced = files_.sync_directory(directory_); !synced) return fail(std::move(synced.error()));
+  if (at_once) return bytes;
   waiting_.push_back({std::move(away), bytes, nullptr});
-  return {};
+  return uint64_t{0};
 }
 
 Result<uint64_t> Trash::step() {

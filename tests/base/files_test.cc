@@ -53,6 +53,52 @@ TEST_P(FilesTest, WritesReadsGrowsAndTruncates) {
   EXPECT_EQ((*file)->size(), 2u);
 }
 
+TEST_P(FilesTest, ALockKnowsWhetherItsFileIsStillThere) {
+  auto held = files->lock(path("LOCK"));
+  ASSERT_TRUE(held);
+  EXPECT_TRUE((*held)->check());
+  EXPECT_EQ(files->lock(path("LOCK")).error().code, ErrorCode::kConflict);
+  held->reset();
+  EXPECT_TRUE(files->lock(path("LOCK")));
+}
+
+TEST_P(FilesTest, ADirectoryHasOneHolder) {
+  auto held = files->lock_directory(directory);
+  ASSERT_TRUE(held) << held.error().message;
+  auto second = files->lock_directory(directory);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kConflict);
+  EXPECT_EQ(second.error().message, directory + " is locked by another process");
+  EXPECT_TRUE(files->lock(path("LOCK"))) << "what is in it is locked on its own";
+  EXPECT_TRUE((*held)->check());
+  held->reset();
+  EXPECT_TRUE(files->lock_directory(directory));
+}
+
+// Of files on a disk, where others can do that.
+TEST(LockedFiles, SayThatSomebodyRemovedOrReplacedThem) {
+  for (const MakeFiles make : {&make_posix_files, &make_sim_files}) {
+    const auto files = make();
+    std::string directory = testing::TempDir() + "/freshet-lock-XXXXXX";
+    ASSERT_NE(mkdtemp(directory.data()), nullptr);
+    ASSERT_TRUE(files->create_directories(directory));
+    const std::string path = directory + "/LOCK";
+    auto held = files->lock(path);
+    ASSERT_TRUE(held);
+    ASSERT_TRUE(files->remove(path));
+    EXPECT_EQ((*held)->check().error().code, ErrorCode::kNotFound);
+    auto theirs = files->lock(path);
+    ASSERT_TRUE(theirs) << "a new file of that name is not locked";
+    EXPECT_TRUE((*theirs)->check());
+    auto lost = (*held)->check();
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, ErrorCode::kConflict);
+    EXPECT_EQ(lost.error().message, path + " is not what this process has locked: somebody replaced it");
+    theirs->reset();
+    std::filesystem::remove_all(directory);
+  }
+}
+
 TEST_P(FilesTest, OpenModesSayWhatIsThere) {
   EXPECT_EQ(files->open(path("none"), OpenMode::kRead).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(files->open(path("none"), OpenMode::kReadWrite).error().code, ErrorCode::kNotFound);

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Damaged logs and full disks, through the real binary."""
 import argparse
+import fcntl
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -92,6 +94,103 @@ class Damage(unittest.TestCase):
         self.assertIn(path.name, log)
         self.assertRegex(log, r"offset|byte")
         self.assertEqual(path.read_bytes(), bytes(content), "a refused start must not change the file")
+
+
+    def refused(self):
+        """A start that must be refused, with the files left as they are: what it says."""
+        files = {path: path.read_bytes() for path in (self.daemon.data / "store").glob("s*-*")}
+        before = self.daemon.log_path.stat().st_size
+        self.daemon.launch()
+        self.assertEqual(self.daemon.process.wait(60), 1)
+        for path, content in files.items():
+            self.assertEqual(path.read_bytes(), content, f"{path}: a refused start must not change the file")
+        self.assertEqual(len(list((self.daemon.data / "store").glob("s*-*"))), len(files))
+        return self.daemon.log_path.read_text()[before:]
+
+    def accepts_loss(self, tasks):
+        """What is left of a store whose end is missing, after a start that accepts that."""
+        self.daemon.options += ("--accept-loss",)
+        before = self.daemon.log_path.stat().st_size
+        self.daemon.start()
+        log = self.daemon.log_path.read_text()[before:]
+        self.assertIn('"event":"LOSS_ACCEPTED"', log)
+        left = len(self.daemon.tasks("PENDING"))
+        self.assertLess(left, tasks)
+        check_books(self.daemon.stats())
+        self.assertNotIn("error", create(self.daemon, 1_000_000, 1)[0])
+        self.assertEqual(self.daemon.stop(), 0)
+        self.daemon.options = self.daemon.options[:-1]
+        before = self.daemon.log_path.stat().st_size
+        self.daemon.start()  # Once is enough.
+        self.assertEqual(len(self.daemon.tasks("PENDING")), left + 1)
+        self.assertNotIn("LO", "".join(line for line in self.daemon.log_path.read_text()[before:].splitlines() if "LOG_CUT" in line or "LOSS" in line))
+        return log
+
+    def fill_segments(self, count):
+        self.daemon.options += ("--segment-bytes", "1MiB")
+        self.daemon.start()
+        tasks = 0
+        store = self.daemon.data / "store"
+        while not (store / f"segment-{count:010}.log").exists() or (store / f"segment-{count - 1:010}.log").stat().st_size == 1 << 20:
+            create(self.daemon, tasks, 100)
+            tasks += 100
+        self.daemon.kill()
+        return tasks
+
+    def test_newest_segment_is_missing(self):
+        tasks = self.fill_segments(3)
+        newest = self.newest_segment()
+        newest.unlink()
+        self.assertIn(f"{newest} is missing", self.refused())
+        self.accepts_loss(tasks)
+
+    def test_only_segment_is_missing(self):
+        self.daemon.start()
+        create(self.daemon, 0, 50)
+        self.daemon.stop()
+        self.newest_segment().unlink()
+        self.assertIn("has no segment of the log", self.refused())
+        self.accepts_loss(50)
+
+    def test_newest_file_is_shorter_than_it_was(self):
+        tasks = self.fill_segments(2)
+        newest = self.newest_segment()
+        size = newest.stat().st_size
+        left = len(newest.read_bytes().rstrip(b"\0")) // 2
+        os.truncate(newest, left)
+        self.assertIn(f"{newest} has {left} bytes of {size}: {size - left} bytes are missing", self.refused())
+        cut = [line for line in self.accepts_loss(tasks).splitlines() if "LOG_CUT" in line]
+        self.assertEqual(len(cut), 1)
+        self.assertGreaterEqual(int(re.search(r'"bytes":(\d+)', cut[0])[1]), size - left, "what is missing counts")
+
+    def test_a_lock_file_that_is_removed_lets_nobody_in(self):
+        self.daemon.start()
+        create(self.daemon, 0, 50)
+        (self.daemon.data / "store" / "LOCK").unlink()
+        second = Daemon(OPTIONS.binary, self.daemon.data, "--log-level", "warn")
+        second.log_path = self.daemon.data / "second.log"
+        first_ready = self.daemon.ready.read_text()
+        second.launch()
+        self.assertEqual(second.process.wait(60), 1)
+        self.assertRegex(second.log_tail(), "store is locked by another process .--data takes another directory")
+        self.daemon.ready.write_text(first_ready)
+        create(self.daemon, 50, 50)
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(len(self.daemon.tasks("PENDING")), 100, "what was acknowledged")
+
+    def test_a_lock_file_that_is_anothers_ends_the_daemon(self):
+        self.daemon.options += ("--segment-bytes", "1MiB")
+        self.daemon.start()
+        lock = self.daemon.data / "store" / "LOCK"
+        lock.unlink()
+        with open(lock, "w") as theirs:  # As a daemon of before does, which looks at nothing else.
+            fcntl.flock(theirs, fcntl.LOCK_EX)
+            with self.assertRaises((OSError, Refused)):
+                for first in range(0, 100_000, 100):
+                    create(self.daemon, first, 100)
+            self.assertEqual(self.daemon.process.wait(10), 1)
+        self.assertIn("is no longer this process's own", self.daemon.log_tail())
 
 
 class FullDisk(unittest.TestCase):

@@ -54,7 +54,8 @@ struct SimFiles::Inode {
   void change(Change::Kind kind, uint64_t at, std::string_view bytes) {
     changes.push_back({kind, at, std::string(bytes), false});
     changes.back().apply(now);
-    allocated = kind == Change::Kind::kTruncate ? at : std::max(allocated, now.size);
+    // A file that a truncation makes longer takes no space for that.
+    allocated = kind == Change::Kind::kTruncate ? std::min(allocated, at) : std::max(allocated, at + bytes.size());
   }
 
   // The first `count` changes; a sync beside the writer knows no more.
@@ -136,7 +137,6 @@ class SimFile final : public File {
 
   Result<void> truncate(uint64_t bytes) override {
     if (auto ok = call("truncate", true); !ok) return ok;
-    if (auto ok = files_.claim(*inode_, bytes, path_); !ok) return ok;
     inode_->change(SimFiles::Inode::Change::Kind::kTruncate, bytes, {});
     return {};
   }
@@ -187,15 +187,32 @@ class SimFile final : public File {
 
 class SimFileLock final : public FileLock {
  public:
-  SimFileLock(SimFiles& files, std::string path)
-      : files_(files), path_(std::move(path)), incarnation_(files.incarnation_) {}
+  // `inode` is null for a directory.
+  SimFileLock(SimFiles& files, std::string path, std::shared_ptr<SimFiles::Inode> inode)
+      : files_(files), path_(std::move(path)), inode_(std::move(inode)), incarnation_(files.incarnation_) {}
   ~SimFileLock() override {
-    if (incarnation_ == files_.incarnation_) files_.locks_.erase(path_);
+    if (incarnation_ != files_.incarnation_) return;
+    if (inode_) {
+      files_.locks_.erase(inode_);
+    } else {
+      files_.locked_directories_.erase(path_);
+    }
+  }
+  Result<void> check() override {
+    if (auto ok = files_.call("look at " + path_); !ok) return ok;
+    const auto found = files_.names_.find(path_);
+    const bool there = inode_ ? found != files_.names_.end() : files_.directories_.contains(path_);
+    if (!there) return fail(ErrorCode::kNotFound, "cannot look at " + path_ + ": no such file");
+    if (inode_ && found->second != inode_) {
+      return fail(ErrorCode::kConflict, path_ + " is not what this process has locked: somebody replaced it");
+    }
+    return {};
   }
 
  private:
   SimFiles& files_;
   const std::string path_;
+  const std::shared_ptr<SimFiles::Inode> inode_;
   const uint64_t incarnation_;
 };
 
@@ -205,6 +222,7 @@ SimFiles::~SimFiles() = default;
 Result<void> SimFiles::call(const std::string& what) {
   ++calls_;
   if (crashed()) return fail(ErrorCode::kIo, "cannot " + what + ": simulated crash");
+  if (call_fails_ && call_fails_(what)) return fail(call_error_, "cannot " + what + ": simulated fault");
   return {};
 }
 
@@ -304,9 +322,18 @@ Result<void> SimFiles::sync_directory(const std::string& directory) {
 
 Result<std::unique_ptr<FileLock>> SimFiles::lock(const std::string& path) {
   if (auto ok = call("lock " + path); !ok) return fail(std::move(ok.error()));
-  if (!locks_.insert(path).second) return fail(ErrorCode::kConflict, path + " is locked by another process");
   if (!names_.contains(path)) change_directory({parent(path), "", path, std::make_shared<Inode>()});
-  return std::make_unique<SimFileLock>(*this, path);
+  const auto inode = names_.at(path);
+  if (!locks_.insert(inode).second) return fail(ErrorCode::kConflict, path + " is locked by another process");
+  return std::make_unique<SimFileLock>(*this, path, inode);
+}
+
+Result<std::unique_ptr<FileLock>> SimFiles::lock_directory(const std::string& directory) {
+  if (auto ok = call("lock " + directory); !ok) return fail(std::move(ok.error()));
+  if (!locked_directories_.insert(directory).second) {
+    return fail(ErrorCode::kConflict, directory + " is locked by another process");
+  }
+  return std::make_unique<SimFileLock>(*this, directory, nullptr);
 }
 
 Result<uint64_t> SimFiles::free_bytes(const std::string& directory) {
@@ -317,8 +344,10 @@ Result<uint64_t> SimFiles::free_bytes(const std::string& directory) {
 void SimFiles::begin_again() {
   ++incarnation_;
   locks_.clear();
+  locked_directories_.clear();
   crash_at_ = std::numeric_limits<uint64_t>::max();
   fail_sync_ = fail_write_ = 0;
+  call_fails_ = nullptr;
 }
 
 void SimFiles::restart() {

@@ -42,6 +42,7 @@ class SimFiles final : public Files {
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> sync_directory(const std::string& directory) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
+  Result<std::unique_ptr<FileLock>> lock_directory(const std::string& directory) override;
   Result<uint64_t> free_bytes(const std::string& directory) override;
 
   // Faults. Calls are counted over all files, reads included; a crash at n lets the n-th call fail, half done perhaps.
@@ -55,6 +56,12 @@ class SimFiles final : public Files {
   void on_sync(std::function<void()> call) { on_sync_ = std::move(call); }
   // The n-th write_at from now fails, having written any part.
   void fail_write(uint64_t n) { fail_write_ = n; }
+  // From now on calls fail with that error of which `fails` says so: "rename data/spare-1", "sync data/spare-1". Those
+  // that would change something change nothing. Null: none.
+  void fail_calls(ErrorCode code, std::function<bool(const std::string& call)> fails) {
+    call_error_ = code;
+    call_fails_ = std::move(fails);
+  }
   // Bytes that all files together may take (their allocated or written size).
   void set_disk_bytes(uint64_t bytes) { disk_bytes_ = bytes; }
 
@@ -98,7 +105,8 @@ class SimFiles final : public Files {
   std::vector<DirectoryChange> changes_;  // Since then.
   std::set<std::string> directories_;
   std::set<std::string> unsynced_directories_;  // Made within another one since that was synced: gone with the power.
-  std::set<std::string> locks_;
+  std::set<std::shared_ptr<Inode>> locks_;      // A file that was removed stays locked; another one of its name is not.
+  std::set<std::string> locked_directories_;
   uint64_t incarnation_ = 0;
   uint64_t calls_ = 0;
   uint64_t crash_at_ = std::numeric_limits<uint64_t>::max();
@@ -107,6 +115,8 @@ class SimFiles final : public Files {
   uint64_t fail_sync_ = 0;
   std::function<void()> on_sync_;
   uint64_t fail_write_ = 0;
+  ErrorCode call_error_ = ErrorCode::kIo;
+  std::function<bool(const std::string&)> call_fails_;
   uint64_t disk_bytes_ = std::numeric_limits<uint64_t>::max();
 };
 

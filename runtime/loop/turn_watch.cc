@@ -1,0 +1,148 @@
+#include "runtime/loop/turn_watch.h"
+
+#include <absl/debugging/symbolize.h>
+#include <cxxabi.h>
+#include <execinfo.h>
+#include <signal.h>
+#include <time.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
+
+namespace freshet {
+
+namespace {
+
+constexpr int kSignal = SIGURG;  // Ignored unless somebody asks for it.
+constexpr int kMostFrames = 64;
+constexpr size_t kMostNamed = 8;
+constexpr milliseconds kLook{20};  // How long the loop's thread is watched to see whether it computes.
+constexpr milliseconds kAnswer{1};
+constexpr int kMostAnswers = 200;
+
+struct Sample {
+  std::array<void*, kMostFrames> frames;
+  std::atomic<int> depth{-1};  // Set last.
+};
+
+// What a handler of a signal may use must be known everywhere: hence these two. Whoever wants a sample sets `asked`.
+std::atomic<Sample*> asked{nullptr};
+Sample sample;
+
+extern "C" void freshet_sample_stack(int) {
+  const int error = errno;
+  if (Sample* wanted = asked.exchange(nullptr)) wanted->depth.store(backtrace(wanted->frames.data(), kMostFrames));
+  errno = error;
+}
+
+std::string name_of(void* address) {
+  std::array<char, 1024> text;
+  // A return address may be that of the next function.
+  if (!absl::Symbolize(static_cast<char*>(address) - 1, text.data(), text.size())) return {};
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> plain(abi::__cxa_demangle(text.data(), nullptr, nullptr, &status),
+                                                     std::free);
+  return status == 0 ? plain.get() : text.data();
+}
+
+// A name without its parameters: "freshet::Queue::follow".
+std::string shortened(const std::string& name) {
+  return name.substr(0, name.find('('));
+}
+
+// Ours, from what runs to the loop's own.
+std::string functions_of(const Sample& taken) {
+  std::string functions;
+  std::string last;
+  size_t named = 0;
+  for (int i = 0; i < taken.depth && named < kMostNamed; ++i) {
+    std::string name = shortened(name_of(taken.frames[static_cast<size_t>(i)]));
+    if (name.starts_with("freshet::Loop::")) break;
+    const bool ours = name.find("freshet") != std::string::npos && name != "freshet_sample_stack";
+    if (!ours || name == last) continue;
+    functions += (named++ == 0 ? "" : " < ") + name;
+    last = std::move(name);
+  }
+  return functions;
+}
+
+}  // namespace
+
+TurnWatch::TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell)
+    : loop_(loop), longest_(longest), tell_(std::move(tell)), loop_thread_(pthread_self()) {
+  absl::InitializeSymbolizer("");
+  std::array<void*, 1> first;
+  backtrace(first.data(), 1);  // The first call loads a library, which a handler must not.
+  struct sigaction action {};
+  action.sa_handler = freshet_sample_stack;
+  action.sa_flags = SA_RESTART;
+  sigaction(kSignal, &action, nullptr);
+  thread_ = std::thread([this] { run(); });
+}
+
+TurnWatch::~TurnWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  asked.store(nullptr);
+  struct sigaction action {};
+  action.sa_handler = SIG_IGN;
+  sigaction(kSignal, &action, nullptr);
+}
+
+bool TurnWatch::rest(milliseconds time) {
+  std::unique_lock lock(mutex_);
+  return !changed_.wait_for(lock, time, [this] { return ending_; });
+}
+
+void TurnWatch::run() {
+  while (rest(std::max(longest_ / 2, milliseconds(1)))) look();
+}
+
+void TurnWatch::look() {
+  const auto began = loop_.turn_began();
+  if (!began) return;
+  if (known_ != began) next_ = longest_;
+  if (loop_.clock().boot() - *began < next_) return;
+  SlowTurn turn;
+  turn.part = loop_.part_of_turn();
+  turn.computes = computes();
+  if (turn.computes) turn.functions = ask();
+  // What was seen may be of the next turn.
+  if (loop_.turn_began() != began) return;
+  known_ = began;
+  turn.taken = std::chrono::duration_cast<milliseconds>(loop_.clock().boot() - *began);
+  next_ *= 10;
+  tell_(turn);
+}
+
+// Not one that waits in the kernel: its call might come back early for the signal.
+bool TurnWatch::computes() {
+  clockid_t clock{};
+  timespec before{};
+  timespec after{};
+  if (pthread_getcpuclockid(loop_thread_, &clock) != 0) return false;
+  clock_gettime(clock, &before);
+  if (!rest(kLook)) return false;
+  clock_gettime(clock, &after);
+  const auto used = seconds(after.tv_sec - before.tv_sec) + nanoseconds(after.tv_nsec - before.tv_nsec);
+  return used > kLook / 4;
+}
+
+std::string TurnWatch::ask() {
+  sample.depth.store(-1);
+  asked.store(&sample);
+  if (pthread_kill(loop_thread_, kSignal) != 0) return {};
+  for (int i = 0; i < kMostAnswers && sample.depth.load() < 0; ++i) {
+    if (!rest(kAnswer)) return {};
+  }
+  return sample.depth.load() < 0 ? std::string() : functions_of(sample);
+}
+
+}  // namespace freshet

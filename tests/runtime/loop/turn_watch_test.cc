@@ -1,0 +1,81 @@
+#include "runtime/loop/turn_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+// A work that goes on until the watch has told of it; for a test that would otherwise never end, half a minute at most.
+[[gnu::noinline]] void spin_until(const std::atomic<bool>& told) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!told.load() && std::chrono::steady_clock::now() < end) {
+  }
+}
+
+namespace {
+
+class CondWaiter final : public Waiter {
+ public:
+  void wait_until(BootTime) override {}
+  void wake() override {}
+};
+
+struct TurnWatchTest : testing::Test {
+  SystemClock clock;
+  CondWaiter waiter;
+  Loop loop{clock, waiter};
+  std::atomic<bool> told{false};
+  SlowTurn seen;
+  std::function<void(const SlowTurn&)> tell = [this](const SlowTurn& turn) {
+    if (told) return;
+    seen = turn;
+    told = true;
+  };
+};
+
+TEST_F(TurnWatchTest, NamesWhatRunsWhileItRuns) {
+  TurnWatch watch(loop, milliseconds(5), tell);
+  loop.post([this] { spin_until(told); });
+  loop.turn();
+  ASSERT_TRUE(told);
+  EXPECT_GE(seen.taken, milliseconds(5));
+  EXPECT_EQ(seen.part, "work");
+  EXPECT_TRUE(seen.computes);
+  EXPECT_NE(seen.functions.find("freshet::spin_until"), std::string::npos) << seen.functions;
+  EXPECT_EQ(seen.functions.find("freshet::Loop"), std::string::npos) << "the loop itself is no news";
+}
+
+TEST_F(TurnWatchTest, SaysThatTheLoopWaits) {
+  std::mutex mutex;
+  std::condition_variable changed;
+  const auto report = [&](const SlowTurn& turn) {
+    const std::lock_guard lock(mutex);
+    tell(turn);
+    changed.notify_all();
+  };
+  TurnWatch watch(loop, milliseconds(5), report);
+  loop.call_at(clock.boot(), [&] {
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, std::chrono::seconds(30), [&] { return told.load(); });
+  });
+  loop.turn();
+  ASSERT_TRUE(told);
+  EXPECT_EQ(seen.part, "timers");
+  EXPECT_FALSE(seen.computes);
+  EXPECT_EQ(seen.functions, "");
+}
+
+TEST_F(TurnWatchTest, BetweenTurnsNothingIsSlow) {
+  EXPECT_FALSE(loop.turn_began());
+  bool within = false;
+  loop.post([&] { within = loop.turn_began().has_value(); });
+  loop.turn();
+  EXPECT_TRUE(within);
+  EXPECT_FALSE(loop.turn_began());
+}
+
+}  // namespace
+}  // namespace freshet

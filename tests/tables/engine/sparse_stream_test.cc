@@ -1,0 +1,51 @@
+// A stream that seldom gets a record, in a log that others fill: what lies between two of its records is not read.
+#include "tests/tables/engine/store_fixture.h"
+
+namespace freshet {
+namespace {
+
+class SparseStreamTest : public StoreFixture {
+ protected:
+  static constexpr int kRecords = 5;
+
+  void SetUp() override {
+    options.segment_bytes = 16u << 10;
+    options.stream_memory_bytes = 4u << 10;
+    open();
+    create(queue_definition("Busy"));
+    create(queue_definition("Seldom"));
+    for (int record = 0; record < kRecords; ++record) {
+      ASSERT_TRUE(put("Seldom", task("s" + std::to_string(record), "PENDING", record)));
+      for (int i = 0; i < 40; ++i) {
+        Item item = task("b" + std::to_string(i % 4), "PENDING", record * 100 + i);
+        item.set("pad", Value(std::string(5000, 'x')));
+        ASSERT_TRUE(put("Busy", std::move(item)));
+        turn();
+      }
+    }
+  }
+  // How many reads of the disk it takes to get all records of the stream.
+  int reads_for_all() {
+    int reads = 0;
+    files.fail_calls(ErrorCode::kIo, [&](const std::string& call) {
+      reads += call.starts_with("read ");
+      return false;
+    });
+    const auto records = stream("Seldom");
+    files.fail_calls(ErrorCode::kIo, nullptr);
+    EXPECT_EQ(records.size(), size_t{kRecords});
+    for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(records[i].sequence, i + 1);
+    return reads;
+  }
+};
+
+TEST_F(SparseStreamTest, ReadsWhereItsRecordsAre) {
+  const uint64_t segments = store->stats().log_bytes / options.segment_bytes;
+  ASSERT_GT(segments, 100u) << "there is much to read in between";
+  EXPECT_LE(reads_for_all(), 4 * kRecords);
+  reopen();  // Of what lies on the disk only the beginnings of segments are known now.
+  EXPECT_LE(reads_for_all(), 4 * kRecords);
+}
+
+}  // namespace
+}  // namespace freshet
