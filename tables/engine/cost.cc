@@ -52,10 +52,6 @@ uint64_t write_units_of(uint64_t bytes) {
   return std::max<uint64_t>(1, (bytes + kWriteUnit - 1) / kWriteUnit);
 }
 
-uint64_t billed_bytes(const ItemRef& item) {
-  return item ? billed_size(item.decode()) : 0;
-}
-
 std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& key, const ItemRef& before,
                                                const ItemRef& after) {
   auto cost = std::make_shared<WriteCost>();

@@ -6,6 +6,7 @@
 
 #include "tables/engine/table.h"
 #include "tables/tables.h"
+#include "tables/value/billed.h"
 
 namespace freshet {
 
@@ -15,7 +16,5 @@ std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& k
 // What writing an item, or an entry of an index, of that size takes.
 uint64_t read_units_of(uint64_t bytes);  // Consistent ones.
 uint64_t write_units_of(uint64_t bytes);
-// As the service counts sizes; 0 for a null ref.
-uint64_t billed_bytes(const ItemRef& item);
 
 }  // namespace freshet

@@ -33,6 +33,7 @@ std::string stream_label(WallTime at) {
 constexpr size_t kBulk = 16;                       // Writes of one request.
 constexpr uint64_t kTableMemory = 4096;            // Of one without items, about.
 constexpr uint64_t kSkippedBeforeAnswer = 10'000;  // Records.
+constexpr uint64_t kTurnEffort = 8u << 20;         // Of one request, before others have their turn.
 
 tl::unexpected<Error> no_such_table(const std::string& name) {
   return fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + name + " not found");
@@ -93,11 +94,13 @@ class Engine final : public EmbeddedTables {
   Async<Result<WriteOutput>> put_item(PutItemInput input) override { return write(input); }
   Async<Result<WriteOutput>> update_item(UpdateItemInput input) override { return write(input); }
   Async<Result<WriteOutput>> delete_item(DeleteItemInput input) override { return write(input); }
-  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override {
-    return write_each(inputs);
-  }
+  Async<std::vector<Result<WriteOutput>>> write_many(std::vector<WriteInput> inputs) override;
   Async<std::vector<Result<WriteOutput>>> edit_many(std::vector<EditItemInput> inputs) override {
-    return write_each(inputs);
+    Results<WriteOutput> outputs;
+    outputs.reserve(inputs.size());
+    begin_bulk(inputs);
+    for (auto& input : inputs) outputs.push_back(write(input));
+    return outputs;
   }
   Async<std::vector<Result<WriteOutput>>> edit_alike(EditItemInput edit, std::vector<ItemRef> seen) override;
   Async<Result<TransactWriteOutput>> transact_write(TransactWriteInput input) override {
@@ -109,8 +112,8 @@ class Engine final : public EmbeddedTables {
   Async<Result<std::vector<ReadOutput>>> transact_get(std::vector<GetItemInput> inputs) override {
     return transactions_.read(inputs);
   }
-  Async<Result<Page>> query(QueryInput input) override { return read_query(catalog_, cache_, input); }
-  Async<Result<Page>> scan(ScanInput input) override { return read_scan(catalog_, cache_, input); }
+  Async<Result<Page>> query(QueryInput input) override { return read_query(catalog_, cache_, places_, input); }
+  Async<Result<Page>> scan(ScanInput input) override { return read_scan(catalog_, cache_, places_, input); }
 
   Async<Result<StreamPage>> read_stream(ReadStreamInput input) override;
   Async<Result<StreamBounds>> stream_bounds(std::string table) override;
@@ -128,10 +131,18 @@ class Engine final : public EmbeddedTables {
   Result<void> keep_images(const std::string& table, bool keep) override;
 
  private:
+  template <class Output>
+  using Results = std::vector<Result<Output>>;
   template <class Input>
   Result<WriteOutput> write(Input& input);
   template <class Input>
-  std::vector<Result<WriteOutput>> write_each(std::vector<Input>& inputs);
+  Result<WriteOutput> write(Input& input, Effort& effort);
+  template <class Input>
+  void begin_bulk(const std::vector<Input>& inputs);
+  void go_on(std::vector<WriteInput>& inputs, Results<WriteOutput>& outputs);
+  void go_on(std::vector<GetItemInput>& inputs, Results<ReadOutput>& outputs);
+  template <class Input, class Output>
+  Async<Results<Output>> finish(std::vector<Input> inputs, Results<Output> outputs);
   Result<Table*> streaming(const std::string& name) const;
   std::string new_label(const std::string& table);
   void close_stream(Table& table);
@@ -144,6 +155,7 @@ class Engine final : public EmbeddedTables {
   Random& random_;
   const EmbeddedOptions options_;
   ExpressionCache cache_;
+  PagePlaces places_;
   Catalog catalog_;
   Committer committer_;
   WallGuard wall_guard_;
@@ -256,7 +268,13 @@ Async<Result<std::vector<std::string>>> Engine::list_tables() {
 
 template <class Input>
 Result<WriteOutput> Engine::write(Input& input) {
-  auto planned = plan(catalog_, cache_, input);
+  Effort effort(kMostItemEffort);
+  return write(input, effort);
+}
+
+template <class Input>
+Result<WriteOutput> Engine::write(Input& input, Effort& effort) {
+  auto planned = plan(catalog_, cache_, effort, input);
   if (!planned) return fail(planned.error());
   if (planned->change) {
     Mutation mutation;
@@ -268,13 +286,70 @@ Result<WriteOutput> Engine::write(Input& input) {
 }
 
 template <class Input>
-std::vector<Result<WriteOutput>> Engine::write_each(std::vector<Input>& inputs) {
-  std::vector<Result<WriteOutput>> outputs;
-  outputs.reserve(inputs.size());
+void Engine::begin_bulk(const std::vector<Input>& inputs) {
   if (inputs.size() >= kBulk && !is_unhurried(inputs[0])) committer_.expect_bulk();
   if (inputs.size() > 1) prefetch(catalog_, inputs);
-  for (auto& input : inputs) outputs.push_back(write(input));
-  return outputs;
+}
+
+Async<std::vector<Result<WriteOutput>>> Engine::write_many(std::vector<WriteInput> inputs) {
+  Results<WriteOutput> outputs;
+  outputs.reserve(inputs.size());
+  begin_bulk(inputs);
+  go_on(inputs, outputs);
+  if (outputs.size() == inputs.size()) return outputs;
+  return finish(std::move(inputs), std::move(outputs));
+}
+
+Async<std::vector<Result<ReadOutput>>> Engine::read_many(std::vector<GetItemInput> inputs) {
+  Results<ReadOutput> outputs;
+  outputs.reserve(inputs.size());
+  go_on(inputs, outputs);
+  if (outputs.size() == inputs.size()) return outputs;
+  return finish(std::move(inputs), std::move(outputs));
+}
+
+// What takes long in sum lets others in between: none of it depends on the rest.
+template <class Input, class Output>
+Async<std::vector<Result<Output>>> Engine::finish(std::vector<Input> inputs, Results<Output> outputs) {
+  while (outputs.size() < inputs.size()) {
+    co_await sleep_for(scheduler_, nanoseconds(0));
+    go_on(inputs, outputs);
+  }
+  co_return outputs;
+}
+
+// Those that have no output yet, until a turn's effort is spent.
+void Engine::go_on(std::vector<WriteInput>& inputs, Results<WriteOutput>& outputs) {
+  uint64_t spent = 0;
+  while (outputs.size() < inputs.size() && spent < kTurnEffort) {
+    Effort effort(kMostItemEffort);
+    outputs.push_back(std::visit([&](auto& one) { return write(one, effort); }, inputs[outputs.size()]));
+    spent += kMostItemEffort - effort.left();
+  }
+}
+
+// A batch has one projection for all keys of a table, which is bound once.
+void Engine::go_on(std::vector<GetItemInput>& inputs, Results<ReadOutput>& outputs) {
+  const auto alike = [](const GetItemInput& a, const GetItemInput& b) {
+    return a.projection == b.projection && a.placeholders.names == b.placeholders.names &&
+           a.placeholders.values == b.placeholders.values;
+  };
+  Result<BoundProjection> projection;
+  const GetItemInput* bound = nullptr;
+  uint64_t spent = 0;
+  while (outputs.size() < inputs.size() && spent < kTurnEffort) {
+    const GetItemInput& input = inputs[outputs.size()];
+    if (!bound || !alike(*bound, input)) {
+      projection = bind_projection(cache_, input);
+      bound = &input;
+    }
+    if (!projection) {
+      outputs.push_back(fail(projection.error()));
+      continue;
+    }
+    outputs.push_back(read_measured(catalog_, input, *projection));
+    if (*projection && outputs.back()) spent += outputs.back()->bytes;
+  }
 }
 
 Async<std::vector<Result<WriteOutput>>> Engine::edit_alike(EditItemInput edit, std::vector<ItemRef> seen) {
@@ -286,13 +361,6 @@ Async<std::vector<Result<WriteOutput>>> Engine::edit_alike(EditItemInput edit, s
     edit.seen = std::move(item);
     outputs.push_back(write(edit));
   }
-  return outputs;
-}
-
-Async<std::vector<Result<ReadOutput>>> Engine::read_many(std::vector<GetItemInput> inputs) {
-  std::vector<Result<ReadOutput>> outputs;
-  outputs.reserve(inputs.size());
-  for (const auto& input : inputs) outputs.push_back(read_measured(catalog_, cache_, input));
   return outputs;
 }
 

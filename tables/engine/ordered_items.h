@@ -1,11 +1,12 @@
 // One ordered structure for main tables and secondary indexes alike: a B-tree of 24-byte entries in the order
-//     (seeded hash of the partition key, partition key, sort key [, creation sequence])
+//     main table:       (seeded hash of the partition key, partition key, sort key)
+//     secondary index:  (seeded hash of the partition key, sort key, then what breaks ties: see Kind)
 // where the first eight bytes of the sort key stand beside the hash, so that a comparison follows the pointer into the
 // item only on ties. A scan walks it from end to end; a partition is a range; a segment of a parallel scan is a range
 // of hashes.
 //
-// Between colliding hashes of two partitions the sort key's prefix decides first, so a range of one partition may hold
-// entries of another one (in practice never): readers skip entries whose partition is not theirs (holds()).
+// Where the hashes of two partitions collide, a range of one partition may hold entries of the other one (in practice
+// never): readers skip entries whose partition is not theirs (holds()).
 //
 // Loop thread only. Iterators are valid until the next change.
 #pragma once
@@ -14,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -31,22 +33,32 @@ class OrderedItems {
     mutable ItemRef item;  // Replaced in place when only other attributes changed.
   };
 
-  // A place between entries.
+  // A place between entries, or that of one.
   struct Probe {
     enum class Side : int8_t { kBeforeHash = -1, kKey = 0, kAfterHash = 1 };
+    // In a secondary index: before or after all entries of this key, or at one of them.
+    enum class Tie : int8_t { kBefore = -1, kAt = 0, kAfter = 1 };
     uint64_t hash = 0;
     uint64_t prefix = 0;
     std::string_view partition;
     std::string_view sort;
-    uint64_t creation = 0;   // Of secondary indexes.
     Side side = Side::kKey;  // Before or after everything of that hash, or at the key.
+    Tie tie = Tie::kBefore;
+    // Which one of the ties, with Tie::kAt. By arrival: the creation sequence. By key: the table's key, or the item
+    // that has it; the item's key is looked up when it is first needed.
+    uint64_t creation = 0;
+    mutable std::optional<KeyView> beside{};
+    const ItemRef* item = nullptr;
   };
 
   // Where a key stands, or would; found once by whoever plans a write and used when it is applied, if nothing was added
   // or removed in between.
   struct Place;
 
-  enum class Kind { kMain /* keys are unique */, kSecondary /* ties in creation order, sparse */ };
+  // Keys of a main table are unique. Secondary indexes are sparse, and their keys are not unique. Entries of equal keys
+  // stand in the order of the table's key (kByKey), so that a key says where a page ended whatever became of its item;
+  // or in the order in which their items were created (kByArrival).
+  enum class Kind { kMain, kByKey, kByArrival };
 
  private:
   struct Order {
@@ -75,11 +87,13 @@ class OrderedItems {
   using Set = ShardedSet<Entry, Order>;
   using Iterator = Set::const_iterator;
 
-  OrderedItems(KeySchema keys, Kind kind, uint64_t seed);
+  // `main_keys`: the table's keys, if `keys` are those of a secondary index.
+  OrderedItems(KeySchema keys, Kind kind, uint64_t seed, KeySchema main_keys = {});
   OrderedItems(const OrderedItems&) = delete;
   OrderedItems& operator=(const OrderedItems&) = delete;
 
   const KeySchema& keys() const { return keys_; }
+  Kind kind() const { return kind_; }
   size_t size() const { return set_.size(); }
   // Bytes that the entries take, without the items.
   size_t memory() const { return set_.memory(); }
@@ -122,13 +136,19 @@ class OrderedItems {
 
   Iterator begin() const { return set_.begin(); }
   Iterator end() const { return set_.end(); }
-  // The first entry not before the place.
+  // The first entry not before the place; the first one after it.
   Iterator at(const Probe& place) const { return set_.lower_bound(place); }
+  Iterator after(const Probe& place) const { return set_.upper_bound(place); }
   // Of a main table: the first entry after the place of that item, which need not be there.
   Iterator after(const ItemRef& item) const;
   // Of a main table: whether `a` stands before `b`.
   bool precedes(const ItemRef& a, const ItemRef& b) const;
-  Probe probe(const KeyView& key, uint64_t creation) const;
+  Probe probe(const KeyView& key, Probe::Tie tie = Probe::Tie::kBefore) const {
+    return probe_of(hash(key.partition), key, tie);
+  }
+  // The ends of all that has this hash.
+  static Probe before_hash(uint64_t hash) { return {hash, 0, {}, {}, Probe::Side::kBeforeHash}; }
+  static Probe after_hash(uint64_t hash) { return {hash, 0, {}, {}, Probe::Side::kAfterHash}; }
   // Whether the entry belongs to that partition.
   bool holds(const Entry& entry, std::string_view partition) const;
 
@@ -150,15 +170,18 @@ class OrderedItems {
   int compare(const Entry& a, const Probe& b) const;
   int compare_same_hash(const Entry& a, const Probe& b) const;
   int compare_ties(const Entry& a, const Entry& b) const;
-  // The key of an item that is in here.
-  KeyView key_in(const ItemRef& item, JoinedKey& joined) const;
+  int compare_main(const Entry& a, const Probe& b) const;
+  // Of an item that is in a secondary index.
+  std::string_view sort_in(const ItemRef& item, JoinedKey& joined) const;
   bool is_whole(uint64_t prefix) const;
+  static Probe probe_of(uint64_t hash, const KeyView& key, Probe::Tie tie);
+  Probe probe_of(const KeyView& key, const ItemRef& item) const;
   Entry entry(const KeyView& key, const ItemRef& item) const;
 
   const KeySchema keys_;
-  const bool by_creation_;
+  const KeySchema main_keys_;  // Of a secondary index.
+  const Kind kind_;
   const bool by_number_;  // The sort key is one.
-  const bool composite_;
   const uint64_t seed_;
   Set set_;
   uint64_t version_ = 0;  // Of the set's shape: rises when an entry is added or removed.

@@ -36,14 +36,16 @@ ItemRef item_at(const OrderedItems::Place& place) {
 }
 
 // Binds the condition, then checks that all placeholders are used, then that the condition holds.
-Result<void> check_condition(Expressions& expressions, const std::string& text, const KeySchema& keys,
+Result<void> check_condition(Expressions& expressions, Effort& effort, const std::string& text, const KeySchema& keys,
                              const ItemRef& old, bool with_item) {
   auto condition = expressions.condition(text);
   if (!condition) return fail(condition.error());
   if (auto ok = expressions.finish(); !ok) return ok;
   if (auto ok = check_keys(*condition, keys); !ok) return ok;
-  if (*condition && !evaluate(*condition, old)) return condition_failed(old, with_item);
-  return {};
+  if (!*condition) return {};
+  const bool holds = Evaluator(*condition).holds(old, effort);
+  if (effort.is_spent()) return too_much_effort(ExpressionKind::kCondition);
+  return holds ? Result<void>() : condition_failed(old, with_item);
 }
 
 // PutItemInput::only_new and ::rising.
@@ -86,21 +88,25 @@ Result<ItemRef> edit_item(const ItemEdits& edits, const TableDefinition& definit
   for (const auto& edit : edits) written += edit.value ? billed_size(*edit.value) : 0;
   if (written > limits::kMaxItemBytes) return too_large_item(true);
   ItemRef after = old.with(edits);
-  // An encoding is never smaller than what the service counts, and close to it.
-  if (after.encoded().size() > limits::kMaxItemBytes) {
-    if (auto ok = check_item_size(after.decode(), true); !ok) return fail(ok.error());
+  if (may_exceed(after.encoded().size(), limits::kMaxItemBytes) && billed_bytes(after) > limits::kMaxItemBytes) {
+    return too_large_item(true);
   }
   if (auto ok = check_updated_index_keys(edits, after, definition); !ok) return fail(ok.error());
   return after;
 }
 
 // Only what the update looks at is decoded, and for most updates that is nothing; the rest keeps its bytes.
-Result<ItemRef> update_item(const BoundUpdate& update, const TableDefinition& definition, const ItemRef& old) {
+Result<ItemRef> update_item(const BoundUpdate& update, const TableDefinition& definition, Effort& effort,
+                            const ItemRef& old) {
+  constexpr uint64_t kDecoding = 16;  // And encoding again; in units for each byte.
   if (const auto edits = plain_edits(update)) return edit_item(*edits, definition, old);
   const auto names = top_level_attributes(update);
   Item some;
   for (const auto name : names) {
-    if (const auto value = old.find(name)) some.append_sorted(std::string(name), value->decode());
+    const auto value = old.find(name);
+    if (!value) continue;
+    if (!effort.spend(kDecoding * value->encoded().size())) return too_much_effort(ExpressionKind::kUpdate);
+    some.append_sorted(std::string(name), value->decode());
   }
   auto item = apply(update, std::move(some));
   if (!item) return fail(item.error());
@@ -121,9 +127,9 @@ ItemRef updated(ReturnValues wanted, const BoundUpdate& update, const ItemRef& b
     case ReturnValues::kAllNew:
       return after;
     case ReturnValues::kUpdatedOld:
-      return before ? some(updated_attributes(update, before.decode())) : ItemRef{};
+      return before ? some(updated_attributes(update, before)) : ItemRef{};
     case ReturnValues::kUpdatedNew:
-      return some(updated_attributes(update, after.decode()));
+      return some(updated_attributes(update, before, after));
   }
   return {};
 }
@@ -162,7 +168,7 @@ Result<ItemEdits> edits_of(EditItemInput& input, const KeySchema& keys) {
   return edits;
 }
 
-Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input) {
+Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, PutItemInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   const TableDefinition& definition = (*table)->definition();
@@ -174,7 +180,7 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, PutItemI
   const OrderedItems::Place place = current(**table, input.item);
   ItemRef old = item_at(place);
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, input.condition, definition.keys, old, input.return_item_on_failure);
+  auto ok = check_condition(expressions, effort, input.condition, definition.keys, old, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
   ItemRef after = ItemRef::encode(input.item);
   if (!guards_hold(input, old, after)) return fail(condition_failed(old, input.return_item_on_failure).error());
@@ -183,7 +189,7 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, PutItemI
   return plan;
 }
 
-Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input) {
+Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, DeleteItemInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   if (auto ok = check_returns(input.return_values); !ok) return fail(ok.error());
@@ -193,14 +199,14 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, DeleteIt
   const OrderedItems::Place place = current(**table, input.key);
   ItemRef old = item_at(place);
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, input.condition, keys, old, input.return_item_on_failure);
+  auto ok = check_condition(expressions, effort, input.condition, keys, old, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
   Plan plan = make_plan(**table, place, old, {}, input);
   if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
   return plan;
 }
 
-Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input) {
+Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, UpdateItemInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   const TableDefinition& definition = (*table)->definition();
@@ -212,11 +218,16 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, UpdateIt
   auto update = expressions.update(input.update);
   if (!update) return fail(update.error());
   if (auto ok = check_update(*update, definition.keys); !ok) return fail(ok.error());
-  auto condition = check_condition(expressions, input.condition, definition.keys, old, input.return_item_on_failure);
+  auto condition =
+      check_condition(expressions, effort, input.condition, definition.keys, old, input.return_item_on_failure);
   if (!condition) return fail(condition.error());
-  if (!old && !creates(*update)) return make_plan(**table, place, {}, {}, input);
+  if (!old && !creates(*update)) {
+    // Nothing to remove, but what is wrong with a path does not depend on whether there is an item.
+    if (auto nothing = apply(*update, input.key); !nothing) return fail(nothing.error());
+    return make_plan(**table, place, {}, {}, input);
+  }
 
-  auto after = old ? update_item(*update, definition, old)
+  auto after = old ? update_item(*update, definition, effort, old)
                    : create_item(*update, definition, input.measure ? Item(input.key) : std::move(input.key));
   if (!after) return fail(after.error());
   ItemRef output = updated(input.return_values, *update, old, *after);
@@ -225,14 +236,14 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, UpdateIt
   return plan;
 }
 
-Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input) {
+Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, ConditionCheckInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   const KeySchema& keys = (*table)->definition().keys;
   if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
   const ItemRef item = item_at(current(**table, input.key));
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, input.condition, keys, item, input.return_item_on_failure);
+  auto ok = check_condition(expressions, effort, input.condition, keys, item, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
   Plan plan;
   if (input.measure) plan.output.cost = cost_of_write(**table, input.key, item, item);
@@ -242,28 +253,28 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Conditio
 
 // Tells the fault that the service would.
 template <class Input>
-Result<Plan> plan_or_fault(const Catalog& catalog, ExpressionCache& cache, Input& input) {
-  auto planned = plan_write(catalog, cache, input);
+Result<Plan> plan_or_fault(const Catalog& catalog, ExpressionCache& cache, Effort& effort, Input& input) {
+  auto planned = plan_write(catalog, cache, effort, input);
   if (planned) return planned;
   return fail(first_write_fault(cache, input, std::move(planned.error())));
 }
 
 }  // namespace
 
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input) {
-  return plan_or_fault(catalog, cache, input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, PutItemInput& input) {
+  return plan_or_fault(catalog, cache, effort, input);
 }
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input) {
-  return plan_or_fault(catalog, cache, input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, UpdateItemInput& input) {
+  return plan_or_fault(catalog, cache, effort, input);
 }
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input) {
-  return plan_or_fault(catalog, cache, input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, DeleteItemInput& input) {
+  return plan_or_fault(catalog, cache, effort, input);
 }
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input) {
-  return plan_or_fault(catalog, cache, input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, ConditionCheckInput& input) {
+  return plan_or_fault(catalog, cache, effort, input);
 }
 
-Result<Plan> plan(const Catalog& catalog, ExpressionCache&, EditItemInput& input) {
+Result<Plan> plan(const Catalog& catalog, ExpressionCache&, Effort&, EditItemInput& input) {
   FRESHET_CHECK(input.seen, "an item that is edited was read before");
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());

@@ -26,15 +26,16 @@ const Item& input_key(const Input& input) {
   return input.key;
 }
 
-// kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed where asked).
+// kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed where asked). What looking at the item
+// takes is spent of `effort`; kValidation, too, when there is not enough.
 // Inputs may be emptied.
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, PutItemInput& input);
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, UpdateItemInput& input);
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, EditItemInput& input);
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, DeleteItemInput& input);
-Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, ConditionCheckInput& input);
-inline Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, WriteInput& input) {
-  return std::visit([&](auto& write) { return plan(catalog, cache, write); }, input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, PutItemInput& input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, UpdateItemInput& input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, EditItemInput& input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, DeleteItemInput& input);
+Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, ConditionCheckInput& input);
+inline Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, WriteInput& input) {
+  return std::visit([&](auto& write) { return plan(catalog, cache, effort, write); }, input);
 }
 
 }  // namespace freshet

@@ -12,13 +12,12 @@
 namespace freshet {
 namespace {
 
-using Side = OrderedItems::Probe::Side;
-
 // What a query or scan walks over.
 struct Source {
   const Table* table = nullptr;
   const SecondaryIndex* index = nullptr;  // Null for the table itself.
   const OrderedItems* items = nullptr;
+  PagePlaces* places = nullptr;
   const KeySchema& keys() const { return items->keys(); }
 };
 
@@ -42,10 +41,11 @@ struct Range {
   OrderedItems::Iterator end;
 };
 
-Result<Source> find_source(const Catalog& catalog, const std::string& name, const std::string& index, bool consistent) {
+Result<Source> find_source(const Catalog& catalog, PagePlaces& places, const std::string& name,
+                           const std::string& index, bool consistent) {
   auto table = catalog.find(name);
   if (!table) return fail(table.error());
-  Source source{*table, nullptr, &(*table)->items()};
+  Source source{*table, nullptr, &(*table)->items(), &places};
   if (index.empty()) return source;
   const IndexDefinition* definition = (*table)->definition().index(index);
   if (!definition) return invalid("The table does not have the specified index: " + index);
@@ -162,14 +162,15 @@ Item continuation_key(const ItemRef& item, const Source& source) {
   return key;
 }
 
-// Walks the range in one direction and fills a page. True when the page is full.
+// Walks the range in one direction and fills a page.
 class PageBuilder {
  public:
-  PageBuilder(const Source& source, const Shape& shape) : source_(source), shape_(shape) {
+  PageBuilder(const Source& source, const Shape& shape) : source_(source), shape_(shape), filter_(shape.filter) {
     constexpr uint32_t kReserved = 100;
     if (!shape.count_only) page_.items.reserve(std::min(shape.limit, kReserved));
   }
 
+  // True when the page is full, or its filter has failed.
   bool add(const OrderedItems::Entry& entry) {
     if (shape_.partition && !source_.items->holds(entry, *shape_.partition)) return false;
     const ItemRef& item = entry.item;
@@ -182,15 +183,28 @@ class PageBuilder {
     }
     const bool full = (shape_.limit != 0 && page_.scanned >= shape_.limit) ||
                       page_.scanned_bytes >= limits::kMaxPageBytes || work_ >= limits::kMaxPageWork;
-    if (full) page_.last_evaluated_key = continuation_key(item, source_);
-    return full;
+    if (full) end_at(item);
+    return full || failed_;
   }
-  Page take() { return std::move(page_); }
+  Result<Page> take() {
+    if (failed_) return too_much_effort(ExpressionKind::kFilter);
+    return std::move(page_);
+  }
 
  private:
-  bool passes(const ItemRef& item) const {
+  void end_at(const ItemRef& item) {
+    page_.last_evaluated_key = continuation_key(item, source_);
+    if (source_.items->kind() != OrderedItems::Kind::kByArrival) return;
+    const Table& table = *source_.table;
+    source_.places->note(table.number(), key_of(item, table.definition().keys), item.creation());
+  }
+
+  bool passes(const ItemRef& item) {
     if (!shape_.filter) return true;
-    return evaluate(shape_.filter, shape_.filter_view.empty() ? item : only(item, shape_.filter_view));
+    Effort effort(kMostItemEffort);
+    const bool holds = filter_.holds(shape_.filter_view.empty() ? item : only(item, shape_.filter_view), effort);
+    failed_ = effort.is_spent();
+    return holds && !failed_;
   }
 
   void count_bytes(const ItemRef& item) {
@@ -212,6 +226,8 @@ class PageBuilder {
 
   const Source& source_;
   const Shape& shape_;
+  Evaluator filter_;
+  bool failed_ = false;
   Page page_;
   size_t work_ = 0;
   std::vector<std::string_view> values_;  // Room for held_size().
@@ -234,7 +250,7 @@ void walk_ahead(PageBuilder& builder, uint32_t limit, const Next& next) {
   }
 }
 
-Page walk(const Source& source, const Shape& shape, Range range, bool forward) {
+Result<Page> walk(const Source& source, const Shape& shape, Range range, bool forward) {
   PageBuilder builder(source, shape);
   if (forward) {
     walk_ahead(builder, shape.limit, [&] { return range.begin == range.end ? nullptr : &*range.begin++; });
@@ -273,23 +289,32 @@ Result<void> check_start_key(const Source& source, const Item& start, bool scan)
   return {};
 }
 
-// The place of a start key: just after it going forward, just before it going back. Ties of a secondary index stand in
-// creation order; where the start item has gone or moved, its ties are given again rather than skipped.
-OrderedItems::Iterator after_start(const Source& source, const Item& start, bool forward) {
-  const ItemKey key(start, source.keys());
-  if (!source.index) {
-    auto it = source.items->at(source.items->probe(key.view(), 0));
-    const bool there = it != source.items->end() && key_of(it->item, source.keys()) == key.view();
-    return forward && there ? std::next(it) : it;
-  }
+// Where a page of an index by arrival ended, of which the start key does not tell: at an item of that creation. Empty
+// for an item that is gone when nobody remembers its place.
+std::optional<uint64_t> arrival_of(const Source& source, const Item& start) {
   const ItemKey main_key(start, source.table->definition().keys);
+  if (const auto noted = source.places->find(source.table->number(), main_key.view())) return noted;
+  // An item that left the index, or came back, keeps its creation.
   const ItemRef* item = source.table->find(main_key.view());
-  JoinedKey joined;
-  const auto current = item ? index_key_of(*item, source.keys(), joined) : std::nullopt;
-  if (!current || !(*current == key.view())) {
-    return source.items->at(source.items->probe(key.view(), forward ? 0 : UINT64_MAX));
+  return item ? std::optional(item->creation()) : std::nullopt;
+}
+
+// The place of a start key: just after it going forward, just before it going back, whether the item is still there or
+// not.
+OrderedItems::Iterator after_start(const Source& source, const Item& start, bool forward) {
+  using Tie = OrderedItems::Probe::Tie;
+  const ItemKey key(start, source.keys());
+  const ItemKey main_key(start, source.table->definition().keys);
+  OrderedItems::Probe place = source.items->probe(key.view(), Tie::kAt);
+  if (source.items->kind() == OrderedItems::Kind::kByArrival) {
+    const auto creation = arrival_of(source, start);
+    place.creation = creation.value_or(0);
+    // Rather than skip any of the ties, all are given again.
+    if (!creation) place.tie = forward ? Tie::kBefore : Tie::kAfter;
+  } else {
+    place.beside = main_key.view();
   }
-  return source.items->at(source.items->probe(key.view(), item->creation() + (forward ? 1 : 0)));
+  return forward ? source.items->after(place) : source.items->at(place);
 }
 
 // Cuts a range by a start key inside it.
@@ -333,13 +358,13 @@ Range joined_range_of(const OrderedItems& items, const KeyRange& range, const st
     append_joined(out, attributes[range.first_sort.size()]->type, KeyBytes(value).view());
     return out;
   };
-  const auto at = [&](const std::string& bytes) { return items.at(items.probe({partition, bytes}, 0)); };
+  const auto at = [&](const std::string& bytes) { return items.at(items.probe({partition, bytes})); };
   const auto behind = [&](const std::string& bytes) {
     const std::string next = successor(bytes);
-    return next.empty() ? items.at({hash, 0, {}, {}, 0, Side::kAfterHash}) : at(next);
+    return next.empty() ? items.at(OrderedItems::after_hash(hash)) : at(next);
   };
   if (range.prefix) append_joined_begin(begin, KeyBytes(*range.prefix).view());
-  Range out{begin.empty() ? items.at({hash, 0, {}, {}, 0, Side::kBeforeHash}) : at(begin), behind(begin)};
+  Range out{begin.empty() ? items.at(OrderedItems::before_hash(hash)) : at(begin), behind(begin)};
   if (range.lower)
     out.begin = range.lower->inclusive ? at(joined(range.lower->value)) : behind(joined(range.lower->value));
   if (range.upper)
@@ -351,15 +376,12 @@ Range key_range_of(const Source& source, const KeyRange& range, const std::strin
   const OrderedItems& items = *source.items;
   if (!items.keys().more_sort.empty()) return joined_range_of(items, range, partition);
   const uint64_t hash = items.hash(partition);
-  const auto edge = [&](Side side) { return items.at({hash, 0, {}, {}, 0, side}); };
   const auto at = [&](std::string_view sort, bool after) {
-    if (!after) return items.at(items.probe({partition, sort}, 0));
-    auto it = items.at(items.probe({partition, sort}, UINT64_MAX));
-    // Keys of a main table are unique: its entry stands at the place, not before it.
-    if (!source.index && it != items.end() && key_of(it->item, items.keys()) == KeyView{partition, sort}) ++it;
-    return it;
+    using Tie = OrderedItems::Probe::Tie;
+    const auto place = items.probe({partition, sort}, after ? Tie::kAfter : Tie::kBefore);
+    return after ? items.after(place) : items.at(place);
   };
-  Range out{edge(Side::kBeforeHash), edge(Side::kAfterHash)};
+  Range out{items.at(OrderedItems::before_hash(hash)), items.at(OrderedItems::after_hash(hash))};
   if (range.prefix) {
     const KeyBytes prefix(*range.prefix);
     const std::string next = successor(std::string(prefix.view()));
@@ -404,8 +426,8 @@ Result<ItemRef> read_one(const Catalog& catalog, const GetItemInput& input, cons
   return projection ? ItemRef::encode(project(projection, *found)) : *found;
 }
 
-Result<Page> query_page(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input) {
-  auto source = find_source(catalog, input.table, input.index, input.consistent);
+Result<Page> query_page(const Catalog& catalog, ExpressionCache& cache, PagePlaces& places, const QueryInput& input) {
+  auto source = find_source(catalog, places, input.table, input.index, input.consistent);
   if (!source) return fail(source.error());
   Expressions expressions(cache, input.placeholders);
   auto condition = expressions.key_condition(input.key_condition);
@@ -428,7 +450,7 @@ Result<Page> query_page(const Catalog& catalog, ExpressionCache& cache, const Qu
   return walk(*source, *shape, walked, input.forward);
 }
 
-Result<Page> scan_page(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input) {
+Result<Page> scan_page(const Catalog& catalog, ExpressionCache& cache, PagePlaces& places, const ScanInput& input) {
   if (input.total_segments == 0 || input.total_segments > 1'000'000) {
     return invalid("1 validation error detected: Value '" + std::to_string(input.total_segments) +
                    "' at 'totalSegments' failed to satisfy constraint: Member must have value between 1 and 1000000");
@@ -438,7 +460,7 @@ Result<Page> scan_page(const Catalog& catalog, ExpressionCache& cache, const Sca
                    std::to_string(input.segment) +
                    " is not less than TotalSegments: " + std::to_string(input.total_segments));
   }
-  auto source = find_source(catalog, input.table, input.index, input.consistent);
+  auto source = find_source(catalog, places, input.table, input.index, input.consistent);
   if (!source) return fail(source.error());
   Expressions expressions(cache, input.placeholders);
   auto shape = make_shape(expressions, *source, input);
@@ -448,9 +470,9 @@ Result<Page> scan_page(const Catalog& catalog, ExpressionCache& cache, const Sca
   const auto first_hash = [&](uint64_t segment) { return segment * share; };
   const OrderedItems& items = *source->items;
   const uint64_t low = first_hash(input.segment);
-  Range range{items.at({low, 0, {}, {}, 0, Side::kBeforeHash}), items.end()};
+  Range range{items.at(OrderedItems::before_hash(low)), items.end()};
   const bool last = input.segment + 1 == input.total_segments;
-  if (!last) range.end = items.at({first_hash(input.segment + 1), 0, {}, {}, 0, Side::kBeforeHash});
+  if (!last) range.end = items.at(OrderedItems::before_hash(first_hash(input.segment + 1)));
   if (!input.exclusive_start_key.empty()) {
     if (auto ok = check_start_key(*source, input.exclusive_start_key, true); !ok) return fail(ok.error());
     const uint64_t hash = items.hash(ItemKey(input.exclusive_start_key, source->keys()).view().partition);
@@ -493,14 +515,14 @@ Result<ReadOutput> read_measured(const Catalog& catalog, const GetItemInput& inp
   return ReadOutput{std::move(*item), billed_bytes(whole)};
 }
 
-Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input) {
-  auto page = query_page(catalog, cache, input);
+Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, PagePlaces& places, const QueryInput& input) {
+  auto page = query_page(catalog, cache, places, input);
   if (!page) return fail(first_fault(cache, input, std::move(page.error())));
   return page;
 }
 
-Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input) {
-  auto page = scan_page(catalog, cache, input);
+Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, PagePlaces& places, const ScanInput& input) {
+  auto page = scan_page(catalog, cache, places, input);
   if (!page) return fail(first_fault(cache, input, std::move(page.error())));
   return page;
 }

@@ -1,7 +1,8 @@
-// Reading: get, query, scan. Pure functions of the catalog as it is; loop thread only.
+// Reading: get, query, scan, of the catalog as it is. Loop thread only.
 #pragma once
 
 #include "tables/engine/catalog.h"
+#include "tables/engine/page_places.h"
 #include "tables/expression/expression.h"
 #include "tables/tables.h"
 
@@ -13,7 +14,8 @@ Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache,
 // and its key, is found by the first.
 Result<BoundProjection> bind_projection(ExpressionCache& cache, const GetItemInput& input);
 Result<ReadOutput> read_measured(const Catalog& catalog, const GetItemInput& input, const BoundProjection& projection);
-Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, const QueryInput& input);
-Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, const ScanInput& input);
+// `places` learns where the page ended.
+Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, PagePlaces& places, const QueryInput& input);
+Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, PagePlaces& places, const ScanInput& input);
 
 }  // namespace freshet

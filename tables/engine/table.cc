@@ -97,7 +97,7 @@ Table::Table(uint32_t number, TableDescription description, uint64_t hash_seed, 
 
 void Table::make_observers() {
   const TableDefinition& d = definition();
-  for (const auto& index : d.indexes) indexes_.push_back(std::make_unique<SecondaryIndex>(index, hash_seed_));
+  for (const auto& index : d.indexes) indexes_.push_back(std::make_unique<SecondaryIndex>(index, d, hash_seed_));
   if (d.ttl_attribute) ttl_ = make_ttl(d);
   if (d.books) books_ = std::make_unique<BooksKeeper>(*d.books);
   make_slots();
@@ -275,14 +275,15 @@ void Table::alter(TableDefinition next, std::string stream_label) {
   const TableDefinition& d = definition();
   std::vector<std::unique_ptr<SecondaryIndex>> kept;
   for (const auto& wanted : d.indexes) {
-    const bool same = find_same(old.indexes, wanted) != nullptr;
+    // An index whose ties are to stand in another order is built anew.
+    const bool same = SecondaryIndex::ties_of(old) == SecondaryIndex::ties_of(d) && find_same(old.indexes, wanted);
     const auto it = std::find_if(indexes_.begin(), indexes_.end(),
                                  [&](const auto& have) { return have && have->definition.name == wanted.name; });
     if (same && it != indexes_.end()) {
       kept.push_back(std::move(*it));
       continue;
     }
-    kept.push_back(std::make_unique<SecondaryIndex>(wanted, hash_seed_));
+    kept.push_back(std::make_unique<SecondaryIndex>(wanted, d, hash_seed_));
     kept.back()->backfill.emplace();
   }
   for (auto& index : indexes_) {

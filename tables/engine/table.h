@@ -45,8 +45,13 @@ struct Backfill {
 };
 
 struct SecondaryIndex {
-  SecondaryIndex(IndexDefinition d, uint64_t seed)
-      : definition(std::move(d)), items(definition.keys, OrderedItems::Kind::kSecondary, seed) {}
+  SecondaryIndex(IndexDefinition d, const TableDefinition& table, uint64_t seed)
+      : definition(std::move(d)), items(definition.keys, ties_of(table), seed, table.keys) {}
+  // A queue takes the newest of its tasks, and of those that were created in the same millisecond the last that came.
+  // So in a table of a queue, which is one with books, ties stand by arrival.
+  static OrderedItems::Kind ties_of(const TableDefinition& table) {
+    return table.books ? OrderedItems::Kind::kByArrival : OrderedItems::Kind::kByKey;
+  }
   IndexDefinition definition;
   OrderedItems items;
   KeySlots slots;

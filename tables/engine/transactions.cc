@@ -14,6 +14,8 @@ namespace freshet {
 namespace {
 
 constexpr const char* kTooLarge = "The aggregate size of the items in a transaction cannot exceed 4 MB";
+constexpr const char* kTooMuchEffort =
+    "The expressions of the transaction compare too much with large attributes; use fewer operands, or less items";
 
 // What the update itself does to key attributes is known without the item.
 Result<void> check_update_keys(ExpressionCache& cache, const WriteInput& action, const TableDefinition& table) {
@@ -38,8 +40,16 @@ const std::string& table_of(const WriteInput& action) {
   return std::visit([](const auto& one) -> const std::string& { return one.table; }, action);
 }
 
+const std::string& table_of(const GetItemInput& action) {
+  return action.table;
+}
+
 const Item& key_of(const WriteInput& action) {
   return std::visit([](const auto& one) -> const Item& { return input_key(one); }, action);
+}
+
+const Item& key_of(const GetItemInput& action) {
+  return action.key;
 }
 
 // Says which item an action is about, or nothing where its key is none (planning says what is wrong with it).
@@ -82,9 +92,25 @@ uint64_t sum(const Images& images, uint64_t (*size)(const ItemRef&)) {
 }
 
 bool is_too_large(const Images& images) {
-  // As for one item (plan.cc): an encoding is never smaller than what the service counts.
-  return sum(images, encoded_bytes) > limits::kMaxTransactionBytes &&
+  return may_exceed(sum(images, encoded_bytes), limits::kMaxTransactionBytes) &&
          sum(images, billed_bytes) > limits::kMaxTransactionBytes;
+}
+
+// What is there already counts before any condition is evaluated and any projection made.
+template <class Action>
+bool is_too_large(const Catalog& catalog, const std::vector<Action>& actions) {
+  constexpr size_t kNeverTooMany = limits::kMaxTransactionBytes / limits::kMaxItemBytes;
+  if (actions.size() <= kNeverTooMany) return false;
+  Images images;
+  for (const auto& action : actions) {
+    const auto table = catalog.find(table_of(action));
+    if (!table) continue;
+    const KeySchema& keys = (*table)->definition().keys;
+    if ((*table)->definition().system || !check_item_keys(key_of(action), keys)) continue;
+    const ItemRef* item = (*table)->find(ItemKey(key_of(action), keys).view());
+    if (item) images.emplace_back(*item, ItemRef());
+  }
+  return is_too_large(images);
 }
 
 // --- Why it is cancelled ---
@@ -261,9 +287,12 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
   TransactWriteOutput output;
   Reasons reasons;
   Images images;
+  if (is_too_large(catalog_, input.actions)) return invalid(kTooLarge);
+  Effort effort(kMostTransactionEffort);
   // All plans see the state before the transaction, as its items are distinct.
   for (auto& action : input.actions) {
-    auto planned = plan(catalog_, cache_, action);
+    auto planned = plan(catalog_, cache_, effort, action);
+    if (effort.is_spent()) return invalid(kTooMuchEffort);
     if (!planned) {
       if (!reasons.add(planned.error())) return fail(planned.error());
       continue;
@@ -297,6 +326,7 @@ Result<std::vector<ReadOutput>> Transactions::read(const std::vector<GetItemInpu
     if (!projection) return fail(projection.error());
     projections.push_back(std::move(*projection));
   }
+  if (is_too_large(catalog_, inputs)) return invalid(kTooLarge);
   auto projection = projections.begin();
   std::set<std::pair<const Table*, std::string>> seen;
   std::vector<ReadOutput> outputs;

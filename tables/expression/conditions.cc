@@ -1,64 +1,15 @@
-// Conditions and filters on items, decoded or stored.
+// Conditions on decoded items, and what their operators say. On stored ones: evaluator.cc.
 #include <string.h>  // memmem
 
 #include <algorithm>
-#include <memory>
 
+#include "tables/expression/operators.h"
 #include "tables/expression/paths.h"
 #include "tables/expression/walk.h"
 
 namespace freshet {
 namespace expression {
-namespace {
 
-// Where top-level attributes come from.
-class ItemSource {
- public:
-  explicit ItemSource(const Item& item) : item_(item) {}
-  const Value* attribute(std::string_view name) { return item_.find(name); }
-  bool equals(std::string_view name, const Value& value) {
-    const Value* held = item_.find(name);
-    return held && *held == value;
-  }
-
- private:
-  const Item& item_;
-};
-
-// Decodes an attribute when it is looked at, once.
-class RefSource {
- public:
-  explicit RefSource(const ItemRef& item) : item_(item) {}
-
-  const Value* attribute(std::string_view name) {
-    for (const auto& [known, value] : decoded_) {
-      if (known == name) return value.get();
-    }
-    const auto view = view_of(name);
-    if (!view) return nullptr;
-    decoded_.emplace_back(name, std::make_unique<Value>(view->decode()));
-    return decoded_.back().second.get();
-  }
-
-  // Strings, the common case, without decoding.
-  bool equals(std::string_view name, const Value& value) {
-    const auto* text = value.get_if<std::string>();
-    if (!text) {
-      const Value* held = attribute(name);
-      return held && *held == value;
-    }
-    const auto view = view_of(name);
-    return view && view->type() == Type::kString && view->bytes() == *text;
-  }
-
- private:
-  std::optional<ValueView> view_of(std::string_view name) const { return item_ ? item_.find(name) : std::nullopt; }
-
-  const ItemRef& item_;
-  absl::InlinedVector<std::pair<std::string_view, std::unique_ptr<Value>>, 4> decoded_;
-};
-
-// The service counts UTF-16 code units.
 int64_t utf16_length(std::string_view text) {
   int64_t units = 0;
   for (unsigned char c : text) {
@@ -88,15 +39,17 @@ bool begins_with(const Value& value, const Value& prefix) {
   return b && start && b->bytes.starts_with(start->bytes);
 }
 
+// std::string::find compares the whole part at every place where its first byte stands.
+bool has_part(std::string_view text, std::string_view part) {
+  return part.empty() || memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
+}
+
+namespace {
 template <class Member, class Members>
 bool has_member(const Members& members, const Member* member) {
   return member && std::binary_search(members.begin(), members.end(), *member);
 }
-
-// std::string::find compares the whole part at every place where its first byte stands.
-bool has_part(const std::string& text, const std::string& part) {
-  return memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
-}
+}  // namespace
 
 bool contains(const Value& value, const Value& part) {
   const auto* text = part.get_if<std::string>();
@@ -110,86 +63,38 @@ bool contains(const Value& value, const Value& part) {
   return list && std::find(list->elements.begin(), list->elements.end(), part) != list->elements.end();
 }
 
-bool ordered(Operator op, const Value& a, const Value& b) {
-  const auto order = compare(a, b);
-  switch (op) {
-    case Operator::kLess:
-      return order < 0;
-    case Operator::kLessOrEqual:
-      return order <= 0;
-    case Operator::kGreater:
-      return order > 0;
-    default:
-      return order >= 0;
-  }
-}
+namespace {
 
-template <class Source>
-class Evaluation {
+class Decoded {
  public:
-  Evaluation(const Bindings& bindings, Source& source) : bindings_(bindings), source_(source) {}
-
-  bool holds(const Condition& condition) {
-    const auto& operands = condition.operands;
-    switch (condition.op) {
-      case Operator::kEqual:
-        return equal(operands[0], operands[1]);
-      case Operator::kNotEqual:
-        return !equal(operands[0], operands[1]);
-      case Operator::kBetween:
-        return between(operands);
-      case Operator::kIn:
-        return std::any_of(operands.begin() + 1, operands.end(),
-                           [&](const Operand& candidate) { return equal(operands[0], candidate); });
-      case Operator::kFunction:
-        return call(operands[0]);
-      case Operator::kAnd:
-        return std::all_of(condition.children.begin(), condition.children.end(),
-                           [&](const Condition& child) { return holds(child); });
-      case Operator::kOr:
-        return std::any_of(condition.children.begin(), condition.children.end(),
-                           [&](const Condition& child) { return holds(child); });
-      case Operator::kNot:
-        return !holds(condition.children[0]);
-      default: {
-        Value left_storage;
-        Value right_storage;
-        const Value* left = value(operands[0], left_storage);
-        const Value* right = value(operands[1], right_storage);
-        return left && right && ordered(condition.op, *left, *right);
-      }
-    }
-  }
-
- private:
-  // Null for what is not there; `storage` holds computed ones.
-  const Value* value(const Operand& operand, Value& storage) {
-    if (operand.kind == Operand::Kind::kValue) return bindings_.values[operand.slot];
-    if (operand.kind == Operand::Kind::kPath) {
-      const auto& path = operand.path;
-      return follow(path, path.size(), source_.attribute(element_name(path[0], bindings_)), bindings_);
-    }
-    Value argument_storage;  // Only size() is an operand.
-    const Value* argument = value(operand.arguments[0], argument_storage);
-    const auto size = argument ? size_of(*argument) : std::nullopt;
-    if (!size) return nullptr;
-    storage = Value::number(*size);
-    return &storage;
-  }
+  Decoded(const Bindings& bindings, const Item& item) : bindings_(bindings), item_(item) {}
 
   // What is not there equals nothing.
-  bool equal(const Operand& a, const Operand& b) {
-    if (a.kind == Operand::Kind::kPath && a.path.size() == 1 && b.kind == Operand::Kind::kValue) {
-      return source_.equals(element_name(a.path[0], bindings_), *bindings_.values[b.slot]);
-    }
-    Value a_storage;
-    Value b_storage;
-    const Value* left = value(a, a_storage);
-    const Value* right = value(b, b_storage);
+  bool equal(const std::vector<Operand>& operands) const {
+    Value storage[2];
+    const Value* left = value(operands[0], storage[0]);
+    const Value* right = value(operands[1], storage[1]);
     return left && right && *left == *right;
   }
 
-  bool between(const std::vector<Operand>& operands) {
+  bool in(const std::vector<Operand>& operands) const {
+    Value storage;
+    const Value* left = value(operands[0], storage);
+    return left && std::any_of(operands.begin() + 1, operands.end(), [&](const Operand& candidate) {
+             Value candidate_storage;
+             const Value* right = value(candidate, candidate_storage);
+             return right && *left == *right;
+           });
+  }
+
+  bool ordered(Operator op, const std::vector<Operand>& operands) const {
+    Value storage[2];
+    const Value* left = value(operands[0], storage[0]);
+    const Value* right = value(operands[1], storage[1]);
+    return left && right && says(op, compare(*left, *right));
+  }
+
+  bool between(const std::vector<Operand>& operands) const {
     Value storage[3];
     const Value* middle = value(operands[0], storage[0]);
     const Value* lower = value(operands[1], storage[1]);
@@ -197,7 +102,7 @@ class Evaluation {
     return middle && lower && upper && compare(*middle, *lower) >= 0 && compare(*middle, *upper) <= 0;
   }
 
-  bool call(const Operand& function) {
+  bool call(const Operand& function) const {
     Value storage[2];
     const Value* first = value(function.arguments[0], storage[0]);
     if (function.function == Function::kAttributeExists) return first;
@@ -210,25 +115,30 @@ class Evaluation {
     return name && type_name(first->type()) == *name;
   }
 
-  const Bindings& bindings_;
-  Source& source_;
-};
+ private:
+  // Null for what is not there; `storage` holds computed ones.
+  const Value* value(const Operand& operand, Value& storage) const {
+    if (operand.kind == Operand::Kind::kValue) return bindings_.values[operand.slot];
+    if (operand.kind == Operand::Kind::kPath) return find(operand.path, item_, bindings_);
+    Value argument_storage;  // Only size() is an operand.
+    const Value* argument = value(operand.arguments[0], argument_storage);
+    const auto size = argument ? size_of(*argument) : std::nullopt;
+    if (!size) return nullptr;
+    storage = Value::number(*size);
+    return &storage;
+  }
 
-template <class Source>
-bool evaluate_on(const BoundCondition& condition, Source source) {
-  if (!condition) return true;
-  return Evaluation<Source>(condition.bindings, source).holds(condition.compiled->root);
-}
+  const Bindings& bindings_;
+  const Item& item_;
+};
 
 }  // namespace
 }  // namespace expression
 
 bool evaluate(const BoundCondition& condition, const Item& item) {
-  return expression::evaluate_on(condition, expression::ItemSource(item));
-}
-
-bool evaluate(const BoundCondition& condition, const ItemRef& item) {
-  return expression::evaluate_on(condition, expression::RefSource(item));
+  if (!condition) return true;
+  expression::Decoded operands(condition.bindings, item);
+  return expression::holds(condition.compiled->root, operands);
 }
 
 size_t weight(const BoundCondition& condition) {

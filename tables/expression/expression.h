@@ -133,7 +133,44 @@ class Expressions {
 
 // An absent item is an empty Item. Values of types that an operator is not for make it false, never an error.
 bool evaluate(const BoundCondition& condition, const Item& item);
-// The same on the stored form, decoding only what the condition looks at. A null ref is an absent item.
+
+// How much may still be looked at in items, so that no request holds up the loop: about a nanosecond a unit.
+class Effort {
+ public:
+  explicit Effort(uint64_t most) : left_(most) {}
+  // Of what comes next. False if there is not so much left: then nothing is left any more.
+  bool spend(uint64_t units) {
+    spent_ = spent_ || units > left_;
+    left_ = spent_ ? 0 : left_ - units;
+    return !spent_;
+  }
+  bool is_spent() const { return spent_; }
+  uint64_t left() const { return left_; }
+
+ private:
+  uint64_t left_;
+  bool spent_ = false;
+};
+// What the expressions of one write, or a filter in one item, may look at; and those of a transaction together.
+inline constexpr uint64_t kMostItemEffort = 32u << 20;
+inline constexpr uint64_t kMostTransactionEffort = 64u << 20;
+// kValidation, in words of Freshet's own.
+tl::unexpected<Error> too_much_effort(ExpressionKind kind);
+
+// Says of one stored item after the other whether the condition holds, without decoding more than it must.
+class Evaluator {
+ public:
+  explicit Evaluator(const BoundCondition& condition);  // Outlives this.
+  // A null ref is an absent item. What comes out is of no use when `effort` is spent then.
+  bool holds(const ItemRef& item, Effort& effort);
+
+ private:
+  const BoundCondition& condition_;
+  std::vector<std::string> names_;        // Of the attributes that it looks at, sorted, when they are many.
+  std::vector<std::string_view> values_;  // Of one item, by name.
+  std::vector<std::string> given_;        // Values of the request as they would be stored, by slot, once needed.
+};
+// For an item alone, with an effort of kMostItemEffort; false when that is spent.
 bool evaluate(const BoundCondition& condition, const ItemRef& item);
 // How many operands it looks at, at most; 0 of none.
 size_t weight(const BoundCondition& condition);
@@ -150,7 +187,7 @@ Result<void> check_keys(const BoundProjection& projection, const KeySchema& keys
 // On failure nothing of the input is of use any more.
 Result<Item> apply(const BoundUpdate& update, Item item);
 // Whether the update makes an item where there is none: one that only removes (REMOVE, DELETE) does not, and then
-// leaves nothing behind and reports no error.
+// leaves nothing behind. What apply() says of the bare key is its error all the same.
 bool creates(const BoundUpdate& update);
 // What an update does that only sets whole attributes to values of the request, or removes some: sorted by name.
 // Empty optional for an update that does more. The values live as long as what the update was bound from.
@@ -158,9 +195,14 @@ using ItemEdits = absl::InlinedVector<ItemEdit, 8>;
 std::optional<ItemEdits> plain_edits(const BoundUpdate& update);
 // An update may not touch key attributes of the table.
 Result<void> check_update(const BoundUpdate& update, const KeySchema& keys);
-// For UPDATED_OLD pass the old item, for UPDATED_NEW the new one: what the update's paths hold there, with the maps and
-// lists around it. Paths that are not there are left out.
-Item updated_attributes(const BoundUpdate& update, const Item& item);
+// UPDATED_OLD: what the update's paths hold in the old item, with the maps and lists around it. Paths that are not
+// there are left out.
+Item updated_attributes(const BoundUpdate& update, const Item& before);
+Item updated_attributes(const BoundUpdate& update, const ItemRef& before);
+// UPDATED_NEW: the same of the new item, as apply() has made it of the old one. A value that was set is found where it
+// stands now: appended to its list, or moved up by the removal of elements before it.
+Item updated_attributes(const BoundUpdate& update, const Item& before, const Item& after);
+Item updated_attributes(const BoundUpdate& update, const ItemRef& before, const ItemRef& after);
 // Whether the update writes this top-level attribute (or a part of it).
 bool touches(const BoundUpdate& update, std::string_view attribute);
 

@@ -1,5 +1,6 @@
 #include "tables/expression/paths.h"
 #include "tables/expression/text.h"
+#include "tables/value/encoding.h"
 
 #include <algorithm>
 #include <numeric>
@@ -106,6 +107,74 @@ Value extract_value(std::vector<Wanted> wanted, const Value& value, const Bindin
   return Value(std::move(part));
 }
 
+// --- The same on the stored form ---
+
+Value extract_view(std::vector<Wanted> wanted, const ValueView& view, const Bindings& bindings, bool& found);
+
+struct Group {
+  const PathElement* element;
+  std::vector<Wanted> wanted;
+};
+
+std::vector<Group> groups_of(std::vector<Wanted>& wanted, const Bindings& bindings) {
+  std::vector<Group> groups;
+  each_group(wanted, bindings, [&](const PathElement& element, std::vector<Wanted> group) {
+    groups.push_back({&element, std::move(group)});
+  });
+  return groups;
+}
+
+// `in` are the entries of a map or an item; one walk finds all groups, as both are sorted.
+bool extract_entries(std::vector<Wanted>& wanted, std::string_view in, const Bindings& bindings, Map& out) {
+  std::vector<Group> groups = groups_of(wanted, bindings);
+  std::erase_if(groups, [](const Group& group) { return is_index(*group.element); });
+  bool any = false;
+  encoding::take_varint(in);
+  for (size_t next = 0; next < groups.size() && !in.empty();) {
+    const std::string_view name = encoding::take_text(in);
+    const ValueView value(encoding::take_value(in));
+    while (next < groups.size() && element_name(*groups[next].element, bindings) < name) ++next;
+    if (next == groups.size() || element_name(*groups[next].element, bindings) != name) continue;
+    bool found = false;
+    Value part = extract_view(std::move(groups[next++].wanted), value, bindings, found);
+    if (found) out.append_sorted(std::string(name), std::move(part));
+    any = any || found;
+  }
+  return any;
+}
+
+bool extract_elements(std::vector<Wanted>& wanted, std::string_view in, const Bindings& bindings, List& out) {
+  std::vector<Group> groups = groups_of(wanted, bindings);
+  std::erase_if(groups, [](const Group& group) { return !is_index(*group.element); });
+  bool any = false;
+  encoding::take_varint(in);
+  size_t next = 0;
+  for (size_t i = 0; next < groups.size() && !in.empty(); ++i) {
+    const ValueView value(encoding::take_value(in));
+    if (groups[next].element->number != i) continue;
+    bool found = false;
+    Value part = extract_view(std::move(groups[next++].wanted), value, bindings, found);
+    if (found) out.elements.push_back(std::move(part));
+    any = any || found;
+  }
+  return any;
+}
+
+Value extract_view(std::vector<Wanted> wanted, const ValueView& view, const Bindings& bindings, bool& found) {
+  if (wanted[0].depth == wanted[0].path->size()) {
+    found = true;
+    return view.decode();
+  }
+  if (view.type() == Type::kMap) {
+    Map part;
+    found = extract_entries(wanted, view.bytes(), bindings, part);
+    return Value(std::move(part));
+  }
+  List part;
+  if (view.type() == Type::kList) found = extract_elements(wanted, view.bytes(), bindings, part);
+  return Value(std::move(part));
+}
+
 }  // namespace
 
 std::strong_ordering compare_elements(const PathElement& a, const PathElement& b, const Bindings& bindings) {
@@ -185,6 +254,14 @@ Item extract(const std::vector<const Path*>& paths, const Item& item, const Bind
   std::vector<Wanted> wanted;
   for (const Path* path : paths) wanted.push_back({path, 0});
   extract_map(std::move(wanted), item, bindings, out);
+  return out;
+}
+
+Item extract(const std::vector<const Path*>& paths, const ItemRef& item, const Bindings& bindings) {
+  std::vector<Wanted> wanted;
+  for (const Path* path : paths) wanted.push_back({path, 0});
+  Item out;
+  extract_entries(wanted, item.encoded(), bindings, out);
   return out;
 }
 

@@ -88,6 +88,9 @@ Item project(const BoundProjection& projection, const Item& item) {
 
 Item project(const BoundProjection& projection, const ItemRef& item) {
   if (!projection) return item.decode();
+  const auto& paths = projection.compiled->paths;
+  const bool whole = std::all_of(paths.begin(), paths.end(), [](const auto& path) { return path.size() == 1; });
+  if (!whole) return expression::extract(projection.compiled->written, item, projection.bindings);
   auto views = top_level_attributes(projection);
   expression::sort_unique(views);
   const std::vector<std::string> names(views.begin(), views.end());
@@ -97,9 +100,7 @@ Item project(const BoundProjection& projection, const ItemRef& item) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (!values[i].empty()) wanted.append_sorted(names[i], ValueView(values[i]).decode());
   }
-  const auto& paths = projection.compiled->paths;
-  const bool whole = std::all_of(paths.begin(), paths.end(), [](const auto& path) { return path.size() == 1; });
-  return whole ? wanted : project(projection, wanted);
+  return wanted;
 }
 
 std::vector<std::string_view> top_level_attributes(const BoundProjection& projection) {

@@ -1,6 +1,7 @@
 // Updates on decoded items: all operands are read from the item as it was, then everything is written.
 
 #include <algorithm>
+#include <span>
 
 #include "base/limits.h"
 #include "tables/expression/paths.h"
@@ -45,10 +46,12 @@ Members united(const Members& a, const Members& b) {
   return out;
 }
 
+// Takes no longer for a large `b`, which may be the same in many actions and come from a request of 16 MB.
 template <class Members>
 Members without(const Members& a, const Members& b) {
   Members out;
-  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  std::copy_if(a.begin(), a.end(), std::back_inserter(out),
+               [&](const auto& member) { return !std::binary_search(b.begin(), b.end(), member); });
   return out;
 }
 
@@ -69,6 +72,19 @@ class Update {
       writes_.push_back(std::move(**write));
     }
     return write_all();
+  }
+
+  // After run(): where the actions' paths lead to now. What was removed leads to what stands in its place.
+  std::vector<Path> places() const {
+    std::vector<Path> out;
+    for (const auto& action : actions_) {
+      Path& path = out.emplace_back(action.path);
+      for (const auto& [which, index] : appended_) {
+        if (which == &action) path.back().number = index;
+      }
+      if (std::find(removed_.begin(), removed_.end(), &action) == removed_.end()) move_up(path);
+    }
+    return out;
   }
 
  private:
@@ -241,10 +257,45 @@ class Update {
       return compare_paths(a->action->path, b->action->path, bindings_) < 0;
     };
     std::sort(appends.begin(), appends.end(), earlier);
-    for (Write* write : appends) parent_of(write->action->path)->get_if<List>()->elements.push_back(take(*write));
-    std::sort(removals.begin(), removals.end(), earlier);
-    for (auto write = removals.rbegin(); write != removals.rend(); ++write) remove((*write)->action->path);
+    for (Write* write : appends) {
+      auto& elements = parent_of(write->action->path)->get_if<List>()->elements;
+      appended_.emplace_back(write->action, static_cast<uint32_t>(elements.size()));
+      elements.push_back(take(*write));
+    }
+    // What stands deeper first, so that its path still leads there; of one list or map all together.
+    std::sort(removals.begin(), removals.end(), [&](const Write* a, const Write* b) {
+      const size_t depth = a->action->path.size();
+      return depth != b->action->path.size() ? depth > b->action->path.size() : earlier(a, b);
+    });
+    for (auto first = removals.begin(); first != removals.end();) {
+      auto last = std::find_if(first, removals.end(), [&](const Write* write) {
+        return !are_siblings((*first)->action->path, write->action->path);
+      });
+      remove(std::span<Write*>(&*first, static_cast<size_t>(last - first)));
+      first = last;
+    }
     return {};
+  }
+
+  bool are_siblings(const Path& a, const Path& b) const {
+    if (a.size() != b.size() || is_index(a.back()) != is_index(b.back())) return false;
+    return std::equal(a.begin(), a.end() - 1, b.begin(), [&](const PathElement& x, const PathElement& y) {
+      return compare_elements(x, y, bindings_) == std::strong_ordering::equal;
+    });
+  }
+
+  // Past the elements that were removed before those of the path.
+  void move_up(Path& path) const {
+    const Path old = path;
+    for (const Action* action : removed_) {
+      const Path& gone = action->path;
+      const size_t last = gone.size() - 1;
+      if (gone.size() > old.size() || !is_index(gone[last]) || !is_index(old[last])) continue;
+      const bool same_list = std::equal(gone.begin(), gone.end() - 1, old.begin(), [&](const auto& x, const auto& y) {
+        return compare_elements(x, y, bindings_) == std::strong_ordering::equal;
+      });
+      if (same_list && gone[last].number < old[last].number) --path[last].number;
+    }
   }
 
   // False when the value has to be appended to its list.
@@ -266,18 +317,47 @@ class Update {
     return true;
   }
 
-  void remove(const Path& path) {
-    if (path.size() == 1) {
-      item_.erase(element_name(path[0], bindings_));
-      return;
-    }
-    Value* parent = parent_of(path);
-    if (auto* map = parent->get_if<Map>()) {
-      map->erase(element_name(path.back(), bindings_));
-    } else if (auto* list = parent->get_if<List>(); list && path.back().number < list->elements.size()) {
-      list->elements.erase(list->elements.begin() + path.back().number);
+  // Siblings, in their order: in one walk over what holds them, which may be large.
+  void remove(std::span<Write* const> siblings) {
+    for (const Write* write : siblings) removed_.push_back(write->action);
+    const Path& first = siblings[0]->action->path;
+    if (!is_index(first.back())) {
+      remove(siblings, first.size() == 1 ? item_ : *parent_of(first)->get_if<Map>());
+    } else {
+      remove(siblings, *parent_of(first)->get_if<List>());
     }
   }
+
+  void remove(std::span<Write* const> siblings, Map& map) const {
+    if (siblings.size() == 1) {
+      map.erase(last_name(*siblings[0]));
+      return;
+    }
+    Map left;
+    left.reserve(map.size());
+    size_t next = 0;
+    for (auto& [name, value] : map.entries()) {
+      while (next < siblings.size() && last_name(*siblings[next]) < name) ++next;
+      const bool gone = next < siblings.size() && last_name(*siblings[next]) == name;
+      if (!gone) left.append_sorted(std::move(name), std::move(value));
+    }
+    map = std::move(left);
+  }
+
+  static void remove(std::span<Write* const> siblings, List& list) {
+    auto& elements = list.elements;
+    size_t kept = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (next < siblings.size() && siblings[next]->action->path.back().number == i) {
+        ++next;
+      } else if (kept++ != i) {
+        elements[kept - 1] = std::move(elements[i]);
+      }
+    }
+    elements.resize(kept);
+  }
+  std::string_view last_name(const Write& write) const { return element_name(write.action->path.back(), bindings_); }
 
   static Value take(Write& write) {
     if (write.borrowed) return *write.borrowed;
@@ -289,6 +369,9 @@ class Update {
   Item& item_;
   absl::InlinedVector<Write, 2> writes_;
   size_t written_ = 0;  // Bytes of all values, as the service counts them.
+  // What run() has appended, with its index before anything was removed; what it has removed.
+  absl::InlinedVector<std::pair<const Action*, uint32_t>, 2> appended_;
+  absl::InlinedVector<const Action*, 2> removed_;
   bool bad_path_ = false;
 };
 
@@ -323,9 +406,45 @@ bool creates(const BoundUpdate& update) {
   });
 }
 
-Item updated_attributes(const BoundUpdate& update, const Item& item) {
+namespace {
+// What the update looks at of an item, null for none.
+Item looked_at(const BoundUpdate& update, const ItemRef& item) {
+  Item some;
+  if (!item) return some;
+  for (const auto name : top_level_attributes(update)) {
+    if (const auto value = item.find(name)) some.append_sorted(std::string(name), value->decode());
+  }
+  return some;
+}
+}  // namespace
+
+Item updated_attributes(const BoundUpdate& update, const Item& before) {
   if (!update) return {};
-  return expression::extract(update.compiled->written, item, update.bindings);
+  return expression::extract(update.compiled->written, before, update.bindings);
+}
+
+Item updated_attributes(const BoundUpdate& update, const ItemRef& before) {
+  return updated_attributes(update, looked_at(update, before));
+}
+
+Item updated_attributes(const BoundUpdate& update, const Item& before, const Item& after) {
+  if (!update) return {};
+  const auto has_index = [](const expression::Path* path) {
+    return std::any_of(path->begin(), path->end(), expression::is_index);
+  };
+  const auto& written = update.compiled->written;
+  if (std::none_of(written.begin(), written.end(), has_index)) return updated_attributes(update, after);
+  Item again = before;
+  expression::Update done(update, again);
+  if (!done.run()) return {};  // It is none of which apply() made an item.
+  const auto places = done.places();
+  std::vector<const expression::Path*> paths;
+  for (const auto& place : places) paths.push_back(&place);
+  return expression::extract(paths, after, update.bindings);
+}
+
+Item updated_attributes(const BoundUpdate& update, const ItemRef& before, const ItemRef& after) {
+  return updated_attributes(update, looked_at(update, before), looked_at(update, after));
 }
 
 bool touches(const BoundUpdate& update, std::string_view attribute) {

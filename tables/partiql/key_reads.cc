@@ -14,7 +14,6 @@ using expression::Operator;
 
 namespace {
 
-constexpr const char* kOverlap = "Overlapping conditions with range keys are not supported in where clause";
 constexpr const char* kTooMany = "Too many decomposed read operations for a given query.";
 
 bool is_attribute(const Operand& operand, std::string_view attribute) {
@@ -89,7 +88,7 @@ class Decomposition {
     if (too_many_) return invalid(kTooMany);
     std::stable_sort(branches.begin(), branches.end(),
                      [this](const Branch& a, const Branch& b) { return comes_before(a, b); });
-    if (!join_overlaps(branches)) return invalid(kOverlap);
+    join_overlaps(branches);
     std::vector<KeyRead> reads;
     for (Branch& branch : branches) reads.push_back({*branch.partition, branch.sort, std::move(branch.filter)});
     return Out(std::move(reads));
@@ -134,7 +133,9 @@ class Decomposition {
     } else if (const auto slot = equality_on(condition, keys_.partition.name)) {
       out.push_back({slot, {}, {}});
     } else {
-      for (size_t i = 1; i < condition.operands.size(); ++i) add_all(out, {{condition.operands[i].slot, {}, {}}});
+      for (size_t i = 1; i < condition.operands.size(); ++i) {
+        if (!is_repeated(condition, i)) add_all(out, {{condition.operands[i].slot, {}, {}}});
+      }
     }
     return out;
   }
@@ -209,9 +210,17 @@ class Decomposition {
     }
     if (const auto test = range_test(condition, keys_.sort->name)) return {{{}, test, {}}};
     for (size_t i = 1; i < condition.operands.size(); ++i) {
+      if (is_repeated(condition, i)) continue;
       add_all(out, {{{}, SortTest{Operator::kEqual, condition.operands[i].slot}, {}}});
     }
     return out;
+  }
+
+  // Whether a candidate of an IN was there before: `IN [5, 5.0]`. Once there are too many, nobody needs to know.
+  bool is_repeated(const Condition& choice, size_t candidate) const {
+    const auto& operands = choice.operands;
+    const auto same = [&](const Operand& other) { return value(other.slot) == value(operands[candidate].slot); };
+    return !too_many_ && std::any_of(operands.begin() + 1, operands.begin() + static_cast<ptrdiff_t>(candidate), same);
   }
 
   // At most one range: a lower and an upper bound become BETWEEN, with the bounds themselves left to the filter.
@@ -315,41 +324,34 @@ class Decomposition {
     return !ends_before(left.upper, right.lower) && !ends_before(right.upper, left.lower);
   }
 
-  // Whether the branch says of the sort key what no key condition can: NOT, <>.
-  bool is_negated(const Branch& branch) const {
-    if (branch.sort || !keys_.sort) return false;
-    bool found = false;
-    for (const Condition* part : branch.filter) {
-      expression::each_path(*part, [&](const expression::Path& path) { found |= path[0].name == keys_.sort->name; });
-    }
-    return found;
+  bool has_key_types(const Branch& branch) const {
+    const auto fits = [this](uint32_t slot) { return value(slot).is(keys_.sort->type); };
+    if (!branch.sort) return true;
+    return fits(branch.sort->first) && (branch.sort->op != Operator::kBetween || fits(branch.sort->second));
   }
 
-  // Branches of one partition key that overlap are refused, but for those that exclude sort keys: these are read as
-  // one, with the whole WHERE as its filter. False for what is refused.
-  bool join_overlaps(Branches& branches) const {
+  // Branches of one partition key that overlap would give items twice: they are read as one, with the whole WHERE as
+  // its filter. Those with values of wrong types stay, to be refused.
+  void join_overlaps(Branches& branches) const {
     Branches out;
     for (size_t i = 0; i < branches.size();) {
       size_t end = i + 1;
       while (end < branches.size() && value(*branches[end].partition) == value(*branches[i].partition)) ++end;
       bool overlapping = false;
       for (size_t a = i; a < end; ++a) {
-        for (size_t b = a + 1; b < end; ++b) {
-          if (!overlap(branches[a], branches[b])) continue;
-          if (!is_negated(branches[a]) && !is_negated(branches[b])) return false;
-          overlapping = true;
-        }
+        for (size_t b = a + 1; b < end; ++b) overlapping = overlapping || overlap(branches[a], branches[b]);
       }
-      if (overlapping) {
+      const auto first = branches.begin() + static_cast<ptrdiff_t>(i);
+      const auto last = branches.begin() + static_cast<ptrdiff_t>(end);
+      const bool sound = std::all_of(first, last, [this](const Branch& branch) { return has_key_types(branch); });
+      if (overlapping && sound) {
         out.push_back({branches[i].partition, {}, {&*statement_.where}});
       } else {
-        std::move(branches.begin() + static_cast<ptrdiff_t>(i), branches.begin() + static_cast<ptrdiff_t>(end),
-                  std::back_inserter(out));
+        std::move(first, last, std::back_inserter(out));
       }
       i = end;
     }
     branches = std::move(out);
-    return true;
   }
 
   const Statement& statement_;

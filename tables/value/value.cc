@@ -4,14 +4,13 @@
 #include <type_traits>
 
 #include "base/limits.h"
+#include "tables/value/billed.h"
 #include "tables/value/nesting.h"
 #include "tables/value/text.h"
 
 namespace freshet {
 namespace {
 
-constexpr size_t kContainerOverhead = 3;
-constexpr size_t kElementOverhead = 1;
 constexpr size_t kShownCollection = 1000;  // Bytes of a refused set in the message.
 
 std::string at(std::string_view where) {
@@ -168,9 +167,9 @@ void Map::set(std::string_view name, Value value) {
 }
 
 bool Map::erase(std::string_view name) {
-  const Value* found = find(name);
-  if (!found) return false;
-  auto it = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) { return &entry.second == found; });
+  const auto it = std::lower_bound(entries_.begin(), entries_.end(), name,
+                                   [](const Entry& entry, std::string_view wanted) { return entry.first < wanted; });
+  if (it == entries_.end() || it->first != name) return false;
   entries_.erase(it);
   return true;
 }

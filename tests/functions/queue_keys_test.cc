@@ -130,6 +130,33 @@ TEST_P(QueueKeys, OnlyATaskThatSaysThatItReplacesWaitsForItsKey) {
   EXPECT_EQ(world.status("true"), "PENDING");
 }
 
+// A take goes on behind what it has claimed of a page. All of these have one taskCreated: once it began at the first of
+// them again with every page, and had looked at its last page before it came to what it could take.
+TEST_P(QueueKeys, ATakeGoesOnBehindWhatItClaimedAmongTasksOfOneMillisecond) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, keyed("one", "k")));
+  ASSERT_EQ(ids(take(queue)), "one");
+  const int64_t created = world.now_ms();
+  const auto put = [&](const std::string& id, bool waits) {
+    Item item{{"taskId", Value(id)}, {"taskStatus", Value("PENDING")}, {"taskCreated", Value::number(created)}};
+    if (waits) {
+      for (const char* name : {"key", "liveKey"}) item.set(name, Value("k"));
+      item.set("replace", Value::boolean(true));
+    }
+    world.put(item);
+  };
+  std::string expected;
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = "free" + std::to_string(10 + i);
+    put(id, false);
+    if (i % 2 == 0) put("waits" + std::to_string(i), true);
+    expected = id + (expected.empty() ? "" : " ") + expected;
+  }
+  for (int i = 0; i < 60; ++i) put("newer" + std::to_string(i), true);
+  world.pass(milliseconds(200));
+  EXPECT_EQ(ids(take(queue, 20)), expected);
+}
+
 TEST_P(QueueKeys, ALatestWaitsWhileOneOfItsKeyIsInWork) {
   Queue& queue = world.start();
   ASSERT_TRUE(create(queue, keyed("one", "k", true)));

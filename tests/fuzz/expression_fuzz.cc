@@ -143,7 +143,10 @@ class Run {
     if (!updated) return error(updated.error());
     check_item(*updated);
     check_item(updated_attributes(*bound, item_));
-    check_item(updated_attributes(*bound, *updated));
+    const Item now = updated_attributes(*bound, item_, *updated);
+    check_item(now);
+    require(updated_attributes(*bound, ItemRef::encode(item_), ItemRef::encode(*updated)) == now,
+            "what was updated differs on the stored form", text);
     if (const auto edits = plain_edits(*bound)) {
       require(ItemRef::encode(item_).with(*edits).decode() == *updated, "an update in place differs", text);
     }

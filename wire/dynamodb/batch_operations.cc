@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "tables/engine/keys.h"
+#include "tables/engine/read.h"
 #include "tables/engine/request_checks.h"
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
@@ -31,21 +32,19 @@ class BatchGet final : public Operation {
   BatchGet(std::vector<TableGets> gets, CapacityReport report) : gets_(std::move(gets)), capacities_(report) {}
 
   Async<Result<void>> run(Tables& tables) override {
-    std::vector<GetItemInput> inputs;
     for (const TableGets& gets : gets_) {
       if (is_system_table(gets.table)) co_return item_table_not_found();
-      for (const Item& key : gets.keys) {
-        GetItemInput& input = inputs.emplace_back();
-        input.table = gets.table;
-        input.key = key;
-        input.projection = gets.projection;
-        input.placeholders.names = gets.names;
-        input.consistent = gets.consistent;
-      }
     }
-    std::vector<Result<ReadOutput>> answers = co_await tables.read_many(std::move(inputs));
-    for (const auto& answer : answers) {
-      if (!answer) co_return fail(answer.error());
+    std::vector<Result<ReadOutput>> answers;
+    for (size_t first = 0; first < gets_.size();) {
+      const size_t last = behind_group(first);
+      Async<std::vector<Result<ReadOutput>>> reading = read(tables, first, last);
+      std::vector<Result<ReadOutput>> some = co_await reading;
+      for (auto& answer : some) {
+        if (!answer) co_return fail(answer.error());
+        answers.push_back(std::move(answer));
+      }
+      first = last;
     }
     auto next = answers.begin();
     uint64_t bytes = 0;
@@ -82,6 +81,67 @@ class BatchGet final : public Operation {
   }
 
  private:
+  static GetItemInput get_of(const TableGets& gets, const Item& key, bool projected) {
+    GetItemInput input;
+    input.table = gets.table;
+    input.key = key;
+    input.consistent = gets.consistent;
+    if (!projected) return input;
+    input.projection = gets.projection;
+    input.placeholders.names = gets.names;
+    return input;
+  }
+
+  // What a copy of the projection for each key takes.
+  static size_t copied_bytes(const TableGets& gets) {
+    size_t bytes = gets.projection.size();
+    for (const auto& [placeholder, name] : gets.names) bytes += placeholder.size() + name.size();
+    return bytes * gets.keys.size();
+  }
+  static bool is_large(const TableGets& gets) {
+    constexpr size_t kMostCopied = 1u << 20;
+    return copied_bytes(gets) > kMostCopied && gets.keys.size() > 1;
+  }
+
+  // Tables that are read together: all up to the next one whose projection is large, or that one alone.
+  size_t behind_group(size_t first) const {
+    if (is_large(gets_[first])) return first + 1;
+    while (first < gets_.size() && !is_large(gets_[first])) ++first;
+    return first;
+  }
+
+  Async<std::vector<Result<ReadOutput>>> read(Tables& tables, size_t first, size_t last) const {
+    if (is_large(gets_[first])) return read_large(tables, gets_[first]);
+    std::vector<GetItemInput> inputs;
+    for (size_t i = first; i < last; ++i) {
+      for (const Item& key : gets_[i].keys) inputs.push_back(get_of(gets_[i], key, true));
+    }
+    return tables.read_many(std::move(inputs));
+  }
+
+  // The store checks a projection of megabytes once, with the first key, instead of a hundred copies of it.
+  static Async<std::vector<Result<ReadOutput>>> read_large(Tables& tables, const TableGets& gets) {
+    std::vector<GetItemInput> inputs;
+    inputs.push_back(get_of(gets, gets.keys[0], true));
+    ExpressionCache cache(1);
+    const GetItemInput wanted = inputs[0];
+    std::vector<Result<ReadOutput>> answers = co_await tables.read_many(std::move(inputs));
+    if (!answers[0]) co_return answers;
+    const Result<BoundProjection> projection = bind_projection(cache, wanted);
+    if (!projection) {
+      answers[0] = fail(projection.error());
+      co_return answers;
+    }
+    inputs = {};
+    for (size_t i = 1; i < gets.keys.size(); ++i) inputs.push_back(get_of(gets, gets.keys[i], false));
+    std::vector<Result<ReadOutput>> rest = co_await tables.read_many(std::move(inputs));
+    for (auto& answer : rest) {
+      if (answer && answer->item) answer->item = ItemRef::encode(project(*projection, answer->item));
+      answers.push_back(std::move(answer));
+    }
+    co_return answers;
+  }
+
   static void append_unprocessed(std::string& json, const TableGets& gets) {
     if (gets.done == gets.keys.size()) return;
     if (!json.ends_with('{')) json += ',';
@@ -236,6 +296,21 @@ class BatchWrite final : public Operation {
   CollectionList collections_;
 };
 
+// Whether a key of the last one is there twice, be it that the table goes by its name in one place and by its ARN in
+// the other.
+bool repeats_key(const std::vector<TableGets>& all) {
+  const TableGets& last = all.back();
+  for (size_t i = 0; i < last.keys.size(); ++i) {
+    const auto same = [&](const Item& key) { return key == last.keys[i]; };
+    if (std::any_of(last.keys.begin(), last.keys.begin() + static_cast<ptrdiff_t>(i), same)) return true;
+    for (size_t other = 0; other + 1 < all.size(); ++other) {
+      const auto& keys = all[other].keys;
+      if (all[other].table == last.table && std::any_of(keys.begin(), keys.end(), same)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Parsed parse_batch_get_item(const JsonView& body) {
@@ -259,12 +334,10 @@ Parsed parse_batch_get_item(const JsonView& body) {
     }
     gets.consistent = request.flag("ConsistentRead");
     keys += gets.keys.size();
-    const bool few = gets.keys.size() <= limits::kMaxBatchGets;  // Else it is refused anyway.
-    for (auto key = gets.keys.begin(); few && key != gets.keys.end(); ++key) {
-      if (std::find(gets.keys.begin(), key, *key) == key) continue;
+    all.push_back(std::move(gets));
+    if (keys <= limits::kMaxBatchGets && repeats_key(all)) {  // Else it is refused anyway.
       checks.add({ErrorCode::kValidation, "Provided list of item keys contains duplicates", nullptr});
     }
-    all.push_back(std::move(gets));
   }
   const auto is_legacy = [](const TableGets& gets) { return !gets.attributes_to_get.empty(); };
   const auto is_modern = [](const TableGets& gets) {

@@ -17,10 +17,9 @@ struct Thing {
   std::optional<size_t> name;    // Of kTexts.
   std::optional<size_t> score;   // Of kNumbers.
   std::optional<size_t> tag;     // Of kTexts, as a binary.
-  uint64_t created = 0;
 
   bool is_indexed() const { return region && round && name && score && tag; }
-  auto place() const { return std::tuple(kTexts[*name], kNumbers[*score], kTexts[*tag], created); }
+  auto place() const { return std::tuple(kTexts[*name], kNumbers[*score], kTexts[*tag]); }
 };
 
 Item item_of(const std::string& id, const Thing& thing) {
@@ -62,9 +61,7 @@ class CompositeTest : public DiskStoreTest {
         things.erase(id);
         continue;
       }
-      Thing thing{pick(2), pick(2), pick(std::size(kTexts)), pick(std::size(kNumbers)), pick(std::size(kTexts)), 0};
-      const auto known = things.find(id);
-      thing.created = known == things.end() ? ++creations : known->second.created;
+      Thing thing{pick(2), pick(2), pick(std::size(kTexts)), pick(std::size(kNumbers)), pick(std::size(kTexts))};
       ASSERT_TRUE(put("Things", item_of(id, thing)));
       things[id] = thing;
     }
@@ -144,8 +141,9 @@ class CompositeTest : public DiskStoreTest {
     for (const auto& [id, thing] : things) {
       if (asked.fits(thing)) found.emplace_back(id, thing);
     }
-    std::sort(found.begin(), found.end(),
-              [](const auto& a, const auto& b) { return a.second.place() < b.second.place(); });
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.second.place(), a.first) < std::pair(b.second.place(), b.first);
+    });
     if (!forward) std::reverse(found.begin(), found.end());
     std::vector<std::string> out;
     for (const auto& entry : found) out.push_back(entry.first);
@@ -183,7 +181,6 @@ class CompositeTest : public DiskStoreTest {
   }
 
   std::map<std::string, Thing> things;
-  uint64_t creations = 0;
   Random dice{1};
 };
 
@@ -242,7 +239,7 @@ TEST_F(CompositeTest, KeysOfTablesAndLocalIndexesHaveOneAttributeAPart) {
 
 TEST_F(CompositeTest, AllAttributesOfAPartTogetherAreBounded) {
   create(things_definition(true));
-  Item item = item_of("x", {0, 0, 0, 0, 0, 0});
+  Item item = item_of("x", {0, 0, 0, 0, 0});
   item.set("name", Value(std::string(1000, 'n')));
   item.set("tag", Value(Binary{std::string(30, 't')}));
   EXPECT_EQ(text(put("Things", item)),

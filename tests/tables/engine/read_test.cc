@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
-#include <set>
+#include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "tests/tables/engine/store_fixture.h"
 
@@ -39,7 +41,7 @@ std::vector<int64_t> numbers(const Result<Page>& page) {
   return out;
 }
 
-TEST_F(ReadTest, IndexGivesBothDirectionsAndKeepsCreationOrderInTies) {
+TEST_F(ReadTest, AnIndexOfAQueueGivesBothDirectionsAndKeepsTiesInTheOrderOfArrival) {
   create(queue_definition());
   for (const char* id : {"c", "a", "b"}) ASSERT_TRUE(put("Queue", task(id, "PENDING", 5)));
   ASSERT_TRUE(put("Queue", task("old", "PENDING", 1)));
@@ -57,7 +59,7 @@ TEST_F(ReadTest, IndexGivesBothDirectionsAndKeepsCreationOrderInTies) {
   EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("old", "c", "a", "b", "new"));
 }
 
-TEST_F(ReadTest, NumbersThatBeginAlikeAreOrderedByTheirEndsAndTiesByCreation) {
+TEST_F(ReadTest, NumbersThatBeginAlikeAreOrderedByTheirEndsAndTiesOfAQueueByArrival) {
   create(queue_definition());
   // Ascending; several share the first eight bytes of their ordered form, with and without more behind.
   const std::vector<std::string> rising = {"-12345678901234.5",
@@ -153,24 +155,180 @@ TEST_F(ReadTest, PagesGoOnWhereTheyStoppedInBothDirections) {
   }
 }
 
-TEST_F(ReadTest, APageWhoseStartHasGoneMayRepeatTiesButSkipsNothing) {
-  create(queue_definition());
-  for (const char* id : {"a", "b", "c", "d"}) ASSERT_TRUE(put("Queue", task(id, "PENDING", 5)));
-  for (const bool forward : {true, false}) {
-    QueryInput input = by_status("PENDING", forward, 2);
-    const auto first = now(store->query(input));
-    const std::string last = ids(*first)[1];
-    input.exclusive_start_key = first->last_evaluated_key;
-    input.limit = 0;
-    ASSERT_TRUE(update("Queue", key(last), "SET #st = :t", Map{{":t", Value("TAKEN")}}));
-    const auto rest = ids(*now(store->query(input)));
-    const std::set<std::string> seen(rest.begin(), rest.end());
-    for (const char* id : {"a", "b", "c", "d"}) {
-      if (id == last || id == ids(*first)[0]) continue;
-      EXPECT_TRUE(seen.contains(id)) << id;
-    }
-    ASSERT_TRUE(update("Queue", key(last), "SET #st = :t", Map{{":t", Value("PENDING")}}));
+// What may become of the item that a page ended with.
+const std::vector<std::string> kFates = {"stays", "leaves", "goes", "goes and comes back"};
+
+class PagingTest : public ReadTest {
+ protected:
+  void befall(const std::string& id, const std::string& fate) {
+    bool done = true;
+    if (fate == "leaves") done = update("Queue", key(id), "SET #st = :t", Map{{":t", Value("TAKEN")}}).has_value();
+    if (fate.starts_with("goes")) done = erase("Queue", key(id)).has_value();
+    if (fate.ends_with("back")) done = done && put("Queue", task(id, "PENDING", 5)).has_value();
+    EXPECT_TRUE(done);
   }
+  // All pages of a read; what a page ends with meets its fate before the next one.
+  template <class Input>
+  std::vector<std::string> read_all(Input input, const std::string& fate) {
+    std::vector<std::string> seen;
+    for (int pages = 0; pages < 200; ++pages) {
+      Result<Page> page;
+      if constexpr (std::is_same_v<Input, QueryInput>) {
+        page = now(store->query(input));
+      } else {
+        page = now(store->scan(input));
+      }
+      EXPECT_TRUE(page) << page.error().message;
+      if (!page) return seen;
+      for (const auto& id : ids(*page)) seen.push_back(id);
+      if (page->last_evaluated_key.empty()) return seen;
+      befall(seen.back(), fate);
+      input.exclusive_start_key = page->last_evaluated_key;
+    }
+    ADD_FAILURE() << "it never ends";
+    return seen;
+  }
+  // Ids out of order, all with one key.
+  std::vector<std::string> fill(TableDefinition definition) {
+    create(std::move(definition));
+    std::vector<std::string> all;
+    for (int i = 0; i < 100; ++i) all.push_back("t" + std::to_string(100 + i * 37 % 100));
+    for (const auto& id : all) EXPECT_TRUE(put("Queue", task(id, "PENDING", 5)));
+    return all;
+  }
+  void clear() { EXPECT_TRUE(now(store->delete_table("Queue"))); }
+};
+
+TEST_F(PagingTest, OfAnIndexGoesOnWhereItStoppedWhateverBecameOfItsLastItem) {
+  TableDefinition plain = queue_definition();
+  plain.books.reset();
+  TableDefinition without_sort = plain;
+  without_sort.indexes[0].keys.sort.reset();
+  for (const auto& definition : {plain, without_sort}) {
+    for (const auto& fate : kFates) {
+      for (const std::string how : {"forward", "backward", "scan"}) {
+        SCOPED_TRACE(how + ", " + fate);
+        std::vector<std::string> expected = fill(definition);
+        std::sort(expected.begin(), expected.end());
+        if (how == "backward") std::reverse(expected.begin(), expected.end());
+        ScanInput scan;
+        scan.table = "Queue";
+        scan.index = "status-created";
+        scan.limit = 3;
+        scan.filter = "#st = :st";
+        scan.placeholders = by_status("PENDING", true).placeholders;
+        EXPECT_EQ(how == "scan" ? read_all(scan, fate) : read_all(by_status("PENDING", how == "forward", 3), fate),
+                  expected)
+            << "ties stand in the order of the table's key";
+        clear();
+      }
+    }
+  }
+}
+
+// A queue keeps its ties in the order of arrival, of which a start key says nothing.
+TEST_F(PagingTest, OfAQueueGoesOnWhereItStoppedToo) {
+  for (const auto& fate : kFates) {
+    for (const bool forward : {true, false}) {
+      // What comes back is the newest, and so it is found again.
+      if (forward && fate.ends_with("back")) continue;
+      SCOPED_TRACE(fate + (forward ? "" : ", backward"));
+      std::vector<std::string> expected = fill(queue_definition());
+      if (!forward) std::reverse(expected.begin(), expected.end());
+      EXPECT_EQ(read_all(by_status("PENDING", forward, 3), fate), expected);
+      clear();
+    }
+  }
+}
+
+// The memory of where pages ended is bounded, and a restart forgets it.
+TEST_F(PagingTest, OfAQueueRepeatsTiesRatherThanSkipSomeWhenItsPlaceIsForgotten) {
+  fill(queue_definition());
+  QueryInput input = by_status("PENDING", true);
+  input.exclusive_start_key = task("never there", "PENDING", 5);
+  EXPECT_EQ(now(store->query(input))->count, 100u);
+  input.forward = false;
+  EXPECT_EQ(now(store->query(input))->count, 100u);
+  // An item that is there, or that has only left the index, has a place of its own.
+  const auto first = ids_by_status("PENDING", true, 10);
+  input.forward = true;
+  input.exclusive_start_key = task(first[8], "PENDING", 5);
+  EXPECT_EQ(now(store->query(input))->count, 91u);
+  befall(first[8], "leaves");
+  EXPECT_EQ(now(store->query(input))->count, 91u);
+}
+
+class TiesTest : public DiskStoreTest {};
+
+// At a start indexes are sorted at once, while writes insert one by one: both must know the same order.
+TEST_F(TiesTest, KeepTheirOrderAcrossARestart) {
+  TableDefinition d = pair_definition("Pairs", Type::kString);
+  for (const auto& [name, sort] : {std::pair("number", std::optional(KeyAttribute{"n", Type::kNumber})),
+                                   std::pair("text", std::optional(KeyAttribute{"t", Type::kString})),
+                                   std::pair("none", std::optional<KeyAttribute>())}) {
+    IndexDefinition index;
+    index.name = name;
+    index.keys.partition = {"group", Type::kString};
+    index.keys.sort = sort;
+    d.indexes.push_back(index);
+  }
+  create(d);
+  Random dice(7);
+  for (int i = 0; i < 300; ++i) {
+    const std::string p = "p" + std::to_string(dice.below(40));
+    const std::string s = std::to_string(dice.below(1000));
+    ASSERT_TRUE(put("Pairs", Item{{"p", Value(p)},
+                                  {"s", Value(s)},
+                                  {"group", Value(dice.below(2) == 0 ? "a" : "b")},
+                                  {"n", Value::number(static_cast<int64_t>(dice.below(5)) - 2)},
+                                  {"t", Value("longer than eight " + std::to_string(dice.below(3)))}}));
+  }
+  const auto read = [&](const std::string& index) {
+    QueryInput input;
+    input.table = "Pairs";
+    input.index = index;
+    input.key_condition = "#g = :g";
+    input.placeholders.names = {{"#g", "group"}};
+    input.placeholders.values = Map{{":g", Value("a")}};
+    std::vector<std::tuple<int64_t, std::string, std::string, std::string>> out;
+    const auto page = now(store->query(input));
+    EXPECT_TRUE(page) << page.error().message;
+    for (const auto& ref : page->items) {
+      const Item item = ref.decode();
+      out.emplace_back(index == "number" ? item.int_or("n", 0) : 0,
+                       index == "text" ? std::string(item.string_or("t")) : std::string(),
+                       std::string(item.string_or("p")), std::string(item.string_or("s")));
+    }
+    return out;
+  };
+  std::map<std::string, decltype(read(""))> before;
+  for (const std::string index : {"number", "text", "none"}) {
+    before[index] = read(index);
+    EXPECT_GT(before[index].size(), 100u);
+    EXPECT_TRUE(std::is_sorted(before[index].begin(), before[index].end())) << index;
+  }
+  ASSERT_TRUE(now(store->durable()));
+  reopen();
+  for (const auto& [index, rows] : before) EXPECT_EQ(read(index), rows) << index;
+}
+
+// `--queue TABLE` makes a queue of a table that is there.
+TEST_F(TiesTest, TurnToTheOrderOfArrivalWhenATableBecomesAQueue) {
+  TableDefinition d = queue_definition();
+  d.books.reset();
+  create(d);
+  for (const char* id : {"c", "a", "b"}) ASSERT_TRUE(put("Queue", task(id, "PENDING", 5)));
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("a", "b", "c"));
+  d.books = BooksDefinition{"status", "TAKEN"};
+  ASSERT_TRUE(now(store->alter_table(d)));
+  turn();
+  turn();
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("c", "a", "b"));
+  d.books.reset();
+  ASSERT_TRUE(now(store->alter_table(d)));
+  turn();
+  turn();
+  EXPECT_THAT(ids_by_status("PENDING", true), ElementsAre("a", "b", "c"));
 }
 
 TEST_F(ReadTest, StartKeysAreChecked) {

@@ -158,10 +158,12 @@ std::string StoreModel::describe() const {
       for (const auto& [key, row] : table.rows) {
         if (row.item.string_or("status") == status && row.item.contains("created")) rows.push_back(&row);
       }
-      std::sort(rows.begin(), rows.end(), [](const ModelRow* a, const ModelRow* b) {
-        return std::pair(a->item.int_or("created", 0), a->creation) <
-               std::pair(b->item.int_or("created", 0), b->creation);
-      });
+      // With books it is a queue's table, whose ties stand in the order of arrival.
+      const bool by_arrival = table.definition.books.has_value();
+      const auto place = [&](const ModelRow* row) {
+        return std::tuple(row->item.int_or("created", 0), by_arrival ? row->creation : 0, row->item.string_or("id"));
+      };
+      std::sort(rows.begin(), rows.end(), [&](const ModelRow* a, const ModelRow* b) { return place(a) < place(b); });
       out += "  " + status + ":";
       for (const auto* row : rows) out += " " + std::string(row->item.string_or("id"));
       out += "\n";

@@ -145,6 +145,102 @@ TEST_F(TransactionTest, AtMostAHundredActionsAndFourMegabytes) {
   EXPECT_GT((*read)[3].bytes, 390u << 10);
 }
 
+// Twenty conditions on long lists held up everybody for eleven seconds.
+TEST_F(TransactionTest, ItsConditionsAreBoundedTogether) {
+  create(queue_definition());
+  const Value large(List{std::vector<Value>(150'000, Value(Null{}))});
+  List almost{std::vector<Value>(149'999, Value(Null{}))};
+  almost.elements.push_back(Value::boolean(true));
+  std::vector<WriteInput> checks;
+  for (int i = 0; i < 10; ++i) {
+    const std::string id = "large" + std::to_string(i);
+    Item item = task(id, "PENDING", 1);
+    item.set("m", Value(Map{{"l", large}}));
+    ASSERT_TRUE(put("Queue", item));
+    ConditionCheckInput check{"Queue", key(id), "NOT m.l IN (:v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v)", {}};
+    check.placeholders.values = Map{{":v", Value(almost)}};
+    checks.emplace_back(check);
+  }
+  const std::string refused =
+      "ValidationException: The expressions of the transaction compare too much with large attributes; use fewer "
+      "operands, or less items";
+  EXPECT_EQ(text(transact({checks[0]})), "ok");
+  EXPECT_EQ(text(transact({checks[0], checks[1], put_of("new")})), "ok");
+  checks.insert(checks.begin(), put_of("never"));
+  EXPECT_EQ(text(transact(checks)), refused);
+  EXPECT_EQ(get("Queue", key("never")), Item{});
+}
+
+TEST_F(TransactionTest, WhatIsThereCountsBeforeAnyConditionIsEvaluated) {
+  create(queue_definition());
+  std::vector<WriteInput> checks;
+  std::vector<GetItemInput> gets;
+  for (int i = 0; i < 11; ++i) {
+    const std::string id = "large" + std::to_string(i);
+    Item item = task(id, "PENDING", 1);
+    item.set("x", Value(std::string(395 << 10, 'x')));
+    ASSERT_TRUE(put("Queue", item));
+    checks.emplace_back(ConditionCheckInput{"Queue", key(id), "attribute_exists(nothing)", {}});
+    gets.push_back({"Queue", key(id), "id", {}});
+  }
+  const std::string too_large =
+      "ValidationException: The aggregate size of the items in a transaction cannot exceed 4 MB";
+  EXPECT_EQ(text(transact(checks)), too_large);
+  EXPECT_EQ(text(now(store->transact_get(gets))), too_large);
+  checks.pop_back();
+  EXPECT_THAT(text(transact(checks)), testing::HasSubstr("Transaction cancelled"));
+}
+
+// Each of a batch is for itself, so others have their turn in between.
+TEST_F(TransactionTest, ALongBatchLetsOthersInBetween) {
+  create(queue_definition());
+  const Value large(List{std::vector<Value>(150'000, Value(Null{}))});
+  std::vector<WriteInput> writes;
+  for (int i = 0; i < 8; ++i) {
+    const std::string id = "large" + std::to_string(i);
+    Item item = task(id, "PENDING", 1);
+    item.set("m", Value(Map{{"l", large}}));
+    ASSERT_TRUE(put("Queue", item));
+    UpdateItemInput update{"Queue", key(id), "SET m.n = :n", "m.l IN (:v, :v, :v, :v)", {}};
+    update.placeholders.values = Map{{":v", large}, {":n", Value::number(i)}};
+    if (i == 3) update.update = "SET m.n.o.p = :n";
+    writes.emplace_back(update);
+  }
+  auto batch = store->write_many(writes);
+  EXPECT_FALSE(batch.is_ready());
+  ASSERT_TRUE(put("Queue", task("other", "PENDING", 1))) << "others are answered";
+  for (int turns = 0; turns < 20 && !batch.is_ready(); ++turns) scheduler.advance(milliseconds(1));
+  ASSERT_TRUE(batch.is_ready());
+  const auto outputs = batch.take();
+  ASSERT_EQ(outputs.size(), 8u);
+  for (size_t i = 0; i < 8; ++i) {
+    EXPECT_EQ(outputs[i].has_value(), i != 3) << i;
+    const Item item = get("Queue", key("large" + std::to_string(i)));
+    const auto* m = item.find("m")->get_if<Map>();
+    EXPECT_EQ(m->int_or("n", -1), i == 3 ? -1 : static_cast<int64_t>(i));
+  }
+}
+
+TEST_F(TransactionTest, AFilterOverOneLargeItemIsBounded) {
+  create(queue_definition());
+  Item item = task("large", "PENDING", 1);
+  item.set("m", Value(Map{{"l", Value(List{std::vector<Value>(190'000, Value(Null{}))})}}));
+  ASSERT_TRUE(put("Queue", item));
+  QueryInput query = by_status("PENDING", true);
+  query.filter = "contains(m.l, :x)";
+  query.placeholders.values.set(":x", Value("x"));
+  EXPECT_EQ(text(now(store->query(query))), "ok");
+  for (int i = 0; i < 100; ++i) query.filter += " OR contains(m.l, :x)";
+  EXPECT_EQ(text(now(store->query(query))),
+            "ValidationException: Invalid FilterExpression: The expression compares too much with large attributes; "
+            "use fewer operands, or keep what it looks at small");
+  UpdateItemInput update{"Queue", key("large"), "SET n = :x", query.filter, {}};
+  update.placeholders.values = Map{{":x", Value("x")}};
+  EXPECT_EQ(text(now(store->update_item(update))),
+            "ValidationException: Invalid ConditionExpression: The expression compares too much with large attributes; "
+            "use fewer operands, or keep what it looks at small");
+}
+
 TEST_F(TransactionTest, SizesAreTheServicesAndChecksCountToo) {
   create(queue_definition());
   Item tiny;  // Encoded half as large again as the service counts.

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "base/limits.h"
+#include "tables/value/billed.h"
 #include "tests/tables/engine/store_fixture.h"
 
 namespace freshet {
@@ -109,13 +110,44 @@ TEST_F(WriteTest, UpdatesCreateChangeAndReturn) {
   EXPECT_THAT(text(update("Queue", key("a"), "SET #st = :two", two)), HasSubstr("Type mismatch for Index Key status"));
 }
 
+// A NULL in a list is one byte as it is stored and two as the service counts.
+TEST_F(WriteTest, AnUpdateCountsSizesAsTheServiceDoes) {
+  create(queue_definition());
+  const auto nulls = [](size_t count) { return Value(List{std::vector<Value>(count, Value(Null{}))}); };
+  // The key, the names, the list itself, and two for each element.
+  const size_t fits = (limits::kMaxItemBytes - 3 - 1 - 3) / 2;
+  ASSERT_TRUE(update("Queue", key("a"), "SET l = :l", Map{{":l", nulls(fits)}}));
+  EXPECT_EQ(billed_bytes(ItemRef::encode(get("Queue", key("a")))), limits::kMaxItemBytes - 1);
+  const std::string refused = "ValidationException: Item size to update has exceeded the maximum allowed size";
+  EXPECT_EQ(text(update("Queue", key("b"), "SET l = :l", Map{{":l", nulls(fits + 1)}})), refused);
+  EXPECT_EQ(text(update("Queue", key("a"), "SET k = :k", Map{{":k", Value("")}})), "ok");
+  EXPECT_EQ(text(update("Queue", key("a"), "SET m = :k", Map{{":k", Value("")}})), refused);
+  EXPECT_EQ(text(update("Queue", key("a"), "SET l[0] = :k, l[1] = :k", Map{{":k", Value("yes")}})), refused);
+  Item item = key("c");
+  item.set("l", nulls(fits + 1));
+  EXPECT_EQ(text(put("Queue", item)), "ValidationException: Item size has exceeded the maximum allowed size");
+}
+
 TEST_F(WriteTest, AnUpdateThatOnlyRemovesCreatesNothing) {
   create(queue_definition());
-  auto out = update("Queue", key("a"), "REMOVE b, c.d", {}, {}, ReturnValues::kAllNew);
+  auto out = update("Queue", key("a"), "REMOVE b, c", {}, {}, ReturnValues::kAllNew);
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_FALSE(out->attributes);
   EXPECT_EQ(get("Queue", key("a")), Item{});
   EXPECT_THAT(text(update("Queue", key("a"), "REMOVE b", {}, "attribute_exists(b)")), HasSubstr("conditional"));
+  const std::string bad =
+      "ValidationException: The document path provided in the update expression is invalid for update";
+  const Map members{{":s", Value(StringSet{{"x"}})}};
+  for (const bool exists : {false, true}) {
+    SCOPED_TRACE(exists ? "the item is there" : "there is no item");
+    EXPECT_EQ(text(update("Queue", key("a"), "REMOVE c.d", {})), bad);
+    EXPECT_EQ(text(update("Queue", key("a"), "REMOVE b, c[1]", {})), bad);
+    EXPECT_EQ(text(update("Queue", key("a"), "DELETE c.d :s", members)), bad);
+    EXPECT_EQ(text(update("Queue", key("a"), "DELETE c :s", members)), "ok");
+    EXPECT_EQ(get("Queue", key("a")), exists ? key("a") : Item{});
+    ASSERT_TRUE(put("Queue", key("a")));
+  }
+  ASSERT_TRUE(erase("Queue", key("a")));
   EXPECT_THAT(text(update("Queue", key("a"), "REMOVE b", {}, "attribute_exists(id.x)")),
               HasSubstr("Key attributes must be scalars"));
 }

@@ -179,7 +179,7 @@ void drive(const std::string& text, const Item& item) {
   if (auto bound = expressions.update(text)) {
     auto after = apply(*bound, item);
     if (after) {
-      updated_attributes(*bound, *after);
+      updated_attributes(*bound, item, *after);
       EXPECT_TRUE(ItemRef::encode(*after).decode() == *after) << text;
     } else {
       EXPECT_FALSE(after.error().message.empty());

@@ -72,7 +72,7 @@ inline Updated update(std::string_view text, const Item& item, Map values = {}, 
   if (auto used = expressions.finish(); !used) return {text_of(used.error()), {}, {}, {}};
   auto result = apply(*bound, item);
   if (!result) return {text_of(result.error()), {}, {}, {}};
-  return {{}, *result, updated_attributes(*bound, item), updated_attributes(*bound, *result)};
+  return {{}, *result, updated_attributes(*bound, item), updated_attributes(*bound, item, *result)};
 }
 
 }  // namespace freshet::expression_test

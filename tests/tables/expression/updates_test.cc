@@ -191,6 +191,51 @@ TEST(Updates, ReturnedAttributes) {
   EXPECT_TRUE(result.updated_old.empty());
 }
 
+// Where it stands now, and not where its path would lead.
+TEST(Updates, ReturnWhatTheySetInLists) {
+  const Item item{{"l", list({n(0), n(1), n(2), n(3)})}, {"m", list({list({n(5)}), Map{{"x", n(6)}}})}};
+  const auto set = [&](const char* text) { return update(text, item, {{":v", "new"}, {":w", "newer"}}).updated_new; };
+  EXPECT_TRUE(update("SET l[9] = :v", item, {{":v", "new"}}).updated_new == (Item{{"l", list({"new"})}}));
+  EXPECT_TRUE(update("SET l[9] = :v", item, {{":v", "new"}}).updated_old.empty());
+  EXPECT_TRUE(set("SET l[9] = :w, l[7] = :v, l[0] = :w") == (Item{{"l", list({"newer", "new", "newer"})}}));
+  EXPECT_TRUE(set("SET l[3] = :v, l[2] = :w REMOVE l[0]") == (Item{{"l", list({n(1), "newer", "new"})}}))
+      << "in the place of what was removed stands the next one";
+  EXPECT_TRUE(set("SET l[9] = :v, l[8] = :w REMOVE l[3]") == (Item{{"l", list({"newer", "new"})}}));
+  EXPECT_TRUE(set("SET m[1].x = :v, m[1].y = :w REMOVE m[0]") ==
+              (Item{{"m", list({Map{{"x", "new"}, {"y", "newer"}}})}}));
+  EXPECT_TRUE(set("SET m[0][3] = :v, m[1].x = :w") == (Item{{"m", list({list({"new"}), Map{{"x", "newer"}}})}}));
+}
+
+// One walk over a list or map for all that is removed of it; once it was one for each.
+TEST(Updates, RemoveManyElementsAtOnce) {
+  std::vector<Value> elements;
+  Map map;
+  for (int i = 0; i < 1000; ++i) {
+    elements.push_back(n(i));
+    map.set("k" + std::to_string(1000 + i), n(i));
+  }
+  const Item item{{"l", list({list(elements), n(1)})}, {"m", map}};
+  std::string text = "REMOVE l[1]";
+  std::vector<Value> left_elements;
+  Map left_map;
+  for (int i = 0; i < 1000; ++i) {
+    if (i % 10 == 3) {
+      text += ", l[0][" + std::to_string(i) + "], m.k" + std::to_string(1000 + i);
+    } else {
+      left_elements.push_back(n(i));
+      left_map.set("k" + std::to_string(1000 + i), n(i));
+    }
+  }
+  expect(text.c_str(), item, {}, {{"l", list({list(left_elements)})}, {"m", left_map}});
+}
+
+TEST(Updates, DeleteFromASmallSetWhatALargeOneHas) {
+  std::vector<std::string> many;
+  for (int i = 0; i < 1000; ++i) many.push_back(std::to_string(1000 + i));
+  expect("DELETE s :many, t :many", Item{{"s", strings({"1003", "x"})}, {"t", strings({"1999"})}},
+         {{":many", strings(many)}}, {{"s", strings({"x"})}});
+}
+
 TEST(Updates, CreateTouchAndKeys) {
   const KeySchema keys{{"pk", Type::kString}, KeyAttribute{"sk", Type::kNumber}};
   ExpressionCache cache;

@@ -8,7 +8,6 @@ namespace {
 using partiql_test::planned;
 using partiql_test::written;
 
-constexpr const char* kOverlap = "! Overlapping conditions with range keys are not supported in where clause";
 constexpr const char* kTooMany = "! Too many decomposed read operations for a given query.";
 
 std::string where(const std::string& condition) {
@@ -58,12 +57,25 @@ TEST(PartiqlPlanTest, TakesAlternativesApart) {
   EXPECT_EQ(where("p = 'a' OR p = 'a' AND s <> 1"), "p=\"a\" | p=\"a\" OR p=\"a\" AND s<>1");
 }
 
-TEST(PartiqlPlanTest, RefusesOverlapsAndTooMany) {
-  for (const char* condition :
-       {"p IN ['a','a']", "p='a' OR p='a'", "p='a' AND (s > 0 OR s < 5)", "p='a' AND (s = 1 OR c = 2)",
-        "(p='a' AND c=1) OR (p='a' AND c=2)", "p = 'a' AND c <> 1 OR p = 'a' AND s = 2"}) {
-    EXPECT_EQ(where(condition), kOverlap) << condition;
-  }
+// The service refuses these.
+TEST(PartiqlPlanTest, ReadsOverlappingAlternativesOfAPartitionAsOne) {
+  EXPECT_EQ(where("p='a' AND (s > 0 OR s < 5)"), "p=\"a\" | p=\"a\" AND (s>0 OR s<5)");
+  EXPECT_EQ(where("p='a' AND (s = 1 OR c = 2)"), "p=\"a\" | p=\"a\" AND (s=1 OR c=2)");
+  EXPECT_EQ(where("p='a' OR p='a'"), "p=\"a\" | p=\"a\" OR p=\"a\"");
+  EXPECT_EQ(where("p='a' AND c=1 OR p='a' AND c=2"), "p=\"a\" | p=\"a\" AND c=1 OR p=\"a\" AND c=2");
+  EXPECT_EQ(where("p='b' AND s=1 OR p='a' AND c<>1 OR p='a' AND s=2"),
+            "p=\"a\" | p=\"b\" AND s=1 OR p=\"a\" AND c<>1 OR p=\"a\" AND s=2; p=\"b\" AND s=1");
+  EXPECT_EQ(where("p='a' AND (s='x' OR s < 5)"),
+            "! Key attribute's data type should match its data type in table's schema: Key s");
+}
+
+TEST(PartiqlPlanTest, ReadsAValueThatIsNamedTwiceOnce) {
+  EXPECT_EQ(where("p IN ['a','b','a']"), "p=\"a\"; p=\"b\"");
+  EXPECT_EQ(where("p = 'a' AND s IN [5, 5.0, 50e-1]"), "p=\"a\" AND s=5");
+  EXPECT_EQ(where("p = 'a' AND s IN [" + numbers(50) + ", 7.0]").substr(0, 1), "p");
+}
+
+TEST(PartiqlPlanTest, RefusesTooMany) {
   EXPECT_EQ(where("p IN [" + strings(51) + "]"), kTooMany);
   EXPECT_EQ(where("p = 'a' AND s IN [" + numbers(51) + "]"), kTooMany);
   EXPECT_EQ(where("p IN [" + strings(26) + "] AND s IN [1, 2]"), kTooMany);

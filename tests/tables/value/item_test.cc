@@ -85,6 +85,25 @@ TEST(Value, BilledSizesFollowTheGuide) {
   EXPECT_EQ(billed_size(Item{{"id", "x"}, {"n", Value::number(42)}}), 3u + 3u);
 }
 
+TEST(Value, BilledSizesAreTheSameOnTheStoredForm) {
+  const Item item{{"", "empty name"},
+                  {"b", Binary{std::string(200, 'x')}},
+                  {"l", List{{Value(Null{}), Value::boolean(true), Value(List{}), Value(Map{})}}},
+                  {"m", Map{{"k", Map{{"deep", List{{Value::number(-42), Value(Null{})}}}}}}},
+                  {"n", Decimal::parse("-1.2345e-100").value()},
+                  {"ns", NumberSet{{Decimal(-5), Decimal(0), Decimal(1234567)}}},
+                  {"ss", StringSet{{"a", "bc"}}},
+                  {"zero", Value::number(0)}};
+  EXPECT_EQ(billed_bytes(ItemRef::encode(item)), billed_size(item));
+  EXPECT_EQ(billed_bytes(ItemRef::encode(Item{})), 0u);
+  EXPECT_EQ(billed_bytes(ItemRef()), 0u);
+  // The worst that may_exceed() has to know of.
+  const Item nulls{{"l", List{std::vector<Value>(1000, Value(Null{}))}}};
+  const auto encoded = ItemRef::encode(nulls);
+  EXPECT_LE(billed_bytes(encoded), encoded.encoded().size() * kMostBilledPerByte);
+  EXPECT_GT(billed_bytes(encoded), encoded.encoded().size() * 19 / 10);
+}
+
 TEST(Normalize, SortsSetsAndRefusesWhatNoItemMayHold) {
   Value set(StringSet{{"b", "a"}});
   ASSERT_TRUE(normalize(set, "x"));

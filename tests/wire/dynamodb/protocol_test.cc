@@ -1,3 +1,6 @@
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
 #include "base/limits.h"
 #include "tests/wire/dynamodb/protocol_fixture.h"
 
@@ -387,9 +390,49 @@ TEST_F(DynamoDbTest, WritesAndReadsBatches) {
   EXPECT_EQ(ok("GetItem", R"({"TableName":"Tasks","Key":{"id":{"S":"new"}}})"), "{}") << "half applied";
   EXPECT_EQ(error("BatchGetItem", R"({"RequestItems":{"Tasks":{"Keys":[{"id":{"S":"a"}},{"id":{"S":"a"}}]}}})"),
             "ValidationException: Provided list of item keys contains duplicates");
+  EXPECT_EQ(error("BatchGetItem", R"({"RequestItems":{"Tasks":{"Keys":[{"id":{"S":"b"}},{"id":{"S":"a"}}]},
+                "arn:aws:dynamodb:us-east-1:000000000000:table/Tasks":{"Keys":[{"id":{"S":"a"}}]}}})"),
+            "ValidationException: Provided list of item keys contains duplicates");
+  EXPECT_EQ(error("BatchWriteItem", R"({"RequestItems":{"Tasks":[{"PutRequest":{"Item":{"id":{"S":"a"}}}}],
+                "arn:aws:dynamodb:us-east-1:000000000000:table/Tasks":[{"DeleteRequest":{"Key":{"id":{"S":"a"}}}}]}})"),
+            "ValidationException: Provided list of item keys contains duplicates");
   EXPECT_EQ(error("BatchGetItem", R"({"RequestItems":{}})"),
             "ValidationException: 1 validation error detected: Value '{}' at 'requestItems' failed to satisfy "
             "constraint: Member must have length greater than or equal to 1");
+}
+
+// A hundred copies of 15 MB, each of them checked, were 1.5 GB.
+TEST_F(DynamoDbTest, ABatchGetTakesItsProjectionOnce) {
+  make_tasks();
+  std::string keys;
+  for (int i = 0; i < 100; ++i) {
+    ok("PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"k)" + std::to_string(i) + R"("},"x":{"N":"1"}}})");
+    keys += (i == 0 ? R"({"id":{"S":"k)" : R"(,{"id":{"S":"k)") + std::to_string(i) + R"("}})";
+  }
+  const auto peak = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+  };
+  const auto request = [&](const std::string& projection, const std::string& names) {
+    return R"({"RequestItems":{"Tasks":{"Keys":[)" + keys + R"(],"ProjectionExpression":")" + projection +
+           R"(","ExpressionAttributeNames":{)" + names + "}}}}";
+  };
+  std::string names = R"("#x":"x")";
+  std::string projection = "#x";
+  for (int i = 0; i < 230; ++i) {
+    const std::string n = "#n" + std::to_string(i);
+    projection += "," + n;
+    names += R"(,")" + n + R"(":")" + std::to_string(i) + std::string(65'000, 'n') + '"';
+  }
+  const auto before = peak();
+  const std::string answer = ok("BatchGetItem", request(projection, names));
+  EXPECT_EQ(answer.substr(0, 60), R"({"Responses":{"Tasks":[{"x":{"N":"1"}},{"x":{"N":"1"}},{"x":)");
+  EXPECT_THAT(answer, testing::EndsWith(R"({"x":{"N":"1"}},{"x":{"N":"1"}}]},"UnprocessedKeys":{}})"));
+  EXPECT_THAT(error("BatchGetItem", request(std::string(15'000'000, 'x'), R"("#x":"x")")),
+              testing::HasSubstr("Expression size has exceeded the maximum allowed size"));
+  EXPECT_THAT(error("BatchGetItem", request("#x", names)), testing::HasSubstr("unused in expressions"));
+  EXPECT_LT(peak() - before, 500) << "MB";
 }
 
 TEST_F(DynamoDbTest, AnswersInTheVersionThatWasAsked) {

@@ -146,6 +146,10 @@ TEST_F(StatementTest, ReadsInPagesAndInOrder) {
   EXPECT_EQ(keys("SELECT s FROM Pairs WHERE p='a' AND s <> 2"), "1 3");
   EXPECT_EQ(keys("SELECT s FROM Pairs WHERE p='a' AND s IN [3,1]"), "1 3");
   EXPECT_EQ(keys("SELECT s FROM Pairs WHERE p='a' AND NOT s=1 OR p='a' AND s=2"), "2 3");
+  EXPECT_EQ(keys("SELECT s FROM Pairs WHERE p='a' AND s IN [3, 1, 3.0]"), "1 3");
+  EXPECT_EQ(keys("SELECT s FROM Pairs WHERE p='a' AND (s >= 2 OR s <= 2)"), "1 2 3");
+  EXPECT_EQ(keys("SELECT s FROM Pairs WHERE p='a' AND (s > 2 OR s IN [1, 3]) ORDER BY s DESC"), "3 1");
+  EXPECT_EQ(keys("SELECT s FROM Pairs WHERE p='a' AND s=1 OR p='b' OR p='a' AND s < 3", 2), "1 2|1|2 3|");
   EXPECT_EQ(keys("SELECT s FROM Pairs WHERE s > 2").size(), 3u) << "a scan finds one of each";
   EXPECT_EQ(keys("SELECT s FROM Pairs", 1).size(), 12u);
 }
