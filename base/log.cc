@@ -9,6 +9,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/plain_text.h"
+
 namespace freshet {
 namespace {
 
@@ -18,28 +20,6 @@ using Buffer = fmt::memory_buffer;
 
 void append(Buffer& out, std::string_view text) {
   out.append(text.data(), text.data() + text.size());
-}
-
-// The length of the well-formed UTF-8 sequence at the start of `text`; 0 if there is none.
-size_t utf8_length(std::string_view text) {
-  const auto at = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto continues = [&](size_t i, unsigned char low, unsigned char high) {
-    return i < text.size() && at(i) >= low && at(i) <= high;
-  };
-  const unsigned char lead = at(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return continues(1, 0x80, 0xbf) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    const unsigned char low = lead == 0xe0 ? 0xa0 : 0x80;   // Not over-long,
-    const unsigned char high = lead == 0xed ? 0x9f : 0xbf;  // not a surrogate.
-    return continues(1, low, high) && continues(2, 0x80, 0xbf) ? 3 : 0;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    const unsigned char low = lead == 0xf0 ? 0x90 : 0x80;
-    const unsigned char high = lead == 0xf4 ? 0x8f : 0xbf;  // Not above U+10FFFF.
-    return continues(1, low, high) && continues(2, 0x80, 0xbf) && continues(3, 0x80, 0xbf) ? 4 : 0;
-  }
-  return 0;
 }
 
 void append_text(Buffer& out, std::string_view text) {
@@ -52,8 +32,10 @@ void append_text(Buffer& out, std::string_view text) {
     } else if (c == '"' || c == '\\') {
       out.push_back('\\');
       out.push_back(text[0]);
-    } else if (c < 0x20) {
+    } else if (c < 0x20 || c == 0x7f) {
       fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
+    } else if (c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) {  // C1: a terminal obeys them, too.
+      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(text[1]));
     } else {
       append(out, text.substr(0, length));
     }

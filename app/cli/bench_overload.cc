@@ -12,6 +12,7 @@
 #include "app/daemon/options.h"
 #include "app/lab/plan.h"
 #include "app/lab/report.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -30,7 +31,7 @@ struct OverloadOptions {
 volatile sig_atomic_t interrupted = 0;
 
 int wrong(const Error& error) {
-  std::cerr << "freshet: " << error.message << '\n';
+  std::cerr << "freshet: " << plain_text(error.message) << '\n';
   return kUsage;
 }
 

@@ -4,11 +4,13 @@
 #include <iostream>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -17,7 +19,7 @@ struct ChangeOptions {
   Remote remote;
   std::vector<std::string> ids;
   std::string state = "DEAD";
-  uint32_t limit = 1000;
+  std::optional<int64_t> limit;
   std::vector<std::string> where;
   double rate = 0;
 };
@@ -30,19 +32,29 @@ std::vector<std::string> request_of(const std::vector<std::string>& ids, size_t 
   return {first, first + static_cast<ptrdiff_t>(std::min(most, ids.size() - from))};
 }
 
+// Of ids that were named: which of them a command did not get to.
+void tell_left(const std::vector<std::string>& ids, size_t from, const std::string& why) {
+  std::cerr << "freshet: " << why << ": left are the ids from '" << plain_text(ids[from]) << "' on ("
+            << ids.size() - from << " of " << ids.size() << ")\n";
+}
+
 int cancel(const ChangeOptions& options) {
   Session session(options.remote);
   int status = kDone;
   for (size_t from = 0; from < options.ids.size(); from += kMost) {
     const Json answer = session.call("POST", "/cancel", Json{{"taskIds", request_of(options.ids, from)}});
-    if (answer.is_null()) return session.exit_status();
+    if (answer.is_null()) {
+      tell_left(options.ids, from, "not all was cancelled");
+      return session.exit_status();
+    }
     for (const auto& result : answer.at("results")) {
       if (options.remote.json) std::cout << result.dump() << '\n';
       if (result.contains("error")) {
         status = exit_status_of(result["error"].value("code", ""));
-        if (!options.remote.json) std::cerr << "freshet: " << result["error"].value("message", "") << '\n';
+        if (!options.remote.json) std::cerr << "freshet: " << plain_text(result["error"].value("message", "")) << '\n';
       } else if (!options.remote.json) {
-        std::cout << result.value("taskId", "") << ' ' << result.value("taskStatus", "") << '\n';
+        std::cout << plain_text(result.value("taskId", "")) << ' ' << plain_text(result.value("taskStatus", ""))
+                  << '\n';
       }
     }
   }
@@ -55,7 +67,7 @@ std::optional<Json> conditions(const std::vector<std::string>& where) {
   for (const auto& text : where) {
     const auto equals = text.find('=');
     if (equals == 0 || equals == std::string::npos) {
-      std::cerr << "freshet: --where '" << text
+      std::cerr << "freshet: --where '" << plain_text(text)
                 << "' must be NAME=VALUE: an attribute of the task and what it must be\n";
       return std::nullopt;
     }
@@ -71,43 +83,85 @@ void keep_pace(std::chrono::steady_clock::time_point begun, uint64_t done, doubl
                                             std::chrono::duration<double>(static_cast<double>(done) / rate)));
 }
 
-// In requests of a bounded size, so that it can be told how far it is. Without ids: fewer than asked for are all.
-int redrive(const ChangeOptions& options) {
-  const auto where = conditions(options.where);
-  if (!where) return kUsage;
-  Session session(options.remote);
-  const auto begun = std::chrono::steady_clock::now();
-  // At a rate: ten times a second, or one by one.
-  const auto most = options.rate > 0 ? std::clamp<uint64_t>(static_cast<uint64_t>(options.rate / 10), 1, kMost) : kMost;
-  Progress progress;
-  uint64_t redriven = 0;
-  size_t named = 0;
-  for (uint64_t left = options.limit; left > 0;) {
-    const uint64_t ask = std::min<uint64_t>(left, most);
-    Json request{{"state", options.state}, {"limit", ask}};
-    if (!where->empty()) request["where"] = *where;
-    if (!options.ids.empty()) request["taskIds"] = request_of(options.ids, named, most);
-    const Json answer = session.call("POST", "/redrive", request);
+// A redrive on its way, in requests of a bounded size, so that it can be told how far it is.
+class Redrive {
+ public:
+  Redrive(const ChangeOptions& options, Json where)
+      : options_(options), where_(std::move(where)), session_(options.remote) {
+    if (options.limit) {
+      left_ = static_cast<uint64_t>(*options.limit);
+    } else if (!options.ids.empty()) {
+      left_ = options.ids.size();
+    }
+  }
+
+  int run() {
+    const auto begun = std::chrono::steady_clock::now();
+    // At a rate: ten times a second, or one by one.
+    const auto most =
+        options_.rate > 0 ? std::clamp<uint64_t>(static_cast<uint64_t>(options_.rate / 10), 1, kMost) : kMost;
+    while (!over_) {
+      if (!ask(std::min(left_, most))) return session_.exit_status();
+      if (over_) break;
+      progress_.show(std::to_string(redriven_) + " back to PENDING");
+      keep_pace(begun, redriven_, options_.rate);
+    }
+    progress_.clear();
+    if (options_.remote.json) {
+      std::cout << Json{{"redriven", redriven_}}.dump() << '\n';
+    } else {
+      std::cout << redriven_ << " back to PENDING\n";
+    }
+    if (!options_.ids.empty()) tell_rest();
+    return kDone;
+  }
+
+ private:
+  // One request for at most so many. Without ids: fewer than asked for are all. With ids: every id of a request is put
+  // back, or is in another state. False: it was refused, and the person was told.
+  bool ask(uint64_t most) {
+    Json request{{"state", options_.state}, {"limit", most}};
+    if (!where_.empty()) request["where"] = where_;
+    if (!options_.ids.empty()) request["taskIds"] = request_of(options_.ids, named_, most);
+    const Json answer = session_.call("POST", "/redrive", request);
     if (answer.is_null()) {
-      progress.clear();
-      if (redriven > 0) std::cerr << "freshet: " << redriven << " had gone back to PENDING before that\n";
-      return session.exit_status();
+      progress_.clear();
+      if (redriven_ > 0) std::cerr << "freshet: " << redriven_ << " had gone back to PENDING before that\n";
+      if (!options_.ids.empty()) tell_left(options_.ids, named_, "not all was redriven");
+      return false;
     }
     const uint64_t moved = answer.value("redriven", uint64_t{0});
-    redriven += moved;
-    left -= std::min(left, moved);
-    named += most;
-    if (options.ids.empty() ? moved < ask : named >= options.ids.size()) break;
-    progress.show(std::to_string(redriven) + " back to PENDING");
-    keep_pace(begun, redriven, options.rate);
+    redriven_ += moved;
+    left_ -= std::min(left_, moved);
+    named_ = std::min<size_t>(named_ + most, options_.ids.size());
+    over_ = left_ == 0 || (options_.ids.empty() ? moved < most : named_ == options_.ids.size());
+    return true;
   }
-  progress.clear();
-  if (options.remote.json) {
-    std::cout << Json{{"redriven", redriven}}.dump() << '\n';
-  } else {
-    std::cout << redriven << " back to PENDING\n";
+
+  // Of the ids: those in another state, and those that --limit kept from being looked at.
+  void tell_rest() const {
+    if (named_ > redriven_) {
+      std::cerr << "freshet: " << named_ - redriven_ << " of " << named_ << " are not " << plain_text(options_.state)
+                << (where_.empty() ? "" : " or not as --where says") << ", and stay as they are\n";
+    }
+    if (named_ < options_.ids.size()) {
+      tell_left(options_.ids, named_, "--limit " + std::to_string(options_.limit.value_or(0)));
+    }
   }
-  return kDone;
+
+  const ChangeOptions& options_;
+  const Json where_;
+  Session session_;
+  Progress progress_;
+  uint64_t left_ = kMost;  // That may still be put back.
+  uint64_t redriven_ = 0;
+  size_t named_ = 0;  // Of the ids, those that the requests so far had.
+  bool over_ = false;
+};
+
+int redrive(const ChangeOptions& options) {
+  auto where = conditions(options.where);
+  return where ? Redrive(options, std::move(*where)).run() : kUsage;
 }
 
 }  // namespace
@@ -121,7 +175,7 @@ void add_cancel(Command app, int& exit_status) {
       "freshet get ID tells what became of one that ran. Two tasks; and all that wait:\n"
       "  freshet cancel order-17 order-18\n"
       "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r freshet cancel");
-  command.add_option("ids", options->ids, "Task ids").required();
+  command.add_option("ids", options->ids, "Task ids").required().check(not_empty());
   command.callback([options, &exit_status] { exit_status = cancel(*options); });
 }
 
@@ -134,9 +188,10 @@ void add_redrive(Command app, int& exit_status) {
       "  freshet redrive --limit 100000\n"
       "  freshet redrive --limit 100000 --where group=eu --rate 50\n"
       "  freshet redrive --state CANCELLED order-17 order-18");
-  command.add_option("ids", options->ids, "Task ids; none: all of that state");
+  command.add_option("ids", options->ids, "Task ids; none: all of that state").check(not_empty());
   command.add_option("--state", options->state, "DEAD, FAILURE, CANCELLED or SHED").capture_default_str();
-  command.add_option("--limit", options->limit, "At most so many").check(whole(1, 4'294'967'295)).capture_default_str();
+  command.add_option("--limit", options->limit, "At most so many; if not given 1000, or all ids that are named")
+      .check(whole(1, 4'294'967'295));
   command.add_option("--where", options->where, "Only tasks with that attribute: NAME=VALUE, once for each");
   command.add_option("--rate", options->rate, "At most so many a second, which leaves room for new ones")
       .check(above_zero());

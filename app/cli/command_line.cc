@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/ordered.h"
+#include "base/plain_text.h"
 #include "runtime/deploy/diagnostics.h"
 
 namespace freshet::cli {
@@ -44,9 +47,10 @@ std::string explain_extras(const CLI::App& app) {
   const auto extras = app.remaining(true);
   const auto option = std::find_if(extras.begin(), extras.end(), [](const auto& word) { return word[0] == '-'; });
   if (option == extras.end()) {
-    return of + ": '" + extras.front() + "' is one argument too many; " + of + " --help shows what it takes";
+    return of + ": '" + plain_text(extras.front()) + "' is one argument too many; " + of +
+           " --help shows what it takes";
   }
-  const std::string name = option->substr(0, option->find('='));
+  const std::string name = plain_text(option->substr(0, option->find('=')));
   std::vector<std::string> known;
   for (const CLI::Option* one : command.get_options()) {
     for (const std::string& there : one->get_lnames()) known.push_back("--" + there);
@@ -72,19 +76,25 @@ std::string explain_commands(const CLI::App& app, const std::string& word) {
     }
   }
   const std::string of = app.get_parent() == nullptr ? "freshet" : "freshet " + app.get_name();
-  const std::string what = word.empty() ? "a command is missing" : "'" + word + "' is no command";
+  const std::string what = word.empty() ? "a command is missing" : "'" + plain_text(word) + "' is no command";
   return of + ": " + what + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nThere are " + names +
          "; " + of + " COMMAND --help explains each.";
 }
 
-}  // namespace
+// The library's own words, with what was given in them safe to show.
+std::string explain_failure(const CLI::App* app, const CLI::Error& error) {
+  const std::string text = CLI::FailureMessage::simple(app, error);
+  const size_t what = std::min(std::string(error.what()).size(), text.size());
+  return plain_text(text.substr(0, what)) + text.substr(what);
+}
 
-int run_command_line(int argc, char** argv) {
+int parse_and_run(int argc, char** argv) {
   CLI::App app(
       "Freshet: a durable task processor for when work arrives faster than it can be done and the newest matters most");
   app.name("freshet");
   app.require_subcommand(1);
   app.set_version_flag("--version", FRESHET_VERSION);
+  app.failure_message(explain_failure);
   app.footer("freshet COMMAND --help explains each. The first minute: README.md.");
   int exit_status = kDone;
   const Command all(app);
@@ -129,6 +139,18 @@ int run_command_line(int argc, char** argv) {
     return kFailed;
   }
   return exit_status;
+}
+
+}  // namespace
+
+int run_command_line(int argc, char** argv) {
+  const int status = parse_and_run(argc, argv);
+  // A full disk, or a descriptor that is closed: whoever reads the output has not got all of it.
+  errno = 0;
+  if (std::cout.flush()) return status;
+  const std::string why = errno == 0 ? "" : ": " + std::string(std::strerror(errno));
+  std::cerr << "freshet: cannot write to standard output" << why << '\n';
+  return status == kDone ? kFailed : status;
 }
 
 }  // namespace freshet::cli

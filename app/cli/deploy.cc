@@ -5,6 +5,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/remote.h"
 #include "app/daemon/options.h"
+#include "base/plain_text.h"
 #include "base/text_file.h"
 
 namespace freshet::cli {
@@ -17,44 +18,47 @@ struct DeployOptions {
 };
 
 void print_changes(const Json& answer, bool dry_run) {
-  for (const Json& warning : answer.at("warnings")) std::cerr << "warning: " << warning.get<std::string>() << '\n';
+  for (const Json& warning : answer.at("warnings"))
+    std::cerr << "warning: " << plain_text(warning.get<std::string>()) << '\n';
   const Json& changes = answer.at("changes");
   for (const Json& change : changes) {
     const std::string kind = change.value("change", "");
     const char sign = kind == "create" ? '+' : kind == "change" ? '~' : kind == "remove" ? '-' : '=';
     const std::string detail = change.value("detail", "");
-    std::cout << sign << ' ' << change.value("type", "") << ' ' << change.value("name", "")
-              << (detail.empty() ? "" : ": " + detail)
+    std::cout << sign << ' ' << plain_text(change.value("type", "")) << ' ' << plain_text(change.value("name", ""))
+              << (detail.empty() ? "" : ": " + plain_text(detail))
               << (kind == "keep" ? " (no longer in the template; stays with its items)" : "") << '\n';
   }
   if (changes.empty()) std::cout << "nothing to change\n";
   if (dry_run) std::cerr << "nothing was done (--dry-run)\n";
   for (const auto& [name, value] : answer.at("outputs").items())
-    std::cout << name << " = " << value.get<std::string>() << '\n';
+    std::cout << plain_text(name) << " = " << plain_text(value.get<std::string>()) << '\n';
 }
 
-int refused(const HttpResponse& response) {
+int refused(const HttpResponse& response, const std::string& file) {
   const Json document = Json::parse(response.body, nullptr, false);
   const Json error = document.is_object() ? document.value("error", Json::object()) : Json::object();
   const std::string code = error.value("code", "");
   const bool ours = code == "ValidationException";  // The template's faults, a line each.
-  std::cerr << "freshet: " << (ours || code.empty() ? "" : code + ": ")
-            << error.value("message", response.body.substr(0, 1000)) << '\n';
+  const std::string message = error.value("message", response.body.substr(0, 1000));
+  std::cerr << "freshet: " << (ours || code.empty() ? "" : plain_text(code) + ": ")
+            << plain_lines(message, plain_text(file) + ":") << '\n';
   return ours ? kUsage : exit_status_of(code);
 }
 
 int deploy(const DeployOptions& options) {
   auto text = read_text_file(options.deploy.path);
   if (!text) {
-    std::cerr << "freshet: the template: " << text.error().message << '\n';
+    std::cerr << "freshet: the template: " << plain_text(text.error().message) << '\n';
     return kUsage;
   }
   auto client = connect_to(options.remote.url, options.remote.credentials, options.remote.ca);
   if (!client) {
-    std::cerr << "freshet: " << client.error().message << '\n';
+    std::cerr << "freshet: " << plain_text(client.error().message) << '\n';
     return kUsage;
   }
-  const Json body{{"file", std::filesystem::absolute(options.deploy.path).lexically_normal().string()},
+  const std::string file = std::filesystem::absolute(options.deploy.path).lexically_normal().string();
+  const Json body{{"file", file},
                   {"template", std::move(*text)},
                   {"parameters", options.deploy.parameters},
                   {"settings", options.deploy.settings},
@@ -63,12 +67,12 @@ int deploy(const DeployOptions& options) {
   try {
     sent = body.dump();
   } catch (const Json::exception&) {
-    std::cerr << "freshet: " << options.deploy.path << " is not UTF-8\n";
+    std::cerr << "freshet: " << plain_text(options.deploy.path) << " is not UTF-8\n";
     return kUsage;
   }
   auto response = (*client)->call("POST", "/deploy", sent, {{"Content-Type", "application/json"}});
   if (!response) return unreachable(response.error());
-  if (response->status >= 300) return refused(*response);
+  if (response->status >= 300) return refused(*response, file);
   if (options.remote.json) {
     std::cout << response->body << '\n';
   } else {

@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/plain_text.h"
+
 namespace freshet::cli {
 
 namespace {
@@ -81,7 +83,7 @@ void append(std::string& out, const Json& json, int indent, size_t level) {
     return;
   }
   if (!json.is_structured() || json.empty()) {
-    out += json.dump();
+    out += plain_json(json.dump());
     return;
   }
   const bool object = json.is_object();
@@ -90,7 +92,7 @@ void append(std::string& out, const Json& json, int indent, size_t level) {
   for (const auto& [name, value] : json.items()) {
     if (!std::exchange(first, false)) out += ',';
     append_line(out, indent, level + 1);
-    if (object) out += Json(name).dump() + (indent < 0 ? ":" : ": ");
+    if (object) out += plain_json(Json(name).dump()) + (indent < 0 ? ":" : ": ");
     append(out, value, indent, level + 1);
   }
   append_line(out, indent, level);

@@ -10,6 +10,7 @@
 #include "app/cli/remote.h"
 
 #include "app/cli/subcommands.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -58,6 +59,7 @@ int tell_all(const FilteredOptions& options, const std::string& status, const st
       const Json answer = session.call("POST", path, body);
       if (answer.is_null()) {
         worst = session.exit_status();
+        if (worst == kUnreachable) return worst;
       } else {
         std::cout << text_of(answer) << '\n';
       }
@@ -103,7 +105,7 @@ Json match_of(const std::vector<std::string>& words) {
   Json match = Json::array();
   Json alternative;
   const auto refuse = [](const std::string& why) {
-    std::cerr << "freshet: " << why << '\n';
+    std::cerr << "freshet: " << plain_text(why) << '\n';
     return Json();
   };
   for (const auto& word : words) {

@@ -11,6 +11,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
 #include "app/daemon/plan.h"
+#include "base/plain_text.h"
 #include "base/text_file.h"
 #include "functions/replay_program.h"
 #include "runtime/replay/replay.h"
@@ -48,6 +49,7 @@ class Recording {
       if (!piece) return say(piece.error().message), kUnreachable;
       if (piece->status != 200) return refused(*piece);
       next = header(piece->headers, "X-Freshet-Next");
+      if (next.empty()) return strange_answer(options_.url);
       out_ << piece->body << std::flush;
       if (!out_) return say("cannot write '" + options_.out + "'"), kFailed;
       count(piece->body);
@@ -68,7 +70,7 @@ class Recording {
   }
   void say(const std::string& what) {
     progress_.clear();
-    std::cerr << "freshet: " << what << '\n';
+    std::cerr << "freshet: " << plain_text(what) << '\n';
   }
   void count(const std::string& piece) {
     lines_ += static_cast<size_t>(std::count(piece.begin(), piece.end(), '\n'));
@@ -85,7 +87,7 @@ int record(const RecordOptions& options) {
   if (options.out == "-") return Recording(options, std::cout).run();
   std::ofstream out(options.out, std::ios::binary);
   if (!out) {
-    std::cerr << "freshet: cannot write '" << options.out << "'\n";
+    std::cerr << "freshet: cannot write '" << plain_text(options.out) << "'\n";
     return kUsage;
   }
   return Recording(options, out).run();
@@ -101,12 +103,13 @@ struct ReplayCommand {
 std::optional<std::string> read_file(const std::string& path) {
   auto text = read_text_file(path);
   if (text) return std::move(*text);
-  std::cerr << "freshet: " << text.error().message << '\n';
+  std::cerr << "freshet: " << plain_text(text.error().message) << '\n';
   return std::nullopt;
 }
 
-int wrong(const Error& error) {
-  std::cerr << "freshet: " << error.message << '\n';
+// Faults of the template `file` stand on a line each.
+int wrong(const Error& error, const std::string& file) {
+  std::cerr << "freshet: " << plain_lines(error.message, plain_text(file) + ":") << '\n';
   return kUsage;
 }
 
@@ -114,11 +117,11 @@ int replay_fixture(const ReplayCommand& command) {
   const auto text = read_file(command.fixture);
   if (!text) return kUsage;
   const auto fixture = read_fixture(*text, command.fixture);
-  if (!fixture) return wrong(fixture.error());
+  if (!fixture) return wrong(fixture.error(), command.fixture);
   const auto deployment = read_deployment(command.deploy);
-  if (!deployment) return wrong(deployment.error());
+  if (!deployment) return wrong(deployment.error(), command.deploy.path);
   auto settings = settings_of_queues(*deployment);
-  if (!settings) return wrong(settings.error());
+  if (!settings) return wrong(settings.error(), command.deploy.path);
   QueueReplayProgram program(std::move(*settings));
   ReplayOptions options = command.options;
   options.account = command.deploy.account;
@@ -129,7 +132,7 @@ int replay_fixture(const ReplayCommand& command) {
   };
   const auto output = replay(*fixture, *deployment, program, options);
   progress.clear();
-  if (!output) return wrong(output.error());
+  if (!output) return wrong(output.error(), command.fixture);
   if (command.expect.empty()) {
     std::cout << *output;
     return kDone;
@@ -138,7 +141,8 @@ int replay_fixture(const ReplayCommand& command) {
   if (!expected) return kUsage;
   const auto difference = first_difference(*expected, *output);
   if (!difference) return kDone;
-  std::cerr << "freshet: the replay differs from " << command.expect << "\n" << difference->to_string() << '\n';
+  std::cerr << "freshet: the replay differs from " << plain_text(command.expect) << "\n"
+            << plain_lines(difference->to_string()) << '\n';
   return kDifferent;
 }
 

@@ -2,8 +2,10 @@
 #include <iostream>
 #include <iterator>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/remote.h"
+#include "base/plain_text.h"
 #include "base/text_file.h"
 #include "tables/value/text.h"
 
@@ -36,25 +38,28 @@ int refused(const HttpResponse& response) {
   if (type.empty() && readable) type = document.value("__type", "");
   const std::string message =
       readable ? document.value("Message", document.value("message", "")) : response.body.substr(0, 1000);
-  std::cerr << "freshet: " << type << (type.empty() ? "" : ": ") << message << '\n';
+  std::cerr << "freshet: " << plain_text(type + (type.empty() ? "" : ": ") + message) << '\n';
   return exit_status_of(type);
 }
 
 // The log that came with the answer, on standard error.
 void show_log(const HttpResponse& response) {
   std::string log;
-  if (append_from_base64(log, header(response.headers, "X-Amz-Log-Result")).empty()) std::cerr << log;
+  if (append_from_base64(log, header(response.headers, "X-Amz-Log-Result")).empty()) {
+    for (size_t at = 0; (at = log.find('\t', at)) != std::string::npos; at += 2) log.replace(at, 1, "  ");
+    std::cerr << plain_lines(log);
+  }
 }
 
 int invoke(const InvokeOptions& options) {
   auto event = read_event(options);
   if (!event) {
-    std::cerr << "freshet: --event: " << event.error().message << '\n';
+    std::cerr << "freshet: --event: " << plain_text(event.error().message) << '\n';
     return kUsage;
   }
   auto client = connect_to(options.remote.url, options.remote.credentials, options.remote.ca);
   if (!client) {
-    std::cerr << "freshet: " << client.error().message << '\n';
+    std::cerr << "freshet: " << plain_text(client.error().message) << '\n';
     return kUsage;
   }
   HttpHeaders headers{{"X-Amz-Invocation-Type", options.asynchronous ? "Event" : "RequestResponse"}};
@@ -64,7 +69,7 @@ int invoke(const InvokeOptions& options) {
   if (!response) return unreachable(response.error());
   if (response->status >= 300) return refused(*response);
   if (options.log) show_log(*response);
-  if (!response->body.empty()) std::cout << response->body << '\n';
+  if (!response->body.empty()) std::cout << plain_json(response->body) << '\n';
   return header(response->headers, "X-Amz-Function-Error").empty() ? kDone : kFailed;
 }
 
@@ -79,7 +84,7 @@ void add_invoke(Command app, int& exit_status) {
       "  freshet invoke Greet '{\"name\": \"Ada\"}'\n"
       "  freshet invoke Greet --event event.json\n"
       "  echo '{\"name\": \"Ada\"}' | freshet invoke Greet --event - --log");
-  command.add_option("function", options->function, "Name or ARN").required();
+  command.add_option("function", options->function, "Name or ARN").required().check(not_empty());
   command.add_option("json", options->text, "The event, JSON; without it and --event: {}");
   command.add_option("--event", options->event, "File with the event, JSON; - for standard input");
   command.add_flag("--async", options->asynchronous, "Queue the event and do not wait for the result");

@@ -5,6 +5,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/remote.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -60,6 +61,13 @@ bool says(const Json& event, const std::string& name, const std::string& value) 
   return has_word(line, value);
 }
 
+// A program's tabs are blanks, as its readers expect; what else is a control character is escaped.
+std::string shown(const std::string& text) {
+  std::string blanks;
+  for (const char c : text) blanks += c == '\t' ? std::string("  ") : std::string(1, c);
+  return plain_text(blanks);
+}
+
 class Printer {
  public:
   explicit Printer(const LogsOptions& options) : options_(options) {}
@@ -73,16 +81,16 @@ class Printer {
       return true;
     }
     const std::string time = event.value("time", "");
-    std::cout << (time.size() > 12 ? time.substr(11, 12) : time) << ' ';
+    std::cout << shown(time.size() > 12 ? time.substr(11, 12) : time) << ' ';
     if (event.value("event", "") == "FUNCTION_LOG") {
-      std::cout << event.value("function", "") << ' ' << event.value("requestId", "").substr(0, 8) << "  "
-                << event.value("line", "") << (event.value("cut", false) ? " ..." : "") << '\n';
+      std::cout << shown(event.value("function", "")) << ' ' << shown(event.value("requestId", "").substr(0, 8)) << "  "
+                << shown(event.value("line", "")) << (event.value("cut", false) ? " ..." : "") << '\n';
       return true;
     }
-    std::cout << event.value("level", "") << ' ' << event.value("event", "");
+    std::cout << shown(event.value("level", "")) << ' ' << shown(event.value("event", ""));
     for (const auto& [name, value] : event.items()) {
       if (name == "time" || name == "level" || name == "event") continue;
-      std::cout << ' ' << name << '=' << text_of(value);
+      std::cout << ' ' << shown(name) << '=' << shown(text_of(value));
     }
     std::cout << '\n';
     return true;
@@ -106,7 +114,7 @@ class Printer {
 int logs(const LogsOptions& options) {
   auto client = connect_to(options.remote.url, options.remote.credentials, options.remote.ca);
   if (!client) {
-    std::cerr << "freshet: " << client.error().message << '\n';
+    std::cerr << "freshet: " << plain_text(client.error().message) << '\n';
     return kUsage;
   }
   signal(SIGINT, [](int) { interrupted = 1; });
@@ -118,12 +126,14 @@ int logs(const LogsOptions& options) {
     const auto piece = (*client)->call("GET", "/logs?from=" + next + (first ? "" : "&waitMs=500"), "");
     if (!piece) return interrupted != 0 ? kDone : unreachable(piece.error());
     if (piece->status != 200) {
-      std::cerr << "freshet: " << piece->body << '\n';
+      std::cerr << "freshet: " << plain_text(piece->body) << '\n';
       return kFailed;
     }
     const auto lost = header(piece->headers, "X-Freshet-Lost");
-    if (!first && lost != "0") std::cerr << "freshet: " << lost << " lines came too fast and are lost\n";
+    if (!first && !lost.empty() && lost != "0")
+      std::cerr << "freshet: " << lost << " lines came too fast and are lost\n";
     next = header(piece->headers, "X-Freshet-Next");
+    if (next.empty()) return strange_answer(options.remote.url);
     size_t at = 0;
     for (size_t end = 0; (end = piece->body.find('\n', at)) != std::string::npos; at = end + 1) {
       printed |= printer.print(piece->body.substr(at, end - at));

@@ -11,6 +11,7 @@
 #include "app/cli/commands.h"
 #include "app/cli/exact_json.h"
 #include "app/cli/remote.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -34,12 +35,20 @@ int64_t now_ms() {
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
+// Of valid UTF-8: at most so many bytes of it, none of a character cut off.
+std::string first_bytes(std::string text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
+  text.resize(most);
+  return text;
+}
+
 void print_task_line(const Json& task) {
   const Json created = task.value("taskCreated", Json());
-  std::cout << std::left << std::setw(38) << task.value("taskId", "") << ' ' << std::setw(9)
-            << task.value("taskStatus", "") << ' ' << std::right << std::setw(10)
+  std::cout << std::left << std::setw(38) << plain_text(task.value("taskId", "")) << ' ' << std::setw(9)
+            << plain_text(task.value("taskStatus", "")) << ' ' << std::right << std::setw(10)
             << (created.is_number() ? age(now_ms() - created.get<int64_t>()) : "-") << "  "
-            << text_of(task.value("payload", Json())).substr(0, 80) << '\n';
+            << first_bytes(text_of(task.value("payload", Json())), 80) << '\n';
 }
 
 struct GetOptions {
@@ -56,10 +65,13 @@ int get(const GetOptions& options) {
 }
 
 void print_log_line(const Json& line) {
-  std::cout << "  " << age(now_ms() - line.value("at", now_ms())) << " ago: " << line.value("what", "shed") << " by "
-            << line.value("policy", line.value("reason", "")) << ", " << line.value("reason", "") << " (noticed by "
-            << line.value("by", "") << "); it was " << age(line.value("ageMs", int64_t{0})) << " old, "
-            << line.value("depth", uint64_t{0}) << " were waiting\n";
+  const auto text = [&](const char* member, const std::string& otherwise = {}) {
+    return plain_text(line.value(member, otherwise));
+  };
+  std::cout << "  " << age(now_ms() - line.value("at", now_ms())) << " ago: " << text("what", "shed") << " by "
+            << text("policy", text("reason")) << ", " << text("reason") << " (noticed by " << text("by") << "); it was "
+            << age(line.value("ageMs", int64_t{0})) << " old, " << line.value("depth", uint64_t{0})
+            << " were waiting\n";
 }
 
 int explain(const GetOptions& options) {
@@ -71,11 +83,11 @@ int explain(const GetOptions& options) {
     return kDone;
   }
   const Json task = answer.value("task", Json::object());
-  std::cout << answer.value("taskId", "") << ": " << task.value("taskStatus", "not there");
+  std::cout << plain_text(answer.value("taskId", "")) << ": " << plain_text(task.value("taskStatus", "not there"));
   if (answer.contains("ageMs")) std::cout << ", " << age(answer["ageMs"].get<int64_t>()) << " old";
   for (const auto& [member, title] : {std::pair("priority", "priority"), std::pair("group", "group"),
                                       std::pair("attempt", "attempt"), std::pair("maxAttempts", "of at most")}) {
-    if (task.contains(member)) std::cout << ", " << title << ' ' << task[member].dump();
+    if (task.contains(member)) std::cout << ", " << title << ' ' << text_of(task[member]);
   }
   for (const auto& [member, title] : {std::pair("deadlineInMs", "deadline"), std::pair("ttlInMs", "ttl")}) {
     if (!answer.contains(member)) continue;
@@ -83,14 +95,15 @@ int explain(const GetOptions& options) {
     std::cout << ", " << title << (left < 0 ? " " + age(-left) + " ago" : " in " + age(left));
   }
   std::cout << '\n';
-  for (const auto& why : answer.value("why", Json::array())) std::cout << "  " << why.get<std::string>() << '\n';
+  for (const auto& why : answer.value("why", Json::array()))
+    std::cout << "  " << plain_text(why.get<std::string>()) << '\n';
   const Json log = answer.value("log", Json::array());
   if (!log.empty()) std::cout << "what the shed log has of it:\n";
   for (const auto& line : log) print_log_line(line);
   std::cout << "the queue: " << answer.value("depth", uint64_t{0}) << " waiting;";
   const Json policy = answer.value("policy", Json::object());
   for (const auto& [name, value] : policy.items()) {
-    std::cout << ' ' << name << '=' << value.get<std::string>();
+    std::cout << ' ' << plain_text(name) << '=' << plain_text(value.get<std::string>());
   }
   std::cout << '\n';
   return kDone;
@@ -121,6 +134,7 @@ int list(const ListOptions& options) {
         print_task_line(task);
       }
     }
+    if (!std::cout.flush()) return kFailed;
     left -= std::min<uint32_t>(left, static_cast<uint32_t>(page.at("tasks").size()));
     cursor = page.value("cursor", "");
     if (cursor.empty()) break;
@@ -137,7 +151,7 @@ void print_counts(const char* title, const Json& counts) {
   if (counts.empty()) return;
   std::cout << title << '\n';
   for (const auto& [name, count] : counts.get_ref<const Json::object_t&>()) {
-    std::cout << "  " << std::left << std::setw(28) << name << std::right << std::setw(12) << count << '\n';
+    std::cout << "  " << std::left << std::setw(28) << plain_text(name) << std::right << std::setw(12) << count << '\n';
   }
 }
 
@@ -174,6 +188,7 @@ int stats(const StatsOptions& options) {
       std::cout << std::flush;
     }
     if (options.watch <= 0) return kDone;
+    if (!std::cout) return kFailed;
     std::this_thread::sleep_for(std::chrono::duration<double>(options.watch));
   }
 }
@@ -187,7 +202,7 @@ void add_get(Command app, int& exit_status) {
   command.footer(
       "  freshet get order-17\n"
       "  freshet get order-17 --json | jq .result");
-  command.add_option("id", options->id, "Task id").required();
+  command.add_option("id", options->id, "Task id").required().check(not_empty());
   command.callback([options, &exit_status] { exit_status = get(*options); });
 }
 
@@ -199,7 +214,7 @@ void add_explain(Command app, int& exit_status) {
   command.footer(
       "  freshet explain order-17\n"
       "  freshet explain order-17 --json | jq .why");
-  command.add_option("id", options->id, "Task id").required();
+  command.add_option("id", options->id, "Task id").required().check(not_empty());
   command.callback([options, &exit_status] { exit_status = explain(*options); });
 }
 

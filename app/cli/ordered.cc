@@ -10,6 +10,7 @@
 #include "app/cli/ordered.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
+#include "base/plain_text.h"
 #include "base/text_file.h"
 #include "functions/ordered/definition.h"
 #include "functions/ordered/replay.h"
@@ -57,7 +58,7 @@ int tell(const OrderedOptions& options, const std::string& path, const Json& bod
   const Json answer = session.call("POST", path, body);
   if (answer.is_null()) return session.exit_status();
   std::cout << text_of(answer, options.remote.json ? -1 : 2) << '\n';
-  if (answer.contains("detail")) std::cerr << "freshet: " << answer.value("detail", "") << '\n';
+  if (answer.contains("detail")) std::cerr << "freshet: " << plain_text(answer.value("detail", "")) << '\n';
   return status_of(answer);
 }
 
@@ -213,7 +214,7 @@ struct ReplayCommand {
 };
 
 int wrong(const std::string& message) {
-  std::cerr << "freshet: " << message << '\n';
+  std::cerr << "freshet: " << plain_text(message) << '\n';
   return kUsage;
 }
 
@@ -246,7 +247,7 @@ int replay_fixture(const ReplayCommand& command) {
   const auto output = ordered::replay(*fixture, *settings, options);
   progress.clear();
   if (!output) return wrong(command.fixture + ": " + output.error().message);
-  if (output->difference) std::cerr << "freshet: " << *output->difference << '\n';
+  if (output->difference) std::cerr << "freshet: " << plain_lines(*output->difference) << '\n';
   if (command.expect.empty()) {
     std::cout << output->lines;
     return output->difference ? kDifferent : kDone;
@@ -255,7 +256,8 @@ int replay_fixture(const ReplayCommand& command) {
   if (!expected) return wrong(expected.error().message);
   const auto difference = first_difference(*expected, output->lines);
   if (!difference) return output->difference ? kDifferent : kDone;
-  std::cerr << "freshet: the replay differs from " << command.expect << "\n" << difference->to_string() << '\n';
+  std::cerr << "freshet: the replay differs from " << plain_text(command.expect) << "\n"
+            << plain_lines(difference->to_string()) << '\n';
   return kDifferent;
 }
 

@@ -1,4 +1,5 @@
 // freshet priority: a running daemon's priority queues, a call each with JSON output, and the console.
+#include <algorithm>
 #include <functional>
 #include <iostream>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "app/cli/remote.h"
 
 #include "app/cli/subcommands.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -150,6 +152,38 @@ void add_moves(Commands& commands) {
   command.add_option("--visibility-ms", commands.options().visibility_ms, "Instead of the queue's timeout");
 }
 
+// In requests of so many that each answer names every record that was refused. The exit status is that of the first
+// one.
+int redrive_ids(const PriorityOptions& options) {
+  constexpr size_t kMost = 100;
+  Session session(options.remote);
+  Json all{{"moved", 0}, {"going_on", false}, {"refused", Json::array()}};
+  int status = kDone;
+  size_t from = 0;
+  for (; from < options.ids.size(); from += kMost) {
+    const auto first = options.ids.begin() + static_cast<ptrdiff_t>(from);
+    const auto last = first + static_cast<ptrdiff_t>(std::min(kMost, options.ids.size() - from));
+    const Json answer = session.call("POST", "/redrive", Json{{"ids", std::vector<std::string>(first, last)}});
+    if (answer.is_null()) {
+      status = session.exit_status();
+      break;
+    }
+    all["moved"] = all["moved"].get<uint64_t>() + answer.at("moved").get<uint64_t>();
+    for (const auto& result : answer.at("refused")) {
+      if (status == kDone) status = priority_status(result);
+      std::cerr << "freshet: " << plain_text(result.value("detail", result.value("errorMessage", ""))) << '\n';
+      all["refused"].push_back(result);
+    }
+  }
+  if (from < options.ids.size()) {
+    std::cerr << "freshet: left are the ids from '" << plain_text(options.ids[from]) << "' on ("
+              << options.ids.size() - from << " of " << options.ids.size() << ")\n";
+    if (from == 0) return status;
+  }
+  std::cout << text_of(all, options.remote.json ? -1 : 2) << '\n';
+  return status;
+}
+
 void add_changes(Commands& commands) {
   Command command = commands.add_record("set-status", "Set a record's status", [](const auto& o) {
     Json body = record_call(o);
@@ -169,6 +203,7 @@ void add_changes(Commands& commands) {
   command.add_option("id", commands.options().id, "Record id").required();
   command = commands.add("redrive", "Move records out of the dead-letter queue", [](const auto& o) {
     Json body = Json::object();
+    if (!o.ids.empty() && (o.filter + o.values + o.names).empty() && !o.rate && !o.most) return redrive_ids(o);
     if (!o.ids.empty()) body["ids"] = o.ids;
     if (!o.filter.empty()) body["filter"] = o.filter;
     if (!o.values.empty()) {

@@ -18,6 +18,7 @@
 
 #include "app/cli/priority_json.h"
 #include "app/cli/priority_steps.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -104,11 +105,12 @@ class Console {
                  "===========================================================\n"
                  " for help, enter one of the following: ? or h or help\n"
                  " all commands in CLIs need to be typed in lowercase\n"
-              << " current directory is: [" << std::filesystem::current_path().string() << "/.]\n";
+              << " current directory is: [" << plain_text(std::filesystem::current_path().string()) << "/.]\n";
     connect();
     Lines lines;
     for (;;) {
-      const std::string prompt = record_.is_null() ? " >> Enter command: " : "ID <" + id_ + "> >> Enter command: ";
+      const std::string prompt =
+          record_.is_null() ? " >> Enter command: " : "ID <" + plain_text(id_) + "> >> Enter command: ";
       const auto line = lines.next(prompt);
       if (!line) break;
       std::istringstream words(*line);
@@ -144,7 +146,7 @@ class Console {
     return info.is_object() ? info.value("status", "UNDER_CONSTRUCTION") : "UNDER_CONSTRUCTION";
   }
   void show(const std::string& title, const Json& json) {
-    std::cout << "     " << title << '\n' << sample_pretty(json);
+    std::cout << "     " << plain_text(title) << '\n' << sample_pretty(json);
   }
   void show_stats(const char* title) {
     const Json stats = session_.call("GET", "/stats");
@@ -153,7 +155,8 @@ class Console {
   // Of a call whose result the sample does not look at either.
   void complain(const char* method, const Json& result) {
     if (result.is_null() || is_success(result)) return;
-    std::cerr << method << "() - " << code_of(result) << '\n' << result.value("detail", "") << '\n';
+    std::cerr << method << "() - " << plain_text(code_of(result)) << '\n'
+              << plain_text(result.value("detail", "")) << '\n';
   }
 
   void obey(const std::string& command, const Arguments& arguments) {
@@ -233,7 +236,8 @@ class Console {
     if (page.is_null()) return;
     std::cout << (page["records"].empty() ? "     Shipment table is empty!\n" : "     List of first 10 IDs:\n");
     for (const auto& record : page["records"]) {
-      std::cout << "      >> ID : " << record.value("id", "") << " - status: " << record.value("status", "") << '\n';
+      std::cout << "      >> ID : " << plain_text(record.value("id", ""))
+                << " - status: " << plain_text(record.value("status", "")) << '\n';
     }
   }
   void purge() {
@@ -243,7 +247,7 @@ class Console {
                                           : "     List of removed IDs:\n");
     for (const auto& record : page["records"]) {
       complain("delete", steps_.call("delete", Json{{"id", record.value("id", "")}}));
-      std::cout << "      >> Removed ID : " << record.value("id", "") << '\n';
+      std::cout << "      >> Removed ID : " << plain_text(record.value("id", "")) << '\n';
     }
   }
   void create_test() {
@@ -293,7 +297,7 @@ class Console {
     std::string status = arguments[0];
     std::transform(status.begin(), status.end(), status.begin(), [](unsigned char c) { return std::toupper(c); });
     if (status != "READY_TO_SHIP") {
-      std::cout << "     Status change [" << arguments[0] << "] is not applied!\n";
+      std::cout << "     Status change [" << plain_text(arguments[0]) << "] is not applied!\n";
       return;
     }
     const Json result = steps_.call("status", Json{{"id", id_}, {"status", status}});
@@ -318,7 +322,7 @@ class Console {
       told += "has failed .. invalid data! Send record to DLQ!";
     }
     take(steps_.find(id));
-    std::cout << "     " << told << '\n';
+    std::cout << "     " << plain_text(told) << '\n';
     show_stats("Queue status");
   }
 

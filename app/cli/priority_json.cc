@@ -20,7 +20,7 @@ void append(std::string& out, const Json& json, size_t level) {
     out += "{";
     bool first = true;
     for (const auto& [name, value] : json.items()) {
-      out += (first ? "\n" : ",\n") + std::string(2 * (level + 1), ' ') + Json(name).dump() + " : ";
+      out += (first ? "\n" : ",\n") + std::string(2 * (level + 1), ' ') + text_of(Json(name)) + " : ";
       first = false;
       append(out, value, level + 1);
     }

@@ -4,6 +4,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/exact_json.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 
@@ -32,7 +33,9 @@ int tell_priority(const Remote& remote, const Json& answer) {
   std::cout << text_of(answer, remote.json ? -1 : 2) << '\n';
   const Json& result = result_of(answer);
   const int status = priority_status(result);
-  if (status != kDone) std::cerr << "freshet: " << result.value("detail", result.value("errorMessage", "")) << '\n';
+  if (status != kDone) {
+    std::cerr << "freshet: " << plain_text(result.value("detail", result.value("errorMessage", ""))) << '\n';
+  }
   return status;
 }
 

@@ -15,6 +15,7 @@
 #include "app/cli/exact_json.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -52,7 +53,7 @@ class Tally {
         const auto& error = result["error"];
         session_.failed(exit_status_of(error.value("code", "")));
         if (!options_.remote.json) {
-          std::cerr << "freshet: line " << line << ": " << error.value("message", "") << '\n';
+          std::cerr << "freshet: line " << line << ": " << plain_text(error.value("message", "")) << '\n';
         }
       } else {
         ++(result.value("created", true) ? created_ : existing_);
@@ -146,8 +147,9 @@ int put_lines(const PutOptions& options, std::istream& in) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
     Json task = parse_exact(line);
     if (!task.is_object()) {
-      std::cerr << "freshet: line " << number << " is no JSON object: " << line.substr(0, 60) << '\n';
+      std::cerr << "freshet: line " << number << " is no JSON object: " << plain_text(line.substr(0, 60)) << '\n';
       send(session, tally, batch);
+      std::cerr << "freshet: the lines behind line " << number << " were not read\n";
       tally.finish();
       return kUsage;
     }
@@ -156,7 +158,10 @@ int put_lines(const PutOptions& options, std::istream& in) {
     batch.lines.push_back(number);
     ++read;
     if (batch.lines.size() < batch_size) continue;
-    if (!send(session, tally, batch)) break;
+    if (!send(session, tally, batch)) {
+      std::cerr << "freshet: the lines behind line " << number << " were not read\n";
+      break;
+    }
     if (options.rate > 0) {
       std::this_thread::sleep_until(started +
                                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
@@ -164,6 +169,10 @@ int put_lines(const PutOptions& options, std::istream& in) {
     }
   }
   send(session, tally, batch);
+  if (in.bad()) {
+    std::cerr << "freshet: cannot read on behind line " << number << '\n';
+    session.failed(kFailed);
+  }
   tally.finish();
   return session.exit_status();
 }
@@ -188,7 +197,7 @@ int put_one(const PutOptions& options) {
   Session session(options.remote);
   const Json answer = session.call("POST", "/tasks", task);
   if (answer.is_null()) return session.exit_status();
-  std::cout << (options.remote.json ? text_of(answer) : answer.value("taskId", "")) << '\n';
+  std::cout << (options.remote.json ? text_of(answer) : plain_text(answer.value("taskId", ""))) << '\n';
   return kDone;
 }
 
@@ -208,7 +217,7 @@ int put(const PutOptions& options) {
   }
   std::ifstream in(options.file);
   if (!in) {
-    std::cerr << "freshet: cannot read '" << options.file << "'\n";
+    std::cerr << "freshet: cannot read '" << plain_text(options.file) << "'\n";
     return kUsage;
   }
   return put_lines(options, in);
@@ -227,14 +236,14 @@ void add_put(Command app, int& exit_status) {
   command.add_option(
       "payload", options->payload,
       "Payload of a single task: JSON, or a text that does not begin with { or [; - for tasks on standard input");
-  command.add_option("--id", options->id, "Task id: creating it twice makes one task");
+  command.add_option("--id", options->id, "Task id: creating it twice makes one task").check(not_empty());
   command.add_option("--file", options->file, "JSON Lines of tasks; - for standard input");
   command
       .add_option("--ttl", options->ttl,
                   "Seconds until it is shed if nobody has taken it; what has ended is removed then too")
       .check(above_zero());
   command.add_option("--delay", options->delay, "Seconds until it may start").check(above_zero());
-  command.add_option("--key", options->key, "No second task while one of this key waits");
+  command.add_option("--key", options->key, "No second task while one of this key waits").check(not_empty());
   command.add_flag("--replace", options->replace, "With --key: replace the one that waits");
   command.add_option("--group", options->group, "Group (lane)");
   command.add_option("--priority", options->priority, "-100 to 100, higher first").check(whole(-100, 100));

@@ -5,6 +5,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/exact_json.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 
@@ -45,8 +46,14 @@ int exit_status_of(const std::string& error_code) {
 }
 
 int unreachable(const Error& error) {
-  std::cerr << "freshet: " << error.message << "\nIs the daemon running? Start one with: ./run.sh --serve\n";
+  std::cerr << "freshet: " << plain_text(error.message)
+            << "\nIs the daemon running? Start one with: ./run.sh --serve\n";
   return kUnreachable;
+}
+
+int strange_answer(const std::string& url) {
+  std::cerr << "freshet: " << plain_text(url) << " answers, but not as Freshet does: is that its address?\n";
+  return kFailed;
 }
 
 std::string path_segment(const std::string& text) {
@@ -80,7 +87,7 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
   if (!client_) {
     auto made = connect_to(remote_.url, remote_.credentials, remote_.ca);
     if (!made) {
-      std::cerr << "freshet: " << made.error().message << '\n';
+      std::cerr << "freshet: " << plain_text(made.error().message) << '\n';
       exit_status_ = kUsage;
       return nullptr;
     }
@@ -100,8 +107,7 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
   status = response->status;
   Json document = parse_exact(response->body);
   if (document.is_discarded() && status < 300) {
-    std::cerr << "freshet: " << remote_.url << " answers, but not as Freshet does: is that its address?\n";
-    exit_status_ = kFailed;
+    exit_status_ = strange_answer(remote_.url);
     return nullptr;
   }
   if (document.is_discarded()) document = Json{{"error", {{"code", ""}, {"message", response->body}}}};
@@ -124,8 +130,8 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
   const bool others = text.find("'" + remote_.queue + "'; there ") != std::string::npos;
   if (status == 404 && others) text += "; " + remote_.option + " names another one";
-  std::cerr << "freshet: " << (explain_ ? explain_(text) : text) << " (" << method << ' ' << target << " gave "
-            << status << ")\n";
+  std::cerr << "freshet: " << plain_text(explain_ ? explain_(text) : text) << " (" << method << ' ' << target
+            << " gave " << status << ")\n";
   exit_status_ = exit_status_of(code);
   return nullptr;
 }

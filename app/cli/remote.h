@@ -55,6 +55,8 @@ Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const
 
 // Says on standard error that the daemon cannot be reached, and why. The exit status of that.
 int unreachable(const Error& error);
+// Says on standard error that what answers at the address is no Freshet. The exit status of that.
+int strange_answer(const std::string& url);
 // The exit status for the task API's error code.
 int exit_status_of(const std::string& error_code);
 // Percent-encodes a task id for a path.

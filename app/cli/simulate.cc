@@ -7,6 +7,7 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/lab/trace_run.h"
+#include "base/plain_text.h"
 #include "base/text_file.h"
 
 namespace freshet::cli {
@@ -23,7 +24,7 @@ struct SimulateOptions {
 };
 
 int wrong(const Error& error) {
-  std::cerr << "freshet: " << error.message << '\n';
+  std::cerr << "freshet: " << plain_text(error.message) << '\n';
   return kUsage;
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/remote.h"
+#include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
@@ -44,16 +45,16 @@ void print_move(const Json& record, bool json) {
   }
   const std::string attempt = attribute(image, "attempt");
   const std::string reason = attribute(image, "shedReason");
-  std::cout << clock_of(change.value("ApproximateCreationDateTime", Json())) << "  " << id << "  "
-            << (from.empty() ? "(new)" : from) << " -> " << (to.empty() ? "(gone)" : to)
-            << (attempt.empty() || to != "TAKEN" ? "" : "  attempt " + attempt) << (reason.empty() ? "" : "  " + reason)
-            << '\n';
+  std::cout << clock_of(change.value("ApproximateCreationDateTime", Json())) << "  " << plain_text(id) << "  "
+            << (from.empty() ? "(new)" : plain_text(from)) << " -> " << (to.empty() ? "(gone)" : plain_text(to))
+            << (attempt.empty() || to != "TAKEN" ? "" : "  attempt " + plain_text(attempt))
+            << (reason.empty() ? "" : "  " + plain_text(reason)) << '\n';
 }
 
 int watch(const Remote& remote) {
   auto client = connect_to(remote.url, remote.credentials, remote.ca);
   if (!client) {
-    std::cerr << "freshet: " << client.error().message << '\n';
+    std::cerr << "freshet: " << plain_text(client.error().message) << '\n';
     return kUsage;
   }
   signal(SIGINT, [](int) { interrupted = 1; });
@@ -66,11 +67,14 @@ int watch(const Remote& remote) {
     if (piece->status != 200) {
       const Json document = Json::parse(piece->body, nullptr, false);
       const Json error = document.is_object() ? document.value("error", Json::object()) : Json::object();
-      std::cerr << "freshet: " << error.value("code", "") << ": " << error.value("message", piece->body) << '\n';
+      std::cerr << "freshet: " << plain_text(error.value("code", "") + ": " + error.value("message", piece->body))
+                << '\n';
       return exit_status_of(error.value("code", ""));
     }
-    if (next == "latest") std::cerr << "watching " << remote.queue << " (Ctrl-C ends)\n";
-    next = header(piece->headers, "X-Freshet-Next");
+    const auto onward = header(piece->headers, "X-Freshet-Next");
+    if (onward.empty()) return strange_answer(remote.url);
+    if (next == "latest") std::cerr << "watching " << plain_text(remote.queue) << " (Ctrl-C ends)\n";
+    next = onward;
     size_t at = 0;
     for (size_t end = 0; (end = piece->body.find('\n', at)) != std::string::npos; at = end + 1) {
       print_move(Json::parse(piece->body.substr(at, end - at), nullptr, false), remote.json);

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -167,7 +166,7 @@ class Daemon {
 
   int refuse(const Error& error) {
     log_.error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
-    std::cerr << "freshet: " << error.message << '\n';
+    print_refusal(error);
     return 1;
   }
 
@@ -580,14 +579,14 @@ class Daemon {
 int run_daemon(const DaemonOptions& options) {
   auto plan = plan_daemon(options);
   if (!plan) {
-    std::cerr << "freshet: " << plan.error().message << '\n';
+    print_refusal(plan.error(), options.deploy.path);
     return 2;
   }
   Signals signals;
   signal(SIGPIPE, SIG_IGN);
   auto spawner = SpawnerProcess::start();  // While there is one thread.
   if (!spawner) {
-    std::cerr << "freshet: " << spawner.error().message << '\n';
+    print_refusal(spawner.error());
     return 1;
   }
   return_unused_memory();

@@ -5,6 +5,7 @@
 
 #include "base/text_file.h"
 #include "functions/check_function.h"
+#include "functions/queue/attributes.h"
 #include "functions/register.h"
 
 namespace freshet {
@@ -47,6 +48,31 @@ void warn_of_short_timeouts(const std::string& file, Deployment& deployment) {
                                    "it ends tasks in work after " + std::to_string(function.timeout.count() / 1000) +
                                        " s as failed: make it at least MAX_ACTIVE_MS + TASK_TIMEOUT_MS, " +
                                        std::to_string((longest.count() + 999) / 1000) + " s"});
+  }
+}
+
+// Whether the table is made as a queue of tasks is: tasks by their id, and by state and time.
+bool looks_like_queue(const TableDefinition& table) {
+  const KeySchema& keys = table.keys;
+  if (keys.partition.name != attribute::kId || keys.partition.type != Type::kString || keys.sort) return false;
+  return std::any_of(table.indexes.begin(), table.indexes.end(), [](const IndexDefinition& index) {
+    return index.keys.partition.name == attribute::kStatus && index.keys.sort &&
+           index.keys.sort->name == attribute::kCreated;
+  });
+}
+
+// An application that takes its tasks by itself has no leases: what it works on when it ends stays TAKEN.
+void hint_at_queues(const std::string& file, Deployment& deployment,
+                    const std::map<std::string, QueueSettings>& queues) {
+  for (const auto& table : deployment.tables) {
+    if (queues.contains(table.name) || !looks_like_queue(table)) continue;
+    deployment.warnings.push_back(
+        {file, 1, table.name, "",
+         "it looks like a queue of tasks and is none: a task that is TAKEN when its program or the daemon ends stays "
+         "TAKEN. --queue " +
+             table.name +
+             " (or Metadata: {Freshet: {Queue: true}}) gives it leases, stats and explain; see docs/templates.md, "
+             "\"Tables that look like queues\""});
   }
 }
 
@@ -96,6 +122,7 @@ Result<PlannedDeployment> plan_deployment_of(const TemplateOptions& options, std
   auto settings = settings_of_queues(planned.deployment, queues);
   if (!settings) return fail(std::move(settings.error()));
   planned.queues = std::move(*settings);
+  hint_at_queues(options.path, planned.deployment, planned.queues);
   return planned;
 }
 
@@ -158,6 +185,7 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
   auto queues = settings_of_queues(plan.deployment, options.queues);
   if (!queues) return fail(queues.error());
   plan.queues = std::move(*queues);
+  hint_at_queues(options.deploy.path, plan.deployment, plan.queues);
   auto priority_queues = read_files("--priority-queue", options.priority_queues, priority::read_definitions);
   if (!priority_queues) return fail(priority_queues.error());
   plan.priority_queues = std::move(*priority_queues);

@@ -1,5 +1,9 @@
 #include "app/daemon/start_refusal.h"
 
+#include <iostream>
+
+#include "base/plain_text.h"
+
 namespace freshet {
 
 namespace {
@@ -13,6 +17,11 @@ constexpr std::string_view kAdvice =
     ", more with many tasks in the store: free space there, or take smaller segments (--segment-bytes)";
 
 }  // namespace
+
+void print_refusal(const Error& error, const std::string& file) {
+  const std::string& text = error.message;
+  std::cerr << "freshet: " << (file.empty() ? plain_text(text) : plain_lines(text, plain_text(file) + ":")) << '\n';
+}
 
 Error start_refusal(const Error& error, const EmbeddedStats& stats, const DaemonOptions& options) {
   // In memory it is --max-memory-bytes, which the error names.

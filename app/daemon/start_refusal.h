@@ -1,11 +1,16 @@
 // What a person is told whose daemon does not start for what the store refused.
 #pragma once
 
+#include <string>
+
 #include "app/daemon/options.h"
 #include "base/result.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {
+
+// Says on standard error why there is no daemon. Faults of the template `file` stand on a line each.
+void print_refusal(const Error& error, const std::string& file = {});
 
 // The error as it is, but for one: that the disk is nearly full is said in other words than to a client, who is to come
 // back later: which folder, how many bytes are left and how many a start needs. Any thread.

@@ -1,5 +1,7 @@
 #include "functions/filtered/actions.h"
 
+#include "base/limits.h"
+
 namespace freshet::filtered {
 namespace {
 
@@ -25,13 +27,14 @@ void Actions::put_new(Item item) {
   add(std::move(put));
 }
 
-// An entry, if it is there.
-void Actions::drop_entry(Item key) {
+// An entry, if it is there and of that member.
+void Actions::drop_entry(Item key, const std::string& member) {
   DeleteItemInput entry;
   entry.table = settings_.table;
   entry.key = std::move(key);
-  entry.condition = "attribute_exists(#pk)";
-  entry.placeholders.names = {{"#pk", settings_.names.partition}};
+  entry.condition = "#id = :id";
+  entry.placeholders.names = {{"#id", settings_.names.id}};
+  entry.placeholders.values.set(":id", Value(member));
   add(std::move(entry));
 }
 
@@ -60,8 +63,8 @@ void Actions::enter(size_t queue, const std::string& at, const Item& copy, const
   add(std::move(update));
 }
 
-void Actions::leave(size_t queue, const std::string& at, const QueueFacts* seen) {
-  drop_entry(items_.entry_key(queue, at));
+void Actions::leave(size_t queue, const EntryFacts& entry, const QueueFacts* seen) {
+  drop_entry(items_.entry_key(queue, entry.at), entry.id);
   UpdateItemInput update = queue_update(queue);
   update.update = "SET #v = #v + :one ADD #d :minus";
   update.placeholders.names = {{"#v", settings_.names.version}, {"#d", settings_.names.depth}};
@@ -150,10 +153,17 @@ UpdateItemInput Actions::assignment(const std::string& id, const std::string& be
   return update;
 }
 
-void Actions::assign_member(const std::string& id, const std::string& assignment, const std::string& request) {
-  UpdateItemInput update = this->assignment(id, settings_.states.queued, assignment, request);
+void Actions::assign_member(const EntryFacts& entry, const std::optional<std::string>& queued_at,
+                            const std::string& assignment, const std::string& request) {
+  UpdateItemInput update = this->assignment(entry.id, settings_.states.queued, assignment, request);
   update.update += " REMOVE #at";
   update.placeholders.names.emplace_back("#at", settings_.names.queued_at);
+  if (queued_at && queued_at->empty()) {
+    update.condition += " AND attribute_not_exists(#at)";
+  } else {
+    update.condition += queued_at ? " AND #at = :at" : " AND (#at = :at OR attribute_not_exists(#at))";
+    update.placeholders.values.set(":at", Value(queued_at.value_or(entry.at)));
+  }
   // That of an assignment which others ended is over too.
   if (request.empty()) {
     update.update += ", #rq";
@@ -204,6 +214,11 @@ void Actions::put_request(const FilteredRequest& request, const Alternatives& al
   item.set(asked::kAlternatives, items_.alternatives(alternatives));
   if (!request.member.empty()) item.set(asked::kMember, Value(request.member));
   if (!request.assignment.empty()) item.set(settings_.names.assignment, Value(request.assignment));
+  if (!request.queue.empty()) item.set(asked::kQueue, Value(request.queue));
+  if (request.entry) {
+    item.set(asked::kEntry, Value(request.entry.decode()));
+    if (billed_size(item) > limits::kMaxItemBytes) item.erase(asked::kEntry);
+  }
   put_new(std::move(item));
 }
 

@@ -2,6 +2,7 @@
 // that somebody was faster than changes nothing, whoever that was.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,8 +19,8 @@ class Actions {
 
   // A member comes into the queue: its entry, version and depth; unless a request has come or gone since `seen`.
   void enter(size_t queue, const std::string& at, const Item& copy, const QueueFacts& seen);
-  // It leaves. With `seen` only while no member has come or gone since.
-  void leave(size_t queue, const std::string& at, const QueueFacts* seen);
+  // It leaves, if its entry is there. With `seen` only while no member has come or gone since.
+  void leave(size_t queue, const EntryFacts& entry, const QueueFacts* seen);
   // A request begins to wait for the queue; unless a member has come or gone since `seen`.
   void wait(size_t queue, const std::string& at, const std::string& request, const QueueFacts& seen);
   // It waits no longer, if the entry there is its own.
@@ -27,14 +28,17 @@ class Actions {
 
   // The member as it was read, with its status, and with its attributes as they were.
   void queue_member(const FilteredMember& member, const std::string& at);
-  // Of a member that is queued. Which entry it is taken by does not matter: that must be there.
-  void assign_member(const std::string& id, const std::string& assignment, const std::string& request);
+  // Of a member that is queued and waits by an entry of that time. `queued_at`: what the member was seen to say, empty
+  // for nothing; without it the time of the entry, or nothing, as of members that others queued.
+  void assign_member(const EntryFacts& entry, const std::optional<std::string>& queued_at,
+                     const std::string& assignment, const std::string& request);
   // Of one that is available and has its attributes as they were read.
   void give_member(const FilteredMember& member, const std::string& assignment, const std::string& request);
   void withdraw_member(const FilteredMember& member);
   void release_member(const FilteredMember& member);
 
-  void put_request(const FilteredRequest& request, const Alternatives& alternatives);  // If it is not there.
+  // If it is not there. An entry that would make it too large for an item is left out.
+  void put_request(const FilteredRequest& request, const Alternatives& alternatives);
   void give_request(const std::string& id, const std::string& member, const std::string& assignment);  // If it waits.
   void drop_request(const std::string& id, std::string_view status);  // If it has that status.
 
@@ -43,7 +47,7 @@ class Actions {
 
  private:
   void put_new(Item item);
-  void drop_entry(Item key);
+  void drop_entry(Item key, const std::string& member);
   UpdateItemInput queue_update(size_t queue) const;
   UpdateItemInput member_update(const std::string& id) const;
   UpdateItemInput assignment(const std::string& id, const std::string& before, const std::string& assignment,

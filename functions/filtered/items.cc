@@ -186,6 +186,10 @@ Result<RequestFacts> Items::request(const ItemRef& item) const {
   out.request.asked_at = std::move(*at);
   out.request.member = text_or_empty(item, asked::kMember);
   out.request.assignment = text_or_empty(item, settings_.names.assignment);
+  out.request.queue = text_or_empty(item, asked::kQueue);
+  if (const auto entry = item.find(asked::kEntry); entry && entry->type() == Type::kMap) {
+    out.request.entry = ItemRef::encode(*entry->decode().get_if<Map>());
+  }
   auto alternatives = read_alternatives(item);
   if (!alternatives) return fail(alternatives.error());
   out.alternatives = std::move(*alternatives);

@@ -155,13 +155,19 @@ Result<QueueFacts> TableQueue::facts_in(const Seen& seen, size_t queue, bool mus
   return items_.queue(found->second, queue, must_be_there);
 }
 
+// With a prefix only the items whose sort key begins with it.
 Async<Result<Page>> TableQueue::page_of(std::string table, std::string partition, uint32_t limit, Item start,
-                                        bool forward) const {
+                                        bool forward, std::string prefix) const {
   QueryInput query;
   query.table = std::move(table);
   query.key_condition = "#pk = :pk";
   query.placeholders.names = {{"#pk", settings_.names.partition}};
   query.placeholders.values.set(":pk", Value(std::move(partition)));
+  if (!prefix.empty()) {
+    query.key_condition += " AND begins_with(#sk, :prefix)";
+    query.placeholders.names.emplace_back("#sk", settings_.names.sort);
+    query.placeholders.values.set(":prefix", Value(std::move(prefix)));
+  }
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
   query.forward = forward;

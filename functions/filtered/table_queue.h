@@ -59,6 +59,7 @@ class TableQueue final : public FilteredQueue {
     ItemRef item;
     EntryFacts facts;
     size_t queue = 0;
+    std::optional<std::string> queued_at;  // What the member says, if it was looked at; empty for nothing.
   };
   struct Job {  // One assign on its way.
     Alternatives alternatives;
@@ -82,7 +83,8 @@ class TableQueue final : public FilteredQueue {
   Async<Result<RequestFacts>> find_request(std::string id) const;
   Async<Attempt<Seen>> look_at(QueueSet queues) const;
   Result<QueueFacts> facts_in(const Seen& seen, size_t queue, bool must_be_there) const;
-  Async<Result<Page>> page_of(std::string table, std::string partition, uint32_t limit, Item start, bool forward) const;
+  Async<Result<Page>> page_of(std::string table, std::string partition, uint32_t limit, Item start, bool forward,
+                              std::string prefix = {}) const;
   tl::unexpected<Error> wrong_state(const FilteredMember& member, const std::string& wanted) const;
 
   // table_queue_members.cc
@@ -101,7 +103,11 @@ class TableQueue final : public FilteredQueue {
   Async<Result<std::optional<Head>>> head_of(size_t queue, bool check_member, std::vector<std::string>* passed) const;
   Async<Result<std::optional<Head>>> usable(ItemRef item, size_t queue, bool check_member,
                                             std::vector<std::string>* passed) const;
-  static std::optional<Assigned> outcome_of(const FilteredRequest& request);
+  Async<Result<std::string>> why_not_by(FilteredMember member, EntryFacts entry) const;
+  Async<Result<std::vector<ItemRef>>> entries_at(QueueSet queues, std::string at) const;
+  bool is_entry_of(const std::string& member, const ItemRef& item, size_t queue) const;
+  Async<Result<std::optional<Assigned>>> known_outcome(const Job& job) const;
+  std::optional<Assigned> outcome_of(const FilteredRequest& request) const;
 
   // table_queue_requests.cc
   Async<Result<std::optional<WaitingFacts>>> first_waiting(size_t queue) const;

@@ -26,13 +26,34 @@ void add_all(QueueSet& into, const QueueSet& queues) {
 
 }  // namespace
 
-std::optional<Assigned> TableQueue::outcome_of(const FilteredRequest& request) {
+std::optional<Assigned> TableQueue::outcome_of(const FilteredRequest& request) const {
   Assigned out;
   out.request = request.id;
-  out.outcome = request.status == asked::kWaiting ? AssignOutcome::kWaiting : AssignOutcome::kAssigned;
+  if (request.status == asked::kWaiting) {
+    out.outcome = AssignOutcome::kWaiting;
+    return out;
+  }
+  out.outcome = AssignOutcome::kAssigned;
+  out.queue = request.queue;
   out.member.id = request.member;
+  out.member.status = settings_.states.assigned;
   out.member.assignment = request.assignment;
+  out.member.request = request.id;
+  out.member.item = request.entry;
   return out;
+}
+
+// What came of the request already, if it is over: that it waits is over only for one that does not wait yet.
+Async<Result<std::optional<Assigned>>> TableQueue::known_outcome(const Job& job) const {
+  std::string id = job.request;
+  auto known = co_await find_request(std::move(id));
+  if (known && job.was_waiting && known->request.status == asked::kWaiting) co_return std::optional<Assigned>();
+  if (known) co_return outcome_of(known->request);
+  if (known.error().code != ErrorCode::kNotFound) co_return fail(known.error());
+  if (!job.was_waiting) co_return std::optional<Assigned>();
+  Assigned cancelled;
+  cancelled.request = job.request;
+  co_return std::optional(std::move(cancelled));
 }
 
 Async<Result<Assigned>> TableQueue::assign(AssignInput input) {
@@ -50,10 +71,11 @@ Async<Result<Assigned>> TableQueue::assign_until_done(Job job) {
   std::string what = "assign";
   if (!job.request.empty()) what = "request '" + job.request + "'";
   for (int attempt = 1;; ++attempt) {
-    if (!job.request.empty() && !job.was_waiting) {
-      auto known = co_await find_request(job.request);
-      if (known) co_return *outcome_of(known->request);
-      if (known.error().code != ErrorCode::kNotFound) co_return fail(known.error());
+    // One that waits was read a moment ago; after a lost attempt it may have a member, or be cancelled.
+    if (!job.request.empty() && (!job.was_waiting || attempt > 1)) {
+      auto known = co_await known_outcome(job);
+      if (!known) co_return fail(known.error());
+      if (*known) co_return std::move(**known);
     }
     auto tried = co_await try_assign(job);
     if (!tried) co_return fail(tried.error());
@@ -103,7 +125,7 @@ Async<TableQueue::Attempt<Assigned>> TableQueue::take(const Job& job, Head head,
   for (const size_t queue : head.facts.queues) {
     auto facts = facts_in(seen, queue, true);
     if (!facts) co_return fail(facts.error());
-    actions.leave(queue, head.facts.at, &*facts);
+    actions.leave(queue, head.facts, &*facts);
   }
   Assigned out;
   out.outcome = AssignOutcome::kAssigned;
@@ -115,7 +137,7 @@ Async<TableQueue::Attempt<Assigned>> TableQueue::take(const Job& job, Head head,
   out.member.assignment = services_.random.uuid();
   out.member.request = job.request;
   out.member.item = std::move(head.item);
-  actions.assign_member(out.member.id, out.member.assignment, job.request);
+  actions.assign_member(head.facts, head.queued_at, out.member.assignment, job.request);
   if (job.was_waiting) {
     actions.give_request(job.request, out.member.id, out.member.assignment);
   } else if (!job.request.empty()) {
@@ -125,6 +147,8 @@ Async<TableQueue::Attempt<Assigned>> TableQueue::take(const Job& job, Head head,
     request.asked_at = stamp();
     request.member = out.member.id;
     request.assignment = out.member.assignment;
+    request.queue = out.queue;
+    request.entry = out.member.item;
     actions.put_request(request, job.alternatives);
   }
   auto done = co_await commit(std::move(actions).finish());
@@ -193,10 +217,60 @@ Async<Result<std::optional<TableQueue::Head>>> TableQueue::head_of(size_t queue,
   co_return std::optional<Head>();
 }
 
+// The entries of one time in these queues; null where there is none.
+Async<Result<std::vector<ItemRef>>> TableQueue::entries_at(QueueSet queues, std::string at) const {
+  std::vector<GetItemInput> gets(queues.size());
+  for (size_t i = 0; i < queues.size(); ++i) {
+    gets[i].table = settings_.table;
+    gets[i].key = items_.entry_key(queues[i], at);
+  }
+  auto read = co_await services_.tables.read_many(std::move(gets));
+  std::vector<ItemRef> out;
+  for (auto& one : read) {
+    if (!one) co_return fail(one.error());
+    out.push_back(std::move(one->item));
+  }
+  co_return out;
+}
+
+bool TableQueue::is_entry_of(const std::string& member, const ItemRef& item, size_t queue) const {
+  if (!item) return false;
+  const auto facts = items_.entry(item, queue);
+  return facts && facts->id == member;
+}
+
+// Why a queued member does not wait by this entry; empty if it does. It says since when it waits, and that entry
+// counts. If there is none of its own then, others queued it meanwhile and left the time of an earlier stay.
+Async<Result<std::string>> TableQueue::why_not_by(FilteredMember member, EntryFacts entry) const {
+  if (!member.queued_at.empty() && member.queued_at != entry.at) {
+    QueueSet queues = entry.queues;
+    if (const auto now = combinations_.of_item(member.item, "")) add_all(queues, *now);
+    const QueueSet looked_at = queues;
+    auto others = co_await entries_at(std::move(queues), member.queued_at);
+    if (!others) co_return fail(others.error());
+    for (size_t i = 0; i < others->size(); ++i) {
+      if (is_entry_of(member.id, (*others)[i], looked_at[i])) {
+        co_return items_.name_of(member.item) + " does not wait by it, but since '" + member.queued_at + "'";
+      }
+    }
+  }
+  // Whoever queues a member puts all of its entries at once.
+  QueueSet queues = entry.queues;
+  auto all = co_await entries_at(std::move(queues), entry.at);
+  if (!all) co_return fail(all.error());
+  for (size_t i = 0; i < all->size(); ++i) {
+    if (is_entry_of(member.id, (*all)[i], entry.queues[i])) continue;
+    co_return items_.name_of(member.item) + " has no entry of that time in '" + combinations_.key(entry.queues[i]) +
+        "'";
+  }
+  co_return std::string();
+}
+
 Async<Result<std::optional<TableQueue::Head>>> TableQueue::usable(ItemRef item, size_t queue, bool check_member,
                                                                   std::vector<std::string>* passed) const {
   auto facts = items_.entry(item, queue);
   std::string why = facts ? "" : facts.error().message;
+  std::optional<std::string> queued_at;
   if (facts && check_member) {
     auto member = co_await find_member(facts->id);
     const bool unusable =
@@ -207,9 +281,15 @@ Async<Result<std::optional<TableQueue::Head>>> TableQueue::usable(ItemRef item, 
       why = items_.name_of(item) + ": " + member.error().message;
     } else if (member->status != settings_.states.queued) {
       why = items_.name_of(item) + ": " + items_.name_of(member->item) + " is '" + member->status + "'";
+    } else {
+      queued_at = member->queued_at;
+      EntryFacts entry = *facts;
+      auto stray = co_await why_not_by(std::move(*member), std::move(entry));
+      if (!stray) co_return fail(stray.error());
+      if (!stray->empty()) why = items_.name_of(item) + ": " + *stray;
     }
   }
-  if (why.empty()) co_return std::optional(Head{std::move(item), std::move(*facts), queue});
+  if (why.empty()) co_return std::optional(Head{std::move(item), std::move(*facts), queue, std::move(queued_at)});
   if (passed != nullptr && passed->size() < kMostPassed) passed->push_back(std::move(why));
   co_return std::optional<Head>();
 }

@@ -84,7 +84,8 @@ Async<Result<MemberPage>> TableQueue::list_members(ListMembersInput input) {
   MemberPage out;
   Item start = input.cursor.empty() ? Item() : items_.member_key(input.cursor);
   const uint32_t limit = std::clamp<uint32_t>(input.limit, 1, 1000);
-  auto page = co_await page_of(settings_.members_in(), settings_.layout.members, limit, std::move(start), true);
+  const std::string& prefix = settings_.layout.member_prefix;
+  auto page = co_await page_of(settings_.members_in(), settings_.layout.members, limit, std::move(start), true, prefix);
   if (!page) co_return fail(page.error());
   for (const auto& item : page->items) {
     auto member = items_.member(item);
@@ -92,7 +93,7 @@ Async<Result<MemberPage>> TableQueue::list_members(ListMembersInput input) {
     if (member && (input.status.empty() || member->status == input.status)) out.members.push_back(std::move(*member));
   }
   const std::string_view last = page->last_evaluated_key.string_or(settings_.names.sort);
-  if (!last.empty()) out.cursor = last.substr(std::min(last.size(), settings_.layout.member_prefix.size()));
+  if (!last.empty()) out.cursor = last.substr(prefix.size());
   co_return out;
 }
 
@@ -181,7 +182,7 @@ Async<TableQueue::Attempt<FilteredMember>> TableQueue::try_withdraw(FilteredMemb
   auto facts = items_.entry(*entry, first);
   if (!facts) co_return fail(facts.error());
   Actions actions = this->actions();
-  for (const size_t queue : facts->queues) actions.leave(queue, facts->at, nullptr);
+  for (const size_t queue : facts->queues) actions.leave(queue, *facts, nullptr);
   actions.withdraw_member(member);
   auto done = co_await commit(std::move(actions).finish());
   if (!done) co_return fail(done.error());

@@ -156,14 +156,15 @@ Async<Result<RequestPage>> TableQueue::list_requests(uint32_t limit, std::string
   RequestPage out;
   Item start = cursor.empty() ? Item() : items_.request_key(cursor);
   const uint32_t most = std::clamp<uint32_t>(limit, 1, 1000);
-  auto page = co_await page_of(settings_.table, settings_.layout.requests, most, std::move(start), true);
+  const std::string& prefix = settings_.layout.request_prefix;
+  auto page = co_await page_of(settings_.table, settings_.layout.requests, most, std::move(start), true, prefix);
   if (!page) co_return fail(page.error());
   for (const auto& item : page->items) {
     auto facts = items_.request(item);
     if (facts) out.requests.push_back(std::move(facts->request));
   }
   const std::string_view last = page->last_evaluated_key.string_or(settings_.names.sort);
-  if (!last.empty()) out.cursor = last.substr(std::min(last.size(), settings_.layout.request_prefix.size()));
+  if (!last.empty()) out.cursor = last.substr(prefix.size());
   co_return out;
 }
 

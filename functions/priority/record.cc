@@ -5,14 +5,12 @@
 #include <charconv>
 
 #include "base/limits.h"
+#include "functions/priority/policy/order.h"
+#include "functions/priority/timestamp.h"
 
 namespace freshet::priority {
 namespace {
 
-// Between them lie the milliseconds of the years 2001 to 2286; what is smaller is seconds, what is larger micro- or
-// nanoseconds.
-constexpr int64_t kLeastMs = 1'000'000'000'000;
-constexpr int64_t kMostMs = 9'999'999'999'999;
 // Of versions, counters and queue numbers: far from where adding one overflows.
 constexpr int64_t kMostCount = int64_t{1} << 53;
 
@@ -151,13 +149,6 @@ int64_t RecordFacts::due_ms(const Settings& settings) const {
   return *visible_ms;
 }
 
-std::string trimmed_id(const std::string& id) {
-  constexpr const char* kBlanks = " \t\r\n";
-  const size_t first = id.find_first_not_of(kBlanks);
-  if (first == std::string::npos) return {};
-  return id.substr(first, id.find_last_not_of(kBlanks) - first + 1);
-}
-
 std::string id_of(const Item& key, const KeySchema& keys, char separator) {
   const Value* partition = key.find(keys.partition.name);
   std::string id = partition != nullptr ? key_text(*partition) : std::string();
@@ -166,13 +157,43 @@ std::string id_of(const Item& key, const KeySchema& keys, char separator) {
   return id + separator + (sort != nullptr ? key_text(*sort) : std::string());
 }
 
-std::string id_of(const ItemRef& item, const KeySchema& keys, char separator) {
+Item key_in(const ItemRef& item, const KeySchema& keys) {
   Item key;
   if (const auto partition = item.find(keys.partition.name)) key.set(keys.partition.name, partition->decode());
   if (keys.sort) {
     if (const auto sort = item.find(keys.sort->name)) key.set(keys.sort->name, sort->decode());
   }
-  return id_of(key, keys, separator);
+  return key;
+}
+
+std::string id_of(const ItemRef& item, const KeySchema& keys, char separator) {
+  return id_of(key_in(item, keys), keys, separator);
+}
+
+// Of two keys: the length of the first one before the id, as it may have the separator in it.
+std::string cursor_of(const Item& key, const KeySchema& keys, char separator) {
+  const std::string id = id_of(key, keys, separator);
+  const Value* partition = key.find(keys.partition.name);
+  if (!keys.sort || partition == nullptr) return id;
+  return std::to_string(key_text(*partition).size()) + ":" + id;
+}
+
+Result<Item> key_at(const std::string& cursor, const KeySchema& keys, char separator) {
+  if (!keys.sort) return key_of(cursor, keys, separator);
+  size_t length = 0;
+  const char* last = cursor.data() + cursor.size();
+  const auto [end, error] = std::from_chars(cursor.data(), last, length);
+  if (error != std::errc{} || end == last || *end != ':') return invalid("no length");
+  const std::string_view rest(end + 1, last);
+  if (rest.size() <= length || rest[length] != separator) return invalid("wrong length");
+  Item key;
+  for (const auto& [text, attribute] :
+       {std::pair(rest.substr(0, length), &keys.partition), {rest.substr(length + 1), &*keys.sort}}) {
+    auto value = key_value(text, *attribute, cursor);
+    if (!value) return fail(value.error());
+    key.set(attribute->name, std::move(*value));
+  }
+  return key;
 }
 
 Result<Item> key_of(const std::string& id, const KeySchema& keys, char separator) {
@@ -203,6 +224,7 @@ Result<Item> key_of(const std::string& id, const KeySchema& keys, char separator
 
 Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const Settings& settings, int64_t now_ms) {
   RecordFacts facts;
+  facts.item = item;
   facts.id = id_of(item, keys, settings.key_separator);
   facts.status = settings.states.initial;
   const Names& names = settings.names;
@@ -246,6 +268,43 @@ Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const
   }
   if (read.error()) return fail(*read.error());
   return facts;
+}
+
+size_t largest_bytes(const RecordFacts& facts, const Settings& settings) {
+  const std::string timestamp = format_timestamp(0);
+  const Names& names = settings.names;
+  Item item = facts.item.decode();
+  Map system_info;
+  if (const Value* there = item.find(names.system_info); there != nullptr && there->is(Type::kMap)) {
+    system_info = *there->get_if<Map>();
+  }
+  std::string status = facts.status;
+  for (const auto& state : {settings.states.ready, settings.states.processing, settings.states.dead}) {
+    if (settings.states.used && state.size() > status.size()) status = state;
+  }
+  system_info.set(info::kId, Value(facts.id));
+  system_info.set(info::kStatus, Value(std::move(status)));
+  for (const auto name :
+       {info::kCreated, info::kUpdated, info::kEnqueued, info::kAdded, info::kPeeked, info::kRemoved, info::kDead}) {
+    system_info.set(name, Value(timestamp));
+  }
+  for (const auto name : {info::kVersion, info::kPeeks, info::kFailures}) {
+    system_info.set(name, Value::number(kMostCount - 1));
+  }
+  system_info.set(info::kQueued, Value::number(1));
+  system_info.set(info::kSelected, Value::boolean(true));
+  system_info.set(info::kPeekedMs, Value::number(kMostMs));
+  system_info.set(info::kReceipt, Value(make_receipt(kMostMs, 0)));
+  item.set(names.system_info, Value(std::move(system_info)));
+  item.set(names.last_updated, Value(timestamp));
+  item.set(names.queued, Value::number(kLargestNumber));
+  item.set(names.dead, Value::number(kLargestNumber));
+  item.set(names.visible_at, Value::number(kMostMs));
+  if (settings.order != Order::kTimestamp || !item.contains(names.priority)) {
+    item.set(names.priority, Value::number(1 - kLargestPriority));
+  }
+  if (settings.order == Order::kBoth) item.set(names.order, Value(order_text(settings, 0, timestamp)));
+  return billed_size(item);
 }
 
 bool holds_receipt(const RecordFacts& facts, std::string_view receipt) {

@@ -12,6 +12,11 @@
 
 namespace freshet::priority {
 
+// Times lie between these: the milliseconds of the years 2001 to 2286. A smaller number is in seconds, a larger one in
+// micro- or nanoseconds.
+inline constexpr int64_t kLeastMs = 1'000'000'000'000;
+inline constexpr int64_t kMostMs = 9'999'999'999'999;
+
 // Names inside system_info. The first group is the sample's; it reads only some of them.
 namespace info {
 inline constexpr std::string_view kId = "id";
@@ -50,21 +55,29 @@ struct RecordFacts {
   int64_t failures = 0;
   std::optional<int64_t> priority;
   Place place = Place::kOutside;
+  ItemRef item;  // That they were read from.
   // Of a record in flight: when its visibility timeout is over.
   int64_t due_ms(const Settings& settings) const;
 };
 
-// Without the blanks around it.
-std::string trimmed_id(const std::string& id);
 // Id of an item, or of its key: the partition key, with a sort key behind the separator where there is one.
 std::string id_of(const ItemRef& item, const KeySchema& keys, char separator);
 std::string id_of(const Item& key, const KeySchema& keys, char separator);
+// The key alone.
+Item key_in(const ItemRef& item, const KeySchema& keys);
 // Back again. kValidation when no item of the table can have that id (no number, no separator, too long).
 Result<Item> key_of(const std::string& id, const KeySchema& keys, char separator);
+// The text of a key where no id will do: every item has one, and it names no other.
+std::string cursor_of(const Item& key, const KeySchema& keys, char separator);
+Result<Item> key_at(const std::string& cursor, const KeySchema& keys, char separator);
 
 // kValidation naming attribute and item where something has a type or value that no queue writes; `now_ms` to tell
 // seconds from milliseconds.
 Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const Settings& settings, int64_t now_ms);
+
+// Bytes of the record's item (as the service counts them) when every attribute that a queue writes is there and as long
+// as it can get: from being peeked to the dead-letter queue.
+size_t largest_bytes(const RecordFacts& facts, const Settings& settings);
 
 // Whether the receipt is that of the record's last peek, by anybody.
 bool holds_receipt(const RecordFacts& facts, std::string_view receipt);

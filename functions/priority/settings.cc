@@ -145,6 +145,12 @@ TableDefinition records_table(const Settings& settings, KeySchema keys) {
 
 Result<TableDefinition> as_priority_table(TableDefinition definition, Settings& s) {
   const Names& n = s.names;
+  for (const auto& name : {n.system_info, n.last_updated, n.queued, n.dead, n.priority, n.order, n.visible_at}) {
+    if (name != definition.keys.partition.name && (!definition.keys.sort || name != definition.keys.sort->name))
+      continue;
+    return invalid("'" + name + "' is a key of table '" + definition.name +
+                   "', so it cannot be an attribute that the queue writes");
+  }
   const Type order_type = s.order == Order::kPriority ? Type::kNumber : Type::kString;
   auto done = provide_index(definition, s.queue_index, queue_index_name(s),
                             index_keys(n.queued, s.order_attribute(), order_type), n.system_info);

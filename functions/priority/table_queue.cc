@@ -118,7 +118,6 @@ Async<Result<ItemRef>> TableQueue::read(Item key) {
 
 Async<std::variant<TableQueue::Found, PriorityResult>> TableQueue::find(std::string id) {
   using Out = std::variant<Found, PriorityResult>;
-  id = trimmed_id(id);
   if (id.empty()) co_return Out(failed(PriorityCode::kIdNotProvided, id, "no id was given"));
   auto key = key_of(id, keys_, settings_.key_separator);
   if (!key) co_return Out(failed(PriorityCode::kIdNotFound, id, key.error().message));

@@ -40,8 +40,9 @@ class TableQueue final : public PriorityQueue {
   void share_dead_index() { shares_dead_index_ = true; }
 
   // Gives back, or sends to the dead-letter queue, what has been in flight for too long, and promotes what was delayed:
-  // at most `limit` of each. True if there may be more.
-  Async<Result<bool>> sweep(uint32_t limit = 100);
+  // at most `limit` of each. True if there may be more. Records that cannot be written (they have no room left) are
+  // added to `passed`, a sentence for each and at most 10 in all; it must outlive the call.
+  Async<Result<bool>> sweep(uint32_t limit, std::vector<std::string>* passed);
 
   Async<PriorityResult> get(std::string id) override;
   Async<PriorityResult> put(PutRecordInput input) override;
@@ -76,6 +77,7 @@ class TableQueue final : public PriorityQueue {
   struct Plan {
     RecordFacts facts;
     bool claims = false;
+    bool aside = false;  // Somebody else has it in flight; it is only moved.
     std::string receipt;
     int64_t visible_ms = 0;
   };
@@ -109,6 +111,8 @@ class TableQueue final : public PriorityQueue {
   Result<void> check_priority(const RecordFacts& facts, int64_t priority) const;
   void into_queue(RecordUpdate& update, const RecordFacts& facts, std::optional<int64_t> priority, milliseconds delay,
                   const std::string& now);
+  void out_of_dlq(RecordUpdate& update, const RecordFacts& facts) const;
+  static void begin_life(RecordUpdate& update, const RecordFacts& facts);
   void out_of_queue(RecordUpdate& update) const;
   void into_dlq(RecordUpdate& update, const std::string& now) const;
   RecordUpdate returned(const RecordFacts& facts, const Return& to);
@@ -121,10 +125,12 @@ class TableQueue final : public PriorityQueue {
   void plan_item(const ItemRef& item, Peeking& peeking, std::vector<Plan>& plans, std::vector<WriteInput>& writes);
   RecordUpdate claim(Plan& plan, milliseconds visibility, const std::string& now);
   RecordUpdate timed_out(const RecordFacts& facts);
+  RecordUpdate finished(const RecordFacts& facts);
   RecordUpdate aside(const RecordFacts& facts) const;
   Async<Result<Page>> due(int64_t number, uint32_t limit, Item start) const;
   std::optional<UpdateItemInput> settling(const ItemRef& item);
-  Async<Result<bool>> settle_due(int64_t number, uint32_t limit);
+  Async<Result<bool>> settle_due(int64_t number, uint32_t limit, std::vector<std::string>* passed);
+  Async<Result<size_t>> settle_page(Page page, std::vector<std::string>* passed);
   Async<Result<Page>> heads(int64_t number, uint32_t limit, Item start) const;
   Async<Result<bool>> any_in_flight();
   Async<void> forget_state(std::string id);

@@ -26,7 +26,7 @@ void TableQueue::into_queue(RecordUpdate& update, const RecordFacts& facts, std:
                             milliseconds delay, const std::string& now) {
   const Names& names = settings_.names;
   const bool delayed = delay.count() > 0;
-  update.remove(names.dead);
+  out_of_dlq(update, facts);
   if (delayed) {
     update.set(names.visible_at, Value::number(now_ms() + delay.count()));
   } else {
@@ -41,6 +41,18 @@ void TableQueue::into_queue(RecordUpdate& update, const RecordFacts& facts, std:
   const int64_t rank = priority.value_or(facts.priority.value_or(0));
   update.set(names.priority, Value::number(rank));
   if (settings_.order == Order::kBoth) update.set(names.order, Value(order_text(settings_, rank, now)));
+}
+
+// The only place where `DLQ` is removed. A record that leaves the dead-letter queue begins a new life, whatever call
+// takes it out: the cause of its failures was mended.
+void TableQueue::out_of_dlq(RecordUpdate& update, const RecordFacts& facts) const {
+  update.remove(settings_.names.dead);
+  if (facts.place == Place::kDead) begin_life(update, facts);
+}
+
+void TableQueue::begin_life(RecordUpdate& update, const RecordFacts& facts) {
+  if (facts.peeks > 0) update.set_info(info::kPeeks, Value::number(0));
+  if (facts.failures > 0) update.set_info(info::kFailures, Value::number(0));
 }
 
 void TableQueue::out_of_queue(RecordUpdate& update) const {
@@ -81,7 +93,8 @@ Async<PriorityResult> TableQueue::update_status(RecordCall call, std::string sta
     if (auto no = may_update_status(facts, settings_, status)) return std::move(*no);
     if (facts.has_info && facts.status == status) return std::optional<RecordUpdate>();
     RecordUpdate update(facts, settings_);
-    update.set_info(info::kStatus, Value(status)).stamp(stamp(), true);
+    // A record in flight keeps its place in the order: it returns there when its timeout is over.
+    update.set_info(info::kStatus, Value(status)).stamp(stamp(), facts.place != Place::kInFlight);
     return std::optional(std::move(update));
   });
 }
@@ -106,7 +119,8 @@ Async<PriorityResult> TableQueue::remove(RecordCall call) {
     RecordUpdate update(facts, settings_);
     const std::string now = stamp();
     out_of_queue(update);
-    update.remove(settings_.names.dead).remove_info(info::kPeekedMs).remove_info(info::kReceipt);
+    out_of_dlq(update, facts);
+    update.remove_info(info::kPeekedMs).remove_info(info::kReceipt);
     update.stamp(now, true).set_info(info::kRemoved, Value(now));
     return std::optional(std::move(update));
   });
@@ -131,13 +145,9 @@ Async<PriorityResult> TableQueue::restore(RestoreInput input) {
   return change(
       std::move(call), [this, held, delay = input.delay, failed = input.failed](const RecordFacts& facts) -> Decision {
         if (auto no = may_restore(facts, settings_, held, now_ms())) return std::move(*no);
-        // Out of the dead-letter queue it begins a new life: what failed before was mended.
-        const bool dead = facts.place == Place::kDead;
         const bool counts = failed && facts.place == Place::kInFlight;
-        const Return to = after_restore(settings_, dead ? 0 : facts.failures, counts, delay, services_.random.unit());
-        RecordUpdate update = returned(facts, to);
-        if (dead && facts.peeks > 0) update.set_info(info::kPeeks, Value::number(0));
-        return std::optional(std::move(update));
+        return std::optional(
+            returned(facts, after_restore(settings_, facts.failures, counts, delay, services_.random.unit())));
       });
 }
 
@@ -208,10 +218,7 @@ Async<PriorityResult> TableQueue::enqueue(EnqueueInput input) {
     const std::string now = stamp();
     into_queue(update, facts, priority, delay, now);
     update.set_info(info::kEnqueued, Value(now));
-    // From outside, or among the dead, it begins a new life: what failed in the last one says nothing of this one.
-    const bool anew = facts.place == Place::kOutside || facts.place == Place::kDead;
-    if (anew && facts.peeks > 0) update.set_info(info::kPeeks, Value::number(0));
-    if (anew && facts.failures > 0) update.set_info(info::kFailures, Value::number(0));
+    if (facts.place == Place::kOutside) begin_life(update, facts);
     return std::optional(std::move(update));
   });
 }

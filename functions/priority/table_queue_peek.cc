@@ -12,6 +12,20 @@ constexpr uint32_t kMostPassed = 10;    // Named in an answer.
 constexpr int kPagesInOneTurn = 4;      // Then the loop has its turn.
 constexpr int kMostRestarts = 16;       // From the head, because somebody was faster.
 constexpr int kMostDuePages = 40;
+constexpr int kMostFlightPages = 40;
+
+void pass(std::vector<std::string>& passed, std::string why) {
+  if (passed.size() < kMostPassed) passed.push_back(std::move(why));
+}
+
+// A write that the store refuses because of this one item, which has no room left, says nothing of the others.
+bool concerns_the_item(const Error& error) {
+  return error.code == ErrorCode::kValidation;
+}
+
+std::string not_written(const std::string& id, const Error& error) {
+  return "record '" + id + "' cannot be written: " + error.message;
+}
 
 }  // namespace
 
@@ -138,7 +152,7 @@ Async<bool> TableQueue::keep_whole(std::vector<PriorityResult> claimed, std::vec
 }
 
 Async<Result<void>> TableQueue::look_through(Peeking& peeking) {
-  auto due = co_await sweep(kDueAtOnce);
+  auto due = co_await sweep(kDueAtOnce, &peeking.passed);
   if (!due) co_return fail(due.error());
   if (settings_.strict && !settings_.in_place) {
     auto somebody = co_await any_in_flight();
@@ -178,17 +192,29 @@ Async<Result<Page>> TableQueue::heads(int64_t number, uint32_t limit, Item start
   return services_.tables.query(std::move(query));
 }
 
+// One whose timeout is over is not: the sweep has returned it, or could not write it.
 Async<Result<bool>> TableQueue::any_in_flight() {
-  QueryInput query;
-  query.table = settings_.states_in();
-  query.index = settings_.visible_index;
-  query.key_condition = "#q = :q";
-  query.placeholders.names = {{"#q", settings_.names.queued}};
-  query.placeholders.values.set(":q", Value::number(settings_.numbers.in_flight));
-  query.limit = 1;
-  auto page = co_await services_.tables.query(std::move(query));
-  if (!page) co_return fail(page.error());
-  co_return !page->items.empty();
+  Item start;
+  for (int pages = 0; pages < kMostFlightPages; ++pages) {
+    QueryInput query;
+    query.table = settings_.states_in();
+    query.index = settings_.visible_index;
+    query.key_condition = "#q = :q AND #at > :now";
+    query.placeholders.names = {{"#q", settings_.names.queued}, {"#at", settings_.names.visible_at}};
+    query.placeholders.values =
+        Map{{":q", Value::number(settings_.numbers.in_flight)}, {":now", Value::number(now_ms())}};
+    query.limit = kPageInPlace;
+    query.exclusive_start_key = std::move(start);
+    auto page = co_await services_.tables.query(std::move(query));
+    if (!page) co_return fail(page.error());
+    for (const auto& item : page->items) {
+      const auto facts = facts_of(item);
+      if (facts && facts->place == Place::kInFlight) co_return true;
+    }
+    start = std::move(page->last_evaluated_key);
+    if (start.empty()) break;
+  }
+  co_return false;
 }
 
 RecordUpdate TableQueue::claim(Plan& plan, milliseconds visibility, const std::string& now) {
@@ -226,6 +252,16 @@ RecordUpdate TableQueue::timed_out(const RecordFacts& facts) {
   return update;
 }
 
+// A completed record leaves the queue where a peek, a timeout or a sweep meets it: its consumer set the status and did
+// not come to remove it. Its receipt stays good, so that the consumer still may.
+RecordUpdate TableQueue::finished(const RecordFacts& facts) {
+  RecordUpdate update(facts, settings_);
+  const std::string now = stamp();
+  out_of_queue(update);
+  update.stamp(now, true).set_info(info::kRemoved, Value(now));
+  return update;
+}
+
 // A record that somebody else has in flight and left among those that wait: later peeks need not pass it again.
 RecordUpdate TableQueue::aside(const RecordFacts& facts) const {
   RecordUpdate update(facts, settings_);
@@ -238,10 +274,7 @@ RecordUpdate TableQueue::aside(const RecordFacts& facts) const {
 void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Plan>& plans,
                            std::vector<WriteInput>& writes) {
   auto read = facts_of(item);
-  if (!read) {
-    if (peeking.passed.size() < kMostPassed) peeking.passed.push_back(read.error().message);
-    return;
-  }
+  if (!read) return pass(peeking.passed, read.error().message);
   if (claiming_.contains(read->id)) return;
   auto key = key_of(read->id, keys_, settings_.key_separator);
   if (!key) return;
@@ -254,11 +287,14 @@ void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Pl
     return;
   }
   if (selected && !over && settings_.in_place) return;
-  plans.push_back({std::move(*read), false, {}, 0});
+  plans.push_back({std::move(*read), false, false, {}, 0});
   Plan& plan = plans.back();
   std::optional<RecordUpdate> update;
   if (selected && !over) {
+    plan.aside = true;
     update.emplace(aside(plan.facts));
+  } else if (is_final(plan.facts, settings_)) {
+    update.emplace(finished(plan.facts));
   } else if (over && after_timeout(settings_, plan.facts.failures).to == Place::kDead) {
     update.emplace(timed_out(plan.facts));
   } else {
@@ -288,8 +324,14 @@ Async<Result<void>> TableQueue::take_from(std::vector<ItemRef> items, Peeking& p
   auto answers = co_await services_.tables.write_many(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) {
     if (!answers[i]) {
-      lost = lost || answers[i].error().code == ErrorCode::kConditionalCheckFailed;
-      if (answers[i].error().code != ErrorCode::kConditionalCheckFailed) error = answers[i].error();
+      const Error& why = answers[i].error();
+      if (why.code == ErrorCode::kConditionalCheckFailed) {
+        lost = true;
+      } else if (!concerns_the_item(why)) {
+        error = why;
+      } else if (!plans[i].aside) {
+        pass(peeking.passed, not_written(plans[i].facts.id, why));
+      }
       continue;
     }
     if (!plans[i].claims) continue;
@@ -312,9 +354,11 @@ Async<Result<Page>> TableQueue::due(int64_t number, uint32_t limit, Item start) 
   QueryInput query;
   query.table = settings_.states_in();
   query.index = settings_.visible_index;
-  query.key_condition = "#q = :q AND #at <= :now";
+  // Times in seconds, which no queue writes, would stand before all others.
+  query.key_condition = "#q = :q AND #at BETWEEN :least AND :now";
   query.placeholders.names = {{"#q", settings_.names.queued}, {"#at", settings_.names.visible_at}};
-  query.placeholders.values = Map{{":q", Value::number(number)}, {":now", Value::number(now_ms())}};
+  query.placeholders.values =
+      Map{{":least", Value::number(kLeastMs)}, {":now", Value::number(now_ms())}, {":q", Value::number(number)}};
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
   return services_.tables.query(std::move(query));
@@ -326,39 +370,59 @@ std::optional<UpdateItemInput> TableQueue::settling(const ItemRef& item) {
   if (!facts || (facts->place != Place::kInFlight && facts->place != Place::kDelayed)) return {};
   auto key = key_of(facts->id, keys_, settings_.key_separator);
   if (!key || facts->due_ms(settings_) > now_ms()) return {};
+  if (is_final(*facts, settings_)) return finished(*facts).finish(std::move(*key));
   if (facts->place == Place::kInFlight) return timed_out(*facts).finish(std::move(*key));
   RecordUpdate update(*facts, settings_);
   update.set(settings_.names.queued, Value::number(settings_.numbers.ready)).remove(settings_.names.visible_at);
   return std::move(update).finish(std::move(*key));
 }
 
-// What is due of one part of the queue: in flight for too long, or delayed until now.
-Async<Result<bool>> TableQueue::settle_due(int64_t number, uint32_t limit) {
+// What became of the records on one page of those that are due: how many could be settled.
+Async<Result<size_t>> TableQueue::settle_page(Page page, std::vector<std::string>* passed) {
   std::vector<WriteInput> writes;
-  Item start;
-  bool more = false;
-  for (int pages = 0; pages < kMostDuePages && writes.size() < limit; ++pages) {
-    auto page = co_await due(number, limit, std::move(start));
-    if (!page) co_return fail(page.error());
-    for (const auto& item : page->items) {
-      if (auto update = settling(item)) writes.emplace_back(std::move(*update));
-    }
-    start = std::move(page->last_evaluated_key);
-    more = !start.empty();
-    if (!more) break;
+  std::vector<std::string> ids;
+  for (const auto& item : page.items) {
+    auto update = settling(item);
+    if (!update) continue;
+    ids.push_back(id_of(item, keys_, settings_.key_separator));
+    writes.emplace_back(std::move(*update));
   }
-  if (writes.empty()) co_return false;
+  if (writes.empty()) co_return size_t{0};
+  size_t settled = 0;
   auto answers = co_await services_.tables.write_many(std::move(writes));
-  for (const auto& answer : answers) {
-    if (!answer && answer.error().code != ErrorCode::kConditionalCheckFailed) co_return fail(answer.error());
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i]) {
+      ++settled;
+    } else if (concerns_the_item(answers[i].error())) {
+      pass(*passed, not_written(ids[i], answers[i].error()));
+    } else if (answers[i].error().code != ErrorCode::kConditionalCheckFailed) {
+      co_return fail(answers[i].error());
+    }
   }
-  co_return more;
+  co_return settled;
 }
 
-Async<Result<bool>> TableQueue::sweep(uint32_t limit) {
-  auto more = co_await settle_due(settings_.numbers.delayed, limit);
+// What is due of one part of the queue: in flight for too long, or delayed until now. Records that cannot be settled
+// stay where they are, so it goes on behind them.
+Async<Result<bool>> TableQueue::settle_due(int64_t number, uint32_t limit, std::vector<std::string>* passed) {
+  Item start;
+  size_t settled = 0;
+  for (int pages = 0; pages < kMostDuePages && settled < limit; ++pages) {
+    auto page = co_await due(number, limit, std::move(start));
+    if (!page) co_return fail(page.error());
+    start = std::move(page->last_evaluated_key);
+    auto done = co_await settle_page(std::move(*page), passed);
+    if (!done) co_return fail(done.error());
+    settled += *done;
+    if (start.empty()) co_return false;
+  }
+  co_return settled > 0;
+}
+
+Async<Result<bool>> TableQueue::sweep(uint32_t limit, std::vector<std::string>* passed) {
+  auto more = co_await settle_due(settings_.numbers.delayed, limit, passed);
   if (!more) co_return fail(more.error());
-  auto more_in_flight = co_await settle_due(settings_.numbers.in_flight, limit);
+  auto more_in_flight = co_await settle_due(settings_.numbers.in_flight, limit, passed);
   if (!more_in_flight) co_return fail(more_in_flight.error());
   co_return *more || *more_in_flight;
 }

@@ -98,7 +98,6 @@ Async<Result<ItemRef>> TableQueue::write_record(Item key, Map attributes, Item s
 }
 
 Async<PriorityResult> TableQueue::put_record(PutRecordInput input, bool keep_version) {
-  input.id = trimmed_id(input.id);
   for (int attempt = 1;; ++attempt) {
     auto looked = co_await find(input.id);
     RecordFacts facts;
@@ -165,7 +164,6 @@ Async<PriorityResult> TableQueue::whole(PriorityResult result) {
 }
 
 Async<PriorityResult> TableQueue::erase(std::string id) {
-  id = trimmed_id(id);
   if (id.empty()) co_return failed(PriorityCode::kIdNotProvided, id, "no id was given");
   auto key = key_of(id, keys_, settings_.key_separator);
   if (!key) co_return failed(PriorityCode::kIdNotFound, id, key.error().message);
@@ -196,7 +194,7 @@ Async<Result<RecordPage>> TableQueue::list(ListRecordsInput input) {
   scan.table = settings_.table;
   scan.limit = std::clamp<uint32_t>(input.limit, 1, 1000);
   if (!input.cursor.empty()) {
-    auto start = key_of(input.cursor, keys_, settings_.key_separator);
+    auto start = key_at(input.cursor, keys_, settings_.key_separator);
     if (!start) co_return invalid("'cursor' is none that a page of this queue ended with");
     scan.exclusive_start_key = std::move(*start);
   }
@@ -206,17 +204,18 @@ Async<Result<RecordPage>> TableQueue::list(ListRecordsInput input) {
   std::vector<GetItemInput> states;
   for (const auto& item : page->items) {
     out.records.push_back({id_of(item, keys_, settings_.key_separator), status_in(item)});
-    if (settings_.state_table.empty()) continue;
-    auto key = key_of(out.records.back().id, keys_, settings_.key_separator);
-    if (key) states.push_back({settings_.state_table, std::move(*key), {}, {}, true});
+    if (!settings_.state_table.empty()) {
+      states.push_back({settings_.state_table, key_in(item, keys_), {}, {}, true});
+    }
   }
-  if (states.size() == out.records.size() && !states.empty()) {
+  if (!states.empty()) {
     auto read = co_await services_.tables.read_many(std::move(states));
     for (size_t i = 0; i < read.size(); ++i) {
       if (read[i] && read[i]->item) out.records[i].status = status_in(read[i]->item);
     }
   }
-  if (!page->last_evaluated_key.empty()) out.cursor = id_of(page->last_evaluated_key, keys_, settings_.key_separator);
+  if (!page->last_evaluated_key.empty())
+    out.cursor = cursor_of(page->last_evaluated_key, keys_, settings_.key_separator);
   co_return out;
 }
 

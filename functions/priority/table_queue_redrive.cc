@@ -52,7 +52,7 @@ Async<PriorityResult> TableQueue::redrive_one(std::string id) {
                                                       std::string(place_name(facts.place))};
     }
     if (auto no = may_restore(facts, settings_, true, now_ms())) return std::move(*no);
-    return std::optional(returned(facts, after_restore(settings_, 0, false, {}, 0)));
+    return std::optional(returned(facts, after_restore(settings_, facts.failures, false, {}, 0)));
   });
 }
 
@@ -87,7 +87,13 @@ Async<Result<void>> TableQueue::redrive_pages(RedriveRecordsInput input, std::sh
       if (enough(input, *out)) co_return Result<void>();
       if (input.rate > 0) co_await pace.next();
       std::string id = id_of(item, keys_, settings_.key_separator);
-      PriorityResult result = co_await redrive_one(std::move(id));
+      PriorityResult result;
+      // What no queue wrote stays; nor must its id name another item.
+      if (const auto facts = facts_of(item)) {
+        result = co_await redrive_one(std::move(id));
+      } else {
+        result = failed(PriorityCode::kIllegalState, std::move(id), facts.error().message);
+      }
       note(*out, std::move(result));
     }
     start = std::move(page->last_evaluated_key);
@@ -138,6 +144,10 @@ Async<Result<RedriveRecordsOutput>> TableQueue::redrive(RedriveRecordsInput inpu
     co_return *out;
   }
   auto done = co_await redrive_pages(std::move(input), out);
+  if (!done && out->moved > 0) {
+    co_return fail(done.error().code,
+                   done.error().message + " (" + std::to_string(out->moved) + " had been moved before that)");
+  }
   if (!done) co_return fail(done.error());
   co_return *out;
 }

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace freshet::priority {
+namespace {
+
+constexpr uint32_t kSweptAtOnce = 100;
+
+}  // namespace
 
 // Two queues of one table must tell their records apart.
 Result<void> TableQueues::check_apart(const Settings& wanted) const {
@@ -46,8 +51,15 @@ void TableQueues::begin() {
 
 Async<void> TableQueues::keep_time(TableQueue& queue) {
   bool told = false;
+  std::vector<std::string> named;  // The records that the last sweep had to pass.
   for (;;) {
-    auto more = co_await queue.sweep();
+    std::vector<std::string> passed;
+    auto more = co_await queue.sweep(kSweptAtOnce, &passed);
+    for (const auto& what : passed) {
+      if (std::find(named.begin(), named.end(), what) != named.end()) continue;
+      log_.warn("PRIORITY_RECORD_PASSED", {{"queue", queue.name()}, {"message", what}});
+    }
+    named = std::move(passed);
     if (!more && !told) {
       log_.warn("PRIORITY_SWEEP_FAILED", {{"queue", queue.name()}, {"message", more.error().message}});
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/plain_text.h"
+
 namespace freshet {
 namespace {
 
@@ -34,9 +36,10 @@ std::vector<Diagnostic> by_line(std::vector<Diagnostic> list) {
 }  // namespace
 
 std::string Diagnostic::to_string() const {
-  std::string out = file + ":" + std::to_string(line) + ": ";
+  // One line, whatever the template calls its things.
+  std::string out = plain_text(file) + ":" + std::to_string(line) + ": ";
   std::string place = resource.empty() || property.empty() ? resource + property : resource + "." + property;
-  return out + (place.empty() ? "" : place + ": ") + message;
+  return out + plain_text((place.empty() ? "" : place + ": ") + message);
 }
 
 std::string shown(std::string_view text, size_t most) {
@@ -64,7 +67,7 @@ void Diagnostics::add(std::vector<Diagnostic>& to, int line, const Where& where,
 Error Diagnostics::to_error() const {
   std::string text;
   for (const Diagnostic& error : by_line(errors_)) text += (text.empty() ? "" : "\n") + error.to_string();
-  if (dropped_) text += "\n" + file_ + ": and more";
+  if (dropped_) text += "\n" + plain_text(file_) + ": and more";
   return {ErrorCode::kValidation, std::move(text), {}};
 }
 

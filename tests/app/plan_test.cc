@@ -1,5 +1,9 @@
 // What a daemon is to run: warnings about what the template says.
 #include "app/daemon/plan.h"
+
+#include <algorithm>
+
+#include "base/text_file.h"
 #include "tests/sim/source_dir.h"
 
 #include <gtest/gtest.h>
@@ -7,8 +11,9 @@
 namespace freshet {
 namespace {
 
-std::string warnings(std::string file, std::vector<std::string> settings = {}) {
+std::string warnings(std::string file, std::vector<std::string> settings = {}, std::vector<std::string> queues = {}) {
   DaemonOptions options;
+  options.queues = std::move(queues);
   options.deploy.path = source_dir() + "/config/" + file;
   options.deploy.settings = std::move(settings);
   const auto plan = plan_daemon(options);
@@ -30,6 +35,33 @@ TEST(DaemonPlanTest, ATimeoutThatMayEndTasksInWorkIsAWarning) {
   EXPECT_EQ(warnings("lifo-sample.yaml",
                      {"ProcessTasksFunction.TASK_TIMEOUT_MS=61500", "ProcessTasksFunction.TASK_RUNNER=none"}),
             "");
+}
+
+// The sample application as it was published: it takes its tasks by itself.
+TEST(DaemonPlanTest, ATableThatLooksLikeAQueueGetsAHint) {
+  const std::string hint =
+      "QueueTable.: it looks like a queue of tasks and is none: a task that is TAKEN when its program or the daemon "
+      "ends stays TAKEN. --queue QueueTable (or Metadata: {Freshet: {Queue: true}}) gives it leases, stats and "
+      "explain; see docs/templates.md, \"Tables that look like queues\"\n";
+  const std::string sample = "../tests/apps/lifo_sample/template.yaml";
+  EXPECT_NE(warnings(sample).find(hint), std::string::npos) << warnings(sample);
+  EXPECT_EQ(warnings(sample, {}, {"QueueTable"}).find("looks like"), std::string::npos);
+  EXPECT_EQ(warnings("lifo-sample.yaml"), "") << "it marks its table";
+  EXPECT_EQ(warnings("functions.yaml").find("looks like"), std::string::npos);
+
+  DaemonOptions options;
+  options.deploy.path = source_dir() + "/config/" + sample;
+  const auto text = read_text_file(options.deploy.path);
+  ASSERT_TRUE(text);
+  const auto deployed = plan_deployment_of(options.deploy, *text, {});
+  ASSERT_TRUE(deployed) << deployed.error().message;
+  const auto& all = deployed->deployment.warnings;
+  EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                          [](const auto& one) {
+                            return one.resource == "QueueTable" && one.message.starts_with("it looks like");
+                          }),
+            1)
+      << "a template that comes while the daemon runs gets it, too";
 }
 
 }  // namespace

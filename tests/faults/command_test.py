@@ -74,6 +74,7 @@ def put(freshet, daemon):
     assert "the payload is empty" in freshet("put", "", status=2).stderr
     assert "one of them" in freshet("put", "{}", "--file", "-", status=2, stdin="").stderr
     assert freshet("put", stdin="").stdout == "0 created\n"  # What a filter may well have left.
+    assert "cannot read on behind line 0" in freshet("put", "--file", "/", status=1).stderr  # A folder.
     assert freshet("put", "-", stdin='{"taskId": "dash"}\n').stdout == "1 created\n"
     assert "--id is a single task's" in freshet("put", "--id", "x", status=2, stdin='{"payload": 1}\n').stderr
     assert "; there is QueueTable; --queue names another one" in freshet("put", "{}", "--queue", "Other", status=3).stderr
@@ -83,6 +84,11 @@ def put(freshet, daemon):
     run = freshet("put", "--file", "-", stdin="\n".join(lines), status=2)
     assert "freshet: line 3: ValidationException: 'prio' is not known" in run.stderr, run.stderr
     assert "freshet: of lines 1 to 4 nothing was created" in run.stderr and "tasks[" not in run.stderr, run.stderr
+    # What stands behind a request that was refused is not read.
+    run = freshet("put", "--file", "-", "--batch", 2, stdin="\n".join(lines), status=2)
+    assert "of lines 1 to 3 nothing was created" in run.stderr and "the lines behind line 3 were not read" in run.stderr, run.stderr
+    run = freshet("put", "--file", "-", stdin='{"taskId": "fine"}\nno JSON\n{"taskId": "behind"}\n', status=2)
+    assert "the lines behind line 2 were not read" in run.stderr and run.stdout == "1 created\n", run
     # One task of a request that is carried out.
     big = json.dumps({"taskId": "big", "payload": "x" * 500_000})
     run = freshet("put", "--file", "-", "--json", stdin="\n" + big + '\n{"taskId": "small"}\n', status=2)
@@ -115,7 +121,47 @@ def many_ids(freshet, daemon):
     assert json.loads(run.stdout) == {"redriven": 2100}, run
     run = freshet("redrive", "--state", "CANCELLED", "--limit", 50, *ids[1000:])
     assert "50 back to PENDING" in run.stdout and daemon.stats()["depth"]["CANCELLED"] >= 150, run
+    assert "1100 of 1150 are not CANCELLED, and stay as they are" in run.stderr, run
+    assert "--limit 50: left are the ids from 'm2150' on (150 of 1300)" in run.stderr, run
     freshet("cancel", *ids)
+    # All that are named, however many, unless --limit is given.
+    run = freshet("redrive", "--state", "CANCELLED", *ids, *ids[:1])
+    assert run.stdout == "2300 back to PENDING\n" and daemon.stats()["depth"]["CANCELLED"] == 0, run
+    assert run.stderr == "freshet: 1 of 2301 are not CANCELLED, and stay as they are\n", run
+    freshet("cancel", *ids)
+    # An id that is not there ends it: what is left is said.
+    run = freshet("redrive", "--state", "CANCELLED", *ids[:1000], "not-there", *ids[1000:], status=3)
+    assert "1000 had gone back to PENDING before that" in run.stderr, run
+    assert "not all was redriven: left are the ids from 'not-there' on (1301 of 2301)" in run.stderr, run
+    freshet("cancel", *ids)
+
+
+def full_disk(freshet, daemon):
+    """What cannot be written is a failure, and no loop goes on behind it. A pipe that is closed ends a command by SIGPIPE."""
+    daemon.call("POST", QUEUE + "/tasks", {"taskId": "full"})
+    for words in (["get", "full"], ["list"], ["stats"], ["stats", "--watch", "0.01"], ["stats", "--json", "--watch", "0.01"],
+                  ["explain", "full"], ["put", "{}"], ["put", "{}", "--json"], ["cancel", "full"], ["redrive"], ["replay", FIXTURE],
+                  ["record", "--seconds", "0.01"], ["watch", "--json"], ["logs", "--all"], ["logs", "--all", "-f"], ["--help"],
+                  ["put", "--help"], ["--version"], ["deploy", "config/lifo.yaml", "--dry-run", "--json"]):
+        with open("/dev/full", "w") as full:
+            process = subprocess.Popen([freshet.binary, *words], stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE, text=True,
+                                       env=freshet.environment, cwd=ROOT)
+            if words[0] == "watch":
+                assert process.stderr.readline().startswith("watching ")
+                daemon.call("POST", QUEUE + "/tasks", {"taskId": "moves"})
+            said = process.communicate(timeout=60)[1]
+        assert process.returncode == 1 and "cannot write" in said, (words, process.returncode, said)
+    closed = subprocess.run(["bash", "-c", '"$0" list --json >&-', freshet.binary], capture_output=True, text=True, env=freshet.environment)
+    assert closed.returncode == 1 and "cannot write to standard output" in closed.stderr, closed
+    # What was wrong anyway keeps its status.
+    with open("/dev/full", "w") as full:
+        run = subprocess.run([freshet.binary, "filtered", "recount", "--queue", "none"], stdout=full, stderr=subprocess.PIPE,
+                             env=freshet.environment)
+    assert run.returncode == 3, run
+    daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": f"long{i}", "payload": "x" * 1000} for i in range(500)]})
+    piped = subprocess.run(["bash", "-c", '"$0" list --limit 1000 --json | true; echo ${PIPESTATUS[0]}', freshet.binary],
+                           capture_output=True, text=True, env=freshet.environment)
+    assert piped.stdout == "141\n", piped
 
 
 def wrong_words(freshet):
@@ -129,6 +175,10 @@ def wrong_words(freshet):
                         (["put", "x", "--nothing-like-it", 3], "freshet put: there is no option --nothing-like-it; freshet put --help"),
                         (["put", "x", "y", "z"], "freshet put: 'y' is one argument too many; freshet put --help"),
                         (["redrive", "--limit", 0], "--limit: '0' is not a whole number from 1 to 4294967295"),
+                        (["get", ""], "id: must not be empty"), (["explain", ""], "id: must not be empty"),
+                        (["cancel", "a", ""], "ids: must not be empty"), (["redrive", ""], "ids: must not be empty"),
+                        (["invoke", "", "{}"], "function: must not be empty"), (["put", "{}", "--id", ""], "--id: must not be empty"),
+                        (["put", "{}", "--key", ""], "--key: must not be empty"),
                         (["list", "--limit", -1], "--limit: '-1' is not a whole number from 1 to"),
                         (["put", "x", "--ttl", 0], "--ttl: '0' is not a number above 0"),
                         (["put", "x", "--ttl", "1e999"], "--ttl: '1e999' is not a number above 0"),
@@ -149,7 +199,7 @@ def other_server(freshet):
     """A server that is no Freshet, and answers everything with 200."""
     with socketserver.TCPServer(("127.0.0.1", 0), Greeter) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        for words in (["stats"], ["put", "{}"], ["list"]):
+        for words in (["stats"], ["put", "{}"], ["list"], ["logs"], ["logs", "-f"], ["watch"], ["record"]):
             run = freshet(*words, "--url", f"http://127.0.0.1:{server.server_address[1]}", status=1)
             assert "not as Freshet does" in run.stderr, run
         server.shutdown()
@@ -232,6 +282,7 @@ def main():
             put(freshet, daemon)
             redrive(freshet, daemon)
             many_ids(freshet, daemon)
+            full_disk(freshet, daemon)
             wrong_words(freshet)
             other_server(freshet)
             assert "nothing there (--all" in freshet("logs").stderr

@@ -1,5 +1,8 @@
 #include "wire/http/blocking_client.h"
 
+#include <sys/socket.h>
+
+#include <cerrno>
 #include <utility>
 // Asio on GCC 12 needs <utility> before it.
 #include <boost/asio/connect.hpp>
@@ -52,9 +55,13 @@ class BeastBlockingClient final : public BlockingClient {
     request.body() = std::move(plain.body);
     request.prepare_payload();
 
+    if (socket_ && closed_by_server()) disconnect();
     const bool fresh = !socket_.has_value();
     auto response = exchange(request);
-    if (!response && !fresh) response = exchange(request);  // The kept-alive connection had been closed.
+    // The server may have closed the connection since that look. What changes something is not sent again all the same:
+    // the first one may have been carried out.
+    const bool changes = method != "GET" && method != "HEAD";
+    if (!response && !fresh && !changes) response = exchange(request);
     return response;
   }
 
@@ -63,6 +70,13 @@ class BeastBlockingClient final : public BlockingClient {
     disconnect();
     return fail(ErrorCode::kUnavailable, std::string("cannot ") + what + (secure_ ? " https://" : " http://") + host_ +
                                              ":" + port_ + ": " + error.message());
+  }
+
+  // Of a kept-alive connection between two requests, when the server has nothing to say but that it is over.
+  bool closed_by_server() {
+    char byte = 0;
+    const ssize_t n = ::recv(socket_->native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
   }
 
   void disconnect() {

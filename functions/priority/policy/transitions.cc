@@ -1,5 +1,7 @@
 #include "functions/priority/policy/transitions.h"
 
+#include "base/limits.h"
+
 namespace freshet::priority {
 namespace {
 
@@ -12,7 +14,7 @@ Refusal illegal(const RecordFacts& facts, const std::string& why) {
 }
 
 Verdict final_state(const RecordFacts& facts, const Settings& settings) {
-  if (!settings.states.used || facts.status != settings.states.completed) return {};
+  if (!is_final(facts, settings)) return {};
   return illegal(facts, "is " + facts.status + ", which is final; put it again to reset it");
 }
 
@@ -38,7 +40,22 @@ Verdict without_receipt(const RecordFacts& facts, const Settings& settings, bool
                             ": this queue wants the receipt of the peek");
 }
 
+// A record that comes into the queue must have room for all that the queue writes to it. Otherwise nobody could peek
+// it, or its timeout could not be written.
+Verdict without_room(const RecordFacts& facts, const Settings& settings) {
+  // What is stored is never shorter than a third of what is counted.
+  if (facts.item.encoded().size() < limits::kMaxItemBytes / 4) return {};
+  const size_t bytes = largest_bytes(facts, settings);
+  if (bytes <= limits::kMaxItemBytes) return {};
+  return illegal(facts, "has no room for the attributes of a queue: with them it may have " + std::to_string(bytes) +
+                            " bytes, and an item has at most " + std::to_string(limits::kMaxItemBytes));
+}
+
 }  // namespace
+
+bool is_final(const RecordFacts& facts, const Settings& settings) {
+  return settings.states.used && facts.status == settings.states.completed;
+}
 
 Verdict may_change(const RecordFacts& facts, const RecordCall& call) {
   if (call.version && *call.version != facts.version) {
@@ -65,7 +82,7 @@ Verdict may_enqueue(const RecordFacts& facts, const Settings& settings) {
   if (settings.states.used && facts.status != settings.states.ready) {
     return illegal(facts, "is " + facts.status + "; it must be " + settings.states.ready);
   }
-  return {};
+  return without_room(facts, settings);
 }
 
 Verdict may_remove(const RecordFacts& facts, const Settings& settings, bool held, int64_t now_ms) {
@@ -77,6 +94,8 @@ Verdict may_restore(const RecordFacts& facts, const Settings& settings, bool hel
   if (auto no = elsewhere(facts, settings)) return no;
   if (auto no = unconstructed(facts, settings)) return no;
   if (auto no = final_state(facts, settings)) return no;
+  const bool comes_in = facts.place == Place::kOutside || facts.place == Place::kDead;
+  if (comes_in) return without_room(facts, settings);
   return without_receipt(facts, settings, held, now_ms);
 }
 

