@@ -183,9 +183,9 @@ class Daemon {
 
   // Of functions that trace themselves. Another daemon of X-Ray may have the port: then their segments are its.
   void receive_segments() {
-    auto receiver = SegmentReceiver::start(static_cast<uint16_t>(options_.xray_port), loop_, [this](auto spans) {
-      for (Span& span : spans) tracer_->finish(std::move(span));
-    });
+    auto receiver = SegmentReceiver::start(
+        static_cast<uint16_t>(options_.xray_port), loop_,
+        [this](std::vector<Span> spans, bool ours) { return tracer_->finish_foreign(std::move(spans), ours); });
     if (receiver) {
       segments_ = std::move(*receiver);
       log_.info("XRAY_PORT", {{"port", segments_->port()}});

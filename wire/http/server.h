@@ -37,6 +37,9 @@ struct HttpServerOptions {
   std::vector<std::string> cors_origins;    // Web pages that may read answers; see Cors.
   std::shared_ptr<const RequestGate> gate;  // Null lets everything in.
   std::shared_ptr<const TlsContext> tls;    // Null speaks plain HTTP.
+  // Serves only processes of the user that this one runs as. Who connects is looked at once, when the connection is
+  // accepted; others get 403 and are cut at once. For listeners at IPv4 loopback addresses.
+  bool own_user_only = false;
   HttpLimits limits;
   size_t max_connections = 10'000;       // Less if the process may not have that many files open.
   size_t max_in_flight = 20'000;         // Exchanges, over all connections.

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "wire/http/compression.h"
+#include "wire/http/peer_owner.h"
 
 namespace freshet::http_server {
 
@@ -26,7 +27,12 @@ std::string too_many_connections(const Cors& cors) {
   return text + "Content-Length: " + std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
 }
 
-// `lower` is lower-case letters.
+// Of a connection that is not read from, either.
+constexpr std::string_view kOtherUser =
+    "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 102\r\nConnection: close\r\n\r\n"
+    R"({"__type":"Forbidden","message":"this port serves only processes of the user that the server runs as"})";
+
+// `lower` is lower-case letters and '-'.
 bool is_header(std::string_view name, std::string_view lower) {
   return name.size() == lower.size() &&
          std::equal(name.begin(), name.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
@@ -94,6 +100,11 @@ class ServerPart::Listener final : public IoThread::Handler {
       }
       const int on = 1;
       ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+      if (part_.options().own_user_only && tcp_peer(client.get()) != PeerOwner::kOurs) {
+        [[maybe_unused]] const ssize_t sent =
+            ::send(client.get(), kOtherUser.data(), kOtherUser.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        continue;
+      }
       std::atomic<size_t>& connections = part_.shared_->counters->connections;
       if (connections.load() >= part_.options().max_connections) {
         const std::string text = part_.options().tls ? std::string() : too_many_connections(part_.shared_->cors);
