@@ -7,7 +7,8 @@
 // When there is no more room for answers that clients do not take, who has not taken one before is refused the next one
 // (503, if it is 16 KiB or more), and who takes nothing for two seconds is cut; who reads is not. What takes long to
 // parse or to write (64 KiB, compressed) has its turns one after the other, with everybody else in between.
-// No CORS headers are sent but to configured origins.
+// No CORS headers are sent but to configured origins, and a web page of any other origin than the server's own may only
+// send GET and HEAD: all else is 403.
 //
 // Pipelined requests of one connection start one after the other, each when the one before has run, and are answered
 // in order. A client that closes its connection (or its sending side) destroys its running exchanges on the loop.
