@@ -235,6 +235,16 @@ TEST_P(HttpServerTest, AsksForTheBodyOfAClientThatWaits) {
   EXPECT_EQ(body_of(client.answer()), "POST /echo ok");
 }
 
+// Such a client would take an interim answer for the answer.
+TEST_P(HttpServerTest, AClientOfHttp10IsNotAskedForTheBody) {
+  start();
+  RawClient client(server_->port());
+  client.send("POST /echo HTTP/1.0\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n");
+  loop_->io().run_and_wait([] {});  // It has read the head by then, if it is the one that reads.
+  client.send("ok");
+  EXPECT_EQ(status_of(client.answer()), 200);
+}
+
 struct Refusal {
   std::string request;
   int status;
