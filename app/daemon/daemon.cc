@@ -138,6 +138,7 @@ class Daemon {
   int run(Signals& signals) {
     for (const auto& warning : plan_.deployment.warnings)
       log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
+    for (const auto& warning : plan_.warnings) log_.warn("OPTION_WARNING", {{"what", warning}});
     if (auto bound = bind(); !bound) return refuse(bound.error());
     if (auto reserved = ready_file_.reserve(); !reserved) return refuse(reserved.error());
     if (auto traced = open_traces(); !traced) return refuse(traced.error());
