@@ -23,6 +23,7 @@
 #include "app/daemon/ready_file.h"
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
+#include "app/daemon/secrets.h"
 #include "app/daemon/start_refusal.h"
 #include "app/daemon/trace_files.h"
 #include "app/spawner/spawner.h"
@@ -588,6 +589,7 @@ int run_daemon(const DaemonOptions& options) {
     std::cerr << "freshet: " << plan.error().message << '\n';
     return 2;
   }
+  hide_secrets();
   Signals signals;
   signal(SIGPIPE, SIG_IGN);
   auto spawner = SpawnerProcess::start();  // While there is one thread.
