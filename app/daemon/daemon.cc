@@ -4,14 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
-#include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,6 +21,7 @@
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
 #include "app/daemon/secrets.h"
+#include "app/daemon/signals.h"
 #include "app/daemon/start_refusal.h"
 #include "app/daemon/trace_files.h"
 #include "app/spawner/spawner.h"
@@ -66,52 +64,6 @@ constexpr size_t kRecentLogBytes = 4u << 20;
 constexpr milliseconds kWatchEvery{500};
 constexpr milliseconds kTracesEnd{2000};
 
-// SIGTERM and SIGINT (stop) and SIGHUP (read the template again) as events of the loop: blocked in every thread and
-// awaited in one. When the terminal that the daemon runs in is closed, SIGHUP says stop.
-class Signals {
- public:
-  // Before any other thread starts: they inherit the mask.
-  Signals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-  }
-  ~Signals() {
-    if (!thread_.joinable()) return;
-    done_ = true;
-    pthread_kill(thread_.native_handle(), SIGTERM);
-    thread_.join();
-  }
-  // A second signal to stop ends the process at once: somebody is impatient. `reload` is called on a thread of its own.
-  void watch(std::function<void()> stop, std::function<void()> reload) {
-    thread_ = std::thread([this, stop = std::move(stop), reload = std::move(reload)] {
-      int number = 0;
-      for (bool again = false; sigwait(&set_, &number) == 0 && !done_;) {
-        const bool hung_up = in_terminal_ && isatty(STDERR_FILENO) == 0;
-        const bool to_reload = number == SIGHUP && !hung_up;
-        if (!to_reload && std::exchange(again, true)) _exit(128 + number);
-        const std::lock_guard lock(mutex_);
-        if (!forgotten_) to_reload ? reload() : stop();
-      }
-    });
-  }
-  // From here on neither is called, nor under way. A second signal to stop still ends the process.
-  void forget() {
-    const std::lock_guard lock(mutex_);
-    forgotten_ = true;
-  }
-
- private:
-  const bool in_terminal_ = isatty(STDERR_FILENO) != 0;
-  sigset_t set_;
-  std::atomic<bool> done_{false};
-  std::mutex mutex_;
-  bool forgotten_ = false;  // Guarded by it.
-  std::thread thread_;
-};
-
 std::string data_node(const std::string& data) {
   return data == kMemoryDirectory ? "memory" : "local";
 }
@@ -145,8 +97,7 @@ class Daemon {
     if (auto traced = open_traces(); !traced) return refuse(traced.error());
     if (auto opened = open_store(); !opened) return refuse(opened.error());
     if (auto wired = wire(); !wired) return refuse(wired.error());
-    signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); },
-                  [this] { read_template_again(); });
+    signals.watch([this] { return loop_.deliver([this] { begin_stop(); }); }, [this] { read_template_again(); });
     scope_.spawn(start());
     loop_.run();
     signals.forget();  // They come at any time, also while what they would call is taken apart.
@@ -283,7 +234,7 @@ class Daemon {
     // Before anything runs: what changes from then on is seen.
     if (started && options_.watch) {
       watch_ = std::make_unique<FileWatch>(kWatchEvery, watched_files(),
-                                           [this](const std::string& path) { file_changed(path); });
+                                           [this](const std::string& path) { return file_changed(path); });
     }
     if (started) started = serve();
     if (!started) {
@@ -485,10 +436,11 @@ class Daemon {
     loop_.call_after(kWatchEvery, [this] { watch_files(); });
   }
 
-  // On the watch's thread.
-  void file_changed(const std::string& path) {
-    if (path == options_.deploy.path) return read_template_again();
-    [[maybe_unused]] const bool taken = loop_.deliver([this, path] { scope_.spawn(renew_functions(path)); });
+  // On the watch's thread. False: there was no room for that in the mailbox; it asks again.
+  bool file_changed(const std::string& path) {
+    if (path != options_.deploy.path) return loop_.deliver([this, path] { scope_.spawn(renew_functions(path)); });
+    read_template_again();
+    return true;
   }
 
   Async<void> renew_functions(std::string folder) {
