@@ -257,7 +257,8 @@ class Daemon {
   CodePlace place_of_code() {
     namespace fs = std::filesystem;
     if (options_.data != kMemoryDirectory) return {(fs::absolute(options_.data) / "code").lexically_normal(), false};
-    return {fs::temp_directory_path() / ("freshet-code-" + random_.uuid()), true};
+    // Nobody can know the name before it is there.
+    return {fs::temp_directory_path() / ("freshet-code-" + Random(random_seed()).uuid()), true};
   }
 
   // Uploaded code that no function names any more goes.
