@@ -345,7 +345,7 @@ class Daemon {
     routes.push_back(
         make_lambda_management_route(*runtime_, *code_, clock_, {options_.read_only_functions, random_.next()}));
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
-                                       {runtime_->account(), random_.next()}));
+                                       {runtime_->account(), random_.next(), options_.read_only_functions}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
     routes.push_back(
         make_deploy_route(*deployer_, {options_.deploy.account, options_.queues, options_.read_only_functions}));
