@@ -1,4 +1,4 @@
-// CHECK(condition) << nothing: aborts loudly when an invariant of our own is broken, in every build.
+// FRESHET_CHECK(condition, why) aborts when an invariant of our own is broken, and says why and where. In every build.
 // Never for what comes from outside (network, files, templates): that is a Result.
 #pragma once
 

@@ -16,7 +16,11 @@ Result<std::string> read_text_file(const std::string& path) {
   if (!file) return wrong(errno);
   std::string text;
   char part[16 << 10];
-  while (const size_t n = std::fread(part, 1, sizeof part, file.get())) text.append(part, n);
+  while (const size_t n = std::fread(part, 1, sizeof part, file.get())) {
+    text.append(part, n);
+    if (text.size() <= kMostTextBytes) continue;
+    return fail(ErrorCode::kRequestTooLarge, "cannot read '" + path + "': it is longer than 64 MiB");
+  }
   if (std::ferror(file.get()) != 0) return wrong(errno);
   return text;
 }

@@ -6,6 +6,7 @@
 #include "app/cli/options_file.h"
 #include "app/daemon/daemon.h"
 #include "app/daemon/options.h"
+#include "base/url.h"
 #include "wire/http/cors.h"
 
 namespace freshet::cli {
@@ -139,10 +140,11 @@ void add_trace_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_CHROME_TRACE");
   command
       .add_option("--trace-endpoint", options.trace_endpoint,
-                  "The same, posted as OTLP/JSON, e.g. http://127.0.0.1:4318/v1/traces")
+                  "The same, posted as OTLP/JSON, e.g. http://127.0.0.1:4318/v1/traces; https:// too")
       .envname("FRESHET_TRACE_ENDPOINT")
       .check({[](const std::string& text) {
-        return text.starts_with("http://") ? std::string() : "'" + text + "' does not begin with http://";
+        const auto url = parse_url(text);
+        return url ? std::string() : url.error().message;
       }});
   command.add_option("--trace-bytes", options.trace_bytes, "A trace file of that size becomes FILE.1, e.g. 64MiB")
       .envname("FRESHET_TRACE_BYTES")

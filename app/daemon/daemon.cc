@@ -4,13 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +20,8 @@
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
 #include "app/daemon/reloads.h"
+#include "app/daemon/secrets.h"
+#include "app/daemon/signals.h"
 #include "app/daemon/start_refusal.h"
 #include "app/daemon/store_memory.h"
 #include "app/daemon/store_options.h"
@@ -70,52 +69,6 @@ constexpr milliseconds kWatchEvery{500};
 constexpr milliseconds kTracesEnd{2000};
 constexpr milliseconds kLongTurn{1000};
 
-// SIGTERM and SIGINT (stop) and SIGHUP (read the template again) as events of the loop: blocked in every thread and
-// awaited in one. When the terminal that the daemon runs in is closed, SIGHUP says stop.
-class Signals {
- public:
-  // Before any other thread starts: they inherit the mask.
-  Signals() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGTERM);
-    sigaddset(&set_, SIGINT);
-    sigaddset(&set_, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-  }
-  ~Signals() {
-    if (!thread_.joinable()) return;
-    done_ = true;
-    pthread_kill(thread_.native_handle(), SIGTERM);
-    thread_.join();
-  }
-  // A second signal to stop ends the process at once: somebody is impatient. `reload` is called on a thread of its own.
-  void watch(std::function<void()> stop, std::function<void()> reload) {
-    thread_ = std::thread([this, stop = std::move(stop), reload = std::move(reload)] {
-      int number = 0;
-      for (bool again = false; sigwait(&set_, &number) == 0 && !done_;) {
-        const bool hung_up = in_terminal_ && isatty(STDERR_FILENO) == 0;
-        const bool to_reload = number == SIGHUP && !hung_up;
-        if (!to_reload && std::exchange(again, true)) _exit(128 + number);
-        const std::lock_guard lock(mutex_);
-        if (!forgotten_) to_reload ? reload() : stop();
-      }
-    });
-  }
-  // From here on neither is called, nor under way. A second signal to stop still ends the process.
-  void forget() {
-    const std::lock_guard lock(mutex_);
-    forgotten_ = true;
-  }
-
- private:
-  const bool in_terminal_ = isatty(STDERR_FILENO) != 0;
-  sigset_t set_;
-  std::atomic<bool> done_{false};
-  std::mutex mutex_;
-  bool forgotten_ = false;  // Guarded by it.
-  std::thread thread_;
-};
-
 std::string data_node(const std::string& data) {
   return data == kMemoryDirectory ? "memory" : "local";
 }
@@ -143,13 +96,13 @@ class Daemon {
   int run(Signals& signals) {
     for (const auto& warning : plan_.deployment.warnings)
       log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
+    for (const auto& warning : plan_.warnings) log_.warn("OPTION_WARNING", {{"what", warning}});
     if (auto bound = bind(); !bound) return refuse(bound.error());
     if (auto reserved = ready_file_.reserve(); !reserved) return refuse(reserved.error());
     if (auto traced = open_traces(); !traced) return refuse(traced.error());
     if (auto opened = open_store(); !opened) return refuse(opened.error());
     if (auto wired = wire(); !wired) return refuse(wired.error());
-    signals.watch([this] { [[maybe_unused]] const bool taken = loop_.deliver([this] { begin_stop(); }); },
-                  [this] { reloads_->read_again(); });
+    signals.watch([this] { return loop_.deliver([this] { begin_stop(); }); }, [this] { reloads_->read_again(); });
     TurnWatch turns(loop_, kLongTurn, [this](const SlowTurn& turn) { tell_turn(turn); });
     scope_.spawn(start());
     loop_.run();
@@ -195,9 +148,9 @@ class Daemon {
 
   // Of functions that trace themselves. Another daemon of X-Ray may have the port: then their segments are its.
   void receive_segments() {
-    auto receiver = SegmentReceiver::start(static_cast<uint16_t>(options_.xray_port), loop_, [this](auto spans) {
-      for (Span& span : spans) tracer_->finish(std::move(span));
-    });
+    auto receiver = SegmentReceiver::start(
+        static_cast<uint16_t>(options_.xray_port), loop_,
+        [this](std::vector<Span> spans, bool ours) { return tracer_->finish_foreign(std::move(spans), ours); });
     if (receiver) {
       segments_ = std::move(*receiver);
       log_.info("XRAY_PORT", {{"port", segments_->port()}});
@@ -291,7 +244,7 @@ class Daemon {
     // Before anything runs: what changes from then on is seen.
     if (started && options_.watch) {
       watch_ = std::make_unique<FileWatch>(kWatchEvery, watched_files(),
-                                           [this](const std::string& path) { file_changed(path); });
+                                           [this](const std::string& path) { return file_changed(path); });
     }
     if (started) started = serve();
     if (!started) {
@@ -315,7 +268,8 @@ class Daemon {
   CodePlace place_of_code() {
     namespace fs = std::filesystem;
     if (options_.data != kMemoryDirectory) return {(fs::absolute(options_.data) / "code").lexically_normal(), false};
-    return {fs::temp_directory_path() / ("freshet-code-" + random_.uuid()), true};
+    // Nobody can know the name before it is there.
+    return {fs::temp_directory_path() / ("freshet-code-" + Random(random_seed()).uuid()), true};
   }
 
   // Uploaded code that no function names any more goes.
@@ -402,7 +356,7 @@ class Daemon {
     routes.push_back(
         make_lambda_management_route(*runtime_, *code_, clock_, {options_.read_only_functions, random_.next()}));
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
-                                       {runtime_->account(), random_.next()}));
+                                       {runtime_->account(), random_.next(), options_.read_only_functions}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
     routes.push_back(
         make_deploy_route(*deployer_, {options_.deploy.account, options_.queues, options_.read_only_functions}));
@@ -476,10 +430,11 @@ class Daemon {
     loop_.call_after(kWatchEvery, [this] { watch_files(); });
   }
 
-  // On the watch's thread.
-  void file_changed(const std::string& path) {
-    if (path == options_.deploy.path) return reloads_->read_again();
-    [[maybe_unused]] const bool taken = loop_.deliver([this, path] { scope_.spawn(renew_functions(path)); });
+  // On the watch's thread. False: there was no room for that in the mailbox; it asks again.
+  bool file_changed(const std::string& path) {
+    if (path != options_.deploy.path) return loop_.deliver([this, path] { scope_.spawn(renew_functions(path)); });
+    reloads_->read_again();
+    return true;
   }
 
   Async<void> renew_functions(std::string folder) {
@@ -582,6 +537,7 @@ int run_daemon(const DaemonOptions& options) {
     print_refusal(plan.error(), options.deploy.path);
     return 2;
   }
+  hide_secrets();
   Signals signals;
   signal(SIGPIPE, SIG_IGN);
   auto spawner = SpawnerProcess::start();  // While there is one thread.

@@ -42,7 +42,7 @@ uint64_t fingerprint_of(const std::string& path, size_t most) {
 }
 
 FileWatch::FileWatch(milliseconds interval, std::set<std::string> paths,
-                     std::function<void(const std::string& path)> changed)
+                     std::function<bool(const std::string& path)> changed)
     : interval_(interval), changed_(std::move(changed)), paths_(std::move(paths)) {
   look(paths_);
   thread_ = std::thread([this] { work(); });
@@ -90,8 +90,7 @@ void FileWatch::look(const std::set<std::string>& paths) {
     const bool settled = entry.last == now;
     entry.last = now;
     if (!settled || entry.told == now) continue;
-    entry.told = now;
-    changed_(path);
+    if (changed_(path)) entry.told = now;
   }
   seen_ = std::move(seen);
 }

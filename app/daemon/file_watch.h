@@ -21,9 +21,10 @@ uint64_t fingerprint_of(const std::string& path, size_t most = 20'000);
 
 class FileWatch {
  public:
-  // `changed` is called on the watch's thread, when a change has been there for two looks: whoever writes has ended.
+  // `changed` is called on the watch's thread, when a change has been there for two looks: whoever writes has ended. If
+  // it says false, it is called again at the next look.
   // What is there of `paths` now is the measure: the constructor looks itself, before anybody uses it.
-  FileWatch(milliseconds interval, std::set<std::string> paths, std::function<void(const std::string& path)> changed);
+  FileWatch(milliseconds interval, std::set<std::string> paths, std::function<bool(const std::string& path)> changed);
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
   ~FileWatch();  // Waits for a look that is under way.
@@ -41,7 +42,7 @@ class FileWatch {
   void look(const std::set<std::string>& paths);
 
   const milliseconds interval_;
-  const std::function<void(const std::string& path)> changed_;
+  const std::function<bool(const std::string& path)> changed_;
   std::map<std::string, Seen> seen_;  // The thread's.
 
   std::mutex mutex_;  // Guards what follows.

@@ -1,7 +1,10 @@
 #include "app/daemon/plan.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "base/text_file.h"
 #include "functions/check_function.h"
@@ -13,6 +16,13 @@ namespace {
 
 // A segment is a sixteenth of it and must hold the largest item, before and after a change.
 constexpr uint64_t kLeastDataBytes = 13u << 20;
+
+// A key that others know protects nothing. Many tools write it so, and groups are made for sharing it: no refusal.
+std::optional<std::string> warning_of_key(const std::string& path) {
+  struct stat about {};
+  if (::stat(path.c_str(), &about) != 0 || (about.st_mode & (S_IROTH | S_IWOTH)) == 0) return std::nullopt;
+  return "the private key '" + path + "' can be read or written by everybody: chmod 600 it";
+}
 
 Result<std::map<std::string, std::string>> parse_parameters(const std::vector<std::string>& texts) {
   std::map<std::string, std::string> parameters;
@@ -160,6 +170,7 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
     auto tls = TlsContext::make(options.tls_certificate, options.tls_key);
     if (!tls) return fail(tls.error());
     plan.tls = std::move(*tls);
+    if (auto warning = warning_of_key(options.tls_key)) plan.warnings.push_back(std::move(*warning));
   }
   auto trust = TlsTrust::make(options.ca_file);
   if (!trust) return invalid("--ca-file: " + trust.error().message);

@@ -17,12 +17,15 @@ class ReadyFile {
   ~ReadyFile();  // What was written stays: the next run removes it.
 
   // Sees that it can be written, and removes one of an earlier run: it would say ready all the time that the store
-  // takes to open. kConflict if it is that of a daemon that runs.
+  // takes to open. kConflict if it is that of a daemon that runs; kIo if something other than a file has that name.
+  // The file is made anew (mode 0640), and links are not followed, so nobody who may write to the folder can lead the
+  // daemon to another file.
   Result<void> reserve();
   // Appears at once with its content. After reserve().
   Result<void> write(const std::string& url);
 
  private:
+  Result<bool> lock_earlier(const std::string& name);
   tl::unexpected<Error> failed(const std::string& what) const;  // With the reason in errno.
 
   const std::string path_;

@@ -1,6 +1,9 @@
 #include "app/daemon/trace_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -8,6 +11,7 @@
 #include <utility>
 
 #include "runtime/trace/span_json.h"
+#include "wire/http/io_thread.h"
 
 namespace freshet {
 namespace {
@@ -22,10 +26,13 @@ class TraceFile final : public SpanSink {
       : path_(std::move(path)), format_(format), most_(most), log_(std::move(log)) {}
 
   Result<void> open(bool anew) {
-    file_.reset(std::fopen(path_.c_str(), anew ? "we" : "ae"));
-    if (!file_) return fail(ErrorCode::kIo, fmt::format("Cannot write the trace file {}: {}", path_, strerror(errno)));
-    const long at = std::ftell(file_.get());
-    size_ = at > 0 ? static_cast<uint64_t>(at) : 0;
+    auto opened = open_file(anew);
+    if (!opened) return fail(opened.error());
+    struct stat about {};
+    ::fstat(opened->get(), &about);
+    size_ = static_cast<uint64_t>(about.st_size);
+    file_.reset(::fdopen(::fcntl(opened->get(), F_DUPFD_CLOEXEC, 0), "a"));
+    if (!file_) return failed(strerror(errno));
     if (format_ == TraceFormat::kChrome) {
       chrome_ = {};
       write("[\n");
@@ -46,6 +53,25 @@ class TraceFile final : public SpanSink {
   }
 
  private:
+  tl::unexpected<Error> failed(const std::string& why) const {
+    return fail(ErrorCode::kIo, fmt::format("Cannot write the trace file {}: {}", path_, why));
+  }
+  // A new file, or one that is there already and is this user's own. Traces show what goes through the daemon, and
+  // their folder may be one that others write to: no link is followed.
+  Result<Fd> open_file(bool anew) const {
+    constexpr int kFlags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    Fd file(::open(path_.c_str(), kFlags | O_CREAT | O_EXCL, 0640));
+    if (file) return file;
+    if (errno != EEXIST) return failed(strerror(errno));
+    file.reset(::open(path_.c_str(), kFlags | O_NONBLOCK));
+    if (!file && errno == ELOOP) return failed("it is a symbolic link");
+    struct stat about {};
+    if (!file || ::fstat(file.get(), &about) != 0) return failed(strerror(errno));
+    if (!S_ISREG(about.st_mode) || about.st_nlink != 1) return failed("it is no file, or has other names");
+    if (about.st_uid != ::geteuid() && about.st_uid != 0) return failed("it belongs to another user");
+    if (anew && ::ftruncate(file.get(), 0) != 0) return failed(strerror(errno));
+    return file;
+  }
   void write(const std::string& text) {
     if (!file_) return;
     size_ += text.size();

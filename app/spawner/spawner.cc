@@ -6,11 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -25,6 +26,7 @@ namespace {
 using spawner::Answer;
 using spawner::Reply;
 
+constexpr milliseconds kAgain{10};
 constexpr const char* kTooMany = "too many programs wait to be started";
 constexpr const char* kLost = "the spawner process has ended: no program can be run";
 
@@ -73,7 +75,11 @@ class SocketSpawner final : public Spawner {
         reader_([this] { read_answers(); }) {}
 
   ~SocketSpawner() override {
-    stopping_ = true;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+    }
+    stopped_.notify_all();
     shutdown(socket_, SHUT_RDWR);  // Wakes reader and writer; also tells the spawner to end everything.
     reader_.join();
   }
@@ -167,17 +173,22 @@ class SocketSpawner final : public Spawner {
     });
   }
 
-  // An answer must not be lost while the mailbox is full; it is being drained.
+  // An answer must not be lost while the mailbox is full. That is being drained: there is nothing to do meanwhile.
   template <class Callable>
   void hand_over(const Callable& work) {
-    while (!stopping_ && !mailbox_.deliver(Work(work))) std::this_thread::yield();
+    std::unique_lock lock(mutex_);
+    while (!stopping_ && !mailbox_.deliver(Work(work))) {
+      stopped_.wait_for(lock, kAgain, [this] { return stopping_; });
+    }
   }
 
   const int socket_;
   Scheduler& scheduler_;
   Mailbox& mailbox_;
   const std::function<void()> on_lost_;
-  std::atomic<bool> stopping_{false};
+  std::mutex mutex_;
+  std::condition_variable stopped_;
+  bool stopping_ = false;  // Guarded by the mutex.
   const std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
   uint64_t last_id_ = 0;  // Loop thread only.
   spawner::RequestWriter writer_;

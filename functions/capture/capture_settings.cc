@@ -23,6 +23,27 @@ bool consists_of(std::string_view text, std::initializer_list<std::string_view> 
   });
 }
 
+// What goes into the headers of each request: a wrong one would only be known when the first file is put.
+void read_signer(SettingReader& reader, ObjectTarget& target) {
+  reader.text("CAPTURE_S3_REGION", target.region);
+  if (target.region.empty() || target.region.size() > 64 || !consists_of(target.region, {kLower, kDigits, "-"})) {
+    reader.report("CAPTURE_S3_REGION is '" + target.region +
+                  "': it must be up to 64 lower-case letters, digits and hyphens");
+  }
+  reader.required("CAPTURE_S3_ACCESS_KEY_ID", target.access_key_id, "the id of the key that requests are signed with");
+  const auto is_bad = [](char c) { return c <= ' ' || c == 0x7f || c == '/' || c == ',' || c == '='; };
+  if (std::any_of(target.access_key_id.begin(), target.access_key_id.end(), is_bad)) {
+    reader.report("CAPTURE_S3_ACCESS_KEY_ID is '" + target.access_key_id +
+                  "': it must be of ASCII without blanks, line ends, slashes, commas and equals signs");
+  }
+  reader.required("CAPTURE_S3_SECRET_ACCESS_KEY", target.secret_access_key, "the secret of that key");
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
+  const std::string& secret = target.secret_access_key;
+  if (!secret.empty() && (is_blank(secret.front()) || is_blank(secret.back()))) {
+    reader.report("CAPTURE_S3_SECRET_ACCESS_KEY begins or ends with a blank or a line end: take that off");
+  }
+}
+
 void read_target(SettingReader& reader, CaptureSettings& out) {
   ObjectTarget& target = out.target;
   reader.text("CAPTURE_S3_ENDPOINT", target.endpoint);
@@ -56,9 +77,7 @@ void read_target(SettingReader& reader, CaptureSettings& out) {
         "': it must be up to 512 letters, digits, dots, underscores, hyphens and slashes, the first no slash");
   }
   if (!out.prefix.empty() && out.prefix.back() != '/') out.prefix += '/';
-  reader.text("CAPTURE_S3_REGION", target.region);
-  reader.required("CAPTURE_S3_ACCESS_KEY_ID", target.access_key_id, "the id of the key that requests are signed with");
-  reader.required("CAPTURE_S3_SECRET_ACCESS_KEY", target.secret_access_key, "the secret of that key");
+  read_signer(reader, target);
   reader.duration("CAPTURE_S3_TIMEOUT_MS", target.timeout, 1);
 }
 

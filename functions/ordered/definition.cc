@@ -128,6 +128,9 @@ Result<std::vector<Definition>> read_definitions(std::string_view json) {
     if (auto added = add(*root); !added) return fail(added.error());
     return out;
   }
+  // What stands beside them holds for none of them.
+  const JsonMembers file(*root, {"ordered_writes"});
+  if (file.error()) return fail(*file.error());
   if (!all->is(JsonKind::kArray) || all->size() == 0) {
     return invalid("'ordered_writes' must be an array with at least one element");
   }

@@ -340,7 +340,12 @@ Result<std::vector<Definition>> read_definitions(std::string_view json) {
   if (!root) return fail(root.error());
   if (const auto resources = root->find("Resources")) return read_template(*resources);
   if (const auto tables = root->find("tables")) return read_each(*tables, read_sample_table);
-  if (const auto queues = root->find("queues")) return read_each(*queues, read_own);
+  if (const auto queues = root->find("queues")) {
+    // What stands beside them holds for none of them.
+    const JsonMembers file(*root, {"queues"});
+    if (file.error()) return fail(*file.error());
+    return read_each(*queues, read_own);
+  }
   auto one = read_own(*root);
   if (!one) return fail(one.error());
   std::vector<Definition> out;

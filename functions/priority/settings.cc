@@ -83,6 +83,19 @@ std::string queue_index_name(const Settings& settings) {
   return settings.names.queued + "-" + settings.order_attribute() + "-index";
 }
 
+// What the queue writes again and again cannot be a key.
+Result<void> check_keys(const TableDefinition& definition, const Settings& s) {
+  std::vector<std::string> ours{s.names.system_info, s.names.last_updated, s.names.queued, s.names.dead,
+                                s.names.visible_at};
+  if (s.order != Order::kTimestamp) ours.push_back(s.order_attribute());
+  for (const KeyAttribute* key : definition.keys.attributes()) {
+    if (std::find(ours.begin(), ours.end(), key->name) == ours.end()) continue;
+    return invalid("'" + key->name + "' is a key of table '" + definition.name +
+                   "', and an attribute that the queue changes: name that one otherwise ('attributes')");
+  }
+  return {};
+}
+
 }  // namespace
 
 const std::string& Settings::order_attribute() const {
@@ -144,13 +157,8 @@ TableDefinition records_table(const Settings& settings, KeySchema keys) {
 }
 
 Result<TableDefinition> as_priority_table(TableDefinition definition, Settings& s) {
+  if (auto ok = check_keys(definition, s); !ok) return fail(ok.error());
   const Names& n = s.names;
-  for (const auto& name : {n.system_info, n.last_updated, n.queued, n.dead, n.priority, n.order, n.visible_at}) {
-    if (name != definition.keys.partition.name && (!definition.keys.sort || name != definition.keys.sort->name))
-      continue;
-    return invalid("'" + name + "' is a key of table '" + definition.name +
-                   "', so it cannot be an attribute that the queue writes");
-  }
   const Type order_type = s.order == Order::kPriority ? Type::kNumber : Type::kString;
   auto done = provide_index(definition, s.queue_index, queue_index_name(s),
                             index_keys(n.queued, s.order_attribute(), order_type), n.system_info);

@@ -89,8 +89,8 @@ Result<void> validate(const Settings& settings);
 // there: with the keys given and the indexes of the sample.
 TableDefinition records_table(const Settings& settings, KeySchema keys);
 // `definition` with every index that the queue needs and does not find, and the books; fills the names of the indexes
-// in. kValidation when an index of the configured name has other keys or leaves system_info out, or when an attribute
-// of the queue is a key of the table.
+// in. kValidation when an index of the configured name has other keys or leaves system_info out, and when a key of the
+// table is an attribute that the queue changes.
 Result<TableDefinition> as_priority_table(TableDefinition definition, Settings& settings);
 
 }  // namespace freshet::priority

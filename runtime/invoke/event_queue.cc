@@ -30,6 +30,13 @@ nanoseconds doubled(milliseconds first, milliseconds most, int times) {
 
 }  // namespace
 
+uint64_t number_of_event(std::string_view id) {
+  uint64_t number = 0;
+  const size_t end = std::min(id.find('-'), id.size());
+  std::from_chars(id.data(), id.data() + end, number);
+  return number;
+}
+
 EventQueue::EventQueue(Parts parts) : parts_(std::move(parts)) {}
 
 EventQueue::~EventQueue() {
@@ -55,7 +62,6 @@ Async<Result<void>> EventQueue::load() {
   if (!items) co_return fail(std::move(items.error()));
   const BootTime now = parts_.scheduler.clock().boot();
   const int64_t wall = epoch_ms(parts_.scheduler.clock().wall());
-  uint64_t last_id = 0;
   for (const ItemRef& ref : *items) {
     const Item item = ref.decode();
     auto event = std::make_unique<Event>();
@@ -64,8 +70,7 @@ Async<Result<void>> EventQueue::load() {
     event->trace_id = item.string_or("traceId");
     event->group = item.string_or("group");
     // What comes from now on comes after them, also if the wall clock was set back.
-    std::from_chars(event->id.data(), event->id.data() + event->id.find('-'), last_id);
-    last_id_ = std::max(last_id_, last_id);
+    last_id_ = std::max(last_id_, number_of_event(event->id));
     event->errors = static_cast<int>(item.int_or("errors", 0));
     event->born = now - milliseconds(std::max<int64_t>(0, wall - item.int_or("created", wall)));
     const milliseconds wait(item.int_or("notBefore", wall) - wall);

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/async.h"
 #include "base/log.h"
@@ -25,6 +26,9 @@
 #include "tables/tables.h"
 
 namespace freshet {
+
+// The number that an id, "NUMBER-REQUEST", begins with; 0 if it begins otherwise. A stored id may be anything.
+uint64_t number_of_event(std::string_view id);
 
 class EventQueue {
  public:

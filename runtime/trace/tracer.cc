@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
@@ -10,6 +11,17 @@
 #include "runtime/invoke/trace.h"
 
 namespace freshet {
+
+namespace {
+// Of 32 hex digits.
+absl::uint128 number_of(std::string_view digits) {
+  uint64_t halves[2] = {0, 0};
+  for (size_t i = 0; i < 2 && digits.size() == 32; ++i) {
+    std::from_chars(digits.data() + 16 * i, digits.data() + 16 * (i + 1), halves[i], 16);
+  }
+  return absl::MakeUint128(halves[0], halves[1]);
+}
+}  // namespace
 
 Tracer::~Tracer() {
   scheduler_.cancel(timer_);
@@ -32,6 +44,7 @@ Span Tracer::begin(std::string name, const std::string& header) {
   Span span;
   span.trace_id = trace_id_of_root(caller.root);
   span.span_id = fmt::format("{:016x}", random_.next());
+  learn(span.trace_id);
   if (has_parent) span.parent_id = caller.parent;
   span.name = std::move(name);
   span.start_ns = now_ns();
@@ -52,6 +65,31 @@ void Tracer::finish(Span span) {
   ++recorded_;
   waiting_.push_back(std::move(span));
   if (timer_ == 0) timer_ = scheduler_.call_after(kInterval, [this] { hand_on(); });
+}
+
+void Tracer::learn(const std::string& trace_id) {
+  const absl::uint128 id = number_of(trace_id);
+  if (!known_.insert(id).second) return;
+  known_in_order_.push_back(id);
+  if (known_in_order_.size() <= kMostKnown) return;
+  known_.erase(known_in_order_.front());
+  known_in_order_.pop_front();
+}
+
+bool Tracer::knows(const std::string& trace_id) const {
+  return known_.contains(number_of(trace_id));
+}
+
+size_t Tracer::finish_foreign(std::vector<Span> spans, bool trusted) {
+  size_t refused = 0;
+  for (Span& span : spans) {
+    if (trusted || knows(span.trace_id)) {
+      finish(std::move(span));
+    } else {
+      ++refused;
+    }
+  }
+  return refused;
 }
 
 // A batch a step: what it costs to write them bounds the turn.

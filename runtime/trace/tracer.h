@@ -1,9 +1,14 @@
 // Spans of what the daemon does, in batches to those who keep them. Loop thread.
 //
 // Bounds: kMostWaiting spans wait for the next batch, which is handed on every kInterval; more are dropped and counted.
+// The last kMostKnown traces are known by their ids.
 #pragma once
 
+#include <absl/container/flat_hash_set.h>
+#include <absl/numeric/int128.h>
+
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +25,7 @@ class Tracer {
   static constexpr size_t kMostWaiting = 10'000;
   static constexpr milliseconds kInterval{500};
   static constexpr size_t kBatch = 500;
+  static constexpr size_t kMostKnown = 65'536;
 
   Tracer(Scheduler& scheduler, Random& random) : scheduler_(scheduler), random_(random) {}
   Tracer(const Tracer&) = delete;
@@ -33,6 +39,10 @@ class Tracer {
   static std::string header_of(const Span& span);
   // It ends now, or has an end already.
   void finish(Span span);
+  // Whether a span of that trace was begun here. The ids are long random numbers: whoever names one was told it.
+  bool knows(const std::string& trace_id) const;
+  // Spans that were made elsewhere: those of known traces, or all if they are `trusted`. How many were refused.
+  size_t finish_foreign(std::vector<Span> spans, bool trusted);
   void flush();       // All that waits, and what sinks hold.
   bool idle() const;  // All sinks have passed on what they were handed.
   void end();         // The same, and the sinks are gone: for owners of what those refer to.
@@ -47,7 +57,11 @@ class Tracer {
 
   Scheduler& scheduler_;
   Random& random_;
+  void learn(const std::string& trace_id);
+
   TraceLinks links_;
+  absl::flat_hash_set<absl::uint128> known_;
+  std::deque<absl::uint128> known_in_order_;  // The oldest first.
   std::vector<std::unique_ptr<SpanSink>> sinks_;
   std::vector<Span> waiting_;
   // Wall time at a boot time: finer than the wall clock counts, and even.

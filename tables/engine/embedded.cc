@@ -430,8 +430,6 @@ Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
     TimerId id;
     ~Timer() { scheduler.cancel(id); }
   };
-  Promise<bool> over(scheduler_);
-  Timer timer{scheduler_, scheduler_.call_at(input.wait_until, [over] { over.set(true); })};
   const uint64_t first = input.from;
   for (;;) {
     auto page = read_ready(input);

@@ -20,9 +20,15 @@ void TtlSweeper::run_due() {
     return;
   }
   const int64_t wall = epoch_s(clock_.wall());
+  const auto& tables = catalog_.tables();
   size_t left = options_.ttl_step;
-  for (const auto& [name, table] : catalog_.tables()) {
-    if (table->ttl()) left -= sweep(*table, wall, left);
+  // Each step begins behind the table that the last one ended with: one with a backlog may use all of a step.
+  auto at = tables.upper_bound(last_swept_);
+  for (size_t visits = tables.size(); visits > 0 && left > 0; --visits, ++at) {
+    if (at == tables.end()) at = tables.begin();
+    if (!at->second->ttl()) continue;
+    left -= sweep(*at->second, wall, left);
+    last_swept_ = at->first;
   }
   committer_.count_expired(options_.ttl_step - left);
   not_before_ = left == 0 ? now : now + options_.ttl_sweep;

@@ -1,6 +1,8 @@
 // Removes expired items in bounded steps, and holds back while the wall clock cannot be trusted. Loop thread only.
 #pragma once
 
+#include <string>
+
 #include "tables/engine/committer.h"
 #include "tables/engine/wall_guard.h"
 
@@ -28,6 +30,7 @@ class TtlSweeper {
   const EmbeddedOptions& options_;
   BootTime not_before_{};
   bool paused_ = false;
+  std::string last_swept_;  // The name of a table, which may be gone.
 };
 
 }  // namespace freshet

@@ -53,9 +53,23 @@ TEST_F(FileWatchTest, TellsOfAChangeThatHasSettled) {
   std::atomic<bool> once{false};
   FileWatch watch(milliseconds(1), {root_}, [&](const std::string& path) {
     if (!once.exchange(true)) told.set_value(path);
+    return true;
   });
   write("app.py", "longer");  // Whenever the watch looks next.
   EXPECT_EQ(told.get_future().get(), root_);
+}
+
+// The loop's mailbox may be full at that moment.
+TEST_F(FileWatchTest, TellsAgainWhatWasNotTaken) {
+  write("app.py", "1");
+  std::promise<int> taken;
+  std::atomic<int> asked{0};
+  FileWatch watch(milliseconds(1), {root_}, [&](const std::string&) {
+    if (++asked == 3) taken.set_value(asked);
+    return asked >= 3;
+  });
+  write("app.py", "longer");
+  EXPECT_EQ(taken.get_future().get(), 3);
 }
 
 TEST_F(FileWatchTest, WatchesWhatIsAddedLater) {
@@ -64,6 +78,7 @@ TEST_F(FileWatchTest, WatchesWhatIsAddedLater) {
   std::atomic<bool> once{false};
   FileWatch watch(milliseconds(1), {}, [&](const std::string& path) {
     if (!once.exchange(true)) told.set_value(path);
+    return true;
   });
   watch.set_paths({root_});
   auto change = told.get_future();

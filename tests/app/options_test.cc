@@ -106,6 +106,17 @@ TEST_F(OptionsTest, AccountAndRegionAreChecked) {
   EXPECT_NE(parse({"--region", "eu:central"}).find("not a region"), std::string::npos);
 }
 
+TEST_F(OptionsTest, TracesMayGoToAnEndpointBehindTls) {
+  for (const char* good : {"http://127.0.0.1:4318/v1/traces", "https://collector.example/v1/traces"}) {
+    EXPECT_EQ(parse({"--trace-endpoint", good}), "") << good;
+    EXPECT_EQ(options.trace_endpoint, good);
+  }
+  for (const char* bad :
+       {"collector.example:4318", "ftp://collector.example", "http://", "http://a:0/", "https://a b/"}) {
+    EXPECT_NE(parse({"--trace-endpoint", bad}), "") << bad;
+  }
+}
+
 TEST_F(OptionsTest, ArnsOfATemplateHaveAccountAndRegion) {
   ASSERT_EQ(parse({source_dir() + "/config/lifo.yaml", "--account", "123456789012", "--region", "eu-central-1"}), "");
   const auto deployment = read_deployment(options.deploy);

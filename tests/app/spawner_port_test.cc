@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <functional>
 #include <list>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "app/spawner/spawner.h"
 #include "runtime/loop/loop.h"
@@ -82,6 +85,33 @@ TEST_F(SpawnerPortTest, ALostSpawnerIsToldOnceAndEndsWhatWaits) {
   scope_.spawn(run(1));
   ASSERT_EQ(ended_.size(), 3u) << "known to be lost: no waiting";
   for (const auto& one : ended_) EXPECT_EQ(one.error().code, ErrorCode::kUnavailable);
+}
+
+// Refuses the first works, as a full one does.
+class FullMailbox final : public Mailbox {
+ public:
+  explicit FullMailbox(Mailbox& mailbox) : mailbox_(mailbox) {}
+  bool deliver(Work work) override {
+    times.push_back(std::chrono::steady_clock::now());
+    return times.size() > kRefused && mailbox_.deliver(std::move(work));
+  }
+  static constexpr size_t kRefused = 4;
+  std::vector<std::chrono::steady_clock::time_point> times;  // One reader; read after what it has delivered.
+
+ private:
+  Mailbox& mailbox_;
+};
+
+TEST_F(SpawnerPortTest, AFullMailboxIsAskedAgainAfterAWhile) {
+  FullMailbox full(loop_);
+  SpawnerProcess process = std::move(*SpawnerProcess::start());
+  spawner_ = make_spawner(process, loop_, full, {});
+  scope_.spawn(run(1));
+  run_until_ended(1);
+  spawner_.reset();
+  ASSERT_TRUE(ended_.front()) << ended_.front().error().message;
+  ASSERT_GT(full.times.size(), FullMailbox::kRefused);
+  EXPECT_GE(full.times[FullMailbox::kRefused] - full.times[0], milliseconds(20)) << "it spins";
 }
 
 TEST_F(SpawnerPortTest, AProgramThatIsNotThereIsNoMatterOfTime) {

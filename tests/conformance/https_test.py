@@ -187,6 +187,23 @@ class Topics(unittest.TestCase):
         self.assertEqual(server.next()["Message"], "x")
 
 
+class Traces(unittest.TestCase):
+    def test_spans_go_to_an_endpoint_behind_tls(self):
+        server = Server("good", answer=lambda body: b"{}")
+        self.addCleanup(server.close)
+        template = pathlib.Path(folder.name, "traced.yaml")
+        template.write_text(TEMPLATE % server.url)
+        ca = str(pathlib.Path(folder.name, "ca.crt"))
+        with Endpoint("--ca-file", ca, "--xray-port", "0", "--trace-endpoint", server.url, str(template)) as own:
+            invoker = client(own.url, "lambda")
+            self.addCleanup(invoker.close)
+            invoker.invoke(FunctionName="Behind", Payload=b'{"a": 1}')
+            spans = server.next()
+            while "resourceSpans" not in spans:
+                spans = server.next()
+        self.assertIn('"Behind"', json.dumps(spans))
+
+
 class Handlers(unittest.TestCase):
     def test_function_and_task_runner(self):
         server = Server("good", answer=lambda body: b'{"got": ' + body + b"}")

@@ -32,7 +32,7 @@ class ReadOnly(unittest.TestCase):
             (code / "app.py").write_text("def handler(event, context):\n    return 'deployed'\n")
             template = pathlib.Path(folder) / "template.yaml"
             template.write_text("Resources:\n  Fixed:\n    Type: AWS::Lambda::Function\n    Properties: {Runtime: python3.11, "
-                                "Handler: app.handler, Code: code/, Timeout: 20}\n")
+                                "Handler: app.handler, Code: code/, Timeout: 20, Environment: {Variables: {PASSWORD: opensesame}}}\n")
             with Endpoint(str(template), "--read-only-functions") as server:
                 functions = client(server.url, "lambda")
                 self.addCleanup(functions.close)
@@ -53,11 +53,17 @@ class ReadOnly(unittest.TestCase):
                     self.assertEqual(refused.exception.response["Error"]["Code"], "AccessDeniedException")
                 self.assertEqual([one["FunctionName"] for one in functions.list_functions()["Functions"]], ["Fixed"])
                 self.assertEqual(functions.get_function_configuration(FunctionName="Fixed")["Timeout"], 20)
+                for shown in (functions.get_function_configuration(FunctionName="Fixed"), functions.list_functions(),
+                              functions.get_function(FunctionName="Fixed")):
+                    self.assertNotIn("opensesame", str(shown))
+                    self.assertIn("AccessDeniedException", str(shown))
                 self.assertEqual(functions.list_event_source_mappings()["EventSourceMappings"], [])
                 self.assertEqual(json.loads(functions.invoke(FunctionName="Fixed")["Payload"].read()), "deployed")
                 deploy = lambda *words: subprocess.run([BINARY, "deploy", str(template), "--url", server.url, *words],
                                                        capture_output=True, text=True, check=False)
-                self.assertEqual(deploy("--dry-run").returncode, 0)
+                tried = deploy("--dry-run")
+                self.assertEqual(tried.returncode, 0)
+                self.assertNotIn("opensesame", tried.stdout + tried.stderr)
                 refused = deploy()
                 self.assertNotEqual(refused.returncode, 0)
                 self.assertIn("--read-only-functions", refused.stderr)

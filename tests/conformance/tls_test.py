@@ -31,6 +31,7 @@ def setUpModule():
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
                     "-subj", "/CN=freshet conformance", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
                     "-out", CERTIFICATE, "-keyout", KEY], check=True, capture_output=True)
+    os.chmod(KEY, 0o600)
     SERVER.__enter__()
 
 
@@ -47,6 +48,16 @@ class Secure(unittest.TestCase):
             verify=verify, config=botocore.config.Config(retries={"max_attempts": 0}))
         self.addCleanup(made.close)
         return made
+
+    def test_a_key_that_everybody_may_read_is_reported(self):
+        self.assertNotIn("OPTION_WARNING", pathlib.Path(SERVER.log.name).read_text())
+        loose = pathlib.Path(DIRECTORY.name) / "loose.key"
+        shutil.copy(KEY, loose)
+        for mode, told in ((0o644, True), (0o640, False), (0o602, True)):
+            loose.chmod(mode)
+            with endpoint.Endpoint("--tls-cert", CERTIFICATE, "--tls-key", str(loose)) as other:
+                warnings = [line for line in pathlib.Path(other.log.name).read_text().splitlines() if "OPTION_WARNING" in line]
+            self.assertEqual([str(loose) in line for line in warnings], [True] if told else [], oct(mode))
 
     def test_boto3(self):
         self.assertTrue(SERVER.url.startswith("https://127.0.0.1:"), SERVER.url)

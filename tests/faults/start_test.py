@@ -3,6 +3,7 @@
 import os
 import pathlib
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -136,8 +137,24 @@ def shipped_options(binary, folder):
     assert there == set(re.findall(r"(?m)^  --([a-z-]+) ", helped)) - {"config", "json"} | {"template"}, there
 
 
+def shipped_unit(binary, folder):
+    """The sandbox of the unit that ships, by the measure of systemd-analyze; and what programs of functions cannot do without."""
+    unit = ROOT / "config/freshet.service"
+    settings = dict(line.split("=", 1) for line in unit.read_text().splitlines() if "=" in line and not line.startswith("#"))
+    assert "MemoryDenyWriteExecute" not in settings, "Node.js makes machine code as it goes"
+    assert "AF_NETLINK" in settings["RestrictAddressFamilies"], "the daemon asks whose a connection is"
+    assert settings["LoadCredential"].partition(":")[2] == "/etc/freshet/freshet.conf"
+    if shutil.which("systemd-analyze") is None:
+        return
+    measured = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager", str(unit)],
+                              capture_output=True, text=True, timeout=60)
+    if "unrecognized option" not in measured.stderr:  # Before systemd 250.
+        assert measured.returncode == 0, measured.stdout[-200:] + measured.stderr
+
+
 if __name__ == "__main__":
     main(__doc__, "told in order; nothing stale", stale_ready_file,
          one_owner_of_the_ready_file, before_anything_is_opened,
          lambda binary, folder: service_manager(binary, folder, str(folder / "socket")),
-         lambda binary, folder: service_manager(binary, folder, f"\0freshet-{os.getpid()}"), shipped_options)
+         lambda binary, folder: service_manager(binary, folder, f"\0freshet-{os.getpid()}"), shipped_options,
+         shipped_unit)

@@ -100,7 +100,8 @@ class Collector : public http::basic_parser<kIsRequest> {
       refuse(501, "the only transfer coding that is understood is chunked", ec);
       return;
     }
-    if (name == http::field::expect && boost::beast::iequals(value, "100-continue")) expects_continue = true;
+    // HTTP/1.0 has no interim answers (RFC 9110, 10.1.1).
+    if (name == http::field::expect && !http10 && boost::beast::iequals(value, "100-continue")) expects_continue = true;
     headers.emplace_back(plain(name_text), plain(value));
   }
   // Whether the value stands in a line behind that of its name (RFC 9112, 5.2): others may see a header of its own
@@ -145,17 +146,28 @@ ParseFailure explain(const Collector<kIsRequest>& parser, const HttpLimits& limi
   return {400, "not an HTTP message: " + ec.message()};
 }
 
-// Offers `in` to the parser. Sets `failure` if the message is refused.
+// Offers `in` to the parser. Sets `failure` if the message is refused. The parser takes a line (header, chunk
+// extension, trailer) only as a whole, so it never sees more bytes at once than a line may have: a line that is too
+// long is refused whether it comes in one piece or in many.
 template <bool kIsRequest>
 size_t offer(Collector<kIsRequest>& parser, std::string_view in, const HttpLimits& limits,
              std::optional<ParseFailure>& failure) {
-  error_code ec;
-  const size_t taken = parser.put(boost::asio::const_buffer(in.data(), in.size()), ec);
-  if (ec && ec != http::error::need_more) {
-    failure = explain(parser, limits, ec);
-  } else if (!parser.is_done() && in.size() - taken > limits.header_bytes) {
-    // Only a line without an end (header, chunk extension, trailer) is left over in such a length.
-    failure = ParseFailure{431, "a line is longer than " + std::to_string(limits.header_bytes) + " bytes"};
+  const size_t window = limits.header_bytes + 1;
+  size_t taken = 0;
+  while (taken < in.size() && !parser.is_done()) {
+    const std::string_view seen = in.substr(taken, window);
+    error_code ec;
+    const size_t step = parser.put(boost::asio::const_buffer(seen.data(), seen.size()), ec);
+    taken += step;
+    if (ec && ec != http::error::need_more) {
+      failure = explain(parser, limits, ec);
+      break;
+    }
+    if (step > 0) continue;
+    if (seen.size() == window) {
+      failure = ParseFailure{431, "a line is longer than " + std::to_string(limits.header_bytes) + " bytes"};
+    }
+    break;
   }
   return taken;
 }

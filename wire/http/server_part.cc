@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "wire/http/compression.h"
+#include "wire/http/peer_owner.h"
 
 namespace freshet::http_server {
 
@@ -26,7 +27,12 @@ std::string too_many_connections(const Cors& cors) {
   return text + "Content-Length: " + std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
 }
 
-// `lower` is lower-case letters.
+// Of a connection that is not read from, either.
+constexpr std::string_view kOtherUser =
+    "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 102\r\nConnection: close\r\n\r\n"
+    R"({"__type":"Forbidden","message":"this port serves only processes of the user that the server runs as"})";
+
+// `lower` is lower-case letters and '-'.
 bool is_header(std::string_view name, std::string_view lower) {
   return name.size() == lower.size() &&
          std::equal(name.begin(), name.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
@@ -94,6 +100,11 @@ class ServerPart::Listener final : public IoThread::Handler {
       }
       const int on = 1;
       ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+      if (part_.options().own_user_only && tcp_peer(client.get()) != PeerOwner::kOurs) {
+        [[maybe_unused]] const ssize_t sent =
+            ::send(client.get(), kOtherUser.data(), kOtherUser.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        continue;
+      }
       std::atomic<size_t>& connections = part_.shared_->counters->connections;
       if (connections.load() >= part_.options().max_connections) {
         const std::string text = part_.options().tls ? std::string() : too_many_connections(part_.shared_->cors);
@@ -163,17 +174,13 @@ std::unique_ptr<HttpResponse> ServerPart::refuse_head(HttpRequest head) const {
 std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   size_t hosts = 0;
   std::string_view host;
+  bool of_a_page = false;  // SDKs send neither header.
   for (const auto& [name, value] : request.headers) {
     if (is_header(name, "host")) {
       ++hosts;
       host = value;
-    } else if (is_header(name, "origin")) {
-      if (!shared_->cors.allows(value) && !shared_->hosts.allows_origin(value)) {
-        // Browsers let every page post a form or plain text anywhere, and withhold only the answer.
-        return refuse(403, "Forbidden",
-                      "requests from web pages of '" + value +
-                          "' are refused; add its host to the allowed host names (--allowed-host)");
-      }
+    } else if (is_header(name, "origin") || is_header(name, "sec-fetch-site")) {
+      of_a_page = true;
     }
   }
   if (hosts != 1 || host.empty()) return refuse(400, "BadRequest", "exactly one Host header is needed");
@@ -187,7 +194,31 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   if (!request.target.starts_with('/')) {
     return refuse(400, "BadRequest", "the request target must be a path, or http://HOST/PATH");
   }
-  return nullptr;
+  return of_a_page ? page_refusal(request, host) : nullptr;
+}
+
+// Browsers let every page post a form or plain text anywhere, and withhold only the answer.
+std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& request, std::string_view host) const {
+  const bool reads = request.method == "GET" || request.method == "HEAD";
+  bool has_origin = false;
+  std::string_view site;
+  for (const auto& [name, value] : request.headers) {
+    if (is_header(name, "origin")) {
+      has_origin = true;
+      const bool good = reads ? shared_->hosts.allows_origin(value)
+                              : shared_->hosts.is_own_origin(value, host, shared_->options.tls != nullptr);
+      if (good || shared_->cors.allows(value)) continue;
+      return refuse(403, "Forbidden",
+                    "requests from web pages of '" + value +
+                        "' are refused; name that origin with --cors-origin if its pages may use this server");
+    }
+    if (is_header(name, "sec-fetch-site") && value != "same-origin" && value != "none") site = value;
+  }
+  // A browser that names no origin still says when the page is not ours. Only a server for every page takes that.
+  if (reads || has_origin || site.empty() || shared_->cors.allows("")) return nullptr;
+  return refuse(403, "Forbidden",
+                "requests from web pages of other origins (Sec-Fetch-Site: " + std::string(site) +
+                    ") are refused; name their origin with --cors-origin if they may use this server");
 }
 
 std::unique_ptr<HttpResponse> ServerPart::decompress(HttpRequest& request) const {

@@ -85,6 +85,7 @@ class ServerPart final : public IoThread::Service,
   bool respond(Job job);  // Whether that was a large answer.
   // Each: why the request cannot be served, or nothing.
   std::unique_ptr<HttpResponse> refusal(HttpRequest& request) const;  // An absolute target becomes its path.
+  std::unique_ptr<HttpResponse> page_refusal(const HttpRequest& request, std::string_view host) const;
   std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
   std::unique_ptr<HttpResponse> overload(const HttpRequest& request) const;
   void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);

@@ -19,7 +19,7 @@ class TlsStream;
 class TlsContext {
  public:
   // PEM files: the certificate with its chain, and its private key. kValidation if they cannot be read, or do not
-  // belong together. TLS 1.2 and later.
+  // belong together. TLS 1.2 and later, with ECDHE and AEAD ciphers only.
   static Result<std::shared_ptr<const TlsContext>> make(const std::string& certificate, const std::string& key);
   virtual ~TlsContext() = default;
   // The server's end of a connection that has just been accepted. The socket stays the caller's, and open longer.
@@ -30,7 +30,7 @@ class TlsContext {
 class TlsTrust {
  public:
   // The system's CA store and, unless it is empty, the certificates of that PEM file, which are trusted like the
-  // system's. kValidation if the file cannot be read. TLS 1.2 and later.
+  // system's. kValidation if the file cannot be read. TLS 1.2 and later, with ECDHE and AEAD ciphers only.
   static Result<std::shared_ptr<const TlsTrust>> make(const std::string& ca_file);
   virtual ~TlsTrust() = default;
   // The client's end of a socket that is connected to `host` (a name, or an address without brackets), whose

@@ -235,6 +235,10 @@ Result<StoredCode> CodeStore::unpack(std::string_view archive) {
   }
   const std::string unfinished = code.folder + std::string(kUnfinished);
   if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return io_error(directory_, errno);
+  // One in /tmp could have been made by somebody else, or be a link, to put other code there.
+  struct stat about {};
+  if (temporary_ && lstat(directory_.c_str(), &about) != 0) return io_error(directory_, errno);
+  if (temporary_ && (!S_ISDIR(about.st_mode) || about.st_uid != geteuid())) return io_error(directory_, EEXIST);
   fs::remove_all(unfinished, error);
   fs::create_directories(unfinished, error);
   if (error) return io_error(unfinished, error.value());

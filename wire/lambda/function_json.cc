@@ -25,18 +25,28 @@ std::string time_text(int64_t wall_ms) {
   return text + "+0000";
 }
 
-std::string members_of(const FunctionDefinition& function, const Account& account) {
+// As the service shows variables to a caller who may not decrypt them.
+constexpr std::string_view kHidden =
+    R"+("Environment":{"Error":{"ErrorCode":"AccessDeniedException","Message":"The variables are shown only to )+"
+    R"+(clients that may change functions (--read-only-functions)"}})+";
+
+std::string environment_member(const FunctionDefinition& function, EnvironmentShown shown) {
+  if (shown == EnvironmentShown::kNo && !function.environment.empty()) return std::string(kHidden);
   std::string variables;
   for (const auto& [name, value] : function.environment) {
     variables += (variables.empty() ? "" : ",") + quoted(name) + ":" + quoted(value);
   }
+  return R"("Environment":{"Variables":{)" + variables + "}}";
+}
+
+std::string members_of(const FunctionDefinition& function, const Account& account, EnvironmentShown shown) {
   const std::string& runtime = function.host == "process" ? function.runtime : function.host;
   std::string members = fmt::format(
       R"("FunctionName":{},"FunctionArn":{},"Runtime":{},"Role":{},"Handler":{},"CodeSize":{},"CodeSha256":{},)"
-      R"("Description":{},"Timeout":{},"MemorySize":{},"Environment":{{"Variables":{{{}}}}})",
+      R"("Description":{},"Timeout":{},"MemorySize":{},{})",
       quoted(function.name), quoted(function_arn(account, function.name)), quoted(runtime), quoted(function.role),
       quoted(function.handler), function.code_bytes, quoted(function.code_sha256), quoted(function.description),
-      (function.timeout.count() + 999) / 1000, function.memory_mib, variables);
+      (function.timeout.count() + 999) / 1000, function.memory_mib, environment_member(function, shown));
   if (function.modified_ms != 0) members += R"(,"LastModified":)" + quoted(time_text(function.modified_ms));
   if (const std::string& target = function.dead_letter.target; !target.empty()) {
     members += R"(,"DeadLetterConfig":{"TargetArn":)" + quoted(target) + "}";
@@ -46,8 +56,9 @@ std::string members_of(const FunctionDefinition& function, const Account& accoun
 
 }  // namespace
 
-std::string revision_id(const FunctionDefinition& function, const Account& account) {
-  const std::string shown = members_of(function, account);
+// Of what is shown: else whoever sees no variables could try values until one makes this id.
+std::string revision_id(const FunctionDefinition& function, const Account& account, EnvironmentShown environment) {
+  const std::string shown = members_of(function, account, environment);
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(shown.data()), shown.size(), digest.data());
   std::string id;
@@ -58,15 +69,16 @@ std::string revision_id(const FunctionDefinition& function, const Account& accou
   return id;
 }
 
-std::string function_configuration_json(const FunctionDefinition& function, const Account& account) {
+std::string function_configuration_json(const FunctionDefinition& function, const Account& account,
+                                        EnvironmentShown shown) {
   return fmt::format(R"({{{},"RevisionId":"{}","Version":"$LATEST","PackageType":"Zip","State":"Active",)"
                      R"("LastUpdateStatus":"Successful","EphemeralStorage":{{"Size":512}},)"
                      R"("TracingConfig":{{"Mode":"PassThrough"}}}})",
-                     members_of(function, account), revision_id(function, account));
+                     members_of(function, account, shown), revision_id(function, account, shown));
 }
 
-std::string function_json(const FunctionDefinition& function, const Account& account) {
-  std::string json = R"({"Configuration":)" + function_configuration_json(function, account);
+std::string function_json(const FunctionDefinition& function, const Account& account, EnvironmentShown shown) {
+  std::string json = R"({"Configuration":)" + function_configuration_json(function, account, shown);
   json += R"(,"Code":{"RepositoryType":"folder","Location":)" + quoted("file://" + function.code) + "}";
   if (function.reserved_concurrency) {
     json += fmt::format(R"(,"Concurrency":{{"ReservedConcurrentExecutions":{}}})", *function.reserved_concurrency);

@@ -36,6 +36,7 @@ struct Shared {
       : invoker(i), functions(std::move(f)), place(std::move(p)), ids(place.seed) {}
   Invoker& invoker;
   const std::function<std::vector<FunctionDefinition>()> functions;
+  EnvironmentShown shown() const { return place.hides_environment ? EnvironmentShown::kNo : EnvironmentShown::kYes; }
   const LambdaPlace place;
   RequestIds ids;
 };
@@ -149,8 +150,9 @@ class Get final : public LambdaExchange {
  private:
   HttpResponse success() override {
     HttpResponse response;
-    response.body = configuration_only_ ? function_configuration_json(*found_, shared_->place.account)
-                                        : function_json(*found_, shared_->place.account);
+    const Account& account = shared_->place.account;
+    response.body = configuration_only_ ? function_configuration_json(*found_, account, shared_->shown())
+                                        : function_json(*found_, account, shared_->shown());
     return response;
   }
 
@@ -185,7 +187,7 @@ class List final : public LambdaExchange {
         return response;
       }
       response.body += listed++ > 0 ? "," : "";
-      response.body += function_configuration_json(function, shared_->place.account);
+      response.body += function_configuration_json(function, shared_->place.account, shared_->shown());
       last = function.name;
     }
     response.body += "]}";

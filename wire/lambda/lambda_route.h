@@ -22,6 +22,8 @@ namespace freshet {
 struct LambdaPlace {
   Account account;
   uint64_t seed = 0;  // Of request ids.
+  // Clients may not change functions, so they do not see their variables either: these hold passwords.
+  bool hides_environment = false;
 };
 
 // `functions` lists what there is, on the loop. Invoker and function outlive the route.

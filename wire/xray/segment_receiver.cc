@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "runtime/trace/xray_segment.h"
+#include "wire/http/peer_owner.h"
 
 namespace freshet {
 
@@ -67,19 +68,30 @@ SegmentReceiver::~SegmentReceiver() {
 }
 
 void SegmentReceiver::run() {
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  own.sin_port = htons(port_);
+  own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::vector<char> buffer(kLargestDatagram);
   std::array<pollfd, 2> waits{pollfd{socket_, POLLIN, 0}, pollfd{wake_, POLLIN, 0}};
   for (;;) {
     if (poll(waits.data(), waits.size(), -1) < 0 && errno != EINTR) return;
     if (waits[1].revents != 0) return;
-    const ssize_t size = recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    sockaddr_in sender{};
+    socklen_t sender_size = sizeof sender;
+    const ssize_t size = recvfrom(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT,
+                                  reinterpret_cast<sockaddr*>(&sender), &sender_size);
     if (size <= 0) continue;
+    // Now: the sender may close its socket in a moment.
+    const bool ours = udp_peer(own, sender) == PeerOwner::kOurs;
     auto spans = spans_of_datagram({buffer.data(), static_cast<size_t>(size)});
     if (spans && spans->empty()) continue;
-    const bool taken = spans && mailbox_.deliver([weak = std::weak_ptr(take_), list = std::move(*spans)]() mutable {
-      if (const auto take = weak.lock()) (*take)(std::move(list));
+    const bool taken = spans && mailbox_.deliver([weak = std::weak_ptr(take_), refused = refused_, ours,
+                                                  list = std::move(*spans)]() mutable {
+      const auto take = weak.lock();
+      if (take) refused->fetch_add((*take)(std::move(list), ours), std::memory_order_relaxed);
     });
-    if (!taken) refused_.fetch_add(1, std::memory_order_relaxed);
+    if (!taken) refused_->fetch_add(1, std::memory_order_relaxed);
   }
 }
 

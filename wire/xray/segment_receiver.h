@@ -1,6 +1,6 @@
 // Takes the segments that X-Ray's SDKs send over UDP to 127.0.0.1, as X-Ray's daemon would, and hands them to the loop
-// as spans. One thread of its own, which waits and parses. What the loop has no room for, and what is no segment, is
-// dropped and counted.
+// as spans. One thread of its own, which waits and parses. What the loop has no room for, what is no segment, and what
+// nobody can say is from a function of ours is dropped and counted.
 #pragma once
 
 #include <atomic>
@@ -18,18 +18,20 @@ namespace freshet {
 
 class SegmentReceiver {
  public:
-  // `take` is called on the loop. Port 0 picks a free one. kIo if it is taken. The mailbox outlives it.
-  static Result<std::unique_ptr<SegmentReceiver>> start(uint16_t port, Mailbox& mailbox,
-                                                        std::function<void(std::vector<Span>)> take);
+  // Takes the spans of a datagram, on the loop. Anybody on this machine may send one. `ours` if a process of the user
+  // that this one runs as did; the kernel cannot say so of a socket that has been closed since. Answers how many of
+  // them it refused.
+  using Take = std::function<size_t(std::vector<Span> spans, bool ours)>;
+  // Port 0 picks a free one. kIo if it is taken. The mailbox outlives it.
+  static Result<std::unique_ptr<SegmentReceiver>> start(uint16_t port, Mailbox& mailbox, Take take);
   ~SegmentReceiver();
   SegmentReceiver(const SegmentReceiver&) = delete;
   SegmentReceiver& operator=(const SegmentReceiver&) = delete;
 
   uint16_t port() const { return port_; }
-  uint64_t refused() const { return refused_.load(std::memory_order_relaxed); }
+  uint64_t refused() const { return refused_->load(std::memory_order_relaxed); }  // Datagrams, and spans of others.
 
  private:
-  using Take = std::function<void(std::vector<Span>)>;
   SegmentReceiver(int socket, int wake, uint16_t port, Mailbox& mailbox, Take take);
   void run();
 
@@ -38,7 +40,7 @@ class SegmentReceiver {
   const uint16_t port_;
   Mailbox& mailbox_;
   const std::shared_ptr<const Take> take_;  // Works under way look whether it is still there.
-  std::atomic<uint64_t> refused_{0};
+  const std::shared_ptr<std::atomic<uint64_t>> refused_ = std::make_shared<std::atomic<uint64_t>>(0);
   std::thread thread_;
 };
 

@@ -259,6 +259,20 @@ TEST(CaptureSettings, SayWhatIsWrong) {
   EXPECT_THAT(wrong(s3), HasSubstr("CAPTURE_S3_PREFIX is 'a b'"));
   s3["CAPTURE_S3_PREFIX"] = "a";
   EXPECT_EQ(capture_settings(s3)->prefix, "a/");
+  for (const char* region : {"", "us east 1", "us-east-1\n", "EU"}) {
+    s3["CAPTURE_S3_REGION"] = region;
+    EXPECT_THAT(wrong(s3), HasSubstr("CAPTURE_S3_REGION is '")) << region;
+  }
+  s3.erase("CAPTURE_S3_REGION");
+  for (const char* id : {"a b", "id\n", "a/b", "a,b", "a=b"}) {
+    s3["CAPTURE_S3_ACCESS_KEY_ID"] = id;
+    EXPECT_THAT(wrong(s3), HasSubstr("CAPTURE_S3_ACCESS_KEY_ID is '")) << id;
+  }
+  s3["CAPTURE_S3_ACCESS_KEY_ID"] = "minio@example.com+1";
+  s3["CAPTURE_S3_SECRET_ACCESS_KEY"] = "topsecret\n";
+  EXPECT_EQ(wrong(s3), "CAPTURE_S3_SECRET_ACCESS_KEY begins or ends with a blank or a line end: take that off");
+  s3["CAPTURE_S3_SECRET_ACCESS_KEY"] = "se cret";
+  EXPECT_EQ(wrong(s3), "no error");
   s3["CAPTURE_S3_ENDPOINT"] = "http://127.0.0.1:9000/path";
   EXPECT_THAT(wrong(s3), HasSubstr("it must have no path"));
   s3["CAPTURE_S3_ENDPOINT"] = "ftp://127.0.0.1";

@@ -27,6 +27,10 @@ std::string wide(int values, const std::string& more = "", const std::string& be
          "}" + beside + "]}";
 }
 
+TEST(CombinationsTest, NothingIsIgnoredBesideTheQueues) {
+  EXPECT_EQ(refusal(R"({"queues": [)" + wide(2) + R"(], "keys": "bitmask"})"), "'keys' is not known; there are queues");
+}
+
 TEST(CombinationsTest, AMemberIsInOneQueueForEachOfItsCombinations) {
   const auto made = Combinations::make(call_centre());
   ASSERT_TRUE(made) << made.error().message;

@@ -78,6 +78,28 @@ constexpr const char* kSample = R"({
   "lambdas": []
 })";
 
+TEST(DefinitionTest, NothingIsIgnoredBesideTheQueues) {
+  EXPECT_EQ(why(R"({"queues": [{"table": "T"}], "strict": true})"), "'strict' is not known; there are queues");
+  EXPECT_EQ(why(R"({"queues": [{"table": "T"}], "queues": [{"table": "U"}]})"), "'queues' is there twice");
+}
+
+// No record could ever be enqueued.
+TEST(DefinitionTest, WhatChangesIsNoKey) {
+  const auto fault = [](const std::string& definition) {
+    auto read = read_definitions(definition);
+    EXPECT_TRUE(read) << read.error().message;
+    Definition& one = read->front();
+    const auto table = as_priority_table(*one.table, one.settings);
+    return table ? std::string() : table.error().message;
+  };
+  EXPECT_EQ(fault(R"({"table": "T", "partition_key": {"name": "queued", "type": "N"}})"),
+            "'queued' is a key of table 'T', and an attribute that the queue changes: name that one otherwise "
+            "('attributes')");
+  EXPECT_NE(fault(R"({"table": "T", "sort_key": {"name": "at"}, "attributes": {"last_updated_timestamp": "at"}})"), "");
+  EXPECT_NE(fault(R"({"table": "T", "sort_key": {"name": "priority", "type": "N"}, "order": "priority"})"), "");
+  EXPECT_EQ(fault(R"({"table": "T", "sort_key": {"name": "priority", "type": "N"}})"), "") << "it orders nothing";
+}
+
 TEST(DefinitionTest, TheSamplesConfiguration) {
   const auto read = read_definitions(kSample);
   ASSERT_TRUE(read) << read.error().message;

@@ -325,7 +325,7 @@ TEST_P(PriorityPromisesTest, AKeyOfTheTableIsNoAttributeOfTheQueue) {
   const auto opened = world.wait(TableQueue::open(*world.services, settings));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().message,
-            "queue 'shipments': 'id' is a key of table 'Shipment', so it cannot be an attribute that the queue writes");
+            "queue 'shipments': 'id' is a key of table 'Shipment', and an attribute that the queue changes: name that one otherwise ('attributes')");
 }
 
 // Of a record that no queue wrote, in the partition of those in flight.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/limits.h"
+#include "runtime/invoke/event_queue.h"
 #include "runtime/invoke/trace.h"
 #include "tests/runtime/invoke/world.h"
 #include "tests/sim/log_capture.h"
@@ -18,6 +19,13 @@ AsyncConfig config(seconds age, int retries) {
 Map json(const std::string& text) {
   auto value = parse_plain_json(text);
   return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
+}
+
+// Of items in the store, which may be anything. The view ends before more digits.
+TEST(EventNumber, IsReadWithinTheId) {
+  EXPECT_EQ(number_of_event("00000000000000000042-a-7"), 42u);
+  EXPECT_EQ(number_of_event(std::string_view("123456").substr(0, 2)), 12u) << "no dash";
+  for (const char* odd : {"", "-", "-1", "x", "x-1"}) EXPECT_EQ(number_of_event(odd), 0u) << odd;
 }
 
 TEST(Invoke, ASynchronousCallGivesTheHandlersResult) {

@@ -385,6 +385,21 @@ TEST_F(DurableTest, ReadersWaitForRecords) {
   EXPECT_EQ(page->next, 2u);
 }
 
+// There may be thousands of them: each holds what it waits with, and nothing more.
+TEST_F(DurableTest, AWaitingReaderHoldsOneTimer) {
+  create(queue_definition());
+  turn();
+  ReadStreamInput input;
+  input.table = "Queue";
+  input.wait_until = clock.boot() + seconds(5);
+  const size_t before = scheduler.timers();
+  std::vector<Async<Result<StreamPage>>> waiting;
+  for (int i = 0; i < 10; ++i) waiting.push_back(store->read_stream(input));
+  EXPECT_EQ(scheduler.timers(), before + 10);
+  waiting.clear();
+  EXPECT_EQ(scheduler.timers(), before);
+}
+
 // Every record has a reader that skips it by who wrote it, and one by its kind; memory may tell both, the log the kind.
 TEST_F(DurableTest, ReadersAreSparedWhatTheySkip) {
   create(queue_definition());

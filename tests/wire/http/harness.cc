@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -101,6 +102,14 @@ std::string RawClient::rest() {
   while (fill()) {
   }
   return std::exchange(buffer_, {});
+}
+
+AsUser::AsUser(unsigned user) {
+  ::setfsuid(user);
+}
+
+AsUser::~AsUser() {
+  ::setfsuid(::geteuid());
 }
 
 std::string get(std::string_view path, std::string_view more_headers) {

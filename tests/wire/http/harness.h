@@ -81,6 +81,14 @@ class RawClient {
   std::string buffer_;
 };
 
+// While it lives, the sockets that this thread makes are those of another user. For root only.
+class AsUser {
+ public:
+  explicit AsUser(unsigned user);
+  AsUser(const AsUser&) = delete;
+  ~AsUser();
+};
+
 std::string get(std::string_view path, std::string_view more_headers = "");
 std::string post(std::string_view body, std::string_view more_headers = "");  // To "/".
 int status_of(const std::string& answer);

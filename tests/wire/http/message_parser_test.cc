@@ -99,6 +99,25 @@ TEST(RequestParser, HowTheBytesArriveMakesNoDifference) {
   EXPECT_GT(refusals, 100u);
 }
 
+// Of chunk extensions and trailers; the header has a bound of its own. The limit is 512 bytes.
+TEST(RequestParser, ALongLineIsRefusedHoweverItArrives) {
+  const std::string head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
+  Random random(1);
+  for (const size_t length : {10, 400, 500, 505, 508, 509, 510, 511, 512, 513, 514, 515, 520, 600, 2'000}) {
+    const std::string extension = "3;" + std::string(length, 'x') + "\r\nabc\r\n0\r\n\r\n";
+    const std::string second = "1\r\na\r\n2;" + std::string(length, 'x') + "\r\nbc\r\n0\r\n\r\n";
+    const std::string trailer = "3\r\nabc\r\n0\r\nT: " + std::string(length, 'x') + "\r\n\r\n";
+    for (const std::string& body : {extension, second, trailer}) {
+      const std::string whole = parse_in_parts(head + body, nullptr);
+      EXPECT_EQ(parse_in_parts(head + body, &random), whole) << length;
+      const bool is_good = whole == "POST / [abc] Transfer-Encoding=chunked\n";
+      EXPECT_TRUE(is_good || whole == "refused 431") << whole;
+      EXPECT_TRUE(length > 400 || is_good) << length;
+      EXPECT_TRUE(length < 520 || !is_good) << length;
+    }
+  }
+}
+
 TEST(RequestParser, IgnoresTrailers) {
   const std::string out = parse_in_parts(
       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nHost: evil\r\nX-Amz-Target: "

@@ -1,5 +1,6 @@
-// Compressed bodies and pages of other origins, through a real socket.
+// Compressed bodies, pages of other origins and other users of the machine, through a real socket.
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include "tests/wire/http/harness.h"
@@ -93,6 +94,78 @@ TEST_F(ServerBodyTest, CompressedBodiesReachTheRoutesAsTheyWere) {
   }
   client.send(post("plain", "Content-Encoding: identity\r\n"));
   EXPECT_EQ(body_of(client.answer()), "plain");
+}
+
+// A form or script of any web page may POST here without asking first; only its Origin gives it away. Pages of other
+// ports of this machine are pages of others.
+TEST_F(ServerBodyTest, OnlyItsOwnPagesMayChangeAnything) {
+  HttpServerOptions options;
+  options.host_names = {"queue.example"};
+  options.cors_origins = {"https://app.example"};
+  start(std::move(options));
+  const std::string own = "localhost:" + std::to_string(server_->port());
+  const auto answer = [&](const std::string& host, const std::string& more, const std::string& method = "POST") {
+    RawClient client(server_->port());
+    client.send(method + " / HTTP/1.1\r\nHost: " + host + "\r\n" + more + "Content-Length: 0\r\n\r\n");
+    return status_of(client.answer());
+  };
+  const auto from = [&](const std::string& origin, const std::string& host, const std::string& method = "POST") {
+    return answer(host, "Origin: " + origin + "\r\n", method);
+  };
+  EXPECT_EQ(answer(own, ""), 200) << "SDKs and curl";
+  EXPECT_EQ(from("http://" + own, own), 200);
+  EXPECT_EQ(from("HTTP://LOCALHOST:80", "localhost"), 200);
+  EXPECT_EQ(from("http://[::1]:7070", "[::1]:7070"), 200);
+  EXPECT_EQ(from("https://Queue.example", "queue.example"), 200) << "a proxy in front speaks TLS";
+  EXPECT_EQ(from("https://app.example", own), 200) << "named by cors_origins";
+  for (const std::string bad :
+       {"http://localhost:3000", "http://localhost", "https://localhost:7070", "http://127.0.0.1:7070",
+        "http://queue.example", "http://evil.example", "null", "", "localhost:7070", "http://", "ftp://localhost:7070",
+        "http://localhost.evil.example", "http://localhost:7070@evil.example", "http://a/localhost:7070"}) {
+    for (const std::string method : {"POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TAKE"}) {
+      EXPECT_EQ(from(bad, "localhost:7070", method), 403) << method << " " << bad;
+    }
+  }
+  EXPECT_EQ(from("https://localhost", "localhost"), 403) << "another port, though neither is named";
+  EXPECT_EQ(answer(own, "Origin: http://" + own + "\r\norigin: http://localhost:1\r\n"), 403);
+  // No page of this machine can read what it gets.
+  EXPECT_EQ(from("http://localhost:3000", own, "GET"), 404) << "let in, though nothing is there";
+  EXPECT_EQ(from("http://evil.example", own, "GET"), 403);
+}
+
+TEST_F(ServerBodyTest, APageThatNamesNoOriginIsKnownByItsSite) {
+  start();
+  const auto status = [&](const std::string& headers, const std::string& method = "POST") {
+    RawClient client(server_->port());
+    client.send(method + " / HTTP/1.1\r\nHost: localhost\r\n" + headers + "Content-Length: 0\r\n\r\n");
+    return status_of(client.answer());
+  };
+  EXPECT_EQ(status("Sec-Fetch-Site: same-origin\r\n"), 200);
+  EXPECT_EQ(status("Sec-Fetch-Site: none\r\n"), 200);
+  for (const std::string bad : {"same-site", "cross-site", "anything", "none\r\nSec-Fetch-Site: cross-site"}) {
+    EXPECT_EQ(status("sec-fetch-site: " + bad + "\r\n"), 403) << bad;
+    EXPECT_EQ(status("sec-fetch-site: " + bad + "\r\n", "GET"), 404) << bad;
+  }
+  RawClient client(server_->port());
+  client.send("POST / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(
+      body_of(client.answer()),
+      "{\"__type\":\"Forbidden\",\"message\":\"requests from web pages of 'http://evil.example' are refused; name "
+      "that origin with --cors-origin if its pages may use this server\"}");
+}
+
+TEST_F(ServerBodyTest, ServesOnlyItsOwnUserIfItIsToldTo) {
+  HttpServerOptions options;
+  options.own_user_only = true;
+  start(std::move(options));
+  RawClient own(server_->port());
+  own.send(post("x"));
+  EXPECT_EQ(status_of(own.answer()), 200);
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  const wire_test::AsUser nobody(65'534);
+  RawClient other(server_->port());
+  EXPECT_EQ(status_of(other.answer()), 403);
+  EXPECT_EQ(other.rest(), "") << "cut at once";
 }
 
 TEST_F(ServerBodyTest, WithoutConfiguredOriginsThereAreNoCorsHeaders) {

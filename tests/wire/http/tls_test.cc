@@ -77,11 +77,13 @@ int connect_to(uint16_t port) {
 // A blocking client.
 class TlsClient {
  public:
-  TlsClient(uint16_t port, const std::string& trusted, int version = TLS1_3_VERSION)
+  TlsClient(uint16_t port, const std::string& trusted, int version = TLS1_3_VERSION,
+            const char* ciphers = "ALL:@SECLEVEL=0")
       : context_(SSL_CTX_new(TLS_client_method())), fd_(connect_to(port)) {
     SSL_CTX_load_verify_locations(context_, trusted.c_str(), nullptr);
     SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
     SSL_CTX_set_max_proto_version(context_, version);
+    SSL_CTX_set_cipher_list(context_, ciphers);  // Of TLS 1.2.
     stream_ = SSL_new(context_);
     SSL_set_fd(stream_, fd_);
     SSL_set1_host(stream_, "localhost");
@@ -217,6 +219,20 @@ TEST_F(TlsTest, PlainTextAndNoiseAreRefused) {
   TlsClient client(server_->port(), identity_.certificate);
   client.send(post("still there"));
   EXPECT_EQ(body_of(client.answer()), "still there");
+}
+
+TEST_F(TlsTest, OnlyEphemeralKeysAndAuthenticatedEncryption) {
+  start();
+  const auto connects = [&](const char* ciphers) {
+    return TlsClient(server_->port(), identity_.certificate, TLS1_2_VERSION, ciphers).connected();
+  };
+  for (const char* good :
+       {"ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305"}) {
+    EXPECT_TRUE(connects(good)) << good;
+  }
+  for (const char* bad : {"ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384", "ECDHE-ECDSA-AES128-CCM"}) {
+    EXPECT_FALSE(connects(bad)) << bad;
+  }
 }
 
 TEST_F(TlsTest, AHandshakeThatDoesNotGoOnIsCut) {

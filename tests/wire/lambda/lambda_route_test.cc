@@ -65,6 +65,30 @@ class LambdaRouteTest : public ::testing::Test {
   std::unique_ptr<Route> route_;
 };
 
+// Variables hold passwords; and whoever knows an id of all that is shown could try values until one fits.
+TEST_F(LambdaRouteTest, VariablesAreHiddenFromWhoMayNotChangeThem) {
+  LambdaPlace place;
+  place.hides_environment = true;
+  route_ = make_lambda_route(
+      invoker_, [this] { return std::vector{invoker_.definition}; }, place);
+  const auto shown = [&] {
+    return std::vector{call("GET", "/2015-03-31/functions/Work").body,
+                       call("GET", "/2015-03-31/functions/Work/configuration").body,
+                       call("GET", "/2015-03-31/functions").body};
+  };
+  const auto before = shown();
+  for (const std::string& body : before) {
+    EXPECT_EQ(body.find("Variables\""), std::string::npos) << body;
+    EXPECT_NE(body.find(R"("Environment":{"Error":{"ErrorCode":"AccessDeniedException","Message":")"),
+              std::string::npos)
+        << body;
+  }
+  invoker_.definition.environment = {{"A", "another"}};
+  EXPECT_EQ(shown(), before) << "not even that it has changed";
+  invoker_.definition.environment.clear();
+  EXPECT_NE(shown()[0].find(R"("Environment":{"Variables":{}})"), std::string::npos);
+}
+
 TEST_F(LambdaRouteTest, InvokesByNameAndArn) {
   for (const char* name : {"Work", "Work:%24LATEST", "arn:aws:lambda:us-east-1:000000000000:function:Work",
                            "arn%3Aaws%3Alambda%3Aus-east-1%3A000000000000%3Afunction%3AWork%3A$LATEST",

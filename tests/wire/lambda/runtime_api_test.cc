@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -241,6 +242,24 @@ TEST_F(RuntimeApiTest, RefusesWhatDoesNotFit) {
   client.send(post("invocation/id-1/response", std::string((6u << 20) + 1, '1')));
   EXPECT_EQ(status_of(client.answer()), 413);
   EXPECT_EQ(outcomes(0).at(0).error->type, "Function.ResponseSizeTooLarge");
+}
+
+// Whoever gets at a port would get events and answer for the function.
+TEST_F(RuntimeApiTest, OtherUsersOfTheMachineAreCut) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
+  std::optional<RawClient> other;
+  {
+    const wire_test::AsUser nobody(65'534);
+    other.emplace(port(0));
+  }
+  const std::string refused = other->answer();
+  EXPECT_EQ(status_of(refused), 403);
+  EXPECT_THAT(refused, HasSubstr("processes of the user that the server runs as"));
+  EXPECT_EQ(other->rest(), "");
+  RawClient own(port(0));
+  own.send(kNext);
+  sessions_[0]->asks.wait_for(1);
+  EXPECT_EQ(sessions_[0]->asks.count(), 1);
 }
 
 TEST_F(RuntimeApiTest, AClosedDoorServesNobody) {

@@ -30,9 +30,10 @@ TEST(SegmentReceiver, HandsSegmentsToTheLoopAndCountsTheRest) {
   LoopThread loop;
   Tally taken;
   std::vector<Span> spans;
-  auto receiver = SegmentReceiver::start(0, loop.loop(), [&](std::vector<Span> more) {
+  auto receiver = SegmentReceiver::start(0, loop.loop(), [&](std::vector<Span> more, bool) {
     spans.insert(spans.end(), more.begin(), more.end());
     taken.add();
+    return size_t{0};
   });
   ASSERT_TRUE(receiver) << receiver.error().message;
   send((*receiver)->port(), "nonsense");
@@ -47,9 +48,47 @@ TEST(SegmentReceiver, HandsSegmentsToTheLoopAndCountsTheRest) {
     EXPECT_EQ(spans[0].end_ns, 2'500'000'000);
   });
   EXPECT_EQ((*receiver)->refused(), 1u);
-  const auto second = SegmentReceiver::start((*receiver)->port(), loop.loop(), [](std::vector<Span>) {});
+  const auto second =
+      SegmentReceiver::start((*receiver)->port(), loop.loop(), [](std::vector<Span>, bool) { return size_t{0}; });
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::kIo);
+}
+
+// From a socket that is still there when the datagram is taken: only of those the kernel can say whose they are.
+TEST(SegmentReceiver, SaysWhetherAProcessOfItsUserSentThem) {
+  constexpr const char* kSegment =
+      "{\"format\":\"json\",\"version\":1}\n{\"trace_id\":\"1-5759e988-bd862e3fe1be46a994272793\",\"id\":"
+      "\"00000000000000aa\",\"name\":\"work\",\"start_time\":1,\"end_time\":2.5}";
+  LoopThread loop;
+  Tally taken;
+  std::vector<bool> seen;
+  auto receiver = SegmentReceiver::start(0, loop.loop(), [&](std::vector<Span> spans, bool ours) {
+    seen.push_back(ours);
+    taken.add();
+    return ours ? size_t{0} : spans.size();
+  });
+  ASSERT_TRUE(receiver) << receiver.error().message;
+  const auto send_from = [&](int socket) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons((*receiver)->port());
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const std::string datagram = kSegment;
+    EXPECT_EQ(sendto(socket, datagram.data(), datagram.size(), 0, reinterpret_cast<sockaddr*>(&to), sizeof to),
+              static_cast<ssize_t>(datagram.size()));
+  };
+  const Fd own(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  send_from(own.get());
+  taken.wait_for(1);
+  if (geteuid() == 0) {
+    const wire_test::AsUser nobody(65'534);
+    const Fd other(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    send_from(other.get());
+    taken.wait_for(2);
+    loop.run([] {});
+    EXPECT_EQ((*receiver)->refused(), 1u);
+  }
+  loop.run([&] { EXPECT_EQ(seen, geteuid() == 0 ? std::vector<bool>({true, false}) : std::vector<bool>({true})); });
 }
 
 HttpRequest with(const std::string& name, const std::string& value) {

@@ -1,0 +1,31 @@
+// How the TTL sweep shares its steps out among tables.
+#include "tables/engine/ttl_sweeper.h"
+
+#include "tests/tables/engine/store_fixture.h"
+
+namespace freshet {
+namespace {
+
+using TtlSweeperTest = DiskStoreTest;
+
+// The first by name has more to remove than many steps can.
+TEST_F(TtlSweeperTest, ABacklogOfOneTableLeavesTheOthersTheirTurn) {
+  options.ttl_step = 10;
+  open();
+  for (const char* name : {"A", "B", "C"}) create(queue_definition(name));
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(put("A", task("a" + std::to_string(i), "PENDING", i, kNow + 1)));
+  for (const char* name : {"B", "C"}) {
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(name, task("b" + std::to_string(i), "PENDING", i, kNow + 1)));
+  }
+  scheduler.advance(milliseconds(500));
+  clock.advance(milliseconds(600));
+  for (int step = 0; step < 2; ++step) store->run_due();
+  EXPECT_EQ(now(store->describe_table("A"))->items, 490u);
+  EXPECT_EQ(now(store->describe_table("B"))->items, 0u);
+  EXPECT_EQ(now(store->describe_table("C"))->items, 0u);
+  store->run_due();
+  EXPECT_EQ(now(store->describe_table("A"))->items, 480u);
+}
+
+}  // namespace
+}  // namespace freshet
