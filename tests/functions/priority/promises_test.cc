@@ -325,7 +325,8 @@ TEST_P(PriorityPromisesTest, AKeyOfTheTableIsNoAttributeOfTheQueue) {
   const auto opened = world.wait(TableQueue::open(*world.services, settings));
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().message,
-            "queue 'shipments': 'id' is a key of table 'Shipment', and an attribute that the queue changes: name that one otherwise ('attributes')");
+            "queue 'shipments': 'id' is a key of table 'Shipment', and an attribute that the queue changes: name that "
+            "one otherwise ('attributes')");
 }
 
 // Of a record that no queue wrote, in the partition of those in flight.
