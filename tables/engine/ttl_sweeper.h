@@ -1,8 +1,8 @@
 // Removes expired items in bounded steps, and holds back while the wall clock cannot be trusted. Loop thread only.
 #pragma once
 
+#include "base/wall_guard.h"
 #include "tables/engine/committer.h"
-#include "tables/engine/wall_guard.h"
 
 namespace freshet {
 
@@ -15,7 +15,6 @@ class TtlSweeper {
 
   void run_due();
   BootTime next_due() const;
-  bool paused() const { return paused_; }
 
  private:
   size_t sweep(Table& table, int64_t now, size_t limit);
@@ -27,7 +26,6 @@ class TtlSweeper {
   Committer& committer_;
   const EmbeddedOptions& options_;
   BootTime not_before_{};
-  bool paused_ = false;
 };
 
 }  // namespace freshet
