@@ -78,7 +78,8 @@ struct QueueStats {
   std::map<std::string, uint64_t> shed;   // By reason.
   std::optional<WallTime> newest;         // Created time of the newest and oldest PENDING task.
   std::optional<WallTime> oldest;
-  uint64_t running = 0;  // Held by this daemon's processor and pull workers.
+  uint64_t running = 0;        // Held by this daemon's processor and pull workers.
+  bool clock_doubted = false;  // Until the wall clock is trusted, TTL and sheds wait.
 };
 
 // Everything that is known of why a task is where it is.

@@ -155,7 +155,7 @@ Async<std::optional<MappingLane::End>> MappingLane::read_page(BootTime wait_unti
 
 void MappingLane::take(StreamPage page) {
   const BootTime now = clock().boot();
-  const WallTime wall = clock().wall();
+  const WallTime wall = parts_.wall.earliest();  // A clock that jumps ahead makes no record too old.
   for (ChangeRecord& record : page.records) {
     if (!is_mine(record) || !passes(record)) continue;
     if (buffer_.empty()) buffer_since_ = now;
