@@ -261,6 +261,7 @@ Async<Result<QueueStats>> Queue::stats() {
     (oldest ? out.oldest : out.newest) = created;
   }
   out.running = leases_.mine();
+  out.clock_doubted = !wall_guard_.trusted();
   co_return out;
 }
 
