@@ -24,6 +24,7 @@
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
 #include "app/daemon/start_refusal.h"
+#include "app/daemon/store_options.h"
 #include "app/daemon/trace_files.h"
 #include "app/spawner/spawner.h"
 #include "base/log.h"
@@ -195,38 +196,21 @@ class Daemon {
   }
 
   Result<void> open_store() {
-    EmbeddedOptions store;
+    EmbeddedOptions store = store_options(options_, plan_.durability, log_);
     store.trace_links = tracer_ ? &tracer_->links() : nullptr;
-    store.directory = options_.data;
-    store.durability = plan_.durability;
     store.sync_beside = sync_thread_.get();
     store.log_chores = log_chores_thread_.get();
     store.backup_sync = backup_sync_thread_.get();
-    store.segment_bytes = options_.segment_bytes;
-    store.max_data_bytes = options_.max_data_bytes;
-    store.max_memory_bytes =
-        options_.max_memory_bytes > 0 ? options_.max_memory_bytes : memory_of_the_machine() / 4 * 3;
-    store.ttl_sweep = milliseconds(options_.ttl_sweep_ms);
     store.on_failure = [this](const Error& error) {
       log_.error("STORE_FAILED", {{"error", error_name(error.code)}, {"message", error.message}});
       exit_status_ = 1;
       loop_.stop();
-    };
-    store.on_warning = [this](const std::string& table, const std::string& message) {
-      log_.warn("STORE_WARNING", {{"table", table}, {"what", message}});
-    };
-    store.on_log_cut = [this](const LogCut& cut) {
-      log_.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
     };
     auto opened = open_embedded(files_.get(), loop_, random_, std::move(store));
     if (!opened) return fail(open_refusal(opened.error(), options_));
     store_ = std::move(*opened);
     loop_.add(*store_);
     return {};
-  }
-
-  static uint64_t memory_of_the_machine() {
-    return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
   }
 
   Result<void> wire() {
@@ -247,7 +231,8 @@ class Daemon {
       tracer_->add_sink(std::make_unique<OtlpSender>(*http_, loop_, log_, options_.trace_endpoint));
     }
     if (tracer_) receive_segments();
-    RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get(), tracer_.get()};
+    RuntimePorts ports{
+        *store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get(), tracer_.get(), &store_->wall_guard()};
     RuntimeOptions runtime_options;
     runtime_options.processes.max_processes = options_.max_processes;
     runtime_options.processes.times.idle = milliseconds(options_.process_idle_ms);
@@ -257,7 +242,7 @@ class Daemon {
     runtime_ = std::make_unique<Runtime>(ports, std::move(runtime_options));
     code_->ask([this](const std::string& folder) { return runtime_->uses_code(folder); });
     QueueIdentity identity{data_node(options_.data), random_.uuid()};
-    queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_);
+    queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_, &store_->wall_guard());
     priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
     deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
     filtered_queues_ = std::make_unique<filtered::TableQueues>(runtime_->services(), log_);

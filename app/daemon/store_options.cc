@@ -1,0 +1,51 @@
+#include "app/daemon/store_options.h"
+
+#include <unistd.h>
+
+namespace freshet {
+
+namespace {
+
+uint64_t memory_of_the_machine() {
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
+}
+
+void tell_clock(const EventLog& log, const WallDoubt& doubt) {
+  if (doubt.over) {
+    log.info("CLOCK_TRUSTED", {{"aheadMs", doubt.ahead.count()}, {"what", "TTL and sheds go on"}});
+    return;
+  }
+  log.warn("CLOCK_NOT_TRUSTED",
+           {{"aheadMs", doubt.ahead.count()},
+            {"what", doubt.at_start
+                         ? "the wall clock is far ahead of the last write: until it is synchronised, or has gone on "
+                           "evenly for 60 s, TTL and sheds wait, and what looks expired is not started "
+                           "(--trust-clock skips that)"
+                         : "the wall clock was set: until it is back, or has gone on evenly for 60 s, TTL and sheds "
+                           "wait, and what looks expired is not started"}});
+}
+
+}  // namespace
+
+EmbeddedOptions store_options(const DaemonOptions& options, const Durability& durability, const EventLog& log) {
+  static const KernelClockSync clock_sync;
+  EmbeddedOptions store;
+  store.directory = options.data;
+  store.durability = durability;
+  store.segment_bytes = options.segment_bytes;
+  store.max_data_bytes = options.max_data_bytes;
+  store.max_memory_bytes = options.max_memory_bytes > 0 ? options.max_memory_bytes : memory_of_the_machine() / 4 * 3;
+  store.ttl_sweep = milliseconds(options.ttl_sweep_ms);
+  store.trust_clock = options.trust_clock;
+  store.clock_sync = &clock_sync;
+  store.on_clock = [log](const WallDoubt& doubt) { tell_clock(log, doubt); };
+  store.on_warning = [log](const std::string& table, const std::string& message) {
+    log.warn("STORE_WARNING", {{"table", table}, {"what", message}});
+  };
+  store.on_log_cut = [log](const LogCut& cut) {
+    log.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
+  };
+  return store;
+}
+
+}  // namespace freshet
