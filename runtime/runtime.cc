@@ -47,6 +47,8 @@ struct Runtime::Parts {
   Parts(RuntimePorts p, RuntimeOptions o)
       : ports(p),
         options(std::move(o)),
+        own_wall(ports.scheduler.clock()),
+        wall(ports.wall ? *ports.wall : own_wall),
         functions(ports.tables, ports.scheduler, ports.natives),
         native_host(ports.natives, services, ports.tracer),
         http_host(ports.tables, ports.http, ports.scheduler.clock()),
@@ -62,12 +64,13 @@ struct Runtime::Parts {
              options.account,
              options.invoker,
              options.log,
+             wall,
              ports.tracer}),
         topics(ports.tables, ports.scheduler, ports.random, invoker, options.account),
         services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner},
         destinations(invoker, topics),
         streams(ports.tables, ports.scheduler.clock(), options.account),
-        schedules({ports.tables, ports.scheduler, ports.random, invoker, options.account, options.log}) {
+        schedules({ports.tables, ports.scheduler, ports.random, invoker, options.account, options.log, wall}) {
     invoker.events().set_destinations(destinations);
   }
   ~Parts() { end_all(); }  // Handlers may hold on to any of the rest.
@@ -96,7 +99,7 @@ struct Runtime::Parts {
   }
 
   MappingParts mapping_parts() {
-    return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log};
+    return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall};
   }
   EventSourceMapping& add_mapping(MappingDefinition definition, std::optional<MappingPosition> position);
   Async<Result<std::optional<MappingPosition>>> first_position(MappingDefinition mapping);
@@ -111,6 +114,8 @@ struct Runtime::Parts {
 
   const RuntimePorts ports;
   const RuntimeOptions options;
+  WallGuard own_wall;
+  WallGuard& wall;
   FunctionRegistry functions;
   NativeHost native_host;
   HttpHost http_host;

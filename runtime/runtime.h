@@ -15,6 +15,7 @@
 #include "base/async.h"
 #include "base/log.h"
 #include "base/result.h"
+#include "base/wall_guard.h"
 #include "runtime/invoke/definitions.h"
 #include "runtime/invoke/function.h"
 #include "runtime/invoke/invoker.h"
@@ -53,6 +54,7 @@ struct RuntimePorts {
   const NativeRegistry& natives;
   RuntimeApi* runtime_api = nullptr;  // Null: functions cannot run as processes.
   Tracer* tracer = nullptr;           // Null: no spans are made.
+  WallGuard* wall = nullptr;          // Whether the wall clock is trusted; null: jumps are noticed, starts are not.
 };
 
 struct MappingState {

@@ -82,6 +82,7 @@ struct QueueStats {
   // The daemon's task runner: "http", "exec", "fake" (tasks end as SUCCESS and nothing is done), or "none" (tasks wait for
   // workers that take them).
   std::string runner = "none";
+  bool clock_doubted = false;  // Until the wall clock is trusted, TTL and sheds wait.
 };
 
 // Everything that is known of why a task is where it is.

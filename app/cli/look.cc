@@ -163,6 +163,9 @@ void print_runner(const Json& stats) {
 }
 
 void print_stats(const Json& stats) {
+  if (!stats.value("clockTrusted", true)) {
+    std::cout << "The wall clock is not trusted yet: TTL and sheds wait, and what looks expired is not started.\n";
+  }
   print_counts("depth", stats.at("depth"));
   print_counts("flow", stats.value("flow", Json::object()));
   print_counts("shed", stats.value("shed", Json::object()));

@@ -39,6 +39,10 @@ void add_store_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_TTL_SWEEP_MS")
       .check(whole(1, 60'000))
       .capture_default_str();
+  command
+      .add_flag("--trust-clock", options.trust_clock,
+                "Believe the wall clock at the start, however far it is ahead of the last write")
+      .envname("FRESHET_TRUST_CLOCK");
 }
 
 void add_template_options(Command command, DaemonOptions& options) {

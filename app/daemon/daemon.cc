@@ -160,7 +160,7 @@ class Daemon {
   }
 
   Result<void> open_store() {
-    EmbeddedOptions store = store_options(options_, plan_.durability);
+    EmbeddedOptions store = store_options(options_, plan_.durability, log_);
     store.trace_links = tracer_ ? &tracer_->links() : nullptr;
     store.sync_beside = sync_thread_.get();
     store.log_chores = log_chores_thread_.get();
@@ -172,13 +172,6 @@ class Daemon {
       log_.error("STORE_FAILED", {{"error", error_name(error.code)}, {"message", error.message}});
       exit_status_ = 1;
       loop_.stop();
-    };
-    store.on_warning = [this](const std::string& table, const std::string& message) {
-      log_.warn("STORE_WARNING", {{"table", table}, {"what", message}});
-    };
-    store.on_log_cut = [this](const LogCut& cut) {
-      if (!cut.missing.empty()) log_.warn("LOSS_ACCEPTED", {{"what", cut.missing}});
-      if (cut.bytes > 0) log_.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
     };
     auto opened = open_embedded(files_.get(), loop_, random_, std::move(store));
     if (!opened) return fail(open_refusal(opened.error(), options_));
@@ -205,7 +198,8 @@ class Daemon {
       tracer_->add_sink(std::make_unique<OtlpSender>(*http_, loop_, log_, options_.trace_endpoint));
     }
     if (tracer_) receive_segments();
-    RuntimePorts ports{*store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get(), tracer_.get()};
+    RuntimePorts ports{
+        *store_, loop_, random_, *http_, *spawner_, natives_, runtime_api_.get(), tracer_.get(), &store_->wall_guard()};
     RuntimeOptions runtime_options;
     runtime_options.processes.max_processes = options_.max_processes;
     runtime_options.processes.times.idle = milliseconds(options_.process_idle_ms);
@@ -215,7 +209,7 @@ class Daemon {
     runtime_ = std::make_unique<Runtime>(ports, std::move(runtime_options));
     code_->ask([this](const std::string& folder) { return runtime_->uses_code(folder); });
     QueueIdentity identity{data_node(options_.data), random_.uuid()};
-    queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_);
+    queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_, &store_->wall_guard());
     priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
     deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
     reloads_ = std::make_unique<Reloads>(

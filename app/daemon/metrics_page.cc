@@ -90,7 +90,7 @@ void set_store(Metrics& metrics, const EmbeddedStats& stats) {
   total("freshet_store_moved_bytes_total", "Bytes appended by compaction", stats.moved_bytes);
   total("freshet_store_expired_total", "Items removed by TTL", stats.expired);
   total("freshet_store_throttled_total", "Writes refused by caps", stats.throttled);
-  set("freshet_store_ttl_paused", "1 while TTL removes nothing because the wall clock jumped",
+  set("freshet_store_ttl_paused", "1 while TTL and sheds wait because the wall clock is not trusted",
       stats.ttl_paused ? 1 : 0);
 }
 

@@ -42,6 +42,7 @@ struct DaemonOptions {
   uint64_t segment_bytes = 16u << 20;
   bool accept_loss = false;  // Of the end of the log: files that are missing or too short.
   int64_t ttl_sweep_ms = 50;
+  bool trust_clock = false;   // A start believes the wall clock, however far it is ahead of the last commit.
   int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
   unsigned io_threads = 1;
   uint64_t max_processes = 64;             // Of functions, all together.

@@ -4,7 +4,27 @@
 
 namespace freshet {
 
-EmbeddedOptions store_options(const DaemonOptions& options, const Durability& durability) {
+namespace {
+
+void tell_clock(const EventLog& log, const WallDoubt& doubt) {
+  if (doubt.over) {
+    log.info("CLOCK_TRUSTED", {{"aheadMs", doubt.ahead.count()}, {"what", "TTL and sheds go on"}});
+    return;
+  }
+  log.warn("CLOCK_NOT_TRUSTED",
+           {{"aheadMs", doubt.ahead.count()},
+            {"what", doubt.at_start
+                         ? "the wall clock is far ahead of the last write: until it is synchronised, or has gone on "
+                           "evenly for 60 s, TTL and sheds wait, and what looks expired is not started "
+                           "(--trust-clock skips that)"
+                         : "the wall clock was set: until it is back, or has gone on evenly for 60 s, TTL and sheds "
+                           "wait, and what looks expired is not started"}});
+}
+
+}  // namespace
+
+EmbeddedOptions store_options(const DaemonOptions& options, const Durability& durability, const EventLog& log) {
+  static const KernelClockSync clock_sync;
   EmbeddedOptions store;
   store.directory = options.data;
   store.durability = durability;
@@ -13,6 +33,16 @@ EmbeddedOptions store_options(const DaemonOptions& options, const Durability& du
   bound_memory(store, options.max_memory_bytes);
   store.accept_loss = options.accept_loss;
   store.ttl_sweep = milliseconds(options.ttl_sweep_ms);
+  store.trust_clock = options.trust_clock;
+  store.clock_sync = &clock_sync;
+  store.on_clock = [log](const WallDoubt& doubt) { tell_clock(log, doubt); };
+  store.on_warning = [log](const std::string& table, const std::string& message) {
+    log.warn("STORE_WARNING", {{"table", table}, {"what", message}});
+  };
+  store.on_log_cut = [log](const LogCut& cut) {
+    if (!cut.missing.empty()) log.warn("LOSS_ACCEPTED", {{"what", cut.missing}});
+    if (cut.bytes > 0) log.warn("LOG_CUT", {{"file", cut.file}, {"offset", cut.offset}, {"bytes", cut.bytes}});
+  };
   return store;
 }
 

@@ -10,13 +10,15 @@ namespace {
 constexpr uint32_t kDeadPage = 100;
 constexpr size_t kMostRefused = 100;
 constexpr double kLargestRate = 1'000'000;
+constexpr double kLongestPace = 366.0 * 24 * 3600;  // Seconds.
 
 // One after the other at an even pace.
 class Pace {
  public:
   Pace(Scheduler& scheduler, double rate) : scheduler_(scheduler), begun_(scheduler.clock().boot()), rate_(rate) {}
   Async<void> next() {
-    const double due = static_cast<double>(n_++) / rate_;
+    // At a very small rate: more nanoseconds than there are.
+    const double due = std::min(static_cast<double>(n_++) / rate_, kLongestPace);
     return sleep_until(scheduler_,
                        begun_ + std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(due)));
   }

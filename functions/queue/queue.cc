@@ -48,7 +48,8 @@ TableDefinition as_queue(TableDefinition definition) {
 
 }  // namespace
 
-Queue::Queue(Services& services, EventLog log, QueueIdentity identity, Prepared prepared, QueueSettings settings)
+Queue::Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
+             QueueSettings settings)
     : services_(services),
       log_(log),
       identity_(std::move(identity)),
@@ -58,6 +59,7 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, Prepared 
       index_(std::move(prepared.index)),
       table_id_(std::move(prepared.id)),
       settings_(std::move(settings)),
+      wall_guard_(wall),
       order_(settings_.order) {
   downstream_.follow(settings_.work);
   leases_.tell_groups([this](std::string_view group, uint64_t tasks) { lanes_.in_work(group, tasks); });
@@ -96,11 +98,11 @@ Async<Result<Queue::Prepared>> Queue::prepare(Services& services, std::string ta
 }
 
 Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog log, QueueIdentity identity,
-                                                  std::string table, QueueSettings settings) {
+                                                  WallGuard& wall, std::string table, QueueSettings settings) {
   auto prepared = co_await prepare(services, table);
   if (!prepared) co_return fail(prepared.error());
   std::unique_ptr<Queue> queue(
-      new Queue(services, log, std::move(identity), std::move(*prepared), std::move(settings)));
+      new Queue(services, log, std::move(identity), wall, std::move(*prepared), std::move(settings)));
   if (!queue->definition_.index(kLaneDeadlineIndex)) {
     queue->log_.info("NO_ROOM_FOR_INDEX", {{"queue", queue->table_},
                                            {"index", kLaneDeadlineIndex},

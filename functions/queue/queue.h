@@ -18,9 +18,11 @@
 
 #include "base/log.h"
 #include "base/metrics.h"
+#include "base/wall_guard.h"
 #include "functions/queue/arrows.h"
 #include "functions/queue/lease_book.h"
 #include "functions/queue/policy/admission.h"
+#include "functions/queue/policy/delay_book.h"
 #include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/fair_share.h"
@@ -45,10 +47,10 @@ struct QueueIdentity {
 
 class Queue final : public TaskQueue {
  public:
-  // Checks that the table can be a queue and adds what a queue needs of its own: books, a stream, sparse indexes.
-  // kResourceNotFound, kValidation with what is missing.
+  // Checks that the table can be a queue and adds what a queue needs of its own: books, a stream, sparse indexes. The
+  // guard outlives the queue. kResourceNotFound, kValidation with what is missing.
   static Async<Result<std::unique_ptr<Queue>>> open(Services& services, EventLog log, QueueIdentity identity,
-                                                    std::string table, QueueSettings settings);
+                                                    WallGuard& wall, std::string table, QueueSettings settings);
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
   ~Queue() override;
@@ -153,7 +155,8 @@ class Queue final : public TaskQueue {
   static constexpr double kToldBeside = 20;  // A second.
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-  Queue(Services& services, EventLog log, QueueIdentity identity, Prepared prepared, QueueSettings settings);
+  Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
+        QueueSettings settings);
 
   // queue.cc
   static Result<std::string> status_index(const TableDefinition& definition);
@@ -175,7 +178,7 @@ class Queue final : public TaskQueue {
   void refuse_without_lane(const std::vector<NewTask>& tasks, const Error& why, std::vector<Result<CreatedTask>>& out);
   Async<size_t> create_plain(std::vector<NewTask>& tasks, size_t first, std::vector<Result<CreatedTask>>& out);
   static void refused(Result<CreatedTask>& result, Error& error);
-  void created(const NewTask& task);
+  void created(const NewTask& task, std::string_view id);
   Async<Result<CreatedTask>> create_keyed(NewTask task);
   Async<Result<Page>> living_page(std::string key, Item start);
   Async<Result<ItemRef>> living_task(std::string key);
@@ -216,6 +219,7 @@ class Queue final : public TaskQueue {
   Async<Result<Page>> heads(std::string_view status, uint32_t limit, bool forward, Item start);
   WallTime created_bound() const;
   bool is_claiming(const ItemRef& task) const;
+  bool is_doubtful(const ItemRef& task);
   bool is_passed_over(const ItemRef& task);
   nanoseconds deadline_margin(bool newest_first, bool last);
   bool newest_first();
@@ -253,7 +257,6 @@ class Queue final : public TaskQueue {
   Result<ItemRef> settled(const Settlement& settlement, Result<WriteOutput>& answer);
   milliseconds lease_duration(const ItemRef& task) const;
   void moved(const ItemRef& task);
-  void delayed_until(int64_t not_before_ms);
 
   // queue_admin.cc
   Async<Result<ItemRef>> cancel_one(std::string id);
@@ -269,13 +272,21 @@ class Queue final : public TaskQueue {
   nanoseconds due_in(int64_t wall_ms) const;
   Async<bool> end_leases();
   void lease_went_on(const std::string& id, const std::string& token, const Error& error);
-  Async<bool> promote_due();
-  Async<size_t> make_due(std::vector<ItemRef> due);
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> watch_taken(bool starting);
   Async<void> end_dead(std::vector<ItemRef> tasks);
   Async<void> publish_start();
+
+  // queue_delays.cc
+  Async<Result<Page>> delayed_page(Item start);
+  void follow_clock();
+  Async<void> note_delays(milliseconds offset);
+  void delayed(std::string_view id, int64_t not_before_ms);
+  Async<bool> promote_noted();
+  Async<bool> promote_due();
+  Async<bool> promote_by_wall();
+  Async<size_t> make_due(std::vector<ItemRef> due);
 
   // queue_shed.cc
   Async<void> shed_hopeless();
@@ -362,7 +373,9 @@ class Queue final : public TaskQueue {
   absl::flat_hash_set<std::string> claiming_;                 // Tasks with a claim in flight.
   std::map<std::string, size_t, std::less<>> claiming_keys_;  // Of those.
   std::set<std::string, std::less<>> passed_keys_;            // Takes passed a task over that waits for one of these.
-  StalenessClock staleness_;
+  WallGuard& wall_guard_;  // What has expired by its earliest() is shed; what has by the wall clock is not started.
+  DelayBook delays_;
+  bool noting_delays_ = false;  // The clock was set, and not all delays are noted yet.
   TakeOrder order_;
   ServiceTimes service_times_;
   FineWall fine_wall_;

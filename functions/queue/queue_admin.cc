@@ -262,6 +262,7 @@ Async<Result<QueueStats>> Queue::stats() {
   }
   out.running = leases_.mine();
   out.runner = runner_name(settings_.runner);
+  out.clock_doubted = !wall_guard_.trusted();
   co_return out;
 }
 

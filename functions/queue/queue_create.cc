@@ -193,7 +193,7 @@ Async<size_t> Queue::create_plain(std::vector<NewTask>& tasks, size_t first, std
     if (!answers[i]) {
       refused(out[places[i]], answers[i].error());
     } else {
-      created(tasks[places[i]]);
+      created(tasks[places[i]], out[places[i]]->id);
     }
   }
   co_return next;
@@ -208,9 +208,9 @@ void Queue::refused(Result<CreatedTask>& result, Error& error) {
   }
 }
 
-void Queue::created(const NewTask& task) {
+void Queue::created(const NewTask& task, std::string_view id) {
   if (task.delay && task.delay->count() > 0) {
-    delayed_until(epoch_ms(wall() + *task.delay));
+    delayed(id, epoch_ms(wall() + *task.delay));
     return;
   }
   if (task.deadline) due_by(epoch_ms(*task.deadline));

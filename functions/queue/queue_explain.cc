@@ -134,8 +134,11 @@ void Queue::explain_waiting(Explanation& out) {
     say("another task of its key is in work: as it replaces others, it waits for that");
   }
   if (lacks_lane(out.task)) say("it has not got its lane yet");
-  const auto reason = expired(out.task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds,
-                              deadline_margin(newest_first, false));
+  if (is_doubtful(out.task)) {
+    say("it looks too late for it, but the wall clock is not trusted yet: until it is, it is neither started nor shed");
+  }
+  const auto reason =
+      expired(out.task, wall_guard_.earliest(), definition_.ttl_in_milliseconds, deadline_margin(newest_first, false));
   if (!reason.empty()) say(text("it is too late for it, and it will be shed: ", reason));
   if (is_lost(out.task)) say("its time is too short by now for what tasks take: it is left to its deadline");
   if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) say("it has no attempt left: a take ends it");
@@ -176,10 +179,14 @@ void Queue::explain_state(Explanation& out) {
   const auto now_ms = epoch_ms(wall());
   if (status == state::kDelayed) {
     const auto at = std::clamp<int64_t>(int_of(task, attribute::kNotBefore, 0), 0, kNever / 2);
-    say("it is not to be taken before its notBefore, " + in_words(milliseconds(at - now_ms)) + ": " +
+    const bool timed_here = delays_.times(out.id, at);
+    const auto left =
+        timed_here ? std::chrono::ceil<milliseconds>(delays_.due_of(out.id) - boot()) : milliseconds(at - now_ms);
+    say("it is not to be taken before its notBefore, " + in_words(left) +
+        (timed_here ? " by the time before the clock was set: " : ": ") +
         (attempt_of(task) > 0 ? "the backoff after attempt " + std::to_string(attempt_of(task))
                               : "the delay that it was created or put back with"));
-    const auto reason = expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds, {});
+    const auto reason = expired(task, wall_guard_.earliest(), definition_.ttl_in_milliseconds, {});
     if (!reason.empty()) say(text("it is too late for it, and it will be shed when that has come: ", reason));
   } else if (status == state::kTaken) {
     const auto taken_by = text_of(task, attribute::kTakenBy);

@@ -51,7 +51,7 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
     refused(result, answer.error());
     co_return result;
   }
-  created(task);
+  created(task, out.id);
   // The new task first, so that a crash in between leaves one too many and never none.
   // It is the newest of its key: what a store refused to end before ends for it, too.
   if (task.replace || unreplaced_.contains(key)) co_await replace_waiting(key, out.id, !task.replace);

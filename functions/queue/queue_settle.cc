@@ -161,7 +161,7 @@ Async<void> Queue::release_held() {
 }
 
 std::string_view Queue::stale(const ItemRef& task) {
-  return expired(task, staleness_.now(wall(), boot()), definition_.ttl_in_milliseconds, deadline_margin(true, true));
+  return expired(task, wall(), definition_.ttl_in_milliseconds, deadline_margin(true, true));
 }
 
 // A task left its holder: it may be work again, now or later.
@@ -173,15 +173,8 @@ void Queue::moved(const ItemRef& task) {
     wake();
     if (processors_ == 0) start_soon(nanoseconds(0));
   } else if (status == state::kDelayed) {
-    delayed_until(int_of(task, attribute::kNotBefore, 0));
+    delayed(text_of(task, attribute::kId), int_of(task, attribute::kNotBefore, 0));
   }
-}
-
-void Queue::delayed_until(int64_t not_before_ms) {
-  ++delayed_seen_;
-  if (not_before_ms >= next_due_ms_) return;
-  next_due_ms_ = not_before_ms;
-  hurry(boot() + due_in(not_before_ms));
 }
 
 }  // namespace freshet

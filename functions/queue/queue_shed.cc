@@ -30,7 +30,7 @@ Async<void> Queue::shed_hopeless() {
     step.others_wait = has_lulls && boot() < latest;
   }
   step.now = wall();
-  step.stale_at = staleness_.now(step.now, boot());
+  step.stale_at = wall_guard_.earliest();
   step.margin = deadline_margin(true, true);
   const auto seen = urgent_seen_;
   step.began = boot();

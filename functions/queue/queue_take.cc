@@ -163,9 +163,17 @@ bool Queue::is_claiming(const ItemRef& task) const {
   return !claiming_.empty() && claiming_.contains(std::string(text_of(task, attribute::kId)));
 }
 
+// Whether it looks too late for it by a wall clock that is not trusted: it is neither started nor shed until that is
+// known.
+bool Queue::is_doubtful(const ItemRef& task) {
+  if (!wall_guard_.doubts()) return false;
+  const auto late_by = [&](WallTime now) { return !expired(task, now, definition_.ttl_in_milliseconds).empty(); };
+  return late_by(wall()) && !late_by(wall_guard_.earliest());
+}
+
 // Whether it is not to be taken now, although it is PENDING.
 bool Queue::is_passed_over(const ItemRef& task) {
-  return is_claiming(task) || waits_for_key(task);
+  return is_claiming(task) || waits_for_key(task) || is_doubtful(task);
 }
 
 // The newest eligible tasks from `start` on.
@@ -174,8 +182,9 @@ Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Walk sta
   out.newest_first = newest_first();
   // One more than wanted tells whether the last one wanted is the last there is.
   const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
-  auto limit =
-      static_cast<uint32_t>(std::min<size_t>(wanted + one_more + claiming_.size() + passed_keys_.size(), kMaxTake));
+  // While the wall clock is not trusted, many that look late may stand before those that do not.
+  const size_t more = wall_guard_.doubts() ? kMaxTake : claiming_.size() + passed_keys_.size();
+  auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + one_more + more, kMaxTake));
   auto page = co_await heads(state::kPending, limit, !out.newest_first, std::move(start.key));
   if (!page) co_return fail(page.error());
   out.tasks = std::move(page->items);
@@ -202,6 +211,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
   auto max = static_cast<size_t>(input.max);
   taken.reserve(max);
   Walk start;
+  wall_guard_.trusted();  // Looks at the clock: is_doubtful() goes by that.
   const bool urgent = settings_.order == Order::kDeadline;
   for (int pages = 0; pages < kMaxPages && !draining_; ++pages) {
     auto wanted = max - taken.size();
@@ -256,7 +266,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
   plans.reserve(found.tasks.size());
   writes.reserve(found.tasks.size());
   auto now = wall();
-  auto stale_at = staleness_.now(now, boot());
+  const auto stale_at = wall_guard_.earliest();
   const auto margin = deadline_margin(found.newest_first, false);
   auto lease = input.lease.value_or(settings_.lease);
   size_t claims = 0;

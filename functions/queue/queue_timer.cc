@@ -10,7 +10,6 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
-constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
 
 }  // namespace
 
@@ -66,7 +65,8 @@ void Queue::arm() {
   auto now = boot();
   auto next = gone_ ? look_due_ : std::min({leases_.next_end(), look_due_, start_due_});
   if (!gone_ && hopeless_ms_ != kNever) next = std::min(next, std::max(now + due_in(hopeless_ms_), shed_again_));
-  if (!gone_ && next_due_ms_ != kNever) next = std::min(next, now + due_in(next_due_ms_));
+  if (!gone_ && next_due_ms_ != kNever && !noting_delays_) next = std::min(next, now + due_in(next_due_ms_));
+  if (!gone_) next = std::min(next, std::max(now, delays_.next_due()));
   if (next == armed_for_ && timer_) return;
   if (timer_) services_.scheduler.cancel(timer_);
   armed_for_ = next;
@@ -141,96 +141,12 @@ void Queue::lease_went_on(const std::string& id, const std::string& token, const
   }
 }
 
-Async<bool> Queue::promote_due() {
-  auto now = wall();
-  if (next_due_ms_ > epoch_ms(now)) co_return false;
-  auto seen = delayed_seen_;
-  QueryInput query;
-  query.table = table_;
-  query.index = kDelayedIndex;
-  query.key_condition = "taskStatus = :s";
-  query.placeholders.values.set(":s", Value(state::kDelayed));
-  query.limit = kStep;
-  auto page = co_await services_.tables.query(std::move(query));
-  if (!page) {
-    next_due_ms_ = epoch_ms(wall() + settings_.look_around);
-    co_return false;
-  }
-  auto next = kNever;
-  std::vector<ItemRef> due;
-  for (auto& task : page->items) {
-    auto at = int_of(task, attribute::kNotBefore, 0);
-    if (at > epoch_ms(now)) {
-      next = at;
-      break;
-    }
-    due.push_back(std::move(task));
-  }
-  const bool all_due = !due.empty() && next == kNever;
-  size_t moved = 0;
-  if (!due.empty()) moved = co_await make_due(std::move(due));
-  // Where nothing could be written, the same would be tried again at once.
-  if (all_due && moved == 0) next = epoch_ms(wall() + settings_.look_around);
-  const bool more = next == kNever && !page->last_evaluated_key.empty();
-  if (seen == delayed_seen_) {
-    next_due_ms_ = more ? 0 : next;
-  } else {
-    next_due_ms_ = std::min(next_due_ms_, more ? 0 : next);  // A task was delayed meanwhile.
-  }
-  co_return more;
-}
-
-// DELAYED -> PENDING, or -> SHED for what has gone stale. How many have moved.
-Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
-  auto now = wall();
-  auto stale_at = staleness_.now(now, boot());
-  auto margin = deadline_margin(true, true);
-  std::vector<EditItemInput> writes;
-  std::vector<std::pair<ItemRef, std::string_view>> sheds;
-  for (const auto& task : due) {
-    auto reason = expired(task, stale_at, definition_.ttl_in_milliseconds, margin);
-    if (reason.empty()) {
-      writes.emplace_back(promote(table_, task, lane_of(task), now));
-    } else {
-      writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now));
-    }
-    sheds.emplace_back(task, reason);
-  }
-  auto answers = co_await services_.tables.edit_many(std::move(writes));
-  std::vector<ShedLine> lines;
-  bool any = false;
-  size_t moved = 0;
-  for (size_t i = 0; i < answers.size(); ++i) {
-    auto& [task, reason] = sheds[i];
-    if (!answers[i]) {
-      // It has no room for what a PENDING task needs.
-      const bool never = answers[i].error().code == ErrorCode::kValidation;
-      if (never) scope_.spawn(set_aside(task, std::move(answers[i].error().message)));
-      continue;
-    }
-    ++moved;
-    if (reason.empty()) {
-      any = true;
-      lane_filled(answers[i]->attributes);
-      due_by(int_of(answers[i]->attributes, attribute::kDeadline, kNever));
-    } else {
-      lines.push_back(shed_line(task, reason, "due", now));
-    }
-  }
-  if (any) {
-    wake();
-    start_soon(nanoseconds(0));
-  }
-  if (!lines.empty()) co_await log_sheds(std::move(lines));
-  co_return moved;
-}
-
 // A level, not an edge: finds whatever no event told.
 Async<void> Queue::look_around() {
   look_due_ = boot() + settings_.look_around;
   co_await look_for_table();
   if (gone_) co_return;
-  staleness_.now(wall(), boot());
+  follow_clock();
   next_due_ms_ = std::min<int64_t>(next_due_ms_, epoch_ms(wall()));  // Looks again: clocks step, clients write.
   hopeless_ms_ = std::min<int64_t>(hopeless_ms_, epoch_ms(wall()));
   if (!lanes_.empty() && !std::exchange(checking_lanes_, true)) scope_.spawn(check_lanes());

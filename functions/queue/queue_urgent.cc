@@ -78,7 +78,7 @@ bool Queue::is_next(const ItemRef& task, const Walk& walk, WallTime now) {
 
 // Whether its chance to be done in time is lost, so that takes leave it to its deadline.
 bool Queue::is_lost(const ItemRef& task) {
-  const auto now = staleness_.now(wall(), boot());
+  const auto now = wall();
   const auto deadline = deadline_of(task);
   if (!by_deadline(text_of(task, attribute::kLane)) || deadline <= now) return false;
   return deadline < urgency_.enough(service_times_, fine(now), boot()) &&
@@ -87,7 +87,7 @@ bool Queue::is_lost(const ItemRef& task) {
 
 // What is past its deadline is in none of the parts: the queue's timer sheds it. Nor is what is not worth a slot.
 Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t limit, Walk walk) {
-  const auto now = staleness_.now(wall(), boot());
+  const auto now = wall();
   if (walk.enough) {
     limit = std::max(limit, walk.part == Walk::Part::kEnough ? kEnoughSieved : kSieved);
   } else {
@@ -116,7 +116,7 @@ Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t lim
 
 // Which tasks a take would choose before a PENDING one that has a deadline; empty: none.
 std::optional<QueryInput> Queue::more_urgent(const ItemRef& task) {
-  const auto now = staleness_.now(wall(), boot());
+  const auto now = wall();
   Walk walk;
   walk.enough = urgency_.enough(service_times_, fine(now), boot());
   QueryInput query = urgent_query(text_of(task, attribute::kLane), walk, now);
@@ -138,7 +138,7 @@ std::optional<QueryInput> Queue::more_urgent(const ItemRef& task) {
 
 // A task was claimed.
 void Queue::learn_urgency(const ItemRef& task) {
-  const auto now = staleness_.now(wall(), boot());
+  const auto now = wall();
   const auto deadline = deadline_of(task);
   if (deadline <= now) return;
   urgency_.started(time_left(created_at(task), deadline, fine(now)), service_times_, boot());

@@ -23,8 +23,13 @@ void log_runner(const EventLog& log, const std::string& queue, RunnerKind runner
 }
 }  // namespace
 
-Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics)
-    : services_(services), log_(log), identity_(std::move(identity)), metrics_(metrics) {}
+Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics, WallGuard* wall)
+    : services_(services),
+      log_(log),
+      identity_(std::move(identity)),
+      metrics_(metrics),
+      own_wall_(services.scheduler.clock()),
+      wall_(wall ? *wall : own_wall_) {}
 
 Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   if (Queue* queue = find_queue(table)) {
@@ -45,7 +50,7 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   };
   Opening opening{opening_, table};
   const RunnerKind runner = settings.runner;
-  auto opened = co_await Queue::open(services_, log_, identity_, table, std::move(settings));
+  auto opened = co_await Queue::open(services_, log_, identity_, wall_, table, std::move(settings));
   if (!opened) co_return fail(std::move(opened.error()));
   Queue* queue = opened->get();
   queues_[table] = std::move(*opened);

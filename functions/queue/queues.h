@@ -14,8 +14,10 @@ namespace freshet {
 
 class Queues final : public TaskQueues {
  public:
-  // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. They outlive the queues.
-  Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics = nullptr);
+  // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. `wall` says whether the wall clock is
+  // trusted; without it jumps are noticed, but not a wrong time at the start. Both outlive the queues.
+  Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics = nullptr,
+         WallGuard* wall = nullptr);
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
@@ -43,6 +45,8 @@ class Queues final : public TaskQueues {
   const EventLog log_;
   const QueueIdentity identity_;
   Metrics* const metrics_;
+  WallGuard own_wall_;
+  WallGuard& wall_;
   bool begun_ = false;
   bool draining_ = false;
   std::map<std::string, std::unique_ptr<Queue>, std::less<>> queues_;

@@ -56,6 +56,9 @@ class ScheduleExpression {
   // made); the others do not look at it.
   std::optional<WallTime> next_fire(WallTime after, WallTime start = WallTime{}) const;
 
+  // An at(), which fires once.
+  bool is_once() const { return std::holds_alternative<OnceSchedule>(schedule_); }
+
   const std::string& text() const { return text_; }
   bool operator==(const ScheduleExpression&) const = default;
 

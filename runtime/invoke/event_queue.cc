@@ -1,5 +1,6 @@
 #include "runtime/invoke/event_queue.h"
 
+#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +24,18 @@ constexpr int kStartsPerStep = 64;
 // What an item of an event holds beside its payload is less than this.
 constexpr size_t kEventOverhead = 4096;
 
+// How often it looks whether the wall clock is trusted, as long as ages depend on that.
+constexpr nanoseconds kAgesLook = seconds(1);
+
+// An endpoint of a topic, as opposed to a function: it has places of its own, and no host that can be full.
+bool is_endpoint(const std::string& name) {
+  return name.starts_with("arn:");
+}
+
+milliseconds age_at(WallTime now, int64_t created) {
+  return milliseconds(std::max<int64_t>(0, epoch_ms(now) - std::max<int64_t>(0, created)));
+}
+
 nanoseconds doubled(milliseconds first, milliseconds most, int times) {
   const int doublings = std::clamp(times - 1, 0, 20);
   return std::min<nanoseconds>(first * (int64_t{1} << doublings), most);
@@ -37,6 +50,18 @@ uint64_t number_of_event(std::string_view id) {
   return number;
 }
 
+// An event that was given to a host, for as long as it is there.
+class EventQueue::InHost {
+ public:
+  explicit InHost(int& count) : count_(count) { ++count_; }
+  InHost(const InHost&) = delete;
+  InHost& operator=(const InHost&) = delete;
+  ~InHost() { --count_; }
+
+ private:
+  int& count_;
+};
+
 EventQueue::EventQueue(Parts parts) : parts_(std::move(parts)) {}
 
 EventQueue::~EventQueue() {
@@ -46,6 +71,7 @@ EventQueue::~EventQueue() {
 void EventQueue::end_all() {
   paused_ = true;
   work_.clear();
+  parts_.scheduler.cancel(std::exchange(ages_timer_, 0));
   for (auto& [function, queue] : queues_) {
     parts_.scheduler.cancel(queue.timer);
     queue.timer = 0;
@@ -61,7 +87,9 @@ Async<Result<void>> EventQueue::load() {
   auto items = co_await load_system_items(parts_.tables, std::string(kEventKind));
   if (!items) co_return fail(std::move(items.error()));
   const BootTime now = parts_.scheduler.clock().boot();
-  const int64_t wall = epoch_ms(parts_.scheduler.clock().wall());
+  const WallTime wall = parts_.scheduler.clock().wall();
+  const bool trusted = parts_.wall.trusted();
+  const WallTime earliest = parts_.wall.earliest();
   for (const ItemRef& ref : *items) {
     const Item item = ref.decode();
     auto event = std::make_unique<Event>();
@@ -72,12 +100,45 @@ Async<Result<void>> EventQueue::load() {
     // What comes from now on comes after them, also if the wall clock was set back.
     last_id_ = std::max(last_id_, number_of_event(event->id));
     event->errors = static_cast<int>(item.int_or("errors", 0));
-    event->born = now - milliseconds(std::max<int64_t>(0, wall - item.int_or("created", wall)));
-    const milliseconds wait(item.int_or("notBefore", wall) - wall);
+    const int64_t created = item.int_or("created", epoch_ms(wall));
+    event->born = now - age_at(earliest, created);
+    const milliseconds wait(std::max<int64_t>(0, item.int_or("notBefore", 0)) - epoch_ms(wall));
     event->due = now + std::clamp(wait, milliseconds(0), parts_.options.max_retry_delay);
-    accept(std::string(item.string_or("function")), std::move(event));
+    std::string function(item.string_or("function"));
+    if (!trusted) {
+      event->created = created;
+      // It may be too old: not to be started, and not to be given up, until that is known.
+      const FunctionPtr definition = parts_.functions.find(function);
+      if (definition && age_at(wall, created) >= definition->async.max_event_age) event->due = BootTime::max();
+    }
+    accept(function, std::move(event));
   }
+  if (!trusted) ages_timer_ = parts_.scheduler.call_after(kAgesLook, [this] { certain_ages(); });
   co_return Result<void>();
+}
+
+// Once the wall clock is trusted, the ages of the events that a start has found follow it.
+void EventQueue::certain_ages() {
+  ages_timer_ = 0;
+  if (!parts_.wall.trusted()) {
+    ages_timer_ = parts_.scheduler.call_after(kAgesLook, [this] { certain_ages(); });
+    return;
+  }
+  for (auto& [function, queue] : queues_) {
+    std::vector<Key> loaded;
+    for (const auto& [key, event] : queue.waiting) {
+      if (event->created) loaded.push_back(key);
+    }
+    for (const Key& key : loaded) enqueue(function, dequeue(queue, queue.waiting.find(key)));
+  }
+}
+
+// Of an event that a start has found.
+void EventQueue::settle_age(Event& event) {
+  const BootTime now = parts_.scheduler.clock().boot();
+  event.born = now - age_at(parts_.scheduler.clock().wall(), *event.created);
+  event.due = event.due == BootTime::max() ? now : event.due;
+  event.created.reset();
 }
 
 Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id) {
@@ -113,10 +174,16 @@ Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery 
   return prepared;
 }
 
+EventQueue::Queue& EventQueue::queue_of(const std::string& function) {
+  const auto [at, is_new] = queues_.try_emplace(function);
+  if (is_new) at->second.name = &at->first;
+  return at->second;
+}
+
 // An event that is new here. In a group it stands behind the one that is there.
 void EventQueue::accept(const std::string& function, EventPtr event) {
   if (event->group.empty()) return enqueue(function, std::move(event));
-  Queue& queue = queues_[function];
+  Queue& queue = queue_of(function);
   const auto [group, is_first] = queue.behind.try_emplace(event->group);
   if (is_first) return enqueue(function, std::move(event));
   if (queue.waiting.size() + queue.behind_count >= kPayloadsKept) event->payload = std::string();
@@ -132,7 +199,7 @@ void EventQueue::endpoint_gone(const std::string& name) {
 
 // Subscriptions come and go: nothing stays of an endpoint that is gone.
 void EventQueue::tidy(const std::string& name) {
-  if (!name.starts_with("arn:") || parts_.functions.find(name)) return;
+  if (!is_endpoint(name) || parts_.functions.find(name)) return;
   if (const auto found = queues_.find(name); found != queues_.end()) {
     const Queue& queue = found->second;
     if (!queue.waiting.empty() || !queue.behind.empty() || queue.pump_posted || queue.timer) return;
@@ -144,7 +211,7 @@ void EventQueue::tidy(const std::string& name) {
 // The outcome of an event is settled. In a group it is the next one's turn.
 void EventQueue::ended(const std::string& function, const std::string& group) {
   if (group.empty()) return tidy(function);
-  Queue& queue = queues_[function];
+  Queue& queue = queue_of(function);
   const auto found = queue.behind.find(group);
   if (found == queue.behind.end()) return;
   if (found->second.empty()) {
@@ -158,11 +225,13 @@ void EventQueue::ended(const std::string& function, const std::string& group) {
 }
 
 void EventQueue::enqueue(const std::string& function, EventPtr event) {
-  Queue& queue = queues_[function];
+  Queue& queue = queue_of(function);
+  if (event->created && parts_.wall.trusted()) settle_age(*event);
   event->number = ++last_number_;
   if (queue.waiting.size() >= kPayloadsKept) event->payload = std::string();
   queue.by_age.emplace(Key(event->born, event->number), event->due);
   queue.waiting.emplace(Key(event->due, event->number), std::move(event));
+  head_changed(queue);
   wake(queue, function);
 }
 
@@ -170,7 +239,18 @@ EventQueue::EventPtr EventQueue::dequeue(Queue& queue, absl::btree_map<Key, Even
   EventPtr event = std::move(at->second);
   queue.waiting.erase(at);
   queue.by_age.erase(Key(event->born, event->number));
+  head_changed(queue);
   return event;
+}
+
+void EventQueue::head_changed(Queue& queue) {
+  if (is_endpoint(*queue.name)) return;
+  std::optional<Key> head;
+  if (!queue.waiting.empty()) head = queue.waiting.begin()->first;
+  if (head == queue.head) return;
+  if (queue.head) heads_.erase(std::pair(*queue.head, &queue));
+  if (head) heads_.emplace(*head, &queue);
+  queue.head = head;
 }
 
 // Never from inside an event: the pump runs as a step of its own, in this turn if there is room.
@@ -184,19 +264,15 @@ void EventQueue::wake(Queue& queue, const std::string& function) {
 
 void EventQueue::place_freed(const std::string& function, bool reserved) {
   if (paused_) return;
-  if (reserved && !host_full_) {
+  if (reserved) {
     const auto queue = queues_.find(function);
     if (queue != queues_.end() && !queue->second.waiting.empty()) wake(queue->second, function);
-    return;
   }
-  host_full_ = false;
-  for (auto& [name, queue] : queues_) {
-    if (!queue.waiting.empty()) wake(queue, name);
-  }
+  if (!reserved || std::exchange(host_full_, false)) start_shared_soon();
 }
 
 void EventQueue::pump(const std::string& function) {
-  Queue& queue = queues_[function];
+  Queue& queue = queue_of(function);
   queue.pump_posted = false;
   if (paused_) return;
   const FunctionPtr definition = parts_.functions.find(function);
@@ -207,19 +283,80 @@ void EventQueue::pump(const std::string& function) {
     return tidy(function);
   }
   expire(queue, definition);
-  const BootTime now = parts_.scheduler.clock().boot();
-  for (int starts = 0; !queue.waiting.empty() && queue.waiting.begin()->first.first <= now; ++starts) {
-    if (starts == kStartsPerStep) return wake(queue, function);
-    if (!parts_.host_has_room(*definition)) {
-      host_full_ = true;
-      break;
-    }
-    auto place = parts_.places.take(*definition);
-    if (!place) break;
-    EventPtr event = dequeue(queue, queue.waiting.begin());
-    work_.spawn(process(definition, std::move(event), std::move(*place)));
+  if (is_endpoint(function)) {
+    start_own(queue, definition);
+  } else {
+    start_shared();
   }
   arm(queue, function, *definition);
+}
+
+// Starts what is due of an endpoint.
+void EventQueue::start_own(Queue& queue, const FunctionPtr& function) {
+  const BootTime now = parts_.scheduler.clock().boot();
+  for (int starts = 0; !queue.waiting.empty() && queue.waiting.begin()->first.first <= now; ++starts) {
+    if (starts == kStartsPerStep) return wake(queue, function->name);
+    if (!start_event(queue, function)) return;
+  }
+}
+
+void EventQueue::start_shared_soon() {
+  if (shared_posted_ || heads_.empty()) return;
+  shared_posted_ = true;
+  parts_.scheduler.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.expired()) return;
+    shared_posted_ = false;
+    start_shared();
+  });
+}
+
+// Starts what is due of functions, what is due first before the others.
+void EventQueue::start_shared() {
+  if (paused_) return;
+  const BootTime now = parts_.scheduler.clock().boot();
+  absl::flat_hash_set<Queue*> changed;  // Those of functions stay.
+  auto at = heads_.begin();
+  for (int starts = 0; at != heads_.end() && at->first.first <= now;) {
+    if (starts == kStartsPerStep) {
+      start_shared_soon();
+      break;
+    }
+    const auto head = *at;
+    if (start_first(*head.second)) {
+      changed.insert(head.second);
+      ++starts;
+    }
+    at = heads_.upper_bound(head);
+  }
+  for (Queue* queue : changed) {
+    if (const FunctionPtr definition = parts_.functions.find(*queue->name)) arm(*queue, *queue->name, *definition);
+  }
+}
+
+// The queue's first event, if there is room for it. False if nothing has changed.
+bool EventQueue::start_first(Queue& queue) {
+  const std::string& name = *queue.name;
+  const FunctionPtr definition = parts_.functions.find(name);
+  if (!definition) {
+    wake(queue, name);  // Its events are given up.
+    return false;
+  }
+  const Key first = *queue.head;
+  expire(queue, definition);
+  return queue.head != first || start_event(queue, definition);
+}
+
+// False if there is no room for it.
+bool EventQueue::start_event(Queue& queue, const FunctionPtr& function) {
+  if (!parts_.host_has_room(*function, in_hosts_[function->host])) {
+    host_full_ = true;
+    return false;
+  }
+  auto place = parts_.places.take(*function);
+  if (!place) return false;
+  EventPtr event = dequeue(queue, queue.waiting.begin());
+  work_.spawn(process(function, std::move(event), std::move(*place)));
+  return true;
 }
 
 void EventQueue::expire(Queue& queue, const FunctionPtr& function) {
@@ -245,14 +382,14 @@ void EventQueue::arm(Queue& queue, const std::string& function, const FunctionDe
   queue.timer_at = next;
   if (next == BootTime::max()) return;
   queue.timer = parts_.scheduler.call_at(next, [this, function] {
-    Queue& due = queues_[function];
+    Queue& due = queue_of(function);
     due.timer = 0;
     wake(due, function);
   });
 }
 
 void EventQueue::forget(const FunctionPtr& function) {
-  Queue& queue = queues_[function->name];
+  Queue& queue = queue_of(function->name);
   parts_.scheduler.cancel(queue.timer);
   queue.timer = 0;
   std::vector<EventPtr> events;
@@ -262,6 +399,7 @@ void EventQueue::forget(const FunctionPtr& function) {
 }
 
 Async<void> EventQueue::process(FunctionPtr function, EventPtr event, Places::Place place) {
+  const InHost counted(in_hosts_[function->host]);
   const Places::Place held = std::move(place);  // Until the outcome is written: who cannot write starts nothing more.
   if (event->payload.empty()) {
     GetItemInput get = get_system_item(kEventKind, event->id);

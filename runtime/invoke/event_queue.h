@@ -2,10 +2,15 @@
 //
 // Of each function the waiting events are kept in memory by name and time only (the first few with their payload); the
 // payload is read again when one starts. Of the events of a group only the first one waits; the others stand behind it
-// until its outcome is settled. Loop thread only.
+// until its outcome is settled.
+//
+// Events of functions start in the order in which they became due, whichever function's they are: they share places and
+// processes. A host that is full of callers is given as many events as it has callers, so that neither keeps the other
+// out. Endpoints have places of their own, and each an order of its own. Loop thread only.
 #pragma once
 
 #include <absl/container/btree_map.h>
+#include <absl/container/btree_set.h>
 #include <absl/container/flat_hash_map.h>
 
 #include <cstdint>
@@ -13,12 +18,14 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/async.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/wall_guard.h"
 #include "runtime/invoke/destinations.h"
 #include "runtime/invoke/function_registry.h"
 #include "runtime/invoke/invoker.h"
@@ -42,11 +49,13 @@ class EventQueue {
     Account account;
     InvokerOptions options;
     EventLog log;
+    WallGuard& wall;
     std::function<FunctionStats&(const std::string&)> stats;
     // Runs one invocation whose place is already taken.
     std::function<Async<InvokeOutcome>(FunctionPtr, std::string request_id, std::string payload, std::string trace_id)>
         run;
-    std::function<bool(const FunctionDefinition&)> host_has_room;
+    // Whether the function's host takes an event now that has so many of them.
+    std::function<bool(const FunctionDefinition&, int events)> host_has_room;
     std::function<void(const std::string&)> forget_stats;
   };
   explicit EventQueue(Parts parts);
@@ -67,7 +76,7 @@ class EventQueue {
   // go, too.
   void endpoint_gone(const std::string& name);
   // The definition has changed: ages and places are looked at anew.
-  void changed(const std::string& function) { wake(queues_[function], function); }
+  void changed(const std::string& function) { wake(queue_of(function), function); }
   // Starts nothing more.
   void pause() { paused_ = true; }
   // Ends everything where it waits.
@@ -88,10 +97,14 @@ class EventQueue {
     int errors = 0;  // Of the handler. Durable.
     int busy = 0;    // Times in a row that the endpoint did not take it.
     uint64_t number = 0;
+    // In epoch ms, where its age is not certain yet: loaded at a start whose wall clock is not trusted.
+    std::optional<int64_t> created = {};
   };
   using EventPtr = std::unique_ptr<Event>;
   using Key = std::pair<BootTime, uint64_t>;
   struct Queue {
+    const std::string* name = nullptr;
+    std::optional<Key> head;                 // As heads_ has it.
     absl::btree_map<Key, EventPtr> waiting;  // By (due, number).
     absl::btree_map<Key, BootTime> by_age;   // (born, number) -> due.
     // Groups with an event that waits or runs: those that come after it. They are looked at when it is their turn, so
@@ -103,6 +116,9 @@ class EventQueue {
     BootTime timer_at{};
   };
 
+  class InHost;
+
+  Queue& queue_of(const std::string& function);
   void accept(const std::string& function, EventPtr event);
   void enqueue(const std::string& function, EventPtr event);
   void ended(const std::string& function, const std::string& group);
@@ -110,6 +126,14 @@ class EventQueue {
   EventPtr dequeue(Queue& queue, absl::btree_map<Key, EventPtr>::iterator at);
   void wake(Queue& queue, const std::string& function);
   void pump(const std::string& function);
+  void start_own(Queue& queue, const FunctionPtr& function);
+  void start_shared_soon();
+  void start_shared();
+  bool start_first(Queue& queue);
+  bool start_event(Queue& queue, const FunctionPtr& function);
+  void head_changed(Queue& queue);
+  void certain_ages();
+  void settle_age(Event& event);
   void expire(Queue& queue, const FunctionPtr& function);
   void arm(Queue& queue, const std::string& function, const FunctionDefinition& definition);
 
@@ -140,10 +164,14 @@ class EventQueue {
   const Parts parts_;
   Destinations* destinations_ = nullptr;
   std::map<std::string, Queue> queues_;
+  absl::btree_set<std::pair<Key, Queue*>> heads_;  // Of functions: the first event that waits.
+  std::map<std::string, int> in_hosts_;            // Events that run, or wait there, by host.
   uint64_t last_number_ = 0;
   uint64_t last_id_ = 0;
   bool host_full_ = false;  // Events wait for a host: any invocation that ends may make room.
   bool paused_ = false;
+  bool shared_posted_ = false;
+  TimerId ages_timer_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Scope work_;  // Last: ended first.
 };

@@ -197,16 +197,30 @@ Async<std::optional<std::string>> EventSourceMapping::next_stream() {
     return shared_.position.ended ? stream.label > label : stream.label >= label;
   });
   if (next == streams.end()) {
+    auto open = co_await open_stream();
+    if (open) co_return open;
     attach_error_ = fmt::format("Table {} has no stream", shared_.definition.table);
     co_return std::nullopt;
   }
-  if (next->label != label && !shared_.position.ended) {
-    parts_.log.warn("STREAM_RECORDS_LOST", {{"table", shared_.definition.table},
-                                            {"mapping", shared_.definition.id},
-                                            {"stream", label},
-                                            {"reason", "the stream is gone with what was not read of it"}});
-  }
+  if (next->label != label && !shared_.position.ended) tell_lost_stream();
   co_return next->arn;
+}
+
+// The table's open stream, by ARN, if it is not the one of the place. Labels rise within a table, but a table that was
+// deleted and created anew may have a lower one if the wall clock was set back between.
+Async<std::optional<std::string>> EventSourceMapping::open_stream() {
+  std::string table = shared_.definition.table;
+  auto open = co_await parts_.streams.stream_of(std::move(table));
+  if (!open || open->label == shared_.position.label) co_return std::nullopt;
+  if (!shared_.position.ended) tell_lost_stream();
+  co_return open->source.arn;
+}
+
+void EventSourceMapping::tell_lost_stream() const {
+  parts_.log.warn("STREAM_RECORDS_LOST", {{"table", shared_.definition.table},
+                                          {"mapping", shared_.definition.id},
+                                          {"stream", shared_.position.label},
+                                          {"reason", "the stream is gone with what was not read of it"}});
 }
 
 // Finds the stream and the places to go on from. False if there is none now.

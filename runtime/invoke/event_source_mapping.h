@@ -52,6 +52,8 @@ class EventSourceMapping {
   Async<void> run();
   Async<bool> attach();
   Async<std::optional<std::string>> next_stream();
+  Async<std::optional<std::string>> open_stream();
+  void tell_lost_stream() const;
   void go_to(const StreamDescription& stream);
   Async<void> work();
   void lane_ended(End how);

@@ -34,14 +34,16 @@ FunctionInvoker::FunctionInvoker(Parts parts)
               }),
       events_(EventQueue::Parts{
           parts_.tables, parts_.scheduler, parts_.random, parts_.functions, places_, parts_.account, parts_.options,
-          parts_.log, [this](const std::string& function) -> FunctionStats& { return stats_[function]; },
+          parts_.log, parts_.wall, [this](const std::string& function) -> FunctionStats& { return stats_[function]; },
           [this](FunctionPtr function, std::string request_id, std::string payload, std::string trace_id) {
             InvokeWishes wishes{false, std::move(trace_id)};
             return run(std::move(function), std::move(request_id), std::move(payload), std::move(wishes));
           },
-          [this](const FunctionDefinition& function) {
+          [this](const FunctionDefinition& function, int events) {
             const auto host = parts_.hosts.find(function.host);
-            return host == parts_.hosts.end() || host->second->has_room();
+            if (host == parts_.hosts.end() || host->second->has_room()) return true;
+            const auto callers = callers_.find(function.host);
+            return callers != callers_.end() && events < callers->second;
           },
           [this](const std::string& name) { stats_.erase(name); }}) {}
 
@@ -111,6 +113,12 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
 
 Async<void> FunctionInvoker::run_to(FunctionPtr function, Payload payload, InvokeWishes wishes, Places::Place place,
                                     Promise<InvokeOutcome> done) {
+  struct Counted {
+    explicit Counted(int& c) : count(c) { ++count; }
+    ~Counted() { --count; }
+    int& count;
+  };
+  const Counted caller(callers_[function->host]);
   const Places::Place held = std::move(place);
   std::string request_id = parts_.random.uuid();
   std::string id = request_id;

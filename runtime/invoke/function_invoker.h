@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/wall_guard.h"
 #include "runtime/invoke/event_queue.h"
 #include "runtime/invoke/function_registry.h"
 #include "runtime/invoke/invoker.h"
@@ -28,6 +29,7 @@ class FunctionInvoker final : public Invoker {
     Account account;
     InvokerOptions options;
     EventLog log;
+    WallGuard& wall;
     Tracer* tracer = nullptr;  // Null: no spans.
   };
   explicit FunctionInvoker(Parts parts);
@@ -65,6 +67,7 @@ class FunctionInvoker final : public Invoker {
 
   const Parts parts_;
   std::map<std::string, FunctionStats> stats_;
+  std::map<std::string, int> callers_;  // Synchronous invocations, by host.
   bool closing_ = false;
   Places places_;
   EventQueue events_;

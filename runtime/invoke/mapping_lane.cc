@@ -150,8 +150,8 @@ Async<std::optional<MappingLane::End>> MappingLane::read_page(BootTime wait_unti
 
 Async<void> MappingLane::take(StreamPage page) {
   const BootTime now = clock().boot();
-  const WallTime wall = clock().wall();
   size_t work = 0;
+  const WallTime wall = parts_.wall.earliest();  // A clock that jumps ahead makes no record too old.
   for (ChangeRecord& record : page.records) {
     if (work >= kPieceWork) {
       co_await let_others_in(parts_.scheduler);

@@ -26,6 +26,7 @@
 
 #include "base/async.h"
 #include "base/log.h"
+#include "base/wall_guard.h"
 #include "runtime/invoke/definitions.h"
 #include "runtime/invoke/destinations.h"
 #include "runtime/invoke/function_invoker.h"
@@ -44,6 +45,7 @@ struct MappingParts {
   Destinations& destinations;
   Account account;
   EventLog log;
+  WallGuard& wall;
 };
 
 // What the lanes of one mapping have in common: constant while there are lanes, but for each lane's own place.

@@ -14,8 +14,10 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kStateKind = "schedule-state";
-constexpr nanoseconds kLongestWait = seconds(60);
+constexpr milliseconds kLongestWait{60'000};
 constexpr nanoseconds kRetry = seconds(1);
+// By how much the clock may be set back so that what was fired since is not fired again.
+constexpr milliseconds kSmallStep{60'000};
 
 Item state_item(const std::string& name, WallTime start, WallTime last) {
   Item item = system_item(kStateKind, name);
@@ -69,7 +71,7 @@ Async<Result<void>> Schedules::load() {
   }
   auto items = co_await load_system_items(parts_.tables, std::string(kScheduleKind));
   if (!items) co_return fail(std::move(items.error()));
-  const WallTime now = parts_.scheduler.clock().wall();
+  const WallTime now = parts_.wall.reckoned();
   for (const ItemRef& ref : *items) {
     ScheduleDefinition definition = schedule_of(ref.decode());
     auto expression = check(definition);
@@ -91,14 +93,25 @@ Async<Result<void>> Schedules::put(ScheduleDefinition schedule) {
   schedule.function = function_name(schedule.function);
   const auto known = entries_.find(schedule.name);
   if (known != entries_.end() && known->second.definition == schedule) co_return Result<void>();
-  const WallTime now = parts_.scheduler.clock().wall();
+  const WallTime now = parts_.wall.reckoned();
   const bool goes_on = known != entries_.end() && known->second.expression == *expression;
+  const bool was_on = known != entries_.end() && known->second.definition.enabled;
   Entry entry{schedule, std::move(*expression), goes_on ? known->second.start : now,
-              goes_on ? known->second.last : now};
-  std::vector<WriteInput> writes{put_system_item(to_item(schedule)),
-                                 put_system_item(state_item(schedule.name, entry.start, entry.last))};
-  auto written = co_await write_together(parts_.tables, std::move(writes));
-  if (!written) co_return written;
+              goes_on && was_on ? known->second.last : now};
+  // Also of one that was off: what has fired has fired.
+  if (goes_on) entry.last = std::max(entry.last, known->second.last);
+  for (bool is_true = false; !is_true;) {
+    std::vector<WriteInput> writes{put_system_item(to_item(schedule)),
+                                   put_system_item(state_item(schedule.name, entry.start, entry.last))};
+    auto written = co_await write_together(parts_.tables, std::move(writes));
+    if (!written) co_return written;
+    // It may have fired meanwhile.
+    const auto now_known = entries_.find(schedule.name);
+    const bool fired = now_known != entries_.end() && now_known->second.expression == entry.expression &&
+                       now_known->second.last > entry.last;
+    if (fired) entry.last = now_known->second.last;
+    is_true = !fired;
+  }
   add(std::move(entry));
   co_return Result<void>();
 }
@@ -132,21 +145,34 @@ void Schedules::add(Entry entry) {
   arm(entries_.emplace(name, std::move(entry)).first->second);
 }
 
+// Times that lie further ahead than that were told by a clock that has been set back since: they count as now.
+void Schedules::follow(Entry& entry, WallTime now) {
+  const bool is_over = entry.expression.is_once() && entry.last > entry.start;
+  if (entry.last > now + kSmallStep && !is_over) entry.last = now;
+  if (entry.start > now + kSmallStep && !is_over) entry.start = now;
+}
+
 void Schedules::arm(Entry& entry) {
-  if (paused_ || !entry.definition.enabled) return;
+  if (paused_ || !entry.definition.enabled || firing_.contains(entry.definition.name)) return;
+  const WallTime now = parts_.wall.reckoned();
+  follow(entry, now);
   const auto next = entry.expression.next_fire(entry.last, entry.start);
-  if (!next) return;
-  const nanoseconds wait = std::max<nanoseconds>(*next - parts_.scheduler.clock().wall(), nanoseconds(0));
-  entry.timer =
-      parts_.scheduler.call_after(std::min(wait, kLongestWait), [this, name = entry.definition.name] { due(name); });
+  // One that has nothing to come may have it when the clock is set back.
+  if (!next && !(entry.expression.is_once() && entry.last == entry.start)) return;
+  // In milliseconds: what is centuries ahead is more nanoseconds than there are.
+  const milliseconds wait = next ? std::clamp<milliseconds>(*next - now, milliseconds(0), kLongestWait) : kLongestWait;
+  entry.timer = parts_.scheduler.call_after(wait, [this, name = entry.definition.name] { due(name); });
 }
 
 void Schedules::due(const std::string& name) {
   Entry& entry = entries_.at(name);
   entry.timer = 0;
-  const WallTime now = parts_.scheduler.clock().wall();
+  if (!entry.definition.enabled) return;
+  const WallTime now = parts_.wall.reckoned();
+  follow(entry, now);
   auto time = entry.expression.next_fire(entry.last, entry.start);
   if (!time || *time > now) return arm(entry);
+  firing_.insert(name);
   work_.spawn(fire(name, *time));
 }
 
@@ -154,7 +180,7 @@ Async<void> Schedules::fire(std::string name, WallTime time) {
   const ScheduleDefinition definition = entries_.at(name).definition;
   const WallTime start = entries_.at(name).start;
   // What was missed before now is skipped: the next one is after both.
-  const WallTime last = std::max(time, parts_.scheduler.clock().wall());
+  const WallTime last = std::max(time, parts_.wall.reckoned());
   std::string payload = definition.input.empty() ? event_of(definition, time) : definition.input;
   auto event = parts_.queue.prepare({definition.function, std::move(payload)});
   std::vector<WriteInput> writes{put_system_item(state_item(name, start, last))};
@@ -170,14 +196,35 @@ Async<void> Schedules::fire(std::string name, WallTime time) {
     if (written && event) event->logged();
     again = !written;
   }
-  const auto entry = entries_.find(name);
-  if (entry == entries_.end() || entry->second.timer || paused_) co_return;
-  if (again) {
-    entry->second.timer = parts_.scheduler.call_after(kRetry, [this, name] { due(name); });
-    co_return;
+  std::optional<WallTime> done;
+  if (!again) done = last;
+  co_await fired(std::move(name), definition, done);
+}
+
+// The firing is over. The schedule may have changed meanwhile, or be gone. `last`: when it fired; empty to try again.
+Async<void> Schedules::fired(std::string name, ScheduleDefinition definition, std::optional<WallTime> last) {
+  const auto expression = ScheduleExpression::parse(definition.expression);
+  auto entry = entries_.find(name);
+  const bool same = entry != entries_.end() && expression && entry->second.expression == *expression;
+  if (last && same) entry->second.last = std::max(entry->second.last, *last);
+  if (last && !(same && entry->second.definition == definition)) {
+    // Whoever changed or removed it may have written before this firing did.
+    std::vector<WriteInput> writes;
+    if (entry == entries_.end()) {
+      writes.emplace_back(delete_system_item(kStateKind, name));
+    } else {
+      writes.emplace_back(put_system_item(state_item(name, entry->second.start, entry->second.last)));
+    }
+    co_await write_together(parts_.tables, std::move(writes));
+    entry = entries_.find(name);
   }
-  if (entry->second.definition == definition) entry->second.last = last;
-  arm(entry->second);
+  firing_.erase(name);
+  if (entry == entries_.end() || paused_) co_return;
+  if (last) {
+    arm(entry->second);
+  } else {
+    entry->second.timer = parts_.scheduler.call_after(kRetry, [this, name] { due(name); });
+  }
 }
 
 std::string Schedules::event_of(const ScheduleDefinition& schedule, WallTime time) {

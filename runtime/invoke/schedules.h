@@ -1,18 +1,22 @@
 // Schedules: functions invoked asynchronously at times. The time of the last firing is written together with the event,
 // so that none is fired twice or forgotten; of those that were missed while the daemon was down, one is made up for.
-// Times are wall time, looked at afresh at least every minute, so that a clock that is set is followed; a clock that is
-// set back does not fire again what has been fired. Loop thread only.
+// Times are wall time, looked at afresh at least every minute, so that a clock that is set is followed. While it is not
+// trusted (base/wall_guard.h) time goes on as before. A clock that is set back by a minute or less does not fire again
+// what has been fired; after a larger step a schedule goes on from the new time. An at() that has fired is over. A
+// schedule that is switched on again goes on from then, so that what passed while it was off is over. Loop thread only.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/async.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "base/wall_guard.h"
 #include "runtime/deploy/schedule_expression.h"
 #include "runtime/invoke/definitions.h"
 #include "streams/arn.h"
@@ -31,6 +35,7 @@ class Schedules {
     DeliveryQueue& queue;
     Account account;
     EventLog log;
+    WallGuard& wall;
   };
   explicit Schedules(Parts parts) : parts_(std::move(parts)) {}
   Schedules(const Schedules&) = delete;
@@ -49,18 +54,21 @@ class Schedules {
     ScheduleDefinition definition;
     ScheduleExpression expression;
     WallTime start{};  // When it was made: rates count from here.
-    WallTime last{};   // The last time that was fired, or the start.
+    WallTime last{};   // The last time that was fired, or the start, or when it was switched on again.
     TimerId timer = 0;
   };
 
   void add(Entry entry);
+  static void follow(Entry& entry, WallTime now);
   void arm(Entry& entry);
   void due(const std::string& name);
   Async<void> fire(std::string name, WallTime time);
+  Async<void> fired(std::string name, ScheduleDefinition definition, std::optional<WallTime> last);
   std::string event_of(const ScheduleDefinition& schedule, WallTime time);
 
   const Parts parts_;
   std::map<std::string, Entry> entries_;
+  std::set<std::string> firing_;  // What is being fired now: it is armed again after that.
   bool paused_ = false;
   Scope work_;  // Last: ended first.
 };

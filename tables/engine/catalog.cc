@@ -69,9 +69,9 @@ ChangeStream* Catalog::stream_of(uint32_t table, uint64_t sequence) {
   return open ? &open->stream() : nullptr;
 }
 
-void Catalog::forget_closed(WallTime before, size_t records) {
+void Catalog::forget_closed(const std::function<bool(const ClosedEntry&)>& is_kept, size_t records) {
   constexpr size_t kMost = 500;  // Every checkpoint says them.
-  while (!closed_.empty() && (closed_.size() > kMost || closed_.front().description.closed < before)) {
+  while (!closed_.empty() && (closed_.size() > kMost || !is_kept(closed_.front()))) {
     records -= closed_.front().stream->forget(records);
     if (records == 0) return;
     closed_.pop_front();

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,7 @@ struct ClosedEntry {
   uint32_t table = 0;
   ClosedStream description;  // Its bounds are those of when it was closed.
   std::unique_ptr<ChangeStream> stream;
+  std::optional<BootTime> closed_at = {};  // In this run; empty for one that recovery found.
 
   StreamBounds bounds() const { return {stream->bounds().oldest, description.bounds.next}; }
 };
@@ -47,8 +50,9 @@ class Catalog {
   ClosedEntry* find_closed(std::string_view table, std::string_view label);
   // That one of the table's streams, open or not, whose record that is; null if the table is gone and it has none.
   ChangeStream* stream_of(uint32_t table, uint64_t sequence);
-  // Forgets what was closed before, and the oldest of too many; of what they have in memory so many records a call.
-  void forget_closed(WallTime before, size_t records);
+  // Forgets those that are not kept, from the oldest on, and the oldest of too many; of what they have in memory so
+  // many records a call.
+  void forget_closed(const std::function<bool(const ClosedEntry&)>& is_kept, size_t records);
   const std::deque<ClosedEntry>& closed() const { return closed_; }
   template <class Do>
   void each_stream(Do&& act) const {  // With the table's number.

@@ -234,7 +234,7 @@ void Committer::log_table(Table& table) {
   begin_batch();
   hurried_ = true;
   append_record(batch_,
-                StoredTable{table.number(), table.describe(), table.stream().next(), table.stream().bounds().oldest});
+                StoredTable{table.number(), table.stored(), table.stream().next(), table.stream().bounds().oldest});
 }
 
 void Committer::log_closed(const ClosedEntry& closed) {
@@ -273,8 +273,8 @@ std::string Committer::checkpoint() const {
   }
   for (const auto& entry : catalog_.tables()) {
     Table& table = *entry.second;
-    append_record(out, StoredTable{table.number(), table.describe(), table.stream().logged_next(),
-                                   table.stream().bounds().oldest});
+    append_record(
+        out, StoredTable{table.number(), table.stored(), table.stream().logged_next(), table.stream().bounds().oldest});
     if (!table.books() || table.is_opening_books()) continue;
     table.books()->visit_all([&](const Arrow& arrow, uint64_t value) {
       append_record(out, StoredFlow{table.number(), arrow, value});

@@ -220,6 +220,7 @@ void Compactor::tidy() {
   if (segments.back().id == tidied_segment_ && now < tidied_ + kTidyPeriod && !space_is_low()) return;
   tidied_segment_ = segments.back().id;
   tidied_ = now;
+  note_new(segments);
   trim(segments);
   remove_files();
   // Retired segments give their space back only behind the next header: do not wait for it when space is short.
@@ -234,17 +235,32 @@ bool Compactor::is_needed_before(uint32_t segment) const {
   return needed;
 }
 
+void Compactor::note_new(const std::vector<SegmentInfo>& segments) {
+  began_.erase(began_.begin(), began_.lower_bound(segments.front().id));
+  const uint32_t newest = segments.back().id;
+  if (newest_seen_ == 0) newest_seen_ = newest;  // The first look: these are of earlier runs.
+  for (; newest_seen_ < newest; ++newest_seen_) began_.emplace(newest_seen_ + 1, clock_.boot());
+}
+
+// Whether all that lies before that segment is older than streams are kept.
+bool Compactor::is_old(uint32_t segment) {
+  const auto own = began_.find(segment);
+  const BootTime since = own != began_.end() ? own->second : opened_;
+  if (clock_.boot() - since >= options_.stream_retention) return true;
+  if (own != began_.end()) return false;
+  const auto start = start_of(segment);
+  return start && *start <= guard_.earliest() - options_.stream_retention;
+}
+
 void Compactor::trim(const std::vector<SegmentInfo>& segments) {
   uint64_t retired = 0;
   for (const auto& segment : segments) retired += segment.retired ? segment.bytes : 0;
-  const WallTime horizon = clock_.wall() - options_.stream_retention;
   for (size_t i = 0; i + 1 < segments.size(); ++i) {
     const uint32_t next = segments[i + 1].id;
     const bool needed = is_needed_before(next);
     if (needed) {
       const bool too_much = segments[i].retired && (retired > options_.stream_max_bytes || space_is_low());
-      const auto end = too_much ? std::nullopt : start_of(next);
-      if (!too_much && (!end || *end > horizon)) return;
+      if (!too_much && !is_old(next)) return;
       catalog_.each_stream([next](uint32_t, ChangeStream& stream) { stream.trim_before(next); });
     }
     if (segments[i].retired) retired -= segments[i].bytes;

@@ -4,17 +4,21 @@
 #pragma once
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <utility>
 
+#include "base/wall_guard.h"
 #include "tables/engine/committer.h"
 
 namespace freshet {
 
 class Compactor {
  public:
-  Compactor(const Clock& clock, Catalog& catalog, Committer& committer, const EmbeddedOptions& options)
-      : clock_(clock), catalog_(catalog), committer_(committer), options_(options) {}
+  // All references outlive this.
+  Compactor(const Clock& clock, WallGuard& guard, Catalog& catalog, Committer& committer,
+            const EmbeddedOptions& options)
+      : clock_(clock), guard_(guard), catalog_(catalog), committer_(committer), options_(options) {}
   Compactor(const Compactor&) = delete;
   Compactor& operator=(const Compactor&) = delete;
 
@@ -39,12 +43,15 @@ class Compactor {
   bool move_some();
   void finish_segment();
   void tidy();
+  void note_new(const std::vector<SegmentInfo>& segments);
+  bool is_old(uint32_t segment);
   void trim(const std::vector<SegmentInfo>& segments);
   bool is_needed_before(uint32_t segment) const;  // By a stream.
   void remove_files();
   std::optional<WallTime> start_of(uint32_t segment);
 
   const Clock& clock_;
+  WallGuard& guard_;
   Catalog& catalog_;
   Committer& committer_;
   const EmbeddedOptions& options_;
@@ -58,6 +65,9 @@ class Compactor {
   BootTime tidied_{};
   uint32_t tidied_segment_ = 0;  // The open segment then.
   std::optional<std::pair<uint32_t, WallTime>> known_start_;
+  uint32_t newest_seen_ = 0;  // Segment.
+  const BootTime opened_ = clock_.boot();
+  std::map<uint32_t, BootTime> began_;  // Segments of this run: their age does not depend on the wall clock.
 };
 
 }  // namespace freshet

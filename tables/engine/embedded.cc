@@ -30,6 +30,17 @@ std::string stream_label(WallTime at) {
   return text;
 }
 
+std::optional<WallTime> time_of_label(const std::string& label) {
+  int year = 0;
+  unsigned month = 0, day = 0, hour = 0, minute = 0, second = 0, millis = 0;
+  const int read =
+      std::sscanf(label.c_str(), "%4d-%2u-%2uT%2u:%2u:%2u.%3u", &year, &month, &day, &hour, &minute, &second, &millis);
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  if (read != 7 || !date.ok()) return std::nullopt;
+  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) + seconds(second) +
+         milliseconds(millis);
+}
+
 constexpr size_t kBulk = 16;                       // Writes of one request.
 constexpr uint64_t kTableMemory = 4096;            // Of one without items, about.
 constexpr uint64_t kSkippedBeforeAnswer = 10'000;  // Records.
@@ -77,10 +88,11 @@ class Engine final : public EmbeddedTables {
         options_(checked(std::move(options))),
         catalog_(options_.stream_memory_bytes),
         committer_(scheduler, catalog_, options_),
-        wall_guard_(scheduler.clock(), options_.wall_jump, options_.wall_jump_pause),
+        wall_guard_(scheduler.clock(),
+                    {options_.wall_jump, options_.wall_jump_pause, options_.clock_sync, options_.on_clock}),
         transactions_(scheduler.clock(), wall_guard_, random, catalog_, committer_, cache_),
         ttl_(scheduler.clock(), wall_guard_, catalog_, committer_, options_),
-        compactor_(scheduler.clock(), catalog_, committer_, options_),
+        compactor_(scheduler.clock(), wall_guard_, catalog_, committer_, options_),
         backups_(scheduler.clock(), random, catalog_, committer_, options_) {}
 
   Result<void> open(Files* files);
@@ -128,6 +140,7 @@ class Engine final : public EmbeddedTables {
   BootTime next_due() const override;
 
   EmbeddedStats stats() const override;
+  WallGuard& wall_guard() override { return wall_guard_; }
   Result<void> keep_images(const std::string& table, bool keep) override;
 
  private:
@@ -146,7 +159,7 @@ class Engine final : public EmbeddedTables {
   Result<Table*> streaming(const std::string& name) const;
   std::string new_label(const std::string& table);
   void close_stream(Table& table);
-  WallTime stream_horizon() const { return scheduler_.clock().wall() - options_.stream_retention; }
+  bool is_kept(const ClosedEntry& entry);
   Result<StreamPage> read_ready(const ReadStreamInput& input);
   Result<StreamPage> read_open(const ReadStreamInput& input);
   Async<Result<StreamPage>> wait_stream(ReadStreamInput input);
@@ -164,6 +177,7 @@ class Engine final : public EmbeddedTables {
   Compactor compactor_;
   BackupStore backups_;
   bool catching_up_ = false;
+  const BootTime opened_ = scheduler_.clock().boot();
 };
 
 Result<void> Engine::open(Files* files) {
@@ -186,6 +200,7 @@ Result<void> Engine::open(Files* files) {
   if (!log) return fail(log.error());
   if (auto ok = recovery.finish(**log); !ok) return ok;
   if (auto set = committer_.set_log(std::move(*log)); !set) return set;
+  if (!options_.trust_clock && recovery.last_commit() != WallTime{}) wall_guard_.start_after(recovery.last_commit());
   return backups_.open(files);
 }
 
@@ -373,21 +388,36 @@ Result<Table*> Engine::streaming(const std::string& name) const {
   return table;
 }
 
-// The time, or a little later: a stream that was switched off and on within a millisecond is another one.
+// The time; or, where the clock was set back or stands still, a little later than the table's last label: readers go
+// from one stream to the next by their labels.
 std::string Engine::new_label(const std::string& table) {
-  WallTime at = scheduler_.clock().wall();
-  while (catalog_.find_closed(table, stream_label(at))) at += milliseconds(1);
-  return stream_label(at);
+  std::string last;
+  if (const Table* known = catalog_.find_any(table)) last = known->stream_label();
+  for (const auto& entry : catalog_.closed()) {
+    if (entry.description.table == table) last = std::max(last, entry.description.label);
+  }
+  const std::string now = stream_label(scheduler_.clock().wall());
+  const auto before = time_of_label(last);
+  return now > last || !before ? now : stream_label(*before + milliseconds(1));
 }
 
 void Engine::close_stream(Table& table) {
-  committer_.log_closed(catalog_.close_stream(table, scheduler_.clock().wall()));
+  ClosedEntry& closed = catalog_.close_stream(table, scheduler_.clock().wall());
+  closed.closed_at = scheduler_.clock().boot();
+  committer_.log_closed(closed);
+}
+
+// Whether it can still be read. The wall clock only says when those of earlier runs were closed.
+bool Engine::is_kept(const ClosedEntry& entry) {
+  const nanoseconds passed = scheduler_.clock().boot() - entry.closed_at.value_or(opened_);
+  if (passed > options_.stream_retention) return false;
+  return entry.closed_at || entry.description.closed >= wall_guard_.earliest() - options_.stream_retention;
 }
 
 Async<Result<std::vector<ClosedStream>>> Engine::closed_streams() {
   std::vector<ClosedStream> all;
   for (const auto& entry : catalog_.closed()) {
-    if (entry.description.closed < stream_horizon()) continue;
+    if (!is_kept(entry)) continue;
     all.push_back(entry.description);
     all.back().bounds = entry.bounds();
   }
@@ -408,7 +438,7 @@ Result<StreamPage> Engine::read_ready(const ReadStreamInput& input) {
 
 Result<StreamPage> Engine::read_open(const ReadStreamInput& input) {
   ClosedEntry* closed = input.label.empty() ? nullptr : catalog_.find_closed(input.table, input.label);
-  if (closed && closed->description.closed >= stream_horizon()) return closed->stream->read(input, committer_.log());
+  if (closed && is_kept(*closed)) return closed->stream->read(input, committer_.log());
   auto table = streaming(input.table);
   if (!table) return fail(table.error());
   if (!input.label.empty() && input.label != (*table)->stream_label()) {
@@ -468,7 +498,10 @@ void Engine::run_due() {
   ttl_.run_due();
   compactor_.run_due();
   backups_.run_due();
-  catalog_.forget_closed(stream_horizon(), options_.backfill_step);
+  if (wall_guard_.doubts()) wall_guard_.trusted();  // Tells of the end of the doubt.
+  if (!catalog_.closed().empty()) {
+    catalog_.forget_closed([this](const ClosedEntry& entry) { return is_kept(entry); }, options_.backfill_step);
+  }
   if (catalog_.has_removed()) catalog_.bury(options_.backfill_step);
   if (!catching_up_) return;
   catching_up_ = false;
@@ -485,12 +518,13 @@ void Engine::run_due() {
 
 BootTime Engine::next_due() const {
   if (catching_up_ || catalog_.has_removed()) return scheduler_.clock().boot();
-  return std::min({committer_.next_due(), ttl_.next_due(), compactor_.next_due(), backups_.next_due()});
+  return std::min(
+      {committer_.next_due(), ttl_.next_due(), compactor_.next_due(), backups_.next_due(), wall_guard_.next_look()});
 }
 
 EmbeddedStats Engine::stats() const {
   EmbeddedStats stats = committer_.stats();
-  stats.ttl_paused = ttl_.paused();
+  stats.ttl_paused = wall_guard_.doubts();
   return stats;
 }
 

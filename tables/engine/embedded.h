@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "base/scheduler.h"
 #include "base/trace_links.h"
+#include "base/wall_guard.h"
 #include "tables/log/log.h"
 #include "tables/tables.h"
 
@@ -50,15 +51,17 @@ struct EmbeddedOptions {
   uint64_t stream_max_bytes = 4ull << 30;  // Retired log kept for streams only.
   seconds stream_retention = std::chrono::hours(24);
 
-  milliseconds ttl_sweep{10};          // How late an expired item may go at the earliest: the sweep's period.
-  size_t ttl_step = 128;               // Expired items removed in one turn: less than 1 ms.
-  seconds wall_jump{60};               // A wall clock that jumps by more pauses the sweep until it is back in line, or
-  seconds wall_jump_pause{60};         // has gone on evenly for that long.
-  size_t move_step_bytes = 64u << 10;  // Log bytes looked at by compaction in one turn, at least.
-  bool check_dead_segments = false;    // Tests: look whether what counts as dead is.
-  size_t backfill_step = 500;          // Entries added to a new index or a restored table in one turn: 1 to 2 ms.
-  size_t backup_step = 2000;           // Items written to a backup in one turn, about.
-  size_t max_batch_bytes = 1u << 20;   // A turn that writes more becomes several batches, with one sync.
+  milliseconds ttl_sweep{10};             // How late an expired item may go at the earliest: the sweep's period.
+  size_t ttl_step = 128;                  // Expired items removed in one turn: less than 1 ms.
+  seconds wall_jump{60};                  // A wall clock that jumps by more is not trusted until it is back in line, or
+  seconds wall_jump_pause{60};            // has gone on evenly for that long (base/wall_guard.h).
+  bool trust_clock = false;               // A start believes it, however far it is ahead of the last commit.
+  const ClockSync* clock_sync = nullptr;  // Whether it is synchronised; null: nobody knows.
+  size_t move_step_bytes = 64u << 10;     // Log bytes looked at by compaction in one turn, at least.
+  bool check_dead_segments = false;       // Tests: look whether what counts as dead is.
+  size_t backfill_step = 500;             // Entries added to a new index or a restored table in one turn: 1 to 2 ms.
+  size_t backup_step = 2000;              // Items written to a backup in one turn, about.
+  size_t max_batch_bytes = 1u << 20;      // A turn that writes more becomes several batches, with one sync.
 
   TraceLinks* trace_links = nullptr;  // Is told of each change record.
 
@@ -66,6 +69,8 @@ struct EmbeddedOptions {
   std::function<void(const Error&)> on_failure;
   // Something a person should know, e.g. a TTL attribute in milliseconds. Once per table and reason.
   std::function<void(const std::string& table, const std::string& message)> on_warning;
+  // The wall clock is not trusted from now on, or is again.
+  std::function<void(const WallDoubt&)> on_clock;
   // The log's end was torn by a crash, and cut as the store was opened; or a loss was accepted.
   std::function<void(const LogCut&)> on_log_cut;
   bool accept_loss = false;  // See LogOptions::accept_loss.
@@ -84,13 +89,15 @@ struct EmbeddedStats {
   uint64_t moved_bytes = 0;     // By compaction, since the start.
   uint64_t expired = 0;         // Items removed by TTL since the start.
   uint64_t throttled = 0;       // Writes refused by caps since the start.
-  bool ttl_paused = false;      // The wall clock jumped.
+  bool ttl_paused = false;      // The wall clock is not trusted.
   DurationCounts commits;       // From a batch's append to its release: writes and syncs; not of unhurried ones.
 };
 
 class EmbeddedTables : public Tables, public TurnParticipant {
  public:
   virtual EmbeddedStats stats() const = 0;
+  // Whether the wall clock can be trusted, as the store sees it. Lives as long as the store.
+  virtual WallGuard& wall_guard() = 0;
   // A recorder wants both images in the stream of that table whatever its view, from now on. kResourceNotFound.
   virtual Result<void> keep_images(const std::string& table, bool keep) = 0;
 };

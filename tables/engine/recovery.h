@@ -31,6 +31,8 @@ class Recovery final : public BatchSink {
   // After the last batch: builds indexes, TTL order and books, finds what streams can still be read from retired
   // segments, and checks that the books balance.
   Result<void> finish(Log& log);
+  // The wall time of the last batch; the epoch if there was none.
+  WallTime last_commit() const { return batch_time_; }
 
   Result<void> on_begin(WallTime at) override;
   Result<void> on_counters(const StoredCounters& counters) override;

@@ -134,6 +134,12 @@ Table::Observed Table::observed(const ItemRef& item, const Picked& picked) const
 }
 
 TableDescription Table::describe() const {
+  TableDescription description = stored();
+  if (!definition().stream) description.stream_label.clear();
+  return description;
+}
+
+TableDescription Table::stored() const {
   TableDescription description = description_;
   description.items = items_.size();
   description.bytes = bytes_;
@@ -308,7 +314,8 @@ void Table::alter(TableDefinition next, std::string stream_label) {
       books_backfill_.emplace();
     }
   }
-  if (d.stream != old.stream) description_.stream_label = std::move(stream_label);
+  // A table whose stream is off keeps its last label, so that the next one is higher.
+  if (d.stream && d.stream != old.stream) description_.stream_label = std::move(stream_label);
   make_slots();
 }
 

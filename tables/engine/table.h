@@ -72,8 +72,10 @@ class Table {
 
   uint32_t number() const { return number_; }
   const TableDefinition& definition() const { return description_.definition; }
+  // Of its stream, or of the last one it had; empty if it never had one.
   const std::string& stream_label() const { return description_.stream_label; }
   TableDescription describe() const;
+  TableDescription stored() const;  // As the log keeps it: with the label also while the stream is off.
   // What the items take in the log.
   uint64_t live_bytes() const { return bytes_ + items_.size() * kRecordOverhead; }
   // What the table takes of memory: items, entries of all orders, and the table itself even if it is empty. Without the

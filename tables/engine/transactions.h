@@ -4,9 +4,9 @@
 #pragma once
 
 #include "base/random.h"
+#include "base/wall_guard.h"
 #include "tables/engine/committer.h"
 #include "tables/engine/plan.h"
-#include "tables/engine/wall_guard.h"
 
 namespace freshet {
 

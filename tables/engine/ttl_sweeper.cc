@@ -14,8 +14,7 @@ void TtlSweeper::run_due() {
   }
   const BootTime now = clock_.boot();
   if (now < not_before_ || committer_.failed()) return;
-  paused_ = !guard_.trusted();
-  if (paused_) {
+  if (!guard_.trusted()) {
     not_before_ = now + kLongestSleep;
     return;
   }
@@ -55,8 +54,9 @@ BootTime TtlSweeper::next_due() const {
   }
   if (!earliest || committer_.failed()) return BootTime::max();
   const BootTime now = clock_.boot();
-  const nanoseconds until = WallTime(seconds(*earliest)) - wall;
-  return std::max(not_before_, now + std::clamp<nanoseconds>(until, nanoseconds::zero(), kLongestSleep));
+  // In milliseconds: what expires in the year 2300 is more nanoseconds away than there are.
+  const milliseconds until = WallTime(seconds(*earliest)) - wall;
+  return std::max(not_before_, now + std::clamp<milliseconds>(until, milliseconds(0), kLongestSleep));
 }
 
 void TtlSweeper::warn(Table& table) {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/wall_guard.h"
 #include "tables/engine/committer.h"
-#include "tables/engine/wall_guard.h"
 
 namespace freshet {
 
@@ -17,7 +17,6 @@ class TtlSweeper {
 
   void run_due();
   BootTime next_due() const;
-  bool paused() const { return paused_; }
 
  private:
   size_t sweep(Table& table, int64_t now, size_t limit);
@@ -29,7 +28,6 @@ class TtlSweeper {
   Committer& committer_;
   const EmbeddedOptions& options_;
   BootTime not_before_{};
-  bool paused_ = false;
   std::string last_swept_;  // The name of a table, which may be gone.
 };
 

@@ -128,31 +128,6 @@ TEST(Expiry, MillisecondsInTtlNeverExpireUnlessTold) {
   EXPECT_EQ(expired(sample, wall(1'600'000'000'000), true), "");
 }
 
-TEST(Staleness, DoesNotBelieveAJumpAtOnce) {
-  StalenessClock clock;
-  BootTime boot{};
-  EXPECT_EQ(clock.now(wall(1'000'000), boot), wall(1'000'000));
-  boot += seconds(10);
-  EXPECT_EQ(clock.now(wall(1'060'000), boot), wall(1'060'000)) << "50 s ahead is no jump";
-  boot += seconds(10);
-  EXPECT_EQ(clock.now(wall(9'000'000), boot), wall(1'070'000)) << "goes on by the old reckoning";
-  EXPECT_TRUE(clock.paused());
-  boot += seconds(100);
-  EXPECT_EQ(clock.now(wall(9'100'000), boot), wall(1'170'000));
-  boot += seconds(200);
-  EXPECT_EQ(clock.now(wall(9'300'000), boot), wall(9'300'000)) << "and then follows";
-  EXPECT_FALSE(clock.paused());
-}
-
-TEST(Staleness, AClockThatStepsBackIsFollowed) {
-  StalenessClock clock;
-  BootTime boot{};
-  clock.now(wall(9'000'000), boot);
-  EXPECT_EQ(clock.now(wall(1'000'000), boot + seconds(1)), wall(1'000'000));
-  EXPECT_EQ(clock.now(wall(1'030'000), boot + seconds(31)), wall(1'030'000));
-  EXPECT_FALSE(clock.paused());
-}
-
 TEST(Outcome, FailureUsesTheAttemptAndBacksOff) {
   QueueSettings settings;
   settings.max_attempts = 3;

@@ -101,7 +101,8 @@ class World {
   // A new life of the daemon's queues on the same store.
   Queue& start(QueueSettings settings = {}) {
     ++lives_;
-    queues = std::make_unique<Queues>(*services, EventLog(), QueueIdentity{"n", "life" + std::to_string(lives_)});
+    queues = std::make_unique<Queues>(*services, EventLog(), QueueIdentity{"n", "life" + std::to_string(lives_)},
+                                      nullptr, &store->wall_guard());
     auto opened = wait(queues->open("QueueTable", settings));
     EXPECT_TRUE(opened) << opened.error().message;
     queues->begin();

@@ -198,6 +198,7 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   };
   append_age("newestAgeMs", stats.newest);
   append_age("oldestAgeMs", stats.oldest);
+  if (stats.clock_doubted) out += ",\"clockTrusted\":false";
   return out += ",\"running\":" + std::to_string(stats.running) + R"(,"runner":")" + stats.runner + "\"}";
 }
 

@@ -35,17 +35,4 @@ std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_millisec
   return expired(ends, now, margin);
 }
 
-WallTime StalenessClock::now(WallTime wall, BootTime boot) {
-  nanoseconds offset = wall.time_since_epoch() - boot.time_since_epoch();
-  if (!offset_) offset_ = offset;
-  bool jumped = offset - *offset_ > kJump;
-  if (jumped && !paused_until_) paused_until_ = boot + kPause;
-  if (!jumped || boot >= *paused_until_) {
-    offset_ = offset;
-    paused_until_.reset();
-    return wall;
-  }
-  return WallTime(std::chrono::floor<milliseconds>(boot.time_since_epoch() + *offset_));
-}
-
 }  // namespace freshet

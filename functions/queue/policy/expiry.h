@@ -1,4 +1,4 @@
-// When a task has gone stale, and which clock to believe about it. Pure.
+// When a task has gone stale. Pure.
 #pragma once
 
 #include <optional>
@@ -35,21 +35,5 @@ inline WallTime stored_ttl(WallTime now, milliseconds ttl) {
 std::string_view expired(const TaskEnds& ends, WallTime now, nanoseconds margin = nanoseconds(0));
 std::string_view expired(const ItemRef& task, WallTime now, bool ttl_in_milliseconds,
                          nanoseconds margin = nanoseconds(0));
-
-// Wall time for judging staleness. When the wall clock jumps ahead by more than a minute, the jump is not believed for
-// a while: rather than shedding everything at once, staleness goes on by the old reckoning, and then follows.
-class StalenessClock {
- public:
-  static constexpr milliseconds kJump{60'000};
-  static constexpr milliseconds kPause{300'000};
-
-  // Call at least every few seconds with both clocks; returns the time to judge by.
-  WallTime now(WallTime wall, BootTime boot);
-  bool paused() const { return paused_until_.has_value(); }
-
- private:
-  std::optional<nanoseconds> offset_;  // wall - boot, as believed.
-  std::optional<BootTime> paused_until_;
-};
 
 }  // namespace freshet

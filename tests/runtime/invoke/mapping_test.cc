@@ -196,6 +196,45 @@ TEST_F(MappingTest, OldRecordsAreGivenUpEvenWhileTheFunctionHasNoPlace) {
   EXPECT_EQ(ids(), names(2, 3));
 }
 
+TEST_F(MappingTest, AStepOfTheClockMakesNoRecordTooOld) {
+  MappingDefinition mapping = mapping_of("Tasks", "F");
+  mapping.max_record_age = seconds(3600);
+  mapping.starting_position = StartingPosition::kTrimHorizon;
+  world.must(world.runtime->put_mapping(mapping));
+  put(0, 2);
+  world.clock.step_wall(std::chrono::hours(25));
+  world.sim.run_for(seconds(1));
+  EXPECT_EQ(ids(), names(0, 2));
+  EXPECT_EQ(log.count("STREAM_RECORDS_DROPPED"), 0u);
+}
+
+// Streams are read in the order of their labels, which are the times at which they began.
+TEST_F(MappingTest, AStreamThatIsSwitchedOnAgainAfterAStepBackIsRead) {
+  world.must(world.runtime->put_mapping(mapping_of("Tasks", "F")));
+  put(0, 2);
+  world.sim.run_for(seconds(1));
+  set_stream(false);
+  world.sim.run_for(seconds(1));
+  world.clock.step_wall(-std::chrono::hours(2));
+  set_stream(true);
+  put(2, 4);
+  world.sim.run_for(seconds(60));
+  EXPECT_EQ(ids(), names(0, 4));
+}
+
+TEST_F(MappingTest, SoIsThatOfATableThatWasCreatedAnewLongAfterAStepBack) {
+  world.must(world.runtime->put_mapping(mapping_of("Tasks", "F")));
+  put(0, 2);
+  world.sim.run_for(seconds(1));
+  world.must(world.tables->delete_table("Tasks"));
+  world.clock.step_wall(-std::chrono::hours(24 * 10));
+  world.sim.run_for(std::chrono::hours(26));  // The old stream is forgotten.
+  world.add_table("Tasks");
+  put(2, 4);
+  world.sim.run_for(seconds(60));
+  EXPECT_EQ(ids(), names(0, 4));
+}
+
 TEST_F(MappingTest, ThrottlingCostsNoRetry) {
   world.add_function("F", {}, 1);
   MappingDefinition mapping = mapping_of("Tasks", "F");

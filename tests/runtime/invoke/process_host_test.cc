@@ -498,7 +498,8 @@ TEST_F(ProcessHostTest, EventsWaitInTheirQueue) {
   other.name = "Other";
   other.reserved_concurrency = 1;
   ASSERT_TRUE(made(ensure_system_table(*store_)) && made(functions.put(function_)) && made(functions.put(other)));
-  FunctionInvoker invoker({*store_, scheduler_, random_, functions, {{"process", host_.get()}}, {}, {}, {}});
+  WallGuard wall(clock_);
+  FunctionInvoker invoker({*store_, scheduler_, random_, functions, {{"process", host_.get()}}, {}, {}, {}, wall});
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(invoker.invoke_async("Work", "{}").is_ready());
   scheduler_.run_ready();
   EXPECT_EQ(invoker.stats()["Work"].queued, 9u);
@@ -506,7 +507,7 @@ TEST_F(ProcessHostTest, EventsWaitInTheirQueue) {
   scheduler_.run_ready();
   work(program(0));
   EXPECT_FALSE(program(0).alive) << "it makes room for the caller";
-  EXPECT_EQ(invoker.stats()["Work"].queued, 9u);
+  EXPECT_EQ(invoker.stats()["Work"].queued, 8u) << "one stands behind the caller";
   ASSERT_EQ(spawner_.programs.size(), 2u);
   work(program(1));
   EXPECT_TRUE(called.is_ready());
@@ -515,6 +516,44 @@ TEST_F(ProcessHostTest, EventsWaitInTheirQueue) {
   for (int i = 0; i < 9; ++i) work(program(2));
   EXPECT_EQ(invoker.stats()["Work"].queued, 0u);
   EXPECT_EQ(invoker.stats()["Work"].running, 0);
+}
+
+// As long as there are callers the host is full. Events get their share all the same, and callers keep theirs.
+TEST_F(ProcessHostTest, CallersDoNotKeepEventsOut) {
+  ProcessOptions options;
+  options.max_processes = 1;
+  start(options);
+  NativeRegistry natives;
+  FunctionRegistry functions(*store_, scheduler_, natives);
+  const auto made = [&](Async<Result<void>> work) {
+    scheduler_.run_ready();
+    return work.is_ready() && work.take().has_value();
+  };
+  ASSERT_TRUE(made(ensure_system_table(*store_)) && made(functions.put(function_)));
+  WallGuard wall(clock_);
+  FunctionInvoker invoker({*store_, scheduler_, random_, functions, {{"process", host_.get()}}, {}, {}, {}, wall});
+  std::list<Async<Result<InvokeOutcome>>> callers;
+  const auto call = [&] { callers.push_back(invoker.invoke("Work", "\"call\"")); };
+  for (int i = 0; i < 3; ++i) call();
+  scheduler_.run_ready();
+  for (int i = 0; i < 100; ++i) ASSERT_TRUE(invoker.invoke_async("Work", "\"event\"").is_ready());
+  scheduler_.run_ready();
+  int events = 0;
+  int calls = 0;
+  program(0).ask();
+  for (int i = 0; i < 40; ++i) {
+    scheduler_.run_ready();
+    ASSERT_TRUE(program(0).has_event());
+    const auto event = program(0).event();
+    ASSERT_TRUE(event);
+    const bool is_call = event->payload == "\"call\"";
+    ++(is_call ? calls : events);
+    ASSERT_TRUE(program(0).session->answer(event->request_id, {"1", std::nullopt}));
+    program(0).ask();
+    if (is_call) call();  // There are always three.
+  }
+  EXPECT_GE(events, 10);
+  EXPECT_GE(calls, 10);
 }
 
 TEST_F(ProcessHostTest, AnotherDefinitionHasAnotherProcess) {

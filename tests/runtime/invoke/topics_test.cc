@@ -1,4 +1,4 @@
-// Topics and schedules through the whole runtime, and the walk from a put to the last function.
+// Topics through the whole runtime, and the walk from a put to the last function.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/invoke/world.h"
@@ -305,73 +305,6 @@ TEST(AccountTest, DataStaysWithItsAccount) {
   ASSERT_TRUE(restart_as("111111111111", "eu-west-1"));
   EXPECT_EQ(world.runtime->subscriptions().size(), 1u);
   EXPECT_EQ(world.stored("account"), 1u);
-}
-
-struct ScheduleTest : testing::Test {
-  World world;
-  ScheduleTest() { world.add_function("F"); }
-  void put(const std::string& expression, const std::string& input = "") {
-    ScheduleDefinition schedule{"tick", expression, "F", input, true};
-    world.must(world.runtime->put_schedule(schedule));
-  }
-};
-
-TEST_F(ScheduleTest, ARateFiresWithTheStandardEvent) {
-  put("rate(5 minutes)");
-  world.sim.run_for(seconds(299));
-  EXPECT_EQ(world.calls("F"), 0u);
-  world.sim.run_for(seconds(1 + 600));
-  ASSERT_EQ(world.calls("F"), 3u);
-  const Map event = json(world.payloads("F").front());
-  EXPECT_EQ(event.string_or("source"), "aws.events");
-  EXPECT_EQ(event.string_or("detail-type"), "Scheduled Event");
-  EXPECT_EQ(event.string_or("time"), "2023-11-14T22:18:20Z");
-  EXPECT_EQ(*event.find("resources"), Value(List{{Value(rule_arn(Account{}, "tick"))}}));
-}
-
-TEST_F(ScheduleTest, ARestartNeitherForgetsNorRepeats) {
-  put("rate(5 minutes)", R"({"own":1})");
-  world.sim.run_for(seconds(300));
-  ASSERT_EQ(world.payloads("F"), std::vector<std::string>{R"({"own":1})"});
-  world.power_loss();
-  world.sim.run_for(seconds(299));
-  EXPECT_EQ(world.calls("F"), 1u);
-  world.sim.run_for(seconds(1));
-  EXPECT_EQ(world.calls("F"), 2u);
-  world.runtime.reset();
-  world.sim.run_for(seconds(3000));
-  world.start();
-  world.sim.run_ready();
-  EXPECT_EQ(world.calls("F"), 3u) << "one firing stands for all that were missed";
-  world.sim.run_for(seconds(300));
-  EXPECT_EQ(world.calls("F"), 4u);
-}
-
-TEST_F(ScheduleTest, AClockThatIsSetIsFollowedWithoutFiringTwice) {
-  put("cron(0 * * * ? *)");
-  world.sim.run_for(seconds(3600));
-  ASSERT_EQ(world.calls("F"), 1u);
-  world.clock.step_wall(-std::chrono::minutes(90));
-  world.sim.run_for(std::chrono::minutes(90));
-  EXPECT_EQ(world.calls("F"), 1u);
-  world.sim.run_for(std::chrono::minutes(60));
-  EXPECT_EQ(world.calls("F"), 2u);
-}
-
-TEST_F(ScheduleTest, ChangesTakeEffectAndBadOnesAreRefused) {
-  put("rate(1 hour)");
-  put("rate(1 minute)");
-  world.sim.run_for(seconds(60));
-  EXPECT_EQ(world.calls("F"), 1u);
-  auto bad = world.wait(world.runtime->put_schedule({"x", "rate(1 fortnight)", "F", "", true}));
-  ASSERT_FALSE(bad);
-  EXPECT_NE(bad.error().message.find("\"x\""), std::string::npos);
-  EXPECT_FALSE(world.wait(world.runtime->put_schedule({"x", "rate(1 hour)", "G", "", true})));
-  EXPECT_FALSE(world.wait(world.runtime->put_schedule({"x", "rate(1 hour)", "F", "{", true})));
-  world.must(world.runtime->remove_schedule("tick"));
-  world.sim.run_for(seconds(300));
-  EXPECT_EQ(world.calls("F"), 1u);
-  EXPECT_EQ(world.stored("schedule") + world.stored("schedule-state"), 0u);
 }
 
 // The sample application's wiring with three functions: what each step costs.

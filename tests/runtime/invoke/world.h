@@ -102,7 +102,7 @@ class World {
   Result<void> restart() {
     runtime.reset();
     if (late_seed_) late = std::make_unique<LateTables>(*tables, sim.loop(), late_seed_++);
-    RuntimePorts ports{store(), sim.loop(), random, http, spawner, natives};
+    RuntimePorts ports{store(), sim.loop(), random, http, spawner, natives, nullptr, nullptr, &tables->wall_guard()};
     runtime = std::make_unique<Runtime>(ports, options);
     return wait(runtime->start());
   }

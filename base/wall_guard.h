@@ -1,0 +1,70 @@
+// Whether the wall clock can be trusted, and what time it is while it cannot. Loop thread only.
+//
+// The wall clock may jump: somebody sets it, or a machine boots with a wrong one and is corrected later. What acts on
+// wall time and cannot be undone (removing expired items, trimming streams, shedding tasks, firing schedules) asks here
+// first.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/clock_sync.h"
+
+namespace freshet {
+
+// A change of mind of the guard.
+struct WallDoubt {
+  bool over = false;      // The wall clock is trusted again.
+  bool at_start = false;  // It is about the time that passed before the start.
+  milliseconds ahead{0};  // How far the wall clock is ahead of the time that was believed; negative: behind.
+};
+
+class WallGuard {
+ public:
+  struct Options {
+    milliseconds limit{60'000};       // A smaller jump is believed at once.
+    milliseconds pause{60'000};       // A larger one after the wall clock has gone on evenly for that long.
+    const ClockSync* sync = nullptr;  // Null: nobody knows. Outlives the guard.
+    std::function<void(const WallDoubt&)> on_change = {};
+  };
+  // Believes what the wall clock shows now. The clock outlives the guard.
+  explicit WallGuard(const Clock& clock) : WallGuard(clock, Options()) {}
+  WallGuard(const Clock& clock, Options options);
+  WallGuard(const WallGuard&) = delete;
+  WallGuard& operator=(const WallGuard&) = delete;
+
+  // A start: `last` is the wall time at which something was written last. If the wall clock is more than `limit` ahead
+  // of that, time may have passed, or the clock is wrong. It is then trusted once it is back in line with `last`, has
+  // gone on evenly for `pause`, or is synchronised.
+  void start_after(WallTime last);
+
+  // Whether the wall clock goes on evenly against boot time. After a jump by more than `limit` it is not trusted until
+  // it is back in line with what it was before, or has gone on evenly for `pause`.
+  bool trusted();
+  // The wall clock if it is trusted; else what it would show without the jump.
+  WallTime reckoned();
+  // The earlier of that and the wall clock: what has expired by then has expired.
+  WallTime earliest();
+  // What trusted() said last.
+  bool doubts() const { return jump_.has_value(); }
+  // When trusted() may change by itself; BootTime::max() for never.
+  BootTime next_look() const;
+
+ private:
+  struct Jump {
+    milliseconds to;
+    BootTime at{};
+  };
+  milliseconds offset() const;  // Wall minus boot.
+  bool near(milliseconds a, milliseconds b) const { return a - b <= options_.limit && b - a <= options_.limit; }
+  void believe(milliseconds offset);
+
+  const Clock& clock_;
+  const Options options_;
+  milliseconds believed_;  // Wall minus boot.
+  std::optional<Jump> jump_;
+  bool at_start_ = false;
+};
+
+}  // namespace freshet

@@ -1,0 +1,230 @@
+// A queue whose wall clock is wrong at the start, or is set while it runs.
+#include "functions/queue/policy/delay_book.h"
+#include "tests/functions/queue_fixture.h"
+
+namespace freshet {
+namespace {
+
+constexpr milliseconds kHour{3600 * 1000};
+constexpr milliseconds kDay = 24 * kHour;
+
+class QueueClock : public QueueFixture {
+ protected:
+  static NewTask named(const std::string& id) {
+    NewTask task;
+    task.id = id;
+    return task;
+  }
+  NewTask due_in(const std::string& id, milliseconds time) {
+    NewTask task = named(id);
+    task.deadline = world.clock.wall() + time;
+    return task;
+  }
+  static NewTask after(const std::string& id, milliseconds delay) {
+    NewTask task = named(id);
+    task.delay = delay;
+    return task;
+  }
+  // The daemon was down, and starts with a wall clock that shows so much more than before.
+  Queue& start_off_by(milliseconds off) {
+    const WallTime last = world.clock.wall();
+    world.queues.reset();
+    world.clock.step_wall(off);
+    world.store->wall_guard().start_after(last);
+    return world.start();
+  }
+  void put_tasks(Queue& queue) {
+    ASSERT_TRUE(create(queue, named("always")));
+    ASSERT_TRUE(create(queue, due_in("due", kHour)));
+    NewTask brief = named("brief");
+    brief.ttl = kHour;
+    ASSERT_TRUE(create(queue, brief));
+  }
+  std::string take_all(Queue& queue) { return ids(take(queue, 100)); }
+};
+
+TEST_P(QueueClock, AStartADayAheadNeitherShedsNorStartsWhatLooksExpired) {
+  put_tasks(world.start());
+  Queue& queue = start_off_by(kDay);
+  world.pass(seconds(5));
+  EXPECT_EQ(world.status("due"), "PENDING");
+  EXPECT_EQ(world.status("brief"), "PENDING");
+  EXPECT_EQ(take_all(queue), "always");
+  EXPECT_TRUE(world.wait(queue.stats())->clock_doubted);
+  const auto why = world.wait(queue.explain("due"))->why;
+  EXPECT_TRUE(std::any_of(why.begin(), why.end(),
+                          [](const auto& one) { return one.find("the wall clock is not trusted") != one.npos; }));
+  world.clock.step_wall(-kDay);
+  world.pass(seconds(2));
+  EXPECT_FALSE(world.wait(queue.stats())->clock_doubted);
+  EXPECT_EQ(take_all(queue), "brief due");
+  expect_balance();
+}
+
+TEST_P(QueueClock, WhatHasExpiredIsShedOnceTheClockIsTrusted) {
+  put_tasks(world.start());
+  Queue& queue = start_off_by(kDay);
+  world.pass(seconds(50));
+  EXPECT_EQ(world.status("due"), "PENDING");
+  world.pass(seconds(15));
+  EXPECT_EQ(world.status("due"), "SHED");
+  EXPECT_EQ(take_all(queue), "always");
+  EXPECT_NE(world.status("brief"), "PENDING");
+}
+
+TEST_P(QueueClock, WhatLooksExpiredDoesNotStandBeforeTheOthers) {
+  for (const char* order : {"newest", "oldest", "deadline", "lanes"}) {
+    SCOPED_TRACE(order);
+    QueueSettings settings;
+    if (order == std::string("oldest")) settings.order = Order::kOldestFirst;
+    if (order == std::string("deadline")) settings.order = Order::kDeadline;
+    world.clock.step_wall(milliseconds(0));
+    Queue& first = world.start(settings);
+    const int group = order == std::string("lanes") ? 1 : 0;
+    const auto add = [&](NewTask task) {
+      if (group) task.group = "g";
+      ASSERT_TRUE(create(first, std::move(task)));
+    };
+    for (int i = 0; i < 40; ++i) add(due_in(std::string(order) + std::to_string(i), kHour));
+    add(named(std::string("always-") + order));
+    for (int i = 40; i < 80; ++i) add(due_in(std::string(order) + std::to_string(i), kHour));
+    const WallTime last = world.clock.wall();
+    world.queues.reset();
+    world.clock.step_wall(kDay);
+    world.store->wall_guard().start_after(last);
+    Queue& queue = world.start(settings);
+    auto taken = take(queue, 1);
+    EXPECT_EQ(ids(taken), std::string("always-") + order);
+    world.clock.step_wall(-kDay);
+    world.pass(seconds(2));
+    while (true) {
+      auto all = take(queue, 100);
+      ASSERT_TRUE(all);
+      if (all->empty()) break;
+    }
+  }
+}
+
+TEST_P(QueueClock, AJumpWhileItRunsStartsNothingThatLooksExpired) {
+  Queue& queue = world.start();
+  put_tasks(queue);
+  world.clock.step_wall(kDay);
+  world.pass(seconds(3));
+  EXPECT_EQ(take_all(queue), "always");
+  world.clock.step_wall(-kDay);
+  world.pass(seconds(3));
+  EXPECT_EQ(take_all(queue), "brief due");
+}
+
+TEST_P(QueueClock, AStepBackMakesNoDelayLonger) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, after("a", seconds(2))));
+  ASSERT_TRUE(create(queue, named("b")));
+  auto taken = take(queue);
+  ASSERT_EQ(ids(taken), "b");
+  Settlement failed = settlement(Kind::kFail, (*taken)[0]);
+  failed.delay = seconds(4);
+  ASSERT_TRUE(settle(queue, failed));
+  world.clock.step_wall(-kHour);
+  world.pass(milliseconds(1'500));
+  EXPECT_EQ(world.status("a"), "DELAYED");
+  ASSERT_TRUE(create(queue, after("c", seconds(5))));
+  world.pass(milliseconds(1'000));
+  EXPECT_EQ(world.status("a"), "PENDING");
+  EXPECT_EQ(world.status("b"), "DELAYED");
+  world.pass(milliseconds(2'000));
+  EXPECT_EQ(world.status("b"), "PENDING");
+  EXPECT_EQ(world.status("c"), "DELAYED");
+  world.pass(milliseconds(2'500));
+  EXPECT_EQ(world.status("c"), "PENDING");
+}
+
+TEST_P(QueueClock, AStepForwardEndsNoDelay) {
+  Queue& queue = world.start();
+  for (int i = 0; i < 600; ++i) ASSERT_TRUE(create(queue, after("t" + std::to_string(i), seconds(600))));
+  world.clock.step_wall(kHour / 4);
+  world.pass(seconds(60));
+  EXPECT_EQ(world.stock("DELAYED"), 600u);
+  const auto why = world.wait(queue.explain("t0"))->why;
+  EXPECT_NE(why.at(0).find("by the time before the clock was set"), std::string::npos) << why.at(0);
+  // Those that are delayed later are not kept back by them.
+  ASSERT_TRUE(create(queue, after("later", seconds(5))));
+  world.put(Item{{"taskId", Value("client")},
+                 {"taskStatus", Value("DELAYED")},
+                 {"taskCreated", Value::number(world.now_ms())},
+                 {"notBefore", Value::number(world.now_ms() + 5'000)}});
+  world.pass(seconds(7));
+  EXPECT_EQ(world.status("later"), "PENDING");
+  EXPECT_EQ(world.status("client"), "PENDING");
+  EXPECT_EQ(world.stock("DELAYED"), 600u);
+  const auto before = world.store_calls();
+  world.pass(seconds(10));
+  EXPECT_LT(world.store_calls() - before, 400u) << "nothing is done in a hot loop";
+  world.clock.step_wall(-kHour / 4);
+  world.pass(seconds(500));
+  EXPECT_EQ(world.stock("DELAYED"), 600u);
+  world.pass(seconds(60));
+  EXPECT_EQ(world.stock("DELAYED"), 0u);
+  expect_balance();
+}
+
+TEST_P(QueueClock, ADelayThatAClientChangesAfterAStepIsTheNewOne) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, after("a", seconds(600))));
+  ASSERT_TRUE(create(queue, after("gone", seconds(5))));
+  world.clock.step_wall(-kHour);
+  world.pass(seconds(2));
+  Item task = world.read("a");
+  task.set("notBefore", Value::number(world.now_ms() + 1'000));
+  world.put(task);
+  DeleteItemInput gone;
+  gone.table = "QueueTable";
+  gone.key.set("taskId", Value("gone"));
+  ASSERT_TRUE(world.wait(world.store->delete_item(std::move(gone))));
+  world.pass(seconds(4));
+  EXPECT_EQ(world.status("a"), "PENDING");
+  expect_balance();
+}
+
+TEST(DelayBook, KnowsStepsFromDrift) {
+  DelayBook book;
+  WallTime wall{milliseconds(1'800'000'000'000)};
+  BootTime boot{};
+  EXPECT_FALSE(book.look(wall, boot));
+  for (int i = 0; i < 100; ++i) {
+    boot += seconds(1);
+    wall += milliseconds(1'900);
+    EXPECT_FALSE(book.look(wall, boot)) << "however far it gets in small steps";
+  }
+  boot += seconds(1);
+  wall += milliseconds(2'001);
+  EXPECT_TRUE(book.look(wall, boot));
+  EXPECT_FALSE(book.look(wall, boot));
+  EXPECT_EQ(book.before_step(), milliseconds(1'800'000'000'000 + 90'000));
+  EXPECT_TRUE(book.look(wall - seconds(5), boot));
+}
+
+TEST(DelayBook, TimesAreBounded) {
+  const BootTime now = BootTime{} + seconds(100);
+  EXPECT_EQ(DelayBook::due_by(milliseconds(1'000'000), 1'105'000, now), now + seconds(5));
+  EXPECT_EQ(DelayBook::due_by(milliseconds(1'000'000), 5, now), now);
+  EXPECT_EQ(DelayBook::due_by(milliseconds(1'000'000), INT64_MIN, now), now);
+  EXPECT_EQ(DelayBook::due_by(milliseconds(1'000'000), INT64_MAX, now), now + 366 * kDay);
+  DelayBook book;
+  for (size_t i = 0; i < DelayBook::kMost; ++i) ASSERT_TRUE(book.add(std::to_string(i), 1, now));
+  EXPECT_FALSE(book.add("one more", 1, now));
+  EXPECT_TRUE(book.add("7", 1, now)) << "it is known";
+  EXPECT_EQ(book.due(now, 3).size(), 3u);
+  book.postpone("7", now + seconds(1));
+  EXPECT_EQ(book.due_of("7"), now + seconds(1));
+  EXPECT_TRUE(book.times("7", 1));
+  EXPECT_FALSE(book.times("7", 2));
+  book.forget("7");
+  EXPECT_EQ(book.due_of("7"), BootTime::max());
+  EXPECT_EQ(book.next_due(), now);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, QueueClock, ::testing::Bool(), store_name);
+
+}  // namespace
+}  // namespace freshet
