@@ -64,9 +64,11 @@ EditItemInput promote(const std::string& table, const ItemRef& task, std::string
 // empty.
 EditItemInput end_waiting(const std::string& table, const ItemRef& task, std::string_view to, std::string_view name,
                           std::string_view detail, WallTime now);
-// Marks a held task: it becomes CANCELLED when its claim ends other than by success.
-// Of a task that is held: a newer one of its key waits in its place.
+// PENDING -> PENDING, of a task that was to make room for a newer one of its key which is not there any more.
+EditItemInput not_replaced(const std::string& table, const ItemRef& task, WallTime now);
+// Marks a held task: a newer one of its key waits in its place.
 EditItemInput mark_replaced(const std::string& table, const ItemRef& task, std::string_view by, WallTime now);
+// Marks a held task: it becomes CANCELLED when its claim ends other than by success.
 EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
 // DEAD, FAILURE or CANCELLED -> PENDING. A passed ttl (see ttl_end()) becomes `fresh_ttl` from now.
 EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane, milliseconds fresh_ttl,

@@ -56,6 +56,14 @@ std::vector<std::string> Queues::names() const {
   return out;
 }
 
+std::string Queues::broken() const {
+  std::string out;
+  for (const auto& [name, queue] : queues_) {
+    if (const Error* why = queue->broken()) out.append(why->message).append("\n");
+  }
+  return out;
+}
+
 void Queues::begin() {
   begun_ = true;
   for (auto& [name, queue] : queues_) queue->begin();
