@@ -1,3 +1,5 @@
+#include <memory>
+
 #include "functions/functions.h"
 #include "functions/processor.h"
 
@@ -5,21 +7,35 @@ namespace freshet {
 
 namespace {
 
-std::string report(const Processor::Counts& counts, bool tail_call) {
+std::string report(const Processor::Counts& counts, size_t left, bool tail_call) {
   std::string out = "{\"taken\":" + std::to_string(counts.taken);
   out += ",\"succeeded\":" + std::to_string(counts.succeeded);
   out += ",\"failed\":" + std::to_string(counts.failed);
   out += ",\"bounced\":" + std::to_string(counts.bounced);
   out += ",\"shed\":" + std::to_string(counts.shed);
   out += ",\"lost\":" + std::to_string(counts.lost);
+  if (left > 0) out += ",\"left\":" + std::to_string(left);
   return out + ",\"tailCall\":" + (tail_call ? "true}" : "false}");
 }
 
-Async<Result<Processor::Counts>> process(Context& context, Queue& queue, Runner& runner,
-                                         const ProcessSettings& settings, const EventLog& log) {
-  Processor processor(context, queue, runner, settings, log);
-  auto counts = co_await processor.run();
-  co_return counts;
+// A run of the processor with all that it needs, so that it can outlive its invocation.
+class Run {
+ public:
+  Run(Context& context, Queue& queue, std::unique_ptr<Runner> runner, const ProcessSettings& settings,
+      const EventLog& log)
+      : services_(context.services_kept),
+        runner_(std::move(runner)),
+        processor_(context, queue, *runner_, settings, log) {}
+  Processor& processor() { return processor_; }
+
+ private:
+  const std::shared_ptr<const void> services_;
+  const std::unique_ptr<Runner> runner_;
+  Processor processor_;
+};
+
+Async<void> finish(std::unique_ptr<Run> run) {
+  co_await run->processor().finish();
 }
 
 // Publishes `Start` if tasks are left that could be taken now.
@@ -50,9 +66,14 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
   auto runner = make_runner(settings->runner, context.services);
   // A queue that knows where to ask is asked again by itself, should that change.
   queue->set_pulled(!runner && !settings->trigger_topic.empty());
-  if (!runner) co_return report({}, false);
+  if (!runner) co_return report({}, 0, false);
   log.info("PROCESS_TASKS_BEGIN", {{"function", context.function.name}, {"queue", settings->queue_table}});
-  auto counts = co_await process(context, *queue, *runner, *settings, log);
+  auto run = std::make_unique<Run>(context, *queue, std::move(runner), *settings, log);
+  auto counts = co_await run->processor().run();
+  // What is still in work goes on beside the next run, which takes tasks into the free slots.
+  const size_t left = run->processor().left();
+  if (left > 0) queue->let_finish(finish(std::move(run)));
+  run.reset();  // Ended, before the next one is asked for.
   if (!counts) co_return fail(counts.error());
   auto called = co_await tail_call(context, *queue, *settings, log);
   if (!called) co_return fail(called.error());
@@ -61,8 +82,9 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
                                  {"taken", counts->taken},
                                  {"succeeded", counts->succeeded},
                                  {"failed", counts->failed},
-                                 {"bounced", counts->bounced}});
-  co_return report(*counts, *called);
+                                 {"bounced", counts->bounced},
+                                 {"left", left}});
+  co_return report(*counts, left, *called);
 }
 
 }  // namespace freshet

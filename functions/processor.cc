@@ -1,5 +1,7 @@
 #include "functions/processor.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
@@ -11,6 +13,7 @@ constexpr size_t kMaxBatch = 1000;
 constexpr milliseconds kSettleRetry{200};  // When the store refused to record an outcome.
 constexpr milliseconds kBusyWait{50};      // While there is work under way, how long a take waits.
 constexpr milliseconds kPagePause{500};    // Between pages, as the sample.
+constexpr milliseconds kLeastBeat{3};      // Between two heartbeats of a task.
 constexpr double kToldASecond = 32;        // Transitions logged at level info; the rest at debug.
 
 // Whether the task is not this processor's any more: taken by another, deleted, or gone with its table.
@@ -70,13 +73,15 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
       function_(context.function.name),
       queue_(queue),
       runner_(runner),
-      settings_(settings),
+      linger_(settings.linger),
       log_(log),
       downstream_(queue.downstream()),
       stop_at_(context.now() + settings.max_active),
+      ends_at_(context.invocation.deadline),
       told_(kToldASecond),
       freed_(services_.scheduler),
-      finished_(services_.scheduler) {
+      finished_(services_.scheduler),
+      beat_(services_.scheduler) {
   queue_.processor_began();
   queue_.tell_drain(freed_);
 }
@@ -101,13 +106,22 @@ Processor::~Processor() {
     left.push_back(std::move(settlement));
   }
   if (!left.empty()) queue_.settle_later(std::move(left));
-  queue_.processor_ended();
+  if (left_) {
+    downstream_.left -= slots_.size();
+    queue_.slots_freed();
+  } else {
+    queue_.processor_ended();
+  }
 }
 
 Async<Result<Processor::Counts>> Processor::run() {
   scope_.spawn(pick());
   scope_.spawn(heartbeat());
   while (picking_ || !slots_.empty()) {
+    if (can_leave()) {
+      leave();
+      break;
+    }
     co_await finished_.wait(BootTime::max());
     co_await settle_ended();
   }
@@ -115,10 +129,29 @@ Async<Result<Processor::Counts>> Processor::run() {
   co_return counts_;
 }
 
+// Whether slots are free that another run could use while this one could only wait. A page ends as a whole.
+bool Processor::can_leave() {
+  if (picking_ || slots_.empty() || queue_.draining() || how().page_limit > 0) return false;
+  return error_ || slots_wanted() > 0;
+}
+
+void Processor::leave() {
+  left_ = true;
+  downstream_.left += slots_.size();
+  queue_.processor_ended();
+}
+
+Async<void> Processor::finish() {
+  while (!slots_.empty() && now() < ends_at_) {
+    co_await finished_.wait(ends_at_);
+    co_await settle_ended();
+  }
+}
+
 size_t Processor::slots_wanted() {
   if (how().page_limit > 0) return slots_.empty() ? static_cast<size_t>(how().page_limit) : 0;
   size_t at_once = static_cast<size_t>(how().concurrency);
-  size_t used = slots_.size();
+  size_t used = slots_.size() + downstream_.left;
   if (downstream_.concurrency) {
     // What waits to be settled is no work for the downstream; but a store that cannot settle must not fill the memory.
     at_once = downstream_.concurrency->limit();
@@ -143,7 +176,7 @@ Async<void> Processor::pick() {
       continue;
     }
     if (!slots_.empty()) idle_since = now();
-    auto idle_until = idle_since + settings_.linger;
+    auto idle_until = idle_since + linger_;
     auto left = std::chrono::ceil<milliseconds>(std::min(idle_until, stop_at_) - now());
     auto wait = slots_.empty() ? std::max(left, milliseconds(0)) : kBusyWait;
     auto before = counts_.taken;
@@ -184,8 +217,11 @@ Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait) {
 Async<void> Processor::start(std::vector<TakenTask> taken) {
   // In their slots from now on, so that whatever ends this processor gives them back.
   std::vector<Slot*> fresh;
+  auto first_beat = BootTime::max();
   for (auto& task : taken) {
     auto& slot = slots_.emplace_back();
+    slot.beat_at = now() + beat_interval(task.task);
+    first_beat = std::min(first_beat, slot.beat_at);
     slot.task = std::move(task.task);
     slot.lease = std::move(task.lease);
     slot.waiting_since = task.waiting_since;
@@ -194,6 +230,7 @@ Async<void> Processor::start(std::vector<TakenTask> taken) {
     ++downstream_.busy;
     fresh.push_back(&slot);
   }
+  if (first_beat < next_beat_) beat_.notify();
   auto durable = co_await services_.tables.durable();
   if (!durable) {
     error_ = durable.error();
@@ -292,13 +329,14 @@ Async<void> Processor::settle_ended() {
     }
     settled(*batch[i], answers[i]);
     slots_.erase(batch[i]->self);
+    if (left_) --downstream_.left;
   }
   if (again) {
     scope_.spawn(settle_again_soon());
   } else if (!ended_.empty()) {
     finished_.notify();
   }
-  freed_.notify();
+  left_ ? queue_.slots_freed() : freed_.notify();
 }
 
 Async<void> Processor::settle_again_soon() {
@@ -338,32 +376,64 @@ void Processor::cut_off(Slot& slot) {
   ended(slot, bounce());
 }
 
-// Keeps the leases, and learns which tasks were cancelled or lost.
+// Keeps the leases, and learns which tasks were cancelled or lost. Each task has its heartbeats by its own lease,
+// however long those of later ones are.
 Async<void> Processor::heartbeat() {
   for (;;) {
-    co_await sleep_for(services_.scheduler, queue_.settings().lease / 3);
-    std::vector<Settlement> beats;
+    next_beat_ = BootTime::max();
     for (const auto& slot : slots_) {
-      if (slot.outcome) continue;
-      Settlement beat;
-      beat.kind = Settlement::Kind::kHeartbeat;
-      beat.id = text_of(slot.task, attribute::kId);
-      beat.lease = slot.lease;
-      beats.push_back(std::move(beat));
+      if (!slot.outcome) next_beat_ = std::min(next_beat_, slot.beat_at);
     }
+    co_await beat_.wait(next_beat_);
+    auto beats = due_beats();
     if (beats.empty()) continue;
     auto answers = co_await queue_.settle(beats);
-    for (size_t i = 0; i < beats.size(); ++i) {
-      bool lost = !answers[i] && is_lost(answers[i].error());
-      bool cancelled = answers[i] && has(*answers[i], attribute::kCancelRequested);
-      if (!lost && !cancelled) continue;
-      for (auto& slot : slots_) {
-        if (slot.lease != beats[i].lease || slot.outcome || slot.cut_off) continue;
-        cut_off(slot);
-        log_.info("TASK_ABANDONED",
-                  {{"function", function_}, {"taskId", beats[i].id}, {"reason", lost ? "lease lost" : "cancelled"}});
-      }
+    take_in(beats, answers);
+  }
+}
+
+// A third of its lease. Clients may write any.
+nanoseconds Processor::beat_interval(const ItemRef& task) const {
+  return std::max<nanoseconds>(nanoseconds(queue_.lease_duration(task)) / 3, kLeastBeat);
+}
+
+// If one is due, also those that will be soon: one write for many.
+std::vector<Settlement> Processor::due_beats() {
+  std::vector<Settlement> beats;
+  if (next_beat_ > now()) return beats;
+  for (auto& slot : slots_) {
+    const auto interval = beat_interval(slot.task);
+    if (slot.outcome || slot.beat_at > now() + interval / 2) continue;
+    slot.beat_at = now() + interval;
+    Settlement beat;
+    beat.kind = Settlement::Kind::kHeartbeat;
+    beat.id = text_of(slot.task, attribute::kId);
+    beat.lease = slot.lease;
+    beats.push_back(std::move(beat));
+  }
+  return beats;
+}
+
+// What the heartbeats were answered.
+void Processor::take_in(const std::vector<Settlement>& beats, std::vector<Result<ItemRef>>& answers) {
+  absl::flat_hash_map<std::string_view, size_t> by_lease;
+  for (size_t i = 0; i < beats.size(); ++i) by_lease.emplace(beats[i].lease, i);
+  for (auto& slot : slots_) {
+    const auto beat = by_lease.find(slot.lease);
+    if (beat == by_lease.end() || slot.outcome || slot.cut_off) continue;
+    auto& answer = answers[beat->second];
+    const bool lost = !answer && is_lost(answer.error());
+    if (lost || (answer && has(*answer, attribute::kCancelRequested))) {
+      log_.info(
+          "TASK_ABANDONED",
+          {{"function", function_}, {"taskId", beats[beat->second].id}, {"reason", lost ? "lease lost" : "cancelled"}});
+      cut_off(slot);
+      continue;
     }
+    if (answer) slot.task = std::move(*answer);  // A client may have changed its lease.
+    // One that the store did not take is tried again while the lease lasts.
+    const auto interval = beat_interval(slot.task);
+    slot.beat_at = std::min(slot.beat_at, now() + (answer ? interval : interval / 4));
   }
 }
 

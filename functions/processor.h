@@ -1,5 +1,6 @@
-// One invocation of process_tasks: takes the newest eligible tasks into free slots, has the runner work on them,
-// settles them in batches, keeps their leases alive. Loop thread.
+// One run of process_tasks: takes the newest eligible tasks into free slots, has the runner work on them, settles them
+// in batches, keeps their leases alive. A run whose time is over does not make free slots wait for those in use: it
+// leaves its work to finish(), and the next run takes tasks into the free slots. Loop thread.
 #pragma once
 
 #include <list>
@@ -26,7 +27,7 @@ class Processor {
     uint64_t lost = 0;  // Their lease had ended, or they were cancelled.
   };
 
-  // All references outlive the processor.
+  // `context` and `settings` are needed only here; its services, the queue and the runner outlive the processor.
   Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings, const EventLog& log);
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
@@ -34,8 +35,13 @@ class Processor {
   // queue is draining.
   ~Processor();
 
-  // Until there has been no work for `linger`, or picking has lasted `max_active`, and all work has ended.
+  // Ends when there has been no work for `linger`, or picking has lasted `max_active`, or a take has failed (which is
+  // its error), and then all work has ended or a slot is free: left() tells how many tasks are still in work.
   Async<Result<Counts>> run();
+  // Tasks that run() left in work: they have their slots and leases for as long as finish() goes on.
+  size_t left() const { return left_ ? slots_.size() : 0; }
+  // After run(): works until what was left has ended, or the invocation's deadline has come.
+  Async<void> finish();
 
  private:
   struct Slot {
@@ -46,6 +52,7 @@ class Processor {
     bool stale = false;                 // Expired between its claim and its start.
     bool started = false;               // Its claim is durable: start() does not look at it any more.
     bool cut_off = false;               // Cancelled or lost before that: to be given back instead.
+    BootTime beat_at{};                 // When its next heartbeat is due.
     std::list<Slot>::iterator self;
     Scope work;
   };
@@ -60,6 +67,11 @@ class Processor {
   void ended(Slot& slot, RunResult result);
   Async<void> settle_ended();
   Async<void> heartbeat();
+  nanoseconds beat_interval(const ItemRef& task) const;
+  std::vector<Settlement> due_beats();
+  void take_in(const std::vector<Settlement>& beats, std::vector<Result<ItemRef>>& answers);
+  bool can_leave();
+  void leave();
   void settled(Slot& slot, const Result<ItemRef>& answer);
   Async<void> settle_again_soon();
   size_t slots_wanted();
@@ -67,21 +79,25 @@ class Processor {
   BootTime now() const { return services_.scheduler.clock().boot(); }
 
   Services& services_;
-  const std::string& function_;  // Its name, for the log.
+  const std::string function_;  // Its name, for the log.
   Queue& queue_;
   Runner& runner_;
-  const ProcessSettings& settings_;
-  const EventLog& log_;
+  const milliseconds linger_;
+  const EventLog log_;
   Downstream& downstream_;  // The queue's.
 
   const BootTime stop_at_;  // No more picking then.
+  const BootTime ends_at_;  // The invocation's deadline.
   TokenBucket told_;        // Transitions at level info.
   Counts counts_;
   std::optional<Error> error_;
   bool unreachable_ = false;  // The runner said so last.
   bool picking_ = true;
-  Signal freed_;     // A slot became free, or the queue drains.
-  Signal finished_;  // Work ended, or picking did.
+  bool left_ = false;  // run() is over.
+  Signal freed_;       // A slot became free, or the queue drains.
+  Signal finished_;    // Work ended, or picking did.
+  Signal beat_;        // A heartbeat is due earlier than at `next_beat_`.
+  BootTime next_beat_ = BootTime::max();
   std::list<Slot> slots_;
   std::vector<Slot*> ended_;  // Those with an outcome.
   size_t busy_ = 0;           // Those without.

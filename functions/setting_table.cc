@@ -20,9 +20,9 @@ const std::vector<SettingHelp>& setting_table() {
        "0: a free slot takes the newest task at once; n: pages of n, each finished before the next, as the sample "
        "does"},
       {"MAX_ACTIVE_MS", "ms, from 1", "60000",
-       "process_tasks picks tasks for that long; those in work finish, unless the function's `Timeout` ends them first "
-       "(a "
-       "warning at the start if it may)"},
+       "process_tasks picks tasks for that long. Tasks in work then finish, unless the function's `Timeout` ends them "
+       "first (a warning at the start if it may). As soon as a slot is free the run ends, and the next run uses the "
+       "free slots beside the tasks that still run"},
       {"LINGER_MS", "ms", "1000", "process_tasks waits that long for new work before it ends"},
       {"RATE_LIMIT", "starts a second", "0", "0: no limit"},
       {"RATE_BURST", "tasks", "0", "with RATE_LIMIT: so many may start at once after a pause; 0: a second's worth"},
@@ -38,7 +38,9 @@ const std::vector<SettingHelp>& setting_table() {
        "than 5 ms), until it has been empty; `deadline`: the earliest deadline first of the tasks that have enough "
        "time "
        "left, then those that have less, the most first, then those without a deadline, oldest first"},
-      {"LEASE_MS", "ms, from 10", "60000", "default duration of a lease; the processor sends heartbeats"},
+      {"LEASE_MS", "ms, from 10", "60000",
+       "default duration of a lease; the processor sends heartbeats. A change holds for tasks that are taken from then "
+       "on: a task keeps the lease that it was taken with"},
       {"MAX_ATTEMPTS", "1..1000000", "5", "claims before a task that keeps failing is DEAD"},
       {"ON_FAILURE", "`retry`, `fail`", "`retry`", "`fail`: a failed task is FAILURE at once"},
       {"BACKOFF_BASE_MS", "ms", "1000", "delay before the second attempt; 0: none ever"},

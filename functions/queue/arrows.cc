@@ -203,11 +203,10 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
   }
   if (outcome.to == state::kPending && !lane.empty()) change.set(attribute::kLane, Value(lane));
   remove_lease(change);
-  if (outcome.to != state::kPending && outcome.to != state::kDelayed) {
-    change.remove(attribute::kLiveKey);
-    change.remove(attribute::kCancelRequested);
-    if (outcome.to != state::kCancelled) change.remove(attribute::kReplacedBy);
-  }
+  const bool waits = outcome.to == state::kPending || outcome.to == state::kDelayed;
+  if (!waits) change.remove(attribute::kLiveKey).remove(attribute::kCancelRequested);
+  // While it waits, a mark that has come since the task was read must stay.
+  if (outcome.lives_on || (!waits && outcome.to != state::kCancelled)) change.remove(attribute::kReplacedBy);
   change.while_held();
   if (outcome.unless_beaten) change.unless_beaten();
   return std::move(change).finish(true);
@@ -227,6 +226,12 @@ EditItemInput end_waiting(const std::string& table, const ItemRef& task, std::st
   change.remove(attribute::kLane);
   change.remove(attribute::kNotBefore);
   change.remove(attribute::kLiveKey);
+  return std::move(change.unless_moved()).finish(true);
+}
+
+EditItemInput not_replaced(const std::string& table, const ItemRef& task, WallTime now) {
+  TaskChange change(table, task, state::kPending, now);
+  change.remove(attribute::kReplacedBy);
   return std::move(change.unless_moved()).finish(true);
 }
 

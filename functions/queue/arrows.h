@@ -64,6 +64,8 @@ EditItemInput promote(const std::string& table, const ItemRef& task, std::string
 // empty.
 EditItemInput end_waiting(const std::string& table, const ItemRef& task, std::string_view to, std::string_view name,
                           std::string_view detail, WallTime now);
+// PENDING -> PENDING, of a task that was to make room for a newer one of its key which is not there any more.
+EditItemInput not_replaced(const std::string& table, const ItemRef& task, WallTime now);
 // Marks a held task: `by`, a newer task of its key, waits to take its place.
 EditItemInput mark_replaced(const std::string& table, const ItemRef& task, std::string_view by, WallTime now);
 // Marks a held task: it becomes CANCELLED when its claim ends other than by success.

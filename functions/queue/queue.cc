@@ -12,26 +12,38 @@ namespace {
 
 constexpr std::string_view kStatusIndex = "task-status-created-index";
 constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
+constexpr std::string_view kOwnPrefix = "freshet-";
+constexpr milliseconds kBuildingLook{50};  // While an index is being built.
 
+IndexDefinition queue_index(std::string_view name, std::string_view partition, std::string_view sort) {
+  KeySchema keys{{std::string(partition), Type::kString}, KeyAttribute{std::string(sort), Type::kNumber}};
+  return {std::string(name), keys, false, Projection::kAll, {}};
+}
+
+// Of what a client has made under one of our names nothing is kept.
 void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
                       std::string_view sort) {
-  if (definition.index(name)) return;
-  KeySchema keys{{std::string(partition), Type::kString}, KeyAttribute{std::string(sort), Type::kNumber}};
-  definition.indexes.push_back({std::string(name), keys, false, Projection::kAll, {}});
+  IndexDefinition wanted = queue_index(name, partition, sort);
+  for (IndexDefinition& there : definition.indexes) {
+    if (there.name != name) continue;
+    there = std::move(wanted);
+    return;
+  }
+  definition.indexes.push_back(std::move(wanted));
+}
+
+bool is_status_index(const IndexDefinition& index) {
+  return index.keys.partition.name == attribute::kStatus && index.keys.sort &&
+         index.keys.sort->name == attribute::kCreated;
 }
 
 // Definition with what a queue needs of its own.
 TableDefinition as_queue(TableDefinition definition) {
   if (!definition.stream) definition.stream = StreamView::kKeysOnly;
   if (!definition.books) definition.books = BooksDefinition{};
-  if (!definition.index(kStatusIndex)) {
-    bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(), [](const IndexDefinition& index) {
-      return index.keys.partition.name == attribute::kStatus && index.keys.sort &&
-             index.keys.sort->name == attribute::kCreated;
-    });
-    KeySchema keys{{std::string(attribute::kStatus), Type::kString},
-                   KeyAttribute{std::string(attribute::kCreated), Type::kNumber}};
-    if (!any) definition.indexes.push_back({std::string(kStatusIndex), keys, false, Projection::kAll, {}});
+  const bool any = std::any_of(definition.indexes.begin(), definition.indexes.end(), is_status_index);
+  if (!any && !definition.index(kStatusIndex)) {
+    definition.indexes.push_back(queue_index(kStatusIndex, attribute::kStatus, attribute::kCreated));
   }
   add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
   add_sparse_index(definition, "freshet-deadline-index", attribute::kStatus, attribute::kDeadline);
@@ -40,10 +52,20 @@ TableDefinition as_queue(TableDefinition definition) {
   // A queue from before there was this index may have no room for it. It does without.
   const auto globals = std::count_if(definition.indexes.begin(), definition.indexes.end(),
                                      [](const IndexDefinition& index) { return !index.local; });
-  if (static_cast<size_t>(globals) < limits::kMaxGlobalIndexes) {
+  if (definition.index(kLaneDeadlineIndex) || static_cast<size_t>(globals) < limits::kMaxGlobalIndexes) {
     add_sparse_index(definition, kLaneDeadlineIndex, attribute::kLane, attribute::kDeadline);
   }
   return definition;
+}
+
+// What `wanted` has and `there` has not, or not like this, in words.
+std::string lacking(const TableDefinition& wanted, const TableDefinition& there) {
+  std::string names;
+  for (const IndexDefinition& index : wanted.indexes) {
+    const IndexDefinition* same = there.index(index.name);
+    if (same == nullptr || !(*same == index)) names.append(names.empty() ? "index " : ", index ").append(index.name);
+  }
+  return names.empty() ? "its books" : names;
 }
 
 }  // namespace
@@ -67,13 +89,16 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard
 }
 
 Result<std::string> Queue::status_index(const TableDefinition& definition) {
+  std::string short_one;
   for (const auto& index : definition.indexes) {
-    if (index.keys.partition.name != attribute::kStatus || !index.keys.sort) continue;
-    if (index.keys.sort->name != attribute::kCreated) continue;
+    if (!is_status_index(index)) continue;
     if (index.projection == Projection::kAll) return index.name;
-    return invalid("queue '" + definition.name + "': index '" + index.name + "' must project ALL attributes");
+    short_one = index.name;
   }
-  return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing");
+  if (short_one.empty()) {
+    return invalid("queue '" + definition.name + "': an index on taskStatus, taskCreated is missing");
+  }
+  return invalid("queue '" + definition.name + "': index '" + short_one + "' must project ALL attributes");
 }
 
 Async<Result<Queue::Prepared>> Queue::prepare(Services& services, std::string table) {
@@ -122,7 +147,10 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
 // is answered with why it is not.
 Async<void> Queue::look_for_table() {
   auto described = co_await services_.tables.describe_table(table_);
-  if (described && described->id == table_id_) co_return;
+  if (described && described->id == table_id_) {
+    co_await mend_table(std::move(*described));
+    co_return;
+  }
   if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return;
   lose_table(fail(ErrorCode::kResourceNotFound,
                   "the table of queue '" + table_ + "' has been deleted; it is a queue again when it is created again")
@@ -143,7 +171,74 @@ Async<void> Queue::look_for_table() {
   start_soon(nanoseconds(0));
 }
 
+// Clients may drop an index that the queue needs, or put one of another kind in its place. It is made anew at once.
+// Without a stream the queue can do for a while, so that a client can switch off one to switch on another.
+Async<void> Queue::mend_table(TableDescription there) {
+  TableDefinition wanted = as_queue(there.definition);
+  wanted.stream = there.definition.stream;
+  if (wanted != there.definition) {
+    const std::string lost = lacking(wanted, there.definition);
+    TableDefinition change = wanted;
+    auto altered = co_await services_.tables.alter_table(std::move(change));
+    if (!altered) co_return cannot_mend("lacks " + lost + ", and cannot have it again: " + altered.error().message);
+    log_.warn("QUEUE_INDEX_LOST", {{"queue", table_}, {"lost", lost}});
+    there = std::move(*altered);
+  }
+  auto index = status_index(there.definition);
+  if (!index) co_return cannot_mend("is not one of a queue any more: " + index.error().message);
+  definition_ = std::move(there.definition);
+  index_ = std::move(*index);
+  const auto building = std::find_if(there.indexes.begin(), there.indexes.end(), [this](const IndexState& state) {
+    return state.building && (state.name == index_ || state.name.starts_with(kOwnPrefix));
+  });
+  if (building != there.indexes.end()) {
+    broken_ = trouble("has lost its index '" + building->name + "', which is built again: try again in a moment");
+    look_due_ = std::min(look_due_, boot() + kBuildingLook);
+  } else if (broken_) {
+    broken_.reset();
+    log_.info("QUEUE_TABLE_MENDED", {{"queue", table_}});
+    next_due_ms_ = hopeless_ms_ = epoch_ms(wall());
+    wake_all();
+    start_soon(nanoseconds(0));
+  }
+}
+
+Error Queue::trouble(const std::string& what) const {
+  return {ErrorCode::kUnavailable, "the table of queue '" + table_ + "' " + what, nullptr};
+}
+
+// Another try comes with the next look around.
+void Queue::cannot_mend(const std::string& what) {
+  Error why = trouble(what);
+  if (!broken_ || broken_->message != why.message) {
+    log_.error("QUEUE_TABLE_BROKEN", {{"queue", table_}, {"message", why.message}});
+  }
+  broken_ = std::move(why);
+}
+
+// A page of the table or an index, of a query that the queue itself has made: where the store finds fault with that, an
+// index is not what it was.
+Async<Result<Page>> Queue::read_index(QueryInput input) {
+  auto page = services_.tables.query(std::move(input));
+  if (!page.is_ready()) return when_read(std::move(page));
+  return as_read(page.take());
+}
+
+Async<Result<Page>> Queue::when_read(Async<Result<Page>> work) {
+  auto page = co_await work;
+  co_return as_read(std::move(page));
+}
+
+Result<Page> Queue::as_read(Result<Page> page) {
+  if (page || page.error().code != ErrorCode::kValidation) return page;
+  if (broken_) return fail(*broken_);
+  look_due_ = boot();
+  request_tick();
+  return fail(trouble("has lost an index, which is looked for: try again in a moment (" + page.error().message + ")"));
+}
+
 void Queue::lose_table(const Error& why) {
+  broken_.reset();
   if (gone_ && gone_->message == why.message) return;
   log_.warn("QUEUE_TABLE_GONE", {{"queue", table_}, {"message", why.message}});
   gone_ = why;
@@ -205,6 +300,7 @@ Async<Result<bool>> Queue::has_work() {
 Queue::~Queue() {
   begun_ = false;  // No timer from now on, whatever ends.
   if (timer_) services_.scheduler.cancel(timer_);
+  left_in_work_.clear();  // It gives back what it has.
   scope_.clear();
 }
 

@@ -67,19 +67,26 @@ class Queue final : public TaskQueue {
   // Between the two calls, somebody takes whatever comes: no `Start` is needed.
   void processor_began();
   void processor_ended();
+  // A run of the processor is over and has left tasks in work, which end here: at the latest when the daemon stops.
+  void let_finish(Async<void> work) { left_in_work_.spawn(std::move(work)); }
+  // Of those, some have ended.
+  void slots_freed();
   bool has_processor() const { return processors_ > 0; }
   // Whether the last processor that came found that it has no task runner: its workers pull. The queue goes on asking
   // for one now and then, as that may change.
   bool is_pulled() const { return pulled_; }
   void set_pulled(bool pulled) { pulled_ = pulled; }
   bool draining() const { return draining_; }
+  // What the table lacks at the moment that the queue needs, in words; null if it lacks nothing.
+  const Error* broken() const { return broken_ ? &*broken_ : nullptr; }
   // What processors have learnt of their runner, whichever run did.
   Downstream& downstream() { return downstream_; }
   // Tasks held under leases of this object.
   size_t held() const { return leases_.mine(); }
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
   Async<void> release_held();
-  // `signal` is told when the queue drains or its settings change, from now until it is forgotten. It outlives that.
+  // `signal` is told when the queue drains, its settings change or slots_freed() is called, from now until it is
+  // forgotten. It outlives that.
   void tell_drain(Signal& signal) { told_of_drain_.push_back(&signal); }
   void forget_drain(Signal& signal) { std::erase(told_of_drain_, &signal); }
   // How long tasks waited for their first start, in seconds: from when they were created, or their delay was over.
@@ -96,6 +103,8 @@ class Queue final : public TaskQueue {
   const Refusals& refusals() const { return refusals_; }
   // Tasks that clients wrote without what a task needs to be served, since the start.
   uint64_t unserved() const { return unserved_; }
+  // How long the lease of a held task lasts: as it says itself, or for the queue's time if it says nothing.
+  milliseconds lease_duration(const ItemRef& task) const;
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
   // The runner had no room for the task, which goes back: the shed log says so.
@@ -162,6 +171,12 @@ class Queue final : public TaskQueue {
   static Result<std::string> status_index(const TableDefinition& definition);
   static Async<Result<Prepared>> prepare(Services& services, std::string table);
   Async<void> look_for_table();
+  Async<void> mend_table(TableDescription there);
+  Error trouble(const std::string& what) const;
+  void cannot_mend(const std::string& what);
+  Async<Result<Page>> read_index(QueryInput input);
+  Async<Result<Page>> when_read(Async<Result<Page>> work);
+  Result<Page> as_read(Result<Page> page);
   void lose_table(const Error& why);
   Async<Result<void>> recover_created();
   WallTime wall() const { return services_.scheduler.clock().wall(); }
@@ -181,7 +196,13 @@ class Queue final : public TaskQueue {
   void created(const NewTask& task, std::string_view id);
   Async<Result<CreatedTask>> create_keyed(NewTask task);
   Async<Result<Page>> living_page(std::string key, Item start);
-  Async<Result<ItemRef>> living_task(std::string key);
+  struct Living {
+    ItemRef task;                 // The newest that has the key; null: none has.
+    std::vector<ItemRef> doomed;  // Newer ones that wait and will never be started.
+  };
+  Async<Result<Living>> living_task(std::string key);
+  std::string_view doom_of(const ItemRef& task);
+  Async<void> shed_doomed(std::vector<ItemRef> tasks);
   // What became of those that a new task replaces: all are done with, one moved meanwhile (taken, or given back), or
   // the store refused to end one. In order of what is worse.
   enum class Replaced { kAll, kMoved, kRefused };
@@ -198,6 +219,12 @@ class Queue final : public TaskQueue {
   bool is_replaced(const ItemRef& task, std::string_view key) const;
 
   // queue_keys.cc
+  Async<void> key_is_free(std::string key);
+  Async<Result<bool>> is_left(std::string id);
+  Async<Result<bool>> must_make_room(ItemRef task);
+  // `kind` is a constant.
+  Async<Result<WriteOutput>> end_replaced(ItemRef task, Outcome outcome, std::string_view kind, std::string error);
+  Async<bool> end_marked(std::vector<ItemRef> tasks);
   bool waits_for_key(const ItemRef& task);
   void key_claimed(std::string_view key);
   void key_freed(std::string_view key);
@@ -253,9 +280,10 @@ class Queue final : public TaskQueue {
 
   // queue_settle.cc
   std::vector<Result<ItemRef>> known_tasks(const std::vector<Settlement>& settlements);
-  EditItemInput settling_write(Settlement& settlement, const ItemRef& task);
+  Outcome outcome_of(const Settlement& settlement, const ItemRef& task);
+  EditItemInput settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task);
+  Async<Result<ItemRef>> settle_replaced(Settlement settlement, Outcome outcome, ItemRef task);
   Result<ItemRef> settled(const Settlement& settlement, Result<WriteOutput>& answer);
-  milliseconds lease_duration(const ItemRef& task) const;
   void moved(const ItemRef& task);
 
   // queue_admin.cc
@@ -270,12 +298,21 @@ class Queue final : public TaskQueue {
   void hurry(BootTime when);
   void start_soon(nanoseconds delay);
   nanoseconds due_in(int64_t wall_ms) const;
+  struct LeaseEnd {
+    std::string id;
+    std::string token;
+    ItemRef task;  // As the book knew it.
+  };
   Async<bool> end_leases();
+  Async<void> end_replaced_lease(LeaseEnd end, Outcome outcome);
+  void lease_ended(const LeaseEnd& end, Result<WriteOutput>& answer);
   void lease_went_on(const std::string& id, const std::string& token, const Error& error);
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> watch_taken(bool starting);
   Async<void> end_dead(std::vector<ItemRef> tasks);
+  Async<void> end_replaced_dead(ItemRef task, Outcome outcome);
+  void dead_ended(const ItemRef& task, Result<WriteOutput>& answer);
   Async<void> publish_start();
 
   // queue_delays.cc
@@ -310,6 +347,13 @@ class Queue final : public TaskQueue {
   void due_by(int64_t deadline_ms);
 
   // queue_follow.cc
+  struct StreamPlace {
+    std::string label;
+    uint64_t from = 1;
+  };
+  Async<StreamPlace> first_stream();
+  Async<StreamPlace> next_stream(std::string last);
+  Async<bool> is_stream_over(std::string label);
   Async<void> follow();
   Async<void> follow_page(StreamPage page);
   Async<ItemRef> read_again(Item key);
@@ -337,7 +381,7 @@ class Queue final : public TaskQueue {
   std::string order_in_words(const ItemRef& task);
   void explain_waiting(Explanation& out);
   void explain_pace(Explanation& out);
-  void explain_state(Explanation& out);
+  void explain_state(Explanation& out, bool makes_room);
 
   // queue_lanes.cc
   static constexpr std::string_view kLaneIndex = "freshet-lane-index";
@@ -362,7 +406,8 @@ class Queue final : public TaskQueue {
   TableDefinition definition_;
   std::string index_;  // (taskStatus, taskCreated).
   std::string table_id_;
-  std::optional<Error> gone_;  // Why there is no table of a queue at the moment.
+  std::optional<Error> gone_;    // Why there is no table of a queue at the moment.
+  std::optional<Error> broken_;  // What the table lacks at the moment.
 
   // Claims.
   QueueSettings settings_;
@@ -428,6 +473,7 @@ class Queue final : public TaskQueue {
 
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Scope scope_;  // Last: what runs here uses all of the above.
+  Scope left_in_work_;
 };
 
 }  // namespace freshet

@@ -108,7 +108,9 @@ Async<Result<TaskPage>> Queue::list(ListInput input) {
   query.forward = input.oldest_first;
   query.limit = input.limit;
   query.exclusive_start_key = std::move(*start);
-  auto page = co_await services_.tables.query(std::move(query));
+  // The cursor is the caller's.
+  auto reading = input.cursor.empty() ? read_index(std::move(query)) : services_.tables.query(std::move(query));
+  auto page = co_await reading;
   if (!page) co_return fail(page.error());
   co_return TaskPage{std::move(page->items), to_cursor(page->last_evaluated_key)};
 }

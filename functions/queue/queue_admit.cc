@@ -37,10 +37,10 @@ Async<Room> Queue::room_taken(const NewTask& task, uint64_t size) {
   if (there) co_return Room();
   if (task.key.empty()) co_return Room{1, size};
   const auto living = co_await living_task(task.key);
-  if (!living || !*living) co_return Room{1, size};
+  if (!living || !living->task) co_return Room{1, size};
   if (!task.replace) co_return Room();
-  if (text_of(*living, attribute::kStatus) == state::kTaken) co_return Room{1, size};
-  const uint64_t old = living->encoded().size();
+  if (text_of(living->task, attribute::kStatus) == state::kTaken) co_return Room{1, size};
+  const uint64_t old = living->task.encoded().size();
   co_return Room{0, size > old ? size - old : 0};
 }
 
@@ -164,7 +164,7 @@ Async<uint64_t> Queue::waiting_in_lane(std::string lane) {
     query.limit = 1000;
     query.count_only = true;
     query.exclusive_start_key = std::move(start);
-    auto page = co_await services_.tables.query(std::move(query));
+    auto page = co_await read_index(std::move(query));
     if (!page) co_return count;
     count += page->count;
     start = std::move(page->last_evaluated_key);

@@ -161,7 +161,7 @@ Async<void> Queue::adopt_all() {
       query.forward = settings_.order == Order::kOldestFirst;
       query.limit = kStep;
       query.exclusive_start_key = std::move(start);
-      auto page = co_await services_.tables.query(std::move(query));
+      auto page = co_await read_index(std::move(query));
       if (!page) {
         adopt_again_ = true;
         break;

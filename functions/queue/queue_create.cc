@@ -130,6 +130,7 @@ std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks,
 Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
   if (gone_) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*gone_));
   std::vector<Result<CreatedTask>> out = refuse_wrong(tasks);
+  const bool had_lanes = !lanes_.empty();
   auto lanes = lanes_wanted(tasks, out);
   if (!lanes.empty()) {
     auto known = co_await add_lanes(std::move(lanes));
@@ -148,6 +149,8 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
     }
     ++next;
   }
+  // A put that was on its way when the queue got its first lane has none, and may have come behind adopt_all().
+  if (!had_lanes && !lanes_.empty()) adopt_again_ = true;
   wake();
   co_return out;
 }

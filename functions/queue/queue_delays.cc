@@ -23,7 +23,7 @@ Async<Result<Page>> Queue::delayed_page(Item start) {
   query.placeholders.values.set(":s", Value(state::kDelayed));
   query.limit = kStep;
   query.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(query));
+  return read_index(std::move(query));
 }
 
 // If the wall clock was set, all that are delayed now are timed by boot time from here on.

@@ -56,10 +56,15 @@ Async<Result<Explanation>> Queue::explain(std::string id) {
     auto counted = co_await count_ahead(out);
     if (!counted) co_return fail(counted.error());
   }
+  bool makes_room = false;
+  if (text_of(out.task, attribute::kStatus) == state::kTaken && has(out.task, attribute::kReplacedBy)) {
+    const auto known = co_await must_make_room(out.task);
+    makes_room = !known || *known;
+  }
   if (pending) {
     explain_waiting(out);
   } else {
-    explain_state(out);
+    explain_state(out, makes_room);
   }
   co_return out;
 }
@@ -90,7 +95,7 @@ Async<Result<void>> Queue::count_ahead(Explanation& out) {
     query.limit = kPage;
     query.count_only = true;
     query.exclusive_start_key = std::move(start);
-    auto page = co_await services_.tables.query(std::move(query));
+    auto page = co_await read_index(std::move(query));
     if (!page) co_return fail(page.error());
     ahead += page->count;
     start = std::move(page->last_evaluated_key);
@@ -172,7 +177,8 @@ void Queue::explain_pace(Explanation& out) {
   }
 }
 
-void Queue::explain_state(Explanation& out) {
+// `makes_room`: of one in work, a newer one of its key waits for it.
+void Queue::explain_state(Explanation& out, bool makes_room) {
   const auto say = [&out](std::string why) { out.why.push_back(std::move(why)); };
   const ItemRef& task = out.task;
   const auto status = text_of(task, attribute::kStatus);
@@ -197,7 +203,7 @@ void Queue::explain_state(Explanation& out) {
           (lease->mine ? "timed by this daemon, which gave it out" : "another daemon's, timed here since it was seen"));
     }
     if (has(task, attribute::kCancelRequested)) say("its cancel was asked for; its holder learns of it");
-    if (const auto by = text_of(task, attribute::kReplacedBy); !by.empty()) {
+    if (const auto by = text_of(task, attribute::kReplacedBy); makes_room) {
       say(text("a newer task of its key waits for it, so that it will not be tried again: ", by));
     }
   } else if (status == state::kShed) {

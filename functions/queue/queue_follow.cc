@@ -9,6 +9,13 @@ namespace freshet {
 namespace {
 
 constexpr milliseconds kEarlyAnswer{20};
+// While the table has no stream, all tasks are looked at now and then: after this pause, or so many times as long as
+// the look took.
+constexpr milliseconds kWalkPause{5'000};
+constexpr int kWalkShare = 20;
+constexpr const char* kWithoutStream =
+    "a client has switched off the table's stream: until there is one again, tasks that clients put get their lane and "
+    "hold their key only after a while";
 
 // In no index that anybody takes from.
 bool never_served(const ItemRef& task) {
@@ -23,50 +30,91 @@ bool never_served(const ItemRef& task) {
 
 }  // namespace
 
-Async<void> Queue::follow() {
+// Where the last run has saved that it was, unless that is in another table's stream (made anew under the same name).
+Async<Queue::StreamPlace> Queue::first_stream() {
+  StreamPlace place;
+  auto described = co_await services_.tables.describe_table(table_);
+  if (described) place.label = std::move(described->stream_label);
   auto bounds = co_await services_.tables.stream_bounds(table_);
-  uint64_t from = bounds ? bounds->next : 1;
-  // Goes on where the last run saved, unless that is another table's stream (made anew under the same name).
-  if (bounds && shed_log_->position() >= bounds->oldest && shed_log_->position() <= bounds->next) {
-    from = shed_log_->position();
+  if (!bounds) co_return place;
+  const uint64_t saved = shed_log_->position();
+  place.from = saved > 0 && saved <= bounds->next ? std::max(saved, bounds->oldest) : bounds->next;
+  co_return place;
+}
+
+// The stream that follows `last`, from its beginning. A client may have switched it off, or deleted the table: waits
+// until there is one again. Tasks that come meanwhile are shown by none, and are looked for.
+Async<Queue::StreamPlace> Queue::next_stream(std::string last) {
+  BootTime look_at{};
+  bool is_off = false;
+  look_due_ = boot();  // Whether the table is still there.
+  request_tick();
+  for (;;) {
+    auto described = co_await services_.tables.describe_table(table_);
+    const bool is_there = described && described->id == table_id_ && !gone_;
+    if (is_there && described->definition.stream && described->stream_label != last) {
+      auto bounds = co_await services_.tables.stream_bounds(table_);
+      if (is_off) log_.info("QUEUE_STREAM_BACK", {{"queue", table_}});
+      scope_.spawn(adopt_all());
+      co_return StreamPlace{std::move(described->stream_label), bounds ? bounds->oldest : 1};
+    }
+    if (is_there && !described->definition.stream && !std::exchange(is_off, true)) {
+      log_.warn("QUEUE_STREAM_OFF", {{"queue", table_}, {"message", kWithoutStream}});
+    }
+    if (is_there && is_off && boot() >= look_at) {
+      const auto began = boot();
+      co_await adopt_all();
+      look_at = boot() + std::max<nanoseconds>(kWalkPause, kWalkShare * (boot() - began));
+    }
+    co_await sleep_for(services_.scheduler, settings_.look_around);
   }
+}
+
+// Whether nothing comes any more by the stream of that label.
+Async<bool> Queue::is_stream_over(std::string label) {
+  const auto described = co_await services_.tables.describe_table(table_);
+  if (!described) co_return described.error().code == ErrorCode::kResourceNotFound;
+  co_return !described->definition.stream || described->stream_label != label;
+}
+
+Async<void> Queue::follow() {
+  StreamPlace place = co_await first_stream();
   // What came before is not read, and the last run may have ended in the middle of an adoption.
   scope_.spawn(adopt_all());
   for (;;) {
     ReadStreamInput input;
     input.table = table_;
-    input.from = from;
+    input.label = place.label;
+    input.from = place.from;
     input.skip.queue_writes = true;
-    const BootTime until = boot() + seconds(60);
+    const auto until = boot() + seconds(60);
     input.wait_until = until;
     auto reading = services_.tables.read_stream(std::move(input));
     const bool at_once = reading.is_ready();
     auto page = co_await reading;
-    if (!page && page.error().code == ErrorCode::kResourceNotFound) {
-      look_due_ = boot();
-      request_tick();
-      do {
-        co_await sleep_for(services_.scheduler, settings_.look_around);
-      } while (gone_);
-      auto anew = co_await services_.tables.stream_bounds(table_);
-      if (anew) from = anew->next;
+    bool over = !page && page.error().code == ErrorCode::kResourceNotFound;
+    if (page && page->records.empty() && page->next == place.from && boot() < until) {
+      over = co_await is_stream_over(place.label);
+      if (!over) co_await sleep_for(services_.scheduler, kEarlyAnswer);  // Whatever it is, not in a hot loop.
+    }
+    if (over) {
+      place = co_await next_stream(place.label);
       continue;
     }
     if (!page) {
       co_await sleep_for(services_.scheduler, settings_.look_around);
       auto again = co_await services_.tables.stream_bounds(table_);
       if (again && page.error().code == ErrorCode::kTrimmedDataAccess) {
-        from = again->oldest;
+        place.from = again->oldest;
         scope_.spawn(adopt_all());
       }
       continue;
     }
-    // A store may answer early and have nothing new. Others have their turn before the next page in any case.
-    const bool early = page->next == from && boot() < until;
-    from = page->next;
+    place.from = page->next;
     co_await follow_page(std::move(*page));
-    shed_log_->set_position(from);
-    if (at_once || early) co_await sleep_for(services_.scheduler, early ? kEarlyAnswer : milliseconds(0));
+    shed_log_->set_position(place.from);
+    if (at_once)
+      co_await sleep_for(services_.scheduler, nanoseconds(0));  // Others have their turn before the next page.
   }
 }
 

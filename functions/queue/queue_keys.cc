@@ -2,6 +2,8 @@
 //
 // Of a key whose tasks replace each other at most one is in work: while that goes on takes pass over the one that
 // waits, and it is marked as replaced, so that a failure ends it rather than let it run after the newer one.
+#include <algorithm>
+
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
 
@@ -30,16 +32,13 @@ class Queue::KeyGuard {
 
 Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   auto key = task.key;
-  while (busy_keys_.contains(key)) {
-    Promise<bool> free(services_.scheduler);
-    busy_keys_[key].push_back(free);
-    co_await free.future();
-  }
+  co_await key_is_free(key);
   KeyGuard guard(*this, key);
   if (!task.replace) {
     auto living = co_await living_task(key);
     if (!living) co_return fail(living.error());
-    if (*living) co_return CreatedTask{std::string(text_of(*living, attribute::kId)), false};
+    if (living->task) co_return CreatedTask{std::string(text_of(living->task, attribute::kId)), false};
+    if (!living->doomed.empty()) co_await shed_doomed(std::move(living->doomed));
   }
   auto item = new_item(task);
   if (!item) co_return fail(item.error());
@@ -58,6 +57,15 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   co_return out;
 }
 
+// Nobody looks at the key when this ends, and nobody can before the caller has a guard.
+Async<void> Queue::key_is_free(std::string key) {
+  while (busy_keys_.contains(key)) {
+    Promise<bool> free(services_.scheduler);
+    busy_keys_[key].push_back(free);
+    co_await free.future();
+  }
+}
+
 // Tasks of that key that wait or are held, newest first; from `start` on. A client may have ended one and left its
 // liveKey behind, until the stream tells.
 Async<Result<Page>> Queue::living_page(std::string key, Item start) {
@@ -73,22 +81,58 @@ Async<Result<Page>> Queue::living_page(std::string key, Item start) {
   query.forward = false;
   query.limit = 256;
   query.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(query));
+  return read_index(std::move(query));
 }
 
-// The newest task that has the key; a null ref if none has. One that was to make room for another is none.
-Async<Result<ItemRef>> Queue::living_task(std::string key) {
+// The newest task that has the key. One that was to make room for another does not have it any more, nor has one that
+// will never be started.
+Async<Result<Queue::Living>> Queue::living_task(std::string key) {
+  Living out;
   Item start;
   for (;;) {
     auto page = co_await living_page(key, std::move(start));
     if (!page) co_return fail(page.error());
-    for (const auto& task : page->items) {
-      if (!is_replaced(task, key)) co_return task;
+    for (auto& task : page->items) {
+      if (is_replaced(task, key)) continue;
+      if (doom_of(task).empty()) {
+        out.task = std::move(task);
+        co_return out;
+      }
+      out.doomed.push_back(std::move(task));
     }
     start = std::move(page->last_evaluated_key);
-    if (start.empty()) co_return ItemRef();
+    if (start.empty()) co_return out;
     co_await sleep_for(services_.scheduler, nanoseconds(0));  // Clients may have put many with that key.
   }
+}
+
+// Why a task that waits will be shed whatever happens: it is too late for it, or will be when its delay is over. Empty:
+// it may be started, or does not wait.
+std::string_view Queue::doom_of(const ItemRef& task) {
+  const auto status = text_of(task, attribute::kStatus);
+  auto at = wall_guard_.earliest();
+  if (status == state::kDelayed) {
+    at = std::max(at, WallTime(milliseconds(int_of(task, attribute::kNotBefore, 0))));
+  } else if (status != state::kPending) {
+    return {};
+  }
+  return expired(task, at, definition_.ttl_in_milliseconds);
+}
+
+// They would only stand in the way of the next look at their key.
+Async<void> Queue::shed_doomed(std::vector<ItemRef> tasks) {
+  std::vector<EditItemInput> writes;
+  std::vector<std::string_view> reasons;
+  for (const auto& task : tasks) {
+    const auto reason = reasons.emplace_back(doom_of(task));
+    writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, wall()));
+  }
+  auto answers = co_await services_.tables.edit_many(std::move(writes));
+  std::vector<ShedLine> lines;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i]) lines.push_back(shed_line(tasks[i], reasons[i], "create", wall()));
+  }
+  if (!lines.empty()) co_await log_sheds(std::move(lines));
 }
 
 // Those that wait end; one in work goes on, but waits no more should it come back. What the store refuses to end is
@@ -173,9 +217,90 @@ Async<void> Queue::replace_again() {
     if (known == unreplaced_.end() || busy_keys_.contains(key)) continue;  // Done, or a newer one comes just now.
     KeyGuard guard(*this, key);
     std::string newest = known->second.by;
-    co_await replace_waiting(std::move(key), std::move(newest), true);
+    std::string by = newest;
+    const auto left = co_await is_left(std::move(by));
+    if (!left) continue;
+    if (*left) {
+      co_await replace_waiting(std::move(key), std::move(newest), true);
+    } else if (unreplaced_.erase(key) > 0) {
+      key_freed(key);
+    }
   }
   replacing_again_ = false;
+}
+
+// Whether a task that was to replace others, or one that has replaced it since, waits, is in work or was: so that those
+// others must not run any more.
+Async<Result<bool>> Queue::is_left(std::string id) {
+  constexpr int kLongest = 20'000;  // Clients may write a circle.
+  for (int steps = 0; steps < kLongest && !id.empty(); ++steps) {
+    std::string next = id;
+    auto task = co_await get(std::move(next));
+    if (!task && task.error().code != ErrorCode::kNotFound) co_return fail(task.error());
+    if (!task) co_return false;
+    const auto status = text_of(*task, attribute::kStatus);
+    if (status == state::kShed || !doom_of(*task).empty()) co_return false;
+    if (status != state::kCancelled) co_return true;
+    id = text_of(*task, attribute::kReplacedBy);
+    if (steps % 64 == 63) co_await sleep_for(services_.scheduler, nanoseconds(0));
+  }
+  co_return false;
+}
+
+// The same of a task that was marked as replaced; whichever of its key came after that counts, too. Under the key's
+// guard, so that no other comes meanwhile.
+Async<Result<bool>> Queue::must_make_room(ItemRef task) {
+  const std::string key(key_of(task));
+  const auto id = text_of(task, attribute::kId);
+  Item start;
+  do {
+    auto page = co_await living_page(key, std::move(start));
+    if (!page) co_return fail(page.error());
+    for (const auto& other : page->items) {
+      const bool came_later = text_of(other, attribute::kId) != id && comes_to_replace(other) &&
+                              !is_replaced(other, key) && doom_of(other).empty();
+      if (came_later) co_return true;
+    }
+    start = std::move(page->last_evaluated_key);
+  } while (!start.empty());
+  std::string by(text_of(task, attribute::kReplacedBy));
+  auto left = co_await is_left(std::move(by));
+  co_return left;
+}
+
+// Ends the claim on a task that a newer one of its key was to replace, with an `outcome` that says so.
+Async<Result<WriteOutput>> Queue::end_replaced(ItemRef task, Outcome outcome, std::string_view kind,
+                                               std::string error) {
+  std::string key(key_of(task));
+  co_await key_is_free(key);
+  const KeyGuard guard(*this, key);
+  auto makes_room = co_await must_make_room(task);
+  if (!makes_room) co_return fail(makes_room.error());
+  if (!*makes_room) {
+    outcome.to = outcome.if_not_replaced;
+    outcome.lives_on = true;
+  }
+  auto write = end_claim(table_, task, outcome, kind, error, lane_of(task), wall());
+  auto answer = co_await edit(std::move(write));
+  co_return answer;
+}
+
+// PENDING tasks that were marked as replaced in the moment in which they were given back: those that make room end.
+// True if one lives on.
+Async<bool> Queue::end_marked(std::vector<ItemRef> tasks) {
+  bool any = false;
+  for (auto& task : tasks) {
+    std::string key(key_of(task));
+    co_await key_is_free(key);
+    const KeyGuard guard(*this, key);
+    auto makes_room = co_await must_make_room(task);
+    if (!makes_room) continue;
+    auto write =
+        *makes_room ? end_waiting(table_, task, state::kCancelled, {}, {}, wall()) : not_replaced(table_, task, wall());
+    const auto answer = co_await edit(std::move(write));
+    any = any || (answer && !*makes_room);
+  }
+  co_return any;
 }
 
 // Whether a newer task of its key has come that it was to make room for.

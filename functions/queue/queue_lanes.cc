@@ -90,7 +90,7 @@ Async<Result<Page>> Queue::lane_heads(std::string lane, uint32_t limit, bool new
   query.forward = !newest_first;
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(query));
+  return read_index(std::move(query));
 }
 
 Async<Result<Queue::WalkPage>> Queue::lane_page(std::string lane, uint32_t limit, bool newest_first, Walk walk) {

@@ -23,6 +23,11 @@ tl::unexpected<Error> conflict(const std::string& id, const Error& error) {
   return fail(ErrorCode::kConflict, held_elsewhere(id, detail ? detail->item : ItemRef()));
 }
 
+// As the history names it.
+std::string_view kind_of(Settlement::Kind kind) {
+  return kind == Settlement::Kind::kFail ? "failed" : "released";
+}
+
 Result<void> check(const Settlement& settlement) {
   constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
   if (settlement.id.empty()) return invalid("taskId must not be empty");
@@ -55,8 +60,14 @@ Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settle
       out[i] = fail(ErrorCode::kConflict, held_elsewhere(settlements[i].id, *out[i]));
       continue;
     }
-    writes.push_back(settling_write(settlements[i], *out[i]));
-    places.push_back(i);
+    const Outcome outcome = outcome_of(settlements[i], *out[i]);
+    if (outcome.if_not_replaced.empty()) {
+      writes.push_back(settling_write(settlements[i], outcome, *out[i]));
+      places.push_back(i);
+      continue;
+    }
+    auto ended = co_await settle_replaced(settlements[i], outcome, *out[i]);
+    out[i] = std::move(ended);
   }
   if (writes.empty()) co_return out;
   auto answers = co_await services_.tables.edit_many(std::move(writes));
@@ -81,25 +92,41 @@ std::vector<Result<ItemRef>> Queue::known_tasks(const std::vector<Settlement>& s
   return out;
 }
 
-EditItemInput Queue::settling_write(Settlement& settlement, const ItemRef& task) {
-  auto now = wall();
+// Where the task goes; nowhere by a heartbeat.
+Outcome Queue::outcome_of(const Settlement& settlement, const ItemRef& task) {
+  Outcome out;
   switch (settlement.kind) {
     case Settlement::Kind::kComplete:
-      return complete(table_, task, std::move(settlement.result), now);
-    case Settlement::Kind::kHeartbeat: {
-      const Lease* lease = leases_.find(settlement.id);
-      auto beat = std::max(lease ? lease->beat : 0, int_of(task, attribute::kLeaseBeat, 0));
-      return heartbeat(table_, task, std::min(beat, kMaxBeat) + 1);
-    }
-    case Settlement::Kind::kFail: {
-      auto outcome = after_failure(task, settings_, settlement.final, settlement.delay, services_.random.unit());
-      return end_claim(table_, task, outcome, "failed", settlement.error, lane_of(task), now);
-    }
+      out.to = state::kSuccess;
+      break;
+    case Settlement::Kind::kHeartbeat:
+      break;
+    case Settlement::Kind::kFail:
+      out = after_failure(task, settings_, settlement.final, settlement.delay, services_.random.unit());
+      break;
     case Settlement::Kind::kRelease:
+      out = after_release(task, settlement.delay);
       break;
   }
-  auto outcome = after_release(task, settlement.delay);
-  return end_claim(table_, task, outcome, "released", {}, lane_of(task), now);
+  return out;
+}
+
+EditItemInput Queue::settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task) {
+  auto now = wall();
+  if (settlement.kind == Settlement::Kind::kComplete) return complete(table_, task, std::move(settlement.result), now);
+  if (settlement.kind == Settlement::Kind::kHeartbeat) {
+    const Lease* lease = leases_.find(settlement.id);
+    auto beat = std::max(lease ? lease->beat : 0, int_of(task, attribute::kLeaseBeat, 0));
+    return heartbeat(table_, task, std::min(beat, kMaxBeat) + 1);
+  }
+  return end_claim(table_, task, outcome, kind_of(settlement.kind), settlement.error, lane_of(task), now);
+}
+
+// By itself, as it takes a look at others of its key.
+Async<Result<ItemRef>> Queue::settle_replaced(Settlement settlement, Outcome outcome, ItemRef task) {
+  std::string error = settlement.error;
+  auto answer = co_await end_replaced(std::move(task), outcome, kind_of(settlement.kind), std::move(error));
+  co_return settled(settlement, answer);
 }
 
 Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>& answer) {
@@ -146,6 +173,7 @@ Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
 }
 
 Async<void> Queue::release_held() {
+  left_in_work_.clear();
   std::vector<Settlement> settlements;
   for (auto& [id, token] : leases_.held()) {
     Settlement settlement;

@@ -144,7 +144,7 @@ Async<Result<Page>> Queue::most_urgent(Item start) {
   query.placeholders.values.set(":s", Value(state::kPending));
   query.limit = ShedPace::kStep;
   query.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(query));
+  return read_index(std::move(query));
 }
 
 // A task became PENDING that has a deadline.

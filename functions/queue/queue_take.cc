@@ -71,7 +71,7 @@ Async<Result<Page>> Queue::heads(std::string_view status, uint32_t limit, bool f
   input.forward = forward;
   input.limit = limit;
   input.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(input));
+  return read_index(std::move(input));
 }
 
 Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
@@ -224,7 +224,8 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
       break;
     }
     std::vector<EditItemInput> writes;
-    auto plans = plan_claims(*found, wanted, input, writes);
+    std::vector<ItemRef> marked;
+    auto plans = plan_claims(*found, wanted, input, writes, marked);
     if (!plans.empty()) {
       auto work = services_.tables.edit_many(std::move(writes));
       std::optional<Claiming> claiming;
@@ -236,7 +237,10 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
     }
     tell_order(*found, taken.size() < max);
     start = std::move(found->next);
-    if (taken.size() >= max || !found->more) break;
+    bool lives_on = false;
+    if (!marked.empty()) lives_on = co_await end_marked(std::move(marked));
+    if (lives_on) start = Walk();  // From the beginning: it may be that one's turn.
+    if (taken.size() >= max || (!found->more && !lives_on)) break;
   }
   co_return taken;
 }
@@ -261,7 +265,7 @@ void Queue::tell_order(const Candidates& found, bool hungry) {
 }
 
 std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t wanted, const TakeInput& input,
-                                            std::vector<EditItemInput>& writes) {
+                                            std::vector<EditItemInput>& writes, std::vector<ItemRef>& marked) {
   std::vector<Plan> plans;
   plans.reserve(found.tasks.size());
   writes.reserve(found.tasks.size());
@@ -280,7 +284,8 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
     if (!plan.shed_reason.empty()) {
       writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now));
     } else if (!key.empty() && has(task, attribute::kReplacedBy)) {
-      writes.emplace_back(end_waiting(table_, task, state::kCancelled, {}, {}, now));  // As it was given back.
+      marked.push_back(task);
+      continue;
     } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
       writes.emplace_back(end_waiting(table_, task, state::kDead, attribute::kError, {}, now));
     } else if (!key.empty() && !keys.insert(key).second && comes_to_replace(task)) {

@@ -10,6 +10,9 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
+constexpr const char* kLeaseEnded = "lease ended";
+constexpr const char* kDaemonDied = "daemon died";
+constexpr const char* kDiedInWork = "the daemon died while this was in work";
 
 }  // namespace
 
@@ -99,32 +102,44 @@ Async<bool> Queue::end_leases() {
   auto ids = leases_.ended(boot(), kStep);
   if (ids.empty()) co_return false;
   std::vector<EditItemInput> writes;
-  std::vector<std::string> tokens;
-  for (const auto& id : ids) {
+  std::vector<LeaseEnd> ends;
+  for (auto& id : ids) {
     const Lease* lease = leases_.find(id);
+    if (lease == nullptr) continue;
     auto outcome = after_failure(lease->task, settings_, false, {}, services_.random.unit());
     if (!settings_.retry_failures) outcome = after_restart(lease->task, settings_);
     outcome.unless_beaten = true;
-    tokens.push_back(lease->token);
-    writes.emplace_back(
-        end_claim(table_, lease->task, outcome, "lease ended", "lease ended", lane_of(lease->task), wall()));
     leases_.postpone(id, boot() + settings_.look_around);
+    LeaseEnd end{std::move(id), lease->token, lease->task};
+    if (!outcome.if_not_replaced.empty()) {
+      scope_.spawn(end_replaced_lease(std::move(end), outcome));
+      continue;
+    }
+    writes.emplace_back(end_claim(table_, end.task, outcome, kLeaseEnded, kLeaseEnded, lane_of(end.task), wall()));
+    ends.push_back(std::move(end));
   }
   auto answers = co_await services_.tables.edit_many(std::move(writes));
-  for (size_t i = 0; i < answers.size(); ++i) {
-    auto& answer = answers[i];
-    if (answer) {
-      log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", ids[i]}});
-      leases_.forget(ids[i], tokens[i]);
-      moved(answer->attributes);
-    } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
-      lease_went_on(ids[i], tokens[i], answer.error());
-    } else if (const Lease* lease = leases_.find(ids[i]); lease && answer.error().code == ErrorCode::kValidation) {
-      scope_.spawn(set_aside(lease->task, std::move(answer.error().message)));
-      leases_.forget(ids[i], tokens[i]);
-    }
-  }
+  for (size_t i = 0; i < answers.size(); ++i) lease_ended(ends[i], answers[i]);
   co_return ids.size() == kStep;
+}
+
+Async<void> Queue::end_replaced_lease(LeaseEnd end, Outcome outcome) {
+  std::string error = kLeaseEnded;
+  auto answer = co_await end_replaced(end.task, outcome, kLeaseEnded, std::move(error));
+  lease_ended(end, answer);
+}
+
+void Queue::lease_ended(const LeaseEnd& end, Result<WriteOutput>& answer) {
+  if (answer) {
+    log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", end.id}});
+    leases_.forget(end.id, end.token);
+    moved(answer->attributes);
+  } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
+    lease_went_on(end.id, end.token, answer.error());
+  } else if (const Lease* lease = leases_.find(end.id); lease && answer.error().code == ErrorCode::kValidation) {
+    scope_.spawn(set_aside(lease->task, std::move(answer.error().message)));
+    leases_.forget(end.id, end.token);
+  }
 }
 
 // The lease's end was refused: its holder was faster, or has sent a heartbeat that is news here.
@@ -190,7 +205,7 @@ Async<Result<Page>> Queue::future_head() {
   query.placeholders.values.set(":s", Value(state::kPending));
   query.placeholders.values.set(":t", Value::number(epoch_ms(created_bound())));
   query.limit = 1;
-  return services_.tables.query(std::move(query));
+  return read_index(std::move(query));
 }
 
 // Begins to time every held task that is not timed yet. At the start, claims of this node's dead incarnations end.
@@ -219,20 +234,33 @@ Async<void> Queue::watch_taken(bool starting) {
 
 Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
   std::vector<EditItemInput> writes;
+  std::vector<ItemRef> written;
   for (const auto& task : tasks) {
     auto outcome = after_restart(task, settings_);
-    writes.emplace_back(end_claim(table_, task, outcome, "daemon died", "the daemon died while this was in work",
-                                  lane_of(task), wall()));
+    if (!outcome.if_not_replaced.empty()) {
+      scope_.spawn(end_replaced_dead(task, outcome));
+      continue;
+    }
+    writes.emplace_back(end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, lane_of(task), wall()));
+    written.push_back(task);
   }
   auto answers = co_await services_.tables.edit_many(std::move(writes));
-  for (size_t i = 0; i < answers.size(); ++i) {
-    if (answers[i]) {
-      moved(answers[i]->attributes);
-    } else if (answers[i].error().code == ErrorCode::kValidation) {
-      scope_.spawn(set_aside(tasks[i], std::move(answers[i].error().message)));
-    }
-  }
+  for (size_t i = 0; i < answers.size(); ++i) dead_ended(written[i], answers[i]);
   log_.info("LEASES_ENDED_AT_START", {{"queue", table_}, {"tasks", tasks.size()}});
+}
+
+Async<void> Queue::end_replaced_dead(ItemRef task, Outcome outcome) {
+  std::string error = kDiedInWork;
+  auto answer = co_await end_replaced(task, outcome, kDaemonDied, std::move(error));
+  dead_ended(task, answer);
+}
+
+void Queue::dead_ended(const ItemRef& task, Result<WriteOutput>& answer) {
+  if (answer) {
+    moved(answer->attributes);
+  } else if (answer.error().code == ErrorCode::kValidation) {
+    scope_.spawn(set_aside(task, std::move(answer.error().message)));
+  }
 }
 
 Async<void> Queue::publish_start() {
@@ -261,6 +289,10 @@ void Queue::processor_began() {
 void Queue::processor_ended() {
   --processors_;
   if (processors_ == 0) start_soon(settings_.start_retry);
+}
+
+void Queue::slots_freed() {
+  for (Signal* signal : told_of_drain_) signal->notify();
 }
 
 void Queue::drain() {

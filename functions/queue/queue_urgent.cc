@@ -96,7 +96,7 @@ Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t lim
   QueryInput query = urgent_query(lane, walk, now);
   query.limit = limit;
   query.exclusive_start_key = std::move(walk.key);
-  auto page = co_await services_.tables.query(std::move(query));
+  auto page = co_await read_index(std::move(query));
   if (!page) co_return fail(page.error());
   WalkPage out;
   out.any = !page->items.empty();

@@ -17,8 +17,9 @@ void log_runner(const EventLog& log, const std::string& queue, RunnerKind runner
   }
   if (runner == RunnerKind::kFake) {
     log.warn("FAKE_RUNNER", {{"queue", queue},
-                             {"message", "TASK_RUNNER=fake: tasks end as SUCCESS with the result {\"fake\": true}, and "
-                                         "nothing is done"}});
+                             {"message",
+                              "TASK_RUNNER=fake: tasks end as SUCCESS with the result {\"fake\": true}, and "
+                              "nothing is done"}});
   }
 }
 }  // namespace
@@ -79,6 +80,14 @@ std::vector<Queue*> Queues::all() const {
 std::vector<std::string> Queues::names() const {
   std::vector<std::string> out;
   for (const auto& [name, queue] : queues_) out.push_back(name);
+  return out;
+}
+
+std::string Queues::broken() const {
+  std::string out;
+  for (const auto& [name, queue] : queues_) {
+    if (const Error* why = queue->broken()) out.append(why->message).append("\n");
+  }
   return out;
 }
 

@@ -31,6 +31,8 @@ class Queues final : public TaskQueues {
   TaskQueue* find(std::string_view name) override { return find_queue(name); }
   std::vector<std::string> names() const override;
 
+  // What the tables of queues lack at the moment that a queue needs, a line each; empty if nothing.
+  std::string broken() const;
   // At readiness; queues that are opened later begin at once.
   void begin();
   // At the end: takes are refused, no `Start` is published.

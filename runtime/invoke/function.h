@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -101,6 +102,8 @@ struct Context {
   Services& services;
   const FunctionDefinition& function;
   Invocation invocation;
+  // Work that goes on after the invocation keeps a copy for as long as it uses `services`. Null: they live on anyway.
+  std::shared_ptr<const void> services_kept = nullptr;
   BootTime now() const { return services.scheduler.clock().boot(); }
   nanoseconds remaining() const { return invocation.deadline - now(); }
 };

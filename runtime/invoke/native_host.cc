@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <optional>
 
 #include "runtime/invoke/trace.h"
@@ -66,9 +67,11 @@ Async<InvokeOutcome> NativeHost::invoke(const FunctionDefinition& function, Invo
     co_return failed_outcome("Runtime.HandlerNotFound",
                              fmt::format("There is no native handler \"{}\"", function.handler));
   }
-  std::optional<TracedServices> traced;
-  if (tracer_ && is_sampled(invocation.trace_id)) traced.emplace(services_, *tracer_, invocation.trace_id);
-  Context context{traced ? traced->services() : services_, function, std::move(invocation)};
+  std::shared_ptr<TracedServices> traced;
+  if (tracer_ && is_sampled(invocation.trace_id)) {
+    traced = std::make_shared<TracedServices>(services_, *tracer_, invocation.trace_id);
+  }
+  Context context{traced ? traced->services() : services_, function, std::move(invocation), traced};
   Async<Result<std::string>> running = begin(*handler, context, traced ? &tracer_->links() : nullptr);
   if (running.is_ready()) co_return outcome_of(running.take());
 

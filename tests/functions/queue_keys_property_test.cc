@@ -1,5 +1,6 @@
 // Updates that replace each other by key, under holders that fail and die, daemons that restart and many slots: of a
-// key at most one is in work, an older one never runs after a newer one, and the last one always does.
+// key at most one is in work, an older one never runs after a newer one, and the last one always does; if that is
+// cancelled while it waits, the one in work is the last again.
 #include <map>
 
 #include "functions/queue/attributes.h"
@@ -56,7 +57,7 @@ class Model {
   }
 
   void step() {
-    switch (random_.below(12)) {
+    switch (random_.below(13)) {
       case 0:
       case 1:
       case 2:
@@ -75,6 +76,9 @@ class Model {
         break;
       case 10:
         world_.pass(milliseconds(random_.below(1'500)));
+        break;
+      case 11:
+        cancel_last();
         break;
       default:
         if (random_.below(8) == 0) {
@@ -110,7 +114,8 @@ class Model {
     std::vector<NewTask> tasks;
     for (uint64_t n = 1 + random_.below(3); n > 0; --n) {
       const std::string key = "k" + std::to_string(random_.below(kKeys));
-      tasks.push_back(update_of(key, ++last_[key]));
+      last_[key] = ++made_[key];
+      tasks.push_back(update_of(key, last_[key]));
       if (random_.below(6) == 0) tasks.back().delay = milliseconds(random_.below(1'000));
       if (random_.below(2) == 0) tasks.back().deadline = world_.clock.wall() + std::chrono::hours(24);
       if (lanes_) tasks.back().group = "g" + std::to_string(random_.below(2));
@@ -121,6 +126,27 @@ class Model {
 
   void create() {
     for (const auto& made : world_.wait(queue_->create(updates()))) ASSERT_TRUE(made && made->created);
+  }
+
+  void cancel_last() {
+    const std::string key = "k" + std::to_string(random_.below(kKeys));
+    const auto last = last_.find(key);
+    if (last == last_.end()) return;
+    const auto lives = [this](const std::string& id, bool held) {
+      const auto status = world_.status(id);
+      return status == "PENDING" || status == "DELAYED" || (held && status == "TAKEN");
+    };
+    const std::string id = id_of(key, last->second);
+    if (!lives(id, false)) return;
+    ASSERT_TRUE(world_.wait(queue_->cancel({id}))[0]);
+    ASSERT_EQ(world_.status(id), "CANCELLED");
+    world_.pass(milliseconds(50));  // The end of a lease may be under way that still saw it.
+    for (int number = last->second - 1; number > 0; --number) {
+      if (!lives(id_of(key, number), true)) continue;
+      last->second = number;
+      return;
+    }
+    last_.erase(last);
   }
 
   std::vector<TakenTask> take_some(int max) {
@@ -190,7 +216,8 @@ class Model {
   QueueSettings settings_;
   Queue* queue_ = nullptr;
   uint64_t created_ = 0;
-  std::map<std::string, int> last_;     // By key: the newest update.
+  std::map<std::string, int> made_;     // By key: updates so far.
+  std::map<std::string, int> last_;     // The newest of them that was not cancelled.
   std::map<std::string, int> started_;  // And the newest that was given out.
   std::vector<TakenTask> held_;
 };

@@ -57,6 +57,26 @@ TEST_P(QueueLanes, TheFirstTaskThatNamesAPriorityMayBeAClients) {
   EXPECT_EQ(ids(take(queue, 9)), "high newer plain");
 }
 
+// A store that answers late may put it behind the look at those that were there before.
+TEST_P(QueueLanes, ATaskThatIsOnItsWayWhenTheQueueGetsItsFirstLaneIsServed) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    World here(GetParam(), seed);
+    Queue& queue = here.start();
+    std::vector<NewTask> first;
+    first.push_back(grouped("laned", "A"));
+    auto laned = queue.create(std::move(first));
+    here.pass(milliseconds(seed % 12));
+    auto plain = queue.create(named({"plain"}));
+    ASSERT_TRUE(here.wait(std::move(laned))[0]);
+    ASSERT_TRUE(here.wait(std::move(plain))[0]);
+    here.pass(milliseconds(2'500));
+    TakeInput input;
+    input.max = 9;
+    ASSERT_EQ(here.wait(queue.take(input))->size(), 2u);
+  }
+}
+
 TEST_P(QueueLanes, OnlyTasksThatNeedANewLaneAreRefusedAtTheBound) {
   Queue& queue = world.start();
   std::vector<NewTask> many;

@@ -15,6 +15,12 @@ HttpResponse text(int status, std::string body) {
   return response;
 }
 
+HttpResponse readiness(const ServiceView& view) {
+  if (!view.ready()) return text(503, "not ready\n");
+  const std::string why = view.broken ? view.broken() : std::string();
+  return why.empty() ? text(200, "ready\n") : text(503, "not ready\n" + why);
+}
+
 Async<HttpResponse> metrics(std::function<Async<std::string>()> source) {
   std::string body = co_await source();
   HttpResponse response = text(200, std::move(body));
@@ -32,9 +38,8 @@ std::vector<std::unique_ptr<Route>> make_service_routes(ServiceView view) {
   }));
   routes.push_back(make_simple_route("GET", "/healthz",
                                      [](const HttpRequest&) -> Async<HttpResponse> { return text(200, "ok\n"); }));
-  routes.push_back(make_simple_route("GET", "/readyz", [ready = view.ready](const HttpRequest&) -> Async<HttpResponse> {
-    return ready() ? text(200, "ready\n") : text(503, "not ready\n");
-  }));
+  routes.push_back(make_simple_route("GET", "/readyz",
+                                     [view](const HttpRequest&) -> Async<HttpResponse> { return readiness(view); }));
   routes.push_back(
       make_simple_route("GET", "/metrics", [source = view.metrics](const HttpRequest&) { return metrics(source); }));
   return routes;

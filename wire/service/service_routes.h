@@ -14,6 +14,8 @@ namespace freshet {
 struct ServiceView {
   std::function<bool()> ready;                  // After recovery, and until draining begins.
   std::function<Async<std::string>()> metrics;  // Prometheus text.
+  // Why it is not ready although ready() says so, in lines; empty: there is no such reason. May be null.
+  std::function<std::string()> broken = nullptr;
 };
 
 // What the view's functions capture outlives the routes. They run on the loop.

@@ -1,6 +1,7 @@
 #include "functions/queue/policy/outcome.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/backoff.h"
@@ -16,7 +17,7 @@ bool cancel_requested(const ItemRef& task) {
 // A newer task of its key has taken its place: it does not wait again.
 void end_if_replaced(const ItemRef& task, Outcome& out) {
   const bool waits = out.to == state::kPending || out.to == state::kDelayed;
-  if (waits && has(task, attribute::kReplacedBy)) out.to = state::kCancelled;
+  if (waits && has(task, attribute::kReplacedBy)) out.if_not_replaced = std::exchange(out.to, state::kCancelled);
 }
 
 Outcome delayed_or_pending(milliseconds delay) {

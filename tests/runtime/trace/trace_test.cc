@@ -160,6 +160,32 @@ TEST_F(TraceTest, WhatNothingTracedCausedBeginsATraceAndUnsampledOnesLeaveNone) 
   EXPECT_TRUE(spans.empty());
 }
 
+Async<void> call_later(Services& services, std::shared_ptr<const void> /*kept*/) {
+  co_await sleep_for(services.scheduler, seconds(5));
+  HttpRequest request;
+  auto answer = co_await services.http.send("http://127.0.0.1:9/task", std::move(request), seconds(1));
+  EXPECT_TRUE(answer);
+}
+
+// Such as the processor, whose slow tasks do not hold up its next run.
+TEST_F(TraceTest, WorkThatAnInvocationLeavesGoesOnWithItsTrace) {
+  Scope left;
+  natives.add("leave", [&left](Context& context) {
+    left.spawn(call_later(context.services, context.services_kept));
+    return Async<Result<std::string>>(std::string("null"));
+  });
+  add("Leaves", "leave");
+  InvokeWishes wishes{false, kRoot};
+  must(runtime->invoker().invoke("Leaves", "{}", wishes));
+  EXPECT_EQ(http.sent.size(), 0u);
+  sim.run_for(seconds(10));
+  ASSERT_EQ(http.sent.size(), 1u);
+  EXPECT_EQ(parse_trace(header(http.sent[0].second.headers, "X-Amzn-Trace-Id")).root,
+            "1-5759e988-bd862e3fe1be46a994272793");
+  EXPECT_EQ(span("POST http://127.0.0.1:9/task").parent_id, span("Leaves").span_id);
+  EXPECT_EQ(left.size(), 0u);
+}
+
 TEST_F(TraceTest, SpansThatNobodyTakesInTimeAreDroppedAndCounted) {
   for (size_t i = 0; i < Tracer::kMostWaiting + 5; ++i) tracer.finish(tracer.begin("x", ""));
   EXPECT_EQ(tracer.dropped(), 5u);
