@@ -142,6 +142,7 @@ def shipped_unit(binary, folder):
     unit = ROOT / "config/freshet.service"
     settings = dict(line.split("=", 1) for line in unit.read_text().splitlines() if "=" in line and not line.startswith("#"))
     assert "MemoryDenyWriteExecute" not in settings, "Node.js makes machine code as it goes"
+    assert "ProtectClock" not in settings, "the daemon asks whether the clock is synchronised"
     assert "AF_NETLINK" in settings["RestrictAddressFamilies"], "the daemon asks whose a connection is"
     assert settings["LoadCredential"].partition(":")[2] == "/etc/freshet/freshet.conf"
     if shutil.which("systemd-analyze") is None:
