@@ -256,7 +256,7 @@ class Queue final : public TaskQueue {
   Async<Result<Candidates>> urgent_candidates(size_t wanted, Walk start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
   std::vector<Plan> plan_claims(const Candidates& found, size_t wanted, const TakeInput& input,
-                                std::vector<EditItemInput>& writes);
+                                std::vector<EditItemInput>& writes, std::vector<ItemRef>& marked);
   Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
                              const TakeInput& input, std::vector<TakenTask>& taken);
   Async<void> set_aside(ItemRef task, std::string why);

@@ -17,7 +17,7 @@ Async<RunResult> FakeRunner::run(ItemRef /*task*/, std::string /*lease*/) {
   };
   Slot slot(busy_);
   co_await sleep_for(scheduler_, duration_);
-  out.result = Value(Map{{"fake", Value(true)}});
+  out.result = Value(Map{{"fake", Value::boolean(true)}});
   co_return out;
 }
 
