@@ -29,22 +29,24 @@ BootTime DelayBook::due_by(milliseconds offset, int64_t not_before, BootTime now
 }
 
 bool DelayBook::add(std::string_view id, int64_t not_before, BootTime due) {
-  if (tasks_.contains(id)) return true;
+  std::string key(id);
+  if (tasks_.contains(key)) return true;
   if (tasks_.size() >= kMost) return false;
-  tasks_.emplace(id, Delay{not_before, due});
-  by_due_.emplace(due, id);
+  by_due_.emplace(due, key);
+  tasks_.emplace(std::move(key), Delay{not_before, due});
   return true;
 }
 
 void DelayBook::forget(std::string_view id) {
-  const auto task = tasks_.find(id);
+  if (tasks_.empty()) return;
+  const auto task = tasks_.find(std::string(id));
   if (task == tasks_.end()) return;
   by_due_.erase(std::pair(task->second.due, task->first));
   tasks_.erase(task);
 }
 
 void DelayBook::postpone(std::string_view id, BootTime due) {
-  const auto task = tasks_.find(id);
+  const auto task = tasks_.find(std::string(id));
   if (task == tasks_.end()) return;
   by_due_.erase(std::pair(task->second.due, task->first));
   task->second.due = due;
@@ -52,12 +54,13 @@ void DelayBook::postpone(std::string_view id, BootTime due) {
 }
 
 bool DelayBook::times(std::string_view id, int64_t not_before) const {
-  const auto task = tasks_.find(id);
+  if (tasks_.empty()) return false;
+  const auto task = tasks_.find(std::string(id));
   return task != tasks_.end() && (task->second.not_before == kAny || task->second.not_before == not_before);
 }
 
 BootTime DelayBook::due_of(std::string_view id) const {
-  const auto task = tasks_.find(id);
+  const auto task = tasks_.find(std::string(id));
   return task == tasks_.end() ? BootTime::max() : task->second.due;
 }
 
