@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "runtime/invoke/codec.h"
 #include "streams/topic_records.h"
 
@@ -11,6 +14,33 @@ namespace {
 constexpr uint64_t kConnectionMemory = 1024;
 constexpr uint64_t kRequestMemory = 3500;
 
+// As they were measured: objects, what is read and compiled, and metrics.
+constexpr uint64_t kTopicMemory = 400;
+constexpr uint64_t kSubscriptionMemory = 700;
+constexpr uint64_t kFunctionMemory = 4096;
+constexpr uint64_t kMappingMemory = 4096;
+constexpr uint64_t kScheduleMemory = 1024;
+constexpr uint64_t kEventMemory = 512;
+constexpr uint64_t kPatternPartMemory = 128;
+
+// Their values and fields; a comma or a colon within a text counts as one, too.
+uint64_t memory_of_patterns(const ItemRef& item) {
+  const std::string_view text = item.encoded();
+  const auto parts = std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == ':'; });
+  return kPatternPartMemory * static_cast<uint64_t>(parts);
+}
+
+uint64_t memory_of_system_item(std::string_view kind, const ItemRef& item) {
+  const uint64_t copy = 2 * item.encoded().size();
+  if (kind == kEventKind) return kEventMemory;
+  if (kind == kTopicKind) return kTopicMemory + copy;
+  if (kind == kSubscriptionKind) return kSubscriptionMemory + copy + memory_of_patterns(item);
+  if (kind == kFunctionKind) return kFunctionMemory + copy;
+  if (kind == kMappingKind) return kMappingMemory + copy + memory_of_patterns(item);
+  if (kind == kScheduleKind) return kScheduleMemory + copy;
+  return 0;
+}
+
 uint64_t memory_of_the_machine() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGE_SIZE));
 }
@@ -19,10 +49,7 @@ uint64_t memory_of_the_machine() {
 
 void bound_memory(EmbeddedOptions& store, uint64_t max_memory_bytes) {
   store.max_memory_bytes = max_memory_bytes > 0 ? max_memory_bytes : memory_of_the_machine() / 4 * 3;
-  for (const auto kind : {kFunctionKind, kMappingKind, kScheduleKind, kTopicKind, kSubscriptionKind}) {
-    store.definition_kinds.emplace_back(kind);
-  }
-  store.waiting_kinds.emplace_back(kEventKind);
+  store.kept_beside = memory_of_system_item;
 }
 
 uint64_t memory_of_clients(size_t connections, size_t requests) {

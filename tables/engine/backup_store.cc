@@ -120,7 +120,7 @@ Result<void> BackupStore::admit_backup(const Table& table) {
   if (backups_.size() >= kMostBackups) {
     return fail(ErrorCode::kLimitExceeded, "Too many backups: at most 10000");
   }
-  return committer_.admit_bulk(table.live_bytes(), 0);
+  return committer_.admit_bulk(table.live_bytes(), committer_.log() ? 0 : table.live_bytes());
 }
 
 Async<Result<BackupDescription>> BackupStore::create(std::string name, std::string backup_name) {
@@ -313,7 +313,8 @@ Result<bool> BackupStore::advance(Making& making) {
 
 // Far ahead of the disk only what writes have replaced, which nobody else keeps.
 Result<void> BackupStore::write_some(Making& making) {
-  if (auto ok = committer_.admit_bulk(std::min<uint64_t>(kStepBytes, making.table->live_bytes()), 0); !ok) return ok;
+  const uint64_t bytes = std::min<uint64_t>(kStepBytes, making.table->live_bytes());
+  if (auto ok = committer_.admit_bulk(bytes, committer_.log() ? 0 : bytes); !ok) return ok;
   std::vector<ItemRef> items;
   const bool more = making.snapshot.take(is_far_ahead(making) ? 0 : options_.backup_step, kStepBytes, items);
   for (const auto& item : items) {

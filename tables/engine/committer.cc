@@ -11,11 +11,7 @@ namespace {
 constexpr size_t kOwn = 100'000;              // Expiring items of our own that are not counted as growth.
 constexpr uint64_t kTableRecord = 64u << 10;  // A definition with its tags is smaller.
 constexpr size_t kGrowth = 256;               // A write that adds more counts as one that fills the store.
-// What the runtime keeps of a definition: objects, and its bytes several times, as they are read and compiled.
-constexpr uint64_t kDefinitionMemory = 2048;
-constexpr uint64_t kDefinitionCopies = 4;
-constexpr uint64_t kWaitingMemory = 512;  // And of work that waits.
-constexpr milliseconds kRest{5};          // How long unhurried writes are left unsynced.
+constexpr milliseconds kRest{5};              // How long unhurried writes are left unsynced.
 // A disk that stalls does so several times within seconds (some of 55 to 400 ms within 15 s, seen on a virtual disk).
 // After a commit that took so long, syncs run beside the loop, so that it does not stand still in the next: for so many
 // times as long (5 s after 10 ms), but not for more than a minute.
@@ -47,14 +43,9 @@ uint64_t Committer::memory() const {
 uint64_t Committer::kept_beside(const Table& table, const ItemRef& item) const {
   const TableDefinition& definition = table.definition();
   if (!item || !definition.system || definition.ttl_attribute) return 0;
+  if (!options_.kept_beside) return 0;
   const auto kind = item.find(definition.keys.partition.name);
-  if (!kind) return 0;
-  const auto is_one_of = [of = kind->key_bytes()](const std::vector<std::string>& kinds) {
-    return std::find(kinds.begin(), kinds.end(), of) != kinds.end();
-  };
-  if (is_one_of(options_.waiting_kinds)) return kWaitingMemory;
-  if (!is_one_of(options_.definition_kinds)) return 0;
-  return kDefinitionMemory + kDefinitionCopies * item.encoded().size();
+  return kind ? options_.kept_beside(kind->key_bytes(), item) : 0;
 }
 
 // Compaction starts at garbage of a segment and an eighth of what lives (compactor.cc), and needs the floor to work
@@ -108,7 +99,7 @@ Result<void> Committer::admit_upkeep(uint64_t memory) {
 }
 
 Result<void> Committer::admit_memory(uint64_t bytes, uint64_t limit) const {
-  if (limit == 0 || memory() + bytes <= limit) return {};
+  if (bytes == 0 || limit == 0 || memory() + bytes <= limit) return {};
   return fail(ErrorCode::kLimitExceeded, "Not enough memory (--max-memory-bytes): " + std::to_string(bytes) +
                                              " bytes are needed, " + std::to_string(memory()) + " of " +
                                              std::to_string(options_.max_memory_bytes) + " are taken");

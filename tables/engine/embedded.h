@@ -11,7 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/durations.h"
 #include "base/files.h"
@@ -39,12 +39,11 @@ struct EmbeddedOptions {
   // What others hold of memory that counts against the bound, in bytes; called on the loop's thread, often. May be
   // null.
   std::function<uint64_t()> memory_beside;
-  // Values of the partition key, in system tables, of items that clients cause: definitions, of which the runtime keeps
-  // what it has read in memory beside the item, and work that waits, of which it keeps a little. What is kept is
-  // counted, and new items are refused above nine eighths of max_memory_bytes. Other items of the runtime's own never
-  // are.
-  std::vector<std::string> definition_kinds;
-  std::vector<std::string> waiting_kinds;
+  // What the runtime keeps in memory beside an item of a system table without a TTL that clients cause (a definition,
+  // work that waits), by the value of its partition key; in bytes, about. It is counted, and new items of that kind are
+  // refused above nine eighths of max_memory_bytes. 0 for others of the runtime's own, which are never refused. May be
+  // null.
+  std::function<uint64_t(std::string_view kind, const ItemRef& item)> kept_beside;
 
   // Recent change records kept in memory, all tables together. At most a quarter of max_memory_bytes is used.
   size_t stream_memory_bytes = 16u << 20;
