@@ -50,6 +50,12 @@ class MemoryTest : public StoreFixture {
     d.keys.partition = {"id", Type::kString};
     return d;
   }
+  IndexDefinition by_a(const std::string& name) {
+    IndexDefinition index;
+    index.name = name;
+    index.keys.partition = {"a", Type::kString};
+    return index;
+  }
   void work_off() {
     for (int i = 0; i < 1000; ++i) store->run_due();
   }
@@ -148,7 +154,7 @@ TEST_F(MemoryTest, ANewIndexIsCountedAsItIsFilled) {
   for (int i = 0; i < 5000; ++i)
     ASSERT_TRUE(put("T", {{"id", Value(std::to_string(i))}, {"a", Value(std::to_string(i))}}));
   TableDefinition indexed = plain("T");
-  indexed.indexes.push_back({"by-a", {{"a", Type::kString}, std::nullopt}});
+  indexed.indexes.push_back(by_a("by-a"));
   const uint64_t before = counted();
   ASSERT_TRUE(now(store->alter_table(indexed)));
   work_off();
@@ -192,8 +198,7 @@ TEST_F(FullMemoryTest, RefusesAnIndexOfWhatIsThere) {
     if (!put("T", {{"id", Value(std::to_string(i))}, {"a", Value(std::to_string(i))}})) break;
   }
   TableDefinition indexed = plain("T");
-  for (const char* name : {"one", "two", "three"})
-    indexed.indexes.push_back({name, {{"a", Type::kString}, std::nullopt}});
+  for (const char* name : {"one", "two", "three"}) indexed.indexes.push_back(by_a(name));
   auto refused = now(store->alter_table(indexed));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kLimitExceeded);
@@ -283,7 +288,9 @@ TEST_F(MemoryAfterRecoveryTest, IsCountedAgain) {
   create(d);
   for (int i = 0; i < 5000; ++i) {
     ASSERT_TRUE(put("Queue", task(std::to_string(i), "PENDING", i, 4'000'000'000)));
-    if (i % 100 == 0) ASSERT_TRUE(put("freshet.system", {{"p", Value("topic")}, {"s", Value(std::to_string(i))}}));
+    if (i % 100 == 0) {
+      ASSERT_TRUE(put("freshet.system", {{"p", Value("topic")}, {"s", Value(std::to_string(i))}}));
+    }
     store->commit();
   }
   const auto before = static_cast<double>(store->stats().memory_bytes);
