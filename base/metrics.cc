@@ -27,6 +27,7 @@ struct Metric {
 struct Family {
   std::string help;
   std::deque<Metric> metrics;  // References stay valid as it grows.
+  std::map<MetricLabels, Metric*> by_labels;
 };
 
 struct Collect {
@@ -105,13 +106,12 @@ struct Metrics::Registry {
       FRESHET_CHECK(prometheus::CheckMetricName(std::string(name)), "not a Prometheus metric name");
       for (const auto& [label, value] : labels)
         FRESHET_CHECK(prometheus::CheckLabelName(label), "not a Prometheus label name");
-      family = families.emplace(std::string(name), Family{std::string(help), {}}).first;
+      family = families.emplace(std::string(name), Family{std::string(help), {}, {}}).first;
     }
     auto& metrics = family->second.metrics;
-    auto found = std::find_if(metrics.begin(), metrics.end(), [&](const Metric& m) { return m.labels == labels; });
-    Metric& metric = found != metrics.end()
-                         ? *found
-                         : metrics.emplace_back(labels, std::in_place_type<M>, std::forward<Args>(args)...);
+    Metric*& known = family->second.by_labels[labels];
+    if (!known) known = &metrics.emplace_back(labels, std::in_place_type<M>, std::forward<Args>(args)...);
+    Metric& metric = *known;
     FRESHET_CHECK(metrics.front().value.index() == metric.value.index() && std::holds_alternative<M>(metric.value),
                   "one metric name has one type");
     return std::get<M>(metric.value);

@@ -164,12 +164,13 @@ Async<Result<StreamDescription>> StreamReader::describe(std::string stream_arn) 
   co_return closed;
 }
 
-Async<Result<std::vector<StreamList::Stream>>> StreamReader::streams_of(std::vector<std::string> tables) {
+Async<Result<std::vector<StreamList::Stream>>> StreamReader::streams_of(std::vector<std::string> tables, size_t most) {
   std::vector<StreamList::Stream> streams;
   const auto add = [&](const std::string& table, const std::string& label) {
     streams.push_back({stream_arn(account_, table, label), table, label});
   };
   for (const std::string& name : tables) {
+    if (streams.size() == most) break;
     std::string copy = name;
     auto described = co_await tables_.describe_table(std::move(copy));
     if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());
@@ -195,13 +196,16 @@ Async<Result<StreamList>> StreamReader::list(ListStreamsInput input) {
     auto all = co_await tables_.list_tables();
     if (!all) co_return fail(std::move(all.error()));
     names = std::move(*all);
+    // Each is described, so those of earlier pages are left out.
+    if (after) names.erase(names.begin(), std::lower_bound(names.begin(), names.end(), after->table));
   } else {
     std::string copy = input.table;
     auto described = co_await tables_.describe_table(std::move(copy));
     if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());
     there = described && !described->definition.system;
   }
-  auto streams = co_await streams_of(std::move(names));
+  // That of the table where the last page ended may have been on it; one more shows whether there are more.
+  auto streams = co_await streams_of(std::move(names), size_t{input.limit} + 2);
   if (!streams) co_return fail(std::move(streams.error()));
   StreamList list;
   bool any = false;

@@ -158,30 +158,31 @@ void append_histogram(std::string& out, const std::string& name, const std::stri
 
 Async<std::string> metrics_page(MetricsSources sources) {
   const WallTime now = sources.loop.clock().wall();
+  Metrics metrics;  // Of this page alone: what is of a function or a queue goes with it.
   for (Queue* queue : sources.queues.all()) {
     auto stats = co_await queue->stats();
-    if (stats) set_queue(sources.metrics, queue->name(), *stats, now);
-    sources.metrics
+    if (stats) set_queue(metrics, queue->name(), *stats, now);
+    metrics
         .counter("freshet_queue_unserved_total", "Tasks that lack what they need to be served, since the start",
                  {{"queue", queue->name()}})
         .set(queue->unserved());
-    set_policies(sources.metrics, *queue);
-    sources.metrics
+    set_policies(metrics, *queue);
+    metrics
         .counter("freshet_queue_bounced_total", "Tasks that the runner bounced, since the start",
                  {{"queue", queue->name()}})
         .set(queue->bounced_tasks());
   }
-  set_loop(sources.metrics, sources.loop);
-  set_store(sources.metrics, sources.store.stats());
-  set_functions(sources.metrics, sources.runtime);
-  set_processes(sources.metrics, sources.runtime);
-  set_traces(sources.metrics, sources);
+  set_loop(metrics, sources.loop);
+  set_store(metrics, sources.store.stats());
+  set_functions(metrics, sources.runtime);
+  set_processes(metrics, sources.runtime);
+  set_traces(metrics, sources);
   const Deployer::Counts& deployed = sources.deployer.counts();
-  sources.metrics.counter("freshet_deployments_total", "Templates applied while it runs, since the start")
+  metrics.counter("freshet_deployments_total", "Templates applied while it runs, since the start")
       .set(deployed.applied);
-  sources.metrics.counter("freshet_deployments_refused_total", "Templates refused while it runs, since the start")
+  metrics.counter("freshet_deployments_refused_total", "Templates refused while it runs, since the start")
       .set(deployed.refused);
-  std::string page = sources.metrics.text();
+  std::string page = sources.metrics.text() + metrics.text();
   append_histogram(page, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
                    sources.store.stats().commits);
   append_histogram(page, "freshet_loop_turn_seconds", "Time of a turn up to its commit", sources.loop.stats().steps);

@@ -152,6 +152,43 @@ TEST_F(StreamReaderTest, ATokenThatWasNotMadeHereIsRefused) {
   EXPECT_FALSE(reader->records(good, 1001).take());
 }
 
+TEST_F(StreamReaderTest, PagesOfStreamsAreTheWholeList) {
+  TableDefinition table;
+  table.keys = KeySchema{{"id", Type::kString}, {}};
+  for (const std::string name : {"AAA", "BBB", "CCC", "Uuu", "Vvv"}) {
+    table.name = name;
+    table.stream = name == "BBB" ? std::nullopt : std::optional(StreamView::kKeysOnly);
+    ASSERT_TRUE(tables->create_table(table).take());
+  }
+  for (const std::string name : {"AAA", "Uuu", "Vvv"}) {  // Off, and on again but for the last.
+    table.name = name;
+    table.stream.reset();
+    ASSERT_TRUE(tables->alter_table(table).take());
+    sim.run_for(seconds(1));
+    table.stream = StreamView::kNewImage;
+    if (name == "Vvv") continue;
+    ASSERT_TRUE(tables->alter_table(table).take());
+  }
+  const auto all = reader->list({{}, {}, 100}).take();
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->streams.size(), 7u);
+  EXPECT_FALSE(all->more);
+  for (uint32_t limit = 1; limit <= 8; ++limit) {
+    std::vector<std::string> arns;
+    std::string after;
+    for (bool more = true; more;) {
+      const auto page = reader->list({{}, after, limit}).take();
+      ASSERT_TRUE(page);
+      ASSERT_LE(page->streams.size(), limit);
+      for (const auto& stream : page->streams) arns.push_back(stream.arn);
+      more = page->more;
+      after = arns.back();
+    }
+    ASSERT_EQ(arns.size(), all->streams.size()) << limit;
+    for (size_t i = 0; i < arns.size(); ++i) EXPECT_EQ(arns[i], all->streams[i].arn);
+  }
+}
+
 TEST_F(StreamReaderTest, WhatIsNotThereIsNamed) {
   put("a");
   const auto code = [](const auto& result) {
