@@ -26,4 +26,8 @@ void return_unused_memory() {
   mallctl("background_thread", nullptr, nullptr, &on, sizeof on);
 }
 
+void return_thread_cache() {
+  if (mallctl) mallctl("thread.tcache.flush", nullptr, nullptr, nullptr, 0);
+}
+
 }  // namespace freshet

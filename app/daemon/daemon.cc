@@ -65,6 +65,8 @@ namespace freshet {
 namespace {
 
 constexpr size_t kRecentLogBytes = 4u << 20;
+constexpr uint64_t kMuchMemory = 1u << 20;
+constexpr seconds kMemoryEvery{10};
 constexpr milliseconds kWatchEvery{500};
 constexpr milliseconds kTracesEnd{2000};
 constexpr milliseconds kLongTurn{1000};
@@ -256,6 +258,7 @@ class Daemon {
     if (watch_) watch_files();
     notify_service_manager("READY=1");
     if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
+    give_back_memory();
   }
 
   // Beside the store's own files; that of a store in memory ends with the daemon.
@@ -387,6 +390,17 @@ class Daemon {
     const std::string url = url_of(plan_.listen.host);
     log_.info("READY", {{"url", url}, {"data", options_.data}, {"durability", options_.durability}});
     return ready_file_.write(url);
+  }
+
+  // After much was deleted: what the loop's thread keeps of it holds pages that nobody uses.
+  void give_back_memory() {
+    const uint64_t now = store_->stats().memory_bytes;
+    if (now + kMuchMemory < most_memory_) {
+      return_thread_cache();
+      most_memory_ = now;
+    }
+    most_memory_ = std::max(most_memory_, now);
+    loop_.call_after(kMemoryEvery, [this] { give_back_memory(); });
   }
 
   void keep_watchdog(milliseconds interval) {
@@ -522,6 +536,7 @@ class Daemon {
   bool ready_ = false;
   bool stopping_ = false;
   int exit_status_ = 0;
+  uint64_t most_memory_ = 0;  // Of the store, since the loop's thread gave back what it keeps.
 };
 
 }  // namespace
