@@ -90,9 +90,9 @@ class TableQueue final : public FilteredQueue {
   // table_queue_members.cc
   Result<void> check_attributes(const Item& attributes) const;
   Async<Attempt<Enqueued>> try_enqueue(FilteredMember member);
-  Async<Attempt<FilteredMember>> try_withdraw(FilteredMember member);
+  Async<Attempt<FilteredMember>> try_withdraw(FilteredMember member, bool again);
   Async<Result<bool>> has_request(FilteredMember member) const;
-  Async<Result<ItemRef>> entry_of(FilteredMember member, QueueSet queues) const;
+  Async<Result<EntryFacts>> entry_of(FilteredMember member, QueueSet queues) const;
 
   // table_queue_assign.cc
   Async<Attempt<Assigned>> try_assign(const Job& job);

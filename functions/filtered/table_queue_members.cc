@@ -144,17 +144,20 @@ Async<TableQueue::Attempt<Enqueued>> TableQueue::try_enqueue(FilteredMember memb
   co_return std::optional(std::move(out));
 }
 
-// Of a member that the sample queued only the entry says since when it has waited; what the member says may be of an
-// earlier stay then.
-Async<Result<ItemRef>> TableQueue::entry_of(FilteredMember member, QueueSet queues) const {
+// By which entry the member waits. Of one that the sample queued only the entry says since when; what the member says
+// may be of an earlier stay then.
+Async<Result<EntryFacts>> TableQueue::entry_of(FilteredMember member, QueueSet queues) const {
   if (!member.queued_at.empty()) {
-    Item key = items_.entry_key(queues.front(), member.queued_at);
-    auto entry = co_await read(settings_.table, std::move(key));
-    if (!entry) co_return entry;
-    if (*entry) {
-      const auto facts = items_.entry(*entry, queues.front());
-      // Another member's is not this one's to take away; what cannot be read is told by the caller.
-      if (!facts || facts->id == member.id) co_return entry;
+    auto entries = co_await entries_at(queues, member.queued_at);
+    if (!entries) co_return fail(entries.error());
+    // Another member's is not this one's to take away.
+    for (size_t i = 0; i < entries->size(); ++i) {
+      if (is_entry_of(member.id, (*entries)[i], queues[i])) co_return items_.entry((*entries)[i], queues[i]);
+    }
+    // What cannot be read is told.
+    if (entries->front()) {
+      auto facts = items_.entry(entries->front(), queues.front());
+      if (!facts) co_return facts;
     }
   }
   Item start;
@@ -162,8 +165,8 @@ Async<Result<ItemRef>> TableQueue::entry_of(FilteredMember member, QueueSet queu
     auto page = co_await page_of(settings_.table, combinations_.key(queues.front()), 250, std::move(start), true);
     if (!page) co_return fail(page.error());
     for (const auto& item : page->items) {
-      const auto facts = items_.entry(item, queues.front());
-      if (facts && facts->id == member.id) co_return item;
+      auto facts = items_.entry(item, queues.front());
+      if (facts && facts->id == member.id) co_return facts;
     }
     start = std::move(page->last_evaluated_key);
     if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
@@ -172,17 +175,31 @@ Async<Result<ItemRef>> TableQueue::entry_of(FilteredMember member, QueueSet queu
                                            items_.name_of(member.item) + ", though it is queued");
 }
 
-Async<TableQueue::Attempt<FilteredMember>> TableQueue::try_withdraw(FilteredMember member) {
+// `again`: an attempt was lost, perhaps because entries of the member are missing. Then it leaves those that are there.
+Async<TableQueue::Attempt<FilteredMember>> TableQueue::try_withdraw(FilteredMember member, bool again) {
   auto queues = combinations_.of_item(member.item, items_.name_of(member.item));
   if (!queues) co_return fail(ErrorCode::kConflict, queues.error().message);
-  const size_t first = queues->front();
-  auto entry = co_await entry_of(member, std::move(*queues));
-  if (!entry) co_return fail(entry.error());
   // The entry, not the member, says which queues it was put into.
-  auto facts = items_.entry(*entry, first);
+  auto facts = co_await entry_of(member, std::move(*queues));
   if (!facts) co_return fail(facts.error());
   Actions actions = this->actions();
-  for (const size_t queue : facts->queues) actions.leave(queue, *facts, nullptr);
+  QueueSet there = facts->queues;
+  if (again) {
+    auto all = co_await entries_at(facts->queues, facts->at);
+    if (!all) co_return fail(all.error());
+    there.clear();
+    for (size_t i = 0; i < all->size(); ++i) {
+      if (is_entry_of(member.id, (*all)[i], facts->queues[i])) there.push_back(facts->queues[i]);
+    }
+    if (there.empty()) co_return std::optional<FilteredMember>();
+    auto seen = co_await look_at(there);
+    if (!seen) co_return fail(seen.error());
+    if (!*seen) co_return std::optional<FilteredMember>();
+    for (const size_t queue : there) {
+      if (const auto counted = facts_in(**seen, queue, true); !counted) co_return fail(counted.error());
+    }
+  }
+  for (const size_t queue : there) actions.leave(queue, *facts, nullptr);
   actions.withdraw_member(member);
   auto done = co_await commit(std::move(actions).finish());
   if (!done) co_return fail(done.error());
@@ -199,7 +216,7 @@ Async<Result<FilteredMember>> TableQueue::withdraw(std::string id) {
     auto member = co_await find_member(id);
     if (!member) co_return fail(member.error());
     if (member->status != settings_.states.queued) co_return wrong_state(*member, settings_.states.queued);
-    auto tried = co_await try_withdraw(*member);
+    auto tried = co_await try_withdraw(*member, attempt > 1);
     if (tried && *tried) co_return std::move(**tried);
     // An entry that is missing may have been taken behind the read: then the member says so.
     const bool missing = !tried && tried.error().code == ErrorCode::kConflict && attempt == 1;

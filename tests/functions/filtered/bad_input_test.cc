@@ -241,6 +241,35 @@ TEST_P(BadInputTest, AnEntryWhoseOthersAreMissingIsPassedAndNamed) {
   ASSERT_EQ(given(assigned), "1");
   EXPECT_EQ(assigned->passed, std::vector<std::string>{why});
   EXPECT_EQ(given(assign_from("Q#French#F")), "other") << "another member's entry of the same time is its own";
+  const auto out = call(queue->withdraw("half"));
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(status("half"), "available") << "it leaves the entries that are there";
+  expect_right();
+}
+
+TEST_P(BadInputTest, AMemberIsWithdrawnFromTheEntriesThatAreLeft) {
+  open();
+  for (const std::string missing : {"Q#English#F", "Q#French#F"}) {
+    queued("1", {"English", "French"}, "F");
+    DeleteItemInput gone;
+    gone.table = "AgentQueueFIFO";
+    gone.key = Item{{"pk", Value(missing)}, {"sk", Value(call(queue->get_member("1"))->queued_at)}};
+    ASSERT_TRUE(call(world.store->delete_item(gone)));
+    update_item("AllQueues", missing, "ADD QueueDepth :minus", Map{{":minus", Value::number(-1)}});
+    const auto out = call(queue->withdraw("1"));
+    ASSERT_TRUE(out) << missing << ": " << out.error().message;
+    expect_right();
+  }
+  queued("1", {"English"}, "F");
+  DeleteItemInput gone;
+  gone.table = "AgentQueueFIFO";
+  gone.key = Item{{"pk", Value("AllQueues")}, {"sk", Value("Q#English#F")}};
+  ASSERT_TRUE(call(world.store->delete_item(gone)));
+  const auto refused = call(queue->withdraw("1"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "item 'AllQueues / Q#English#F' is missing, though there are entries: put it back with its QueueVersionId "
+            "and QueueDepth");
 }
 
 // Items of others in the partition end no list early.
