@@ -79,8 +79,7 @@ std::optional<Json> conditions(const std::vector<std::string>& where) {
 // Waits until so many at that rate have had their time.
 void keep_pace(std::chrono::steady_clock::time_point begun, uint64_t done, double rate) {
   if (rate <= 0) return;
-  std::this_thread::sleep_until(begun + std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                            std::chrono::duration<double>(static_cast<double>(done) / rate)));
+  std::this_thread::sleep_until(begun + seconds_of(static_cast<double>(done) / rate));
 }
 
 // A redrive on its way, in requests of a bounded size, so that it can be told how far it is.

@@ -1,5 +1,6 @@
 #include "app/cli/checks.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -39,6 +40,12 @@ Check above_zero() {
             return "'" + text + "' is not a number above 0";
           },
           "above 0"};
+}
+
+std::chrono::nanoseconds seconds_of(double seconds) {
+  constexpr double kLongest = 1e9;
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+      std::chrono::duration<double>(std::min(seconds, kLongest)));
 }
 
 Check not_empty() {

@@ -2,6 +2,7 @@
 // floating point numbers of any length.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "app/cli/options.h"
@@ -12,5 +13,8 @@ Check whole(int64_t least, int64_t most);  // A whole number between the two, bo
 Check seed();                              // Any number of 64 bits.
 Check above_zero();                        // Any number above 0.
 Check not_empty();                         // An unset variable of a script is no value.
+
+// That many seconds, or thirty years if it is more: nanoseconds do not hold every number above 0.
+std::chrono::nanoseconds seconds_of(double seconds);
 
 }  // namespace freshet::cli

@@ -158,7 +158,8 @@ void print_counts(const char* title, const Json& counts) {
 // Who does the work, where that is nobody that the daemon knows.
 void print_runner(const Json& stats) {
   const std::string runner = stats.value("runner", "");
-  if (runner == "none") std::cout << "runner none: tasks wait for workers that take them (or start with TaskRunner=...)\n";
+  if (runner == "none")
+    std::cout << "runner none: tasks wait for workers that take them (or start with TaskRunner=...)\n";
   if (runner == "fake") std::cout << "runner fake: tasks end as SUCCESS and nothing is done\n";
 }
 
@@ -192,7 +193,7 @@ int stats(const StatsOptions& options) {
     }
     if (options.watch <= 0) return kDone;
     if (!std::cout) return kFailed;
-    std::this_thread::sleep_for(std::chrono::duration<double>(options.watch));
+    std::this_thread::sleep_for(seconds_of(options.watch));
   }
 }
 

@@ -124,7 +124,7 @@ void apply_defaults(const PutOptions& options, Json& task) {
     if (given && !task.contains(member)) task[member] = value;
   };
   fill("ttlSeconds", options.ttl, options.ttl > 0);
-  fill("delayMs", static_cast<int64_t>(options.delay * 1000), options.delay > 0);
+  fill("delayMs", seconds_of(options.delay) / std::chrono::milliseconds(1), options.delay > 0);
   fill("key", options.key, !options.key.empty());
   fill("replace", true, options.replace);
   fill("group", options.group, !options.group.empty());
@@ -163,9 +163,7 @@ int put_lines(const PutOptions& options, std::istream& in) {
       break;
     }
     if (options.rate > 0) {
-      std::this_thread::sleep_until(started +
-                                    std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                        std::chrono::duration<double>(static_cast<double>(read) / options.rate)));
+      std::this_thread::sleep_until(started + seconds_of(static_cast<double>(read) / options.rate));
     }
   }
   send(session, tally, batch);

@@ -319,14 +319,16 @@ TEST_P(PriorityPromisesTest, AnItemThatNoIdNamesEndsNoListAndNamesNoOther) {
   }
 }
 
-TEST_P(PriorityPromisesTest, AKeyOfTheTableIsNoAttributeOfTheQueue) {
-  Settings settings = shipment_settings();
-  settings.names.priority = "id";
-  const auto opened = world.wait(TableQueue::open(*world.services, settings));
-  ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.error().message,
-            "queue 'shipments': 'id' is a key of table 'Shipment', and an attribute that the queue changes: name that "
-            "one otherwise ('attributes')");
+TEST_P(PriorityPromisesTest, ARateNearZeroIsNotAtOnce) {
+  open();
+  queued({"A", "B", "C"});
+  for (const char* id : {"A", "B", "C"}) ASSERT_TRUE(world.wait(queue->send_to_dlq(on(id))).ok());
+  RedriveRecordsInput input;
+  input.rate = 1e-300;
+  ASSERT_TRUE(world.wait(queue->redrive(input)));
+  world.pass(milliseconds(60'000));
+  EXPECT_EQ(stats().redrive->moved, 1u);
+  EXPECT_TRUE(stats().redrive->going_on);
 }
 
 // Of a record that no queue wrote, in the partition of those in flight.
