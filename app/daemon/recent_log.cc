@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <list>
 #include <utility>
-#include <vector>
 
 #include "wire/http/simple_route.h"
 #include "wire/http/target.h"
@@ -34,26 +34,36 @@ class Followers final : public std::enable_shared_from_this<Followers> {
   Followers& operator=(const Followers&) = delete;
   ~Followers() { log_.tell_next_line(nullptr); }
 
-  // Set when a line has come that was not there before this call.
-  Promise<bool> next_line() {
-    Promise<bool> came(scheduler_);
-    waiting_.push_back(came);
+  // One who waits, for as long as this lives. `came` is set when a line has come that was not there before.
+  struct Waiting {
+    explicit Waiting(std::shared_ptr<Followers> all) : followers(std::move(all)), came(followers->scheduler_) {
+      place = followers->waiting_.insert(followers->waiting_.end(), this);
+      followers->ask_for_line();
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    ~Waiting() { followers->waiting_.erase(place); }
+
+    const std::shared_ptr<Followers> followers;
+    const Promise<bool> came;
+    std::list<Waiting*>::iterator place;
+  };
+
+ private:
+  void ask_for_line() {
     log_.tell_next_line([this, alive = weak_from_this()] {
       return mailbox_.deliver([alive] {
         if (const auto followers = alive.lock()) followers->wake();
       });
     });
-    return came;
   }
-
- private:
   void wake() {
-    for (const Promise<bool>& one : std::exchange(waiting_, {})) one.set(true);
+    for (const Waiting* one : waiting_) one->came.set(true);
   }
   RecentLog& log_;
   Scheduler& scheduler_;
   Mailbox& mailbox_;
-  std::vector<Promise<bool>> waiting_;
+  std::list<Waiting*> waiting_;
 };
 
 class Alarm {
@@ -81,11 +91,11 @@ Async<HttpResponse> answer(const RecentLog& log, Scheduler& scheduler, std::shar
   const BootTime until = scheduler.clock().boot() + milliseconds(std::min(*wait, longest));
   auto piece = log.since(*from, kMaxPiece);
   while (piece.lines.empty() && scheduler.clock().boot() < until) {
-    const Promise<bool> came = followers->next_line();
-    const Alarm alarm(scheduler, until, came);
+    const Followers::Waiting waiting(followers);
+    const Alarm alarm(scheduler, until, waiting.came);
     piece = log.since(*from, kMaxPiece);  // What came before anybody waited for it.
     if (!piece.lines.empty()) break;
-    co_await came.future();
+    co_await waiting.came.future();
     piece = log.since(*from, kMaxPiece);
   }
   HttpResponse response;
