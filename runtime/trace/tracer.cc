@@ -21,6 +21,15 @@ absl::uint128 number_of(std::string_view digits) {
   }
   return absl::MakeUint128(halves[0], halves[1]);
 }
+
+// Whole characters only.
+void cut(std::string& text) {
+  if (text.size() <= Tracer::kMostText) return;
+  size_t end = Tracer::kMostText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  text.resize(end);
+  text.shrink_to_fit();
+}
 }  // namespace
 
 Tracer::~Tracer() {
@@ -63,6 +72,9 @@ void Tracer::finish(Span span) {
     return;
   }
   ++recorded_;
+  cut(span.name);
+  cut(span.error);
+  for (auto& [name, value] : span.attributes) cut(value);
   waiting_.push_back(std::move(span));
   if (timer_ == 0) timer_ = scheduler_.call_after(kInterval, [this] { hand_on(); });
 }

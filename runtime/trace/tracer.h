@@ -1,6 +1,7 @@
 // Spans of what the daemon does, in batches to those who keep them. Loop thread.
 //
 // Bounds: kMostWaiting spans wait for the next batch, which is handed on every kInterval; more are dropped and counted.
+// Each text of a span (name, error, an attribute's value) is cut at kMostText bytes: programs send them, too.
 // The last kMostKnown traces are known by their ids.
 #pragma once
 
@@ -26,6 +27,7 @@ class Tracer {
   static constexpr milliseconds kInterval{500};
   static constexpr size_t kBatch = 500;
   static constexpr size_t kMostKnown = 65'536;
+  static constexpr size_t kMostText = 1'000;
 
   Tracer(Scheduler& scheduler, Random& random) : scheduler_(scheduler), random_(random) {}
   Tracer(const Tracer&) = delete;

@@ -126,6 +126,40 @@ struct TraceTest : testing::Test {
   int puts = 0;
 };
 
+// A datagram has 64 KB, and 10,000 spans wait.
+TEST_F(TraceTest, TextsOfSpansAreCut) {
+  Span span = tracer.begin(std::string(999, 'n') + "\u00e4", kRoot);
+  span.error = std::string(60'000, 'e');
+  span.attributes.emplace_back("rpc.method", std::string(60'000, 'm'));
+  tracer.finish(std::move(span));
+  tracer.flush();
+  ASSERT_EQ(spans.size(), 1u);
+  EXPECT_EQ(spans[0].name, std::string(999, 'n')) << "no half character";
+  EXPECT_EQ(spans[0].error.size(), 1'000u);
+  EXPECT_EQ(spans[0].attributes[0].second.size(), 1'000u);
+}
+
+// Whoever runs as another user proves by the trace that he works for the daemon.
+TEST_F(TraceTest, SpansOfOthersAreTakenIfTheirTraceIsKnown) {
+  const auto foreign = [&](const std::string& trace, bool trusted) {
+    Span span;
+    span.trace_id = trace;
+    span.span_id = "00000000000000aa";
+    span.name = "foreign";
+    span.start_ns = span.end_ns = 1;
+    return tracer.finish_foreign({span, span}, trusted);
+  };
+  EXPECT_EQ(foreign(kTraceId, false), 2u);
+  EXPECT_EQ(foreign("", false), 2u);
+  EXPECT_EQ(foreign(kTraceId, true), 0u);
+  tracer.finish(tracer.begin("own", kRoot));
+  EXPECT_EQ(foreign(kTraceId, false), 0u);
+  for (size_t i = 0; i < Tracer::kMostKnown; ++i) tracer.begin("another", "");
+  EXPECT_EQ(foreign(kTraceId, false), 2u) << "the oldest is forgotten";
+  tracer.flush();
+  EXPECT_EQ(spans.size(), 5u);
+}
+
 TEST_F(TraceTest, AWriteItsStreamTheTriggerTheTopicAndTheTaskAreOneTrace) {
   add_chain();
   put(kRoot);
