@@ -12,19 +12,19 @@ using TtlSweeperTest = DiskStoreTest;
 TEST_F(TtlSweeperTest, ABacklogOfOneTableLeavesTheOthersTheirTurn) {
   options.ttl_step = 10;
   open();
-  for (const char* name : {"A", "B", "C"}) create(queue_definition(name));
-  for (int i = 0; i < 500; ++i) ASSERT_TRUE(put("A", task("a" + std::to_string(i), "PENDING", i, kNow + 1)));
-  for (const char* name : {"B", "C"}) {
+  for (const char* name : {"First", "Second", "Third"}) create(queue_definition(name));
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(put("First", task("a" + std::to_string(i), "PENDING", i, kNow + 1)));
+  for (const char* name : {"Second", "Third"}) {
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(name, task("b" + std::to_string(i), "PENDING", i, kNow + 1)));
   }
   scheduler.advance(milliseconds(500));
   clock.advance(milliseconds(600));
   for (int step = 0; step < 2; ++step) store->run_due();
-  EXPECT_EQ(now(store->describe_table("A"))->items, 490u);
-  EXPECT_EQ(now(store->describe_table("B"))->items, 0u);
-  EXPECT_EQ(now(store->describe_table("C"))->items, 0u);
+  EXPECT_EQ(now(store->describe_table("First"))->items, 490u);
+  EXPECT_EQ(now(store->describe_table("Second"))->items, 0u);
+  EXPECT_EQ(now(store->describe_table("Third"))->items, 0u);
   store->run_due();
-  EXPECT_EQ(now(store->describe_table("A"))->items, 480u);
+  EXPECT_EQ(now(store->describe_table("First"))->items, 480u);
 }
 
 }  // namespace
