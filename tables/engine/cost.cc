@@ -11,36 +11,45 @@ constexpr uint64_t kReadUnit = 4096;
 constexpr uint64_t kWriteUnit = 1024;
 constexpr uint64_t kGib = 1u << 30;
 
-uint64_t units(const Item& entry) {
-  return write_units_of(billed_size(entry));
-}
-
-// What an index holds of an item that has its key.
-Item projected(const Item& item, const TableDefinition& table, const IndexDefinition& index) {
-  if (index.projection == Projection::kAll) return item;
-  Item out;
-  const auto take = [&](const std::string& name) {
-    if (const Value* value = item.find(name)) out.set(name, *value);
-  };
-  for (const KeySchema* keys : {&table.keys, &index.keys}) {
-    for (const auto* key : keys->attributes()) take(key->name);
+// An index's entries of an item before and after a write, as they are stored: items may be large and indexes many.
+class Entries {
+ public:
+  Entries(const TableDefinition& table, const IndexDefinition& index, const ItemRef& before, const ItemRef& after)
+      : before_(before), after_(after), held_(held_attributes(table, index)) {
+    JoinedKey joined[2];
+    const auto old_key = before ? index_key_of(before, index.keys, joined[0]) : std::nullopt;
+    const auto new_key = after ? index_key_of(after, index.keys, joined[1]) : std::nullopt;
+    was_ = old_key.has_value();
+    is_ = new_key.has_value();
+    same_key_ = was_ && is_ && *old_key == *new_key;
   }
-  for (const auto& name : index.included) take(name);
-  return out;
-}
 
-std::optional<Item> entry_of(const ItemRef& ref, const Item& item, const TableDefinition& table,
-                             const IndexDefinition& index) {
-  JoinedKey joined;
-  if (!ref || !index_key_of(ref, index.keys, joined)) return std::nullopt;
-  return projected(item, table, index);
-}
+  // One that keeps its key is written once, one that gets another is deleted and put.
+  uint64_t units() const {
+    const uint64_t old_units = was_ ? write_units_of(bytes(before_)) : 0;
+    const uint64_t new_units = is_ ? write_units_of(bytes(after_)) : 0;
+    if (!same_key_) return old_units + new_units;
+    return is_same() ? 0 : std::max(old_units, new_units);
+  }
 
-// An entry that keeps its key is written once, one that gets another is deleted and put.
-uint64_t index_units(const std::optional<Item>& before, const std::optional<Item>& after, bool same_key) {
-  if (before && after && same_key) return *before == *after ? 0 : std::max(units(*before), units(*after));
-  return (before ? units(*before) : 0) + (after ? units(*after) : 0);
-}
+ private:
+  uint64_t bytes(const ItemRef& item) const { return held_.empty() ? billed_bytes(item) : billed_bytes(item, held_); }
+  bool is_same() const {
+    if (held_.empty()) return before_.same_bytes(after_);
+    return std::all_of(held_.begin(), held_.end(), [this](const std::string& name) {
+      const auto old_value = before_.find(name);
+      const auto new_value = after_.find(name);
+      return old_value && new_value ? old_value->encoded() == new_value->encoded() : !old_value && !new_value;
+    });
+  }
+
+  const ItemRef& before_;
+  const ItemRef& after_;
+  const std::vector<std::string> held_;  // Empty for all.
+  bool was_ = false;
+  bool is_ = false;
+  bool same_key_ = false;
+};
 
 }  // namespace
 
@@ -56,9 +65,7 @@ std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& k
                                                const ItemRef& after) {
   auto cost = std::make_shared<WriteCost>();
   const TableDefinition& definition = table.definition();
-  const Item old = before ? before.decode() : Item{};
-  const Item now = after ? after.decode() : Item{};
-  cost->bytes = std::max(billed_size(old), billed_size(now));
+  cost->bytes = std::max(billed_bytes(before), billed_bytes(after));
   const auto copies = 1 + std::count_if(definition.indexes.begin(), definition.indexes.end(),
                                         [](const IndexDefinition& index) { return index.local; });
   for (const IndexDefinition& index : definition.indexes) {
@@ -67,12 +74,8 @@ std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& k
       if (const Value* value = key.find(name)) cost->collection.set(name, *value);
       cost->collection_most_gib = table.live_bytes() * static_cast<uint64_t>(copies) / kGib + 1;
     }
-    const auto was = entry_of(before, old, definition, index);
-    const auto is = entry_of(after, now, definition, index);
-    JoinedKey joined[2];
-    const bool same_key =
-        was && is && index_key_of(before, index.keys, joined[0]) == index_key_of(after, index.keys, joined[1]);
-    if (const uint64_t n = index_units(was, is, same_key)) cost->indexes.push_back({index.name, index.local, n});
+    const uint64_t units = Entries(definition, index, before, after).units();
+    if (units != 0) cost->indexes.push_back({index.name, index.local, units});
   }
   return cost;
 }

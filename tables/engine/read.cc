@@ -210,7 +210,7 @@ class PageBuilder {
   void count_bytes(const ItemRef& item) {
     page_.scanned_bytes += shape_.held.empty() || shape_.fetches ? item.encoded().size() : held_size(item);
     if (!shape_.measure) return;
-    page_.billed_bytes += billed_bytes(shape_.held.empty() ? item : only(item, shape_.held));
+    page_.billed_bytes += shape_.held.empty() ? billed_bytes(item) : billed_bytes(item, shape_.held);
     if (shape_.fetches) page_.fetched_units += read_units_of(billed_bytes(item));
   }
   // What an index that holds only some attributes has of the item.

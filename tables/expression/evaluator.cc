@@ -18,7 +18,7 @@ constexpr size_t kFewNames = 8;
 // Decoding, and comparing what is decoded, in units of Effort for each byte of the encoding.
 constexpr uint64_t kDecoding = 8;
 constexpr uint64_t kDecoded = 4;
-constexpr uint64_t kElement = 4;  // Passing an element of a list or set.
+constexpr uint64_t kElement = 2;  // Passing an element of a list or set.
 
 // An operand: a type with the bytes that stand behind it in an encoding, or a decoded value.
 struct Seen {

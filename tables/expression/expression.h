@@ -200,7 +200,7 @@ Result<void> check_update(const BoundUpdate& update, const KeySchema& keys);
 Item updated_attributes(const BoundUpdate& update, const Item& before);
 Item updated_attributes(const BoundUpdate& update, const ItemRef& before);
 // UPDATED_NEW: the same of the new item, as apply() has made it of the old one. A value that was set is found where it
-// stands now: appended to its list, or moved up by the removal of elements before it.
+// stands now: appended to its list, or moved up by the removal of elements before it. What was removed is left out.
 Item updated_attributes(const BoundUpdate& update, const Item& before, const Item& after);
 Item updated_attributes(const BoundUpdate& update, const ItemRef& before, const ItemRef& after);
 // Whether the update writes this top-level attribute (or a part of it).

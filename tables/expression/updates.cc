@@ -74,15 +74,17 @@ class Update {
     return write_all();
   }
 
-  // After run(): where the actions' paths lead to now. What was removed leads to what stands in its place.
+  // After run(): where the actions' paths lead to now, but for those of what was removed.
   std::vector<Path> places() const {
     std::vector<Path> out;
     for (const auto& action : actions_) {
+      const bool gone = std::find(removed_.begin(), removed_.end(), &action) != removed_.end();
+      if (gone || action.kind == ActionKind::kRemove) continue;
       Path& path = out.emplace_back(action.path);
       for (const auto& [which, index] : appended_) {
         if (which == &action) path.back().number = index;
       }
-      if (std::find(removed_.begin(), removed_.end(), &action) == removed_.end()) move_up(path);
+      move_up(path);
     }
     return out;
   }

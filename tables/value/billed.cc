@@ -68,6 +68,10 @@ size_t billed_value(std::string_view value) {
 
 }  // namespace
 
+size_t billed_size_of_value(std::string_view value) {
+  return billed_value(value);
+}
+
 size_t billed_size_of_encoded(std::string_view item) {
   return billed_entries(item, 0);
 }

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tables/value/item_ref.h"
 
@@ -14,10 +16,20 @@ namespace freshet {
 inline constexpr size_t kContainerOverhead = 3;
 inline constexpr size_t kElementOverhead = 1;
 
-// Of a whole encoded item, which is known to be sound. 0 for a null ref.
+// Of a whole encoded item, and of one encoded value, which are known to be sound.
 size_t billed_size_of_encoded(std::string_view item);
+size_t billed_size_of_value(std::string_view value);
+// 0 for a null ref.
 inline uint64_t billed_bytes(const ItemRef& item) {
   return item ? billed_size_of_encoded(item.encoded()) : 0;
+}
+// Of what the item has of these attributes, each of which is named once.
+inline uint64_t billed_bytes(const ItemRef& item, const std::vector<std::string>& names) {
+  uint64_t sum = 0;
+  for (const auto& name : names) {
+    if (const auto value = item.find(name)) sum += name.size() + billed_size_of_value(value->encoded());
+  }
+  return sum;
 }
 
 // The service counts at most so many bytes for each one of an encoding: two for a NULL in a list, which is one byte.

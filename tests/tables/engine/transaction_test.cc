@@ -230,7 +230,7 @@ TEST_F(TransactionTest, AFilterOverOneLargeItemIsBounded) {
   query.filter = "contains(m.l, :x)";
   query.placeholders.values.set(":x", Value("x"));
   EXPECT_EQ(text(now(store->query(query))), "ok");
-  for (int i = 0; i < 100; ++i) query.filter += " OR contains(m.l, :x)";
+  for (int i = 0; i < 140; ++i) query.filter += " OR contains(m.l, :x)";
   EXPECT_EQ(text(now(store->query(query))),
             "ValidationException: Invalid FilterExpression: The expression compares too much with large attributes; "
             "use fewer operands, or keep what it looks at small");

@@ -198,8 +198,11 @@ TEST(Updates, ReturnWhatTheySetInLists) {
   EXPECT_TRUE(update("SET l[9] = :v", item, {{":v", "new"}}).updated_new == (Item{{"l", list({"new"})}}));
   EXPECT_TRUE(update("SET l[9] = :v", item, {{":v", "new"}}).updated_old.empty());
   EXPECT_TRUE(set("SET l[9] = :w, l[7] = :v, l[0] = :w") == (Item{{"l", list({"newer", "new", "newer"})}}));
-  EXPECT_TRUE(set("SET l[3] = :v, l[2] = :w REMOVE l[0]") == (Item{{"l", list({n(1), "newer", "new"})}}))
-      << "in the place of what was removed stands the next one";
+  EXPECT_TRUE(set("SET l[3] = :v, l[2] = :w REMOVE l[0]") == (Item{{"l", list({"newer", "new"})}}));
+  EXPECT_TRUE(set("SET l[3] = :v, m[1].x = :w REMOVE l[1]") ==
+              (Item{{"l", list({"new"})}, {"m", list({Map{{"x", "newer"}}})}}));
+  EXPECT_TRUE(update("REMOVE l[1]", item).updated_new.empty()) << "what was removed is no longer there";
+  EXPECT_TRUE(update("REMOVE l[1]", item).updated_old == (Item{{"l", list({n(1)})}}));
   EXPECT_TRUE(set("SET l[9] = :v, l[8] = :w REMOVE l[3]") == (Item{{"l", list({"newer", "new"})}}));
   EXPECT_TRUE(set("SET m[1].x = :v, m[1].y = :w REMOVE m[0]") ==
               (Item{{"m", list({Map{{"x", "new"}, {"y", "newer"}}})}}));

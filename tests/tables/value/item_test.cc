@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/random.h"
+#include "tables/value/billed.h"
 #include "tables/value/item_ref.h"
 #include "tables/value/nesting.h"
 #include "tables/value/text.h"
