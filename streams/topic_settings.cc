@@ -46,6 +46,12 @@ bool is_json_object(const std::string& text) {
   return parsed && parsed->is(Type::kMap);
 }
 
+// Of UTF-8 text.
+size_t characters_in(std::string_view text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
 Result<bool> flag_of(std::string_view name, std::string value) {
   std::transform(value.begin(), value.end(), value.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -61,7 +67,7 @@ Result<void> check_topic_attribute(std::string_view name, const std::string& val
   if ((name == "Policy" || name == "DeliveryPolicy") && !is_json_object(value)) {
     return bad_attribute(name, "wants a JSON object");
   }
-  if (name == "DisplayName" && value.size() > 100) return bad_attribute(name, "at most 100 characters");
+  if (name == "DisplayName" && characters_in(value) > 100) return bad_attribute(name, "at most 100 characters");
   if (name == "SignatureVersion" && value != "1" && value != "2") return bad_attribute(name, "there are 1 and 2");
   if (name == "FifoThroughputScope" && value != "Topic" && value != "MessageGroup") {
     return bad_attribute(name, "there are Topic and MessageGroup");
@@ -152,7 +158,7 @@ Result<void> set_topic_attribute(TopicSettings& settings, const std::string& nam
 
 Result<void> add_topic_tags(TopicSettings& settings, const std::map<std::string, std::string>& tags) {
   for (const auto& [key, value] : tags) {
-    if (key.empty() || key.size() > 128 || value.size() > 256 || key.starts_with("aws:")) {
+    if (key.empty() || characters_in(key) > 128 || characters_in(value) > 256 || key.starts_with("aws:")) {
       return invalid(
           "Invalid parameter: Tags Reason: a key has 1 to 128 characters and does not begin with aws:, a value has at "
           "most 256");

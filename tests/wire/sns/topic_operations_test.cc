@@ -47,6 +47,21 @@ TEST_F(SnsTopicTest, AttributesAreKeptAndShown) {
               HasSubstr("wants a JSON object"));
 }
 
+TEST_F(SnsTopicTest, BoundsOfTextAreInCharacters) {
+  ok("CreateTopic", {{"Name", "News"}});
+  std::string name;
+  for (int i = 0; i < 100; ++i) name += "\xC3\xA4";
+  const auto set = [&](const std::string& value) {
+    return Fields{{"TopicArn", arn_}, {"AttributeName", "DisplayName"}, {"AttributeValue", value}};
+  };
+  ok("SetTopicAttributes", set(name));
+  EXPECT_THAT(error("SetTopicAttributes", set(name + "x")), HasSubstr("at most 100 characters"));
+  ok("TagResource", {{"ResourceArn", arn_}, {"Tags.member.1.Key", name}, {"Tags.member.1.Value", name + name}});
+  EXPECT_THAT(
+      error("TagResource", {{"ResourceArn", arn_}, {"Tags.member.1.Key", name + name}, {"Tags.member.1.Value", ""}}),
+      HasSubstr("1 to 128 characters"));
+}
+
 TEST_F(SnsTopicTest, ListsInPages) {
   for (int i = 0; i < 205; ++i) ok("CreateTopic", {{"Name", "T" + std::to_string(1000 + i)}});
   std::string token;
