@@ -4,94 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/invoke/function_invoker.h"
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/outcome.h"
-#include "streams/system_table.h"
-#include "tests/runtime/invoke/process_world.h"
+#include "tests/runtime/invoke/process_host_fixture.h"
 
 namespace freshet {
 namespace {
-
-class ProcessHostTest : public ::testing::Test {
- protected:
-  ProcessHostTest() : spawner_(scheduler_), api_(spawner_), random_(1) {
-    EmbeddedOptions options;
-    options.directory = std::string(kMemoryDirectory);
-    store_ = std::move(*open_embedded(nullptr, scheduler_, random_, options));
-    scheduler_.add(*store_);
-    function_.name = "Work";
-    function_.host = "process";
-    function_.runtime = "provided.al2023";
-    function_.code = "/code";
-    function_.handler = "index.handler";
-    function_.timeout = seconds(3);
-  }
-  ~ProcessHostTest() override {
-    running_.clear();
-    host_.reset();
-    scheduler_.remove(*store_);
-  }
-
-  void start(ProcessOptions options = {}, bool serve = true) {
-    host_ = std::make_unique<ProcessHost>(
-        ProcessHost::Parts{*store_, scheduler_, spawner_, &api_, options, EventLog(clock_, log_, LogLevel::kInfo),
-                           [this](const std::string& folder) { left_.push_back(folder); }});
-    ProgramSettings settings;
-    settings.endpoint = "http://127.0.0.1:7070";
-    if (serve) host_->serve(settings);
-  }
-  using Running = std::list<Async<InvokeOutcome>>::iterator;
-  Running invoke(const FunctionDefinition& function, const std::string& id, bool wants_log = false) {
-    Invocation invocation;
-    invocation.request_id = id;
-    invocation.payload = Payload("{\"n\":\"" + id + "\"}");
-    invocation.trace_id = "Root=1";
-    invocation.wants_log = wants_log;
-    running_.push_back(host_->invoke(function, std::move(invocation)));
-    scheduler_.run_ready();
-    return std::prev(running_.end());
-  }
-  Running invoke(const std::string& id) { return invoke(function_, id); }
-  InvokeOutcome outcome(Running running) {
-    scheduler_.run_ready();
-    EXPECT_TRUE(running->is_ready()) << "it is not over";
-    return running->is_ready() ? running->take() : InvokeOutcome{};
-  }
-  // The program asks, and does what it is then asked.
-  void work(PlayedProgram& program, const std::string& result = "1") {
-    if (!program.asking) program.ask();
-    scheduler_.run_ready();
-    ASSERT_TRUE(program.has_event());
-    const auto event = program.event();
-    ASSERT_TRUE(event) << event.error().message;
-    ASSERT_TRUE(program.session->answer(event->request_id, {result, std::nullopt}));
-    program.ask();
-    scheduler_.run_ready();
-  }
-  // The first program has answered, and not asked for more.
-  Running invoke_and_answer(const std::string& id) {
-    const Running running = invoke(id);
-    program(0).ask();
-    scheduler_.run_ready();
-    EXPECT_TRUE(program(0).session->answer(program(0).event()->request_id, {"1", std::nullopt}));
-    return running;
-  }
-  PlayedProgram& program(size_t i) { return *spawner_.programs.at(i); }
-  ProcessStats stats() { return host_->stats()["Work"]; }
-
-  SimClock clock_{WallTime(milliseconds(1'800'000'000'000))};
-  SimScheduler scheduler_{clock_};
-  PlayedSpawner spawner_;
-  PlayedApi api_;
-  Random random_;
-  LogCapture log_;
-  std::unique_ptr<EmbeddedTables> store_;
-  FunctionDefinition function_;
-  std::vector<std::string> left_;  // Folders of code that nothing runs from any more.
-  std::unique_ptr<ProcessHost> host_;
-  std::list<Async<InvokeOutcome>> running_;
-};
 
 TEST_F(ProcessHostTest, AnEventGoesThroughAndTheProcessStaysWarm) {
   start();
@@ -481,79 +399,6 @@ TEST_F(ProcessHostTest, AtTheBoundAnInvocationWaitsAndIsThenRefused) {
   work(program(1), "3");
   EXPECT_EQ(outcome(first).payload, "1");
   EXPECT_EQ(outcome(patient).payload, "3");
-}
-
-// Not in the host, where they would stand before every other function's callers.
-TEST_F(ProcessHostTest, EventsWaitInTheirQueue) {
-  ProcessOptions options;
-  options.max_processes = 1;
-  start(options);
-  NativeRegistry natives;
-  FunctionRegistry functions(*store_, scheduler_, natives);
-  const auto made = [&](Async<Result<void>> work) {
-    scheduler_.run_ready();
-    return work.is_ready() && work.take().has_value();
-  };
-  FunctionDefinition other = function_;
-  other.name = "Other";
-  other.reserved_concurrency = 1;
-  ASSERT_TRUE(made(ensure_system_table(*store_)) && made(functions.put(function_)) && made(functions.put(other)));
-  WallGuard wall(clock_);
-  FunctionInvoker invoker({*store_, scheduler_, random_, functions, {{"process", host_.get()}}, {}, {}, {}, wall});
-  for (int i = 0; i < 10; ++i) ASSERT_TRUE(invoker.invoke_async("Work", "{}").is_ready());
-  scheduler_.run_ready();
-  EXPECT_EQ(invoker.stats()["Work"].queued, 9u);
-  auto called = invoker.invoke("Other", "{}");
-  scheduler_.run_ready();
-  work(program(0));
-  EXPECT_FALSE(program(0).alive) << "it makes room for the caller";
-  EXPECT_EQ(invoker.stats()["Work"].queued, 8u) << "one stands behind the caller";
-  ASSERT_EQ(spawner_.programs.size(), 2u);
-  work(program(1));
-  EXPECT_TRUE(called.is_ready());
-  EXPECT_EQ(invoker.stats()["Work"].queued, 8u) << "its end has started the next event";
-  ASSERT_EQ(spawner_.programs.size(), 3u);
-  for (int i = 0; i < 9; ++i) work(program(2));
-  EXPECT_EQ(invoker.stats()["Work"].queued, 0u);
-  EXPECT_EQ(invoker.stats()["Work"].running, 0);
-}
-
-// As long as there are callers the host is full. Events get their share all the same, and callers keep theirs.
-TEST_F(ProcessHostTest, CallersDoNotKeepEventsOut) {
-  ProcessOptions options;
-  options.max_processes = 1;
-  start(options);
-  NativeRegistry natives;
-  FunctionRegistry functions(*store_, scheduler_, natives);
-  const auto made = [&](Async<Result<void>> work) {
-    scheduler_.run_ready();
-    return work.is_ready() && work.take().has_value();
-  };
-  ASSERT_TRUE(made(ensure_system_table(*store_)) && made(functions.put(function_)));
-  WallGuard wall(clock_);
-  FunctionInvoker invoker({*store_, scheduler_, random_, functions, {{"process", host_.get()}}, {}, {}, {}, wall});
-  std::list<Async<Result<InvokeOutcome>>> callers;
-  const auto call = [&] { callers.push_back(invoker.invoke("Work", "\"call\"")); };
-  for (int i = 0; i < 3; ++i) call();
-  scheduler_.run_ready();
-  for (int i = 0; i < 100; ++i) ASSERT_TRUE(invoker.invoke_async("Work", "\"event\"").is_ready());
-  scheduler_.run_ready();
-  int events = 0;
-  int calls = 0;
-  program(0).ask();
-  for (int i = 0; i < 40; ++i) {
-    scheduler_.run_ready();
-    ASSERT_TRUE(program(0).has_event());
-    const auto event = program(0).event();
-    ASSERT_TRUE(event);
-    const bool is_call = event->payload == "\"call\"";
-    ++(is_call ? calls : events);
-    ASSERT_TRUE(program(0).session->answer(event->request_id, {"1", std::nullopt}));
-    program(0).ask();
-    if (is_call) call();  // There are always three.
-  }
-  EXPECT_GE(events, 10);
-  EXPECT_GE(calls, 10);
 }
 
 TEST_F(ProcessHostTest, AnotherDefinitionHasAnotherProcess) {
