@@ -37,7 +37,7 @@ FLOOD_PY = """def handler(event, context):
     return 'flooded'
 """
 FLOOD_JS = """exports.handler = async () => {
-  for (let i = 0; i < 64; i++) console.log(("x".repeat(99) + "\\n").repeat(10000));
+  for (let i = 0; i < 64; i++) process.stdout.write(("x".repeat(99) + "\\n").repeat(10000));
   return "flooded";
 };
 """
