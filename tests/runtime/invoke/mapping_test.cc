@@ -107,6 +107,25 @@ TEST_F(MappingTest, FiltersKeepRecordsOut) {
   EXPECT_EQ(position(), 5u);
 }
 
+// Better one that the function did not ask for than one that it never sees.
+TEST_F(MappingTest, ARecordPassesAFilterThatWouldTakeTooLong) {
+  world.add_table("Named", StreamView::kNewImage);
+  MappingDefinition mapping = mapping_of("Named", "F");
+  std::string prefixes;
+  for (int i = 0; i < 250; ++i) prefixes += (i ? "," : "") + std::string(R"({"prefix":"a"})");
+  mapping.filters = {R"({"dynamodb":{"NewImage":{"tags":{"L":{"S":[)" + prefixes + "]}}}}}"};
+  world.must(world.runtime->put_mapping(mapping));
+  const auto put_with_tags = [&](const std::string& id, size_t count) {
+    List tags;
+    for (size_t i = 0; i < count; ++i) tags.elements.emplace_back("b");
+    world.put("Named", Item{{"taskId", id}, {"tags", std::move(tags)}});
+  };
+  put_with_tags("few", 1'000);
+  put_with_tags("many", 20'000);
+  world.sim.run_ready();
+  EXPECT_EQ(ids(), std::vector<std::string>{"many"});
+}
+
 TEST_F(MappingTest, SkippedRecordsMoveThePositionLater) {
   MappingDefinition mapping = mapping_of("Tasks", "F");
   mapping.filters = {R"({"eventName":["REMOVE"]})"};
