@@ -175,7 +175,7 @@ void add_replay(Command app, int& exit_status) {
   replay.footer(
       "The same fixture, template and seed give the same output, byte for byte. Exit status 7: it differs from\n"
       "what --expect holds; the first different line is shown. A shipped one, printed; and one checked:\n"
-      "  freshet replay streams/fixtures/burst.jsonl\n"
+      "  freshet replay streams/fixtures/burst.jsonl --set ProcessTasksFunction.TASK_RUNNER=fake\n"
       "  freshet replay changes.jsonl --expect changes.expected.jsonl");
   replay.add_option("fixture", command->fixture, "File written by freshet record, or by hand").required();
   replay.add_option("--template", command->deploy.path, "Functions, topics and mappings").capture_default_str();
