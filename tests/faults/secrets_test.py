@@ -181,10 +181,14 @@ def links_are_not_followed(binary, folder):
         daemon.stop()
     # One that a killed daemon left behind is replaced; one that somebody holds is not.
     (daemon.data / "ready.new").write_text("left behind")
-    left = (daemon.data / "ready.new").stat().st_ino
-    daemon.start()
-    assert (daemon.data / "ready").stat().st_ino != left
-    daemon.stop()
+    left = open(daemon.data / "ready.new")
+    try:
+        daemon.start()
+        assert left.read() == "left behind", "it was written to"
+        assert not os.path.samestat(os.fstat(left.fileno()), (daemon.data / "ready").stat())
+    finally:
+        left.close()
+        daemon.stop()
 
 
 def ports_of_functions(binary, folder):
