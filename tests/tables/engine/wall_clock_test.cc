@@ -128,7 +128,7 @@ TEST_F(WallClockTest, RecordsOfAClockThatWasBehindAreKeptAsLongAsOthers) {
   create(queue_definition());
   write_records(300);
   clock.step_wall(2 * kDay);
-  turn();
+  scheduler.advance(seconds(1));
   EXPECT_TRUE(store->stats().ttl_paused);
   scheduler.advance(seconds(70));
   EXPECT_FALSE(store->stats().ttl_paused);
