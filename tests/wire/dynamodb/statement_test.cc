@@ -87,7 +87,7 @@ TEST_F(StatementTest, WritesAndReads) {
   EXPECT_EQ(run("SELECT n, m.k[1], none FROM Pairs WHERE p=?", R"(,"Parameters":[{"S":"a"}])"),
             R"({"Items":[{"k[1]":{"N":"2"},"n":{"N":"5"}}]})");
   EXPECT_EQ(run("UPDATE Pairs SET n=n+1 SET m.k[5]='x' WHERE p='a' AND s=1 AND n=5 RETURNING MODIFIED NEW *"),
-            R"({"Items":[{"n":{"N":"6"}}]})");
+            R"({"Items":[{"m":{"M":{"k":{"L":[{"S":"x"}]}}},"n":{"N":"6"}}]})");
   EXPECT_EQ(run("UPDATE Pairs REMOVE n WHERE p='a' AND s=1 RETURNING MODIFIED NEW *"), R"({"Items":[]})");
   EXPECT_EQ(refused("UPDATE Pairs SET n=1 WHERE p='z' AND s=1"),
             "ConditionalCheckFailedException: The conditional request failed");
