@@ -57,9 +57,9 @@ void SegmentLog::end_chore() {
       give_back(trash_.taken_away());
       return;
     case Chore::kSpare:
-      if (ended) return spares_.keep(std::move(spare_path_));
-      give_back(segment_bytes_);
-      disk_free_ = 0;  // Until looked at again.
+      if (ended) spares_.keep(std::move(spare_path_));
+      if (!ended) give_back(segment_bytes_);
+      asked_disk(!ended);
       return;
     case Chore::kNone:
       return;

@@ -215,11 +215,11 @@ Result<Spares::Space> SegmentLog::find_space(uint64_t bytes) {
     if (auto made = make_room(std::max(bytes, segment_bytes_)); !made) return fail(std::move(made.error()));
   }
   auto space = spares_.take(bytes);
-  if (!space) {
-    if (space.error().code == ErrorCode::kDiskFull) return fail(std::move(space.error()));
-    return fail_for_good(std::move(space.error()));
-  }
-  if (!from_spare) claim(space->bytes);
+  const bool full = !space && space.error().code == ErrorCode::kDiskFull;
+  if (!space && !full) return fail_for_good(std::move(space.error()));
+  // Of a file larger than a spare it says nothing: the reserve is asked for no more of those.
+  if (!from_spare && bytes <= segment_bytes_) asked_disk(full);
+  if (space && !from_spare) claim(space->bytes);
   return space;
 }
 
@@ -474,7 +474,13 @@ uint64_t SegmentLog::bound_left() const {
 }
 
 uint64_t SegmentLog::room() const {
-  return std::min(bound_left(), disk_free_);
+  return disk_refuses_ ? 0 : std::min(bound_left(), disk_free_);
+}
+
+// What the disk says of its space is looked at again after a while.
+void SegmentLog::asked_disk(bool full) {
+  disk_refuses_ = full;
+  if (full) disk_free_ = 0;
 }
 
 uint64_t SegmentLog::bytes_left() const {
@@ -516,9 +522,10 @@ void SegmentLog::make_spares() {
   for (uint64_t made = 0; made < most && wants_spare(); ++made) {
     if (auto added = spares_.add(); !added) {
       if (added.error().code != ErrorCode::kDiskFull) fail_for_good(std::move(added.error()));
-      disk_free_ = 0;  // Until looked at again.
+      asked_disk(true);
       return;
     }
+    asked_disk(false);
     claim(segment_bytes_);
   }
 }

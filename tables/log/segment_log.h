@@ -1,6 +1,7 @@
 // The log on segment files. Format: docs/formats.md.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -63,7 +64,10 @@ class SegmentLog final : public Log {
   void begin_chore();
   void end_chore();
   void make_spares();
-  bool wants_spare() const { return spares_.bytes() < reserve_ && room() >= segment_bytes_; }
+  bool wants_spare() const {
+    return spares_.bytes() < reserve_ && std::min(bound_left(), disk_free_) >= segment_bytes_;
+  }
+  void asked_disk(bool full);
   void claim(uint64_t bytes);      // Space of files,
   void give_back(uint64_t bytes);  // as counted here.
   // Opens a closed segment for reading, unless it is.
@@ -126,6 +130,8 @@ class SegmentLog final : public Log {
   uint64_t allocated_ = 0;  // Segments, spares and trash.
   uint64_t reserve_ = 0;
   uint64_t disk_free_ = 0;  // As last seen.
+  bool disk_refuses_ =
+      false;  // The last file that was asked for did not get its space, whatever the disk says (quotas).
   BootTime disk_seen_{};
   BootTime space_kept_{};  // Last time that sync() saw to spares and trash.
 

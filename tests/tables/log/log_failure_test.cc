@@ -19,6 +19,7 @@ struct LogFailureTest : LogFixture {
   // Until the next batch needs a segment of its own.
   void fill_segment() {
     const size_t before = log->segments().size();
+    if (log->segments().back().bytes < 100) append("not the first");
     while (!log->starts_segment(1500)) append(std::string(1500, 'x'));
     ASSERT_EQ(log->segments().size(), before);
   }
@@ -43,6 +44,24 @@ TEST_F(LogFailureTest, EachCallOfARotationIsForGood) {
   }
   files.restart_process();
   open();
+}
+
+// A quota is not seen in the free space: what the disk has refused counts as full until it has given something.
+TEST_F(LogFailureTest, ADiskThatRefusesSpaceIsFullWhateverItSaysOfItsSpace) {
+  open();
+  ASSERT_GT(log->bytes_left(), 1'000'000u);
+  fail(ErrorCode::kDiskFull, "allocate space for data/spare");
+  log->set_reserve(2 * 4096);
+  for (int i = 0; i < 5; ++i) {
+    clock.advance(milliseconds(150));
+    sync();
+    EXPECT_LE(log->bytes_left(), 4096u) << "the open segment is all there is";
+    EXPECT_NE(log->sync_due(), BootTime::max()) << "it is asked again";
+  }
+  heal();
+  clock.advance(milliseconds(150));
+  sync();
+  EXPECT_GT(log->bytes_left(), 1'000'000u);
 }
 
 // On a full disk a directory may have no room for another name.
