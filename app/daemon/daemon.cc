@@ -69,6 +69,7 @@ constexpr uint64_t kMuchMemory = 1u << 20;
 constexpr seconds kMemoryEvery{10};
 constexpr milliseconds kWatchEvery{500};
 constexpr milliseconds kTracesEnd{2000};
+constexpr milliseconds kLastSync{5000};
 constexpr milliseconds kLongTurn{1000};
 
 std::string data_node(const std::string& data) {
@@ -479,10 +480,24 @@ class Daemon {
       co_await server_->stop(patience);
     }
     co_await queues_->release_held();
-    auto durable = co_await store_->durable();
+    const bool durable = co_await durable_soon();
     if (tracer_) co_await hand_on_traces();
-    log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable.has_value()}});
+    log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable}});
     loop_.stop();
+  }
+
+  // On a full disk the last writes may wait for space that does not come: nobody has been told that they are safe.
+  Async<bool> durable_soon() {
+    Promise<bool> done(loop_);
+    scope_.spawn(tell_durable(done));
+    loop_.call_after(kLastSync, [done] { done.set(false); });
+    const bool durable = co_await done.future();
+    co_return durable;
+  }
+
+  Async<void> tell_durable(Promise<bool> done) {
+    const auto durable = co_await store_->durable();
+    done.set(durable.has_value());
   }
 
   // An endpoint gets the last of them too, if it takes them soon.
