@@ -19,7 +19,10 @@ namespace {
 constexpr int kSignal = SIGURG;  // Ignored unless somebody asks for it.
 constexpr int kMostFrames = 64;
 constexpr size_t kMostNamed = 8;
-constexpr milliseconds kLook{20};  // How long the loop's thread is watched to see whether it computes.
+// How often, and how long, the loop's thread is watched to see whether it computes: it may wait for a processor.
+constexpr int kLooks = 15;
+constexpr milliseconds kLook{20};
+constexpr milliseconds kComputing{4};
 constexpr milliseconds kAnswer{1};
 constexpr int kMostAnswers = 200;
 
@@ -129,10 +132,13 @@ bool TurnWatch::computes() {
   timespec after{};
   if (pthread_getcpuclockid(loop_thread_, &clock) != 0) return false;
   clock_gettime(clock, &before);
-  if (!rest(kLook)) return false;
-  clock_gettime(clock, &after);
-  const auto used = seconds(after.tv_sec - before.tv_sec) + nanoseconds(after.tv_nsec - before.tv_nsec);
-  return used > kLook / 4;
+  for (int look = 0; look < kLooks; ++look) {
+    if (!rest(kLook)) return false;
+    clock_gettime(clock, &after);
+    const auto used = seconds(after.tv_sec - before.tv_sec) + nanoseconds(after.tv_nsec - before.tv_nsec);
+    if (used >= kComputing) return true;
+  }
+  return false;
 }
 
 std::string TurnWatch::ask() {
