@@ -49,8 +49,12 @@ Orders* orders() {
 }
 
 bool takes_space(const char* call) {
-  return strcmp(call, "allocate") == 0 || strcmp(call, "create") == 0 || strcmp(call, "rename") == 0 ||
-         strcmp(call, "mkdir") == 0;
+  return strcmp(call, "allocate") == 0 || strcmp(call, "create") == 0 || strcmp(call, "mkdir") == 0;
+}
+
+// The daemon empties its environment once it has read its options.
+__attribute__((constructor)) void begin() {
+  orders();
 }
 
 // Whether this call is to fail, with errno set.
@@ -134,6 +138,11 @@ int fdatasync(int fd) {
 
 int fsync(int fd) {
   NEXT(fsync);
+  return fails("fsync", fd) ? -1 : real(fd);
+}
+
+int syncfs(int fd) {
+  NEXT(syncfs);
   return fails("fsync", fd) ? -1 : real(fd);
 }
 
