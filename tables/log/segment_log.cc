@@ -377,8 +377,9 @@ BootTime SegmentLog::sync_due() const {
   if (failed_) return BootTime::max();
   // A sync that is under way brings a turn when it is over.
   BootTime due = syncing_ ? BootTime::max() : interval_end_.value_or(BootTime::max());
-  // While only the disk keeps the reserve from being whole, look at it again and again.
-  if (spares_.bytes() < reserve_ && bound_left() >= segment_bytes_) due = std::min(due, disk_seen_ + kDiskLookPeriod);
+  // While only the disk keeps the reserve from being whole, or has refused space, look at it again and again.
+  const bool asks = spares_.bytes() < reserve_ || disk_refuses_;
+  if (asks && bound_left() >= segment_bytes_) due = std::min(due, disk_seen_ + kDiskLookPeriod);
   if (chore_ != Chore::kNone) return options_.chores->over() ? space_kept_ : due;
   if (!trash_.empty() || !cuts_.empty()) due = std::min(due, space_kept_ + kTrashPeriod);
   return due;

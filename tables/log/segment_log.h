@@ -64,8 +64,9 @@ class SegmentLog final : public Log {
   void begin_chore();
   void end_chore();
   void make_spares();
+  // After a refusal one more than the reserve needs: only by asking do we learn that there is space again.
   bool wants_spare() const {
-    return spares_.bytes() < reserve_ && std::min(bound_left(), disk_free_) >= segment_bytes_;
+    return (spares_.bytes() < reserve_ || disk_refuses_) && std::min(bound_left(), disk_free_) >= segment_bytes_;
   }
   void asked_disk(bool full);
   void claim(uint64_t bytes);      // Space of files,
@@ -130,8 +131,8 @@ class SegmentLog final : public Log {
   uint64_t allocated_ = 0;  // Segments, spares and trash.
   uint64_t reserve_ = 0;
   uint64_t disk_free_ = 0;  // As last seen.
-  bool disk_refuses_ =
-      false;  // The last file that was asked for did not get its space, whatever the disk says (quotas).
+  // The last file that was asked for did not get its space, whatever the disk says (quotas).
+  bool disk_refuses_ = false;
   BootTime disk_seen_{};
   BootTime space_kept_{};  // Last time that sync() saw to spares and trash.
 

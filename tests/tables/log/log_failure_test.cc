@@ -64,6 +64,28 @@ TEST_F(LogFailureTest, ADiskThatRefusesSpaceIsFullWhateverItSaysOfItsSpace) {
   EXPECT_GT(log->bytes_left(), 1'000'000u);
 }
 
+// Deletes make the wanted reserve smaller than what is there. The disk is asked again all the same.
+TEST_F(LogFailureTest, ADiskThatHasRefusedIsAskedAgainWhenTheReserveIsWhole) {
+  open();
+  log->set_reserve(2 * 4096);
+  sync();
+  fail(ErrorCode::kDiskFull, "allocate space for data/spare");
+  log->set_reserve(4 * 4096);
+  ASSERT_LE(log->bytes_left(), 3u * 4096);
+  log->set_reserve(4096);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NE(log->sync_due(), BootTime::max());
+    clock.advance(milliseconds(150));
+    sync();
+    EXPECT_LE(log->bytes_left(), 3u * 4096);
+  }
+  heal();
+  clock.advance(milliseconds(150));
+  sync();
+  EXPECT_GT(log->bytes_left(), 1'000'000u);
+  EXPECT_EQ(log->sync_due(), BootTime::max());
+}
+
 // On a full disk a directory may have no room for another name.
 TEST_F(LogFailureTest, ANewNameThatDoesNotFitIsAFullDisk) {
   open();
