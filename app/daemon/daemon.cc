@@ -213,7 +213,7 @@ class Daemon {
     code_->ask([this](const std::string& folder) { return runtime_->uses_code(folder); });
     QueueIdentity identity{data_node(options_.data), random_.uuid()};
     queues_ = std::make_unique<Queues>(runtime_->services(), log_, identity, &metrics_, &store_->wall_guard());
-    priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_);
+    priority_queues_ = std::make_unique<priority::TableQueues>(runtime_->services(), log_, &store_->wall_guard());
     deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
     reloads_ = std::make_unique<Reloads>(
         Reloads::Parts{[this] { return read_template(); },

@@ -15,11 +15,11 @@ constexpr int kTries = 5;  // Of a call that names no version, against writers t
 
 }  // namespace
 
-TableQueue::TableQueue(Services& services, Settings settings, KeySchema keys)
-    : services_(services), settings_(std::move(settings)), keys_(std::move(keys)) {}
+TableQueue::TableQueue(Services& services, Settings settings, KeySchema keys, WallGuard* wall)
+    : services_(services), settings_(std::move(settings)), keys_(std::move(keys)), wall_(wall) {}
 
 Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, Settings settings,
-                                                            std::optional<TableDefinition> wanted) {
+                                                            std::optional<TableDefinition> wanted, WallGuard* wall) {
   auto valid = validate(settings);
   if (!valid) co_return fail(valid.error());
   const std::string where = "queue '" + settings.name + "': ";
@@ -46,7 +46,7 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
   }
   std::string name = complete->name;
   co_await table_built(services, std::move(name));
-  co_return std::unique_ptr<TableQueue>(new TableQueue(services, std::move(settings), complete->keys));
+  co_return std::unique_ptr<TableQueue>(new TableQueue(services, std::move(settings), complete->keys, wall));
 }
 
 // Rises with every call, so that records stand in the order in which they were queued here, also within a millisecond.

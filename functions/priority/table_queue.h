@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/wall_guard.h"
 #include "functions/priority/policy/failure.h"
 #include "functions/priority/policy/transitions.h"
 #include "functions/priority/record.h"
@@ -28,9 +29,11 @@ namespace freshet::priority {
 class TableQueue final : public PriorityQueue {
  public:
   // Makes the tables with these keys (nothing: `id`, a string) if they are not there, and adds the indexes and books
-  // that the queue needs. kValidation for wrong settings and tables that cannot be a queue.
+  // that the queue needs. kValidation for wrong settings and tables that cannot be a queue. `wall` says whether the
+  // wall clock is trusted, and outlives the queue; null: it always is.
   static Async<Result<std::unique_ptr<TableQueue>>> open(Services& services, Settings settings,
-                                                         std::optional<TableDefinition> wanted = {});
+                                                         std::optional<TableDefinition> wanted = {},
+                                                         WallGuard* wall = nullptr);
   TableQueue(const TableQueue&) = delete;
   TableQueue& operator=(const TableQueue&) = delete;
 
@@ -85,10 +88,13 @@ class TableQueue final : public PriorityQueue {
   class Claiming;    // Marks claims in flight, for as long as it lives.
   class StrictTurn;  // Lets one strict peek go after the other.
 
-  TableQueue(Services& services, Settings settings, KeySchema keys);
+  TableQueue(Services& services, Settings settings, KeySchema keys, WallGuard* wall);
 
   // table_queue.cc
   int64_t now_ms() const { return epoch_ms(services_.scheduler.clock().wall()); }
+  // Timeouts and delays up to this time are over. While the wall clock is not trusted, it may be earlier than that
+  // shows.
+  int64_t over_by_ms() const { return wall_ ? epoch_ms(wall_->earliest()) : now_ms(); }
   std::string stamp();
   Result<RecordFacts> facts_of(const ItemRef& item) const;
   PriorityResult failed(PriorityCode code, std::string id, std::string detail) const;
@@ -153,6 +159,7 @@ class TableQueue final : public PriorityQueue {
   Services& services_;
   const Settings settings_;
   const KeySchema keys_;
+  WallGuard* const wall_;
 
   int64_t last_stamp_ns_ = 0;
   bool shares_dead_index_ = false;

@@ -115,7 +115,7 @@ Async<PriorityResult> TableQueue::touch(RecordCall call) {
 Async<PriorityResult> TableQueue::remove(RecordCall call) {
   const bool held = !call.receipt.empty();
   return change(std::move(call), [this, held](const RecordFacts& facts) -> Decision {
-    if (auto no = may_remove(facts, settings_, held, now_ms())) return std::move(*no);
+    if (auto no = may_remove(facts, settings_, held, over_by_ms())) return std::move(*no);
     RecordUpdate update(facts, settings_);
     const std::string now = stamp();
     out_of_queue(update);
@@ -144,7 +144,7 @@ Async<PriorityResult> TableQueue::restore(RestoreInput input) {
   RecordCall call = std::move(input.call);
   return change(
       std::move(call), [this, held, delay = input.delay, failed = input.failed](const RecordFacts& facts) -> Decision {
-        if (auto no = may_restore(facts, settings_, held, now_ms())) return std::move(*no);
+        if (auto no = may_restore(facts, settings_, held, over_by_ms())) return std::move(*no);
         const bool counts = failed && facts.place == Place::kInFlight;
         return std::optional(
             returned(facts, after_restore(settings_, facts.failures, counts, delay, services_.random.unit())));
@@ -154,7 +154,7 @@ Async<PriorityResult> TableQueue::restore(RestoreInput input) {
 Async<PriorityResult> TableQueue::send_to_dlq(RecordCall call) {
   const bool held = !call.receipt.empty();
   return change(std::move(call), [this, held](const RecordFacts& facts) -> Decision {
-    if (auto no = may_send_to_dlq(facts, settings_, held, now_ms())) return std::move(*no);
+    if (auto no = may_send_to_dlq(facts, settings_, held, over_by_ms())) return std::move(*no);
     RecordUpdate update(facts, settings_);
     into_dlq(update, stamp());
     return std::optional(std::move(update));
@@ -167,7 +167,7 @@ Async<PriorityResult> TableQueue::extend(RecordCall call, std::optional<millisec
   const std::string receipt = call.receipt;
   const milliseconds time = visibility.value_or(settings_.visibility);
   Decide decide = [this, held, time](const RecordFacts& facts) -> Decision {
-    if (auto no = may_extend(facts, settings_, held, now_ms())) return std::move(*no);
+    if (auto no = may_extend(facts, settings_, held, over_by_ms())) return std::move(*no);
     RecordUpdate update(facts, settings_);
     update.set(settings_.names.visible_at, Value::number(now_ms() + time.count())).stamp(stamp(), false);
     return std::optional(std::move(update));

@@ -202,7 +202,7 @@ Async<Result<bool>> TableQueue::any_in_flight() {
     query.key_condition = "#q = :q AND #at > :now";
     query.placeholders.names = {{"#q", settings_.names.queued}, {"#at", settings_.names.visible_at}};
     query.placeholders.values =
-        Map{{":q", Value::number(settings_.numbers.in_flight)}, {":now", Value::number(now_ms())}};
+        Map{{":q", Value::number(settings_.numbers.in_flight)}, {":now", Value::number(over_by_ms())}};
     query.limit = kPageInPlace;
     query.exclusive_start_key = std::move(start);
     auto page = co_await services_.tables.query(std::move(query));
@@ -279,7 +279,7 @@ void TableQueue::plan_item(const ItemRef& item, Peeking& peeking, std::vector<Pl
   auto key = key_of(read->id, keys_, settings_.key_separator);
   if (!key) return;
   const bool selected = read->place == Place::kInFlight;
-  const bool over = selected && read->due_ms(settings_) <= now_ms();
+  const bool over = selected && read->due_ms(settings_) <= over_by_ms();
   if (read->place != Place::kReady && !selected) return;
   if (selected && !over && settings_.strict) {
     peeking.stopped = true;
@@ -358,7 +358,7 @@ Async<Result<Page>> TableQueue::due(int64_t number, uint32_t limit, Item start) 
   query.key_condition = "#q = :q AND #at BETWEEN :least AND :now";
   query.placeholders.names = {{"#q", settings_.names.queued}, {"#at", settings_.names.visible_at}};
   query.placeholders.values =
-      Map{{":least", Value::number(kLeastMs)}, {":now", Value::number(now_ms())}, {":q", Value::number(number)}};
+      Map{{":least", Value::number(kLeastMs)}, {":now", Value::number(over_by_ms())}, {":q", Value::number(number)}};
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
   return services_.tables.query(std::move(query));
@@ -369,7 +369,7 @@ std::optional<UpdateItemInput> TableQueue::settling(const ItemRef& item) {
   const auto facts = facts_of(item);
   if (!facts || (facts->place != Place::kInFlight && facts->place != Place::kDelayed)) return {};
   auto key = key_of(facts->id, keys_, settings_.key_separator);
-  if (!key || facts->due_ms(settings_) > now_ms()) return {};
+  if (!key || facts->due_ms(settings_) > over_by_ms()) return {};
   if (is_final(*facts, settings_)) return finished(*facts).finish(std::move(*key));
   if (facts->place == Place::kInFlight) return timed_out(*facts).finish(std::move(*key));
   RecordUpdate update(*facts, settings_);

@@ -53,7 +53,7 @@ Async<PriorityResult> TableQueue::redrive_one(std::string id) {
                                                       settings_.name + "': it is " +
                                                       std::string(place_name(facts.place))};
     }
-    if (auto no = may_restore(facts, settings_, true, now_ms())) return std::move(*no);
+    if (auto no = may_restore(facts, settings_, true, over_by_ms())) return std::move(*no);
     return std::optional(returned(facts, after_restore(settings_, facts.failures, false, {}, 0)));
   });
 }

@@ -33,7 +33,8 @@ Result<void> TableQueues::check_apart(const Settings& wanted) const {
 
 Async<Result<TableQueue*>> TableQueues::open(Definition definition) {
   if (auto apart = check_apart(definition.settings); !apart) co_return fail(apart.error());
-  auto opened = co_await TableQueue::open(services_, std::move(definition.settings), std::move(definition.table));
+  auto opened =
+      co_await TableQueue::open(services_, std::move(definition.settings), std::move(definition.table), wall_);
   if (!opened) co_return fail(opened.error());
   TableQueue* queue = opened->get();
   for (auto& [name, other] : queues_) {

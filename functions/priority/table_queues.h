@@ -17,7 +17,9 @@ namespace freshet::priority {
 
 class TableQueues final : public PriorityQueues {
  public:
-  TableQueues(Services& services, EventLog log) : services_(services), log_(log) {}
+  // `wall` says whether the wall clock is trusted, and outlives it; null: it always is.
+  TableQueues(Services& services, EventLog log, WallGuard* wall = nullptr)
+      : services_(services), log_(log), wall_(wall) {}
   TableQueues(const TableQueues&) = delete;
   TableQueues& operator=(const TableQueues&) = delete;
 
@@ -36,6 +38,7 @@ class TableQueues final : public PriorityQueues {
 
   Services& services_;
   const EventLog log_;
+  WallGuard* const wall_;
   std::map<std::string, std::unique_ptr<TableQueue>, std::less<>> queues_;
   Scope scope_;  // Last: the timers use the queues.
 };

@@ -22,7 +22,8 @@ class PriorityFixture : public ::testing::TestWithParam<bool> {
   std::unique_ptr<TableQueue> queue;
 
   TableQueue& open(Settings settings = shipment_settings(), std::optional<TableDefinition> wanted = {}) {
-    auto opened = world.wait(TableQueue::open(*world.services, std::move(settings), std::move(wanted)));
+    auto opened = world.wait(
+        TableQueue::open(*world.services, std::move(settings), std::move(wanted), &world.store->wall_guard()));
     EXPECT_TRUE(opened) << opened.error().message;
     queue = std::move(*opened);
     return *queue;
