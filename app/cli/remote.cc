@@ -46,8 +46,12 @@ int exit_status_of(const std::string& error_code) {
 }
 
 int unreachable(const Error& error) {
-  std::cerr << "freshet: " << plain_text(error.message)
-            << "\nIs the daemon running? Start one with: ./run.sh --serve\n";
+  // BlockingClient says so when the certificate is not trusted: then the daemon is running.
+  const bool untrusted = error.message.starts_with("cannot trust ");
+  std::cerr << "freshet: " << plain_text(error.message) << '\n'
+            << (untrusted
+                    ? "Name the file of its certificate, or of the one that signed it: --ca FILE (or FRESHET_CA)\n"
+                    : "Is the daemon running? Start one with: ./run.sh --serve\n");
   return kUnreachable;
 }
 
@@ -130,6 +134,7 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
   const bool others = text.find("'" + remote_.queue + "'; there ") != std::string::npos;
   if (status == 404 && others) text += "; " + remote_.option + " names another one";
+  if (status == 403 && remote_.credentials.empty()) text += "; --credentials FILE names the access key to sign with";
   std::cerr << "freshet: " << plain_text(explain_ ? explain_(text) : text) << " (" << method << ' ' << target
             << " gave " << status << ")\n";
   exit_status_ = exit_status_of(code);

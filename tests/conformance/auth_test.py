@@ -192,7 +192,9 @@ class Signed(unittest.TestCase):
 
     def test_freshets_own_command_line(self):
         command = ("stats", "--url", SERVER.url, "--queue", "My Queue")
-        self.assertIn("Request is missing Authentication Token", self.freshet(*command).stderr)
+        unsigned = self.freshet(*command).stderr
+        self.assertIn("Request is missing Authentication Token", unsigned)
+        self.assertIn("--credentials FILE", unsigned)
         done = self.freshet(*command, "--credentials", str(CREDENTIALS))
         self.assertIn("NotFound", done.stderr)  # Let in; there is no such queue.
         self.assertEqual(done.returncode, 3, done.stderr)

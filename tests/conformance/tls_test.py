@@ -111,7 +111,7 @@ class Secure(unittest.TestCase):
 
         self.assertEqual(curl(SERVER.url + "/healthz", "--http2").stdout, "ok\n")  # It asks, and takes HTTP/1.1.
         plain = curl(SERVER.url.replace("https", "http") + "/healthz")
-        self.assertNotEqual(plain.returncode, 0, plain.stdout)
+        self.assertIn("this port speaks HTTPS: use https:// in the address", plain.stdout)
 
     def freshet(self, *arguments):
         return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=60,
@@ -120,7 +120,11 @@ class Secure(unittest.TestCase):
     def test_freshets_own_command_line(self):
         command = ("stats", "--url", SERVER.url, "--queue", "Q")
         self.assertIn("NotFound", self.freshet(*command, "--ca", CERTIFICATE).stderr)
-        self.assertIn("certificate", self.freshet(*command).stderr)
+        untrusted = self.freshet(*command).stderr
+        self.assertIn("certificate", untrusted)
+        self.assertIn("--ca FILE", untrusted)
+        self.assertNotIn("Is the daemon running?", untrusted)
+        self.assertIn("this port speaks HTTPS", self.freshet("stats", "--url", SERVER.url.replace("https", "http")).stderr)
         self.assertIn("cannot use the certificates", self.freshet(*command, "--ca", "/nothing/here").stderr)
 
     def test_bad_options(self):

@@ -3,6 +3,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -52,6 +53,20 @@ void set_up(SSL_CTX* context) {
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context,
                    SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+}
+
+// A client has sent plain HTTP: says so in plain HTTP, the one answer that it can read. What it has sent is taken
+// first, as the kernel would throw the answer away if the socket were closed with bytes unread.
+void answer_in_plain(int socket) {
+  static constexpr std::string_view kBody =
+      "{\"__type\": \"ValidationException\", \"message\": \"this port speaks HTTPS: use https:// in the address\"}\n";
+  static const std::string answer =
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: " +
+      std::to_string(kBody.size()) + "\r\n\r\n" + std::string(kBody);
+  char taken[4096];
+  for (int i = 0; i < 16 && ::recv(socket, taken, sizeof(taken), MSG_DONTWAIT) > 0; ++i) {
+  }
+  if (::send(socket, answer.data(), answer.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) ::shutdown(socket, SHUT_WR);
 }
 
 class OpenSslStream final : public TlsStream {
@@ -121,6 +136,7 @@ class OpenSslStream final : public TlsStream {
         return -1;
       default:
         broken_ = true;
+        if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST) answer_in_plain(SSL_get_fd(stream_.get()));
         if (fault_.empty()) fault_ = fault_now();
         errno = EPROTO;
         return -1;
