@@ -279,6 +279,7 @@ Async<Result<WriteOutput>> Queue::edit(EditItemInput input) {
 
 Async<Result<bool>> Queue::has_work() {
   if (gone_) co_return fail(*gone_);
+  wall_guard_.trusted();  // Looks at the clock: is_doubtful() goes by that.
   constexpr size_t kLargestPage = 1000;
   constexpr int kMostPages = 16;  // Rather once in vain than to hold up everybody.
   Item start;
@@ -288,7 +289,7 @@ Async<Result<bool>> Queue::has_work() {
     auto page = co_await heads(state::kPending, static_cast<uint32_t>(limit), false, std::move(start));
     if (!page) co_return fail(page.error());
     for (const auto& task : page->items) {
-      if (!waits_for_key(task) && !is_lost(task)) co_return true;
+      if (!waits_for_key(task) && !is_doubtful(task) && !is_lost(task)) co_return true;
     }
     start = std::move(page->last_evaluated_key);
     if (start.empty()) co_return false;

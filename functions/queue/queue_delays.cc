@@ -56,7 +56,7 @@ void Queue::delayed(std::string_view id, int64_t not_before_ms) {
   follow_clock();
   delays_.forget(id);
   // It has come after the step: note_delays() is not to count it among those of before.
-  if (noting_delays_) delays_.add(id, DelayBook::kAny, boot() + due_in(not_before_ms));
+  if (noting_delays_) delays_.add(id, DelayBook::kAny, DelayBook::due_by(delays_.offset(), not_before_ms, boot()));
   ++delayed_seen_;
   if (not_before_ms >= next_due_ms_) return;
   next_due_ms_ = not_before_ms;

@@ -164,10 +164,13 @@ bool Queue::is_claiming(const ItemRef& task) const {
 }
 
 // Whether it looks too late for it by a wall clock that is not trusted: it is neither started nor shed until that is
-// known.
+// known. Whatever stale() refuses must look so here: a processor would give it back and take it again at once.
 bool Queue::is_doubtful(const ItemRef& task) {
   if (!wall_guard_.doubts()) return false;
-  const auto late_by = [&](WallTime now) { return !expired(task, now, definition_.ttl_in_milliseconds).empty(); };
+  const auto margin = deadline_margin(true, true);
+  const auto late_by = [&](WallTime now) {
+    return !expired(task, now, definition_.ttl_in_milliseconds, margin).empty();
+  };
   return late_by(wall()) && !late_by(wall_guard_.earliest());
 }
 

@@ -114,6 +114,43 @@ TEST_P(QueueClock, AJumpWhileItRunsStartsNothingThatLooksExpired) {
   EXPECT_EQ(take_all(queue), "brief due");
 }
 
+// Its worker would give it back at once, to take it again.
+TEST_P(QueueClock, WhatAMarginMakesLookLateIsNotTakenByADoubtedClock) {
+  QueueSettings settings;
+  settings.deadline_margin = DeadlineMargin::kP90;
+  Queue& queue = world.start(settings);
+  for (size_t i = 0; i < ServiceTimes::kLeast; ++i) ASSERT_TRUE(create(queue, named("slow" + std::to_string(i))));
+  const auto slow = take(queue, 100);
+  world.pass(seconds(10));
+  for (const auto& task : *slow) ASSERT_TRUE(settle(queue, Kind::kComplete, task));
+  ASSERT_TRUE(create(queue, due_in("near", kHour + seconds(5))));
+  world.clock.step_wall(kHour);
+  EXPECT_EQ(take_all(queue), "");
+  EXPECT_FALSE(*world.wait(queue.has_work()));
+  world.clock.step_wall(-kHour);
+  world.pass(seconds(2));
+  const auto taken = take(queue);
+  ASSERT_EQ(ids(taken), "near");
+  EXPECT_EQ(queue.stale((*taken)[0].task), "");
+  EXPECT_EQ((*taken)[0].task.decode().int_or("attempt", 0), 1);
+}
+
+// Or processors would be started for it again and again.
+TEST_P(QueueClock, WhatLooksExpiredByADoubtedClockIsNoWork) {
+  Queue& queue = world.start();
+  ASSERT_TRUE(create(queue, due_in("due", kHour)));
+  EXPECT_TRUE(*world.wait(queue.has_work()));
+  world.clock.step_wall(kDay);
+  EXPECT_FALSE(*world.wait(queue.has_work()));
+  ASSERT_TRUE(create(queue, named("always")));
+  EXPECT_TRUE(*world.wait(queue.has_work()));
+  EXPECT_EQ(take_all(queue), "always");
+  EXPECT_FALSE(*world.wait(queue.has_work()));
+  world.clock.step_wall(-kDay);
+  world.pass(seconds(2));
+  EXPECT_TRUE(*world.wait(queue.has_work()));
+}
+
 TEST_P(QueueClock, AStepBackMakesNoDelayLonger) {
   Queue& queue = world.start();
   ASSERT_TRUE(create(queue, after("a", seconds(2))));
@@ -164,6 +201,20 @@ TEST_P(QueueClock, AStepForwardEndsNoDelay) {
   world.pass(seconds(60));
   EXPECT_EQ(world.stock("DELAYED"), 0u);
   expect_balance();
+}
+
+TEST_P(QueueClock, ALongDelayThatBeginsWhileAStepIsNotedIsNoShorter) {
+  QueueSettings settings;
+  settings.look_around = kHour;
+  Queue& queue = world.start(settings);
+  // More than are noted before others have their turn.
+  for (int i = 0; i < 600; ++i) ASSERT_TRUE(create(queue, after("t" + std::to_string(i), seconds(600))));
+  world.clock.step_wall(kHour / 4);
+  ASSERT_TRUE(create(queue, after("long", 2 * kDay)));
+  world.pass(kDay + kHour);
+  EXPECT_EQ(world.status("long"), "DELAYED");
+  world.pass(kDay);
+  EXPECT_EQ(world.status("long"), "PENDING");
 }
 
 TEST_P(QueueClock, ADelayThatAClientChangesAfterAStepIsTheNewOne) {

@@ -27,7 +27,9 @@ class DelayBook {
 
   // Call at least every few seconds. True if the wall clock was set since the last call.
   bool look(WallTime wall, BootTime boot);
-  // Wall minus boot, before the last step.
+  // Wall minus boot, at the last look().
+  milliseconds offset() const { return offset_; }
+  // The same before the last step.
   milliseconds before_step() const { return before_; }
   // When a delay until `not_before` (epoch ms) is over by a wall clock with that offset; at most 366 days from now.
   static BootTime due_by(milliseconds offset, int64_t not_before, BootTime now);
