@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "tables/engine/backup_store.h"
+#include "tables/engine/clock_mark.h"
 #include "tables/engine/committer.h"
 #include "tables/engine/compactor.h"
 #include "tables/engine/plan.h"
@@ -88,8 +89,8 @@ class Engine final : public EmbeddedTables {
         options_(checked(std::move(options))),
         catalog_(options_.stream_memory_bytes),
         committer_(scheduler, catalog_, options_),
-        wall_guard_(scheduler.clock(),
-                    {options_.wall_jump, options_.wall_jump_pause, options_.clock_sync, options_.on_clock}),
+        wall_guard_(scheduler.clock(), {options_.wall_jump, options_.wall_jump_pause, options_.clock_sync,
+                                        [this](const WallDoubt& doubt) { doubts(doubt); }}),
         transactions_(scheduler.clock(), wall_guard_, random, catalog_, committer_, cache_),
         ttl_(scheduler.clock(), wall_guard_, catalog_, committer_, options_),
         compactor_(scheduler.clock(), wall_guard_, catalog_, committer_, options_),
@@ -156,6 +157,8 @@ class Engine final : public EmbeddedTables {
   void go_on(std::vector<GetItemInput>& inputs, Results<ReadOutput>& outputs);
   template <class Input, class Output>
   Async<Results<Output>> finish(std::vector<Input> inputs, Results<Output> outputs);
+  Result<void> begin_clock(Files& files, WallTime last_commit);
+  void doubts(const WallDoubt& doubt);
   Result<Table*> streaming(const std::string& name) const;
   std::string new_label(const std::string& table);
   void close_stream(Table& table);
@@ -171,6 +174,7 @@ class Engine final : public EmbeddedTables {
   PagePlaces places_;
   Catalog catalog_;
   Committer committer_;
+  ClockMark clock_mark_;
   WallGuard wall_guard_;
   Transactions transactions_;
   TtlSweeper ttl_;
@@ -200,8 +204,23 @@ Result<void> Engine::open(Files* files) {
   if (!log) return fail(log.error());
   if (auto ok = recovery.finish(**log); !ok) return ok;
   if (auto set = committer_.set_log(std::move(*log)); !set) return set;
-  if (!options_.trust_clock && recovery.last_commit() != WallTime{}) wall_guard_.start_after(recovery.last_commit());
+  if (auto begun = begin_clock(*files, recovery.last_commit()); !begun) return begun;
   return backups_.open(files);
+}
+
+// What the last run wrote while it did not trust the clock says nothing of how late it was: its mark does.
+Result<void> Engine::begin_clock(Files& files, WallTime last_commit) {
+  if (auto opened = clock_mark_.open(files, options_.directory); !opened) return opened;
+  const WallTime last = std::min(last_commit, clock_mark_.believed().value_or(last_commit));
+  if (!options_.trust_clock && last != WallTime{}) wall_guard_.start_after(last);
+  if (committer_.failed()) return fail(*committer_.failure());
+  return wall_guard_.doubts() ? Result<void>{} : clock_mark_.clear();
+}
+
+void Engine::doubts(const WallDoubt& doubt) {
+  const auto marked = doubt.over ? clock_mark_.clear() : clock_mark_.set(scheduler_.clock().wall() - doubt.ahead);
+  if (!marked) committer_.report(marked.error());
+  if (options_.on_clock) options_.on_clock(doubt);
 }
 
 Async<Result<TableDescription>> Engine::create_table(TableDefinition definition) {

@@ -84,6 +84,78 @@ TEST_F(WallClockTest, NobodyWhoSaysThatItIsSynchronisedIsWaitedForAMinute) {
   EXPECT_EQ(get("Queue", key("a")), Item{});
 }
 
+// What a run writes in doubt carries the doubtful time. The next start must not take that for a proof.
+TEST_F(WallClockTest, ARestartInDoubtDoubtsAgain) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, kNow + 3600)));
+  turn();
+  for (int start = 0; start < 3; ++start) {
+    reopen_off_by(start == 0 ? kDay : milliseconds(0));
+    EXPECT_EQ(told.size(), static_cast<size_t>(start + 1));
+    ASSERT_TRUE(put("Queue", task("b", "PENDING", 2, kNow + 7200)));
+    scheduler.advance(seconds(5));
+    EXPECT_TRUE(store->stats().ttl_paused);
+    EXPECT_NE(get("Queue", key("a")), Item{});
+  }
+  scheduler.advance(seconds(60));
+  EXPECT_FALSE(store->stats().ttl_paused);
+  EXPECT_EQ(get("Queue", key("a")), Item{});
+}
+
+TEST_F(WallClockTest, ARestartAfterAJumpDoubtsAsTheRunBeforeDid) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, kNow + 3600)));
+  turn();
+  clock.step_wall(kDay);
+  scheduler.advance(seconds(1));
+  EXPECT_TRUE(files.exists("data/CLOCK"));
+  ASSERT_TRUE(put("Queue", task("b", "PENDING", 2, kNow + 7200)));
+  turn();
+  reopen_off_by(milliseconds(0));
+  scheduler.advance(seconds(5));
+  EXPECT_TRUE(store->stats().ttl_paused);
+  EXPECT_NE(get("Queue", key("a")), Item{});
+  reopen_off_by(-kDay);
+  EXPECT_FALSE(store->stats().ttl_paused);
+  EXPECT_FALSE(files.exists("data/CLOCK"));
+}
+
+TEST_F(WallClockTest, TheMarkOfADoubtGoesWithIt) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  turn();
+  reopen_off_by(kDay);
+  EXPECT_TRUE(files.exists("data/CLOCK"));
+  scheduler.advance(seconds(61));
+  EXPECT_FALSE(files.exists("data/CLOCK"));
+  reopen_off_by(kDay);
+  EXPECT_TRUE(files.exists("data/CLOCK"));
+  sync.set(true);
+  reopen_off_by(milliseconds(0));
+  EXPECT_FALSE(files.exists("data/CLOCK"));
+  sync.set(false);
+  reopen_off_by(kDay);
+  options.trust_clock = true;
+  reopen_off_by(milliseconds(0));
+  EXPECT_FALSE(files.exists("data/CLOCK"));
+}
+
+TEST_F(WallClockTest, AMarkThatCannotBeMadeFailsTheStart) {
+  create(queue_definition());
+  ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
+  turn();
+  for (const bool full : {false, true}) {
+    close();
+    if (!full) clock.step_wall(kDay);
+    files.restart_process();
+    files.fail_calls(full ? ErrorCode::kDiskFull : ErrorCode::kIo,
+                     [](const std::string& call) { return call.starts_with("write data/CLOCK"); });
+    EXPECT_EQ(try_open().has_value(), full) << "a full disk is none: the store goes on";
+    EXPECT_FALSE(files.exists("data/CLOCK"));
+    files.fail_calls(ErrorCode::kIo, nullptr);
+  }
+}
+
 TEST_F(WallClockTest, AnOptionSkipsTheWait) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, kNow + 3600)));
