@@ -4,7 +4,8 @@
 #
 #   ./run.sh                 build, then the demo: newest first under overload, killed in the middle (about a minute)
 #   ./run.sh --serve [...]   build, then the daemon on config/lifo.yaml at http://127.0.0.1:7070, data in ./data;
-#                            what follows goes to `freshet run`
+#                            what follows goes to `freshet run`. Tasks wait for workers that take them, unless you
+#                            name who does the work: --parameter TaskRunner=http://127.0.0.1:8000/
 #   ./run.sh --build         build only: build/release/freshet
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -29,7 +30,7 @@ build() {
 
 case "${1:-}" in
 -h | --help)
-  sed -n '2,8s/^# \{0,1\}//p' "$0"
+  sed -n '2,9s/^# \{0,1\}//p' "$0"
   ;;
 --build)
   install_missing

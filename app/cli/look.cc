@@ -155,11 +155,12 @@ void print_counts(const char* title, const Json& counts) {
   }
 }
 
-// Who does the work, where that is nobody that the daemon knows.
+// The task runner, where there is none that does real work.
 void print_runner(const Json& stats) {
   const std::string runner = stats.value("runner", "");
   if (runner == "none")
-    std::cout << "runner none: tasks wait for workers that take them (or start with TaskRunner=...)\n";
+    std::cout << "runner none: tasks wait for workers that take them (to hand them to a handler: freshet run ... "
+                 "--parameter TaskRunner=http://HOST:PORT/)\n";
   if (runner == "fake") std::cout << "runner fake: tasks end as SUCCESS and nothing is done\n";
 }
 

@@ -149,7 +149,7 @@ void Queue::explain_waiting(Explanation& out) {
   if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) say("it has no attempt left: a take ends it");
   if (gone_ || draining_) say("the daemon is stopping: nothing is given out");
   if (processors_ == 0 && waiters_.empty()) {
-    say(pulled_ ? "nobody asks for tasks: workers pull here, and none waits for one"
+    say(pulled_ ? "the queue has no task runner (TASK_RUNNER=none), and no worker waits for a task"
                 : "no processor is at work: one is started when `Start` is published");
   }
   explain_pace(out);

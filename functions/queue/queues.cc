@@ -7,13 +7,14 @@ namespace freshet {
 namespace {
 constexpr milliseconds kHeldLook{20};
 
-// Who does the work, where somebody who expects it of the daemon would wait in vain.
+// Says that nobody does the work, where you may expect it of the daemon.
 void log_runner(const EventLog& log, const std::string& queue, RunnerKind runner) {
   if (runner == RunnerKind::kNone) {
     log.info("QUEUE_WITHOUT_RUNNER",
              {{"queue", queue},
-              {"message", "tasks wait for workers that take them (POST /queues/" + queue +
-                              "/take); TASK_RUNNER of its process_tasks function has the daemon do the work"}});
+              {"message", "no task runner: tasks wait for workers that take them (POST /queues/" + queue +
+                              "/take). To hand them to a handler or a program, set TASK_RUNNER of the queue's "
+                              "process_tasks function (config/lifo.yaml: --parameter TaskRunner=http://HOST:PORT/)"}});
   }
   if (runner == RunnerKind::kFake) {
     log.warn("FAKE_RUNNER", {{"queue", queue},
@@ -34,6 +35,7 @@ Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics
 
 Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   if (Queue* queue = find_queue(table)) {
+    if (settings.runner != queue->settings().runner) log_runner(log_, table, settings.runner);
     queue->set_settings(std::move(settings));
     co_return queue;
   }
