@@ -368,7 +368,7 @@ class Daemon {
                        return metrics_page(
                            {metrics_, *queues_, loop_, *store_, *runtime_, *deployer_, tracer_.get(), segments_.get()});
                      },
-                     [this] { return queues_->broken(); }};
+                     [this] { return queues_->broken() + priority_queues_->broken(); }};
     for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
     HttpServerOptions http;
     http.host_names = options_.allowed_hosts;

@@ -15,8 +15,12 @@ constexpr int kTries = 5;  // Of a call that names no version, against writers t
 
 }  // namespace
 
-TableQueue::TableQueue(Services& services, Settings settings, KeySchema keys, WallGuard* wall)
-    : services_(services), settings_(std::move(settings)), keys_(std::move(keys)), wall_(wall) {}
+TableQueue::TableQueue(Services& services, Settings asked, Settings settings, KeySchema keys, WallGuard* wall)
+    : services_(services),
+      asked_(std::move(asked)),
+      settings_(std::move(settings)),
+      keys_(std::move(keys)),
+      wall_(wall) {}
 
 Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, Settings settings,
                                                             std::optional<TableDefinition> wanted, WallGuard* wall) {
@@ -37,6 +41,7 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
       co_return invalid(where + "'" + settings.state_table + "' must have the keys of '" + settings.table + "'");
     }
   }
+  Settings asked = settings;
   auto complete = as_priority_table(*table, settings);
   if (!complete) co_return fail(complete.error().code, where + complete.error().message);
   if (*complete != *table) {
@@ -46,7 +51,8 @@ Async<Result<std::unique_ptr<TableQueue>>> TableQueue::open(Services& services, 
   }
   std::string name = complete->name;
   co_await table_built(services, std::move(name));
-  co_return std::unique_ptr<TableQueue>(new TableQueue(services, std::move(settings), complete->keys, wall));
+  co_return std::unique_ptr<TableQueue>(
+      new TableQueue(services, std::move(asked), std::move(settings), complete->keys, wall));
 }
 
 // Rises with every call, so that records stand in the order in which they were queued here, also within a millisecond.

@@ -47,6 +47,14 @@ class TableQueue final : public PriorityQueue {
   // added to `passed`, a sentence for each and at most 10 in all; it must outlive the call.
   Async<Result<bool>> sweep(uint32_t limit, std::vector<std::string>* passed);
 
+  struct IndexLook {
+    std::string lost;       // What a client had dropped, and is made again; "" if nothing.
+    std::string broken;     // Why the queue cannot serve all requests now; "" if it can.
+    bool building = false;  // That is over once an index is built.
+  };
+  // Looks whether the table still has the indexes that the queue needs.
+  Async<IndexLook> look_at_indexes();
+
   Async<PriorityResult> get(std::string id) override;
   Async<PriorityResult> put(PutRecordInput input) override;
   Async<PriorityResult> upsert(PutRecordInput input) override;
@@ -88,7 +96,7 @@ class TableQueue final : public PriorityQueue {
   class Claiming;    // Marks claims in flight, for as long as it lives.
   class StrictTurn;  // Lets one strict peek go after the other.
 
-  TableQueue(Services& services, Settings settings, KeySchema keys, WallGuard* wall);
+  TableQueue(Services& services, Settings asked, Settings settings, KeySchema keys, WallGuard* wall);
 
   // table_queue.cc
   int64_t now_ms() const { return epoch_ms(services_.scheduler.clock().wall()); }
@@ -105,6 +113,10 @@ class TableQueue final : public PriorityQueue {
   Async<std::variant<Found, PriorityResult>> find(std::string id);
   Async<Result<ItemRef>> write(UpdateItemInput update);
   Async<PriorityResult> change(RecordCall call, Decide decide);
+
+  // table_queue_indexes.cc
+  bool needs_index(const std::string& name) const;
+  Async<Result<Page>> read_index(QueryInput query) const;
 
   // table_queue_put.cc
   Async<PriorityResult> put_record(PutRecordInput input, bool keep_version);
@@ -155,9 +167,11 @@ class TableQueue final : public PriorityQueue {
   Async<void> redrive_slowly(RedriveRecordsInput input, std::shared_ptr<RedriveRecordsOutput> out);
   static void note(RedriveRecordsOutput& out, PriorityResult result);
 
-  // Constant after construction.
+  // Constant after construction, but for the names of the indexes in `settings_`.
   Services& services_;
-  const Settings settings_;
+  const Settings asked_;  // Without the names of indexes that were found.
+  Settings settings_;
+  std::string unfit_;  // Why the table cannot be a queue any more; "" if it can.
   const KeySchema keys_;
   WallGuard* const wall_;
 

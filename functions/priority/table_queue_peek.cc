@@ -189,7 +189,7 @@ Async<Result<Page>> TableQueue::heads(int64_t number, uint32_t limit, Item start
   query.forward = settings_.forward();
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(query));
+  return read_index(std::move(query));
 }
 
 // One whose timeout is over is not: the sweep has returned it, or could not write it.
@@ -205,7 +205,7 @@ Async<Result<bool>> TableQueue::any_in_flight() {
         Map{{":q", Value::number(settings_.numbers.in_flight)}, {":now", Value::number(over_by_ms())}};
     query.limit = kPageInPlace;
     query.exclusive_start_key = std::move(start);
-    auto page = co_await services_.tables.query(std::move(query));
+    auto page = co_await read_index(std::move(query));
     if (!page) co_return fail(page.error());
     for (const auto& item : page->items) {
       const auto facts = facts_of(item);
@@ -361,7 +361,7 @@ Async<Result<Page>> TableQueue::due(int64_t number, uint32_t limit, Item start) 
       Map{{":least", Value::number(kLeastMs)}, {":now", Value::number(over_by_ms())}, {":q", Value::number(number)}};
   query.limit = limit;
   query.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(query));
+  return read_index(std::move(query));
 }
 
 // What becomes of one that is due; nothing of an item that is no record.

@@ -75,7 +75,7 @@ Async<Result<Page>> TableQueue::dead_page(const RedriveRecordsInput& input, std:
   }
   query.limit = kDeadPage;
   query.exclusive_start_key = std::move(start);
-  return services_.tables.query(std::move(query));
+  return read_index(std::move(query));
 }
 
 Async<Result<void>> TableQueue::redrive_pages(RedriveRecordsInput input, std::shared_ptr<RedriveRecordsOutput> out) {

@@ -32,7 +32,7 @@ Async<Result<uint64_t>> TableQueue::count(std::string index, std::string attribu
     query.limit = 1000;
     query.count_only = true;
     query.exclusive_start_key = std::move(start);
-    auto page = co_await services_.tables.query(std::move(query));
+    auto page = co_await read_index(std::move(query));
     if (!page) co_return fail(page.error());
     n += page->count;
     start = std::move(page->last_evaluated_key);

@@ -6,6 +6,8 @@ namespace freshet::priority {
 namespace {
 
 constexpr uint32_t kSweptAtOnce = 100;
+constexpr milliseconds kIndexLook{1000};
+constexpr milliseconds kBuildingLook{100};
 
 }  // namespace
 
@@ -47,7 +49,33 @@ Async<Result<TableQueue*>> TableQueues::open(Definition definition) {
 }
 
 void TableQueues::begin() {
-  for (auto& [name, queue] : queues_) scope_.spawn(keep_time(*queue));
+  for (auto& [name, queue] : queues_) {
+    scope_.spawn(keep_time(*queue));
+    scope_.spawn(keep_indexes(*queue));
+  }
+}
+
+std::string TableQueues::broken() const {
+  std::string out;
+  for (const auto& [name, why] : broken_) out.append(why).append("\n");
+  return out;
+}
+
+Async<void> TableQueues::keep_indexes(TableQueue& queue) {
+  for (;;) {
+    auto look = co_await queue.look_at_indexes();
+    if (!look.lost.empty()) log_.warn("PRIORITY_INDEX_LOST", {{"queue", queue.name()}, {"lost", look.lost}});
+    if (!look.broken.empty()) {
+      std::string& told = broken_[queue.name()];
+      if (told != look.broken) {
+        log_.warn("PRIORITY_TABLE_BROKEN", {{"queue", queue.name()}, {"message", look.broken}});
+      }
+      told = std::move(look.broken);
+    } else if (broken_.erase(queue.name()) > 0 || !look.lost.empty()) {
+      log_.info("PRIORITY_TABLE_MENDED", {{"queue", queue.name()}});
+    }
+    co_await sleep_for(services_.scheduler, look.building ? kBuildingLook : kIndexLook);
+  }
 }
 
 Async<void> TableQueues::keep_time(TableQueue& queue) {

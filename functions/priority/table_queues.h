@@ -1,6 +1,6 @@
-// The priority queues of this daemon, by name, and the timer of each: what is in flight for too long or was delayed
-// comes back in time, also when nobody peeks. Loop thread. Services outlive it; it outlives every Async that a queue
-// returned.
+// The priority queues of this daemon, by name, and the timers of each: what is in flight for too long or was delayed
+// comes back in time, also when nobody peeks, and an index that a client drops is made again. Loop thread. Services
+// outlive it; it outlives every Async that a queue returned.
 #pragma once
 
 #include <map>
@@ -26,6 +26,8 @@ class TableQueues final : public PriorityQueues {
   // Errors as TableQueue::open() says; kConflict for a name that is taken, or numbers that another queue of the table
   // has.
   Async<Result<TableQueue*>> open(Definition definition);
+  // Why queues cannot serve all requests now, a line for each; "" if all can.
+  std::string broken() const;
   // At readiness: the timers start.
   void begin();
 
@@ -35,12 +37,14 @@ class TableQueues final : public PriorityQueues {
  private:
   Result<void> check_apart(const Settings& settings) const;
   Async<void> keep_time(TableQueue& queue);
+  Async<void> keep_indexes(TableQueue& queue);
 
   Services& services_;
   const EventLog log_;
   WallGuard* const wall_;
   std::map<std::string, std::unique_ptr<TableQueue>, std::less<>> queues_;
-  Scope scope_;  // Last: the timers use the queues.
+  std::map<std::string, std::string> broken_;  // By name of the queue.
+  Scope scope_;                                // Last: the timers use the queues.
 };
 
 }  // namespace freshet::priority
