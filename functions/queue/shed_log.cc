@@ -8,6 +8,7 @@ namespace freshet {
 namespace {
 
 constexpr int64_t kHead = -1;  // The slot of what is not a line.
+constexpr std::string_view kHeads = "heads";
 // Lines of one item: so many, or so many bytes of task ids.
 constexpr size_t kMostTogether = 256;
 constexpr size_t kMostIdBytes = 64u << 10;
@@ -31,6 +32,11 @@ std::vector<Value> elements_of(const Item& item, std::string_view name) {
   const Value* value = item.find(name);
   const List* list = value ? value->get_if<List>() : nullptr;
   return list ? list->elements : std::vector<Value>();
+}
+
+// Of a head's write, the only one with a condition: a head that was made after it is stored, and says more.
+bool is_newer_there(const Error& error) {
+  return error.code == ErrorCode::kConditionalCheckFailed;
 }
 
 // Whether the two say the same but for the task and its age.
@@ -80,6 +86,7 @@ Async<Result<void>> ShedLog::load() {
   if (!*stored) co_return Result<void>();
   Item item = stored->decode();
   written_ = at_least_zero(item.int_or("written", 0));
+  heads_ = at_least_zero(item.int_or(kHeads, 0));
   // A ring of another size starts over: its lines would lie in the wrong slots.
   first_ = item.int_or("capacity", 0) == capacity_ ? at_least_zero(item.int_or("first", 0)) : written_;
   position_ = saved_position_ = at_least_zero(item.int_or("position", 0));
@@ -91,13 +98,16 @@ Async<Result<void>> ShedLog::load() {
   co_return Result<void>();
 }
 
-PutItemInput ShedLog::head() const {
+// Replaces no head that was made after it.
+PutItemInput ShedLog::head() {
   PutItemInput put;
   put.table = kTable;
   put.unhurried = true;
+  put.rising = kHeads;
   put.item = slot_key(queue_, kHead);
   put.item.set("capacity", number(capacity_));
   if (first_ > 0) put.item.set("first", number(first_));
+  put.item.set(std::string(kHeads), number(++heads_));
   put.item.set("position", number(position_));
   put.item.set("written", number(written_));
   Map counts;
@@ -161,7 +171,7 @@ Async<Result<void>> ShedLog::add(std::vector<ShedLine> lines) {
   writes.emplace_back(head());
   auto answers = co_await tables_.write_many(std::move(writes));
   for (auto& answer : answers) {
-    if (!answer) co_return fail(answer.error());
+    if (!answer && !is_newer_there(answer.error())) co_return fail(answer.error());
   }
   saved_position_ = position;
   co_return Result<void>();
@@ -172,7 +182,7 @@ Async<Result<void>> ShedLog::save() {
   auto position = position_;
   auto put = head();
   auto answer = co_await tables_.put_item(std::move(put));
-  if (!answer) co_return fail(answer.error());
+  if (!answer && !is_newer_there(answer.error())) co_return fail(answer.error());
   saved_position_ = position;
   co_return Result<void>();
 }

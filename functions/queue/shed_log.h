@@ -64,7 +64,7 @@ class ShedLog {
   ShedLog(Tables& tables, std::string queue, uint32_t capacity)
       : tables_(tables), queue_(std::move(queue)), capacity_(capacity) {}
   Async<Result<void>> load();
-  PutItemInput head() const;
+  PutItemInput head();
   PutItemInput put_of(std::span<ShedLine> lines, uint64_t last) const;
   Async<Result<std::vector<ItemRef>>> read(uint32_t limit, std::string task);
   QueryInput slots(int64_t from, int64_t to, const std::string& task) const;
@@ -74,6 +74,7 @@ class ShedLog {
   const uint32_t capacity_;
   uint64_t written_ = 0;  // Lines ever; the next one goes to slot written_ % capacity_.
   uint64_t first_ = 0;    // Lines before this one are in slots of a ring of another size.
+  uint64_t heads_ = 0;    // Heads written ever: a store may write two in another order.
   uint64_t position_ = 0;
   uint64_t saved_position_ = 0;
   std::map<std::string, uint64_t> counts_;

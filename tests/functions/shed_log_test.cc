@@ -123,5 +123,27 @@ TEST_P(ShedLogTest, LinesThatAreAlikeShareAnItem) {
   EXPECT_EQ(world.wait(world.tables->scan(scan))->count, 2u) << "the lines, and what the log knows of itself";
 }
 
+// A slow store may write what was asked first last. A restart must not give the numbers of lines again.
+TEST(ShedLogOrderTest, OverlappingAddsLeaveTheNewestHead) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    World world(true, seed);
+    auto log = *world.wait(ShedLog::open(*world.tables, "QueueTable", 100));
+    std::vector<Async<Result<void>>> adds;
+    for (uint64_t i = 0; i < 5; ++i) {
+      std::vector<ShedLine> lines(1);
+      lines[0].task = std::to_string(i);
+      lines[0].reason = "ttl";
+      log->set_position(i + 1);
+      adds.push_back(log->add(std::move(lines)));
+    }
+    for (auto& added : adds) ASSERT_TRUE(world.wait(std::move(added)));
+    auto again = *world.wait(ShedLog::open(*world.tables, "QueueTable", 100));
+    EXPECT_EQ(again->counts().at("ttl"), 5u);
+    EXPECT_EQ(again->position(), 5u);
+    EXPECT_EQ(world.wait(again->newest(100))->size(), 5u);
+  }
+}
+
 }  // namespace
 }  // namespace freshet
