@@ -487,9 +487,12 @@ Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
     if (!input.label.empty() && catalog_.find_closed(input.table, input.label)) co_return page;
     // The reader wants to know now and then how far it is.
     if (page->next >= first + kSkippedBeforeAnswer) co_return page;
+    ChangeStream& stream = catalog_.find(input.table).value()->stream();
+    // There is more to read: nobody would wake the reader for it.
+    if (page->next < stream.bounds().next) co_return page;
     input.from = page->next;
     Promise<bool> woken(scheduler_);
-    catalog_.find(input.table).value()->stream().wait(woken);
+    stream.wait(woken);
     Timer end{scheduler_, scheduler_.call_at(input.wait_until, [woken] { woken.set(true); })};
     co_await woken.future();
   }

@@ -2,7 +2,9 @@
 // deleted meanwhile, or put again, the store would not know any more which of its ties the page had come to.
 //
 // A bounded memory: the newest places are kept, each for as long as no other one needs its room, and none across a
-// restart. A page without its place repeats ties; it skips none. Loop thread only.
+// restart. A page without its place repeats the ties of an item that is gone, and skips none. Only if the item was put
+// again meanwhile, and its place is forgotten or noted anew by another reader, the page goes on behind the new place.
+// Loop thread only.
 #pragma once
 
 #include <cstddef>

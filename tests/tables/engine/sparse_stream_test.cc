@@ -47,5 +47,28 @@ TEST_F(SparseStreamTest, ReadsWhereItsRecordsAre) {
   EXPECT_LE(reads_for_all(), 4 * kRecords);
 }
 
+// A page may be full of skipped records. What comes behind them is there already, and nobody wakes the reader for it.
+TEST_F(SparseStreamTest, WhoSkipsIsNotLeftWaitingForWhatIsThere) {
+  ASSERT_TRUE(put("Busy", task("last", "PENDING", 1)));
+  turn();
+  const uint64_t end = now(store->stream_bounds("Busy"))->next;
+  ReadStreamInput input;
+  input.table = "Busy";
+  input.limit = 10;
+  input.skip.kinds[StreamSkip::kind_index(ChangeRecord::Kind::kModify, false)] = true;
+  std::vector<uint64_t> inserts;
+  for (uint64_t reads = 0; input.from < end; ++reads) {
+    ASSERT_LT(reads, end);
+    input.wait_until = clock.boot() + seconds(10);
+    auto reading = store->read_stream(input);
+    ASSERT_TRUE(reading.is_ready()) << "from " << input.from << " of " << end;
+    auto page = reading.take();
+    ASSERT_TRUE(page) << page.error().message;
+    for (const auto& record : page->records) inserts.push_back(record.sequence);
+    input.from = page->next;
+  }
+  EXPECT_EQ(inserts, (std::vector<uint64_t>{1, 2, 3, 4, end - 1}));
+}
+
 }  // namespace
 }  // namespace freshet
