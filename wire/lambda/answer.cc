@@ -12,6 +12,7 @@ Refusal refusal_of(const Error& error) {
     case ErrorCode::kNotFound:
       return {404, "ResourceNotFoundException", error.message};
     case ErrorCode::kTooManyRequests:
+    case ErrorCode::kThroughputExceeded:
       return {429, "TooManyRequestsException", error.message};
     case ErrorCode::kRequestTooLarge:
       return {413, "RequestTooLargeException", error.message};

@@ -190,6 +190,11 @@ TEST_F(LambdaRouteTest, ErrorsHaveTheirNames) {
   const HttpResponse throttled = invoke("Work");
   EXPECT_EQ(throttled.status, 429);
   EXPECT_EQ(header(throttled.headers, "x-amzn-ErrorType"), "TooManyRequestsException");
+  invoker_.outcome = fail(ErrorCode::kThroughputExceeded, "The store is at its memory cap. Retry later.");
+  const HttpResponse full = invoke("Work");
+  EXPECT_EQ(full.status, 429) << "a full store is no fault of the service";
+  EXPECT_EQ(header(full.headers, "x-amzn-ErrorType"), "TooManyRequestsException");
+  EXPECT_EQ(full.body, R"({"Type":"User","Message":"The store is at its memory cap. Retry later."})");
   invoker_.outcome = failed_outcome("Host.Busy", "No process is free for it");
   EXPECT_EQ(invoke("Work").status, 429);
   invoker_.called.clear();
