@@ -84,10 +84,12 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
       beat_(services_.scheduler) {
   queue_.processor_began();
   queue_.tell_drain(freed_);
+  queue_.tell_drain(finished_);  // run() looks again whether it can leave.
 }
 
 Processor::~Processor() {
   queue_.forget_drain(freed_);
+  queue_.forget_drain(finished_);
   scope_.clear();
   downstream_.busy -= busy_;
   std::vector<Settlement> left;

@@ -94,8 +94,8 @@ class Processor {
   bool unreachable_ = false;  // The runner said so last.
   bool picking_ = true;
   bool left_ = false;  // run() is over.
-  Signal freed_;       // A slot became free, or the queue drains.
-  Signal finished_;    // Work ended, or picking did.
+  Signal freed_;       // A slot became free, of any run; or the queue drains, or its settings changed.
+  Signal finished_;    // The same, and: work ended, or picking did.
   Signal beat_;        // A heartbeat is due earlier than at `next_beat_`.
   BootTime next_beat_ = BootTime::max();
   std::list<Slot> slots_;

@@ -73,6 +73,37 @@ TEST_P(ProcessorRuns, WithAdaptiveConcurrencyTheNextRunHasTheFreeSlots) {
   EXPECT_EQ(world.http.most_in_work, 4);
 }
 
+// The slots of an earlier run count, too: when one becomes free, the run that waits for its own hands over.
+TEST_P(ProcessorRuns, ASlotThatAnEarlierRunFreesIsNotIdle) {
+  environment["CONCURRENCY"] = "2";
+  environment["MAX_ACTIVE_MS"] = "5000";
+  Queue& queue = start();
+  create_slow(queue, "first", milliseconds(12'000));
+  pass(milliseconds(6'000));
+  create_slow(queue, "second", milliseconds(25'000));
+  pass(milliseconds(5'000));
+  ASSERT_EQ(queue.downstream().left, 1u) << "both slots are in use, and the second run picks no more";
+  create(queue, {"quick"});
+  pass(milliseconds(2'000));
+  ASSERT_EQ(world.status("first"), "SUCCESS");
+  EXPECT_EQ(world.status("quick"), "SUCCESS");
+  EXPECT_EQ(world.status("second"), "TAKEN");
+}
+
+TEST_P(ProcessorRuns, MoreSlotsByThePolicyAreNotIdle) {
+  environment["CONCURRENCY"] = "1";
+  environment["MAX_ACTIVE_MS"] = "1000";
+  Queue& queue = start();
+  create_slow(queue, "slow", milliseconds(25'000));
+  create(queue, {"quick"});
+  pass(milliseconds(2'000));
+  ASSERT_EQ(world.status("quick"), "PENDING");
+  ASSERT_TRUE(queue.change_policy({{"CONCURRENCY", "2"}}));
+  pass(milliseconds(1'000));
+  EXPECT_EQ(world.status("quick"), "SUCCESS");
+  EXPECT_EQ(world.status("slow"), "TAKEN");
+}
+
 TEST_P(ProcessorRuns, ARunSaysHowManyItLeft) {
   environment["CONCURRENCY"] = "2";
   environment["MAX_ACTIVE_MS"] = "1000";
