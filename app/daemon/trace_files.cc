@@ -33,20 +33,24 @@ class TraceFile final : public SpanSink {
     size_ = static_cast<uint64_t>(about.st_size);
     file_.reset(::fdopen(::fcntl(opened->get(), F_DUPFD_CLOEXEC, 0), "a"));
     if (!file_) return failed(strerror(errno));
-    if (format_ == TraceFormat::kChrome) {
-      chrome_ = {};
-      write("[\n");
-    }
-    return {};
+    if (format_ != TraceFormat::kChrome) return {};
+    chrome_ = {};
+    if (size_ > 0 || write("[\n")) return {};
+    const int why = errno;
+    forget();
+    errno = why;
+    return failed(strerror(why));
   }
 
   void take(const std::vector<Span>& spans) override {
-    write(format_ == TraceFormat::kChrome ? chrome_.events(spans) : otlp_json(spans) + "\n");
-    if (file_ && std::fflush(file_.get()) != 0) lost();
+    // It failed before: perhaps the disk has room again.
+    if (!file_ && !open(false)) return;
+    if (!write(format_ == TraceFormat::kChrome ? chrome_.events(spans) : otlp_json(spans) + "\n")) return lost(errno);
+    if (std::exchange(told_, false)) log_.info("TRACE_EXPORT_BACK", {{"file", path_}});
     if (size_ < most_) return;
     file_.reset();
     std::rename(path_.c_str(), (path_ + ".1").c_str());
-    if (auto opened = open(true); !opened) lost();
+    if (!open(true)) lost(errno);
   }
   void close() override {
     if (file_) std::fflush(file_.get());
@@ -72,15 +76,26 @@ class TraceFile final : public SpanSink {
     if (anew && ::ftruncate(file.get(), 0) != 0) return failed(strerror(errno));
     return file;
   }
-  void write(const std::string& text) {
-    if (!file_) return;
+  // The text as a whole, or nothing of it where forget() comes next. False with errno.
+  bool write(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) return false;
+    if (std::fflush(file_.get()) != 0) return false;
     size_ += text.size();
-    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) lost();
+    return true;
   }
-  // The disk is full, say: traces are not worth more than a line in the log.
-  void lost() {
-    log_.warn("TRACE_EXPORT_FAILED", {{"file", path_}, {"error", strerror(errno)}});
+  // The disk is full, say: traces are not worth more than a line in the log. The next spans try again.
+  void lost(int error) {
+    if (!std::exchange(told_, true)) {
+      log_.warn("TRACE_EXPORT_FAILED", {{"file", path_}, {"error", strerror(error)}});
+    }
+    forget();
+  }
+  // Closes the file behind the last text that is whole: closing writes what is left in the buffer.
+  void forget() {
+    if (!file_) return;
+    Fd file(::fcntl(::fileno(file_.get()), F_DUPFD_CLOEXEC, 0));
     file_.reset();
+    if (file) (void)!::ftruncate(file.get(), static_cast<off_t>(size_));
   }
 
   const std::string path_;
@@ -88,7 +103,8 @@ class TraceFile final : public SpanSink {
   const uint64_t most_;
   const EventLog log_;
   std::unique_ptr<std::FILE, Close> file_;
-  uint64_t size_ = 0;
+  uint64_t size_ = 0;  // Of the file, up to the last text that is whole.
+  bool told_ = false;  // It failed, and the log says so.
   ChromeTrace chrome_;
 };
 
