@@ -7,7 +7,7 @@ namespace freshet {
 namespace {
 constexpr milliseconds kHeldLook{20};
 
-// Who does the work, where somebody who expects it of the daemon would wait in vain.
+// Logs how tasks get done, for a reader who would wait in vain for the daemon to do them.
 void log_runner(const EventLog& log, const std::string& queue, RunnerKind runner) {
   if (runner == RunnerKind::kNone) {
     log.info("QUEUE_WITHOUT_RUNNER",
