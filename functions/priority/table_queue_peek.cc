@@ -18,7 +18,7 @@ void pass(std::vector<std::string>& passed, std::string why) {
   if (passed.size() < kMostPassed) passed.push_back(std::move(why));
 }
 
-// The store refuses a write because this one item has no room left; other items are not affected.
+// True if the store refused a write because this one item has no room left; other items are not affected.
 bool concerns_the_item(const Error& error) {
   return error.code == ErrorCode::kValidation;
 }

@@ -1,4 +1,4 @@
-// Starts DELAYED tasks whose delay is over. Delays last as long as when they were first seen, even if the wall clock is
+// Moves DELAYED tasks on once their delay is over. Delays last as long as when first seen, even if the wall clock is
 // set (policy/delay_book.h). docs/lifecycle.md, "Wake-ups".
 #include <algorithm>
 

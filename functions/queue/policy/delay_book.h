@@ -21,7 +21,7 @@ namespace freshet {
 
 class DelayBook {
  public:
-  static constexpr milliseconds kStep{1000};  // A larger difference means that the clock was set.
+  static constexpr milliseconds kStep{1000};  // Set if off by more; a smaller step is followed.
   static constexpr size_t kMost = 100'000;    // Tasks noted; those whose delays end later go by the wall clock.
   static constexpr int64_t kAny = -1;         // For add(): any `notBefore` of the task counts.
 
