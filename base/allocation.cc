@@ -2,13 +2,13 @@
 
 #include <sys/types.h>
 
-// Of jemalloc. Null in builds that have another allocator.
+// A jemalloc function. Null in builds with another allocator.
 extern "C" __attribute__((weak)) int mallctl(const char* name, void* old, size_t* old_bytes, void* now, size_t bytes);
 
 namespace freshet {
 namespace {
 
-// Memory that is free for so long goes back to the system: half of it after half the time.
+// Memory that stays free for this long goes back to the system; half of it goes after half the time.
 constexpr ssize_t kKeptMilliseconds = 5000;
 
 }  // namespace
@@ -18,7 +18,7 @@ void return_unused_memory() {
   ssize_t kept = kKeptMilliseconds;
   ssize_t none = 0;
   bool on = true;
-  // What cannot be set stays as it was: memory then goes back later.
+  // A setting that fails stays as it was: memory then goes back later.
   mallctl("arenas.dirty_decay_ms", nullptr, nullptr, &kept, sizeof kept);
   mallctl("arenas.muzzy_decay_ms", nullptr, nullptr, &none, sizeof none);
   mallctl("arena.0.dirty_decay_ms", nullptr, nullptr, &kept, sizeof kept);

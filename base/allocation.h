@@ -1,4 +1,4 @@
-// How much memory the allocator takes for what is asked of it, and how it gives memory back.
+// How much memory the allocator takes for a request, and how it gives memory back.
 #pragma once
 
 #include <bit>
@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Bytes that jemalloc takes for a block of so many. Its sizes go in steps: 16 bytes up to 128, then four between a
+// Bytes that jemalloc takes for a block of that size. Its sizes go in steps: 16 bytes up to 128, then four between each
 // power of two and the next. 0 for 0.
 constexpr size_t allocated_bytes(size_t bytes) {
   if (bytes <= 8) return bytes == 0 ? 0 : 8;
@@ -17,16 +17,16 @@ constexpr size_t allocated_bytes(size_t bytes) {
   return (bytes + step - 1) & ~(step - 1);
 }
 
-// From now on a thread of the allocator returns memory that nobody uses to the system, within seconds and also while
-// the process is idle. Without it that happens only beside other calls of the allocator. Once, when the process will
-// not fork any more. Nothing where the allocator is not jemalloc (builds with a sanitizer).
+// Starts a thread of the allocator that returns unused memory to the system within seconds, even while the process is
+// idle. Without it that happens only during other calls of the allocator. Call it once, when the process will not fork
+// any more. Does nothing where the allocator is not jemalloc (builds with a sanitizer).
 void return_unused_memory();
 
-// Gives back what the calling thread keeps of freed blocks for its next calls: a few megabytes, but each block holds a
-// page that could go back to the system. For a thread that has freed much. Takes well below a millisecond.
+// Gives back the freed blocks that the calling thread caches for its next calls. They are a few megabytes, but each may
+// keep a page from going back to the system. For a thread that has freed much. Takes well below a millisecond.
 void return_thread_cache();
 
-// An allocator that keeps count of the bytes that its blocks take, in a number that outlives them. Of one thread.
+// An allocator that counts the bytes of its blocks in a number that outlives them. For one thread.
 template <class T>
 class CountingAllocator {
  public:

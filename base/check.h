@@ -1,4 +1,4 @@
-// FRESHET_CHECK(condition, why) aborts when an invariant of our own is broken, and says why and where. In every build.
+// FRESHET_CHECK(condition, why) aborts when one of our own invariants is broken, and prints why and where. In any mode.
 // Never for what comes from outside (network, files, templates): that is a Result.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Whether somebody keeps the wall clock right. Injected beside the clock (base/clock.h).
+// Tells if a time service keeps the wall clock right. Injected beside the clock (base/clock.h).
 #pragma once
 
 namespace freshet {
@@ -10,14 +10,14 @@ class ClockSync {
   virtual bool synchronised() const = 0;
 };
 
-// The kernel's own word: adjtimex() without STA_UNSYNC. After a boot, and after somebody has set the clock, the kernel
-// says no until the time service says otherwise. False as well where the system call is not allowed.
+// Asks the kernel: adjtimex() without STA_UNSYNC. After a boot, and after somebody set the clock, the kernel says no
+// until the time service reports otherwise. Also false where the system call is not allowed.
 class KernelClockSync final : public ClockSync {
  public:
   bool synchronised() const override;
 };
 
-// Says what it was told. For tests.
+// Returns the value that it was set to. For tests.
 class SimClockSync final : public ClockSync {
  public:
   bool synchronised() const override { return synchronised_; }

@@ -47,12 +47,12 @@ class BackgroundSync {
   virtual Result<void> end() = 0;
 };
 
-// Holds an exclusive lock until destroyed. The lock is on what was there when it was taken: whoever removes that, or
-// puts something else in its place, leaves the holder with a lock that keeps nobody out.
+// Holds an exclusive lock until destroyed. The lock is on the file that existed when it was taken: if somebody removes
+// that file or replaces it, the holder has a lock that keeps nobody out.
 class FileLock {
  public:
   virtual ~FileLock() = default;
-  // Whether the path still names what is locked. kNotFound if nothing is there, kConflict if it is something else.
+  // Checks that the path still names the locked file. kNotFound if nothing is there, kConflict if it is another file.
   virtual Result<void> check() = 0;
 };
 
@@ -69,10 +69,10 @@ class Files {
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
   // Makes creations, renames and removals in the directory durable.
   virtual Result<void> sync_directory(const std::string& directory) = 0;
-  // Locks a file, which is made if it is not there. kConflict if another process holds it.
+  // Locks a file and creates it if needed. kConflict if another process holds the lock.
   virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
-  // Locks a directory that is there. kConflict if another process holds it. Some network file systems cannot lock a
-  // directory: then nobody is kept out, but check() works.
+  // Locks an existing directory. kConflict if another process holds the lock. Some network file systems cannot lock a
+  // directory: the lock then keeps nobody out, but check() works.
   virtual Result<std::unique_ptr<FileLock>> lock_directory(const std::string& directory) = 0;
   virtual Result<uint64_t> free_bytes(const std::string& directory) = 0;
 };

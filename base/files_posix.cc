@@ -119,7 +119,7 @@ class PosixFileLock final : public FileLock {
  public:
   PosixFileLock(std::string path, Descriptor fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
-  // An exclusive lock, without waiting. kConflict if another process has it.
+  // Takes an exclusive lock without waiting. kConflict if another process has it.
   Result<void> take() {
     if (uninterrupted([&] { return flock(fd_.get(), LOCK_EX | LOCK_NB); }) == 0) return {};
     if (errno == EWOULDBLOCK) return fail(ErrorCode::kConflict, path_ + " is locked by another process");
@@ -206,7 +206,7 @@ class PosixFiles final : public Files {
     }
   }
 
-  // Of a directory: the kernel, or a network file system, may not know how.
+  // For a directory: the kernel or a network file system may not support the lock.
   static bool cannot_be_locked(int error) {
     return error == EBADF || error == EINVAL || error == ENOLCK || error == ENOSYS || error == EOPNOTSUPP;
   }

@@ -1,11 +1,11 @@
-// Long work on the loop, in pieces: between two of them others have their turn.
+// Splits long work on the loop into pieces; between two pieces other work has its turn.
 #pragma once
 
 #include "base/async.h"
 
 namespace freshet {
 
-// Ready when what was waiting for the loop has had its turn. The scheduler outlives it.
+// Ready when everything that was waiting for the loop has had its turn. The scheduler outlives it.
 inline Async<void> let_others_in(Scheduler& scheduler) {
   Promise<bool> next(scheduler);
   scheduler.post([next] { next.set(true); });

@@ -34,7 +34,7 @@ void append_text(Buffer& out, std::string_view text) {
       out.push_back(text[0]);
     } else if (c < 0x20 || c == 0x7f) {
       fmt::format_to(std::back_inserter(out), "\\u{:04x}", c);
-    } else if (c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) {  // C1: a terminal obeys them, too.
+    } else if (c == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0) {  // C1: terminals obey these, too.
       fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned char>(text[1]));
     } else {
       append(out, text.substr(0, length));

@@ -7,7 +7,7 @@
 namespace freshet {
 namespace {
 
-// The control character at the start of `text`, whose sequence has that length; -1 if it is another character.
+// The control character whose sequence of that length starts `text`; -1 if it is another character.
 int control_at(std::string_view text, size_t length) {
   const auto c = static_cast<unsigned char>(text[0]);
   if (length == 1) return c < 0x20 || c == 0x7f ? c : -1;
@@ -29,7 +29,7 @@ void append_escape(std::string& out, int control) {
   }
 }
 
-// A line feed stays if `keeps_line` says so of what follows it.
+// A line feed stays if `keeps_line` returns true for the text after it.
 template <class KeepsLine>
 std::string escaped(std::string_view text, const KeepsLine& keeps_line) {
   std::string out;

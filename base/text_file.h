@@ -1,5 +1,5 @@
 // Small text files of people: options, templates, keys. Reads the whole of one; kNotFound or kIo with the path and the
-// system's text, kRequestTooLarge for one that is longer than kMostTextBytes, as /dev/zero is. A directory is none.
+// system's text, kRequestTooLarge if it is longer than kMostTextBytes, as /dev/zero is. A directory is none.
 #pragma once
 
 #include <cstddef>

@@ -6,13 +6,13 @@
 namespace freshet {
 
 namespace {
-constexpr seconds kLook{1};  // How often the kernel is asked.
+constexpr seconds kLook{1};  // How often it asks the kernel.
 }  // namespace
 
 WallGuard::WallGuard(const Clock& clock, Options options)
     : clock_(clock), options_(std::move(options)), believed_(offset()) {}
 
-// In milliseconds: a time that a file says may be further away than nanoseconds can tell.
+// In milliseconds: a time from a file may be further away than nanoseconds can express.
 milliseconds WallGuard::offset() const {
   return clock_.wall().time_since_epoch() - std::chrono::floor<milliseconds>(clock_.boot().time_since_epoch());
 }
@@ -28,7 +28,7 @@ void WallGuard::start_after(WallTime last) {
 void WallGuard::believe(milliseconds offset) {
   const WallDoubt doubt{true, at_start_, offset - believed_};
   const bool told = jump_.has_value();
-  believed_ = offset;  // Follows the small steps of a clock that is kept right.
+  believed_ = offset;  // Follows the small corrections of a synchronised clock.
   jump_.reset();
   at_start_ = false;
   if (told && options_.on_change) options_.on_change(doubt);
@@ -40,7 +40,7 @@ bool WallGuard::trusted() {
     believe(now);
     return true;
   }
-  // While the daemon runs a jump is not excused by that: the kernel said yes before it, too.
+  // While the daemon runs, that does not excuse a jump: the kernel said yes before the jump, too.
   if (at_start_ && options_.sync && options_.sync->synchronised()) {
     believe(now);
     return true;

@@ -1,8 +1,8 @@
-// Whether the wall clock can be trusted, and what time it is while it cannot. Loop thread only.
+// Decides if the wall clock can be trusted, and tells the time while it cannot. Loop thread only.
 //
-// The wall clock may jump: somebody sets it, or a machine boots with a wrong one and is corrected later. What acts on
-// wall time and cannot be undone (removing expired items, trimming streams, shedding tasks, firing schedules) asks here
-// first.
+// The wall clock may jump: somebody sets it, or a machine boots with a wrong one and is corrected later. Code that acts
+// on wall time and cannot undo it (removing expired items, trimming streams, shedding tasks, firing schedules) asks the
+// guard first.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace freshet {
 
-// A change of mind of the guard.
+// A change of the guard's verdict.
 struct WallDoubt {
   bool over = false;      // The wall clock is trusted again.
   bool at_start = false;  // It is about the time that passed before the start.
@@ -25,7 +25,7 @@ class WallGuard {
   struct Options {
     milliseconds limit{60'000};       // A smaller jump is believed at once.
     milliseconds pause{60'000};       // A larger one after the wall clock has gone on evenly for that long.
-    const ClockSync* sync = nullptr;  // Null: nobody knows. Outlives the guard.
+    const ClockSync* sync = nullptr;  // Null: the state is not known. Outlives the guard.
     std::function<void(const WallDoubt&)> on_change = {};
   };
   // Believes what the wall clock shows now. The clock outlives the guard.
@@ -34,21 +34,21 @@ class WallGuard {
   WallGuard(const WallGuard&) = delete;
   WallGuard& operator=(const WallGuard&) = delete;
 
-  // A start: `last` is the wall time at which something was written last. If the wall clock is more than `limit` ahead
+  // Call this at a start: `last` is the wall time of the last write. If the wall clock is more than `limit` ahead
   // of that, time may have passed, or the clock is wrong. It is then trusted once it is back in line with `last`, has
   // gone on evenly for `pause`, or is synchronised.
   void start_after(WallTime last);
 
-  // Whether the wall clock goes on evenly against boot time. After a jump by more than `limit` it is not trusted until
-  // it is back in line with what it was before, or has gone on evenly for `pause`.
+  // True if the wall clock keeps step with boot time. After a jump by more than `limit` it is not trusted until it is
+  // back in line with its earlier time, or has gone on evenly for `pause`.
   bool trusted();
-  // The wall clock if it is trusted; else what it would show without the jump.
+  // The wall clock if it is trusted; otherwise the time that it would show without the jump.
   WallTime reckoned();
-  // The earlier of that and the wall clock: what has expired by then has expired.
+  // The earlier of that and the wall clock: anything that has expired by this time has certainly expired.
   WallTime earliest();
-  // What trusted() said last.
+  // The last result of trusted().
   bool doubts() const { return jump_.has_value(); }
-  // When trusted() may change by itself; BootTime::max() for never.
+  // When trusted() may change without a jump; BootTime::max() for never.
   BootTime next_look() const;
 
  private:

@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Touches nothing on the disk.
+// Changes nothing on the disk.
 std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment);
 
 }  // namespace freshet

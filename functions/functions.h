@@ -16,8 +16,8 @@ Async<Result<std::string>> create_tasks(Context& context, Queues& queues, const 
 Async<Result<std::string>> trigger(Context& context, Queues& queues, const EventLog& log);
 
 // Has tasks worked on; publishes `Start` to TRIGGER_TOPIC_ARN when it ends with eligible tasks left (the tail call).
-// Answers what it did: {"taken":9,"succeeded":8,"failed":1,"bounced":0,"shed":0,"lost":0,"tailCall":false}; with "left"
-// before the last member if tasks are still in work, which goes on beside the next run.
+// Returns the counts of its work: {"taken":9,"succeeded":8,"failed":1,"bounced":0,"shed":0,"lost":0,"tailCall":false}.
+// It adds "left" before the last member if tasks are still in work; these go on beside the next run.
 Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const EventLog& log);
 
 }  // namespace freshet

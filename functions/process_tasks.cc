@@ -18,7 +18,7 @@ std::string report(const Processor::Counts& counts, size_t left, bool tail_call)
   return out + ",\"tailCall\":" + (tail_call ? "true}" : "false}");
 }
 
-// A run of the processor with all that it needs, so that it can outlive its invocation.
+// A run of the processor with everything that it needs, so that it can outlive its invocation.
 class Run {
  public:
   Run(Context& context, Queue& queue, std::unique_ptr<Runner> runner, const ProcessSettings& settings,
@@ -70,10 +70,10 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
   log.info("PROCESS_TASKS_BEGIN", {{"function", context.function.name}, {"queue", settings->queue_table}});
   auto run = std::make_unique<Run>(context, *queue, std::move(runner), *settings, log);
   auto counts = co_await run->processor().run();
-  // What is still in work goes on beside the next run, which takes tasks into the free slots.
+  // Tasks still in work go on beside the next run, which takes tasks into the free slots.
   const size_t left = run->processor().left();
   if (left > 0) queue->let_finish(finish(std::move(run)));
-  run.reset();  // Ended, before the next one is asked for.
+  run.reset();  // Ends before the next run is asked for.
   if (!counts) co_return fail(counts.error());
   auto called = co_await tail_call(context, *queue, *settings, log);
   if (!called) co_return fail(called.error());

@@ -13,7 +13,7 @@ constexpr size_t kMaxBatch = 1000;
 constexpr milliseconds kSettleRetry{200};  // When the store refused to record an outcome.
 constexpr milliseconds kBusyWait{50};      // While there is work under way, how long a take waits.
 constexpr milliseconds kPagePause{500};    // Between pages, as the sample.
-constexpr milliseconds kLeastBeat{3};      // Between two heartbeats of a task.
+constexpr milliseconds kLeastBeat{3};      // The least time between two heartbeats of a task.
 constexpr double kToldASecond = 32;        // Transitions logged at level info; the rest at debug.
 
 // Whether the task is not this processor's any more: taken by another, deleted, or gone with its table.
@@ -131,7 +131,7 @@ Async<Result<Processor::Counts>> Processor::run() {
   co_return counts_;
 }
 
-// Whether slots are free that another run could use while this one could only wait. A page ends as a whole.
+// True if slots are free that another run could use while this one could only wait. A page ends as a whole.
 bool Processor::can_leave() {
   if (picking_ || slots_.empty() || queue_.draining() || how().page_limit > 0) return false;
   return error_ || slots_wanted() > 0;
@@ -378,8 +378,8 @@ void Processor::cut_off(Slot& slot) {
   ended(slot, bounce());
 }
 
-// Keeps the leases, and learns which tasks were cancelled or lost. Each task has its heartbeats by its own lease,
-// however long those of later ones are.
+// Keeps the leases, and learns which tasks were cancelled or lost. Each task gets heartbeats that suit its own lease,
+// however long the leases of later tasks are.
 Async<void> Processor::heartbeat() {
   for (;;) {
     next_beat_ = BootTime::max();
@@ -394,12 +394,12 @@ Async<void> Processor::heartbeat() {
   }
 }
 
-// A third of its lease. Clients may write any.
+// A third of its lease. Clients may write any lease.
 nanoseconds Processor::beat_interval(const ItemRef& task) const {
   return std::max<nanoseconds>(nanoseconds(queue_.lease_duration(task)) / 3, kLeastBeat);
 }
 
-// If one is due, also those that will be soon: one write for many.
+// If one heartbeat is due, also sends those that will be due soon: one write for many.
 std::vector<Settlement> Processor::due_beats() {
   std::vector<Settlement> beats;
   if (next_beat_ > now()) return beats;
@@ -416,7 +416,7 @@ std::vector<Settlement> Processor::due_beats() {
   return beats;
 }
 
-// What the heartbeats were answered.
+// Handles the answers to the heartbeats.
 void Processor::take_in(const std::vector<Settlement>& beats, std::vector<Result<ItemRef>>& answers) {
   absl::flat_hash_map<std::string_view, size_t> by_lease;
   for (size_t i = 0; i < beats.size(); ++i) by_lease.emplace(beats[i].lease, i);
@@ -433,7 +433,7 @@ void Processor::take_in(const std::vector<Settlement>& beats, std::vector<Result
       continue;
     }
     if (answer) slot.task = std::move(*answer);  // A client may have changed its lease.
-    // One that the store did not take is tried again while the lease lasts.
+    // A heartbeat that the store did not take is retried while the lease lasts.
     const auto interval = beat_interval(slot.task);
     slot.beat_at = std::min(slot.beat_at, now() + (answer ? interval : interval / 4));
   }

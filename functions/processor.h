@@ -1,5 +1,5 @@
 // One run of process_tasks: takes the newest eligible tasks into free slots, has the runner work on them, settles them
-// in batches, keeps their leases alive. A run whose time is over does not make free slots wait for those in use: it
+// in batches, and keeps their leases alive. After its time a run does not make free slots wait for those in use: it
 // leaves its work to finish(), and the next run takes tasks into the free slots. Loop thread.
 #pragma once
 
@@ -27,7 +27,7 @@ class Processor {
     uint64_t lost = 0;  // Their lease had ended, or they were cancelled.
   };
 
-  // `context` and `settings` are needed only here; its services, the queue and the runner outlive the processor.
+  // Only the constructor uses `context` and `settings`; their services, the queue and the runner outlive the processor.
   Processor(Context& context, Queue& queue, Runner& runner, const ProcessSettings& settings, const EventLog& log);
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
@@ -35,12 +35,12 @@ class Processor {
   // queue is draining.
   ~Processor();
 
-  // Ends when there has been no work for `linger`, or picking has lasted `max_active`, or a take has failed (which is
-  // its error), and then all work has ended or a slot is free: left() tells how many tasks are still in work.
+  // Stops picking when there has been no work for `linger`, picking has lasted `max_active`, or a take has failed (with
+  // its error). Then ends when all work has ended or a slot is free: left() is the number of tasks still in work.
   Async<Result<Counts>> run();
-  // Tasks that run() left in work: they have their slots and leases for as long as finish() goes on.
+  // Tasks that run() left in work: they keep their slots and leases while finish() runs.
   size_t left() const { return left_ ? slots_.size() : 0; }
-  // After run(): works until what was left has ended, or the invocation's deadline has come.
+  // Call it after run(): works until the rest has ended, or the invocation's deadline has come.
   Async<void> finish();
 
  private:

@@ -28,7 +28,7 @@ class SettingReader {
     if (auto* value = find(name)) out = *value;
   }
 
-  // A table of the user's own.
+  // A table that belongs to the user.
   void table(const char* name, std::string& out, const char* what) {
     required(name, out, what);
     if (!out.starts_with(kSystemTablePrefix)) return;

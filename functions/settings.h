@@ -49,8 +49,8 @@ struct BackoffSettings {
   double jitter = 0.5;  // 0..1: the share of the delay that is random.
 };
 
-// Who does the work of tasks: workers that take them (kNone), nobody at all (kFake, for a first look), an HTTP endpoint,
-// or a program.
+// How tasks get done: by workers that take them (kNone), not at all (kFake, for a first look), by an HTTP endpoint, or
+// by a program.
 enum class RunnerKind { kNone, kFake, kHttp, kExec };
 // "none", "fake", "http" or "exec".
 std::string_view runner_name(RunnerKind kind);
@@ -70,8 +70,8 @@ struct QueueSettings {
   milliseconds start_retry{5'000};  // `Start` is published again after this long without a processor.
   milliseconds look_around{1'000};  // How often the timer looks for leases of others and stepped clocks.
   uint32_t shed_log_lines = 10'000;
-  std::string start_topic;  // Where `Start` is published; empty: nowhere (pull workers only).
-  RunnerKind runner = RunnerKind::kNone;  // Which kind of task runner the daemon has for this queue. For people only.
+  std::string start_topic;                // Where `Start` is published; empty: nowhere (pull workers only).
+  RunnerKind runner = RunnerKind::kNone;  // The kind of the daemon's task runner for this queue. For display only.
 };
 
 struct RunnerSettings {

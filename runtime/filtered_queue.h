@@ -51,8 +51,8 @@ struct AssignInput {
 enum class AssignOutcome : uint8_t { kAssigned, kWaiting, kNoMatch };
 struct Assigned {
   AssignOutcome outcome = AssignOutcome::kNoMatch;
-  FilteredMember member;  // Of kAssigned.
-  // The key of the one that it was found in; the same request again is answered with the same. Empty of a request that
+  FilteredMember member;  // The member if kAssigned.
+  // The key of the queue in which it was found; the same request gets the same answer again. Empty for a request that
   // had waited.
   std::string queue;
   std::string request;              // As given.
@@ -66,8 +66,8 @@ struct FilteredRequest {
   std::string member;               // Of assigned: that member's id,
   std::string assignment;           // and the assignment.
   std::vector<std::string> queues;  // Keys of the queues that it accepts, in order of preference.
-  // Of a request that found a member at once: the key of the queue that it stood in, and its entry there. Null, or
-  // empty, of one that had waited, and of one that an earlier version wrote.
+  // For a request that found a member at once: the key of the queue in which it stood, and its entry there. Null or
+  // empty for a request that had waited, and for one that an earlier version wrote.
   std::string queue;
   ItemRef entry;
 };

@@ -54,7 +54,7 @@ struct RuntimePorts {
   const NativeRegistry& natives;
   RuntimeApi* runtime_api = nullptr;  // Null: functions cannot run as processes.
   Tracer* tracer = nullptr;           // Null: no spans are made.
-  WallGuard* wall = nullptr;          // Whether the wall clock is trusted; null: jumps are noticed, starts are not.
+  WallGuard* wall = nullptr;          // Decides if the wall clock is trusted; null: notices jumps, but no wrong start.
 };
 
 struct MappingState {

@@ -79,10 +79,10 @@ struct QueueStats {
   std::optional<WallTime> newest;         // Created time of the newest and oldest PENDING task.
   std::optional<WallTime> oldest;
   uint64_t running = 0;  // Held by this daemon's processor and pull workers.
-  // The daemon's task runner: "http", "exec", "fake" (tasks end as SUCCESS and nothing is done), or "none" (tasks wait for
-  // workers that take them).
+  // The daemon's task runner: "http", "exec", "fake" (tasks end as SUCCESS and nothing is done), or "none" (tasks wait
+  // for workers that take them).
   std::string runner = "none";
-  bool clock_doubted = false;  // Until the wall clock is trusted, TTL and sheds wait.
+  bool clock_doubted = false;  // TTL and sheds wait until the wall clock is trusted.
 };
 
 // Everything that is known of why a task is where it is.

@@ -24,7 +24,7 @@ struct Delivery {
   // Not empty: events of one target and group are carried in the order in which they were logged, each when the one
   // before it has succeeded or was given up.
   std::string group = {};
-  // The trace of what causes it, or empty; not set: of what is at work now.
+  // The trace of the cause, or empty; if not set, the trace of the current work.
   std::optional<std::string> trace_id = std::nullopt;
 };
 
@@ -34,7 +34,7 @@ class DeliveryQueue {
   virtual ~DeliveryQueue() = default;
   // kResourceNotFound if there is no such target, kTooManyRequests if its queue is full.
   virtual Result<PreparedEvent> prepare(Delivery delivery) = 0;
-  // The trace of what is at work now, or empty. Behind a wait it is another one.
+  // The trace of the current work, or empty. It is a different one after a wait.
   virtual std::string trace_at_work() const { return {}; }
 };
 

@@ -35,7 +35,7 @@ struct Bound {
   Decimal value;
 };
 
-// Plain values, of which there may be many, and many to compare.
+// Plain values: there may be many of them, and many values to compare with.
 class PlainValues {
  public:
   void add(const Value& value) {
@@ -49,7 +49,7 @@ class PlainValues {
       null_ = true;
     }
   }
-  void end() { std::sort(numbers_.begin(), numbers_.end()); }  // Once, behind the last add().
+  void end() { std::sort(numbers_.begin(), numbers_.end()); }  // Call once, after the last add().
   bool empty() const { return texts_.empty() && numbers_.empty() && !flags_[0] && !flags_[1] && !null_; }
   bool contain(const Value& value) const {
     if (const auto* text = value.get_if<std::string>()) return texts_.contains(*text);
@@ -69,13 +69,13 @@ class PlainValues {
 
 struct Matcher {
   Op op = Op::kPrefix;
-  Value operand;                    // A string, of the string operators.
+  Value operand;                    // A string, for the string operators.
   bool exists = true;               // Of kExists.
   std::vector<Bound> bounds;        // Of kNumeric: all must hold.
   bool in_text = false;             // Of kNumeric: also of text that is a number.
   std::vector<std::string> pieces;  // Of kWildcard.
   AddressRange range;               // Of kCidr.
-  std::vector<Matcher> refused;     // Of kAnythingBut: none may match,
+  std::vector<Matcher> refused;     // For kAnythingBut: none of these may match,
   PlainValues refused_values;       // and none of these may be it.
 };
 
@@ -83,7 +83,7 @@ struct Matcher {
 
 struct Pattern::Node {
   std::map<std::string, Node, std::less<>> fields;
-  // Of a leaf: one must match, or be the value.
+  // For a leaf: one of these must match or equal the value.
   std::vector<Matcher> matchers;
   PlainValues values;
   std::vector<std::vector<Node>> any_of;  // Each "$or": one alternative must match.
@@ -336,7 +336,7 @@ bool matches_numeric(const Matcher& matcher, const Value& value) {
   return read && holds(*read);
 }
 
-// Of looking at a value once.
+// The cost of looking at a value once.
 size_t steps_of(const Value& value) {
   const auto* text = value.get_if<std::string>();
   return 1 + (text ? text->size() / 64 : 0);

@@ -23,13 +23,13 @@ namespace freshet {
 // What numeric looks at: numbers, or also text that is a number, as an item's numbers are in a stream's records.
 enum class PatternNumbers { kNumbers, kAlsoInText };
 
-// What matching may still do. A step is a field or value of the event that one matcher looks at, and each 16 to 64
-// bytes of text that it reads. Plain values are looked up: all of a list are one step.
+// The work that matching may still do. A step is one field or value of the event that a matcher looks at, or 16 to 64
+// bytes of text that it reads. Plain values are looked up: a list of them costs one step.
 class MatchWork {
  public:
   MatchWork() = default;  // Without a bound.
   explicit MatchWork(size_t most) : left_(most) {}
-  // False when there is less left; then nothing is.
+  // False when there is less left; then nothing is left.
   bool take(size_t steps) {
     if (steps > left_) return spent_ = true, left_ = 0, false;
     left_ -= steps;
@@ -54,7 +54,7 @@ class Pattern {
 
   // `event` is plain data: strings, numbers, booleans, null, lists and maps.
   bool matches(const Map& event) const;
-  // The same within a bound: what it says means nothing once the work is spent.
+  // The same with a bound: the result means nothing once the work is used up.
   bool matches(const Map& event, MatchWork& work) const;
   // Whether the answer can depend on that field of the event.
   bool looks_at(std::string_view top_level_field) const;

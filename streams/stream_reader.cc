@@ -196,7 +196,7 @@ Async<Result<StreamList>> StreamReader::list(ListStreamsInput input) {
     auto all = co_await tables_.list_tables();
     if (!all) co_return fail(std::move(all.error()));
     names = std::move(*all);
-    // Each is described, so those of earlier pages are left out.
+    // Describing each takes time, so the streams of earlier pages are left out.
     if (after) names.erase(names.begin(), std::lower_bound(names.begin(), names.end(), after->table));
   } else {
     std::string copy = input.table;
@@ -204,7 +204,7 @@ Async<Result<StreamList>> StreamReader::list(ListStreamsInput input) {
     if (!described && described.error().code != ErrorCode::kResourceNotFound) co_return fail(described.error());
     there = described && !described->definition.system;
   }
-  // That of the table where the last page ended may have been on it; one more shows whether there are more.
+  // The stream of the table where the last page ended may have been on it; one more shows if there are more.
   auto streams = co_await streams_of(std::move(names), size_t{input.limit} + 2);
   if (!streams) co_return fail(std::move(streams.error()));
   StreamList list;

@@ -77,7 +77,7 @@ class StreamReader {
 
  private:
   Async<Result<StreamDescription>> closed_stream(std::string stream_arn, std::string table, std::string label);
-  // By name and label: those of these tables (in order), up to the first `most` that are open, and all closed ones.
+  // By name and label: the streams of these tables (in order), the first `most` open ones, and all closed ones.
   Async<Result<std::vector<StreamList::Stream>>> streams_of(std::vector<std::string> tables, size_t most);
   std::string token(const std::string& arn, uint64_t from) const;
 

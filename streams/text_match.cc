@@ -50,7 +50,7 @@ bool matches_wildcard(std::string_view text, const std::vector<std::string>& pie
   text.remove_prefix(first.size());
   text.remove_suffix(last.size());
   for (size_t i = 1; i + 1 < pieces.size(); ++i) {
-    // memmem() takes time in proportion to the text whatever both hold; find() takes the product of their lengths.
+    // memmem() takes time linear in the text whatever both hold; find() takes the product of their lengths.
     const void* found = memmem(text.data(), text.size(), pieces[i].data(), pieces[i].size());
     if (!found) return false;
     text.remove_prefix(static_cast<size_t>(static_cast<const char*>(found) - text.data()) + pieces[i].size());

@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// What filter policies look at: read once a message, however many subscriptions there are.
+// The input of filter policies: read once per message, however many subscriptions there are.
 class Filterable {
  public:
   explicit Filterable(const PublishInput& input) : input_(input) {}
@@ -34,16 +34,16 @@ class Filterable {
   const PublishInput& input_;
   std::optional<Map> attributes_;
   bool is_read_ = false;
-  Value body_;  // No map, if it is none.
+  Value body_;  // Not a map if the body is not JSON of a map.
 };
 
 struct TopicService::FanOut {
   FanOut(const TopicMessage& m, std::string trace) : message(m), filterable(m.content), trace_id(std::move(trace)) {}
   const TopicMessage& message;
   Filterable filterable;
-  const std::string trace_id;  // Of the publish.
+  const std::string trace_id;  // The trace of the publish.
   std::vector<PreparedEvent> events;
-  std::string last_id;  // Of the subscriptions that have been looked at.
+  std::string last_id;  // The last subscription that was looked at.
   size_t work = 0;
 };
 

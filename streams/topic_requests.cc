@@ -131,7 +131,7 @@ Async<Result<void>> TopicService::change_subscription(std::string subscription_a
   SubscriptionSettings settings = subscription->settings;
   if (auto changed = change(definition, settings); !changed) co_return changed;
   SubscriptionDefinition checked = definition;
-  // A policy that stays as it is stays right, also if an earlier version let through more.
+  // A policy that does not change stays valid, even if an earlier version accepted more.
   const SubscriptionDefinition& before = subscription->definition;
   const bool same_policy =
       definition.filter_policy == before.filter_policy && definition.filter_on_body == before.filter_on_body;

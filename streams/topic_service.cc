@@ -65,9 +65,9 @@ std::string delivery_group(const std::string& subscription_arn, const std::strin
   return sha256_hex(subscription_arn + ' ' + group_id).substr(0, 15);
 }
 
-// Of the filter policies that one message meets, all together.
+// The bound for all filter policies together that one message meets.
 constexpr size_t kMaxPublishWork = 50'000'000;
-// What is done of a publish before others are let in: steps of filter policies, and bytes of events.
+// The work on a publish before other work gets its turn: steps of filter policies, and bytes of events.
 constexpr size_t kPieceWork = 100'000;
 constexpr size_t kPieceBytes = 1u << 20;
 
@@ -181,7 +181,7 @@ Async<Result<void>> TopicService::put_topic(TopicDefinition topic) {
 Async<Result<void>> TopicService::remove_topic(std::string name) {
   const auto topic = topics_.find(name);
   if (topic == topics_.end()) co_return no_topic();
-  // The topic last: should a crash or an error come between two groups of these, nothing is left that another topic of
+  // The topic is removed last: if a crash or an error comes between two groups, nothing remains that another topic of
   // this name would inherit.
   std::vector<WriteInput> writes;
   for (const auto& [id, subscription] : topic->second.subscriptions) {

@@ -69,7 +69,7 @@ class TopicService final : public Publisher {
   TopicService(const TopicService&) = delete;
   TopicService& operator=(const TopicService&) = delete;
 
-  // kValidation for what put_topic() and subscribe() refuse of a definition, whatever is there: name; id, protocol,
+  // kValidation for a definition that put_topic() and subscribe() always refuse, whatever exists: name; id, protocol,
   // endpoint, policy.
   static Result<void> check(const TopicDefinition& topic);
   static Result<void> check(const SubscriptionDefinition& subscription);
@@ -115,11 +115,11 @@ class TopicService final : public Publisher {
   std::string arn_of(const SubscriptionDefinition& subscription) const;
 
   // kTooManyRequests if the queue of any subscription is full, kValidation if filter policies would have to look at too
-  // much of the message: then nothing is delivered. A message that a FIFO topic has been sent within its window is
-  // answered as it was then, and delivered to nobody. What takes long lets others in between.
+  // much of the message: nothing is delivered then. A message that a FIFO topic has already got within its window gets
+  // the same answer as before and is not delivered again. Long work gives other work its turn.
   Async<Result<std::string>> publish(PublishInput input) override;
   Async<Result<Published>> publish(PublishInput input, MessageByProtocol by_protocol);
-  // For who writes the events. Not to a FIFO topic. `most_bytes`: of the message with its attributes.
+  // For callers that write the events. Not for a FIFO topic. `most_bytes` bounds the message with its attributes.
   Async<Result<PreparedPublish>> prepare(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
 
   const TopicStats& stats() const { return stats_; }
@@ -157,12 +157,12 @@ class TopicService final : public Publisher {
   void become(Topic& topic, TopicSettings settings);
   std::string unsubscribe_url(const Subscription& subscription) const;  // Or empty.
   std::string payload_for(const Subscription& subscription, const TopicMessage& message) const;
-  // The events of one message for the topic's subscriptions, in pieces: false when there is more to do, once others
-  // have been let in. Subscriptions that come and go in between may get it or not.
+  // Adds the events of one message for the topic's subscriptions, in pieces. False if there is more to do after other
+  // work had its turn. Subscriptions that come or go in between may or may not get the message.
   struct FanOut;
   Result<bool> fan_out(const Topic& topic, FanOut& out);
   Result<bool> fan_out(FanOut& out);  // To the standard topic that the message names.
-  // Of a message to a standard topic.
+  // For a message to a standard topic.
   Result<TopicMessage> message_of(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
   // `before` goes with the first of them, `after` with the last.
   Async<Result<void>> write(std::vector<PreparedEvent> events, std::vector<WriteInput> before,

@@ -46,7 +46,7 @@ bool is_json_object(const std::string& text) {
   return parsed && parsed->is(Type::kMap);
 }
 
-// Of UTF-8 text.
+// For UTF-8 text.
 size_t characters_in(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -83,7 +83,7 @@ bool is_nested(const Map& policy) {
   return std::any_of(policy.begin(), policy.end(), [](const auto& entry) { return entry.second.is(Type::kMap); });
 }
 
-// How many values there are in one entry of a list: of those that anything-but refuses, each is one.
+// The number of values in one entry of a list: each value that anything-but refuses counts as one.
 double values_in(const Value& entry) {
   const Map* matcher = entry.get_if<Map>();
   const Value* refused = matcher ? matcher->find("anything-but") : nullptr;

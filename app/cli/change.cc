@@ -32,7 +32,7 @@ std::vector<std::string> request_of(const std::vector<std::string>& ids, size_t 
   return {first, first + static_cast<ptrdiff_t>(std::min(most, ids.size() - from))};
 }
 
-// Of ids that were named: which of them a command did not get to.
+// The named ids that a command did not get to.
 void tell_left(const std::vector<std::string>& ids, size_t from, const std::string& why) {
   std::cerr << "freshet: " << why << ": left are the ids from '" << plain_text(ids[from]) << "' on ("
             << ids.size() - from << " of " << ids.size() << ")\n";
@@ -82,7 +82,7 @@ void keep_pace(std::chrono::steady_clock::time_point begun, uint64_t done, doubl
   std::this_thread::sleep_until(begun + seconds_of(static_cast<double>(done) / rate));
 }
 
-// A redrive on its way, in requests of a bounded size, so that it can be told how far it is.
+// A redrive in progress. It sends requests of bounded size, so that it can report its progress.
 class Redrive {
  public:
   Redrive(const ChangeOptions& options, Json where)
@@ -96,7 +96,7 @@ class Redrive {
 
   int run() {
     const auto begun = std::chrono::steady_clock::now();
-    // At a rate: ten times a second, or one by one.
+    // With a rate: ten requests a second, or one record at a time.
     const auto most =
         options_.rate > 0 ? std::clamp<uint64_t>(static_cast<uint64_t>(options_.rate / 10), 1, kMost) : kMost;
     while (!over_) {
@@ -116,8 +116,8 @@ class Redrive {
   }
 
  private:
-  // One request for at most so many. Without ids: fewer than asked for are all. With ids: every id of a request is put
-  // back, or is in another state. False: it was refused, and the person was told.
+  // Sends one request for at most `most` tasks. Without ids, an answer of fewer than asked for means that none is left.
+  // With ids, every id of the request is put back or is in another state. False if it was refused and that was printed.
   bool ask(uint64_t most) {
     Json request{{"state", options_.state}, {"limit", most}};
     if (!where_.empty()) request["where"] = where_;
@@ -137,7 +137,7 @@ class Redrive {
     return true;
   }
 
-  // Of the ids: those in another state, and those that --limit kept from being looked at.
+  // Reports the ids that are in another state, and those that --limit left out.
   void tell_rest() const {
     if (named_ > redriven_) {
       std::cerr << "freshet: " << named_ - redriven_ << " of " << named_ << " are not " << plain_text(options_.state)
@@ -152,9 +152,9 @@ class Redrive {
   const Json where_;
   Session session_;
   Progress progress_;
-  uint64_t left_ = kMost;  // That may still be put back.
+  uint64_t left_ = kMost;  // The number that may still be put back.
   uint64_t redriven_ = 0;
-  size_t named_ = 0;  // Of the ids, those that the requests so far had.
+  size_t named_ = 0;  // How many of the ids the requests so far named.
   bool over_ = false;
 };
 

@@ -14,7 +14,7 @@ Check seed();                              // Any number of 64 bits.
 Check above_zero();                        // Any number above 0.
 Check not_empty();                         // An unset variable of a script is no value.
 
-// That many seconds, or thirty years if it is more: nanoseconds do not hold every number above 0.
+// That many seconds, but at most thirty years: nanoseconds cannot hold every larger number.
 std::chrono::nanoseconds seconds_of(double seconds);
 
 }  // namespace freshet::cli

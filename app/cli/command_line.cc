@@ -81,7 +81,7 @@ std::string explain_commands(const CLI::App& app, const std::string& word) {
          "; " + of + " COMMAND --help explains each.";
 }
 
-// The library's own words, with what was given in them safe to show.
+// The library's own message; user input in it is escaped.
 std::string explain_failure(const CLI::App* app, const CLI::Error& error) {
   const std::string text = CLI::FailureMessage::simple(app, error);
   const size_t what = std::min(std::string(error.what()).size(), text.size());
@@ -145,7 +145,7 @@ int parse_and_run(int argc, char** argv) {
 
 int run_command_line(int argc, char** argv) {
   const int status = parse_and_run(argc, argv);
-  // A full disk, or a descriptor that is closed: whoever reads the output has not got all of it.
+  // The disk is full or the descriptor is closed: the reader did not get all of the output.
   errno = 0;
   if (std::cout.flush()) return status;
   const std::string why = errno == 0 ? "" : ": " + std::string(std::strerror(errno));

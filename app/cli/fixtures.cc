@@ -107,7 +107,7 @@ std::optional<std::string> read_file(const std::string& path) {
   return std::nullopt;
 }
 
-// Faults of the template `file` stand on a line each.
+// Prints each fault of the template `file` on its own line.
 int wrong(const Error& error, const std::string& file) {
   std::cerr << "freshet: " << plain_lines(error.message, plain_text(file) + ":") << '\n';
   return kUsage;

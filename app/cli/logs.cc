@@ -61,7 +61,7 @@ bool says(const Json& event, const std::string& name, const std::string& value) 
   return has_word(line, value);
 }
 
-// A program's tabs are blanks, as its readers expect; what else is a control character is escaped.
+// Prints tabs as blanks, as log readers expect. Escapes all other control characters.
 std::string shown(const std::string& text) {
   std::string blanks;
   for (const char c : text) blanks += c == '\t' ? std::string("  ") : std::string(1, c);

@@ -35,7 +35,7 @@ int64_t now_ms() {
   return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-// Of valid UTF-8: at most so many bytes of it, none of a character cut off.
+// Cuts valid UTF-8 to at most that many bytes, at the end of a whole character.
 std::string first_bytes(std::string text, size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;

@@ -152,8 +152,8 @@ void add_moves(Commands& commands) {
   command.add_option("--visibility-ms", commands.options().visibility_ms, "Instead of the queue's timeout");
 }
 
-// In requests of so many that each answer names every record that was refused. The exit status is that of the first
-// one.
+// Sends requests small enough that each answer names every refused record. The exit status is that of the first
+// request that was refused.
 int redrive_ids(const PriorityOptions& options) {
   constexpr size_t kMost = 100;
   Session session(options.remote);

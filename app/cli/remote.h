@@ -55,7 +55,7 @@ Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const
 
 // Says on standard error that the daemon cannot be reached, and why. The exit status of that.
 int unreachable(const Error& error);
-// Says on standard error that what answers at the address is no Freshet. The exit status of that.
+// Prints to standard error that the server at the address is not Freshet. Returns the exit status for that.
 int strange_answer(const std::string& url);
 // The exit status for the task API's error code.
 int exit_status_of(const std::string& error_code);

@@ -266,7 +266,7 @@ class Daemon {
   CodePlace place_of_code() {
     namespace fs = std::filesystem;
     if (options_.data != kMemoryDirectory) return {(fs::absolute(options_.data) / "code").lexically_normal(), false};
-    // Nobody can know the name before it is there.
+    // Nobody can know the name before the directory exists.
     return {fs::temp_directory_path() / ("freshet-code-" + Random(random_seed()).uuid()), true};
   }
 
@@ -393,7 +393,7 @@ class Daemon {
     return ready_file_.write(url);
   }
 
-  // After much was deleted: what the loop's thread keeps of it holds pages that nobody uses.
+  // After large deletions, the cache of the loop's thread holds pages that nobody uses.
   void give_back_memory() {
     const uint64_t now = store_->stats().memory_bytes;
     if (now + kMuchMemory < most_memory_) {
@@ -440,7 +440,7 @@ class Daemon {
     loop_.call_after(kWatchEvery, [this] { watch_files(); });
   }
 
-  // On the watch's thread. False: there was no room for that in the mailbox; it asks again.
+  // Watch thread. False if the mailbox was full; the watch then asks again.
   bool file_changed(const std::string& path) {
     if (path != options_.deploy.path) return loop_.deliver([this, path] { scope_.spawn(renew_functions(path)); });
     reloads_->read_again();
@@ -486,7 +486,7 @@ class Daemon {
     loop_.stop();
   }
 
-  // On a full disk the last writes may wait for space that does not come: nobody has been told that they are safe.
+  // On a full disk the last writes may wait for space that never comes. No client has been told that they are safe.
   Async<bool> durable_soon() {
     Promise<bool> done(loop_);
     scope_.spawn(tell_durable(done));
@@ -551,7 +551,7 @@ class Daemon {
   bool ready_ = false;
   bool stopping_ = false;
   int exit_status_ = 0;
-  uint64_t most_memory_ = 0;  // Of the store, since the loop's thread gave back what it keeps.
+  uint64_t most_memory_ = 0;  // The store's peak since the loop's thread last gave back its cache.
 };
 
 }  // namespace

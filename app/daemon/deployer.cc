@@ -10,7 +10,7 @@
 namespace freshet {
 namespace {
 
-constexpr size_t kMostGiven = 1000;  // Parameters, and settings.
+constexpr size_t kMostGiven = 1000;  // Parameters, and likewise settings.
 
 struct DeployRequest {
   PlannedDeployment planned;

@@ -29,7 +29,7 @@ class Deployer {
   // Does what differs, in order, then opens new queues and gives those that are there their settings. Errors as
   // apply_deployment(); kConflict while another deployment is under way. The result is applied (tables/tables.h).
   Async<Result<DeploymentPlan>> deploy(PlannedDeployment planned);
-  // The same when no other deployment is under way any more.
+  // The same, once no other deployment is in progress.
   Async<Result<DeploymentPlan>> deploy_in_turn(PlannedDeployment planned);
   // What deploy() would do.
   Async<Result<DeploymentPlan>> plan(PlannedDeployment planned);
@@ -52,7 +52,7 @@ class Deployer {
   const Parts parts_;
   Counts counts_;
   bool at_work_ = false;
-  std::vector<Promise<bool>> waiting_;  // For the end of the one that is under way.
+  std::vector<Promise<bool>> waiting_;  // These wait for the current deployment to end.
   bool closed_ = false;
 };
 

@@ -21,8 +21,8 @@ uint64_t fingerprint_of(const std::string& path, size_t most = 20'000);
 
 class FileWatch {
  public:
-  // `changed` is called on the watch's thread, when a change has been there for two looks: whoever writes has ended. If
-  // it says false, it is called again at the next look.
+  // `changed` is called on the watch's thread once two looks in a row find the same change: the writer has finished. If
+  // it returns false, it is called again at the next look.
   // What is there of `paths` now is the measure: the constructor looks itself, before anybody uses it.
   FileWatch(milliseconds interval, std::set<std::string> paths, std::function<bool(const std::string& path)> changed);
   FileWatch(const FileWatch&) = delete;

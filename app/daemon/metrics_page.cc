@@ -158,7 +158,7 @@ void append_histogram(std::string& out, const std::string& name, const std::stri
 
 Async<std::string> metrics_page(MetricsSources sources) {
   const WallTime now = sources.loop.clock().wall();
-  Metrics metrics;  // Of this page alone: what is of a function or a queue goes with it.
+  Metrics metrics;  // For this page only, so that the values of a deleted function or queue disappear.
   for (Queue* queue : sources.queues.all()) {
     auto stats = co_await queue->stats();
     if (stats) set_queue(metrics, queue->name(), *stats, now);

@@ -40,9 +40,9 @@ struct DaemonOptions {
   uint64_t max_data_bytes = 0;    // Of all log segments; 0: the disk's bound.
   uint64_t max_memory_bytes = 0;  // Of items and indexes; 0: three quarters of the machine's memory.
   uint64_t segment_bytes = 16u << 20;
-  bool accept_loss = false;  // Of the end of the log: files that are missing or too short.
+  bool accept_loss = false;  // Accepts that files at the end of the log are missing or too short.
   int64_t ttl_sweep_ms = 50;
-  bool trust_clock = false;   // A start believes the wall clock, however far it is ahead of the last commit.
+  bool trust_clock = false;   // Trusts the wall clock at a start, however far it is ahead of the last commit.
   int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
   unsigned io_threads = 1;
   uint64_t max_processes = 64;             // Of functions, all together.

@@ -17,7 +17,7 @@ namespace {
 // A segment is a sixteenth of it and must hold the largest item, before and after a change.
 constexpr uint64_t kLeastDataBytes = 13u << 20;
 
-// A key that others know protects nothing. Many tools write it so, and groups are made for sharing it: no refusal.
+// A key that others can read protects nothing. Many tools write such files, and groups share them: warn, do not refuse.
 std::optional<std::string> warning_of_key(const std::string& path) {
   struct stat about {};
   if (::stat(path.c_str(), &about) != 0 || (about.st_mode & (S_IROTH | S_IWOTH)) == 0) return std::nullopt;
@@ -61,7 +61,7 @@ void warn_of_short_timeouts(const std::string& file, Deployment& deployment) {
   }
 }
 
-// Whether the table is made as a queue of tasks is: tasks by their id, and by state and time.
+// True if the table has the shape of a task queue: tasks by id, and by state and time.
 bool looks_like_queue(const TableDefinition& table) {
   const KeySchema& keys = table.keys;
   if (keys.partition.name != attribute::kId || keys.partition.type != Type::kString || keys.sort) return false;
@@ -71,7 +71,7 @@ bool looks_like_queue(const TableDefinition& table) {
   });
 }
 
-// An application that takes its tasks by itself has no leases: what it works on when it ends stays TAKEN.
+// An application that takes tasks by itself has no leases: tasks that it holds when it ends stay TAKEN.
 void hint_at_queues(const std::string& file, Deployment& deployment,
                     const std::map<std::string, QueueSettings>& queues) {
   for (const auto& table : deployment.tables) {

@@ -30,7 +30,7 @@ struct DaemonPlan {
   std::vector<priority::Definition> priority_queues;
   std::vector<filtered::Settings> filtered_queues;
   std::vector<ordered::Definition> ordered_writes;
-  std::vector<std::string> warnings;  // Of options that work and are likely a mistake.
+  std::vector<std::string> warnings;  // About options that work but are likely a mistake.
 };
 
 // kValidation with FILE:LINE for each fault. Any thread; takes as long as the template is large.

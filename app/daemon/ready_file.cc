@@ -22,7 +22,7 @@ tl::unexpected<Error> ReadyFile::failed(const std::string& what) const {
   return fail(ErrorCode::kIo, "cannot " + what + " --ready-file '" + path_ + "': " + std::strerror(errno));
 }
 
-// Opens the file of that name to lock it. False if there is none, or only a link, which is not followed.
+// Opens the file of that name to lock it. False if there is none, or if it is a link: links are not followed.
 Result<bool> ReadyFile::lock_earlier(const std::string& name) {
   const Fd earlier(::open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!earlier && (errno == ENOENT || errno == ELOOP)) return errno == ELOOP;
@@ -38,14 +38,14 @@ Result<bool> ReadyFile::lock_earlier(const std::string& name) {
 Result<void> ReadyFile::reserve() {
   if (path_.empty()) return {};
   // The lock stays with the file when it gets its name: whoever starts at the same time meets it under one of the two.
-  // One that is not locked is of a run that was killed. It is removed, not written to: it may be anybody's by now.
+  // An unlocked file is left from a run that was killed. Remove it and do not write to it: it may be anybody's by now.
   for (int attempt = 0; attempt < 10 && !reserved_; ++attempt) {
     file_.reset(::open(unfinished_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640));
     if (file_) {
       if (::flock(file_.get(), LOCK_EX | LOCK_NB) != 0) return failed("lock");
       struct stat ours {};
       struct stat there {};
-      // Before it was locked, another start may have taken it for one that was left behind.
+      // Before we locked it, another start may have taken it for a leftover file.
       reserved_ = ::fstat(file_.get(), &ours) == 0 && ::lstat(unfinished_.c_str(), &there) == 0 &&
                   ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
     } else if (errno != EEXIST) {

@@ -34,7 +34,7 @@ class Followers final : public std::enable_shared_from_this<Followers> {
   Followers& operator=(const Followers&) = delete;
   ~Followers() { log_.tell_next_line(nullptr); }
 
-  // One who waits, for as long as this lives. `came` is set when a line has come that was not there before.
+  // One waiting reader, for as long as this object lives. `came` is set when a new line arrives.
   struct Waiting {
     explicit Waiting(std::shared_ptr<Followers> all) : followers(std::move(all)), came(followers->scheduler_) {
       place = followers->waiting_.insert(followers->waiting_.end(), this);

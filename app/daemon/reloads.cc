@@ -17,7 +17,7 @@ void Reloads::read_again() {
     const std::lock_guard lock(mutex_);
     waiting_ = std::move(*planned);
   }
-  // If the mailbox is full, look() comes by itself.
+  // If the mailbox is full, look() runs later anyway.
   [[maybe_unused]] const bool taken = parts_.mailbox.deliver([this] {
     if (state_ == State::kRuns && !at_work_) work_.spawn(work_off());
   });

@@ -1,5 +1,5 @@
-// The template that the daemon was started with, read and deployed again while it runs (SIGHUP, --watch): one time
-// after the other, none during the start. What became of each is said in the log.
+// Reads the daemon's template again and deploys it while the daemon runs (SIGHUP, --watch). Reloads run one after the
+// other, and none runs during the start. The log has the result of each.
 #pragma once
 
 #include <functional>
@@ -29,14 +29,14 @@ class Reloads {
   Reloads(const Reloads&) = delete;
   Reloads& operator=(const Reloads&) = delete;
 
-  // Reads the template, and has it deployed: before begin(), or while another time is under way, as soon as that is
-  // over. Of several that wait only the newest is deployed: it says all that is wanted. Any thread; takes as long as
-  // the template is large.
+  // Reads the template and deploys it. Before begin(), or while another reload runs, the deployment waits. Of several
+  // that wait, only the newest is deployed: it contains everything that is wanted. Any thread; takes as long as reading
+  // the template does.
   void read_again();
 
-  // Loop thread. From now on what was read is deployed.
+  // Loop thread. Starts deploying the templates that were read.
   void begin();
-  // Loop thread. From now on nothing more is begun.
+  // Loop thread. Starts no more deployments.
   void end() { state_ = State::kOver; }
 
  private:
@@ -47,13 +47,13 @@ class Reloads {
   Async<void> work_off();
 
   const Parts parts_;
-  std::mutex reading_;  // Held while the template is read: what was read last waits last.
+  std::mutex reading_;  // Held while the template is read, so that the last one read is the last one queued.
   std::mutex mutex_;
   std::optional<PlannedDeployment> waiting_;  // Guarded by mutex_.
   // Loop thread.
   State state_ = State::kWaits;
   bool at_work_ = false;
-  Scope work_;  // Last: ended first.
+  Scope work_;  // Last, so that it ends first.
 };
 
 }  // namespace freshet

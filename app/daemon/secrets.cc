@@ -12,8 +12,8 @@ namespace freshet {
 
 namespace {
 
-// What the daemon, or a library of it, looks at after the start. Everything else has been read by then, or is no matter
-// of the daemon's: what that holds nobody can say.
+// The variables that the daemon or its libraries read after the start. All others have been read by then, or do not
+// concern the daemon and may hold anything.
 constexpr std::array<std::string_view, 14> kNames{
     "PATH", "TZ",      "LANG",          "LANGUAGE",    "TMPDIR",        "TMP",          "TEMP",
     "HOME", "TEMPDIR", "NOTIFY_SOCKET", "HOSTALIASES", "SSL_CERT_FILE", "SSL_CERT_DIR", "WATCHDOG_USEC",
@@ -39,7 +39,7 @@ void hide_secrets() {
     if (is_kept(text.substr(0, text.find('=')))) {
       *kept++ = *variable;
     } else {
-      // In its place: /proc/PID/environ shows these very bytes, whatever `environ` says.
+      // Overwrites it in place: /proc/PID/environ shows these very bytes, whatever `environ` points to.
       explicit_bzero(*variable, text.size());
     }
   }

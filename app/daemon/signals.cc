@@ -37,7 +37,7 @@ void Signals::forget() {
   forgotten_ = true;
 }
 
-// The next signal; 0 after a while without one, if that is asked for.
+// The next signal. With a timeout, 0 if none came in time.
 int Signals::next(bool again_soon) {
   for (;;) {
     const int number = again_soon ? sigtimedwait(&set_, nullptr, &kAgain) : sigwaitinfo(&set_, nullptr);
@@ -46,7 +46,7 @@ int Signals::next(bool again_soon) {
   }
 }
 
-// Whether there is nothing left to do of it.
+// True if the signal needs nothing more done.
 bool Signals::call(const std::function<bool()>& what) {
   const std::lock_guard lock(mutex_);
   return forgotten_ || what();

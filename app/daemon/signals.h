@@ -1,5 +1,5 @@
-// SIGTERM and SIGINT (stop) and SIGHUP (read the template again) as events of the loop: blocked in every thread and
-// awaited in one. SIGHUP means stop when the terminal that the daemon runs in is closed.
+// Delivers SIGTERM and SIGINT (stop) and SIGHUP (read the template again) as events of the loop. They are blocked in
+// every thread; one thread waits for them. SIGHUP means stop when the daemon's terminal is closed.
 #pragma once
 
 #include <signal.h>
@@ -13,17 +13,17 @@ namespace freshet {
 
 class Signals {
  public:
-  // Before any other thread starts: they inherit the mask.
+  // Call this before any other thread starts: threads inherit the mask.
   Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   ~Signals();
 
-  // Both are called on a thread of their own. `stop` says false if it could not be taken now (the loop's mailbox is
-  // full): it is called again every 10 ms until it could. A second signal to stop ends the process at once: somebody is
+  // Both are called on a thread of their own. `stop` returns false if the loop's mailbox is full; it is then called
+  // again every 10 ms until it succeeds. A second signal to stop ends the process at once, because somebody is
   // impatient.
   void watch(std::function<bool()> stop, std::function<void()> reload);
-  // From here on neither is called, nor under way. A second signal to stop still ends the process.
+  // After this returns, neither is called or still running. A second signal to stop still ends the process.
   void forget();
 
  private:

@@ -9,7 +9,7 @@
 
 namespace freshet {
 
-// Says on standard error why there is no daemon. Faults of the template `file` stand on a line each.
+// Prints to standard error why the daemon did not start. Each fault of the template `file` has its own line.
 void print_refusal(const Error& error, const std::string& file = {});
 
 // The error as it is, but for one: that the disk is nearly full is said in other words than to a client, who is to come

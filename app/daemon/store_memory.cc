@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kConnectionMemory = 1024;
 constexpr uint64_t kRequestMemory = 3500;
 
-// As they were measured: objects, what is read and compiled, and metrics.
+// Measured sizes: objects, parsed and compiled forms, and metrics.
 constexpr uint64_t kTopicMemory = 400;
 constexpr uint64_t kSubscriptionMemory = 700;
 constexpr uint64_t kFunctionMemory = 4096;
@@ -23,7 +23,7 @@ constexpr uint64_t kScheduleMemory = 1024;
 constexpr uint64_t kEventMemory = 512;
 constexpr uint64_t kPatternPartMemory = 128;
 
-// Their values and fields; a comma or a colon within a text counts as one, too.
+// Counts values and fields; a comma or a colon within a text counts as one, too.
 uint64_t memory_of_patterns(const ItemRef& item) {
   const std::string_view text = item.encoded();
   const auto parts = std::count_if(text.begin(), text.end(), [](char c) { return c == ',' || c == ':'; });

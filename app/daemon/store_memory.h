@@ -1,4 +1,4 @@
-// What the store's bound of memory is about, beside the store itself.
+// The memory bound of the store: its size, and what counts against it besides the store itself.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,10 @@
 
 namespace freshet {
 
-// `max_memory_bytes` as the option says: 0 for three quarters of the machine's.
+// `max_memory_bytes` as the option gives it: 0 means three quarters of the machine's memory.
 void bound_memory(EmbeddedOptions& store, uint64_t max_memory_bytes);
 
-// What so many connections, and so many requests that wait for something, take: about, as it was measured.
+// Approximate memory of that many connections and waiting requests, from measurements.
 uint64_t memory_of_clients(size_t connections, size_t requests);
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// How the daemon opens its store: what its options say, and how the store's warnings are logged.
+// How the daemon opens its store: the options for it, and how the store's warnings are logged.
 #pragma once
 
 #include "app/daemon/options.h"
@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-// Without threads, trace links and what is done when the store fails: those are the daemon's.
+// Sets no threads, trace links or failure handler: the daemon sets those.
 EmbeddedOptions store_options(const DaemonOptions& options, const Durability& durability, const EventLog& log);
 
 }  // namespace freshet

@@ -60,8 +60,8 @@ class TraceFile final : public SpanSink {
   tl::unexpected<Error> failed(const std::string& why) const {
     return fail(ErrorCode::kIo, fmt::format("Cannot write the trace file {}: {}", path_, why));
   }
-  // A new file, or one that is there already and is this user's own. Traces show what goes through the daemon, and
-  // their folder may be one that others write to: no link is followed.
+  // Opens a new file, or one that exists and belongs to this user. Traces show the daemon's traffic, and others may be
+  // able to write to their folder: links are not followed.
   Result<Fd> open_file(bool anew) const {
     constexpr int kFlags = O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     Fd file(::open(path_.c_str(), kFlags | O_CREAT | O_EXCL, 0640));

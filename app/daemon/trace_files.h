@@ -15,8 +15,8 @@ namespace freshet {
 
 enum class TraceFormat { kOtlp, kChrome };
 
-// kIo if the file cannot be written to, is a link, or belongs to another user. A new one has the mode 0640. A Chrome
-// trace begins anew; the other is added to. The log outlives it.
+// kIo if the file cannot be written to, is a link, or belongs to another user. A new file has the mode 0640. A Chrome
+// trace is overwritten; the other format is appended to. The log outlives it.
 Result<std::unique_ptr<SpanSink>> make_trace_file(std::string path, TraceFormat format, uint64_t most_bytes,
                                                   EventLog log);
 

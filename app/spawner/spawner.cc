@@ -173,7 +173,7 @@ class SocketSpawner final : public Spawner {
     });
   }
 
-  // An answer must not be lost while the mailbox is full. That is being drained: there is nothing to do meanwhile.
+  // An answer must not be lost while the mailbox is full. The mailbox is being drained, and nothing else is to be done.
   template <class Callable>
   void hand_over(const Callable& work) {
     std::unique_lock lock(mutex_);

@@ -23,7 +23,7 @@ bool consists_of(std::string_view text, std::initializer_list<std::string_view> 
   });
 }
 
-// What goes into the headers of each request: a wrong one would only be known when the first file is put.
+// These go into the headers of each request: without this check a wrong one would show only when the first file is put.
 void read_signer(SettingReader& reader, ObjectTarget& target) {
   reader.text("CAPTURE_S3_REGION", target.region);
   if (target.region.empty() || target.region.size() > 64 || !consists_of(target.region, {kLower, kDigits, "-"})) {

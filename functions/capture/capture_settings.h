@@ -28,7 +28,7 @@ struct CaptureSettings {
 Result<CaptureSettings> capture_settings(const Environment& environment);
 // kValidation if the folder is not there or cannot be written to. Writes a file and removes it.
 Result<void> check_folder(Files& files, const std::string& folder);
-// The same of a folder of this machine, as far as can be told by looking: it touches nothing.
+// The same check of a local folder, as far as reading can tell: it changes nothing.
 Result<void> look_at_folder(const std::string& folder);
 
 }  // namespace freshet

@@ -27,7 +27,7 @@ void Actions::put_new(Item item) {
   add(std::move(put));
 }
 
-// An entry, if it is there and of that member.
+// An entry, if it exists and belongs to that member.
 void Actions::drop_entry(Item key, const std::string& member) {
   DeleteItemInput entry;
   entry.table = settings_.table;

@@ -19,7 +19,7 @@ class Actions {
 
   // A member comes into the queue: its entry, version and depth; unless a request has come or gone since `seen`.
   void enter(size_t queue, const std::string& at, const Item& copy, const QueueFacts& seen);
-  // It leaves, if its entry is there. With `seen` only while no member has come or gone since.
+  // The member leaves, if its entry exists. With `seen`, only if no member has come or gone since.
   void leave(size_t queue, const EntryFacts& entry, const QueueFacts* seen);
   // A request begins to wait for the queue; unless a member has come or gone since `seen`.
   void wait(size_t queue, const std::string& at, const std::string& request, const QueueFacts& seen);
@@ -28,8 +28,8 @@ class Actions {
 
   // The member as it was read, with its status, and with its attributes as they were.
   void queue_member(const FilteredMember& member, const std::string& at);
-  // Of a member that is queued and waits by an entry of that time. `queued_at`: what the member was seen to say, empty
-  // for nothing; without it the time of the entry, or nothing, as of members that others queued.
+  // Assigns a member that is queued and waits by an entry of that time. `queued_at`: the time that the member showed as
+  // it was read, empty if none. Without it, the member has the entry's time or none, as members that others queued do.
   void assign_member(const EntryFacts& entry, const std::optional<std::string>& queued_at,
                      const std::string& assignment, const std::string& request);
   // Of one that is available and has its attributes as they were read.
@@ -37,7 +37,7 @@ class Actions {
   void withdraw_member(const FilteredMember& member);
   void release_member(const FilteredMember& member);
 
-  // If it is not there. An entry that would make it too large for an item is left out.
+  // Only if it does not exist. Leaves out an entry that would make it too large for an item.
   void put_request(const FilteredRequest& request, const Alternatives& alternatives);
   void give_request(const std::string& id, const std::string& member, const std::string& assignment);  // If it waits.
   void drop_request(const std::string& id, std::string_view status);  // If it has that status.

@@ -148,7 +148,7 @@ Result<std::vector<Settings>> read_definitions(std::string_view json) {
     out.push_back(std::move(*one));
     return out;
   }
-  // What stands beside them holds for none of them.
+  // Keys beside these would apply to none of them.
   const JsonMembers file(*root, {"queues"});
   if (file.error()) return fail(*file.error());
   if (!queues->is(JsonKind::kArray) || queues->size() == 0) {

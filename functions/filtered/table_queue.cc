@@ -155,7 +155,7 @@ Result<QueueFacts> TableQueue::facts_in(const Seen& seen, size_t queue, bool mus
   return items_.queue(found->second, queue, must_be_there);
 }
 
-// With a prefix only the items whose sort key begins with it.
+// With a prefix, only the items whose sort key begins with it.
 Async<Result<Page>> TableQueue::page_of(std::string table, std::string partition, uint32_t limit, Item start,
                                         bool forward, std::string prefix) const {
   QueryInput query;

@@ -59,7 +59,7 @@ class TableQueue final : public FilteredQueue {
     ItemRef item;
     EntryFacts facts;
     size_t queue = 0;
-    std::optional<std::string> queued_at;  // What the member says, if it was looked at; empty for nothing.
+    std::optional<std::string> queued_at;  // The time that the member shows, if it was read; empty if none.
   };
   struct Job {  // One assign on its way.
     Alternatives alternatives;

@@ -43,7 +43,7 @@ std::optional<Assigned> TableQueue::outcome_of(const FilteredRequest& request) c
   return out;
 }
 
-// What came of the request already, if it is over: that it waits is over only for one that does not wait yet.
+// The result of the request, if it is over. That it waits is a result only for a request that does not wait yet.
 Async<Result<std::optional<Assigned>>> TableQueue::known_outcome(const Job& job) const {
   std::string id = job.request;
   auto known = co_await find_request(std::move(id));
@@ -71,7 +71,7 @@ Async<Result<Assigned>> TableQueue::assign_until_done(Job job) {
   std::string what = "assign";
   if (!job.request.empty()) what = "request '" + job.request + "'";
   for (int attempt = 1;; ++attempt) {
-    // One that waits was read a moment ago; after a lost attempt it may have a member, or be cancelled.
+    // The waiting request was read a moment ago; after a lost attempt it may have a member by now, or be cancelled.
     if (!job.request.empty() && (!job.was_waiting || attempt > 1)) {
       auto known = co_await known_outcome(job);
       if (!known) co_return fail(known.error());
@@ -239,8 +239,8 @@ bool TableQueue::is_entry_of(const std::string& member, const ItemRef& item, siz
   return facts && facts->id == member;
 }
 
-// Why a queued member does not wait by this entry; empty if it does. It says since when it waits, and that entry
-// counts. If there is none of its own then, others queued it meanwhile and left the time of an earlier stay.
+// The reason why a queued member does not wait by this entry; empty if it does. The member names the time since when
+// it waits. If it has no entry of that time, others queued it since and left the time of an earlier stay.
 Async<Result<std::string>> TableQueue::why_not_by(FilteredMember member, EntryFacts entry) const {
   if (!member.queued_at.empty() && member.queued_at != entry.at) {
     QueueSet queues = entry.queues;
@@ -254,7 +254,7 @@ Async<Result<std::string>> TableQueue::why_not_by(FilteredMember member, EntryFa
       }
     }
   }
-  // Whoever queues a member puts all of its entries at once.
+  // A writer that queues a member puts all of its entries at once.
   QueueSet queues = entry.queues;
   auto all = co_await entries_at(std::move(queues), entry.at);
   if (!all) co_return fail(all.error());

@@ -144,17 +144,17 @@ Async<TableQueue::Attempt<Enqueued>> TableQueue::try_enqueue(FilteredMember memb
   co_return std::optional(std::move(out));
 }
 
-// By which entry the member waits. Of one that the sample queued only the entry says since when; what the member says
-// may be of an earlier stay then.
+// The entry by which the member waits. For a member that the sample queued, only the entry has the time; the time at
+// the member may be from an earlier stay.
 Async<Result<EntryFacts>> TableQueue::entry_of(FilteredMember member, QueueSet queues) const {
   if (!member.queued_at.empty()) {
     auto entries = co_await entries_at(queues, member.queued_at);
     if (!entries) co_return fail(entries.error());
-    // Another member's is not this one's to take away.
+    // An entry of another member is not taken away.
     for (size_t i = 0; i < entries->size(); ++i) {
       if (is_entry_of(member.id, (*entries)[i], queues[i])) co_return items_.entry((*entries)[i], queues[i]);
     }
-    // What cannot be read is told.
+    // An entry that cannot be read is an error.
     if (entries->front()) {
       auto facts = items_.entry(entries->front(), queues.front());
       if (!facts) co_return facts;
@@ -175,7 +175,7 @@ Async<Result<EntryFacts>> TableQueue::entry_of(FilteredMember member, QueueSet q
                                            items_.name_of(member.item) + ", though it is queued");
 }
 
-// `again`: an attempt was lost, perhaps because entries of the member are missing. Then it leaves those that are there.
+// `again`: an attempt was lost, perhaps because some entries of the member are missing. Then removes the existing ones.
 Async<TableQueue::Attempt<FilteredMember>> TableQueue::try_withdraw(FilteredMember member, bool again) {
   auto queues = combinations_.of_item(member.item, items_.name_of(member.item));
   if (!queues) co_return fail(ErrorCode::kConflict, queues.error().message);

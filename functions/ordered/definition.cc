@@ -128,7 +128,7 @@ Result<std::vector<Definition>> read_definitions(std::string_view json) {
     if (auto added = add(*root); !added) return fail(added.error());
     return out;
   }
-  // What stands beside them holds for none of them.
+  // Keys beside these would apply to none of them.
   const JsonMembers file(*root, {"ordered_writes"});
   if (file.error()) return fail(*file.error());
   if (!all->is(JsonKind::kArray) || all->size() == 0) {

@@ -341,7 +341,7 @@ Result<std::vector<Definition>> read_definitions(std::string_view json) {
   if (const auto resources = root->find("Resources")) return read_template(*resources);
   if (const auto tables = root->find("tables")) return read_each(*tables, read_sample_table);
   if (const auto queues = root->find("queues")) {
-    // What stands beside them holds for none of them.
+    // Keys beside these would apply to none of them.
     const JsonMembers file(*root, {"queues"});
     if (file.error()) return fail(*file.error());
     return read_each(*queues, read_own);

@@ -170,7 +170,7 @@ std::string id_of(const ItemRef& item, const KeySchema& keys, char separator) {
   return id_of(key_in(item, keys), keys, separator);
 }
 
-// Of two keys: the length of the first one before the id, as it may have the separator in it.
+// For two keys: the length of the first one stands before the id, because the first key may contain the separator.
 std::string cursor_of(const Item& key, const KeySchema& keys, char separator) {
   const std::string id = id_of(key, keys, separator);
   const Value* partition = key.find(keys.partition.name);

@@ -12,8 +12,8 @@
 
 namespace freshet::priority {
 
-// Times lie between these: the milliseconds of the years 2001 to 2286. A smaller number is in seconds, a larger one in
-// micro- or nanoseconds.
+// Valid times lie between these: the milliseconds of the years 2001 to 2286. A smaller number is in seconds, a larger
+// one in micro- or nanoseconds.
 inline constexpr int64_t kLeastMs = 1'000'000'000'000;
 inline constexpr int64_t kMostMs = 9'999'999'999'999;
 
@@ -55,7 +55,7 @@ struct RecordFacts {
   int64_t failures = 0;
   std::optional<int64_t> priority;
   Place place = Place::kOutside;
-  ItemRef item;  // That they were read from.
+  ItemRef item;  // The item that they were read from.
   // Of a record in flight: when its visibility timeout is over.
   int64_t due_ms(const Settings& settings) const;
 };
@@ -67,7 +67,7 @@ std::string id_of(const Item& key, const KeySchema& keys, char separator);
 Item key_in(const ItemRef& item, const KeySchema& keys);
 // Back again. kValidation when no item of the table can have that id (no number, no separator, too long).
 Result<Item> key_of(const std::string& id, const KeySchema& keys, char separator);
-// The text of a key where no id will do: every item has one, and it names no other.
+// A text for a key that an id cannot express: every item has one, and it names no other item.
 std::string cursor_of(const Item& key, const KeySchema& keys, char separator);
 Result<Item> key_at(const std::string& cursor, const KeySchema& keys, char separator);
 
@@ -75,8 +75,8 @@ Result<Item> key_at(const std::string& cursor, const KeySchema& keys, char separ
 // seconds from milliseconds.
 Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const Settings& settings, int64_t now_ms);
 
-// Bytes of the record's item (as the service counts them) when every attribute that a queue writes is there and as long
-// as it can get: from being peeked to the dead-letter queue.
+// Bytes of the record's item (as the service counts them) with every attribute that a queue writes at its largest size:
+// from being peeked to the dead-letter queue.
 size_t largest_bytes(const RecordFacts& facts, const Settings& settings);
 
 // Whether the receipt is that of the record's last peek, by anybody.

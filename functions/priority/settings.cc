@@ -83,7 +83,7 @@ std::string queue_index_name(const Settings& settings) {
   return settings.names.queued + "-" + settings.order_attribute() + "-index";
 }
 
-// What the queue writes again and again cannot be a key.
+// An attribute that the queue rewrites cannot be a key.
 Result<void> check_keys(const TableDefinition& definition, const Settings& s) {
   std::vector<std::string> ours{s.names.system_info, s.names.last_updated, s.names.queued, s.names.dead,
                                 s.names.visible_at};

@@ -43,8 +43,8 @@ class TableQueue final : public PriorityQueue {
   void share_dead_index() { shares_dead_index_ = true; }
 
   // Gives back, or sends to the dead-letter queue, what has been in flight for too long, and promotes what was delayed:
-  // at most `limit` of each. True if there may be more. Records that cannot be written (they have no room left) are
-  // added to `passed`, a sentence for each and at most 10 in all; it must outlive the call.
+  // at most `limit` of each. True if there may be more. Adds a sentence to `passed` for each record that has no room
+  // left to be written, and at most 10 in all; `passed` must outlive the call.
   Async<Result<bool>> sweep(uint32_t limit, std::vector<std::string>* passed);
 
   struct IndexLook {
@@ -88,7 +88,7 @@ class TableQueue final : public PriorityQueue {
   struct Plan {
     RecordFacts facts;
     bool claims = false;
-    bool aside = false;  // Somebody else has it in flight; it is only moved.
+    bool aside = false;  // Another consumer has it in flight; it is only moved.
     std::string receipt;
     int64_t visible_ms = 0;
   };

@@ -43,7 +43,7 @@ void TableQueue::into_queue(RecordUpdate& update, const RecordFacts& facts, std:
   if (settings_.order == Order::kBoth) update.set(names.order, Value(order_text(settings_, rank, now)));
 }
 
-// The only place where `DLQ` is removed. A record that leaves the dead-letter queue begins a new life, whatever call
+// The only place that removes `DLQ`. A record that leaves the dead-letter queue begins a new life, whichever call
 // takes it out: the cause of its failures was mended.
 void TableQueue::out_of_dlq(RecordUpdate& update, const RecordFacts& facts) const {
   update.remove(settings_.names.dead);
@@ -93,7 +93,7 @@ Async<PriorityResult> TableQueue::update_status(RecordCall call, std::string sta
     if (auto no = may_update_status(facts, settings_, status)) return std::move(*no);
     if (facts.has_info && facts.status == status) return std::optional<RecordUpdate>();
     RecordUpdate update(facts, settings_);
-    // A record in flight keeps its place in the order: it returns there when its timeout is over.
+    // A record in flight keeps its place in the order and returns to it when its timeout is over.
     update.set_info(info::kStatus, Value(status)).stamp(stamp(), facts.place != Place::kInFlight);
     return std::optional(std::move(update));
   });

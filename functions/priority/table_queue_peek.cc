@@ -18,7 +18,7 @@ void pass(std::vector<std::string>& passed, std::string why) {
   if (passed.size() < kMostPassed) passed.push_back(std::move(why));
 }
 
-// A write that the store refuses because of this one item, which has no room left, says nothing of the others.
+// True if the store refused a write because this one item has no room left; other items are not affected.
 bool concerns_the_item(const Error& error) {
   return error.code == ErrorCode::kValidation;
 }
@@ -192,7 +192,7 @@ Async<Result<Page>> TableQueue::heads(int64_t number, uint32_t limit, Item start
   return read_index(std::move(query));
 }
 
-// One whose timeout is over is not: the sweep has returned it, or could not write it.
+// After its timeout a record is not in flight: the sweep has returned it, or could not write it.
 Async<Result<bool>> TableQueue::any_in_flight() {
   Item start;
   for (int pages = 0; pages < kMostFlightPages; ++pages) {
@@ -252,8 +252,8 @@ RecordUpdate TableQueue::timed_out(const RecordFacts& facts) {
   return update;
 }
 
-// A completed record leaves the queue where a peek, a timeout or a sweep meets it: its consumer set the status and did
-// not come to remove it. Its receipt stays good, so that the consumer still may.
+// A completed record leaves the queue when a peek, a timeout or a sweep meets it: its consumer set the status and did
+// not remove the record. Its receipt stays valid, so that the consumer still may remove it.
 RecordUpdate TableQueue::finished(const RecordFacts& facts) {
   RecordUpdate update(facts, settings_);
   const std::string now = stamp();
@@ -354,7 +354,7 @@ Async<Result<Page>> TableQueue::due(int64_t number, uint32_t limit, Item start) 
   QueryInput query;
   query.table = settings_.states_in();
   query.index = settings_.visible_index;
-  // Times in seconds, which no queue writes, would stand before all others.
+  // Times in seconds, which no queue writes, would sort before all others.
   query.key_condition = "#q = :q AND #at BETWEEN :least AND :now";
   query.placeholders.names = {{"#q", settings_.names.queued}, {"#at", settings_.names.visible_at}};
   query.placeholders.values =
@@ -377,7 +377,7 @@ std::optional<UpdateItemInput> TableQueue::settling(const ItemRef& item) {
   return std::move(update).finish(std::move(*key));
 }
 
-// What became of the records on one page of those that are due: how many could be settled.
+// The result of settling the due records on one page: how many could be settled.
 Async<Result<size_t>> TableQueue::settle_page(Page page, std::vector<std::string>* passed) {
   std::vector<WriteInput> writes;
   std::vector<std::string> ids;
@@ -402,8 +402,8 @@ Async<Result<size_t>> TableQueue::settle_page(Page page, std::vector<std::string
   co_return settled;
 }
 
-// What is due of one part of the queue: in flight for too long, or delayed until now. Records that cannot be settled
-// stay where they are, so it goes on behind them.
+// The due records of one part of the queue: in flight for too long, or delayed until now. Records that cannot be
+// settled stay where they are, so the next page starts behind them.
 Async<Result<bool>> TableQueue::settle_due(int64_t number, uint32_t limit, std::vector<std::string>* passed) {
   Item start;
   size_t settled = 0;

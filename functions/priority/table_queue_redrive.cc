@@ -17,7 +17,7 @@ class Pace {
  public:
   Pace(Scheduler& scheduler, double rate) : scheduler_(scheduler), begun_(scheduler.clock().boot()), rate_(rate) {}
   Async<void> next() {
-    // At a very small rate: more nanoseconds than there are.
+    // At a very small rate: more nanoseconds than the type can hold.
     const double due = std::min(static_cast<double>(n_++) / rate_, kLongestPace);
     return sleep_until(scheduler_,
                        begun_ + std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(due)));
@@ -90,7 +90,7 @@ Async<Result<void>> TableQueue::redrive_pages(RedriveRecordsInput input, std::sh
       if (input.rate > 0) co_await pace.next();
       std::string id = id_of(item, keys_, settings_.key_separator);
       PriorityResult result;
-      // What no queue wrote stays; nor must its id name another item.
+      // Attributes that no queue wrote stay; but its id must not name another item.
       if (const auto facts = facts_of(item)) {
         result = co_await redrive_one(std::move(id));
       } else {

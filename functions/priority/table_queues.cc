@@ -80,7 +80,7 @@ Async<void> TableQueues::keep_indexes(TableQueue& queue) {
 
 Async<void> TableQueues::keep_time(TableQueue& queue) {
   bool told = false;
-  std::vector<std::string> named;  // The records that the last sweep had to pass.
+  std::vector<std::string> named;  // The records that the last sweep had to skip.
   for (;;) {
     std::vector<std::string> passed;
     auto more = co_await queue.sweep(kSweptAtOnce, &passed);

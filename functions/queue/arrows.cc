@@ -205,7 +205,7 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
   remove_lease(change);
   const bool waits = outcome.to == state::kPending || outcome.to == state::kDelayed;
   if (!waits) change.remove(attribute::kLiveKey).remove(attribute::kCancelRequested);
-  // While it waits, a mark that has come since the task was read must stay.
+  // While the task waits, a mark that came after it was read must stay.
   if (outcome.lives_on || (!waits && outcome.to != state::kCancelled)) change.remove(attribute::kReplacedBy);
   change.while_held();
   if (outcome.unless_beaten) change.unless_beaten();

@@ -64,11 +64,11 @@ EditItemInput promote(const std::string& table, const ItemRef& task, std::string
 // empty.
 EditItemInput end_waiting(const std::string& table, const ItemRef& task, std::string_view to, std::string_view name,
                           std::string_view detail, WallTime now);
-// PENDING -> PENDING, of a task that was to make room for a newer one of its key which is not there any more.
+// PENDING -> PENDING, for a task that was to make room for a newer one of its key that no longer exists.
 EditItemInput not_replaced(const std::string& table, const ItemRef& task, WallTime now);
-// Marks a held task: `by`, a newer task of its key, waits to take its place.
+// Marks a held task: `by`, a newer task of its key, is waiting to take its place.
 EditItemInput mark_replaced(const std::string& table, const ItemRef& task, std::string_view by, WallTime now);
-// Marks a held task: it becomes CANCELLED when its claim ends other than by success.
+// Marks a held task: it becomes CANCELLED when its claim ends in any way except success.
 EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
 // DEAD, FAILURE or CANCELLED -> PENDING. A passed ttl (see ttl_end()) becomes `fresh_ttl` from now.
 EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane, milliseconds fresh_ttl,

@@ -20,7 +20,7 @@ IndexDefinition queue_index(std::string_view name, std::string_view partition, s
   return {std::string(name), keys, false, Projection::kAll, {}};
 }
 
-// Of what a client has made under one of our names nothing is kept.
+// An index that a client made under one of our names is replaced as a whole.
 void add_sparse_index(TableDefinition& definition, std::string_view name, std::string_view partition,
                       std::string_view sort) {
   IndexDefinition wanted = queue_index(name, partition, sort);
@@ -58,7 +58,7 @@ TableDefinition as_queue(TableDefinition definition) {
   return definition;
 }
 
-// What `wanted` has and `there` has not, or not like this, in words.
+// What `wanted` has and `there` lacks or has in another form, in words.
 std::string lacking(const TableDefinition& wanted, const TableDefinition& there) {
   std::string names;
   for (const IndexDefinition& index : wanted.indexes) {
@@ -171,8 +171,8 @@ Async<void> Queue::look_for_table() {
   start_soon(nanoseconds(0));
 }
 
-// Clients may drop an index that the queue needs, or put one of another kind in its place. It is made anew at once.
-// Without a stream the queue can do for a while, so that a client can switch off one to switch on another.
+// Clients may drop an index that the queue needs, or replace it by one of another kind. It is made again at once.
+// The queue can do without a stream for a while, so that a client can switch one off and another one on.
 Async<void> Queue::mend_table(TableDescription there) {
   TableDefinition wanted = as_queue(there.definition);
   wanted.stream = there.definition.stream;
@@ -207,7 +207,7 @@ Error Queue::trouble(const std::string& what) const {
   return {ErrorCode::kUnavailable, "the table of queue '" + table_ + "' " + what, nullptr};
 }
 
-// Another try comes with the next look around.
+// The next look around tries again.
 void Queue::cannot_mend(const std::string& what) {
   Error why = trouble(what);
   if (!broken_ || broken_->message != why.message) {
@@ -216,8 +216,8 @@ void Queue::cannot_mend(const std::string& what) {
   broken_ = std::move(why);
 }
 
-// A page of the table or an index, of a query that the queue itself has made: where the store finds fault with that, an
-// index is not what it was.
+// Reads a page of the table or an index for a query of the queue's own. If the store finds the query wrong, the index
+// has changed.
 Async<Result<Page>> Queue::read_index(QueryInput input) {
   auto page = services_.tables.query(std::move(input));
   if (!page.is_ready()) return when_read(std::move(page));
@@ -301,7 +301,7 @@ Async<Result<bool>> Queue::has_work() {
 Queue::~Queue() {
   begun_ = false;  // No timer from now on, whatever ends.
   if (timer_) services_.scheduler.cancel(timer_);
-  left_in_work_.clear();  // It gives back what it has.
+  left_in_work_.clear();  // Gives back the tasks that it holds.
   scope_.clear();
 }
 

@@ -47,8 +47,8 @@ struct QueueIdentity {
 
 class Queue final : public TaskQueue {
  public:
-  // Checks that the table can be a queue and adds what a queue needs of its own: books, a stream, sparse indexes. The
-  // guard outlives the queue. kResourceNotFound, kValidation with what is missing.
+  // Checks that the table can be a queue and adds what a queue needs: books, a stream, sparse indexes. The guard
+  // outlives the queue. kResourceNotFound; kValidation naming what is missing.
   static Async<Result<std::unique_ptr<Queue>>> open(Services& services, EventLog log, QueueIdentity identity,
                                                     WallGuard& wall, std::string table, QueueSettings settings);
   Queue(const Queue&) = delete;
@@ -67,9 +67,9 @@ class Queue final : public TaskQueue {
   // Between the two calls, somebody takes whatever comes: no `Start` is needed.
   void processor_began();
   void processor_ended();
-  // A run of the processor is over and has left tasks in work, which end here: at the latest when the daemon stops.
+  // A run of the processor is over and has left tasks in work. They end here, at the latest when the daemon stops.
   void let_finish(Async<void> work) { left_in_work_.spawn(std::move(work)); }
-  // Of those, some have ended.
+  // Some of those tasks have ended.
   void slots_freed();
   bool has_processor() const { return processors_ > 0; }
   // Whether the last processor that came found that it has no task runner: its workers pull. The queue goes on asking
@@ -77,7 +77,7 @@ class Queue final : public TaskQueue {
   bool is_pulled() const { return pulled_; }
   void set_pulled(bool pulled) { pulled_ = pulled; }
   bool draining() const { return draining_; }
-  // What the table lacks at the moment that the queue needs, in words; null if it lacks nothing.
+  // What the queue needs and the table lacks at the moment, in words; null if it lacks nothing.
   const Error* broken() const { return broken_ ? &*broken_ : nullptr; }
   // What processors have learnt of their runner, whichever run did.
   Downstream& downstream() { return downstream_; }
@@ -85,8 +85,8 @@ class Queue final : public TaskQueue {
   size_t held() const { return leases_.mine(); }
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
   Async<void> release_held();
-  // `signal` is told when the queue drains, its settings change or slots_freed() is called, from now until it is
-  // forgotten. It outlives that.
+  // Notifies `signal` when the queue drains, its settings change or slots_freed() is called, until the signal is
+  // forgotten. The signal outlives that.
   void tell_drain(Signal& signal) { told_of_drain_.push_back(&signal); }
   void forget_drain(Signal& signal) { std::erase(told_of_drain_, &signal); }
   // How long tasks waited for their first start, in seconds: from when they were created, or their delay was over.
@@ -103,7 +103,7 @@ class Queue final : public TaskQueue {
   const Refusals& refusals() const { return refusals_; }
   // Tasks that clients wrote without what a task needs to be served, since the start.
   uint64_t unserved() const { return unserved_; }
-  // How long the lease of a held task lasts: as it says itself, or for the queue's time if it says nothing.
+  // How long the lease of a held task lasts: the task's own lease, or the queue's default if it has none.
   milliseconds lease_duration(const ItemRef& task) const;
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
@@ -197,8 +197,8 @@ class Queue final : public TaskQueue {
   Async<Result<CreatedTask>> create_keyed(NewTask task);
   Async<Result<Page>> living_page(std::string key, Item start);
   struct Living {
-    ItemRef task;                 // The newest that has the key; null: none has.
-    std::vector<ItemRef> doomed;  // Newer ones that wait and will never be started.
+    ItemRef task;                 // The newest that has the key; null if none has it.
+    std::vector<ItemRef> doomed;  // Newer ones that wait and will never start.
   };
   Async<Result<Living>> living_task(std::string key);
   std::string_view doom_of(const ItemRef& task);
@@ -301,7 +301,7 @@ class Queue final : public TaskQueue {
   struct LeaseEnd {
     std::string id;
     std::string token;
-    ItemRef task;  // As the book knew it.
+    ItemRef task;  // The task as the book knew it.
   };
   Async<bool> end_leases();
   Async<void> end_replaced_lease(LeaseEnd end, Outcome outcome);
@@ -406,7 +406,7 @@ class Queue final : public TaskQueue {
   TableDefinition definition_;
   std::string index_;  // (taskStatus, taskCreated).
   std::string table_id_;
-  std::optional<Error> gone_;    // Why there is no table of a queue at the moment.
+  std::optional<Error> gone_;    // The reason why the queue has no table at the moment.
   std::optional<Error> broken_;  // What the table lacks at the moment.
 
   // Claims.
@@ -418,7 +418,7 @@ class Queue final : public TaskQueue {
   absl::flat_hash_set<std::string> claiming_;                 // Tasks with a claim in flight.
   std::map<std::string, size_t, std::less<>> claiming_keys_;  // Of those.
   std::set<std::string, std::less<>> passed_keys_;            // Takes passed a task over that waits for one of these.
-  WallGuard& wall_guard_;  // What has expired by its earliest() is shed; what has by the wall clock is not started.
+  WallGuard& wall_guard_;  // Tasks expired by its earliest() are shed; tasks expired by the wall clock are not started.
   DelayBook delays_;
   bool noting_delays_ = false;  // The clock was set, and not all delays are noted yet.
   TakeOrder order_;

@@ -149,7 +149,7 @@ Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks
     }
     ++next;
   }
-  // A put that was on its way when the queue got its first lane has none, and may have come behind adopt_all().
+  // A put in progress when the queue got its first lane has no lane, and may have come behind adopt_all().
   if (!had_lanes && !lanes_.empty()) adopt_again_ = true;
   wake();
   co_return out;

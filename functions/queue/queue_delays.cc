@@ -1,5 +1,5 @@
-// DELAYED tasks whose delay is over. Delays last as long as when they were first seen, also if the wall clock is set
-// (policy/delay_book.h). docs/lifecycle.md, "Wake-ups".
+// Moves DELAYED tasks on once their delay is over. Delays last as long as when first seen, even if the wall clock is
+// set (policy/delay_book.h). docs/lifecycle.md, "Wake-ups".
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
@@ -9,7 +9,7 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kStep = 256;  // Tasks looked at before others get their turn.
+constexpr uint32_t kStep = 256;  // Tasks to look at before other work gets its turn.
 constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
 
 }  // namespace
@@ -26,18 +26,18 @@ Async<Result<Page>> Queue::delayed_page(Item start) {
   return read_index(std::move(query));
 }
 
-// If the wall clock was set, all that are delayed now are timed by boot time from here on.
+// If the wall clock was set, times all tasks that are delayed now by boot time from here on.
 void Queue::follow_clock() {
   if (!delays_.look(wall(), boot()) || std::exchange(noting_delays_, true)) return;
   scope_.spawn(note_delays(delays_.before_step()));
 }
 
-// `offset`: of the wall clock as it was before.
+// `offset` is that of the wall clock before the step.
 Async<void> Queue::note_delays(milliseconds offset) {
   Item start;
   do {
     auto page = co_await delayed_page(std::move(start));
-    if (!page) break;  // Those that are left go by the wall clock.
+    if (!page) break;  // The remaining tasks go by the wall clock.
     bool room = true;
     for (const auto& task : page->items) {
       const auto at = int_of(task, attribute::kNotBefore, 0);
@@ -63,7 +63,7 @@ void Queue::delayed(std::string_view id, int64_t not_before_ms) {
   hurry(boot() + due_in(not_before_ms));
 }
 
-// Those that are timed by boot time. True if there may be more.
+// The tasks that are timed by boot time. True if there may be more.
 Async<bool> Queue::promote_noted() {
   auto ids = delays_.due(boot(), kStep);
   if (ids.empty()) co_return false;
@@ -73,7 +73,7 @@ Async<bool> Queue::promote_noted() {
     get.table = table_;
     get.key.set(attribute::kId, Value(id));
     reads.push_back(std::move(get));
-    delays_.postpone(id, boot() + settings_.look_around);  // If the store refuses it now.
+    delays_.postpone(id, boot() + settings_.look_around);  // Tries again then, in case the store refuses it now.
   }
   auto tasks = co_await services_.tables.read_many(std::move(reads));
   std::vector<ItemRef> due;
@@ -91,7 +91,7 @@ Async<bool> Queue::promote_noted() {
   co_return ids.size() == kStep;
 }
 
-// DELAYED tasks whose delay is over. True if there may be more.
+// The DELAYED tasks whose delay is over. True if there may be more.
 Async<bool> Queue::promote_due() {
   follow_clock();
   const bool more = co_await promote_noted();
@@ -128,18 +128,18 @@ Async<bool> Queue::promote_by_wall() {
   const bool all_due = !due.empty() && next == kNever;
   size_t moved = 0;
   if (!due.empty()) moved = co_await make_due(std::move(due));
-  // Where nothing could be written, the same would be tried again at once.
+  // If nothing could be written, the next try would follow at once.
   if (all_due && moved == 0) next = epoch_ms(wall() + settings_.look_around);
   const bool more = next == kNever && !start.empty();
   if (seen == delayed_seen_) {
     next_due_ms_ = more ? 0 : next;
   } else {
-    next_due_ms_ = std::min(next_due_ms_, more ? 0 : next);  // A task was delayed meanwhile.
+    next_due_ms_ = std::min(next_due_ms_, more ? 0 : next);  // A task was delayed in the meantime.
   }
   co_return more;
 }
 
-// DELAYED -> PENDING, or -> SHED for what has gone stale. How many have moved.
+// DELAYED -> PENDING, or -> SHED for stale tasks. Returns how many moved.
 Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
   auto now = wall();
   auto stale_at = wall_guard_.earliest();
@@ -162,7 +162,7 @@ Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
   for (size_t i = 0; i < answers.size(); ++i) {
     auto& [task, reason] = sheds[i];
     if (!answers[i]) {
-      // It has no room for what a PENDING task needs.
+      // The item has no room for the attributes of a PENDING task.
       const bool never = answers[i].error().code == ErrorCode::kValidation;
       if (never) scope_.spawn(set_aside(task, std::move(answers[i].error().message)));
       continue;

@@ -177,7 +177,7 @@ void Queue::explain_pace(Explanation& out) {
   }
 }
 
-// `makes_room`: of one in work, a newer one of its key waits for it.
+// `makes_room`: the task is in work, and a newer one of its key waits for it.
 void Queue::explain_state(Explanation& out, bool makes_room) {
   const auto say = [&out](std::string why) { out.why.push_back(std::move(why)); };
   const ItemRef& task = out.task;

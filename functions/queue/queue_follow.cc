@@ -9,8 +9,8 @@ namespace freshet {
 namespace {
 
 constexpr milliseconds kEarlyAnswer{20};
-// While the table has no stream, all tasks are looked at now and then: after this pause, or so many times as long as
-// the look took.
+// While the table has no stream, the queue looks at all tasks now and then: after this pause, or after a multiple of
+// the time that the look took.
 constexpr milliseconds kWalkPause{5'000};
 constexpr int kWalkShare = 20;
 constexpr const char* kWithoutStream =
@@ -30,7 +30,7 @@ bool never_served(const ItemRef& task) {
 
 }  // namespace
 
-// Where the last run has saved that it was, unless that is in another table's stream (made anew under the same name).
+// The place that the last run saved, unless it is in another table's stream (a table made again under the same name).
 Async<Queue::StreamPlace> Queue::first_stream() {
   StreamPlace place;
   auto described = co_await services_.tables.describe_table(table_);
@@ -42,12 +42,12 @@ Async<Queue::StreamPlace> Queue::first_stream() {
   co_return place;
 }
 
-// The stream that follows `last`, from its beginning. A client may have switched it off, or deleted the table: waits
-// until there is one again. Tasks that come meanwhile are shown by none, and are looked for.
+// The stream after `last`, from its beginning. A client may have switched the stream off or deleted the table: then
+// waits until there is one again. No stream shows the tasks that come meanwhile, so the queue looks for them.
 Async<Queue::StreamPlace> Queue::next_stream(std::string last) {
   BootTime look_at{};
   bool is_off = false;
-  look_due_ = boot();  // Whether the table is still there.
+  look_due_ = boot();  // Checks if the table still exists.
   request_tick();
   for (;;) {
     auto described = co_await services_.tables.describe_table(table_);
@@ -70,7 +70,7 @@ Async<Queue::StreamPlace> Queue::next_stream(std::string last) {
   }
 }
 
-// Whether nothing comes any more by the stream of that label.
+// True if the stream of that label will have no more records.
 Async<bool> Queue::is_stream_over(std::string label) {
   const auto described = co_await services_.tables.describe_table(table_);
   if (!described) co_return described.error().code == ErrorCode::kResourceNotFound;
@@ -95,7 +95,7 @@ Async<void> Queue::follow() {
     bool over = !page && page.error().code == ErrorCode::kResourceNotFound;
     if (page && page->records.empty() && page->next == place.from && boot() < until) {
       over = co_await is_stream_over(place.label);
-      if (!over) co_await sleep_for(services_.scheduler, kEarlyAnswer);  // Whatever it is, not in a hot loop.
+      if (!over) co_await sleep_for(services_.scheduler, kEarlyAnswer);  // Whatever the error is, avoid a hot loop.
     }
     if (over) {
       place = co_await next_stream(place.label);
@@ -114,7 +114,7 @@ Async<void> Queue::follow() {
     co_await follow_page(std::move(*page));
     shed_log_->set_position(place.from);
     if (at_once)
-      co_await sleep_for(services_.scheduler, nanoseconds(0));  // Others have their turn before the next page.
+      co_await sleep_for(services_.scheduler, nanoseconds(0));  // Gives other work its turn before the next page.
   }
 }
 

@@ -57,7 +57,7 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   co_return out;
 }
 
-// Nobody looks at the key when this ends, and nobody can before the caller has a guard.
+// Nobody looks at the key when this ends, and nobody can until the caller has a guard.
 Async<void> Queue::key_is_free(std::string key) {
   while (busy_keys_.contains(key)) {
     Promise<bool> free(services_.scheduler);
@@ -84,7 +84,7 @@ Async<Result<Page>> Queue::living_page(std::string key, Item start) {
   return read_index(std::move(query));
 }
 
-// The newest task that has the key. One that was to make room for another does not have it any more, nor has one that
+// The newest task that has the key. A task that was to make room for another has lost the key, and so has one that
 // will never be started.
 Async<Result<Queue::Living>> Queue::living_task(std::string key) {
   Living out;
@@ -106,8 +106,8 @@ Async<Result<Queue::Living>> Queue::living_task(std::string key) {
   }
 }
 
-// Why a task that waits will be shed whatever happens: it is too late for it, or will be when its delay is over. Empty:
-// it may be started, or does not wait.
+// The reason why a waiting task will certainly be shed: it has expired, or will have when its delay is over. Empty if
+// the task may be started or does not wait.
 std::string_view Queue::doom_of(const ItemRef& task) {
   const auto status = text_of(task, attribute::kStatus);
   auto at = wall_guard_.earliest();
@@ -119,7 +119,7 @@ std::string_view Queue::doom_of(const ItemRef& task) {
   return expired(task, at, definition_.ttl_in_milliseconds);
 }
 
-// They would only stand in the way of the next look at their key.
+// Sheds them, because they would only get in the way of the next look at their key.
 Async<void> Queue::shed_doomed(std::vector<ItemRef> tasks) {
   std::vector<EditItemInput> writes;
   std::vector<std::string_view> reasons;
@@ -229,8 +229,8 @@ Async<void> Queue::replace_again() {
   replacing_again_ = false;
 }
 
-// Whether a task that was to replace others, or one that has replaced it since, waits, is in work or was: so that those
-// others must not run any more.
+// True if a task that was to replace others waits, is in work or has been, or if one that has replaced it since does.
+// The replaced tasks must not run any more then.
 Async<Result<bool>> Queue::is_left(std::string id) {
   constexpr int kLongest = 20'000;  // Clients may write a circle.
   for (int steps = 0; steps < kLongest && !id.empty(); ++steps) {
@@ -247,8 +247,8 @@ Async<Result<bool>> Queue::is_left(std::string id) {
   co_return false;
 }
 
-// The same of a task that was marked as replaced; whichever of its key came after that counts, too. Under the key's
-// guard, so that no other comes meanwhile.
+// The same for a task that was marked as replaced; any newer task of its key counts, too. Call it under the key's
+// guard, so that no other task comes meanwhile.
 Async<Result<bool>> Queue::must_make_room(ItemRef task) {
   const std::string key(key_of(task));
   const auto id = text_of(task, attribute::kId);
@@ -268,7 +268,7 @@ Async<Result<bool>> Queue::must_make_room(ItemRef task) {
   co_return left;
 }
 
-// Ends the claim on a task that a newer one of its key was to replace, with an `outcome` that says so.
+// Ends the claim on a task that a newer one of its key was to replace; `outcome` says so.
 Async<Result<WriteOutput>> Queue::end_replaced(ItemRef task, Outcome outcome, std::string_view kind,
                                                std::string error) {
   std::string key(key_of(task));
@@ -285,8 +285,8 @@ Async<Result<WriteOutput>> Queue::end_replaced(ItemRef task, Outcome outcome, st
   co_return answer;
 }
 
-// PENDING tasks that were marked as replaced in the moment in which they were given back: those that make room end.
-// True if one lives on.
+// PENDING tasks that were marked as replaced just as they were given back: those that must make room end.
+// True if one of them lives on.
 Async<bool> Queue::end_marked(std::vector<ItemRef> tasks) {
   bool any = false;
   for (auto& task : tasks) {

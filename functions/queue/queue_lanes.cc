@@ -125,7 +125,7 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
       read.more = false;
       co_return Result<void>();
     }
-    // While the wall clock is not trusted, many that look late may stand before those that do not.
+    // While the wall clock is not trusted, many tasks that look expired may stand before others.
     const size_t passed = wall_guard_.doubts() ? 1000 : claiming_.size() + passed_keys_.size();
     const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + passed, 1000));
     std::string name = lane;

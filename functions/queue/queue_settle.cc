@@ -23,7 +23,7 @@ tl::unexpected<Error> conflict(const std::string& id, const Error& error) {
   return fail(ErrorCode::kConflict, held_elsewhere(id, detail ? detail->item : ItemRef()));
 }
 
-// As the history names it.
+// The name that the history uses.
 std::string_view kind_of(Settlement::Kind kind) {
   return kind == Settlement::Kind::kFail ? "failed" : "released";
 }
@@ -92,7 +92,7 @@ std::vector<Result<ItemRef>> Queue::known_tasks(const std::vector<Settlement>& s
   return out;
 }
 
-// Where the task goes; nowhere by a heartbeat.
+// The state that the task goes to; none for a heartbeat.
 Outcome Queue::outcome_of(const Settlement& settlement, const ItemRef& task) {
   Outcome out;
   switch (settlement.kind) {
@@ -122,7 +122,7 @@ EditItemInput Queue::settling_write(Settlement& settlement, const Outcome& outco
   return end_claim(table_, task, outcome, kind_of(settlement.kind), settlement.error, lane_of(task), now);
 }
 
-// By itself, as it takes a look at others of its key.
+// Runs separately, because it looks at other tasks of its key.
 Async<Result<ItemRef>> Queue::settle_replaced(Settlement settlement, Outcome outcome, ItemRef task) {
   std::string error = settlement.error;
   auto answer = co_await end_replaced(std::move(task), outcome, kind_of(settlement.kind), std::move(error));

@@ -185,7 +185,7 @@ Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Walk sta
   out.newest_first = newest_first();
   // One more than wanted tells whether the last one wanted is the last there is.
   const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
-  // While the wall clock is not trusted, many that look late may stand before those that do not.
+  // While the wall clock is not trusted, many tasks that look expired may stand before others.
   const size_t more = wall_guard_.doubts() ? kMaxTake : claiming_.size() + passed_keys_.size();
   auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + one_more + more, kMaxTake));
   auto page = co_await heads(state::kPending, limit, !out.newest_first, std::move(start.key));
@@ -214,7 +214,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
   auto max = static_cast<size_t>(input.max);
   taken.reserve(max);
   Walk start;
-  wall_guard_.trusted();  // Looks at the clock: is_doubtful() goes by that.
+  wall_guard_.trusted();  // Looks at the clock: is_doubtful() uses the result.
   const bool urgent = settings_.order == Order::kDeadline;
   for (int pages = 0; pages < kMaxPages && !draining_; ++pages) {
     auto wanted = max - taken.size();
@@ -242,7 +242,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
     start = std::move(found->next);
     bool lives_on = false;
     if (!marked.empty()) lives_on = co_await end_marked(std::move(marked));
-    if (lives_on) start = Walk();  // From the beginning: it may be that one's turn.
+    if (lives_on) start = Walk();  // Starts from the beginning: it may be that task's turn.
     if (taken.size() >= max || (!found->more && !lives_on)) break;
   }
   co_return taken;

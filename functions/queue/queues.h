@@ -14,8 +14,8 @@ namespace freshet {
 
 class Queues final : public TaskQueues {
  public:
-  // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. `wall` says whether the wall clock is
-  // trusted; without it jumps are noticed, but not a wrong time at the start. Both outlive the queues.
+  // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. `wall` decides if the wall clock is
+  // trusted; without it, jumps are noticed but not a wrong time at the start. Both outlive the queues.
   Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics = nullptr,
          WallGuard* wall = nullptr);
   Queues(const Queues&) = delete;
@@ -31,7 +31,7 @@ class Queues final : public TaskQueues {
   TaskQueue* find(std::string_view name) override { return find_queue(name); }
   std::vector<std::string> names() const override;
 
-  // What the tables of queues lack at the moment that a queue needs, a line each; empty if nothing.
+  // What the queues' tables lack and need at the moment, one line each; empty if nothing.
   std::string broken() const;
   // At readiness; queues that are opened later begin at once.
   void begin();

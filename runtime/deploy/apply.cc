@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kKind = "deployment";
 constexpr std::string_view kId = "current";
-constexpr size_t kChangesPerPiece = 100;  // Then others are let in.
+constexpr size_t kChangesPerPiece = 100;  // After that many, other work gets its turn.
 
 using NamesMember = std::vector<std::string> DeployedNames::*;
 constexpr std::pair<std::string_view, NamesMember> kMembers[] = {

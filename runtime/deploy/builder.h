@@ -30,7 +30,7 @@ class DeploymentBuilder {
     std::string what;  // "table QueueTable"
     std::string id;
     int line;
-    std::string_view hint = {};  // What to do about a second one; or empty.
+    std::string_view hint = {};  // What to do about a duplicate; may be empty.
   };
   // A name that must be there when all resources are read.
   struct Reference {
@@ -84,7 +84,7 @@ class DeploymentBuilder {
   void apply_overrides();
   void check_variables();
   void check_functions();
-  // What would only be refused when the half of it is deployed already.
+  // Checks for faults that would otherwise be refused when half of it is already deployed.
   void check_definitions();
   const Named& place_of(const FunctionDefinition& function) const;
 

@@ -66,7 +66,7 @@ void DeploymentBuilder::add(const Resource& resource) {
 }
 
 void DeploymentBuilder::check_reference(const Reference& reference) {
-  std::vector<std::string> known;  // For the message alone.
+  std::vector<std::string> known;  // Only for the message.
   std::string name;
   std::string what;
   if (reference.kind == Kind::kTable) {

@@ -50,8 +50,8 @@ struct Deployment {
   std::vector<TableDefinition> tables;
   std::vector<TopicDefinition> topics;
   std::vector<SubscriptionDefinition> subscriptions;
-  // Those that a topic lists have ids by what they are. Here by "TOPIC:ID": what their ids began with when they were
-  // numbered by their places in the list, with which they may be there.
+  // Subscriptions in a topic's list have ids made from their content. This maps "TOPIC:ID" to the beginning of the id
+  // from when ids were numbered by place in the list; subscriptions may still exist under those ids.
   std::map<std::string, std::string> listed_subscriptions;
   std::vector<FunctionDefinition> functions;
   std::vector<MappingDefinition> mappings;

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMaxDiagnostics = 500;
 constexpr size_t kMaxMessage = 2000;
 constexpr size_t kMaxPath = 500;
-constexpr size_t kMaxName = 255;  // That a guess is made for.
+constexpr size_t kMaxName = 255;  // Guesses are made for names up to this length.
 constexpr size_t kMaxGuessWork = 500'000;
 
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -36,7 +36,7 @@ std::vector<Diagnostic> by_line(std::vector<Diagnostic> list) {
 }  // namespace
 
 std::string Diagnostic::to_string() const {
-  // One line, whatever the template calls its things.
+  // One line, whatever names the template uses.
   std::string out = plain_text(file) + ":" + std::to_string(line) + ": ";
   std::string place = resource.empty() || property.empty() ? resource + property : resource + "." + property;
   return out + plain_text((place.empty() ? "" : place + ": ") + message);

@@ -20,7 +20,7 @@ struct Diagnostic {
   bool operator==(const Diagnostic&) const = default;
 };
 
-// Text of a template within a message: cut to about `most` bytes, with "..." then, and never within a character.
+// Text of a template within a message: cut to about `most` bytes and "...", and never within a character.
 std::string shown(std::string_view text, size_t most = 100);
 
 // Where in a template something is being read; for messages.
@@ -34,7 +34,7 @@ class Diagnostics {
  public:
   explicit Diagnostics(std::string file) : file_(std::move(file)) {}
   // The same text at the same line is kept once (properties of Globals are read for each function); the first 500 of
-  // each are kept, each of a bounded length.
+  // each are kept, and the length of each is bounded.
   void error(int line, const Where& where, std::string message) {
     ++told_;
     add(errors_, line, where, std::move(message));
@@ -44,7 +44,7 @@ class Diagnostics {
   const std::vector<Diagnostic>& errors() const { return errors_; }
   const std::vector<Diagnostic>& warnings() const { return warnings_; }
   bool failed() const { return !errors_.empty(); }
-  // So much is wrong that it is not worth the time to look for more.
+  // There are so many errors that looking for more is not worth the time.
   bool full() const { return told_ >= kMaxTold; }
   const std::string& file() const { return file_; }
   // kValidation with every error, a line each, in the order of the file.
@@ -52,7 +52,7 @@ class Diagnostics {
   std::vector<Diagnostic> sorted_warnings() const;
 
  private:
-  static constexpr size_t kMaxTold = 5'000;  // Errors, each that was told again included.
+  static constexpr size_t kMaxTold = 5'000;  // The most errors, counting repeated ones.
   void add(std::vector<Diagnostic>& to, int line, const Where& where, std::string message);
   std::string file_;
   std::vector<Diagnostic> errors_;
@@ -64,8 +64,8 @@ class Diagnostics {
 // Guessing names is for templates of a person's size.
 inline constexpr size_t kMaxCandidates = 500;
 
-// " (did you mean 'X'?)" when one of `known` is close to `name`, else "". Nor among more than kMaxCandidates, nor for
-// what is too long for a name.
+// " (did you mean 'X'?)" when one of `known` is close to `name`, else "". Makes no guess among more than kMaxCandidates
+// names, or for a name that is too long.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace freshet

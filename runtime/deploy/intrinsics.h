@@ -23,8 +23,8 @@ struct Declared {
   std::optional<std::string> name;  // Once worked out; empty text if that failed.
 };
 
-// One template. Every cycle (names, conditions) is found and reported. Every text is bounded, and so are all of them
-// together (the budget) and how deep names and conditions may lead from one to the next.
+// Resolves one template. Finds and reports every cycle (names, conditions). The budget bounds every text and all texts
+// together; the depth to which names and conditions lead from one to the next is bounded, too.
 class Intrinsics {
  public:
   Intrinsics(const TemplateInput& input, Diagnostics& diagnostics, TemplateBudget& budget);
@@ -32,9 +32,9 @@ class Intrinsics {
   void define_parameters(const Node* section);
   void define_mappings(const Node* section);
   void define_conditions(const Node* section);
-  // Takes that much from the budget. False when it is used up (reported once): then nothing may be made.
+  // Takes that much from the budget. False when it is used up (reported once): then make nothing more.
   bool afford(size_t nodes, size_t bytes, int line, const Where& where);
-  // A copy that the budget is charged for; broken when it is used up.
+  // A copy that is charged to the budget; broken when the budget is used up.
   Node copy_of(const Node& node, int line, const Where& where);
   // In the order of declaration. References may run in any direction.
   std::map<std::string, Declared>& resources() { return resources_; }
@@ -47,7 +47,7 @@ class Intrinsics {
   std::string name_of(const std::string& id);
 
  private:
-  // Bound on the stack: a document's own depth, and that of what it refers to, one behind the other.
+  // Bounds the stack: a document's own depth, and the depth of what it refers to, in sequence.
   static constexpr int kMaxDepth = 250;
   // Counts a level for as long as it lives.
   class Level {
@@ -87,22 +87,22 @@ class Intrinsics {
   void define_parameter(const Member& member);
   std::string expand(std::string_view pattern, const std::string& name) const;
 
-  // The argument's elements, not resolved; null if it is no list of `min`..`max` elements (reported).
+  // The argument's elements, not resolved; null if it is not a list of `min`..`max` elements (reported).
   const std::vector<Node>* arguments(const Node& argument, size_t min, size_t max, std::string_view usage,
                                      const Where& where);
-  // The text as a node that the budget is charged for.
+  // The text as a node that is charged to the budget.
   Node text_node(std::string text, int line, const Where& where);
   std::optional<Node> resolve_here(const Node& node, const Where& where);
   std::optional<std::string> text(const Node& node, std::string_view what, const Where& where);
   Node broken(int line, const Where& where, std::string message);
   static Node broken_silently(int line);
-  static std::string too_deep();  // Of an error.
+  static std::string too_deep();  // The text of an error.
 
   const TemplateInput& input_;
   Diagnostics& diagnostics_;
   TemplateBudget& budget_;
   bool budget_told_ = false;
-  int depth_ = 0;  // Of what is being worked out, names and conditions that it leads to included.
+  int depth_ = 0;  // The depth of the node being resolved, including the names and conditions that it leads to.
   std::map<std::string, Node> parameters_;
   Node mappings_;
   std::map<std::string, Node> conditions_;

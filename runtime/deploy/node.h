@@ -14,27 +14,27 @@ namespace freshet {
 inline constexpr size_t kMaxTemplateBytes = 1u << 20;
 inline constexpr size_t kMaxTemplateDepth = 48;
 inline constexpr size_t kMaxTemplateNodes = 50'000;
-// Bounds on all that is made of it: see TemplateBudget.
+// Bounds on everything made from a template: see TemplateBudget.
 inline constexpr size_t kMaxMadeNodes = 250'000;
 inline constexpr size_t kMaxMadeBytes = 16u << 20;
 
 struct Member;
 struct Node;
 
-// Counts what is made of one template, all in all: the values, and the bytes of their text, of the document with its
-// aliases, of Globals merged into resources, and of what functions give. What was made counts also when it is gone.
+// Counts everything made from one template: the values, and the bytes of their text, of the document with its aliases,
+// of Globals merged into resources, and of the results of functions. Values that were freed still count.
 class TemplateBudget {
  public:
-  // False once there is no more; then nothing more may be made.
+  // False once the budget is used up; then make nothing more.
   bool take(size_t nodes, size_t bytes) {
     nodes_ += nodes;
     bytes_ += bytes;
     return !spent();
   }
-  // For a copy of `node` with all that is in it. Ends early once there is no more.
+  // Charges a copy of `node` with everything in it. Ends early once the budget is used up.
   bool take_copy(const Node& node);
   bool spent() const { return nodes_ > kMaxMadeNodes || bytes_ > kMaxMadeBytes; }
-  static std::string message();  // Of the error.
+  static std::string message();  // The text of the error.
 
  private:
   size_t nodes_ = 0;

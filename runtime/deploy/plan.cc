@@ -202,11 +202,11 @@ bool is_numbered(std::string_view id, std::string_view begin) {
          id.find_first_not_of("0123456789", begin.size()) == std::string_view::npos;
 }
 
-// The wanted ones, with the ids that a topic's list of an earlier version has given them.
+// The wanted subscriptions, with the ids that a topic's list of an earlier version gave them.
 std::vector<SubscriptionDefinition> with_their_ids(const Deployment& wanted, const DeployedState& now) {
   const Index asked(wanted.subscriptions);
   const Index known(now.subscriptions);
-  // Made by the deployment before and wanted by nobody under that name, by what it is: topic and endpoint.
+  // Subscriptions that the last deployment made and that nobody wants under that name, by topic and endpoint.
   const auto what = [](const SubscriptionDefinition& one) {
     return topic_name(one.topic) + ' ' + one.protocol + ' ' + endpoint_name(one);
   };

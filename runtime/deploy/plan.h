@@ -50,8 +50,8 @@ struct DeploymentPlan {
   // The tables as they will be: as wanted, and with the parts that somebody else gave them (a queue its own indexes, a
   // client another one). A part is taken away only if the deployment before had given it.
   std::vector<TableDefinition> tables;
-  // The subscriptions that are wanted, each with the id that it will have: one that a topic lists keeps that of an
-  // earlier version, so that what waits for it is delivered.
+  // The wanted subscriptions with their future ids: one in a topic's list keeps the id of an earlier version, so that
+  // events that wait for it are delivered.
   std::vector<SubscriptionDefinition> subscriptions;
   // A line each: "+ table T", "~ function F: timeout, environment", "- schedule S", "= table T (no longer in ...)".
   std::string to_string() const;
@@ -62,7 +62,7 @@ Result<DeploymentPlan> plan_deployment(const Deployment& wanted, const DeployedS
 
 // "TOPIC:ID", whether the definition names the topic or gives its ARN.
 std::string subscription_name(const SubscriptionDefinition& subscription);
-// What it delivers to: the name of the function, or the URL.
+// The target of its deliveries: the name of the function, or the URL.
 std::string endpoint_name(const SubscriptionDefinition& subscription);
 
 }  // namespace freshet

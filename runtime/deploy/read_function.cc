@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr int64_t kMaxConcurrency = 100'000;
 
-// A function has at most one, as the service has it.
+// A function has at most one, as in the service.
 std::string invoke_config_of(const std::string& function) {
   return "event invoke config of function " + function;
 }

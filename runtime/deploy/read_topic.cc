@@ -69,7 +69,7 @@ void DeploymentBuilder::add_topic(const Resource& resource, Properties& properti
     subscription.endpoint = subscription.protocol == "lambda" ? reference(Kind::kFunction, entry, "Endpoint")
                                                               : entry.required_text("Endpoint");
     check_endpoint(entry, subscription);
-    // Not by its place in the list: what waits for an endpoint stays when another one goes.
+    // Not by the place in the list: events that wait for an endpoint stay when another endpoint is removed.
     const std::string begin = resource.id + "Subscription";
     subscription.id = begin + sha256_hex(subscription.protocol + ' ' + endpoint_name(subscription)).substr(0, 12);
     out_.listed_subscriptions[subscription_name(subscription)] = begin;

@@ -84,7 +84,7 @@ class Reader {
     });
   }
 
-  // The elements of a list, or the one that stands in its place.
+  // The elements of a list, or the single element in its place.
   static void for_each(const Node& node, const std::function<void(const Node&)>& use) {
     if (!node.is(Node::Kind::kList)) return use(node);
     for (const Node& one : node.list) use(one);
@@ -241,7 +241,7 @@ class Reader {
   Diagnostics& diagnostics_;
   TemplateBudget& budget_;
   Intrinsics intrinsics_;
-  const Node* function_globals_ = nullptr;  // Of the document.
+  const Node* function_globals_ = nullptr;  // The document's.
   const Node* table_globals_ = nullptr;
   std::map<std::string, std::set<std::string>> depends_on_;  // As DependsOn says.
 };

@@ -39,7 +39,7 @@ struct Output {
 struct Template {
   std::vector<Resource> resources;  // Those whose condition holds, in the order of the file.
   std::vector<Output> outputs;
-  bool cut = false;  // The budget was used up (reported): what is here has holes, so nothing more should be said of it.
+  bool cut = false;  // The budget was used up (reported): the template has gaps, so report nothing more about it.
 };
 
 // Everything that is wrong or without effect is in `diagnostics`; with errors the result is as complete as can be, so

@@ -16,11 +16,11 @@ namespace freshet {
 namespace {
 constexpr size_t kMaxErrorMessage = 1024;
 
-// What the runtime itself sends is as large as an event can be: it must not get lost for the bound on what clients
-// send.
+// An event that the runtime itself sends may be as large as an event can be: it must not get lost because of the bound
+// on requests of clients.
 constexpr size_t kMaxOwnMessage = limits::kMaxItemBytes;
 
-// At most that many bytes, and no half character.
+// At most that many bytes, ending with a whole character.
 std::string cut(const std::string& text, size_t most) {
   if (text.size() <= most) return text;
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;

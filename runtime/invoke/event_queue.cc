@@ -24,7 +24,7 @@ constexpr int kStartsPerStep = 64;
 // What an item of an event holds beside its payload is less than this.
 constexpr size_t kEventOverhead = 4096;
 
-// How often it looks whether the wall clock is trusted, as long as ages depend on that.
+// How often it checks if the wall clock is trusted, while ages depend on that.
 constexpr nanoseconds kAgesLook = seconds(1);
 
 // An endpoint of a topic, as opposed to a function: it has places of its own, and no host that can be full.
@@ -50,7 +50,7 @@ uint64_t number_of_event(std::string_view id) {
   return number;
 }
 
-// An event that was given to a host, for as long as it is there.
+// An event that was given to a host, for as long as the host has it.
 class EventQueue::InHost {
  public:
   explicit InHost(int& count) : count_(count) { ++count_; }
@@ -107,7 +107,7 @@ Async<Result<void>> EventQueue::load() {
     std::string function(item.string_or("function"));
     if (!trusted) {
       event->created = created;
-      // It may be too old: not to be started, and not to be given up, until that is known.
+      // The event may be too old: it is neither started nor given up until that is known.
       const FunctionPtr definition = parts_.functions.find(function);
       if (definition && age_at(wall, created) >= definition->async.max_event_age) event->due = BootTime::max();
     }
@@ -117,7 +117,7 @@ Async<Result<void>> EventQueue::load() {
   co_return Result<void>();
 }
 
-// Once the wall clock is trusted, the ages of the events that a start has found follow it.
+// Once the wall clock is trusted, the events that a start has found get their ages from it.
 void EventQueue::certain_ages() {
   ages_timer_ = 0;
   if (!parts_.wall.trusted()) {
@@ -133,7 +133,7 @@ void EventQueue::certain_ages() {
   }
 }
 
-// Of an event that a start has found.
+// For an event that a start has found.
 void EventQueue::settle_age(Event& event) {
   const BootTime now = parts_.scheduler.clock().boot();
   event.born = now - age_at(parts_.scheduler.clock().wall(), *event.created);
@@ -291,7 +291,7 @@ void EventQueue::pump(const std::string& function) {
   arm(queue, function, *definition);
 }
 
-// Starts what is due of an endpoint.
+// Starts an endpoint's due events.
 void EventQueue::start_own(Queue& queue, const FunctionPtr& function) {
   const BootTime now = parts_.scheduler.clock().boot();
   for (int starts = 0; !queue.waiting.empty() && queue.waiting.begin()->first.first <= now; ++starts) {
@@ -310,11 +310,11 @@ void EventQueue::start_shared_soon() {
   });
 }
 
-// Starts what is due of functions, what is due first before the others.
+// Starts the due events of functions, the earliest due first.
 void EventQueue::start_shared() {
   if (paused_) return;
   const BootTime now = parts_.scheduler.clock().boot();
-  absl::flat_hash_set<Queue*> changed;  // Those of functions stay.
+  absl::flat_hash_set<Queue*> changed;  // The queues of functions are not removed.
   auto at = heads_.begin();
   for (int starts = 0; at != heads_.end() && at->first.first <= now;) {
     if (starts == kStartsPerStep) {

@@ -4,9 +4,9 @@
 // payload is read again when one starts. Of the events of a group only the first one waits; the others stand behind it
 // until its outcome is settled.
 //
-// Events of functions start in the order in which they became due, whichever function's they are: they share places and
-// processes. A host that is full of callers is given as many events as it has callers, so that neither keeps the other
-// out. Endpoints have places of their own, and each an order of its own. Loop thread only.
+// Events of functions start in the order in which they became due, for all functions together: functions share places
+// and processes. A host that is full of callers is given as many events as it has callers, so that neither keeps the
+// other out. Endpoints have places of their own, and each has its own order. Loop thread only.
 #pragma once
 
 #include <absl/container/btree_map.h>
@@ -34,7 +34,7 @@
 
 namespace freshet {
 
-// The number that an id, "NUMBER-REQUEST", begins with; 0 if it begins otherwise. A stored id may be anything.
+// The number at the beginning of an id, "NUMBER-REQUEST"; 0 if there is none. A stored id may be anything.
 uint64_t number_of_event(std::string_view id);
 
 class EventQueue {
@@ -54,7 +54,7 @@ class EventQueue {
     // Runs one invocation whose place is already taken.
     std::function<Async<InvokeOutcome>(FunctionPtr, std::string request_id, std::string payload, std::string trace_id)>
         run;
-    // Whether the function's host takes an event now that has so many of them.
+    // True if the function's host, which has that many events, takes another one now.
     std::function<bool(const FunctionDefinition&, int events)> host_has_room;
     std::function<void(const std::string&)> forget_stats;
   };
@@ -97,14 +97,14 @@ class EventQueue {
     int errors = 0;  // Of the handler. Durable.
     int busy = 0;    // Times in a row that the endpoint did not take it.
     uint64_t number = 0;
-    // In epoch ms, where its age is not certain yet: loaded at a start whose wall clock is not trusted.
+    // In epoch ms, if its age is not certain yet: it was loaded at a start whose wall clock is not trusted.
     std::optional<int64_t> created = {};
   };
   using EventPtr = std::unique_ptr<Event>;
   using Key = std::pair<BootTime, uint64_t>;
   struct Queue {
     const std::string* name = nullptr;
-    std::optional<Key> head;                 // As heads_ has it.
+    std::optional<Key> head;                 // The queue's entry in heads_.
     absl::btree_map<Key, EventPtr> waiting;  // By (due, number).
     absl::btree_map<Key, BootTime> by_age;   // (born, number) -> due.
     // Groups with an event that waits or runs: those that come after it. They are looked at when it is their turn, so
@@ -155,8 +155,8 @@ class EventQueue {
   // `event` and `outcome` (null if it never ran) outlive it.
   Async<Conclusion> conclusion(FunctionPtr function, const Event* event, std::string condition,
                                const InvokeOutcome* outcome);
-  Async<Result<std::vector<PreparedEvent>>> destination_events(const Conclusion* end);  // Which outlives it.
-  // Adds what `prepared` has; logs an error that does not pass by itself.
+  Async<Result<std::vector<PreparedEvent>>> destination_events(const Conclusion* end);  // `end` outlives it.
+  // Adds the events in `prepared`; logs an error that does not pass by itself.
   Result<void> add_events(const std::string& target, Result<std::vector<PreparedEvent>> prepared,
                           std::vector<PreparedEvent>& all);
   nanoseconds busy_wait(int times);
@@ -164,8 +164,8 @@ class EventQueue {
   const Parts parts_;
   Destinations* destinations_ = nullptr;
   std::map<std::string, Queue> queues_;
-  absl::btree_set<std::pair<Key, Queue*>> heads_;  // Of functions: the first event that waits.
-  std::map<std::string, int> in_hosts_;            // Events that run, or wait there, by host.
+  absl::btree_set<std::pair<Key, Queue*>> heads_;  // For functions: the first waiting event of each queue.
+  std::map<std::string, int> in_hosts_;            // Events that run or wait in a host, by host.
   uint64_t last_number_ = 0;
   uint64_t last_id_ = 0;
   bool host_full_ = false;  // Events wait for a host: any invocation that ends may make room.

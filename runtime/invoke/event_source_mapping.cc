@@ -206,8 +206,8 @@ Async<std::optional<std::string>> EventSourceMapping::next_stream() {
   co_return next->arn;
 }
 
-// The table's open stream, by ARN, if it is not the one of the place. Labels rise within a table, but a table that was
-// deleted and created anew may have a lower one if the wall clock was set back between.
+// The table's open stream, by ARN, if it differs from the stream of the place. Labels rise within a table, but a table
+// that was deleted and created again may have a lower one if the wall clock was set back in between.
 Async<std::optional<std::string>> EventSourceMapping::open_stream() {
   std::string table = shared_.definition.table;
   auto open = co_await parts_.streams.stream_of(std::move(table));

@@ -53,7 +53,7 @@ struct FunctionDefinition {
   std::optional<int> reserved_concurrency;  // Empty: no limit of its own.
   Environment environment;
   AsyncConfig async;
-  Destination dead_letter;  // A topic: gets an event itself when it is given up. No event invoke config touches it.
+  Destination dead_letter;  // A topic: gets an event itself when it is given up. Event invoke configs leave it alone.
   // What clients gave and are shown, without effect; empty for what a template has deployed.
   std::string description;
   std::string role;
@@ -102,7 +102,7 @@ struct Context {
   Services& services;
   const FunctionDefinition& function;
   Invocation invocation;
-  // Work that goes on after the invocation keeps a copy for as long as it uses `services`. Null: they live on anyway.
+  // Work that continues after the invocation keeps a copy while it uses `services`. Null: the services live on anyway.
   std::shared_ptr<const void> services_kept = nullptr;
   BootTime now() const { return services.scheduler.clock().boot(); }
   nanoseconds remaining() const { return invocation.deadline - now(); }

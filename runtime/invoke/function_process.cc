@@ -228,7 +228,7 @@ void FunctionProcess::count_lines() {
 
 void FunctionProcess::log_line(OutputStream stream, std::string_view text, bool cut) {
   std::string line(text);
-  // The runtime clients for Node.js, ours and the official one, write a call of console.* as one line.
+  // The runtime clients for Node.js, ours and the official one, write each call of console.* as one line.
   if (function_->runtime.starts_with("nodejs")) std::replace(line.begin(), line.end(), '\r', '\n');
   parts_.log.info("FUNCTION_LOG", {{"function", function_->name},
                                    {"requestId", request_id_},

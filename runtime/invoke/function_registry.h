@@ -27,9 +27,9 @@ class FunctionRegistry {
 
   // Reads what the system table holds. Once, first.
   Async<Result<void>> load();
-  // kValidation for a bad definition: name, host, handler, numbers out of range. Native handlers are not looked for.
+  // kValidation for a bad definition: name, host, handler, numbers out of range. Does not look for native handlers.
   static Result<void> check(const FunctionDefinition& function);
-  // kValidation for a bad definition, also for a native handler that is not there.
+  // kValidation for a bad definition, or for a native handler that does not exist.
   Async<Result<void>> put(FunctionDefinition function);
   // What is to be there, made of what is there by then (null: nothing). Updates of one function, put() and remove()
   // included, come one after the other.

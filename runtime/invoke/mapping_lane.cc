@@ -16,7 +16,7 @@ constexpr uint32_t kRecordsPerRead = 1000;
 constexpr size_t kMaxBatchBytes = 5u << 20;  // Of keys and images; below what an invocation may carry.
 constexpr milliseconds kReadRetry{1000};
 constexpr milliseconds kEarlyAnswer{20};
-constexpr size_t kPieceWork = 100'000;  // Of filters, before others are let in.
+constexpr size_t kPieceWork = 100'000;  // Steps of filters before other work gets its turn.
 
 size_t size_of(const ChangeRecord& record) {
   size_t size = 256;
@@ -151,7 +151,7 @@ Async<std::optional<MappingLane::End>> MappingLane::read_page(BootTime wait_unti
 Async<void> MappingLane::take(StreamPage page) {
   const BootTime now = clock().boot();
   size_t work = 0;
-  const WallTime wall = parts_.wall.earliest();  // A clock that jumps ahead makes no record too old.
+  const WallTime wall = parts_.wall.earliest();  // A clock that jumps ahead must not make a record too old.
   for (ChangeRecord& record : page.records) {
     if (work >= kPieceWork) {
       co_await let_others_in(parts_.scheduler);
@@ -185,7 +185,7 @@ bool MappingLane::passes(const ChangeRecord& record, size_t& done) {
       MatchWork work(kMaxMatchWork);
       const bool matches = filter.matches(value, work);
       done += kMaxMatchWork - work.left();
-      // Better one that the function did not ask for than one that it never sees.
+      // An unwanted record is better than a record that the function never sees.
       return matches || work.spent();
     });
   };

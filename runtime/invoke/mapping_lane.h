@@ -106,7 +106,7 @@ class MappingLane {
   Async<bool> same_stream();
   Async<void> take(StreamPage page);
   bool is_mine(const ChangeRecord& record) const;
-  bool passes(const ChangeRecord& record, size_t& done);  // Adds the steps of its filters.
+  bool passes(const ChangeRecord& record, size_t& done);  // Adds the steps that its filters took to `done`.
   std::vector<Pending> cut_batch();
   bool batch_is_due() const;
   Async<void> rest(nanoseconds time);

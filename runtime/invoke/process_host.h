@@ -5,7 +5,7 @@
 // Bounds: as many processes of a function as it may have invocations at a time (places.h), and `max_processes`
 // together. At that an idle process of another function makes room; else the invocation waits its turn, for as long as
 // its function may take, and is then kHostBusy: an asynchronous event tries again, a synchronous call is refused.
-// Events wait in their own queue instead (has_room()), so that callers do not wait behind thousands of them; while
+// Events wait in their own queue instead (has_room()), so that callers do not wait behind thousands of them. While
 // callers wait here, as many events as there are callers may wait among them (event_queue.h).
 #pragma once
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::string_view kStateKind = "schedule-state";
 constexpr milliseconds kLongestWait{60'000};
 constexpr nanoseconds kRetry = seconds(1);
-// By how much the clock may be set back so that what was fired since is not fired again.
+// If the clock is set back by at most this, a schedule that has fired since does not fire again.
 constexpr milliseconds kSmallStep{60'000};
 
 Item state_item(const std::string& name, WallTime start, WallTime last) {
@@ -98,14 +98,14 @@ Async<Result<void>> Schedules::put(ScheduleDefinition schedule) {
   const bool was_on = known != entries_.end() && known->second.definition.enabled;
   Entry entry{schedule, std::move(*expression), goes_on ? known->second.start : now,
               goes_on && was_on ? known->second.last : now};
-  // Also of one that was off: what has fired has fired.
+  // This includes a schedule that was off: a schedule that has fired does not fire again.
   if (goes_on) entry.last = std::max(entry.last, known->second.last);
   for (bool is_true = false; !is_true;) {
     std::vector<WriteInput> writes{put_system_item(to_item(schedule)),
                                    put_system_item(state_item(schedule.name, entry.start, entry.last))};
     auto written = co_await write_together(parts_.tables, std::move(writes));
     if (!written) co_return written;
-    // It may have fired meanwhile.
+    // It may have fired in the meantime.
     const auto now_known = entries_.find(schedule.name);
     const bool fired = now_known != entries_.end() && now_known->second.expression == entry.expression &&
                        now_known->second.last > entry.last;
@@ -145,7 +145,7 @@ void Schedules::add(Entry entry) {
   arm(entries_.emplace(name, std::move(entry)).first->second);
 }
 
-// Times that lie further ahead than that were told by a clock that has been set back since: they count as now.
+// A time further ahead than that was written before the clock was set back: it counts as now.
 void Schedules::follow(Entry& entry, WallTime now) {
   const bool is_over = entry.expression.is_once() && entry.last > entry.start;
   if (entry.last > now + kSmallStep && !is_over) entry.last = now;
@@ -157,9 +157,9 @@ void Schedules::arm(Entry& entry) {
   const WallTime now = parts_.wall.reckoned();
   follow(entry, now);
   const auto next = entry.expression.next_fire(entry.last, entry.start);
-  // One that has nothing to come may have it when the clock is set back.
+  // A schedule with no time to come may get one when the clock is set back.
   if (!next && !(entry.expression.is_once() && entry.last == entry.start)) return;
-  // In milliseconds: what is centuries ahead is more nanoseconds than there are.
+  // In milliseconds: a time centuries ahead is more nanoseconds than the type can hold.
   const milliseconds wait = next ? std::clamp<milliseconds>(*next - now, milliseconds(0), kLongestWait) : kLongestWait;
   entry.timer = parts_.scheduler.call_after(wait, [this, name = entry.definition.name] { due(name); });
 }
@@ -201,14 +201,14 @@ Async<void> Schedules::fire(std::string name, WallTime time) {
   co_await fired(std::move(name), definition, done);
 }
 
-// The firing is over. The schedule may have changed meanwhile, or be gone. `last`: when it fired; empty to try again.
+// The firing is over. The schedule may have changed since, or be gone. `last`: when it fired; empty to try again.
 Async<void> Schedules::fired(std::string name, ScheduleDefinition definition, std::optional<WallTime> last) {
   const auto expression = ScheduleExpression::parse(definition.expression);
   auto entry = entries_.find(name);
   const bool same = entry != entries_.end() && expression && entry->second.expression == *expression;
   if (last && same) entry->second.last = std::max(entry->second.last, *last);
   if (last && !(same && entry->second.definition == definition)) {
-    // Whoever changed or removed it may have written before this firing did.
+    // A client that changed or removed it may have written before this firing did.
     std::vector<WriteInput> writes;
     if (entry == entries_.end()) {
       writes.emplace_back(delete_system_item(kStateKind, name));

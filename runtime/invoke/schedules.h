@@ -1,9 +1,9 @@
 // Schedules: functions invoked asynchronously at times. The time of the last firing is written together with the event,
 // so that none is fired twice or forgotten; of those that were missed while the daemon was down, one is made up for.
-// Times are wall time, looked at afresh at least every minute, so that a clock that is set is followed. While it is not
-// trusted (base/wall_guard.h) time goes on as before. A clock that is set back by a minute or less does not fire again
-// what has been fired; after a larger step a schedule goes on from the new time. An at() that has fired is over. A
-// schedule that is switched on again goes on from then, so that what passed while it was off is over. Loop thread only.
+// Times are wall time, checked at least every minute, so that schedules follow a clock that is set. While the clock is
+// not trusted (base/wall_guard.h), time goes on as before. If the clock is set back by a minute or less, schedules do
+// not fire again; after a larger step a schedule goes on from the new time. An at() that has fired is over. A schedule
+// that is switched on again goes on from then: times that passed while it was off do not fire. Loop thread only.
 #pragma once
 
 #include <map>
@@ -54,7 +54,7 @@ class Schedules {
     ScheduleDefinition definition;
     ScheduleExpression expression;
     WallTime start{};  // When it was made: rates count from here.
-    WallTime last{};   // The last time that was fired, or the start, or when it was switched on again.
+    WallTime last{};   // When it last fired, started, or was switched on again.
     TimerId timer = 0;
   };
 
@@ -68,7 +68,7 @@ class Schedules {
 
   const Parts parts_;
   std::map<std::string, Entry> entries_;
-  std::set<std::string> firing_;  // What is being fired now: it is armed again after that.
+  std::set<std::string> firing_;  // Schedules that are firing now: each is armed again after that.
   bool paused_ = false;
   Scope work_;  // Last: ended first.
 };

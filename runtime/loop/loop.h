@@ -81,8 +81,8 @@ class Loop final : public Scheduler, public Mailbox {
   BootTime next_deadline() const;
 
   const LoopStats& stats() const { return stats_; }
-  void reset_max();  // Starts the maxima of stats() anew.
-  // When the turn that is under way began; empty between turns. And what of it is under way. Any thread.
+  void reset_max();  // Resets the maxima of stats().
+  // When the current turn began (empty between turns), and which part of it is running. Any thread.
   std::optional<BootTime> turn_began() const;
   const char* part_of_turn() const { return part_.load(std::memory_order_relaxed); }
   size_t mailbox_depth() const { return mail_.depth(); }  // Any thread.

@@ -16,12 +16,12 @@ class SimLoop {
 
   Loop& loop() { return loop_; }
 
-  // For work that comes from outside: what follows gives up after so many turns at one moment, and from then on does
-  // nothing more; is_restless() says so.
+  // For work from outside: the calls below then give up after that many turns at one moment and do nothing more from
+  // then on; is_restless() tells you so.
   void give_up_after(int turns) { most_turns_ = turns; }
   bool is_restless() const { return restless_; }
 
-  // Turns (at least one) until nothing is ready at this moment. Aborts if that never ends, unless it may give up.
+  // Runs turns (at least one) until nothing is ready at this moment. Aborts if that never ends, unless it may give up.
   void run_ready();
   // Runs everything that becomes due within the next `d`, each at its time; then the clock stands `d` later.
   void run_for(nanoseconds d);

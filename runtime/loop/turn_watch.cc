@@ -16,10 +16,10 @@ namespace freshet {
 
 namespace {
 
-constexpr int kSignal = SIGURG;  // Ignored unless somebody asks for it.
+constexpr int kSignal = SIGURG;  // Ignored unless a program asks for it.
 constexpr int kMostFrames = 64;
 constexpr size_t kMostNamed = 8;
-// How often, and how long, the loop's thread is watched to see whether it computes: it may wait for a processor.
+// How often and how long the watch observes the loop's thread to see if it computes: it may wait for a processor.
 constexpr int kLooks = 15;
 constexpr milliseconds kLook{20};
 constexpr milliseconds kComputing{4};
@@ -28,10 +28,10 @@ constexpr int kMostAnswers = 200;
 
 struct Sample {
   std::array<void*, kMostFrames> frames;
-  std::atomic<int> depth{-1};  // Set last.
+  std::atomic<int> depth{-1};  // Written last.
 };
 
-// What a handler of a signal may use must be known everywhere: hence these two. Whoever wants a sample sets `asked`.
+// A signal handler can only use globals: hence these two. The thread that wants a sample sets `asked`.
 std::atomic<Sample*> asked{nullptr};
 Sample sample;
 
@@ -51,12 +51,12 @@ std::string name_of(void* address) {
   return status == 0 ? plain.get() : text.data();
 }
 
-// A name without its parameters: "freshet::Queue::follow".
+// A function's name without its parameters: "freshet::Queue::follow".
 std::string shortened(const std::string& name) {
   return name.substr(0, name.find('('));
 }
 
-// Ours, from what runs to the loop's own.
+// Keeps our own functions, from the innermost to the loop's.
 std::string functions_of(const Sample& taken) {
   std::string functions;
   std::string last;
@@ -78,7 +78,7 @@ TurnWatch::TurnWatch(const Loop& loop, milliseconds longest, std::function<void(
     : loop_(loop), longest_(longest), tell_(std::move(tell)), loop_thread_(pthread_self()) {
   absl::InitializeSymbolizer("");
   std::array<void*, 1> first;
-  backtrace(first.data(), 1);  // The first call loads a library, which a handler must not.
+  backtrace(first.data(), 1);  // The first call loads a library, which a signal handler must not do.
   struct sigaction action {};
   action.sa_handler = freshet_sample_stack;
   action.sa_flags = SA_RESTART;
@@ -117,7 +117,7 @@ void TurnWatch::look() {
   turn.part = loop_.part_of_turn();
   turn.computes = computes();
   if (turn.computes) turn.functions = ask();
-  // What was seen may be of the next turn.
+  // The sample may be from the next turn.
   if (loop_.turn_began() != began) return;
   known_ = began;
   turn.taken = std::chrono::duration_cast<milliseconds>(loop_.clock().boot() - *began);
@@ -125,7 +125,7 @@ void TurnWatch::look() {
   tell_(turn);
 }
 
-// Not one that waits in the kernel: its call might come back early for the signal.
+// Does not signal a loop that waits in the kernel: the signal might end its call early.
 bool TurnWatch::computes() {
   clockid_t clock{};
   timespec before{};

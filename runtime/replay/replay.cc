@@ -54,7 +54,7 @@ class Replay {
   // Why the record is left out; empty if it is not.
   std::string_view reason_to_skip(const ChangeRecord& record, const TableDefinition& table) const;
   Result<void> write_ends();
-  // That all has come to rest.
+  // Checks that everything has come to rest.
   Result<void> check_rest() const;
 
   const Fixture& fixture_;

@@ -53,7 +53,7 @@ struct ReplayOptions {
   milliseconds answer_after{100};
   // Prints the event of each invocation as the function gets it, ids and all; else only what it is about.
   bool whole_events = false;
-  // Turns of the loop at one moment: functions that wake each other without end are given up then.
+  // Turns of the loop at one moment before functions that wake each other without end are given up.
   int most_turns = 5'000;
   LogLevel log_level = LogLevel::kInfo;
   std::function<void(size_t)> on_record;  // After each record, with its number from 1; may be empty.

@@ -43,7 +43,7 @@ class TracedServices::TracedPublisher final : public Publisher {
   TracedPublisher(Publisher& plain, TraceLinks& links, Header header)
       : plain_(plain), links_(links), header_(std::move(header)) {}
   Async<Result<std::string>> publish(PublishInput input) override {
-    const TraceLinks::Scope scope(&links_, *header_);  // The publish notes it before it first waits.
+    const TraceLinks::Scope scope(&links_, *header_);  // The publish reads it before it first waits.
     return plain_.publish(std::move(input));
   }
 

@@ -13,7 +13,7 @@
 namespace freshet {
 
 namespace {
-// Of 32 hex digits.
+// Parses 32 hex digits.
 absl::uint128 number_of(std::string_view digits) {
   uint64_t halves[2] = {0, 0};
   for (size_t i = 0; i < 2 && digits.size() == 32; ++i) {
@@ -22,7 +22,7 @@ absl::uint128 number_of(std::string_view digits) {
   return absl::MakeUint128(halves[0], halves[1]);
 }
 
-// Whole characters only.
+// Cuts between whole characters only.
 void cut(std::string& text) {
   if (text.size() <= Tracer::kMostText) return;
   size_t end = Tracer::kMostText;

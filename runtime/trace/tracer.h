@@ -1,8 +1,8 @@
 // Spans of what the daemon does, in batches to those who keep them. Loop thread.
 //
 // Bounds: kMostWaiting spans wait for the next batch, which is handed on every kInterval; more are dropped and counted.
-// Each text of a span (name, error, an attribute's value) is cut at kMostText bytes: programs send them, too.
-// The last kMostKnown traces are known by their ids.
+// Each text of a span (name, error, an attribute's value) is cut at kMostText bytes, because programs send them, too.
+// The ids of the last kMostKnown traces are known.
 #pragma once
 
 #include <absl/container/flat_hash_set.h>
@@ -41,9 +41,9 @@ class Tracer {
   static std::string header_of(const Span& span);
   // It ends now, or has an end already.
   void finish(Span span);
-  // Whether a span of that trace was begun here. The ids are long random numbers: whoever names one was told it.
+  // True if a span of that trace began here. The ids are long random numbers: only a program that was given one has it.
   bool knows(const std::string& trace_id) const;
-  // Spans that were made elsewhere: those of known traces, or all if they are `trusted`. How many were refused.
+  // Takes spans that were made elsewhere: those of known traces, or all if `trusted`. Returns how many were refused.
   size_t finish_foreign(std::vector<Span> spans, bool trusted);
   void flush();       // All that waits, and what sinks hold.
   bool idle() const;  // All sinks have passed on what they were handed.

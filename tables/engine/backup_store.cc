@@ -17,7 +17,7 @@ constexpr uint64_t kSyncBytes = 4u << 20;           // Written between two syncs
 constexpr uint64_t kMostUnsynced = 2 * kSyncBytes;  // however slow the disk is.
 constexpr size_t kMostAtOnce = 50;                  // Being made, and being restored; as the service.
 constexpr size_t kMostBackups = 10'000;             // What is known of each stays in memory.
-constexpr uint64_t kKnownMemory = 1536;             // What is known of one, about.
+constexpr uint64_t kKnownMemory = 1536;             // Approximate size of what is known of one backup.
 constexpr milliseconds kRetryPause{100};
 
 template <class T>
@@ -98,7 +98,7 @@ void BackupStore::resume(Table& table) {
   restoring_.push_back({id, table.number(), std::move(*reader), {}, 0, {}, {}});
 }
 
-// In a bounded store backups count as data; in one without a log they take memory. What is known of each takes some.
+// In a bounded store backups count as data; in a store without a log they take memory. Their descriptions take some.
 void BackupStore::account() {
   uint64_t bytes = complete_bytes_;
   for (const auto& making : making_) bytes += making->writer->bytes();
@@ -140,7 +140,7 @@ Async<Result<BackupDescription>> BackupStore::create(std::string name, std::stri
   backup.table = table->describe();
   auto writer = BackupWriter::create(*files_, part_path(backup.id), backup);
   if (!writer) {
-    (void)files_->remove(part_path(backup.id));  // If it was made. What cannot be removed now, the next start deletes.
+    (void)files_->remove(part_path(backup.id));  // If it was made. The next start deletes what is left.
     const bool full = writer.error().code == ErrorCode::kDiskFull;
     return Out(fail(full ? ErrorCode::kLimitExceeded : ErrorCode::kInternal, writer.error().message));
   }
@@ -200,7 +200,7 @@ Result<void> BackupStore::admit_restore(const TableDescription& source) {
   if (restoring_.size() >= kMostAtOnce) {
     return fail(ErrorCode::kLimitExceeded, "Too many tables are being restored: at most 50 at a time");
   }
-  constexpr uint64_t kItemMemory = 40;  // Of a block beside its bytes.
+  constexpr uint64_t kItemMemory = 40;  // A block's memory beside its bytes.
   const uint64_t log = source.bytes + source.items * kRecordOverhead;
   const uint64_t memory =
       source.bytes + source.items * (kItemMemory + kEntryMemory * (1 + source.definition.indexes.size()));

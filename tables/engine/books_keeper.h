@@ -55,7 +55,7 @@ class BooksKeeper {
     for (const auto& counter : counters_) visit(arrow(counter), counter.value);
   }
   bool has_changed() const { return !changed_.empty(); }
-  // Bytes that statuses and counters take, about.
+  // Approximate bytes that statuses and counters take.
   size_t memory() const { return statuses_.size() * kStatusMemory + counters_.size() * kCounterMemory; }
 
  private:
@@ -71,7 +71,7 @@ class BooksKeeper {
     bool changed;
     uint64_t value;
   };
-  // Each is in a vector and in a hash map, which have room for more.
+  // Each is in a vector and in a hash map, and both have spare room.
   static constexpr size_t kStatusMemory = 2 * (sizeof(Status) + sizeof(std::string) + sizeof(uint32_t));
   static constexpr size_t kCounterMemory = 2 * (sizeof(Counter) + sizeof(uint64_t) + 2 * sizeof(uint32_t));
 

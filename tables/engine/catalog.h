@@ -21,7 +21,7 @@ struct ClosedEntry {
   uint32_t table = 0;
   ClosedStream description;  // Its bounds are those of when it was closed.
   std::unique_ptr<ChangeStream> stream;
-  std::optional<BootTime> closed_at = {};  // In this run; empty for one that recovery found.
+  std::optional<BootTime> closed_at = {};  // When it was closed in this run; empty if recovery found it closed.
 
   StreamBounds bounds() const { return {stream->bounds().oldest, description.bounds.next}; }
 };
@@ -50,8 +50,8 @@ class Catalog {
   ClosedEntry* find_closed(std::string_view table, std::string_view label);
   // That one of the table's streams, open or not, whose record that is; null if the table is gone and it has none.
   ChangeStream* stream_of(uint32_t table, uint64_t sequence);
-  // Forgets those that are not kept, from the oldest on, and the oldest of too many; of what they have in memory so
-  // many records a call.
+  // Forgets streams that are no longer kept, from the oldest on, and the oldest if there are too many. Frees at most
+  // that many of their records in memory in one call.
   void forget_closed(const std::function<bool(const ClosedEntry&)>& is_kept, size_t records);
   const std::deque<ClosedEntry>& closed() const { return closed_; }
   template <class Do>
@@ -63,9 +63,9 @@ class Catalog {
   // Gives back some of what removed tables hold.
   void bury(size_t items);
 
-  // Bytes of memory of all tables, also of those that are being buried, and of all streams.
+  // Bytes of memory of all tables, including those that are being buried, and of all streams.
   uint64_t memory() const { return table_memory_ + stream_memory_.bytes() + closed_.size() * kClosedMemory; }
-  // The table's memory may have changed. add(), remove() and bury() count by themselves.
+  // Call this when the table's memory may have changed. add(), remove() and bury() count by themselves.
   void count(Table& table) { table_memory_ += table.take_growth(); }
   bool has_removed() const { return !removed_.empty(); }
 

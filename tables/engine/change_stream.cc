@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint64_t kMarkSpacing = 64u << 10;  // Log bytes between two places of the sparse index.
 constexpr uint64_t kMostLookedAt = 16'384;    // Records of one read, skipped ones included.
-constexpr size_t kReadStep = 256u << 10;      // Log bytes read at a time,
-constexpr size_t kMostRead = 8u << 20;        // and by one read, once it has found something.
+constexpr size_t kReadStep = 256u << 10;      // Log bytes read in one call,
+constexpr size_t kMostRead = 8u << 20;        // and by one page, once it has found a record.
 constexpr size_t kFetchedAhead = 8;           // Records.
 
 // Picks one table's change records out of batches.
@@ -246,8 +246,8 @@ Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, Stre
     if (ok && first_of_batch != 0) add_mark(first_of_batch, batch.at);
     return ok;
   };
-  // Until the page is full, or memory has the rest. What others have written between two records of a stream that
-  // seldom gets one may be all of the log: the marks tell where to go on.
+  // Reads until the page is full or memory has the rest. Between two records of a rarely written stream, nearly all of
+  // the log may belong to other writes: the marks tell where to continue.
   for (size_t read = 0; !done && page.next < tail_first() && page.next < readable_;) {
     if (read >= kMostRead && page.next > first) break;
     at = std::max(at, place_before(page.next));

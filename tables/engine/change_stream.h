@@ -34,8 +34,8 @@ bool needs_before(StreamView view);
 
 class ChangeStream;
 
-// Bounds the bytes that all streams' tails hold; the oldest record goes first, whosever it is. Counts what their places
-// in the log take, too.
+// Bounds the bytes that all streams' tails hold; the oldest record goes first, whichever stream it is in. Also counts
+// the memory of their places in the log.
 class StreamMemory {
  public:
   explicit StreamMemory(size_t budget) : budget_(budget) {}
@@ -47,8 +47,8 @@ class StreamMemory {
 
  private:
   const size_t budget_;
-  size_t bytes_ = 0;                 // Of records: what the budget bounds.
-  size_t mark_bytes_ = 0;            // Of all streams' places in the log, which go when the log does.
+  size_t bytes_ = 0;                 // Bytes of records: the budget bounds these.
+  size_t mark_bytes_ = 0;            // Bytes of all streams' places in the log; they go when the log does.
   std::deque<ChangeStream*> order_;  // Whose record is next to go.
   friend class ChangeStream;
 };

@@ -30,7 +30,7 @@ Result<void> Committer::set_log(std::unique_ptr<Log> log) {
     if (!table->definition().system) continue;
     for (const auto& entry : table->items()) kept_memory_ += kept_beside(*table, entry.item);
   }
-  // Says what went wrong there, if anything did.
+  // Reports the error there, if there was one.
   return log_->sync(scheduler_.clock().boot(), Waiting::kMany, 0);
 }
 
@@ -110,7 +110,7 @@ Result<void> Committer::admit(const Mutation& mutation) {
   uint64_t bytes = 0;
   uint64_t added = 0;
   uint64_t removed = 0;
-  uint64_t entries = 0;  // Of new items, in memory.
+  uint64_t entries = 0;  // Memory entries of new items.
   bool grows = false;
   bool waits = false;
   for (const auto& change : mutation) {

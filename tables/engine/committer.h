@@ -22,7 +22,7 @@ class Committer {
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
-  // Without this call the store keeps nothing. Recovery has loaded what the log holds. Errors of making its reserve.
+  // Without this call the store keeps nothing. Recovery has loaded the log's content. Errors are those of the reserve.
   Result<void> set_log(std::unique_ptr<Log> log);
   Log* log() const { return log_.get(); }
 
@@ -32,10 +32,10 @@ class Committer {
   Result<void> admit_record(uint64_t keep);
   // Whether so much more fits into log or backups, and into memory, beside what everybody else needs. kLimitExceeded.
   Result<void> admit_bulk(uint64_t bytes, uint64_t memory);
-  // Whether a change of a table that needs so much more memory may be made: a store that is full is deployed anew.
+  // Checks if a table may be changed in a way that needs that much more memory: a full store is still deployed again.
   // kLimitExceeded.
   Result<void> admit_upkeep(uint64_t memory);
-  // What backups take: of --max-data-bytes, and of memory.
+  // The memory and the share of --max-data-bytes that backups take.
   void set_backup_bytes(uint64_t bytes, uint64_t memory);
   // Applies a mutation that was planned against the state as it is and admitted (the store's own deletes need not be).
   // One that is unhurried is synced with what comes within some milliseconds.
@@ -59,15 +59,15 @@ class Committer {
   bool roll();
   // A log operation outside of commit failed: kDiskFull is passed over, everything else is for good.
   void report(const Error& error);
-  // A reader of the log failed: a file that cannot be read, or is gone, is for good. What else may be wrong there, as
-  // damaged records of a stream, is the reader's.
+  // A reader of the log failed. A file that cannot be read or is gone fails the store for good. The reader handles
+  // other errors, such as damaged records of a stream.
   void report_read(const Error& error);
 
   Async<Result<void>> durable();
   // As Tables::lull().
   Async<void> lull(BootTime latest);
   bool failed() const { return failure_.has_value(); }
-  // What everybody is told from then on.
+  // The error that every caller gets from then on.
   const std::optional<Error>& failure() const { return failure_; }
   // When commit() has something to do although nothing else happens (durability by interval, unhurried writes).
   BootTime next_due() const;
@@ -103,11 +103,11 @@ class Committer {
   void release();
   void count_commit(BootTime appended_at);
   void refresh_space();
-  // Beyond the cap, so that a store that is full of clients' items goes on: for what clients make the runtime keep, and
-  // for small growth, by which work that is there is ended.
+  // Room above the cap, so that a store that is full of clients' items goes on: for objects that clients make the
+  // runtime keep, and for the small growth that ends existing work.
   uint64_t most_kept() const { return options_.max_memory_bytes + options_.max_memory_bytes / 8; }
   uint64_t most_memory() const { return options_.max_memory_bytes + options_.max_memory_bytes / 4; }
-  // What the runtime keeps in memory beside an item of a system table; 0 for what it keeps nothing of.
+  // Memory that the runtime keeps beside an item of a system table; 0 if it keeps none.
   uint64_t kept_beside(const Table& table, const ItemRef& item) const;
   Result<void> admit_memory(uint64_t bytes, uint64_t limit) const;
   uint64_t memory() const;

@@ -238,11 +238,11 @@ bool Compactor::is_needed_before(uint32_t segment) const {
 void Compactor::note_new(const std::vector<SegmentInfo>& segments) {
   began_.erase(began_.begin(), began_.lower_bound(segments.front().id));
   const uint32_t newest = segments.back().id;
-  if (newest_seen_ == 0) newest_seen_ = newest;  // The first look: these are of earlier runs.
+  if (newest_seen_ == 0) newest_seen_ = newest;  // The first look: these segments are from earlier runs.
   for (; newest_seen_ < newest; ++newest_seen_) began_.emplace(newest_seen_ + 1, clock_.boot());
 }
 
-// Whether all that lies before that segment is older than streams are kept.
+// True if everything before that segment is older than streams are kept.
 bool Compactor::is_old(uint32_t segment) {
   const auto own = began_.find(segment);
   const BootTime since = own != began_.end() ? own->second : opened_;

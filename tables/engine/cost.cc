@@ -11,7 +11,7 @@ constexpr uint64_t kReadUnit = 4096;
 constexpr uint64_t kWriteUnit = 1024;
 constexpr uint64_t kGib = 1u << 30;
 
-// An index's entries of an item before and after a write, as they are stored: items may be large and indexes many.
+// An index's stored entries of an item before and after a write. Not decoded: items may be large and indexes many.
 class Entries {
  public:
   Entries(const TableDefinition& table, const IndexDefinition& index, const ItemRef& before, const ItemRef& after)
@@ -24,7 +24,7 @@ class Entries {
     same_key_ = was_ && is_ && *old_key == *new_key;
   }
 
-  // One that keeps its key is written once, one that gets another is deleted and put.
+  // An entry that keeps its key is written once; an entry with a new key is deleted and put.
   uint64_t units() const {
     const uint64_t old_units = was_ ? write_units_of(bytes(before_)) : 0;
     const uint64_t new_units = is_ ? write_units_of(bytes(after_)) : 0;
@@ -45,7 +45,7 @@ class Entries {
 
   const ItemRef& before_;
   const ItemRef& after_;
-  const std::vector<std::string> held_;  // Empty for all.
+  const std::vector<std::string> held_;  // Empty means all attributes.
   bool was_ = false;
   bool is_ = false;
   bool same_key_ = false;

@@ -43,9 +43,9 @@ std::optional<WallTime> time_of_label(const std::string& label) {
 }
 
 constexpr size_t kBulk = 16;                       // Writes of one request.
-constexpr uint64_t kTableMemory = 4096;            // Of one without items, about.
+constexpr uint64_t kTableMemory = 4096;            // Approximate, for a table without items.
 constexpr uint64_t kSkippedBeforeAnswer = 10'000;  // Records.
-constexpr uint64_t kTurnEffort = 8u << 20;         // Of one request, before others have their turn.
+constexpr uint64_t kTurnEffort = 8u << 20;         // For one request, before other work gets its turn.
 
 tl::unexpected<Error> no_such_table(const std::string& name) {
   return fail(ErrorCode::kResourceNotFound, "Requested resource not found: Table: " + name + " not found");
@@ -342,7 +342,7 @@ Async<std::vector<Result<ReadOutput>>> Engine::read_many(std::vector<GetItemInpu
   return finish(std::move(inputs), std::move(outputs));
 }
 
-// What takes long in sum lets others in between: none of it depends on the rest.
+// Work that is long in total lets other work in between: no part of it depends on the rest.
 template <class Input, class Output>
 Async<std::vector<Result<Output>>> Engine::finish(std::vector<Input> inputs, Results<Output> outputs) {
   while (outputs.size() < inputs.size()) {
@@ -352,7 +352,7 @@ Async<std::vector<Result<Output>>> Engine::finish(std::vector<Input> inputs, Res
   co_return outputs;
 }
 
-// Those that have no output yet, until a turn's effort is spent.
+// Handles those without an output, until the effort of one turn is used up.
 void Engine::go_on(std::vector<WriteInput>& inputs, Results<WriteOutput>& outputs) {
   uint64_t spent = 0;
   while (outputs.size() < inputs.size() && spent < kTurnEffort) {
@@ -362,7 +362,7 @@ void Engine::go_on(std::vector<WriteInput>& inputs, Results<WriteOutput>& output
   }
 }
 
-// A batch has one projection for all keys of a table, which is bound once.
+// All keys of a table in a batch have the same projection, which is bound once.
 void Engine::go_on(std::vector<GetItemInput>& inputs, Results<ReadOutput>& outputs) {
   const auto alike = [](const GetItemInput& a, const GetItemInput& b) {
     return a.projection == b.projection && a.placeholders.names == b.placeholders.names &&
@@ -407,8 +407,8 @@ Result<Table*> Engine::streaming(const std::string& name) const {
   return table;
 }
 
-// The time; or, where the clock was set back or stands still, a little later than the table's last label: readers go
-// from one stream to the next by their labels.
+// The time. If the clock was set back or stands still, a little later than the table's last label instead: readers go
+// from one stream to the next by label.
 std::string Engine::new_label(const std::string& table) {
   std::string last;
   if (const Table* known = catalog_.find_any(table)) last = known->stream_label();
@@ -426,7 +426,7 @@ void Engine::close_stream(Table& table) {
   committer_.log_closed(closed);
 }
 
-// Whether it can still be read. The wall clock only says when those of earlier runs were closed.
+// True if the stream can still be read. The wall clock counts only for streams that earlier runs closed.
 bool Engine::is_kept(const ClosedEntry& entry) {
   const nanoseconds passed = scheduler_.clock().boot() - entry.closed_at.value_or(opened_);
   if (passed > options_.stream_retention) return false;
@@ -446,7 +446,7 @@ Async<Result<std::vector<ClosedStream>>> Engine::closed_streams() {
   return Result<std::vector<ClosedStream>>(std::move(all));
 }
 
-// A failed store has nothing more to say of its streams: a reader that got an empty page would ask again at once.
+// A failed store answers no stream reads: a reader that got an empty page would ask again at once.
 Result<StreamPage> Engine::read_ready(const ReadStreamInput& input) {
   if (const auto& failure = committer_.failure()) return fail(*failure);
   auto page = read_open(input);
@@ -520,7 +520,7 @@ void Engine::run_due() {
   ttl_.run_due();
   compactor_.run_due();
   backups_.run_due();
-  if (wall_guard_.doubts()) wall_guard_.trusted();  // Tells of the end of the doubt.
+  if (wall_guard_.doubts()) wall_guard_.trusted();  // Reports the end of the doubt.
   if (!catalog_.closed().empty()) {
     catalog_.forget_closed([this](const ClosedEntry& entry) { return is_kept(entry); }, options_.backfill_step);
   }

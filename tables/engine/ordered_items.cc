@@ -53,7 +53,7 @@ OrderedItems::Probe OrderedItems::probe_of(uint64_t hash, const KeyView& key, Pr
   return {hash, prefix_of(key.sort), key.partition, key.sort, Probe::Side::kKey, tie};
 }
 
-// Of an item's entry in a secondary index; the item outlives it.
+// The key of an item's entry in a secondary index; the item outlives it.
 OrderedItems::Probe OrderedItems::probe_of(const KeyView& key, const ItemRef& item) const {
   Probe probe = this->probe(key, Probe::Tie::kAt);
   probe.creation = item.creation();
@@ -154,7 +154,7 @@ void OrderedItems::change(const ItemRef& before, const std::optional<KeyView>& o
     FRESHET_CHECK(added, "an index has an item once");
     return;
   }
-  // The item's own key is looked up once at most, not once for each entry that it is compared with.
+  // Looks up the item's own key once at most, not once for each entry that it is compared with.
   const auto place = set_.place(probe_of(*new_key, after));
   FRESHET_CHECK(!place.found(), "an index has an item once");
   set_.insert(place, entry(*new_key, after));
@@ -167,7 +167,7 @@ void OrderedItems::fill(std::vector<Entry> entries) {
     std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) { return order(a, b) < 0; });
     for (auto& entry : entries) set_.append(std::move(entry));
   } else {
-    // All may be ties: each item's key is looked up once, and not in every comparison.
+    // All may be ties: each item's key is looked up once, not in every comparison.
     struct Keyed {
       Entry entry;
       KeyView main;

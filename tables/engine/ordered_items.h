@@ -1,12 +1,12 @@
 // One ordered structure for main tables and secondary indexes alike: a B-tree of 24-byte entries in the order
 //     main table:       (seeded hash of the partition key, partition key, sort key)
-//     secondary index:  (seeded hash of the partition key, sort key, then what breaks ties: see Kind)
+// secondary index:  (seeded hash of the partition key, sort key, then the order of ties: see Kind)
 // where the first eight bytes of the sort key stand beside the hash, so that a comparison follows the pointer into the
 // item only on ties. A scan walks it from end to end; a partition is a range; a segment of a parallel scan is a range
 // of hashes.
 //
-// Where the hashes of two partitions collide, a range of one partition may hold entries of the other one (in practice
-// never): readers skip entries whose partition is not theirs (holds()).
+// If the hashes of two partitions collide, a range of one partition may hold entries of the other (in practice never):
+// readers skip entries of other partitions (holds()).
 //
 // Loop thread only. Iterators are valid until the next change.
 #pragma once
@@ -33,7 +33,7 @@ class OrderedItems {
     mutable ItemRef item;  // Replaced in place when only other attributes changed.
   };
 
-  // A place between entries, or that of one.
+  // A place between entries, or the place of an entry.
   struct Probe {
     enum class Side : int8_t { kBeforeHash = -1, kKey = 0, kAfterHash = 1 };
     // In a secondary index: before or after all entries of this key, or at one of them.
@@ -44,7 +44,7 @@ class OrderedItems {
     std::string_view sort;
     Side side = Side::kKey;  // Before or after everything of that hash, or at the key.
     Tie tie = Tie::kBefore;
-    // Which one of the ties, with Tie::kAt. By arrival: the creation sequence. By key: the table's key, or the item
+    // The entry among the ties, with Tie::kAt. By arrival: the creation sequence. By key: the table's key, or the item
     // that has it; the item's key is looked up when it is first needed.
     uint64_t creation = 0;
     mutable std::optional<KeyView> beside{};
@@ -56,7 +56,7 @@ class OrderedItems {
   struct Place;
 
   // Keys of a main table are unique. Secondary indexes are sparse, and their keys are not unique. Entries of equal keys
-  // stand in the order of the table's key (kByKey), so that a key says where a page ended whatever became of its item;
+  // stand in the order of the table's key (kByKey), so that a key says where a page ended even if its item is gone;
   // or in the order in which their items were created (kByArrival).
   enum class Kind { kMain, kByKey, kByArrival };
 
@@ -146,7 +146,7 @@ class OrderedItems {
   Probe probe(const KeyView& key, Probe::Tie tie = Probe::Tie::kBefore) const {
     return probe_of(hash(key.partition), key, tie);
   }
-  // The ends of all that has this hash.
+  // The begin and end of all entries with this hash.
   static Probe before_hash(uint64_t hash) { return {hash, 0, {}, {}, Probe::Side::kBeforeHash}; }
   static Probe after_hash(uint64_t hash) { return {hash, 0, {}, {}, Probe::Side::kAfterHash}; }
   // Whether the entry belongs to that partition.
@@ -171,7 +171,7 @@ class OrderedItems {
   int compare_same_hash(const Entry& a, const Probe& b) const;
   int compare_ties(const Entry& a, const Entry& b) const;
   int compare_main(const Entry& a, const Probe& b) const;
-  // Of an item that is in a secondary index.
+  // For an item that is in a secondary index.
   std::string_view sort_in(const ItemRef& item, JoinedKey& joined) const;
   bool is_whole(uint64_t prefix) const;
   static Probe probe_of(uint64_t hash, const KeyView& key, Probe::Tie tie);
@@ -179,7 +179,7 @@ class OrderedItems {
   Entry entry(const KeyView& key, const ItemRef& item) const;
 
   const KeySchema keys_;
-  const KeySchema main_keys_;  // Of a secondary index.
+  const KeySchema main_keys_;  // For a secondary index.
   const Kind kind_;
   const bool by_number_;  // The sort key is one.
   const uint64_t seed_;

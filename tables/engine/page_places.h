@@ -1,5 +1,5 @@
-// Where pages ended of indexes whose ties stand by arrival (ordered_items.h). A start key names an item; if that is
-// deleted meanwhile, or put again, the store would not know any more which of its ties the page had come to.
+// Remembers where pages ended in indexes whose ties stand by arrival (ordered_items.h). A start key names an item. If
+// that is deleted or put again, the store could not tell from the key which of its ties the page had come to.
 //
 // A bounded memory: the newest places are kept, each for as long as no other one needs its room, and none across a
 // restart. A page without its place repeats the ties of an item that is gone, and skips none. Only if the item was put
@@ -18,9 +18,9 @@ namespace freshet {
 
 class PagePlaces {
  public:
-  // A page ended at the item of that table which has this key, and was created as the `creation`-th.
+  // A page ended at the item of that table with this key, which was created as the `creation`-th.
   void note(uint32_t table, const KeyView& key, uint64_t creation);
-  // Empty if it is not known.
+  // Empty if the place is not known.
   std::optional<uint64_t> find(uint32_t table, const KeyView& key) const;
 
  private:

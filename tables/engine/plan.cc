@@ -98,7 +98,7 @@ Result<ItemRef> edit_item(const ItemEdits& edits, const TableDefinition& definit
 // Only what the update looks at is decoded, and for most updates that is nothing; the rest keeps its bytes.
 Result<ItemRef> update_item(const BoundUpdate& update, const TableDefinition& definition, Effort& effort,
                             const ItemRef& old) {
-  constexpr uint64_t kDecoding = 16;  // And encoding again; in units for each byte.
+  constexpr uint64_t kDecoding = 16;  // Decoding and encoding again; in units for each byte.
   if (const auto edits = plain_edits(update)) return edit_item(*edits, definition, old);
   const auto names = top_level_attributes(update);
   Item some;
@@ -222,7 +222,7 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
       check_condition(expressions, effort, input.condition, definition.keys, old, input.return_item_on_failure);
   if (!condition) return fail(condition.error());
   if (!old && !creates(*update)) {
-    // Nothing to remove, but what is wrong with a path does not depend on whether there is an item.
+    // There is nothing to remove, but errors in a path do not depend on the item's existence.
     if (auto nothing = apply(*update, input.key); !nothing) return fail(nothing.error());
     return make_plan(**table, place, {}, {}, input);
   }

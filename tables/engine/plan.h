@@ -26,8 +26,8 @@ const Item& input_key(const Input& input) {
   return input.key;
 }
 
-// kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed where asked). What looking at the item
-// takes is spent of `effort`; kValidation, too, when there is not enough.
+// kValidation, kResourceNotFound, kConditionalCheckFailed (with ConditionFailed if requested). Looking at the item uses
+// up `effort`; kValidation also when there is not enough.
 // Inputs may be emptied.
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, PutItemInput& input);
 Result<Plan> plan(const Catalog& catalog, ExpressionCache& cache, Effort& effort, UpdateItemInput& input);

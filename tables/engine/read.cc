@@ -289,18 +289,18 @@ Result<void> check_start_key(const Source& source, const Item& start, bool scan)
   return {};
 }
 
-// Where a page of an index by arrival ended, of which the start key does not tell: at an item of that creation. Empty
-// for an item that is gone when nobody remembers its place.
+// The place where a page of an index by arrival ended, which the start key does not tell: at an item of that creation.
+// Empty if the item is gone and nobody remembers its place.
 std::optional<uint64_t> arrival_of(const Source& source, const Item& start) {
   const ItemKey main_key(start, source.table->definition().keys);
   if (const auto noted = source.places->find(source.table->number(), main_key.view())) return noted;
-  // An item that left the index, or came back, keeps its creation.
+  // An item that left the index or came back keeps its creation.
   const ItemRef* item = source.table->find(main_key.view());
   return item ? std::optional(item->creation()) : std::nullopt;
 }
 
-// The place of a start key: just after it going forward, just before it going back, whether the item is still there or
-// not.
+// The place of a start key: just after it going forward, just before it going back, even if the item no longer
+// exists.
 OrderedItems::Iterator after_start(const Source& source, const Item& start, bool forward) {
   using Tie = OrderedItems::Probe::Tie;
   const ItemKey key(start, source.keys());
@@ -309,7 +309,7 @@ OrderedItems::Iterator after_start(const Source& source, const Item& start, bool
   if (source.items->kind() == OrderedItems::Kind::kByArrival) {
     const auto creation = arrival_of(source, start);
     place.creation = creation.value_or(0);
-    // Rather than skip any of the ties, all are given again.
+    // Repeats all ties, because none may be skipped.
     if (!creation) place.tie = forward ? Tie::kBefore : Tie::kAfter;
   } else {
     place.beside = main_key.view();

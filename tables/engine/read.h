@@ -1,4 +1,4 @@
-// Reading: get, query, scan, of the catalog as it is. Loop thread only.
+// Reads the catalog in its current state: get, query, scan. Loop thread only.
 #pragma once
 
 #include "tables/engine/catalog.h"
@@ -14,7 +14,7 @@ Result<ReadOutput> read_measured(const Catalog& catalog, ExpressionCache& cache,
 // and its key, is found by the first.
 Result<BoundProjection> bind_projection(ExpressionCache& cache, const GetItemInput& input);
 Result<ReadOutput> read_measured(const Catalog& catalog, const GetItemInput& input, const BoundProjection& projection);
-// `places` learns where the page ended.
+// `places` records where the page ended.
 Result<Page> read_query(const Catalog& catalog, ExpressionCache& cache, PagePlaces& places, const QueryInput& input);
 Result<Page> read_scan(const Catalog& catalog, ExpressionCache& cache, PagePlaces& places, const ScanInput& input);
 

@@ -1,13 +1,13 @@
 // An ordered set of entries whose order begins with a uniform hash. It is a row of B-trees, one for each value of the
-// hash's top bits. The order is that of a single tree, but a point is found in a tree of a few entries: one node to go
-// through instead of six, each of which is a wait for the memory in a large set. The trees stand in one row, so that
-// the way to the first node is one wait, too.
+// hash's top bits. The order is that of a single tree, but each tree has only a few entries: a lookup visits one node
+// instead of six, and each visit is a wait for memory in a large set. The trees stand in one row, so that reaching the
+// first node costs one wait, too.
 //
-// The row grows and shrinks with the set. When there are too many entries for its trees, or too few, a row of twice or
-// half as many is made, and every change from then on moves some entries into it, from the first one on. Meanwhile what
-// stands before a border is in the new row and the rest in the old one. A step moves about as many entries as a node
-// or two hold, so that no change takes long. A row grows only while most of its trees hold something: entries that
-// share a hash cannot be told apart by it.
+// The row grows and shrinks with the set. When it has too many entries for its trees, or too few, the set makes a row
+// of twice or half as many. From then on each change moves some entries into it, from the first one on. Until it ends,
+// entries before a border are in the new row and the rest in the old one. A step moves about as many entries as one or
+// two nodes hold, so that no change takes long. A row grows only while most of its trees have entries: entries that
+// share a hash cannot be separated by it.
 //
 // `T`, and whatever is looked for, has a member `hash`, by which `Order` sorts first. One thread. Iterators and places
 // are valid until the next change.
@@ -80,7 +80,7 @@ class ShardedSet {
     }
 
     const ShardedSet* set_ = nullptr;
-    Tree* tree_ = nullptr;  // Null behind all entries.
+    Tree* tree_ = nullptr;  // Null after the last entry.
     Leaf at_{};
   };
 
@@ -109,7 +109,7 @@ class ShardedSet {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
-  // Bytes that nodes and rows take of the allocator; what entries point to is not in it.
+  // Bytes of nodes and rows in the allocator; the memory that entries point to is not included.
   size_t memory() const { return memory_; }
   const_iterator begin() const {
     Tree* first = first_tree();
@@ -175,8 +175,8 @@ class ShardedSet {
     erase_from(*it.tree_, it.at_);
     resize();
   }
-  // Of a set that is no longer wanted: erases up to `limit` entries, the last first; how many it were. One walk over
-  // the trees a call, not one an entry, and no new rows.
+  // For a set that is no longer wanted: erases up to `limit` entries, the last first, and returns the number. Each call
+  // walks over the trees once, not once per entry, and makes no new rows.
   size_t drop(size_t limit) {
     const size_t before = size_;
     for (Tree* tree = tree_before(nullptr); tree && size_ > 0; tree = tree_before(tree)) {
@@ -190,13 +190,13 @@ class ShardedSet {
 
  private:
   static constexpr size_t kMost = 8;   // Entries a tree on average before the row grows: most fit into one node.
-  static constexpr size_t kLeast = 2;  // And before it shrinks.
+  static constexpr size_t kLeast = 2;  // The average below which it shrinks.
   static constexpr unsigned kMostBits = 24;
-  static constexpr size_t kNodeLines = 4;  // Of memory, in a node of a tree.
+  static constexpr size_t kNodeLines = 4;  // Cache lines in a node of a tree.
   static constexpr size_t kMoved = 64;     // Entries in one step.
   static constexpr size_t kJoined = 4;     // Trees in one step of shrinking, so that the last entries end it.
 
-  // Room for a tree for each value of so many top bits. Trees are made in their order, and removed in it.
+  // Room for one tree for each value of that many top bits. Trees are made and removed in order.
   class Row {
    public:
     explicit Row(ShardedSet& set) : set_(set) {}
@@ -220,7 +220,7 @@ class ShardedSet {
       trees_ = nullptr;
       room_ = made_ = gone_ = 0;
     }
-    // The first one that is left; each in its turn, so that the end of a large row is no long step.
+    // Removes the first remaining tree. Trees go one by one, so that the end of a large row is not a long step.
     void remove_first() { std::destroy_at(trees_ + gone_++); }
     void add_until(size_t count) {
       for (; made_ < count; ++made_) new (trees_ + made_) Tree(set_.order_, CountingAllocator<T>(set_.memory_));
@@ -238,11 +238,11 @@ class ShardedSet {
     unsigned shift_ = 63;
     size_t room_ = 0;
     size_t made_ = 0;
-    size_t gone_ = 0;  // Of those that were made, the first ones.
+    size_t gone_ = 0;  // The number of trees removed, from the first on.
     Tree* trees_ = nullptr;
   };
 
-  // Where an entry of that hash is or would be; of the tree at the border whichever may be.
+  // The tree for an entry of that hash; for the tree at the border, either of the two possible trees.
   Tree& tree_near(uint64_t hash) const {
     const size_t at = row_.index(hash);
     return static_cast<std::ptrdiff_t>(at) >= border_ ? row_[at] : next_[next_.index(hash)];
@@ -253,13 +253,13 @@ class ShardedSet {
     if (static_cast<std::ptrdiff_t>(at) > border_) [[likely]]
       return row_[at];
     if (static_cast<std::ptrdiff_t>(at) == border_) {
-      // What is left of it stands behind all that has been moved.
+      // The rest of the tree at the border stands behind all moved entries.
       Tree& rest = row_[at];
       if (!rest.empty() && order_(*rest.begin(), probe) <= 0) return rest;
     }
     return next_[next_.index(probe.hash)];
   }
-  // The trees in their order: those of the new row that are made, then those of the old one from the border on.
+  // The trees in order: the new row's trees that exist, then the old row's trees from the border on.
   Tree* first_tree() const { return next_.is_there() ? next_.begin() : row_.begin(); }
   Tree* border_tree() const { return row_.begin() + (border_ < 0 ? 0 : border_); }
   Tree* tree_after(Tree* tree) const {
@@ -267,7 +267,7 @@ class ShardedSet {
     if (tree == row_.end()) return nullptr;
     return next_.is_there() && tree == next_.end() ? border_tree() : tree;
   }
-  // Of null: the last one. Null before the first.
+  // For null: the last tree. Null before the first.
   Tree* tree_before(Tree* tree) const {
     if (!tree) return row_.end() - 1;
     if (tree == first_tree()) return nullptr;
@@ -289,7 +289,7 @@ class ShardedSet {
     grows_at_ = splits ? kMost * row_.room() : SIZE_MAX;
     shrinks_below_ = row_.room() > 1 ? kLeast * row_.room() : 0;
   }
-  // After each change.
+  // Call after each change.
   void resize() {
     if (border_ >= 0) {
       move_some();
@@ -306,7 +306,7 @@ class ShardedSet {
     make_targets();
     move_some();
   }
-  // Where entries of the tree at the border go is there before any of them is looked for.
+  // Makes the trees for the entries of the tree at the border before any entry is looked up there.
   void make_targets() {
     const auto at = static_cast<size_t>(border_);
     next_.add_until(next_.bits() > row_.bits() ? 2 * at + 2 : at / 2 + 1);
@@ -328,12 +328,12 @@ class ShardedSet {
     border_ = -1;
     set_bounds();
   }
-  // False if more of it is left than may be moved now.
+  // False if the tree has more entries left than may be moved now.
   bool move_tree(Tree& from, size_t& left) {
     if (from.empty()) return true;
     Tree& first = next_[next_.index(from.begin()->hash)];
     if (first.empty() && &first == &next_[next_.index(from.rbegin()->hash)]) {
-      first = std::move(from);  // All go to one tree: however many they are, that is one step.
+      first = std::move(from);  // All go to one tree: for any number of entries, that is one step.
       return true;
     }
     auto it = from.begin();

@@ -11,8 +11,8 @@ namespace {
 constexpr size_t kFetchedAhead = 16;  // The order of the table is none in memory: each item is a wait for it.
 constexpr size_t kLoadedTogether = 1u << 16;
 constexpr size_t kFilledBeside = 100'000;
-constexpr size_t kBlock = 64;              // Of a node of a map, or a small block: about.
-constexpr size_t kDequeMemory = 64 + 512;  // What an empty std::deque holds.
+constexpr size_t kBlock = 64;              // A node of a map, or a small block: approximate.
+constexpr size_t kDequeMemory = 64 + 512;  // Memory of an empty std::deque.
 
 std::unique_ptr<TtlOrder> make_ttl(const TableDefinition& d) {
   return std::make_unique<TtlOrder>(d.ttl_in_milliseconds, d.books ? d.books->held_status : std::string());
@@ -30,7 +30,7 @@ std::vector<std::string> held_names(const TableDefinition& table, const IndexDef
   return names;
 }
 
-// Of a block that a text needs beyond itself.
+// The memory that a text's block needs beside the text.
 size_t memory_of(const std::string& text) {
   return text.capacity() < sizeof(std::string) / 2 ? 0 : allocated_bytes(text.capacity() + 1);
 }
@@ -41,15 +41,15 @@ size_t memory_of(const KeySchema& keys) {
   return bytes;
 }
 
-// Of an index, definition and all, without entries. Its names are in the table's definition, the index's own and what
-// is picked out of items for it.
+// Memory of an index with its definition and without entries. Its names are in the table's definition, in the index and
+// in the list of attributes that it takes from items.
 size_t memory_of(const IndexDefinition& index) {
   size_t names = memory_of(index.name) + 2 * memory_of(index.keys);
   for (const auto& name : index.included) names += sizeof(std::string) + memory_of(name);
   return sizeof(SecondaryIndex) + sizeof(IndexDefinition) + 2 * kBlock + 3 * names;
 }
 
-// Of a table without items: the objects, the first blocks of its stream's two deques, its nodes in the catalog's maps.
+// Memory of a table without items: the objects, the first blocks of its stream's two deques, its nodes in the catalog.
 size_t memory_of_empty(const TableDefinition& d) {
   size_t bytes = sizeof(Table) + sizeof(ChangeStream) + 2 * kDequeMemory + 4 * kBlock;
   bytes += 3 * memory_of(d.name) + 4 * memory_of(d.keys);
@@ -281,7 +281,7 @@ void Table::alter(TableDefinition next, std::string stream_label) {
   const TableDefinition& d = definition();
   std::vector<std::unique_ptr<SecondaryIndex>> kept;
   for (const auto& wanted : d.indexes) {
-    // An index whose ties are to stand in another order is built anew.
+    // An index whose ties need another order is built again.
     const bool same = SecondaryIndex::ties_of(old) == SecondaryIndex::ties_of(d) && find_same(old.indexes, wanted);
     const auto it = std::find_if(indexes_.begin(), indexes_.end(),
                                  [&](const auto& have) { return have && have->definition.name == wanted.name; });
@@ -314,7 +314,7 @@ void Table::alter(TableDefinition next, std::string stream_label) {
       books_backfill_.emplace();
     }
   }
-  // A table whose stream is off keeps its last label, so that the next one is higher.
+  // A table keeps its last label while its stream is off, so that the next label is higher.
   if (d.stream && d.stream != old.stream) description_.stream_label = std::move(stream_label);
   make_slots();
 }

@@ -22,7 +22,7 @@ namespace freshet {
 class Table;
 
 inline constexpr size_t kRecordOverhead = 24;  // Of an item in the log beside its own bytes, about.
-inline constexpr size_t kEntryMemory = 50;     // Of an entry in an order, about: for what is not there yet.
+inline constexpr size_t kEntryMemory = 50;     // Approximate size of an entry that an order does not have yet.
 inline size_t log_size(const ItemRef& item) {
   return item ? item.encoded().size() + kRecordOverhead : 0;
 }
@@ -47,8 +47,8 @@ struct Backfill {
 struct SecondaryIndex {
   SecondaryIndex(IndexDefinition d, const TableDefinition& table, uint64_t seed)
       : definition(std::move(d)), items(definition.keys, ties_of(table), seed, table.keys) {}
-  // A queue takes the newest of its tasks, and of those that were created in the same millisecond the last that came.
-  // So in a table of a queue, which is one with books, ties stand by arrival.
+  // A queue takes the newest of its tasks; of those created in the same millisecond, the last one to arrive. So in a
+  // queue's table, which is one with books, ties stand by arrival.
   static OrderedItems::Kind ties_of(const TableDefinition& table) {
     return table.books ? OrderedItems::Kind::kByArrival : OrderedItems::Kind::kByKey;
   }
@@ -72,18 +72,18 @@ class Table {
 
   uint32_t number() const { return number_; }
   const TableDefinition& definition() const { return description_.definition; }
-  // Of its stream, or of the last one it had; empty if it never had one.
+  // The label of its stream, or of its last stream; empty if it never had one.
   const std::string& stream_label() const { return description_.stream_label; }
   TableDescription describe() const;
-  TableDescription stored() const;  // As the log keeps it: with the label also while the stream is off.
-  // What the items take in the log.
+  TableDescription stored() const;  // The log's form: has the label even while the stream is off.
+  // The size of the items in the log.
   uint64_t live_bytes() const { return bytes_ + items_.size() * kRecordOverhead; }
-  // What the table takes of memory: items, entries of all orders, and the table itself even if it is empty. Without the
-  // records of its stream (StreamMemory).
+  // Memory of the table: items, entries of all orders, and the table itself even if it is empty. Without the records of
+  // its stream (StreamMemory).
   uint64_t memory() const;
-  // How much more alter() to that definition takes, about, when catch_up() is through.
+  // Approximate extra memory of alter() to that definition, once catch_up() is done.
   uint64_t memory_to_become(const TableDefinition& definition) const;
-  // What memory() has grown by since the last call; modulo 2^64 if it has shrunk.
+  // The growth of memory() since the last call; modulo 2^64 if it has shrunk.
   uint64_t take_growth();
 
   const OrderedItems& items() const { return items_; }
@@ -172,8 +172,8 @@ class Table {
   std::unique_ptr<ChangeStream> stream_;
   uint64_t bytes_ = 0;        // Encoded items.
   uint64_t item_memory_ = 0;  // Their blocks.
-  uint64_t own_memory_ = 0;   // Of the table without items and entries.
-  uint64_t told_memory_ = 0;  // By take_growth().
+  uint64_t own_memory_ = 0;   // Without items and entries.
+  uint64_t told_memory_ = 0;  // What take_growth() reported.
   bool keep_images_ = false;
   std::future<void> applying_;  // Of applied_loads_; last: it uses what stands above, and is waited for at the end.
 };

@@ -96,7 +96,7 @@ bool is_too_large(const Images& images) {
          sum(images, billed_bytes) > limits::kMaxTransactionBytes;
 }
 
-// What is there already counts before any condition is evaluated and any projection made.
+// Checks the size of existing items before it evaluates any condition or makes any projection.
 template <class Action>
 bool is_too_large(const Catalog& catalog, const std::vector<Action>& actions) {
   constexpr size_t kNeverTooMany = limits::kMaxTransactionBytes / limits::kMaxItemBytes;

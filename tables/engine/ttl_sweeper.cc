@@ -21,7 +21,7 @@ void TtlSweeper::run_due() {
   const int64_t wall = epoch_s(clock_.wall());
   const auto& tables = catalog_.tables();
   size_t left = options_.ttl_step;
-  // Each step begins behind the table that the last one ended with: one with a backlog may use all of a step.
+  // Each step begins behind the table where the last one ended: a table with a backlog may use a whole step.
   auto at = tables.upper_bound(last_swept_);
   for (size_t visits = tables.size(); visits > 0 && left > 0; --visits, ++at) {
     if (at == tables.end()) at = tables.begin();
@@ -54,7 +54,7 @@ BootTime TtlSweeper::next_due() const {
   }
   if (!earliest || committer_.failed()) return BootTime::max();
   const BootTime now = clock_.boot();
-  // In milliseconds: what expires in the year 2300 is more nanoseconds away than there are.
+  // In milliseconds: an expiry in the year 2300 is further away than nanoseconds can express.
   const milliseconds until = WallTime(seconds(*earliest)) - wall;
   return std::max(not_before_, now + std::clamp<milliseconds>(until, milliseconds(0), kLongestSleep));
 }

@@ -28,7 +28,7 @@ class TtlSweeper {
   Committer& committer_;
   const EmbeddedOptions& options_;
   BootTime not_before_{};
-  std::string last_swept_;  // The name of a table, which may be gone.
+  std::string last_swept_;  // A table's name; that table may be gone.
 };
 
 }  // namespace freshet

@@ -1,4 +1,4 @@
-// Conditions on decoded items, and what their operators say. On stored ones: evaluator.cc.
+// Conditions on decoded items, and the results of their operators. For stored items: evaluator.cc.
 #include <string.h>  // memmem
 
 #include <algorithm>
@@ -39,7 +39,7 @@ bool begins_with(const Value& value, const Value& prefix) {
   return b && start && b->bytes.starts_with(start->bytes);
 }
 
-// std::string::find compares the whole part at every place where its first byte stands.
+// std::string::find compares the whole part wherever its first byte matches.
 bool has_part(std::string_view text, std::string_view part) {
   return part.empty() || memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
 }
@@ -69,7 +69,7 @@ class Decoded {
  public:
   Decoded(const Bindings& bindings, const Item& item) : bindings_(bindings), item_(item) {}
 
-  // What is not there equals nothing.
+  // A missing value equals nothing.
   bool equal(const std::vector<Operand>& operands) const {
     Value storage[2];
     const Value* left = value(operands[0], storage[0]);
@@ -116,7 +116,7 @@ class Decoded {
   }
 
  private:
-  // Null for what is not there; `storage` holds computed ones.
+  // Null for a missing value; `storage` holds computed ones.
   const Value* value(const Operand& operand, Value& storage) const {
     if (operand.kind == Operand::Kind::kValue) return bindings_.values[operand.slot];
     if (operand.kind == Operand::Kind::kPath) return find(operand.path, item_, bindings_);

@@ -1,5 +1,5 @@
-// Conditions on stored items. Values are compared as they are encoded, which is the same for equal ones (item_ref.h):
-// whole attributes are not decoded, however large they are. What is looked into (a.b, a[3]) is, once.
+// Conditions on stored items. Values are compared as they are encoded, because equal values have equal encodings
+// (item_ref.h): whole attributes of any size are not decoded. Attributes with paths into them (a.b, a[3]) are, once.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -13,20 +13,20 @@ namespace freshet {
 namespace expression {
 namespace {
 
-// Beyond so many names one walk over the item finds all of them.
+// With more names than this, one walk over the item finds all of them.
 constexpr size_t kFewNames = 8;
-// Decoding, and comparing what is decoded, in units of Effort for each byte of the encoding.
+// Decoding, and comparing decoded values, in units of Effort for each byte of the encoding.
 constexpr uint64_t kDecoding = 8;
 constexpr uint64_t kDecoded = 4;
-constexpr uint64_t kElement = 2;  // Passing an element of a list or set.
+constexpr uint64_t kElement = 2;  // Skipping an element of a list or set.
 
 // An operand: a type with the bytes that stand behind it in an encoding, or a decoded value.
 struct Seen {
   Type type = Type::kNull;
   std::string_view content;
   const Value* decoded = nullptr;
-  uint64_t bytes = 0;                // Of its encoding, or that of the attribute around it.
-  const Operand* operand = nullptr;  // What `content` came from.
+  uint64_t bytes = 0;                // Size of its encoding, or of the attribute around it.
+  const Operand* operand = nullptr;  // The source of `content`.
 };
 
 class Stored {
@@ -34,7 +34,7 @@ class Stored {
   Stored(const BoundCondition& condition, const ItemRef& item, Effort& effort, std::vector<std::string>& given)
       : bindings_(condition.bindings), item_(item), effort_(effort), given_(given) {}
 
-  // Of an item of many attributes, found before.
+  // The values of an item with many attributes, found earlier.
   void know(const std::vector<std::string>& names, const std::vector<std::string_view>& values) {
     names_ = &names;
     values_ = &values;
@@ -95,7 +95,7 @@ class Stored {
 
   // --- Operands ---
 
-  // Nothing for what is not there; `storage` holds computed ones.
+  // Empty for a missing value; `storage` holds computed ones.
   std::optional<Seen> see(const Operand& operand, Value& storage) {
     if (operand.kind == Operand::Kind::kValue) return given(operand);
     if (operand.kind == Operand::Kind::kFunction) return size(operand, storage);
@@ -122,7 +122,7 @@ class Stored {
     return value.empty() ? std::nullopt : std::optional(ValueView(value));
   }
 
-  // Null when there is no effort left for it.
+  // Null if there is no effort left for it.
   const Value* decoded(std::string_view name, const ValueView& view) {
     for (const auto& [known, value] : decoded_) {
       if (known == name) return value.get();
@@ -173,13 +173,13 @@ class Stored {
     if (seen.type < Type::kMap) return std::nullopt;
     return static_cast<int64_t>(count(seen));
   }
-  // Of the members of a set, a list or a map that is not decoded.
+  // The number of members of a set, list or map that is not decoded.
   static size_t count(const Seen& seen) {
     const char* at = seen.content.data();
     return encoding::take_varint(at);
   }
 
-  // As a value, if need be a decoded one. Null when there is no effort left for it.
+  // The operand as a value, decoded if needed. Null if there is no effort left for it.
   const Value* value_of(const Seen& seen) {
     if (seen.decoded) return seen.decoded;
     if (seen.operand->kind == Operand::Kind::kValue) return bindings_.values[seen.operand->slot];
@@ -204,7 +204,7 @@ class Stored {
   std::partial_ordering order(const Seen& a, const Seen& b) {
     if (a.type != b.type || a.type > Type::kBinary) return std::partial_ordering::unordered;
     if (!effort_.spend(1 + std::min(a.bytes, b.bytes) / 8)) return std::partial_ordering::unordered;
-    if (!a.decoded && !b.decoded) return a.content.compare(b.content) <=> 0;  // Of numbers the ordered form.
+    if (!a.decoded && !b.decoded) return a.content.compare(b.content) <=> 0;  // For numbers: the ordered form.
     const Value* left = value_of(a);
     const Value* right = value_of(b);
     return left && right ? compare(*left, *right) : std::partial_ordering::unordered;
@@ -222,7 +222,7 @@ class Stored {
       const auto text = text_of(all);
       return effort_.spend(1 + text.size()) && has_part(text, text_of(part));
     }
-    constexpr size_t kSmallSet = 64;  // A larger one is searched once it is decoded.
+    constexpr size_t kSmallSet = 64;  // A larger set is decoded before it is searched.
     const bool set = all.type >= Type::kStringSet;
     if (!set && all.type != Type::kList) return false;
     if (!all.decoded && !part.decoded && (!set || count(all) <= kSmallSet)) return contains_encoded(all, part, set);

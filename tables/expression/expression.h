@@ -134,11 +134,11 @@ class Expressions {
 // An absent item is an empty Item. Values of types that an operator is not for make it false, never an error.
 bool evaluate(const BoundCondition& condition, const Item& item);
 
-// How much may still be looked at in items, so that no request holds up the loop: about a nanosecond a unit.
+// How much of items may still be examined, so that no request holds up the loop: about a nanosecond a unit.
 class Effort {
  public:
   explicit Effort(uint64_t most) : left_(most) {}
-  // Of what comes next. False if there is not so much left: then nothing is left any more.
+  // Spends units on the next step. False if there are not enough left: then nothing is left any more.
   bool spend(uint64_t units) {
     spent_ = spent_ || units > left_;
     left_ = spent_ ? 0 : left_ - units;
@@ -151,26 +151,26 @@ class Effort {
   uint64_t left_;
   bool spent_ = false;
 };
-// What the expressions of one write, or a filter in one item, may look at; and those of a transaction together.
+// The bounds for the expressions of one write, or a filter on one item; and for all those of a transaction together.
 inline constexpr uint64_t kMostItemEffort = 32u << 20;
 inline constexpr uint64_t kMostTransactionEffort = 64u << 20;
-// kValidation, in words of Freshet's own.
+// kValidation, with a message of Freshet's own.
 tl::unexpected<Error> too_much_effort(ExpressionKind kind);
 
-// Says of one stored item after the other whether the condition holds, without decoding more than it must.
+// Tells for one stored item after the other if the condition holds, and decodes no more than it must.
 class Evaluator {
  public:
   explicit Evaluator(const BoundCondition& condition);  // Outlives this.
-  // A null ref is an absent item. What comes out is of no use when `effort` is spent then.
+  // A null ref is an absent item. Ignore the result if `effort` is used up afterwards.
   bool holds(const ItemRef& item, Effort& effort);
 
  private:
   const BoundCondition& condition_;
-  std::vector<std::string> names_;        // Of the attributes that it looks at, sorted, when they are many.
-  std::vector<std::string_view> values_;  // Of one item, by name.
-  std::vector<std::string> given_;        // Values of the request as they would be stored, by slot, once needed.
+  std::vector<std::string> names_;        // Sorted names of the attributes that it looks at, if they are many.
+  std::vector<std::string_view> values_;  // Values of one item, by name.
+  std::vector<std::string> given_;        // Stored forms of the request's values, by slot, made when needed.
 };
-// For an item alone, with an effort of kMostItemEffort; false when that is spent.
+// For a single item, with an effort of kMostItemEffort; false when that is used up.
 bool evaluate(const BoundCondition& condition, const ItemRef& item);
 // How many operands it looks at, at most; 0 of none.
 size_t weight(const BoundCondition& condition);
@@ -187,7 +187,7 @@ Result<void> check_keys(const BoundProjection& projection, const KeySchema& keys
 // On failure nothing of the input is of use any more.
 Result<Item> apply(const BoundUpdate& update, Item item);
 // Whether the update makes an item where there is none: one that only removes (REMOVE, DELETE) does not, and then
-// leaves nothing behind. What apply() says of the bare key is its error all the same.
+// leaves nothing behind. If apply() finds an error in the bare key, that is still its error.
 bool creates(const BoundUpdate& update);
 // What an update does that only sets whole attributes to values of the request, or removes some: sorted by name.
 // Empty optional for an update that does more. The values live as long as what the update was bound from.
@@ -195,12 +195,12 @@ using ItemEdits = absl::InlinedVector<ItemEdit, 8>;
 std::optional<ItemEdits> plain_edits(const BoundUpdate& update);
 // An update may not touch key attributes of the table.
 Result<void> check_update(const BoundUpdate& update, const KeySchema& keys);
-// UPDATED_OLD: what the update's paths hold in the old item, with the maps and lists around it. Paths that are not
-// there are left out.
+// UPDATED_OLD: the old item's values at the update's paths, with the maps and lists around them. Leaves out paths that
+// do not exist.
 Item updated_attributes(const BoundUpdate& update, const Item& before);
 Item updated_attributes(const BoundUpdate& update, const ItemRef& before);
-// UPDATED_NEW: the same of the new item, as apply() has made it of the old one. A value that was set is found where it
-// stands now: appended to its list, or moved up by the removal of elements before it. What was removed is left out.
+// UPDATED_NEW: the same for the new item that apply() made of the old one. Finds a value that was set at its present
+// place: appended to its list, or moved up by the removal of elements before it. Leaves out removed values.
 Item updated_attributes(const BoundUpdate& update, const Item& before, const Item& after);
 Item updated_attributes(const BoundUpdate& update, const ItemRef& before, const ItemRef& after);
 // Whether the update writes this top-level attribute (or a part of it).

@@ -1,5 +1,5 @@
-// What the operators and functions of conditions say of decoded values. Values of types that one is not for make it
-// false. Pure; any thread.
+// What the operators and functions of conditions return for decoded values. They return false for values of types that
+// they do not support. Pure; any thread.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::optional<int64_t> size_of(const Value& value);
 bool begins_with(const Value& value, const Value& prefix);
 bool contains(const Value& value, const Value& part);
 
-// What an order comparison says of two operands of which this is known; unordered ones have none.
+// The result of an order comparison of two operands with this order; unordered operands have none.
 inline bool says(Operator op, std::partial_ordering order) {
   switch (op) {
     case Operator::kLess:
@@ -33,7 +33,7 @@ inline bool says(Operator op, std::partial_ordering order) {
   }
 }
 
-// The logic of a condition over what `operands` says of its comparisons and functions.
+// Combines the results of comparisons and functions, which `operands` returns, by the logic of a condition.
 template <class Operands>
 bool holds(const Condition& condition, Operands& operands) {
   const auto child_holds = [&](const Condition& child) { return holds(child, operands); };

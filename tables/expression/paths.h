@@ -53,7 +53,7 @@ inline const Value* find_parent(const Path& path, const Item& item, const Bindin
 
 // What `item` holds at the paths, with the maps and lists around it; elements of a list keep their order.
 Item extract(const std::vector<const Path*>& paths, const Item& item, const Bindings& bindings);
-// The same of a stored one, of which only that is decoded. Not null.
+// The same for a stored value; decodes only the part at the path. Not null.
 Item extract(const std::vector<const Path*>& paths, const ItemRef& item, const Bindings& bindings);
 
 }  // namespace freshet::expression

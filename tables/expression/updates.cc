@@ -46,7 +46,7 @@ Members united(const Members& a, const Members& b) {
   return out;
 }
 
-// Takes no longer for a large `b`, which may be the same in many actions and come from a request of 16 MB.
+// Takes no longer for a large `b`, which may be the same in many actions of one 16 MB request.
 template <class Members>
 Members without(const Members& a, const Members& b) {
   Members out;
@@ -74,7 +74,7 @@ class Update {
     return write_all();
   }
 
-  // After run(): where the actions' paths lead to now, but for those of what was removed.
+  // Call after run(): where the actions' paths lead to now, except for those of removed values.
   std::vector<Path> places() const {
     std::vector<Path> out;
     for (const auto& action : actions_) {
@@ -264,7 +264,7 @@ class Update {
       appended_.emplace_back(write->action, static_cast<uint32_t>(elements.size()));
       elements.push_back(take(*write));
     }
-    // What stands deeper first, so that its path still leads there; of one list or map all together.
+    // Removes the deepest first, so that the other paths still lead there; all of one list or map together.
     std::sort(removals.begin(), removals.end(), [&](const Write* a, const Write* b) {
       const size_t depth = a->action->path.size();
       return depth != b->action->path.size() ? depth > b->action->path.size() : earlier(a, b);
@@ -286,7 +286,7 @@ class Update {
     });
   }
 
-  // Past the elements that were removed before those of the path.
+  // Skips the elements that were removed before those of the path.
   void move_up(Path& path) const {
     const Path old = path;
     for (const Action* action : removed_) {
@@ -319,7 +319,7 @@ class Update {
     return true;
   }
 
-  // Siblings, in their order: in one walk over what holds them, which may be large.
+  // Handles siblings in order: in one walk over what holds them, which may be large.
   void remove(std::span<Write* const> siblings) {
     for (const Write* write : siblings) removed_.push_back(write->action);
     const Path& first = siblings[0]->action->path;
@@ -371,7 +371,7 @@ class Update {
   Item& item_;
   absl::InlinedVector<Write, 2> writes_;
   size_t written_ = 0;  // Bytes of all values, as the service counts them.
-  // What run() has appended, with its index before anything was removed; what it has removed.
+  // The elements that run() appended, with their indexes before any removal; and those that it removed.
   absl::InlinedVector<std::pair<const Action*, uint32_t>, 2> appended_;
   absl::InlinedVector<const Action*, 2> removed_;
   bool bad_path_ = false;
@@ -409,7 +409,7 @@ bool creates(const BoundUpdate& update) {
 }
 
 namespace {
-// What the update looks at of an item, null for none.
+// The values that the update looks at in an item; null for none.
 Item looked_at(const BoundUpdate& update, const ItemRef& item) {
   Item some;
   if (!item) return some;
@@ -438,7 +438,7 @@ Item updated_attributes(const BoundUpdate& update, const Item& before, const Ite
   if (std::none_of(written.begin(), written.end(), has_index)) return updated_attributes(update, after);
   Item again = before;
   expression::Update done(update, again);
-  if (!done.run()) return {};  // It is none of which apply() made an item.
+  if (!done.run()) return {};  // apply() cannot have made an item of this one.
   const auto places = done.places();
   std::vector<const expression::Path*> paths;
   for (const auto& place : places) paths.push_back(&place);

@@ -34,8 +34,8 @@ struct Durability {
 struct LogCut {
   std::string file;
   uint64_t offset = 0;
-  uint64_t bytes = 0;   // To the page; with what is known to be missing.
-  std::string missing;  // With LogOptions::accept_loss: the loss that was accepted, in words. Else empty.
+  uint64_t bytes = 0;   // Bytes up to the page, including the bytes that are known to be missing.
+  std::string missing;  // With LogOptions::accept_loss: describes the loss that was accepted. Else empty.
 };
 
 struct LogOptions {
@@ -56,9 +56,9 @@ struct LogOptions {
   // that may be used from two threads, as the real ones; null for all within the calls here. Outlives the log. When
   // something is over, sync() is to be called again.
   BackgroundWork* chores = nullptr;
-  // Told once, within open_log(), if there was anything to cut or a loss to accept; may be empty.
+  // Called once, within open_log(), if something was cut or a loss was accepted; may be empty.
   std::function<void(const LogCut&)> on_cut;
-  // Opens the log although files at its end are missing or too short, with what is left.
+  // Opens the log with its remaining data although files at its end are missing or too short.
   bool accept_loss = false;
 };
 
@@ -131,7 +131,7 @@ class Log {
   // file is damaged; errors of read() do not end the log. The visitor must not change the log.
   virtual Result<LogPosition> read(LogPosition from, size_t max_bytes, const BatchVisitor& visit) = 0;
 
-  // Says that read() will go through that segment soon: it is brought into memory meanwhile. Errors as read().
+  // Announces that read() will go through that segment soon: it is brought into memory meanwhile. Errors as read().
   virtual Result<void> will_read(uint32_t segment) = 0;
 
   // Space. Bytes that may still be appended before append() can say kDiskFull: the rest of the open segment, spare
@@ -147,7 +147,7 @@ class Log {
 // lives (kConflict if another process holds one). Damage above the highest position known durable is a torn tail and is
 // cut; below it, kCorruption naming file and offset. A segment that is missing by what the others say, or a file that
 // is shorter than it was: kCorruption, too, unless LogOptions::accept_loss. A newer format version: kUnsupportedFormat.
-// Whatever is refused is not touched.
+// A log that is refused is not changed.
 Result<std::unique_ptr<Log>> open_log(Files& files, const LogOptions& options, const BatchVisitor& replay);
 
 }  // namespace freshet

@@ -200,7 +200,7 @@ Result<void> Recovery::check_end() {
                   "; nothing was changed, restore the file from a copy");
 }
 
-// Nothing but the first segment is made before it is durable, and for that one spare is enough.
+// Only the first segment is made before it is durable, and for that one spare is enough.
 Result<void> Recovery::check_empty(const std::vector<std::string>& names) {
   constexpr ptrdiff_t kSparesOfALog = 3;
   const auto starts_with = [](std::string_view prefix) {
@@ -213,8 +213,8 @@ Result<void> Recovery::check_empty(const std::vector<std::string>& names) {
               " has no segment of the log, though its other files are those of a log: all of it is missing");
 }
 
-// A file gets its whole size before it becomes a segment. It is cut to what it holds when the next one has begun, and
-// not before.
+// A file gets its whole size before it becomes a segment. It is cut to its content only after the next segment has
+// begun.
 Result<void> Recovery::check_sizes() {
   std::string what;
   for (const Segment& segment : out_.segments) {
@@ -291,8 +291,8 @@ Result<void> Recovery::cut() {
   return dirty_end_ > end_.offset ? clear_tail() : Result<void>{};
 }
 
-// Where a later segment goes, or is gone, the one that is left has been cut. Before that it gets its size back, or the
-// next start would miss the other one. That takes no space.
+// If a later segment goes or is gone, the last remaining one has been cut. Restore its size before that, or the next
+// start would report the other segment as missing. That takes no space.
 Result<void> Recovery::make_whole() {
   const auto last =
       std::find_if(out_.segments.begin(), out_.segments.end(), [&](const Segment& s) { return s.id == end_.segment; });

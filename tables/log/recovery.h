@@ -23,11 +23,11 @@ struct Recovered {
   uint64_t last_sequence = 0;
   LogPosition durable;     // The highest mark seen.
   uint64_t cut_bytes = 0;  // Behind the last segment's end.
-  std::string missing;     // The loss that was accepted.
+  std::string missing;     // Describes the loss that was accepted.
 };
 
-// Checks and replays the segments of a directory, `names` being what is in it. Changes nothing before everything has
-// been checked; then cuts the torn tail, if any, and makes everything that it returns durable. `accept_loss`: as in
+// Checks and replays the segments of a directory; `names` lists its files. Changes nothing until everything has been
+// checked. Then cuts the torn tail, if any, and makes everything that it returns durable. `accept_loss`: as in
 // LogOptions.
 Result<Recovered> recover(Files& files, const std::string& directory, const std::vector<std::string>& names,
                           bool accept_loss, const BatchVisitor& replay);

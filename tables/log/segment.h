@@ -24,8 +24,8 @@ struct SegmentHeader {
   uint64_t first_sequence = 0;
   LogPosition durable;
   uint64_t previous_bytes = 0;  // Used bytes of segment id - 1.
-  // Size of the file when it became this segment, down to a multiple of eight; 0 if that is not known. Up to 32 GiB: of
-  // a larger file that much.
+  // Size of the file when it became this segment, rounded down to a multiple of eight; 0 if not known. At most 32 GiB,
+  // also for a larger file.
   uint64_t allocated = 0;
 };
 

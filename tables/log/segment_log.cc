@@ -51,8 +51,8 @@ tl::unexpected<Error> SegmentLog::fail_for_good(Error error) {
   return fail(*failed_);
 }
 
-// The file can be removed while we hold it, and then another process locks a new one of that name. The directory cannot
-// be removed without what is in it.
+// The file can be removed while we hold it, and another process can then lock a new one of that name. The directory
+// cannot be removed without its files.
 Result<void> SegmentLog::lock() {
   auto directory = files_.lock_directory(options_.directory);
   if (!directory) return fail(std::move(directory.error()));
@@ -63,8 +63,8 @@ Result<void> SegmentLog::lock() {
   return {};
 }
 
-// Whether both are still ours. Whoever removed LOCK let nobody in, as a program that looks at nothing else would have
-// made it again: so we do.
+// Checks that both are still ours. If LOCK was removed, nobody has got in, because a program that looks only at LOCK
+// would have made it again: so we make it again.
 Result<void> SegmentLog::check_locks() {
   const auto lost = [this](const Error& error) {
     return fail(error.code,
@@ -217,7 +217,7 @@ Result<Spares::Space> SegmentLog::find_space(uint64_t bytes) {
   auto space = spares_.take(bytes);
   const bool full = !space && space.error().code == ErrorCode::kDiskFull;
   if (!space && !full) return fail_for_good(std::move(space.error()));
-  // Of a file larger than a spare it says nothing: the reserve is asked for no more of those.
+  // For a file larger than a spare, the disk's answer does not count: the reserve asks for no files of that size.
   if (!from_spare && bytes <= segment_bytes_) asked_disk(full);
   if (space && !from_spare) claim(space->bytes);
   return space;
@@ -250,8 +250,8 @@ Result<void> SegmentLog::start_segment(uint64_t batch_bytes) {
   return {};
 }
 
-// Makes a file a segment, durable under its name. A full disk may have no room for the name: then the space is kept for
-// the next time, and the open segment is as it was.
+// Makes a file a segment, durable under its name. A full disk may have no room for the name: then the space is kept
+// for the next time, and the open segment stays as it was.
 Result<void> SegmentLog::make_segment(uint32_t id, Spares::Space space) {
   const uint64_t previous_bytes = segments_.empty() ? 0 : segments_.back().bytes;
   const SegmentHeader header{log_id_,        id,         next_first_unretired_, last_sequence_ + 1, durable_,
@@ -268,7 +268,7 @@ Result<void> SegmentLog::make_segment(uint32_t id, Spares::Space space) {
   return {};
 }
 
-// A file that did not become a segment: a spare, if it is like one.
+// A file that did not become a segment: keep it as a spare, if it is like one.
 Result<void> SegmentLog::keep_for_later(Spares::Space space) {
   if (space.bytes == segment_bytes_) {
     spares_.keep(std::move(space.path));
@@ -478,7 +478,7 @@ uint64_t SegmentLog::room() const {
   return disk_refuses_ ? 0 : std::min(bound_left(), disk_free_);
 }
 
-// What the disk says of its space is looked at again after a while.
+// Checks the disk's free space again after a while.
 void SegmentLog::asked_disk(bool full) {
   disk_refuses_ = full;
   if (full) disk_free_ = 0;

@@ -22,7 +22,7 @@ class SegmentLog final : public Log {
   SegmentLog& operator=(const SegmentLog&) = delete;
   ~SegmentLog() override;
 
-  // Once, before anything else: locks the directory, replays what is there and makes ready to append.
+  // Call it once, before anything else: locks the directory, replays its log and prepares for appending.
   Result<void> open(const BatchVisitor& replay);
 
   Result<LogPosition> append(BatchKind kind, std::string_view payload) override;
@@ -88,7 +88,7 @@ class SegmentLog final : public Log {
   const uint64_t segment_bytes_;
 
   std::unique_ptr<FileLock> directory_lock_;
-  std::unique_ptr<FileLock> lock_;  // Of the file LOCK: programs before this one look at nothing else.
+  std::unique_ptr<FileLock> lock_;  // The lock of the file LOCK: earlier versions look at nothing else.
   std::optional<Error> failed_;
 
   // The segments, oldest first; the last is open.

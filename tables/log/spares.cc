@@ -81,7 +81,7 @@ Result<Spares::Space> Spares::make(Files& files, std::string path, uint64_t byte
   if (!file) return fail(std::move(file.error()));
   if (auto allocated = (*file)->preallocate(bytes); !allocated) {
     file->reset();
-    // A full disk is no failure; one that does not let go of the file either is. A leftover goes with the next start.
+    // A full disk is no failure, unless the file cannot be removed either. The next start deletes a leftover file.
     auto removed = files.remove(path);
     const bool full = allocated.error().code == ErrorCode::kDiskFull;
     return fail(full && !removed ? std::move(removed.error()) : std::move(allocated.error()));

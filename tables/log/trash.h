@@ -23,8 +23,8 @@ class Trash {
   static bool is_trash(const std::string& name);
   // Deletes what an earlier run left.
   Result<void> clear(const std::vector<std::string>& names);
-  // The file is durably gone under its name when this returns; its space comes back with the steps. On a disk so full
-  // that it has no room for another name, it is deleted at once. Returns how much space has come back.
+  // The file is durably gone under its name when this returns; the steps give its space back. On a disk so full that it
+  // has no room for another name, the file is deleted at once. Returns how much space has come back.
   Result<uint64_t> take(const std::string& path, uint64_t bytes);
   // Gives a little of the space back. Returns how much.
   Result<uint64_t> step();

@@ -216,7 +216,7 @@ class Decomposition {
     return out;
   }
 
-  // Whether a candidate of an IN was there before: `IN [5, 5.0]`. Once there are too many, nobody needs to know.
+  // True if a candidate of an IN came before: `IN [5, 5.0]`. If there are too many, nobody needs to know.
   bool is_repeated(const Condition& choice, size_t candidate) const {
     const auto& operands = choice.operands;
     const auto same = [&](const Operand& other) { return value(other.slot) == value(operands[candidate].slot); };
@@ -330,8 +330,8 @@ class Decomposition {
     return fits(branch.sort->first) && (branch.sort->op != Operator::kBetween || fits(branch.sort->second));
   }
 
-  // Branches of one partition key that overlap would give items twice: they are read as one, with the whole WHERE as
-  // its filter. Those with values of wrong types stay, to be refused.
+  // Overlapping branches of one partition key would return items twice: they become one read, with the whole WHERE as
+  // its filter. Branches with values of wrong types stay, and are refused later.
   void join_overlaps(Branches& branches) const {
     Branches out;
     for (size_t i = 0; i < branches.size();) {

@@ -26,9 +26,9 @@ struct KeyRead {
 
 inline constexpr size_t kMaxKeyReads = 50;
 
-// Empty optional for a scan. The reads are sorted by partition and sort key, and none overlaps with another: branches
-// of one partition key that do are one read of all of it, whose filter is the whole WHERE. kValidation for too many
-// reads. Values need not be of the keys' types; see check_key_types().
+// Empty optional for a scan. The reads are sorted by partition and sort key and do not overlap: overlapping branches of
+// one partition key become one read of all of it, filtered by the whole WHERE. kValidation for too many reads. Values
+// may have other types than the keys; see check_key_types().
 Result<std::optional<std::vector<KeyRead>>> key_reads(const Statement& statement, const KeySchema& keys);
 
 // Refuses reads by values of other types than the keys have.

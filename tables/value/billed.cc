@@ -10,7 +10,7 @@ using namespace encoding;
 
 size_t billed_value(std::string_view value);
 
-// Of the entries of a map or an item.
+// The size of the entries of a map or an item.
 size_t billed_entries(std::string_view in, size_t each) {
   size_t sum = 0;
   take_varint(in);

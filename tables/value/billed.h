@@ -1,5 +1,5 @@
-// The size of items as the service counts it (Developer Guide, "DynamoDB item sizes and formats"), read from their
-// encoding: no value is decoded. billed_size() of value.h says the same of decoded ones. Any thread.
+// The size of items as the service counts it (Developer Guide, "DynamoDB item sizes and formats"), computed from their
+// encoding: no value is decoded. billed_size() of value.h does the same for decoded ones. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,18 +12,18 @@
 
 namespace freshet {
 
-// Of a map or a list, and of each of its elements, beside what they hold.
+// For a map or a list, and for each of its elements, beside their content.
 inline constexpr size_t kContainerOverhead = 3;
 inline constexpr size_t kElementOverhead = 1;
 
-// Of a whole encoded item, and of one encoded value, which are known to be sound.
+// The size of a whole encoded item, and of one encoded value. Both must be valid.
 size_t billed_size_of_encoded(std::string_view item);
 size_t billed_size_of_value(std::string_view value);
 // 0 for a null ref.
 inline uint64_t billed_bytes(const ItemRef& item) {
   return item ? billed_size_of_encoded(item.encoded()) : 0;
 }
-// Of what the item has of these attributes, each of which is named once.
+// The size of those of these attributes that the item has. Name each attribute once.
 inline uint64_t billed_bytes(const ItemRef& item, const std::vector<std::string>& names) {
   uint64_t sum = 0;
   for (const auto& name : names) {
@@ -32,10 +32,10 @@ inline uint64_t billed_bytes(const ItemRef& item, const std::vector<std::string>
   return sum;
 }
 
-// The service counts at most so many bytes for each one of an encoding: two for a NULL in a list, which is one byte.
+// The service counts at most this many bytes per byte of an encoding: two for a NULL in a list, which is one byte.
 inline constexpr size_t kMostBilledPerByte = 2;
-// Whether an item, or items whose encodings have that many bytes together, may be larger than `limit`. If not, there is
-// no need to count.
+// True if an item, or items whose encodings have that many bytes in total, may be larger than `limit`. If false, you
+// need not count.
 inline bool may_exceed(uint64_t encoded_bytes, uint64_t limit) {
   return encoded_bytes * kMostBilledPerByte > limit;
 }

@@ -71,7 +71,7 @@ class ItemRef {
   // A copy with these edits (sorted by name, unique); all other attributes are taken over as they are encoded.
   ItemRef with(std::span<const ItemEdit> edits) const;
   bool same_bytes(const ItemRef& other) const { return encoded() == other.encoded(); }
-  // Bytes of memory that the block takes of the allocator.
+  // Bytes of memory that the block takes from the allocator.
   size_t memory() const;
 
   // Set by the engine when the item is committed; loop thread only; not part of the encoding.

@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// What the daemon does for its whole life is over with a test.
+// Ends with the test; in the daemon it lives as long as the process.
 class KeptMask {
  public:
   KeptMask() { pthread_sigmask(SIG_SETMASK, nullptr, &before_); }

@@ -75,7 +75,7 @@ TEST_P(FilesTest, ADirectoryHasOneHolder) {
   EXPECT_TRUE(files->lock_directory(directory));
 }
 
-// Of files on a disk, where others can do that.
+// For files on a disk, where other processes can do that.
 TEST(LockedFiles, SayThatSomebodyRemovedOrReplacedThem) {
   for (const MakeFiles make : {&make_posix_files, &make_sim_files}) {
     const auto files = make();

@@ -1,5 +1,5 @@
-// Loaded before the C library (LD_PRELOAD): lets calls on files fail as a broken or full disk does, while the program
-// runs. What is to fail stands in a file that the test has mapped too; its path is in BAD_DISK.
+// Loaded before the C library (LD_PRELOAD): makes calls on files fail as a broken or full disk does, while the program
+// runs. A file that the test has mapped, too, says which calls fail; its path is in BAD_DISK.
 //
 // The daemon under test is the real one: nothing in it knows of this.
 #include <dirent.h>
@@ -57,7 +57,7 @@ __attribute__((constructor)) void begin() {
   orders();
 }
 
-// Whether this call is to fail, with errno set.
+// True if this call must fail; sets errno then.
 bool fails(const char* call, const char* path) {
   Orders* const is = orders();
   if (is == nullptr || path == nullptr || is->armed.load() == 0) return false;

@@ -1,5 +1,5 @@
-// Which task of a key lives: of those that wait and will never be started none holds its key, and one that was to make
-// room lives on when the one that was to replace it is gone. In both worlds.
+// Which task of a key lives: waiting tasks that will never start do not hold their key, and a task that was to make
+// room lives on when the task that was to replace it is gone. In both worlds.
 #include <algorithm>
 
 #include "tests/functions/queue_fixture.h"
@@ -16,7 +16,7 @@ class QueueKeysLiving : public QueueFixture {
     task.replace = replace;
     return task;
   }
-  // One in work, and one that came to replace it.
+  // One task in work, and a newer one that came to replace it.
   std::vector<TakenTask> one_and_two(Queue& queue, NewTask two = keyed("two", true), milliseconds lease = seconds(60)) {
     EXPECT_TRUE(create(queue, keyed("one", true)));
     TakeInput input;
@@ -91,7 +91,7 @@ TEST_P(QueueKeysLiving, NorDoesOneWhoseTtlHasPassed) {
   EXPECT_EQ(ids(take(queue, 9)), "next");
 }
 
-// However the work on the one ends, and whatever became of the one that was to replace it.
+// However the work on the first task ends, and whatever happened to the task that was to replace it.
 TEST_P(QueueKeysLiving, ATaskLivesOnWhenItsReplacementIsGone) {
   for (const char* gone : {"cancelled", "shed", "expired", "deleted"}) {
     for (const char* how : {"fail", "release", "lease", "restart"}) {

@@ -56,8 +56,8 @@ class SimFiles final : public Files {
   void on_sync(std::function<void()> call) { on_sync_ = std::move(call); }
   // The n-th write_at from now fails, having written any part.
   void fail_write(uint64_t n) { fail_write_ = n; }
-  // From now on calls fail with that error of which `fails` says so: "rename data/spare-1", "sync data/spare-1". Those
-  // that would change something change nothing. Null: none.
+  // From now on, calls for which `fails` returns true fail with that error: "rename data/spare-1", "sync data/spare-1".
+  // Failing calls change nothing. Null: none fail.
   void fail_calls(ErrorCode code, std::function<bool(const std::string& call)> fails) {
     call_error_ = code;
     call_fails_ = std::move(fails);

@@ -92,7 +92,7 @@ class BatchGet final : public Operation {
     return input;
   }
 
-  // What a copy of the projection for each key takes.
+  // The cost of a copy of the projection for each key.
   static size_t copied_bytes(const TableGets& gets) {
     size_t bytes = gets.projection.size();
     for (const auto& [placeholder, name] : gets.names) bytes += placeholder.size() + name.size();
@@ -103,7 +103,7 @@ class BatchGet final : public Operation {
     return copied_bytes(gets) > kMostCopied && gets.keys.size() > 1;
   }
 
-  // Tables that are read together: all up to the next one whose projection is large, or that one alone.
+  // Tables that are read together: all up to the next one with a large projection, or that one alone.
   size_t behind_group(size_t first) const {
     if (is_large(gets_[first])) return first + 1;
     while (first < gets_.size() && !is_large(gets_[first])) ++first;
@@ -119,7 +119,7 @@ class BatchGet final : public Operation {
     return tables.read_many(std::move(inputs));
   }
 
-  // The store checks a projection of megabytes once, with the first key, instead of a hundred copies of it.
+  // The store checks a projection of megabytes once, with the first key, instead of checking a hundred copies.
   static Async<std::vector<Result<ReadOutput>>> read_large(Tables& tables, const TableGets& gets) {
     std::vector<GetItemInput> inputs;
     inputs.push_back(get_of(gets, gets.keys[0], true));
@@ -296,7 +296,7 @@ class BatchWrite final : public Operation {
   CollectionList collections_;
 };
 
-// Whether a key of the last one is there twice, be it that the table goes by its name in one place and by its ARN in
+// True if a key of the last table occurs twice, even if the table goes by its name in one place and by its ARN in
 // the other.
 bool repeats_key(const std::vector<TableGets>& all) {
   const TableGets& last = all.back();

@@ -58,7 +58,7 @@ class BeastBlockingClient final : public BlockingClient {
     if (socket_ && closed_by_server()) disconnect();
     const bool fresh = !socket_.has_value();
     auto response = exchange(request);
-    // The server may have closed the connection since that look. What changes something is not sent again all the same:
+    // The server may have closed the connection since that check. A request that changes something is not sent again:
     // the first one may have been carried out.
     const bool changes = method != "GET" && method != "HEAD";
     if (!response && !fresh && !changes) response = exchange(request);
@@ -72,7 +72,7 @@ class BeastBlockingClient final : public BlockingClient {
                                              ":" + port_ + ": " + error.message());
   }
 
-  // Of a kept-alive connection between two requests, when the server has nothing to say but that it is over.
+  // True for an idle kept-alive connection on which the server has nothing to send but the end.
   bool closed_by_server() {
     char byte = 0;
     const ssize_t n = ::recv(socket_->native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);

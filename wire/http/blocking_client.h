@@ -23,9 +23,9 @@ class BlockingClient {
   // certificates cannot be read.
   static Result<std::unique_ptr<BlockingClient>> make(const std::string& base_url, BlockingClientOptions options = {});
   virtual ~BlockingClient() = default;
-  // Connects if need be, also when the server has closed the kept-alive connection. kUnavailable (naming the address)
-  // if the server cannot be reached or breaks off. Then nobody knows whether the request was carried out, so only GET
-  // and HEAD are sent once more on another connection. Any status is a success here.
+  // Connects if needed, also when the server has closed the kept-alive connection. kUnavailable (naming the address) if
+  // the server cannot be reached or breaks off. The request may have been carried out then, so only GET and HEAD are
+  // retried once on another connection. Any status is a success here.
   virtual Result<HttpResponse> call(const std::string& method, const std::string& target, const std::string& body,
                                     const HttpHeaders& headers = {}) = 0;
 };

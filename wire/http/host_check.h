@@ -20,9 +20,9 @@ class HostCheck {
   // Whether the web page of an Origin header, "SCHEME://HOST[:PORT]", is of an allowed host. "null" is not: it says
   // that the browser does not tell where the page is from.
   bool allows_origin(std::string_view origin) const;
-  // Whether this server itself sent that page: same host, same port and same scheme as the request, whose Host header
-  // is `host` and which came by HTTPS if `tls`. A page by https:// also counts for plain HTTP if the host is one of the
-  // further names: then a proxy in front speaks TLS.
+  // True if this server itself sent that page: same host, same port and same scheme as the request. `host` is its Host
+  // header; it came by HTTPS if `tls`. A page by https:// also counts for plain HTTP if the host is one of the further
+  // names: then a proxy in front handles TLS.
   bool is_own_origin(std::string_view origin, std::string_view host, bool tls) const;
 
  private:

@@ -147,8 +147,8 @@ ParseFailure explain(const Collector<kIsRequest>& parser, const HttpLimits& limi
 }
 
 // Offers `in` to the parser. Sets `failure` if the message is refused. The parser takes a line (header, chunk
-// extension, trailer) only as a whole, so it never sees more bytes at once than a line may have: a line that is too
-// long is refused whether it comes in one piece or in many.
+// extension, trailer) only as a whole, so it never sees more bytes at once than a line may have: it refuses a line that
+// is too long whether the line comes in one piece or in many.
 template <bool kIsRequest>
 size_t offer(Collector<kIsRequest>& parser, std::string_view in, const HttpLimits& limits,
              std::optional<ParseFailure>& failure) {

@@ -23,8 +23,8 @@ namespace freshet {
 
 namespace {
 
-// A socket that was closed while its connection goes on belongs to nobody: the kernel shows it with root's number and
-// without an inode.
+// A closed socket whose connection goes on belongs to nobody: the kernel shows it with root's number and without an
+// inode.
 PeerOwner owner(uid_t user, uint64_t inode) {
   if (inode == 0) return PeerOwner::kGone;
   return user == geteuid() ? PeerOwner::kOurs : PeerOwner::kOthers;
@@ -74,7 +74,7 @@ PeerOwner ask_kernel(const Question& question) {
   return owner(found.idiag_uid, found.idiag_inode);
 }
 
-// A kernel that cannot tell about this protocol says that it finds nothing, too. It would not find our own end either.
+// A kernel that does not support this for the protocol also answers "not found". It would not find our own end either.
 PeerOwner peer_by_kernel(uint8_t protocol, const sockaddr_in& peer, const sockaddr_in& own) {
   const PeerOwner found = ask_kernel(question(protocol, peer, own));
   if (found != PeerOwner::kGone) return found;
@@ -94,7 +94,7 @@ bool is_at(const Place& place, const sockaddr_in& address, bool or_any) {
   std::snprintf(digits.data(), digits.size(), "%08X", address.sin_addr.s_addr);
   std::string_view own = place.address;
   if (or_any && own.find_first_not_of('0') == std::string_view::npos) return true;
-  // A socket for both kinds of addresses has those of IPv4 as ::ffff:a.b.c.d.
+  // A socket for both kinds of addresses shows IPv4 addresses as ::ffff:a.b.c.d.
   constexpr std::string_view kMapped = "0000000000000000FFFF0000";
   if (own.starts_with(kMapped)) own.remove_prefix(kMapped.size());
   return own == digits.data();
@@ -133,7 +133,7 @@ PeerOwner find_line(std::string_view text, const Wanted& wanted) {
   return PeerOwner::kGone;
 }
 
-// The first file that has the socket. Without any of them nothing is known.
+// Uses the first file that lists the socket. Without any of the files, the owner is unknown.
 template <class Look>
 PeerOwner in_files(const char* first, const char* second, const Look& look) {
   PeerOwner found = PeerOwner::kUnknown;
@@ -166,7 +166,7 @@ PeerOwner tcp_peer(int socket) {
     return PeerOwner::kUnknown;
   }
   size = sizeof(peer);
-  // It has gone already.
+  // The peer has gone already.
   if (::getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &size) != 0) return PeerOwner::kGone;
   const PeerOwner found = peer_by_kernel(IPPROTO_TCP, peer, own);
   if (found != PeerOwner::kUnknown) return found;
@@ -174,7 +174,7 @@ PeerOwner tcp_peer(int socket) {
 }
 
 PeerOwner udp_peer(const sockaddr_in& receiver, const sockaddr_in& sender) {
-  // Asked for UDP the kernel takes the two ends the other way round.
+  // For UDP the kernel expects the two ends in the opposite order.
   const PeerOwner found = peer_by_kernel(IPPROTO_UDP, receiver, sender);
   if (found != PeerOwner::kUnknown) return found;
   return in_files("/proc/net/udp", "/proc/net/udp6", [&](const char* text) { return udp_peer_in(text, sender); });

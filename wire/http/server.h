@@ -7,8 +7,8 @@
 // When there is no more room for answers that clients do not take, who has not taken one before is refused the next one
 // (503, if it is 16 KiB or more), and who takes nothing for two seconds is cut; who reads is not. What takes long to
 // parse or to write (64 KiB, compressed) has its turns one after the other, with everybody else in between.
-// No CORS headers are sent but to configured origins, and a web page of any other origin than the server's own may only
-// send GET and HEAD: all else is 403.
+// CORS headers are sent only to configured origins. A web page of any origin other than the server's own may only send
+// GET and HEAD: all other requests get 403.
 //
 // Pipelined requests of one connection start one after the other, each when the one before has run, and are answered
 // in order. A client that closes its connection (or its sending side) destroys its running exchanges on the loop.
@@ -38,8 +38,8 @@ struct HttpServerOptions {
   std::vector<std::string> cors_origins;    // Web pages that may read answers; see Cors.
   std::shared_ptr<const RequestGate> gate;  // Null lets everything in.
   std::shared_ptr<const TlsContext> tls;    // Null speaks plain HTTP.
-  // Serves only processes of the user that this one runs as. Who connects is looked at once, when the connection is
-  // accepted; others get 403 and are cut at once. For listeners at IPv4 loopback addresses.
+  // Serves only processes of the user that this one runs as. The owner is checked when the connection is accepted;
+  // others get 403 and are cut at once. For listeners at IPv4 loopback addresses.
   bool own_user_only = false;
   HttpLimits limits;
   size_t max_connections = 10'000;       // Less if the process may not have that many files open.

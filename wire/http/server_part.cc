@@ -27,7 +27,7 @@ std::string too_many_connections(const Cors& cors) {
   return text + "Content-Length: " + std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
 }
 
-// Of a connection that is not read from, either.
+// Made in advance for a connection that is cut at once, before anything is read.
 constexpr std::string_view kOtherUser =
     "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 102\r\nConnection: close\r\n\r\n"
     R"({"__type":"Forbidden","message":"this port serves only processes of the user that the server runs as"})";
@@ -197,7 +197,7 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
   return of_a_page ? page_refusal(request, host) : nullptr;
 }
 
-// Browsers let every page post a form or plain text anywhere, and withhold only the answer.
+// Browsers let every page post a form or plain text anywhere, and only withhold the answer.
 std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& request, std::string_view host) const {
   const bool reads = request.method == "GET" || request.method == "HEAD";
   bool has_origin = false;
@@ -214,7 +214,7 @@ std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& reques
     }
     if (is_header(name, "sec-fetch-site") && value != "same-origin" && value != "none") site = value;
   }
-  // A browser that names no origin still says when the page is not ours. Only a server for every page takes that.
+  // A browser that names no origin still says that the page is not ours. Only a server for every page accepts that.
   if (reads || has_origin || site.empty() || shared_->cors.allows("")) return nullptr;
   return refuse(403, "Forbidden",
                 "requests from web pages of other origins (Sec-Fetch-Site: " + std::string(site) +

@@ -48,7 +48,7 @@ int choose_protocol(SSL*, const unsigned char** out, unsigned char* size, const 
 // Both ends: idle connections need no buffers; what could not be written is offered again from where it is by then.
 void set_up(SSL_CTX* context) {
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-  // TLS 1.3 has no others. In 1.2: keys that are gone with the connection, and no CBC.
+  // TLS 1.3 has no other ciphers. For 1.2: keys that are gone with the connection, and no CBC.
   FRESHET_CHECK(SSL_CTX_set_cipher_list(context, "ECDHE+AESGCM:ECDHE+CHACHA20") == 1, "OpenSSL knows these ciphers");
   SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
   SSL_CTX_set_mode(context,

@@ -235,7 +235,7 @@ Result<StoredCode> CodeStore::unpack(std::string_view archive) {
   }
   const std::string unfinished = code.folder + std::string(kUnfinished);
   if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) return io_error(directory_, errno);
-  // One in /tmp could have been made by somebody else, or be a link, to put other code there.
+  // Somebody else could have made a folder in /tmp, or a link, to put other code there.
   struct stat about {};
   if (temporary_ && lstat(directory_.c_str(), &about) != 0) return io_error(directory_, errno);
   if (temporary_ && (!S_ISDIR(about.st_mode) || about.st_uid != geteuid())) return io_error(directory_, EEXIST);

@@ -25,7 +25,7 @@ std::string time_text(int64_t wall_ms) {
   return text + "+0000";
 }
 
-// As the service shows variables to a caller who may not decrypt them.
+// The service shows variables in this form to a caller who may not decrypt them.
 constexpr std::string_view kHidden =
     R"+("Environment":{"Error":{"ErrorCode":"AccessDeniedException","Message":"The variables are shown only to )+"
     R"+(clients that may change functions (--read-only-functions)"}})+";
@@ -56,7 +56,7 @@ std::string members_of(const FunctionDefinition& function, const Account& accoun
 
 }  // namespace
 
-// Of what is shown: else whoever sees no variables could try values until one makes this id.
+// Made only from visible values: otherwise a caller who sees no variables could try values until one makes this id.
 std::string revision_id(const FunctionDefinition& function, const Account& account, EnvironmentShown environment) {
   const std::string shown = members_of(function, account, environment);
   std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};

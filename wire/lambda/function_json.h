@@ -8,7 +8,7 @@
 
 namespace freshet {
 
-// Whether the values of a function's environment variables are shown.
+// Selects if the values of a function's environment variables are shown.
 enum class EnvironmentShown { kYes, kNo };
 
 // FunctionConfiguration.

@@ -253,8 +253,8 @@ class HttpRuntimeApi final : public RuntimeApi {
     HttpServerOptions options;
     options.limits.body_bytes = limits::kMaxRequestBytes;
     options.idle_timeout = options.read_timeout = kPatience;
-    // Whoever calls gets the process's events and answers for it. No client can be told a secret for that, but the
-    // kernel knows whose the other end is.
+    // Any caller gets the process's events and answers for it. No client can be given a secret for that, but the kernel
+    // knows the owner of the other end.
     options.own_user_only = true;
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(std::make_unique<RuntimeRoute>(sessions_));

@@ -14,7 +14,7 @@ namespace freshet {
 struct ServiceView {
   std::function<bool()> ready;                  // After recovery, and until draining begins.
   std::function<Async<std::string>()> metrics;  // Prometheus text.
-  // Why it is not ready although ready() says so, in lines; empty: there is no such reason. May be null.
+  // Reasons, one per line, why it is not ready although ready() returns true; empty if there is none. May be null.
   std::function<std::string()> broken = nullptr;
 };
 

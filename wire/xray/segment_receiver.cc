@@ -82,7 +82,7 @@ void SegmentReceiver::run() {
     const ssize_t size = recvfrom(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT,
                                   reinterpret_cast<sockaddr*>(&sender), &sender_size);
     if (size <= 0) continue;
-    // Now: the sender may close its socket in a moment.
+    // Ask now: the sender may close its socket in a moment.
     const bool ours = udp_peer(own, sender) == PeerOwner::kOurs;
     auto spans = spans_of_datagram({buffer.data(), static_cast<size_t>(size)});
     if (spans && spans->empty()) continue;

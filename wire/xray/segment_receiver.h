@@ -1,6 +1,6 @@
 // Takes the segments that X-Ray's SDKs send over UDP to 127.0.0.1, as X-Ray's daemon would, and hands them to the loop
-// as spans. One thread of its own, which waits and parses. What the loop has no room for, what is no segment, and what
-// nobody can say is from a function of ours is dropped and counted.
+// as spans. One thread of its own waits and parses. Drops and counts datagrams that the loop has no room for, that are
+// not segments, and that cannot be shown to come from one of our functions.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@ namespace freshet {
 
 class SegmentReceiver {
  public:
-  // Takes the spans of a datagram, on the loop. Anybody on this machine may send one. `ours` if a process of the user
-  // that this one runs as did; the kernel cannot say so of a socket that has been closed since. Answers how many of
-  // them it refused.
+  // Takes the spans of a datagram, on the loop. Anybody on this machine may send one. `ours`: a process of the
+  // user that this one runs as sent it; the kernel cannot tell if the socket has been closed since. Returns how many of
+  // the spans it refused.
   using Take = std::function<size_t(std::vector<Span> spans, bool ours)>;
   // Port 0 picks a free one. kIo if it is taken. The mailbox outlives it.
   static Result<std::unique_ptr<SegmentReceiver>> start(uint16_t port, Mailbox& mailbox, Take take);

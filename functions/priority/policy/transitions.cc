@@ -40,10 +40,10 @@ Verdict without_receipt(const RecordFacts& facts, const Settings& settings, bool
                             ": this queue wants the receipt of the peek");
 }
 
-// A record that comes into the queue must have room for all that the queue writes to it. Otherwise nobody could peek
-// it, or its timeout could not be written.
+// A record that enters the queue must have room for everything that the queue writes to it. Otherwise nobody could
+// peek it, or its timeout could not be written.
 Verdict without_room(const RecordFacts& facts, const Settings& settings) {
-  // What is stored is never shorter than a third of what is counted.
+  // The stored size is never less than a third of the counted size.
   if (facts.item.encoded().size() < limits::kMaxItemBytes / 4) return {};
   const size_t bytes = largest_bytes(facts, settings);
   if (bytes <= limits::kMaxItemBytes) return {};

@@ -15,7 +15,7 @@ struct Refusal {
 };
 using Verdict = std::optional<Refusal>;  // Empty: it may.
 
-// Whether the record is in the last state: no consumer gets it, and only a put changes it.
+// True if the record is in the last state: no consumer gets it, and only a put changes it.
 bool is_final(const RecordFacts& facts, const Settings& settings);
 
 // Of every call: the version and the receipt that it names, if any.

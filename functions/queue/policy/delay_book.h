@@ -1,9 +1,9 @@
-// Delays that go on when the wall clock is set. Pure.
+// Keeps delays as long as they were when the wall clock is set. Pure.
 //
-// A delayed task is stored with the wall time at which its delay is over. As long as the wall clock goes on evenly,
-// that is enough. When it is set, the tasks that are delayed at that moment are noted here with the boot time at which
-// their delays are over by the clock of before; so a delay lasts as long as it did when it was first seen. Tasks that
-// are delayed later go by the new time. Without steps of the clock the book is empty.
+// A delayed task is stored with the wall time at which its delay ends. That is enough as long as the wall clock goes on
+// evenly. When the clock is set, the tasks delayed at that moment are noted here with the boot time at which their
+// delays end by the old clock. So a delay lasts as long as it did when it was first seen. Tasks that are delayed later
+// go by the new time. Without steps of the clock the book is empty.
 #pragma once
 
 #include <absl/container/btree_set.h>
@@ -21,9 +21,9 @@ namespace freshet {
 
 class DelayBook {
  public:
-  static constexpr milliseconds kStep{1000};  // The clock was set if it is off by more; less is followed.
+  static constexpr milliseconds kStep{1000};  // Set if off by more; a smaller step is followed.
   static constexpr size_t kMost = 100'000;    // Tasks noted; those whose delays end later go by the wall clock.
-  static constexpr int64_t kAny = -1;         // For add(): whatever `notBefore` the task has.
+  static constexpr int64_t kAny = -1;         // For add(): any `notBefore` of the task counts.
 
   // Call at least every few seconds. True if the wall clock was set since the last call.
   bool look(WallTime wall, BootTime boot);
@@ -31,19 +31,19 @@ class DelayBook {
   milliseconds offset() const { return offset_; }
   // The same before the last step.
   milliseconds before_step() const { return before_; }
-  // When a delay until `not_before` (epoch ms) is over by a wall clock with that offset; at most 366 days from now.
+  // When a delay until `not_before` (epoch ms) ends by a wall clock with that offset; at most 366 days from now.
   static BootTime due_by(milliseconds offset, int64_t not_before, BootTime now);
 
-  // Notes a task that is not known yet. False if there is no room.
+  // Notes a task that is not in the book yet. False if there is no room.
   bool add(std::string_view id, int64_t not_before, BootTime due);
   void forget(std::string_view id);
-  // It is due again at that time, if it is known.
+  // Makes the task due again at that time, if it is in the book.
   void postpone(std::string_view id, BootTime due);
-  // Whether a task with that `notBefore` is timed here.
+  // True if a task with that `notBefore` is timed here.
   bool times(std::string_view id, int64_t not_before) const;
-  // When that is; BootTime::max() if it is not timed here.
+  // When its delay ends; BootTime::max() if it is not timed here.
   BootTime due_of(std::string_view id) const;
-  // Those that are due, at most `limit`.
+  // The tasks that are due, at most `limit`.
   std::vector<std::string> due(BootTime now, size_t limit) const;
   BootTime next_due() const;  // BootTime::max() for never.
   bool empty() const { return tasks_.empty(); }

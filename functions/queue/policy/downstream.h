@@ -17,7 +17,7 @@ struct Downstream {
   std::optional<AdaptiveConcurrency> concurrency;  // With CONCURRENCY=adaptive; of all runs together.
   uint64_t concurrency_number = 0;                 // Which one it is: it may be switched off and on.
   size_t busy = 0;                                 // Tasks of all runs that are claimed and not done.
-  size_t left = 0;                                 // Slots that runs which are over have in use.
+  size_t left = 0;                                 // Slots in use by runs that are over.
 
   // The settings are these now.
   void follow(const WorkSettings& work) {

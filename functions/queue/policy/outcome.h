@@ -15,10 +15,10 @@ struct Outcome {
   bool give_back = false;      // The attempt does not count.
   bool failed = false;         // Leaves an entry in the history.
   bool unless_beaten = false;  // Only if no heartbeat has come since the task was read.
-  // Of CANCELLED because a newer task of its key came to replace this one: where it goes if no such task is left.
-  // Empty: it goes there in no case.
+  // For CANCELLED because a newer task of its key came to replace this one: the state to use if no such task is left.
+  // Empty: there is no such state.
   std::string_view if_not_replaced = {};
-  bool lives_on = false;  // No such task is left: its mark goes.
+  bool lives_on = false;  // No newer task is left: the mark is removed.
 };
 
 // How many claims the task may have.

@@ -331,7 +331,7 @@ TEST_P(PriorityPromisesTest, ARateNearZeroIsNotAtOnce) {
   EXPECT_TRUE(stats().redrive->going_on);
 }
 
-// Of a record that no queue wrote, in the partition of those in flight.
+// For a record that no queue wrote, in the partition of those in flight.
 TEST_P(PriorityPromisesTest, AnItemThatIsNoRecordStopsNoStrictQueue) {
   Settings settings = shipment_settings();
   settings.strict = true;

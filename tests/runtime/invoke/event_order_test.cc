@@ -1,4 +1,4 @@
-// Which asynchronous event starts when several functions share places; and what the age of events is after a start.
+// The order in which asynchronous events start when several functions share places, and their ages after a start.
 #include <gtest/gtest.h>
 
 #include "tests/runtime/invoke/world.h"

@@ -21,7 +21,7 @@ Map json(const std::string& text) {
   return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
 }
 
-// Of items in the store, which may be anything. The view ends before more digits.
+// Ids of stored items may be anything. The view ends before more digits.
 TEST(EventNumber, IsReadWithinTheId) {
   EXPECT_EQ(number_of_event("00000000000000000042-a-7"), 42u);
   EXPECT_EQ(number_of_event(std::string_view("123456").substr(0, 2)), 12u) << "no dash";

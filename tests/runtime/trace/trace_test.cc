@@ -139,7 +139,7 @@ TEST_F(TraceTest, TextsOfSpansAreCut) {
   EXPECT_EQ(spans[0].attributes[0].second.size(), 1'000u);
 }
 
-// Whoever runs as another user proves by the trace that he works for the daemon.
+// A process of another user proves with the trace id that it works for the daemon.
 TEST_F(TraceTest, SpansOfOthersAreTakenIfTheirTraceIsKnown) {
   const auto foreign = [&](const std::string& trace, bool trusted) {
     Span span;

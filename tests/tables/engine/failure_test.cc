@@ -1,5 +1,5 @@
-// A disk that fails: whatever call it is, the store says so once, and nobody waits for it, or gets an empty answer, any
-// more.
+// A failing disk: whichever call fails, the store reports it once, and no caller waits for it or gets an empty answer
+// any more.
 #include <gmock/gmock.h>
 
 #include "tests/tables/engine/store_fixture.h"
@@ -103,7 +103,7 @@ TEST_F(StoreFailureTest, ASegmentThatCannotBeReadEndsTheStore) {
   }
 }
 
-// Whoever reads them is told; everybody else goes on.
+// Readers of those records get the error; all other work goes on.
 TEST_F(StoreFailureTest, DamagedRecordsOfAStreamAreTheirReadersAlone) {
   begin_anew();
   const uint64_t oldest = now(store->stream_bounds("Queue"))->oldest;

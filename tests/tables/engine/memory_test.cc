@@ -1,4 +1,4 @@
-// What the store says that it takes of memory, against what the allocator gave it; and what the bound of it refuses.
+// Compares the memory that the store reports with the allocator's count, and tests what its bound refuses.
 #include <gmock/gmock.h>
 
 #include "base/allocation.h"

@@ -155,7 +155,7 @@ TEST_F(ReadTest, PagesGoOnWhereTheyStoppedInBothDirections) {
   }
 }
 
-// What may become of the item that a page ended with.
+// The possible fates of the item that a page ended with.
 const std::vector<std::string> kFates = {"stays", "leaves", "goes", "goes and comes back"};
 
 class PagingTest : public ReadTest {
@@ -167,7 +167,7 @@ class PagingTest : public ReadTest {
     if (fate.ends_with("back")) done = done && put("Queue", task(id, "PENDING", 5)).has_value();
     EXPECT_TRUE(done);
   }
-  // All pages of a read; what a page ends with meets its fate before the next one.
+  // Reads all pages; the last item of each page meets its fate before the next page.
   template <class Input>
   std::vector<std::string> read_all(Input input, const std::string& fate) {
     std::vector<std::string> seen;

@@ -141,7 +141,7 @@ TEST(ShardedSet, TakesMemoryForWhatItHolds) {
   }
 }
 
-// Of entries that share their hashes no more trees than there are hashes would hold any.
+// If entries share their hashes, at most as many trees as there are hashes would hold any.
 TEST(ShardedSet, DoesNotGrowForEntriesThatShareAHash) {
   Set set(Order{}, Set::Growth::kSplits);
   std::set<Entry> model;

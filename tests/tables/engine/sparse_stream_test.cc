@@ -43,7 +43,7 @@ TEST_F(SparseStreamTest, ReadsWhereItsRecordsAre) {
   const uint64_t segments = store->stats().log_bytes / options.segment_bytes;
   ASSERT_GT(segments, 100u) << "there is much to read in between";
   EXPECT_LE(reads_for_all(), 4 * kRecords);
-  reopen();  // Of what lies on the disk only the beginnings of segments are known now.
+  reopen();  // Only the beginnings of segments on the disk are known now.
   EXPECT_LE(reads_for_all(), 4 * kRecords);
 }
 

@@ -11,7 +11,7 @@ using namespace expression_test;
 
 class EvaluatorTest : public testing::Test {
  protected:
-  // What it says of an item, and what that took. The values may be as large as the item's.
+  // The result for an item, and its effort. The values may be as large as the item's.
   struct Outcome {
     bool holds = false;
     bool spent = false;

@@ -1,4 +1,4 @@
-// What a log makes of calls that fail, one kind at a time: all but a full disk is for good.
+// How a log handles calls that fail, one kind at a time: every failure except a full disk is for good.
 #include <gmock/gmock.h>
 
 #include "tests/sim/sim_scheduler.h"
@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 
 struct LogFailureTest : LogFixture {
-  // From now on the calls fail that begin so.
+  // From now on, calls that begin with this fail.
   void fail(ErrorCode code, std::string call) {
     files.fail_calls(code, [call = std::move(call)](const std::string& made) { return made.starts_with(call); });
   }

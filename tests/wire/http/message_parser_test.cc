@@ -99,7 +99,7 @@ TEST(RequestParser, HowTheBytesArriveMakesNoDifference) {
   EXPECT_GT(refusals, 100u);
 }
 
-// Of chunk extensions and trailers; the header has a bound of its own. The limit is 512 bytes.
+// The bound of chunk extensions and trailers; the header has its own. The limit is 512 bytes.
 TEST(RequestParser, ALongLineIsRefusedHoweverItArrives) {
   const std::string head = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n";
   Random random(1);

@@ -1,4 +1,4 @@
-// Whose the other end of a socket is, asked from the kernel and read from /proc/net.
+// The owner of the other end of a socket, from the kernel and from /proc/net.
 #include "wire/http/peer_owner.h"
 
 #include <arpa/inet.h>

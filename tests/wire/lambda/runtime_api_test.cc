@@ -244,7 +244,7 @@ TEST_F(RuntimeApiTest, RefusesWhatDoesNotFit) {
   EXPECT_EQ(outcomes(0).at(0).error->type, "Function.ResponseSizeTooLarge");
 }
 
-// Whoever gets at a port would get events and answer for the function.
+// A program that reaches a port would get events and answer for the function.
 TEST_F(RuntimeApiTest, OtherUsersOfTheMachineAreCut) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can connect as somebody else";
   std::optional<RawClient> other;

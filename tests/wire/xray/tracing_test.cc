@@ -54,7 +54,7 @@ TEST(SegmentReceiver, HandsSegmentsToTheLoopAndCountsTheRest) {
   EXPECT_EQ(second.error().code, ErrorCode::kIo);
 }
 
-// From a socket that is still there when the datagram is taken: only of those the kernel can say whose they are.
+// Uses a socket that is still open when the datagram is read: the kernel knows the owner only of those.
 TEST(SegmentReceiver, SaysWhetherAProcessOfItsUserSentThem) {
   constexpr const char* kSegment =
       "{\"format\":\"json\",\"version\":1}\n{\"trace_id\":\"1-5759e988-bd862e3fe1be46a994272793\",\"id\":"
