@@ -9,8 +9,10 @@ const std::vector<SettingHelp>& setting_table() {
        "process_tasks: where the tail call and the timer publish `Start`; none: no `Start` is published"},
       {"PROCESS_TASKS_TOPIC_ARN", "ARN", "required by trigger", "trigger: where it publishes `Start`"},
       {"TASK_RUNNER", "`none`, `fake`, `http[s]://HOST:PORT/PATH`, `exec:PROGRAM ARGUMENTS`", "`none`",
-       "who does the work; `none`: tasks wait for workers that take them; `fake`, for a first look: each task is a SUCCESS "
-       "after FAKE_MS, with the result `{\"fake\": true}`, and nothing is done. Arguments are split at blanks outside double "
+       "who does the work; `none`: tasks wait for workers that take them; `fake`, for a first look: each task is a "
+       "SUCCESS "
+       "after FAKE_MS, with the result `{\"fake\": true}`, and nothing is done. Arguments are split at blanks outside "
+       "double "
        "quotes"},
       {"CONCURRENCY", "1..100000, `adaptive`", "1",
        "tasks in work at once; `adaptive`: as many as the runner bears ([overload.md](overload.md))"},

@@ -1,5 +1,6 @@
 #include "app/daemon/metrics_page.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace freshet {
@@ -37,7 +38,7 @@ void set_queue(Metrics& metrics, const std::string& queue, const QueueStats& sta
     metrics
         .gauge("freshet_queue_age_seconds", "Age of the newest and oldest PENDING task; 0 if none",
                {{"queue", queue}, {"which", which}})
-        .set(created ? in_seconds(now - *created) : 0);
+        .set(created ? std::max(0.0, in_seconds(now - *created)) : 0);  // The clock may have been set back.
   };
   age("newest", stats.newest);
   age("oldest", stats.oldest);

@@ -34,7 +34,12 @@ uint64_t memory_of_system_item(std::string_view kind, const ItemRef& item) {
   const uint64_t copy = 2 * item.encoded().size();
   if (kind == kEventKind) return kEventMemory;
   if (kind == kTopicKind) return kTopicMemory + copy;
-  if (kind == kSubscriptionKind) return kSubscriptionMemory + copy + memory_of_patterns(item);
+  if (kind == kSubscriptionKind) {
+    // An HTTP endpoint is a function of its own, and an event that asks it to confirm waits beside it.
+    const auto protocol = item.find("protocol");
+    const bool is_http = protocol && protocol->key_bytes().starts_with("http");
+    return kSubscriptionMemory + copy + memory_of_patterns(item) + (is_http ? kFunctionMemory : 0);
+  }
   if (kind == kFunctionKind) return kFunctionMemory + copy;
   if (kind == kMappingKind) return kMappingMemory + copy + memory_of_patterns(item);
   if (kind == kScheduleKind) return kScheduleMemory + copy;

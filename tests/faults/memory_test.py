@@ -275,6 +275,16 @@ def definitions(binary, folder):
                 "Attributes.entry.1.key": "FilterPolicy", "Attributes.entry.1.value": policy})
             return arn
 
+        def subscribe_http(i):
+            """Port 9 has nobody: the request to confirm is tried again and again."""
+            arn = sns(daemon, Action="CreateTopic", Name=f"Http{i}").partition("<TopicArn>")[2].partition("<")[0]
+            sns(daemon, Action="Subscribe", TopicArn=arn, Protocol="http", Endpoint=f"http://127.0.0.1:9/{i}/" + "x" * 1_500)
+            return arn
+
+        https = [subscribe_http(i) for i in range(topics)]
+        memory.expect_counted(f"{topics} HTTP subscriptions")
+        for arn in https:
+            sns(daemon, Action="DeleteTopic", TopicArn=arn)
         arns = [subscribe(i) for i in range(topics)]
         counted = memory.expect_counted(f"{topics} topics")
         assert counted > memory.empty_metric + 4000 * topics, counted

@@ -159,7 +159,8 @@ TEST_P(ProcessorTest, TheFakeRunnerBouncesBeyondItsSlotsInPages) {
   world.pass(milliseconds(40'000));
   ASSERT_TRUE(running.ended());
   EXPECT_EQ(world.stock("SUCCESS"), 5u);
-  EXPECT_EQ(*world.read("a").find("result"), Value(Map{{"fake", Value::boolean(true)}})) << "nobody takes it for real work";
+  EXPECT_EQ(*world.read("a").find("result"), Value(Map{{"fake", Value::boolean(true)}}))
+      << "nobody takes it for real work";
 }
 
 TEST_P(ProcessorTest, ABounceDoesNotSpin) {

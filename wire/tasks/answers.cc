@@ -1,5 +1,7 @@
 #include "wire/tasks/answers.h"
 
+#include <algorithm>
+
 #include "runtime/retry_later.h"
 #include "tables/value/json.h"
 #include "wire/tasks/json_object.h"
@@ -194,7 +196,9 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   out += ',';
   append_counts(out, "shed", stats.shed);
   const auto append_age = [&](const char* name, const std::optional<WallTime>& created) {
-    if (created) out += std::string(",\"") + name + "\":" + std::to_string((now - *created).count());
+    if (!created) return;
+    const auto age = std::max<int64_t>(0, (now - *created).count());  // The clock may have been set back.
+    out += std::string(",\"") + name + "\":" + std::to_string(age);
   };
   append_age("newestAgeMs", stats.newest);
   append_age("oldestAgeMs", stats.oldest);
