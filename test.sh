@@ -34,8 +34,9 @@ build() { # preset
 # The AWS SDK for JavaScript, for the conformance tests; and, in a folder of its own, the one of 2021 that a sample
 # application was written with. Kept in the build folder.
 node_modules() {
-  npm_install build/node client-lambda @aws-sdk/client-dynamodb@3 @aws-sdk/client-dynamodb-streams@3 \
-    @aws-sdk/client-lambda@3 @aws-sdk/client-sns@3 aws-xray-sdk@3 luxon uuid
+  # Releases that are whole: of the newest, a package that it needs is at times still missing in a registry.
+  npm_install build/node client-lambda @aws-sdk/client-{dynamodb,lambda,sns}@3.1164.0 \
+    @aws-sdk/client-dynamodb-streams@3.1141.0 aws-xray-sdk@3 luxon uuid
   npm_install build/node/sample client-sns @aws-sdk/client-dynamodb@3.16.0 @aws-sdk/client-sns@3.16.0 \
     aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
   runtime_client
