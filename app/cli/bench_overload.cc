@@ -31,7 +31,7 @@ struct OverloadOptions {
 volatile sig_atomic_t interrupted = 0;
 
 int wrong(const Error& error) {
-  std::cerr << "freshet: " << plain_lines(error.message) << '\n';  // A rival's message may have several lines.
+  std::cerr << "freshet: " << plain_text(error.message) << '\n';
   return kUsage;
 }
 

@@ -59,7 +59,7 @@ def refuses_what_makes_no_sense(binary, folder):
         run = lab(binary, folder, *options, status=2)
         assert said in run.stderr, run
     run = lab(binary, folder, "--policy", "clairvoyant", "--load", 1, "--rival", "a=echo no such queue >&2; exit 3", status=1)
-    assert "a: its driver has ended:\nno such queue" in run.stderr, run
+    assert "a: its driver has ended: no such queue\n" in run.stderr, run
 
 
 def leaves_nothing_behind_when_it_is_ended(binary, folder):

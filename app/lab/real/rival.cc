@@ -63,9 +63,10 @@ class Rival final : public Contender {
 
  private:
   Result<void> gone() const {
-    const auto said = read_text_file(log_);
+    auto said = read_text_file(log_);
+    if (said) said->erase(said->find_last_not_of('\n') + 1);
     return fail(ErrorCode::kUnavailable,
-                bench_.policy.name + ": its driver has ended" + (said && !said->empty() ? ":\n" + *said : ""));
+                bench_.policy.name + ": its driver has ended" + (said && !said->empty() ? ": " + *said : ""));
   }
 
   const Bench bench_;
