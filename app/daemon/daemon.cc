@@ -557,6 +557,11 @@ class Daemon {
 }  // namespace
 
 int run_daemon(const DaemonOptions& options) {
+  // A SIGHUP that comes while the files are read waits, and is carried out once the daemon is up: it must not end it.
+  sigset_t reload;
+  sigemptyset(&reload);
+  sigaddset(&reload, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &reload, nullptr);
   auto plan = plan_daemon(options);
   if (!plan) {
     print_refusal(plan.error(), options.deploy.path);

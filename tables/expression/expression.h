@@ -151,9 +151,10 @@ class Effort {
   uint64_t left_;
   bool spent_ = false;
 };
-// The bounds for the expressions of one write, or a filter on one item; and for all those of a transaction together.
+// The bounds for the expressions of one write, or a filter on one item; and for all those of a transaction together. A
+// list_append to all that a transaction may hold must stay below: 4 MB as the service counts them are up to 6 MB here.
 inline constexpr uint64_t kMostItemEffort = 32u << 20;
-inline constexpr uint64_t kMostTransactionEffort = 64u << 20;
+inline constexpr uint64_t kMostTransactionEffort = 128u << 20;
 // kValidation, with a message of Freshet's own.
 tl::unexpected<Error> too_much_effort(ExpressionKind kind);
 

@@ -56,6 +56,23 @@ def one_owner_of_the_ready_file(binary, folder):
     assert "--ready-file" in refused(binary, folder, "--ready-file", folder / "nowhere" / "ready")
 
 
+def a_reload_while_files_are_read(binary, folder):
+    """A SIGHUP that comes so early ends nobody. The daemon waits for the definition that a pipe brings."""
+    pipe = folder / "definition"
+    os.mkfifo(pipe)
+    daemon = Daemon(binary, folder / "data", "--priority-queue", pipe, template=None).launch()
+    try:
+        with open(pipe, "w") as definition:  # Waits until the daemon has opened it.
+            daemon.process.send_signal(signal.SIGHUP)
+            definition.write((ROOT / "config/priority-queue.json").read_text())
+        while not daemon.ready.exists():
+            assert daemon.process.poll() is None, (daemon.process.returncode, daemon.log_tail())
+            time.sleep(0.005)
+        assert daemon.stop() == 0
+    finally:
+        daemon.stop()
+
+
 def before_anything_is_opened(binary, folder):
     """Who chose a wrong address or queue is told at once, and nothing has changed."""
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -154,7 +171,7 @@ def shipped_unit(binary, folder):
 
 
 if __name__ == "__main__":
-    main(__doc__, "told in order; nothing stale", stale_ready_file,
+    main(__doc__, "told in order; nothing stale", stale_ready_file, a_reload_while_files_are_read,
          one_owner_of_the_ready_file, before_anything_is_opened,
          lambda binary, folder: service_manager(binary, folder, str(folder / "socket")),
          lambda binary, folder: service_manager(binary, folder, f"\0freshet-{os.getpid()}"), shipped_options,

@@ -152,12 +152,13 @@ TEST_F(TransactionTest, ItsConditionsAreBoundedTogether) {
   List almost{std::vector<Value>(149'999, Value(Null{}))};
   almost.elements.push_back(Value::boolean(true));
   std::vector<WriteInput> checks;
-  for (int i = 0; i < 10; ++i) {
+  for (int i = 0; i < 13; ++i) {
     const std::string id = "large" + std::to_string(i);
     Item item = task(id, "PENDING", 1);
     item.set("m", Value(Map{{"l", large}}));
     ASSERT_TRUE(put("Queue", item));
-    ConditionCheckInput check{"Queue", key(id), "NOT m.l IN (:v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v)", {}};
+    ConditionCheckInput check{
+        "Queue", key(id), "NOT m.l IN (:v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v, :v)", {}};
     check.placeholders.values = Map{{":v", Value(almost)}};
     checks.emplace_back(check);
   }
@@ -358,6 +359,25 @@ TEST_F(TransactionTest, ACancelledTransactionLeavesNoToken) {
   const auto done = transact({check, put_of("b")}, "t");
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_FALSE(done->repeated);
+}
+
+// Items may be as large as they may be, and each is copied once.
+TEST_F(TransactionTest, TheLargestListsCanBeAppendedTo) {
+  create(queue_definition());
+  TransactWriteInput input;
+  for (int i = 0; i < 10; ++i) {
+    const std::string id = "item" + std::to_string(i);
+    Item item = key(id);
+    item.set("l", Value(List{std::vector<Value>(133'000, Value::number(1))}));
+    ASSERT_GT(billed_size(item), 390'000u);
+    const auto made = put("Queue", std::move(item));
+    ASSERT_TRUE(made) << made.error().message;
+    UpdateItemInput update{"Queue", key(id), "SET l = list_append(l, :more)", {}, {}};
+    update.placeholders.values = Map{{":more", Value(List{{Value::number(2)}})}};
+    input.actions.emplace_back(std::move(update));
+  }
+  const auto done = now(store->transact_write(std::move(input)));
+  EXPECT_TRUE(done) << done.error().message;
 }
 
 TEST_F(TransactionTest, ReadsAreDistinctAndToldInOrder) {
