@@ -58,7 +58,7 @@ TableDefinition as_queue(TableDefinition definition) {
   return definition;
 }
 
-// What `wanted` has and `there` lacks or has in another form, in words.
+// Describes each part of `wanted` that `there` lacks or has in another form.
 std::string lacking(const TableDefinition& wanted, const TableDefinition& there) {
   std::string names;
   for (const IndexDefinition& index : wanted.indexes) {

@@ -77,7 +77,7 @@ class Queue final : public TaskQueue {
   bool is_pulled() const { return pulled_; }
   void set_pulled(bool pulled) { pulled_ = pulled; }
   bool draining() const { return draining_; }
-  // What the queue needs and the table lacks at the moment, in words; null if it lacks nothing.
+  // Describes what the queue needs and its table lacks at the moment; null if nothing is missing.
   const Error* broken() const { return broken_ ? &*broken_ : nullptr; }
   // What processors have learnt of their runner, whichever run did.
   Downstream& downstream() { return downstream_; }

@@ -163,8 +163,8 @@ bool Queue::is_claiming(const ItemRef& task) const {
   return !claiming_.empty() && claiming_.contains(std::string(text_of(task, attribute::kId)));
 }
 
-// Whether it looks too late for it by a wall clock that is not trusted: it is neither started nor shed until that is
-// known. Whatever stale() refuses must look so here: a processor would give it back and take it again at once.
+// True if the task looks too late by a wall clock that is not trusted: it is neither started nor shed until then. All
+// that stale() refuses must count here, or a processor would give the task back and take it again at once.
 bool Queue::is_doubtful(const ItemRef& task) {
   if (!wall_guard_.doubts()) return false;
   const auto margin = deadline_margin(true, true);

@@ -31,7 +31,7 @@ class Queues final : public TaskQueues {
   TaskQueue* find(std::string_view name) override { return find_queue(name); }
   std::vector<std::string> names() const override;
 
-  // What the queues' tables lack and need at the moment, one line each; empty if nothing.
+  // One line for each queue whose table lacks something that the queue needs; empty if none does.
   std::string broken() const;
   // At readiness; queues that are opened later begin at once.
   void begin();

@@ -34,7 +34,7 @@ std::vector<Value> elements_of(const Item& item, std::string_view name) {
   return list ? list->elements : std::vector<Value>();
 }
 
-// Of a head's write, the only one with a condition: a head that was made after it is stored, and says more.
+// True if the write of a head was refused, as a newer head is stored. Only heads have a condition.
 bool is_newer_there(const Error& error) {
   return error.code == ErrorCode::kConditionalCheckFailed;
 }

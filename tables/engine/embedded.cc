@@ -208,7 +208,7 @@ Result<void> Engine::open(Files* files) {
   return backups_.open(files);
 }
 
-// What the last run wrote while it did not trust the clock says nothing of how late it was: its mark does.
+// Times that the last run wrote while it did not trust the clock prove nothing; its mark has the trusted time.
 Result<void> Engine::begin_clock(Files& files, WallTime last_commit) {
   if (auto opened = clock_mark_.open(files, options_.directory); !opened) return opened;
   const WallTime last = std::min(last_commit, clock_mark_.believed().value_or(last_commit));
