@@ -163,7 +163,7 @@ bool Queue::is_claiming(const ItemRef& task) const {
   return !claiming_.empty() && claiming_.contains(std::string(text_of(task, attribute::kId)));
 }
 
-// True if the task looks too late by a wall clock that is not trusted: it is neither started nor shed until then. All
+// True if the task looks too late by a wall clock that is not trusted yet: then it is neither started nor shed. All
 // that stale() refuses must count here, or a processor would give the task back and take it again at once.
 bool Queue::is_doubtful(const ItemRef& task) {
   if (!wall_guard_.doubts()) return false;
