@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/cli/command_table.h"
 #include "app/cli/commands.h"
-#include "app/cli/ordered.h"
 #include "base/plain_text.h"
 #include "runtime/deploy/diagnostics.h"
 
@@ -97,26 +97,7 @@ int parse_and_run(int argc, char** argv) {
   app.failure_message(explain_failure);
   app.footer("freshet COMMAND --help explains each. The first minute: README.md.");
   int exit_status = kDone;
-  const Command all(app);
-  add_run(all, exit_status);
-  add_put(all, exit_status);
-  add_get(all, exit_status);
-  add_explain(all, exit_status);
-  add_list(all, exit_status);
-  add_stats(all, exit_status);
-  add_cancel(all, exit_status);
-  add_redrive(all, exit_status);
-  add_priority(all, exit_status);
-  add_filtered(all, exit_status);
-  add_ordered(all, exit_status);
-  add_invoke(all, exit_status);
-  add_deploy(all, exit_status);
-  add_logs(all, exit_status);
-  add_watch(all, exit_status);
-  add_record(all, exit_status);
-  add_replay(all, exit_status);
-  add_bench(all, exit_status);
-  add_simulate(all, exit_status);
+  add_commands(Command(app), exit_status);
   const auto word_at = [&](int at) { return std::string(argc > at ? argv[at] : ""); };
   const auto first = commands_of(app, word_at(1));
   const bool nested = argc > 1 && !first.empty() && first[0]->get_require_subcommand_min() > 0;

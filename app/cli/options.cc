@@ -112,6 +112,14 @@ void Command::footer(const std::string& text) const {
   app_->footer(text);
 }
 
+void Command::group(const std::string& heading) const {
+  app_->group(heading);
+}
+
+Command Command::get_subcommand(const std::string& name) const {
+  return Command(*app_->get_subcommand(name));
+}
+
 void Command::alias(const std::string& name) const {
   app_->alias(name);
 }

@@ -56,6 +56,8 @@ class Command {
   Option get_option(const std::string& name) const;
   void callback(std::function<void()> run) const;
   void footer(const std::string& text) const;
+  void group(const std::string& heading) const;           // The heading that the parent's --help shows it under.
+  Command get_subcommand(const std::string& name) const;  // Throws CLI::OptionNotFound.
   void alias(const std::string& name) const;
   void require_subcommand() const;
   bool has_parsed_subcommand() const;
