@@ -262,7 +262,10 @@ class Daemon final : public Contender {
   Result<Fixture> recording() const {
     auto fixture = read_fixture(recorded_, "the recording");
     const WallTime end = origin_.wall + std::chrono::floor<milliseconds>(length_of_run(scenario()));
-    if (fixture) std::erase_if(fixture->records, [end](const ChangeRecord& record) { return record.at > end; });
+    if (fixture) {
+      std::erase_if(fixture->records, [end](const ChangeRecord& record) { return record.at > end; });
+      fixture->record_lines.clear();
+    }
     return fixture;
   }
 
