@@ -13,7 +13,7 @@ cd "$(dirname "$0")"
 
 install_missing() { # further kind of package, beside build and test
   local missing=() package
-  for package in $(awk -v more="${1:-}" '$1 == "build" || $1 == "test" || $1 == more {print $2}' config/packages.txt); do
+  for package in $(awk -v more="${1:-}" '$1 == "build" || $1 == "package" || $1 == "test" || $1 == more {print $2}' config/packages.txt); do
     # What stands on the PATH already (a node from elsewhere) need not come from Debian.
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' ||
       command -v "$package" >/dev/null || missing+=("$package")
