@@ -137,7 +137,7 @@ class Drawing {
     const double from = at_x(plot_.shade_from), to = at_x(plot_.shade_to);
     out_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:g}\" width=\"{:.1f}\" height=\"{:g}\" class=\"shade\"/>\n", from,
                         kTop, to - from, canvas_.height);
-    out_ += text((from + to) / 2, kTop + canvas_.height * 0.3, "middle", plot_.shade, "quiet");
+    out_ += text((from + to) / 2, kTop + canvas_.height * 0.42, "middle", plot_.shade, "quiet");
   }
 
   void axes() {

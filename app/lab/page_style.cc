@@ -40,7 +40,7 @@ caption{text-align:left;padding:1.2em 0 .3em;font-weight:bold}thead{color:var(--
 body:has(.others input:checked) svg.wide{width:100%}
 @media(max-width:640px){body{margin:1em auto}.others{position:static}svg.wide{display:none}svg.narrow{display:block}
 body:has(.others input:checked) figure{overflow-x:auto}
-.bar{grid-template-columns:7.5em 1fr 4em}}
+.bar{grid-template-columns:8.5em 1fr 4em}}
 @media print{.others{display:none}}
 )";
 

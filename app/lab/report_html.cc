@@ -142,10 +142,12 @@ class Section {
     plot.shade_from = static_cast<double>(kCalm.count());
     plot.shade_to = static_cast<double>((kCalm + kStep).count());
     plot.shade = "3 x";
+    plot.x.most = end_of(step);
     auto out = line_chart(plot, time_lines(step));
     plot.finding = recovery_finding(stall);
     plot.shade_to = static_cast<double>((kCalm + kStall).count());
-    plot.shade = "the workers stall";
+    plot.shade = "stall";
+    plot.x.most = end_of(stall);
     return out + line_chart(plot, time_lines(stall));
   }
 
@@ -159,6 +161,10 @@ class Section {
     const auto cells = some(cells_, [](const Cell& cell) { return cell.scenario.retries > 0; });
     return bars(retries_finding(cells), "Goodput when clients try again, % of capacity", "%", 100, cells, "goodput",
                 100);
+  }
+
+  static double end_of(const Cells& cells) {
+    return cells.empty() ? 0 : static_cast<double>(cells.front().scenario.duration.count());
   }
 
   static bool plain(const Cell& cell) {
