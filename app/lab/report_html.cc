@@ -251,22 +251,24 @@ std::string switches(const Looks& looks) {
 }
 
 std::string figures_table(const Cells& cells) {
-  const auto columns = columns_of(cells, all_columns());
   std::string out = "<div class=\"figures\">\n";
-  std::string scenario;
-  for (const auto& cell : cells) {
-    if (const auto name = cell.scenario.name(); name != scenario) {
-      if (!scenario.empty()) out += "</tbody></table>\n";
-      scenario = name;
-      out += "<table><caption>" + html_text(name) + "</caption><thead><tr><th></th>";
-      for (const auto& column : columns) out += fmt::format("<th>{}</th>", column.title);
-      out += "</tr></thead><tbody>\n";
+  for (auto first = cells.begin(); first != cells.end();) {
+    const auto name = first->scenario.name();
+    const auto end = std::find_if(first, cells.end(), [&](const Cell& cell) { return cell.scenario.name() != name; });
+    const Cells rows(first, end);
+    const auto columns = columns_of(rows, all_columns());
+    out += "<table><caption>" + html_text(name) + "</caption><thead><tr><th></th>";
+    for (const auto& column : columns) out += fmt::format("<th>{}</th>", column.title);
+    out += "</tr></thead><tbody>\n";
+    for (const auto& cell : rows) {
+      out += "<tr><td>" + html_text(cell.policy.title) + "</td>";
+      for (const auto& column : columns) out += "<td>" + column_text(cell, column) + "</td>";
+      out += "</tr>\n";
     }
-    out += "<tr><td>" + html_text(cell.policy.title) + "</td>";
-    for (const auto& column : columns) out += "<td>" + column_text(cell, column) + "</td>";
-    out += "</tr>\n";
+    out += "</tbody></table>\n";
+    first = end;
   }
-  return out + "</tbody></table></div>\n";
+  return out + "</div>\n";
 }
 
 std::string group_of(const Scenario& scenario) {

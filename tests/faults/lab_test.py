@@ -91,7 +91,7 @@ def leaves_nothing_behind_when_it_is_ended(binary, folder):
             assert probe.connect_ex(("127.0.0.1", port)) != 0, "its daemon is still there"
 
 
-def says_how_far_it_is_and_what_it_came_to(binary, folder):
+def says_what_it_came_to(binary, folder):
     run = subprocess.run([str(binary), "bench", "overload", "--load", "2,10", "--seconds", "1", "--seeds", "1", "--html", f"{folder}/page.html"],
                          capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run
@@ -104,4 +104,4 @@ def says_how_far_it_is_and_what_it_came_to(binary, folder):
 
 if __name__ == "__main__":
     main(__doc__, "everything is accounted for", accounts_for_everything, refuses_what_makes_no_sense,
-         leaves_nothing_behind_when_it_is_ended, says_how_far_it_is_and_what_it_came_to)
+         leaves_nothing_behind_when_it_is_ended, says_what_it_came_to)
