@@ -24,6 +24,7 @@ struct TemplateOptions {
   std::vector<std::string> parameters;  // NAME=VALUE of the template's Parameters.
   std::vector<std::string> settings;    // FUNCTION.VARIABLE=VALUE.
   Account account;                      // In ARNs.
+  bool traces_kept = false;             // The daemon has an option that keeps traces.
 };
 
 struct DaemonOptions {

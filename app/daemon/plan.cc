@@ -150,10 +150,17 @@ Result<Deployment> read_deployment(const TemplateOptions& options, std::string t
     if (!parsed) return fail(parsed.error());
     input.overrides.push_back(std::move(*parsed));
   }
+  input.traces_kept = options.traces_kept;
   input.native_handlers = built_in_handlers();
   input.known_variables = known_variables;
   input.check_function = check_function;
   return resolve_deployment(input);
+}
+
+TemplateOptions template_options(const DaemonOptions& options) {
+  TemplateOptions out = options.deploy;
+  out.traces_kept = !options.trace_file.empty() || !options.chrome_trace.empty() || !options.trace_endpoint.empty();
+  return out;
 }
 
 Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
@@ -186,7 +193,7 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
                    ": at least 13MiB, or the largest items would not fit into its segments; 0 for no bound");
   }
   if (!options.deploy.path.empty()) {
-    auto deployment = read_deployment(options.deploy);
+    auto deployment = read_deployment(template_options(options));
     if (!deployment) return fail(deployment.error());
     plan.deployment = std::move(*deployment);
   } else if (!options.deploy.settings.empty() || !options.deploy.parameters.empty()) {

@@ -105,6 +105,7 @@ void DeploymentBuilder::check_reference(const Reference& reference) {
 void DeploymentBuilder::check_names() {
   std::map<std::string_view, const Named*> first;
   for (const Named& named : names_) {
+    if (named.what.ends_with(' ')) continue;  // A name that does not resolve: that is an error already.
     const auto [there, is_first] = first.try_emplace(named.what, &named);
     if (is_first) continue;
     diagnostics_.error(named.line, {named.id, ""},

@@ -38,6 +38,8 @@ struct FunctionFault {
 struct DeploymentInput {
   TemplateInput source;
   std::vector<EnvironmentOverride> overrides;
+  // Whether the daemon keeps traces: then a template that asks for them needs no warning.
+  bool traces_kept = false;
   // The names that Runtime `native` knows. Empty: they are not checked.
   std::set<std::string> native_handlers;
   // The environment variables that a native function reads; nothing: it takes any. Not set: they are not checked.

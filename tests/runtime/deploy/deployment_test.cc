@@ -324,7 +324,7 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
       {kBase + function + "      Runtime: nodejs14.x\n      Handler: a.b\n      CodeUri: no-such-folder\n",
        "t.yaml:19: G.Properties.CodeUri: 'no-such-folder' is not a folder: "},
       {kBase + function + "      Runtime: nodejs14.x\n      Handler: a.b\n      CodeUri: s3://bucket/key\n",
-       "t.yaml:19: G.Properties.CodeUri: code in S3 cannot be had here: name a folder beside the template"},
+       "t.yaml:19: G.Properties.CodeUri: code in S3 or an image cannot be had here: name a folder beside the template"},
       {kBase + function + "      Runtime: python3.11\n      Handler: a.b\n      CodeUri: .\n      MemorySize: 64\n",
        "t.yaml:20: G.Properties.MemorySize: expected a whole number from 128 to 10240, found '64'"},
       {kBase + function +
