@@ -22,6 +22,8 @@ constexpr CommandRow kCommands[] = {
     {kOperate, "run", add_run},
     {kOperate, "stats", add_stats},
     {kOperate, "watch", add_watch},
+    {kOperate, "completions", add_completions},
+    {kOperate, "man", add_man},
     {kFunctions, "deploy", add_deploy},
     {kFunctions, "invoke", add_invoke},
     {kFunctions, "logs", add_logs},
