@@ -13,6 +13,7 @@
 
 #include "app/daemon/deployer.h"
 #include "app/daemon/file_watch.h"
+#include "app/daemon/human_log.h"
 #include "app/daemon/metrics_page.h"
 #include "app/daemon/notify.h"
 #include "app/daemon/plan.h"
@@ -81,7 +82,7 @@ class Daemon {
   Daemon(const DaemonOptions& options, DaemonPlan plan, SpawnerProcess& spawner)
       : options_(options),
         plan_(std::move(plan)),
-        sink_(make_stderr_sink()),
+        sink_(make_log_sink(options.log_format)),
         ready_file_(options.ready_file),
         log_(clock_, recent_log_, parse_log_level(options.log_level).value_or(LogLevel::kInfo)),
         random_(random_seed()),
@@ -121,7 +122,10 @@ class Daemon {
   }
 
   int refuse(const Error& error) {
-    log_.error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
+    // A person reads it once.
+    if (!log_is_for_people(options_.log_format)) {
+      log_.error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
+    }
     print_refusal(error);
     return 1;
   }
@@ -273,7 +277,7 @@ class Daemon {
   // Uploaded code that no function names any more goes.
   Result<void> sweep_code() {
     std::set<std::string> used;
-    for (const FunctionDefinition& function : runtime_->functions()) used.insert(function.code);
+    for (const FunctionDefinition& function : runtime_->all_functions()) used.insert(function.code);
     return code_->sweep(used);
   }
 
@@ -357,7 +361,7 @@ class Daemon {
                                        {runtime_->account(), random_.next(), options_.read_only_functions}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
     routes.push_back(
-        make_deploy_route(*deployer_, {options_.deploy.account, options_.queues, options_.read_only_functions}));
+        make_deploy_route(*deployer_, {template_options(options_), options_.queues, options_.read_only_functions}));
     routes.push_back(make_log_route(recent_log_, loop_, loop_));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
     if (tracer_) {
@@ -374,6 +378,8 @@ class Daemon {
     http.host_names = options_.allowed_hosts;
     http.cors_origins = options_.cors_origins;
     http.tls = plan_.tls;
+    http.seed = random_.next();
+    http.log = log_;
     const bool any_page = std::find(http.cors_origins.begin(), http.cors_origins.end(), "*") != http.cors_origins.end();
     if (any_page && !plan_.credentials) {
       log_.warn("CORS_OPEN", {{"what",
@@ -422,12 +428,12 @@ class Daemon {
     if (path.empty()) return invalid("there is no template to read again");
     auto text = read_text_file(path);
     if (!text) return fail(std::move(text.error()));
-    return plan_deployment_of(options_.deploy, std::move(*text), options_.queues);
+    return plan_deployment_of(template_options(options_), std::move(*text), options_.queues);
   }
 
   std::set<std::string> watched_files() const {
     std::set<std::string> paths;
-    for (const FunctionDefinition& function : runtime_->functions()) {
+    for (const FunctionDefinition& function : runtime_->all_functions()) {
       if (function.host == "process") paths.insert(function.code);
     }
     if (!options_.deploy.path.empty()) paths.insert(options_.deploy.path);
@@ -482,7 +488,8 @@ class Daemon {
     co_await queues_->release_held();
     const bool durable = co_await durable_soon();
     if (tracer_) co_await hand_on_traces();
-    log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable}});
+    const bool is_kept = options_.data != kMemoryDirectory;  // A store in memory ends with the daemon.
+    log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable && is_kept}});
     loop_.stop();
   }
 

@@ -38,6 +38,7 @@ struct DaemonOptions {
   std::string durability = "sync";
   std::string ready_file;
   std::string log_level = "info";
+  std::string log_format;         // "human" or "json"; empty: human on a terminal, else json.
   uint64_t max_data_bytes = 0;    // Of all log segments; 0: the disk's bound.
   uint64_t max_memory_bytes = 0;  // Of items and indexes; 0: three quarters of the machine's memory.
   uint64_t segment_bytes = 16u << 20;
