@@ -48,6 +48,12 @@ struct DeploymentInput {
   std::function<std::vector<FunctionFault>(const FunctionDefinition&, const Deployment&)> check_function;
 };
 
+// Where a template defines something.
+struct TemplatePlace {
+  int line = 0;
+  std::string resource;  // Logical id.
+};
+
 struct Deployment {
   std::vector<TableDefinition> tables;
   std::vector<TopicDefinition> topics;
@@ -60,6 +66,8 @@ struct Deployment {
   std::vector<ScheduleDefinition> schedules;
   std::vector<std::string> queues;  // Names of the tables that are queues.
   std::vector<Output> outputs;
+  // "table NAME", "function NAME" and the like, each where it is defined.
+  std::map<std::string, TemplatePlace> places;
   // Everything that the template says and that has no effect here, in the order of the file.
   std::vector<Diagnostic> warnings;
 };
