@@ -7,6 +7,7 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/exact_json.h"
+#include "app/cli/refusal.h"
 #include "app/cli/ordered.h"
 #include "app/cli/progress.h"
 #include "app/cli/refusal.h"
