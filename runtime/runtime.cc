@@ -98,6 +98,11 @@ struct Runtime::Parts {
     if (durable && options.on_code_left) options.on_code_left(folder);
   }
 
+  void gone(const FunctionPtr& function) {
+    invoker.events().forget(function);
+    left(*function);
+  }
+
   MappingParts mapping_parts() {
     return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall};
   }
@@ -207,6 +212,7 @@ Async<bool> Runtime::drain(BootTime deadline) {
   p.schedules.pause();
   for (auto& [id, mapping] : p.mappings) mapping->pause();
   p.invoker.events().pause();
+  p.invoker.drain();
   while (p.busy() && p.ports.scheduler.clock().boot() < deadline) {
     co_await sleep_for(p.ports.scheduler, kDrainLook);
   }
@@ -243,15 +249,15 @@ Async<Result<FunctionDefinition>> Runtime::update_function(std::string name, Fun
 
 Async<Result<std::vector<std::string>>> Runtime::renew_functions(std::string folder) {
   std::vector<std::string> names;
-  for (const FunctionDefinition& function : parts_->functions.list()) {
+  for (const FunctionDefinition& function : parts_->functions.list_all()) {
     if (function.code == folder && function.host == "process") names.push_back(function.name);
   }
   std::vector<std::string> renewed;
   for (const std::string& name : names) {
-    FunctionUpdate later = [this, &folder](const FunctionDefinition* now) -> Result<FunctionDefinition> {
+    FunctionUpdate later = [&folder](const FunctionDefinition* now) -> Result<FunctionDefinition> {
       if (!now || now->code != folder) return fail(ErrorCode::kNotFound, "it is elsewhere by now");
       FunctionDefinition function = *now;
-      function.modified_ms = std::max(epoch_ms(parts_->ports.scheduler.clock().wall()), now->modified_ms + 1);
+      function.modified_ms = FunctionDefinition::kModifiedNow;
       return function;
     };
     std::string of = name;
@@ -263,19 +269,57 @@ Async<Result<std::vector<std::string>>> Runtime::renew_functions(std::string fol
 }
 
 bool Runtime::uses_code(const std::string& folder) const {
-  const std::vector<FunctionDefinition> all = parts_->functions.list();
+  const std::vector<FunctionDefinition> all = parts_->functions.list_all();
   return parts_->process_host.uses_code(folder) || parts_->leaving.contains(folder) ||
          std::any_of(all.begin(), all.end(), [&](const FunctionDefinition& f) { return f.code == folder; });
 }
 
 Async<Result<void>> Runtime::remove_function(std::string name) {
-  const FunctionPtr function = parts_->functions.find(name);
+  std::vector<FunctionPtr> gone{parts_->functions.find(name)};
+  for (const std::string& each : parts_->functions.qualified_names(name)) gone.push_back(parts_->functions.find(each));
   auto done = co_await parts_->functions.remove(std::move(name));
-  if (done && function) {
-    parts_->invoker.events().forget(function);
-    parts_->left(*function);
+  if (!done) co_return done;
+  for (const FunctionPtr& function : gone) {
+    if (function) parts_->gone(function);
   }
   co_return done;
+}
+
+Async<Result<FunctionDefinition>> Runtime::publish_version(std::string name, std::optional<std::string> description,
+                                                           FunctionRegistry::Check check) {
+  auto version = co_await parts_->functions.publish(std::move(name), std::move(description), std::move(check));
+  if (!version) co_return fail(std::move(version.error()));
+  co_return **version;
+}
+
+Async<Result<void>> Runtime::remove_version(std::string name, std::string version) {
+  const FunctionPtr function = parts_->functions.find(name + ":" + version);
+  auto done = co_await parts_->functions.remove_version(std::move(name), std::move(version));
+  if (done && function) parts_->gone(function);
+  co_return done;
+}
+
+Async<Result<FunctionQualifiers>> Runtime::change_qualifiers(std::string name, FunctionRegistry::Change change) {
+  std::vector<FunctionPtr> before;
+  for (const std::string& each : parts_->functions.qualified_names(name)) before.push_back(parts_->functions.find(each));
+  auto done = co_await parts_->functions.change_qualifiers(std::move(name), std::move(change));
+  if (!done) co_return done;
+  for (const FunctionPtr& function : before) {
+    if (!function) continue;
+    if (parts_->functions.find(function->name)) {
+      parts_->invoker.events().changed(function->name);
+    } else {
+      parts_->invoker.events().forget(function);
+    }
+  }
+  co_return done;
+}
+
+FunctionQualifiers Runtime::qualifiers(const std::string& name) const {
+  return parts_->functions.qualifiers(name);
+}
+std::vector<FunctionDefinition> Runtime::versions(const std::string& name) const {
+  return parts_->functions.versions(name);
 }
 
 Async<Result<void>> Runtime::put_topic(TopicDefinition topic) {
@@ -385,6 +429,9 @@ Async<Result<void>> Runtime::remove_schedule(std::string name) {
 
 std::vector<FunctionDefinition> Runtime::functions() const {
   return parts_->functions.list();
+}
+std::vector<FunctionDefinition> Runtime::all_functions() const {
+  return parts_->functions.list_all();
 }
 std::vector<TopicDefinition> Runtime::topics() const {
   return parts_->topics.topics();

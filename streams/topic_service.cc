@@ -39,7 +39,8 @@ auto no_subscription() {
 
 Result<void> check_endpoint(const SubscriptionDefinition& s) {
   if (s.protocol == "lambda") {
-    if (!is_name(function_name(s.endpoint))) {
+    const std::string name = function_name(s.endpoint);
+    if (!is_name(plain_name(name))) {
       return invalid(fmt::format("Invalid parameter: Endpoint: \"{}\" names no function", s.endpoint));
     }
     return {};

@@ -29,7 +29,7 @@ constexpr nanoseconds kAgesLook = seconds(1);
 
 // An endpoint of a topic, as opposed to a function: it has places of its own, and no host that can be full.
 bool is_endpoint(const std::string& name) {
-  return name.starts_with("arn:");
+  return name.starts_with("arn:aws:sns:");
 }
 
 milliseconds age_at(WallTime now, int64_t created) {
@@ -72,6 +72,7 @@ void EventQueue::end_all() {
   paused_ = true;
   work_.clear();
   parts_.scheduler.cancel(std::exchange(ages_timer_, 0));
+  parts_.scheduler.cancel(std::exchange(kept_timer_, 0));
   for (auto& [function, queue] : queues_) {
     parts_.scheduler.cancel(queue.timer);
     queue.timer = 0;
@@ -265,8 +266,13 @@ void EventQueue::wake(Queue& queue, const std::string& function) {
 void EventQueue::place_freed(const std::string& function, bool reserved) {
   if (paused_) return;
   if (reserved) {
-    const auto queue = queues_.find(function);
-    if (queue != queues_.end() && !queue->second.waiting.empty()) wake(queue->second, function);
+    const auto look = [this](auto queue) {
+      if (!queue->second.waiting.empty()) wake(queue->second, queue->first);
+    };
+    const std::string name(is_endpoint(function) ? std::string_view(function) : plain_name(function));
+    if (const auto queue = queues_.find(name); queue != queues_.end()) look(queue);
+    const std::string end = name + static_cast<char>(':' + 1);
+    for (auto at = queues_.lower_bound(name + ":"); at != queues_.end() && at->first < end; ++at) look(at);
   }
   if (!reserved || std::exchange(host_full_, false)) start_shared_soon();
 }
@@ -306,6 +312,16 @@ void EventQueue::start_shared_soon() {
   parts_.scheduler.post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.expired()) return;
     shared_posted_ = false;
+    start_shared();
+  });
+}
+
+void EventQueue::start_shared_at(BootTime at) {
+  if (kept_timer_ != 0 && kept_timer_at_ <= at) return;
+  parts_.scheduler.cancel(kept_timer_);
+  kept_timer_at_ = at;
+  kept_timer_ = parts_.scheduler.call_at(at, [this] {
+    kept_timer_ = 0;
     start_shared();
   });
 }
@@ -352,8 +368,11 @@ bool EventQueue::start_event(Queue& queue, const FunctionPtr& function) {
     host_full_ = true;
     return false;
   }
-  auto place = parts_.places.take(*function);
-  if (!place) return false;
+  auto place = parts_.places.take(*function, Places::For::kEvent, parts_.scheduler.clock().boot());
+  if (!place) {
+    if (const auto until = parts_.places.kept_until(*function)) start_shared_at(*until);
+    return false;
+  }
   EventPtr event = dequeue(queue, queue.waiting.begin());
   work_.spawn(process(function, std::move(event), std::move(*place)));
   return true;
@@ -389,6 +408,7 @@ void EventQueue::arm(Queue& queue, const std::string& function, const FunctionDe
 }
 
 void EventQueue::forget(const FunctionPtr& function) {
+  parts_.places.forget(*function);
   Queue& queue = queue_of(function->name);
   parts_.scheduler.cancel(queue.timer);
   queue.timer = 0;
