@@ -28,7 +28,9 @@ void set_queue(Metrics& metrics, const std::string& queue, const QueueStats& sta
                  {{"queue", queue}, {"arrow", arrow}})
         .set(count);
   }
-  for (const auto& [reason, count] : stats.shed) {
+  auto shed = stats.shed;
+  for (const char* reason : {"ttl", "deadline", "deadline-margin"}) shed.try_emplace(reason, 0);
+  for (const auto& [reason, count] : shed) {
     metrics
         .counter("freshet_queue_shed_total", "Tasks shed since the queue exists",
                  {{"queue", queue}, {"reason", reason}})
