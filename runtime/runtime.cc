@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/turns.h"
 #include "runtime/account_record.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/destinations.h"
@@ -135,7 +136,8 @@ struct Runtime::Parts {
   Schedules schedules;
   std::multiset<std::string> leaving;  // Folders of code, until it is durable that they were left.
   const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
-  Scope telling;                                                     // Last: ended first.
+  Scope telling;                                                     // Ended before what it works on,
+  Turns mapping_changes{ports.scheduler};                            // and so is this.
 };
 
 EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, std::optional<MappingPosition> position) {
@@ -327,15 +329,10 @@ Async<Result<void>> Runtime::put_topic(TopicDefinition topic) {
 }
 
 Async<Result<void>> Runtime::remove_topic(std::string name) {
-  std::vector<std::string> endpoints;
-  for (const SubscriptionDefinition& subscription : parts_->topics.subscriptions()) {
-    if (subscription.topic == name) endpoints.push_back(parts_->topics.arn_of(subscription));
-  }
-  auto done = co_await parts_->topics.remove_topic(std::move(name));
-  if (done) {
-    for (const std::string& endpoint : endpoints) parts_->remove_endpoints(endpoint);
-  }
-  co_return done;
+  auto gone = co_await parts_->topics.remove_topic(std::move(name));
+  if (!gone) co_return fail(std::move(gone.error()));
+  for (const std::string& endpoint : *gone) parts_->remove_endpoints(endpoint);
+  co_return Result<void>();
 }
 
 Async<Result<std::string>> Runtime::subscribe(SubscriptionDefinition subscription) {
@@ -377,6 +374,11 @@ Async<Result<SubscriptionState>> Runtime::confirm_subscription(std::string topic
 }
 
 Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
+  return parts_->mapping_changes.run<Result<std::string>>(
+      [this, mapping = std::move(mapping)] { return put_mapping_now(mapping); });
+}
+
+Async<Result<std::string>> Runtime::put_mapping_now(MappingDefinition mapping) {
   Parts& p = *parts_;
   if (auto good = EventSourceMapping::check(mapping); !good) co_return fail(std::move(good.error()));
   mapping.table = table_name(mapping.table);
@@ -405,6 +407,10 @@ Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
 }
 
 Async<Result<void>> Runtime::remove_mapping(std::string id) {
+  return parts_->mapping_changes.run<Result<void>>([this, id = std::move(id)] { return remove_mapping_now(id); });
+}
+
+Async<Result<void>> Runtime::remove_mapping_now(std::string id) {
   Parts& p = *parts_;
   if (!p.mappings.contains(id)) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no event source mapping \"{}\"", id));

@@ -140,6 +140,10 @@ class Runtime {
   const Account& account() const;
 
  private:
+  // Each in its turn.
+  Async<Result<std::string>> put_mapping_now(MappingDefinition mapping);
+  Async<Result<void>> remove_mapping_now(std::string id);
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

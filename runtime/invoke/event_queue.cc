@@ -21,8 +21,6 @@ namespace {
 constexpr size_t kPayloadsKept = 16;
 // Events started by one step of the loop.
 constexpr int kStartsPerStep = 64;
-// What an item of an event holds beside its payload is less than this.
-constexpr size_t kEventOverhead = 4096;
 
 // How often it checks if the wall clock is trusted, while ages depend on that.
 constexpr nanoseconds kAgesLook = seconds(1);
@@ -140,39 +138,6 @@ void EventQueue::settle_age(Event& event) {
   event.born = now - age_at(parts_.scheduler.clock().wall(), *event.created);
   event.due = event.due == BootTime::max() ? now : event.due;
   event.created.reset();
-}
-
-Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id) {
-  if (waiting(function->name) >= parts_.options.max_queued_events) {
-    return fail(ErrorCode::kTooManyRequests, fmt::format("{} events wait for function {} already; try again later",
-                                                         parts_.options.max_queued_events, function->name));
-  }
-  if (delivery.payload.size() + kEventOverhead > limits::kMaxItemBytes) {
-    return fail(ErrorCode::kRequestTooLarge, fmt::format("An event of {} bytes is too large", delivery.payload.size()));
-  }
-  const Clock& clock = parts_.scheduler.clock();
-  // Rises with time, so that a restart takes the events up in their order.
-  last_id_ = std::max(last_id_ + 1, static_cast<uint64_t>(epoch_ms(clock.wall())) << 20);
-  auto event = std::make_shared<EventPtr>(std::make_unique<Event>());
-  Event& e = **event;
-  e.id = fmt::format("{:020}-{}", last_id_, delivery.request_id);
-  e.request_id = delivery.request_id;
-  e.born = e.due = clock.boot();
-  Item item = system_item(kEventKind, e.id);
-  item.set("created", Value::number(epoch_ms(clock.wall())));
-  item.set("function", Value(function->name));
-  if (!delivery.group.empty()) item.set("group", Value(delivery.group));
-  item.set("payload", Value(delivery.payload));
-  item.set("requestId", Value(std::move(delivery.request_id)));
-  if (!trace_id.empty()) item.set("traceId", Value(trace_id));
-  e.trace_id = std::move(trace_id);
-  e.group = std::move(delivery.group);
-  e.payload = std::move(delivery.payload);
-  PreparedEvent prepared{put_system_item(std::move(item)), nullptr};
-  prepared.logged = [this, event, name = function->name] {
-    if (*event) accept(name, std::move(*event));
-  };
-  return prepared;
 }
 
 EventQueue::Queue& EventQueue::queue_of(const std::string& function) {
