@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/version.h"
+
 namespace freshet {
 namespace {
 
@@ -175,6 +177,7 @@ Async<std::string> metrics_page(MetricsSources sources) {
                  {{"queue", queue->name()}})
         .set(queue->bounced_tasks());
   }
+  metrics.gauge("freshet_build_info", "1; the labels say which program this is", {{"version", version()}}).set(1);
   set_loop(metrics, sources.loop);
   set_store(metrics, sources.store.stats());
   set_functions(metrics, sources.runtime);
