@@ -99,6 +99,7 @@ struct Runtime::Parts {
     if (durable && options.on_code_left) options.on_code_left(folder);
   }
 
+  // So it is if the function, or that version of it, was removed: what waits for it is given up.
   void gone(const FunctionPtr& function) {
     invoker.events().forget(function);
     left(*function);
@@ -303,7 +304,8 @@ Async<Result<void>> Runtime::remove_version(std::string name, std::string versio
 
 Async<Result<FunctionQualifiers>> Runtime::change_qualifiers(std::string name, FunctionRegistry::Change change) {
   std::vector<FunctionPtr> before;
-  for (const std::string& each : parts_->functions.qualified_names(name)) before.push_back(parts_->functions.find(each));
+  for (const std::string& each : parts_->functions.qualified_names(name))
+    before.push_back(parts_->functions.find(each));
   auto done = co_await parts_->functions.change_qualifiers(std::move(name), std::move(change));
   if (!done) co_return done;
   for (const FunctionPtr& function : before) {
