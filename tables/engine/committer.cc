@@ -392,7 +392,8 @@ void Committer::count_commit(BootTime appended_at) {
 }
 
 void Committer::report(const Error& error) {
-  if (error.code != ErrorCode::kDiskFull) fail_store(error);
+  const bool passes = error.code == ErrorCode::kDiskFull || error.code == ErrorCode::kUnavailable;
+  if (!passes) fail_store(error);
 }
 
 void Committer::report_read(const Error& error) {

@@ -57,7 +57,7 @@ class Committer {
   bool append_moves(const std::vector<std::pair<uint32_t, ItemRef>>& items);
   // Opens a new segment. False if that was not possible.
   bool roll();
-  // A log operation outside of commit failed: kDiskFull is passed over, everything else is for good.
+  // A log operation outside of commit failed: kDiskFull and kUnavailable pass, everything else is for good.
   void report(const Error& error);
   // A reader of the log failed. A file that cannot be read or is gone fails the store for good. The reader handles
   // other errors, such as damaged records of a stream.
