@@ -42,7 +42,7 @@ class Committer {
   void apply(Mutation mutation, bool unhurried = false);
   // The catalog changed: says so in the batch.
   void log_table(Table& table);
-  void log_drop(uint32_t table);
+  void log_drop(const Table& table);  // Which is removed from the catalog right after.
   void log_closed(const ClosedEntry& closed);
 
   // Much of what is applied this turn is one request's: few wait for it.
