@@ -231,10 +231,11 @@ Connection::Slot& Connection::open_slot(const HttpRequest& request) {
     if (is_name(name, "x-request-id") && is_good_request_id(value)) slot.id = value;
     if (is_name(name, "x-amz-target")) operation = value;
   }
-  slot.what.reserve(request.method.size() + request.target.size() + operation.size() + 2);
+  slot.what = std::exchange(spare_what_, {});
   slot.what = request.method;
   slot.what += ' ';
-  slot.what += std::string_view(request.target).substr(0, kMostTold);
+  // Not the query: a signature or a token in it is nobody else's business.
+  slot.what += std::string_view(request.target).substr(0, std::min(request.target.find('?'), kMostTold));
   if (!operation.empty() && slot.api == ApiKind::kAws) (slot.what += ' ') += operation.substr(0, kMostTold);
   return slot;
 }
@@ -365,6 +366,7 @@ void Connection::write_front() {
     const bool close_after = slot.close_after || (last && (owner_.stopping() || half_closed_));
     refusing_ = refusing_ || close_after;
     append_answer(slot, number, close_after);
+    spare_what_ = std::move(slot.what);
   }
   slots_.erase(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(done));
   first_request_ += done;

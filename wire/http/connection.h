@@ -127,6 +127,7 @@ class Connection final : public IoThread::Handler {
   std::vector<Slot> slots_;
   std::vector<std::string> out_;  // To be written, in order.
   std::string spare_;             // Keeps its memory for the next answer.
+  std::string spare_what_;        // The same, of Slot::what.
   size_t out_offset_ = 0;         // Written of out_[0].
   size_t discarded_ = 0;          // While lingering.
   BootTime since_;                // Start of what the timeout watches: idling, the request, the last write, lingering.

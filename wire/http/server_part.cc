@@ -282,7 +282,8 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
   const auto route = std::find_if(shared_->routes.begin(), shared_->routes.end(),
                                   [&](const std::unique_ptr<Route>& r) { return !refused && r->matches(request); });
   if (!refused && route == shared_->routes.end()) {
-    refused = refuse(request, 404, "nothing is served at " + request.method + " " + request.target.substr(0, 200));
+    const std::string path = request.target.substr(0, std::min<size_t>(request.target.find('?'), 200));
+    refused = refuse(request, 404, "nothing is served at " + request.method + " " + path);
   }
   // Nobody looks at the body of a GET, which may have come without a signature.
   if (!refused && !reads) refused = decompress(request);
