@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/play_plan.h"
 #include "app/cli/progress.h"
@@ -221,9 +222,9 @@ class Player {
     return wrong(invalid("table " + table_ + " has the key " + found + ", and " + wanted + " in the fixture").value());
   }
 
+  // Thirty years at most: nanoseconds cannot hold every span of a fixture at every speed.
   SteadyClock::time_point due(const PlayedCall& call) const {
-    const std::chrono::duration<double, std::milli> after(static_cast<double>(call.at.count()) / options_.speed);
-    return start_ + std::chrono::duration_cast<SteadyClock::duration>(after);
+    return start_ + seconds_of(static_cast<double>(call.at.count()) / 1000 / options_.speed);
   }
 
   // False if it is to stop.
