@@ -153,7 +153,7 @@ class Daemon {
     return add(options_.chrome_trace, TraceFormat::kChrome);
   }
 
-  // Of functions that trace themselves. Another daemon of X-Ray may have the port: then their segments are its.
+  // Takes the segments of functions that trace themselves. If an X-Ray daemon has the port, it takes them instead.
   void receive_segments() {
     auto receiver = SegmentReceiver::start(
         static_cast<uint16_t>(options_.xray_port), loop_,
@@ -472,8 +472,8 @@ class Daemon {
     scope_.spawn(stop());
   }
 
-  // What runs may finish, here and at pull workers; what does not is ended; then what clients still wait for; then the
-  // loop.
+  // First work that runs may finish, here and at pull workers, and what does not finish is ended. Then clients get the
+  // answers that they wait for. Then the loop ends.
   Async<void> stop() {
     const BootTime deadline = loop_.clock().boot() + milliseconds(options_.drain_ms);
     queues_->drain();

@@ -31,7 +31,7 @@ class Deployer {
   Async<Result<DeploymentPlan>> deploy(PlannedDeployment planned);
   // The same, once no other deployment is in progress.
   Async<Result<DeploymentPlan>> deploy_in_turn(PlannedDeployment planned);
-  // What deploy() would do.
+  // Returns the changes that deploy() would make.
   Async<Result<DeploymentPlan>> plan(PlannedDeployment planned);
   // Queues that are to be there without any template.
   Async<Result<void>> open_queues(std::map<std::string, QueueSettings> queues);

@@ -23,13 +23,13 @@ class FileWatch {
  public:
   // `changed` is called on the watch's thread once two looks in a row find the same change: the writer has finished. If
   // it returns false, it is called again at the next look.
-  // What is there of `paths` now is the measure: the constructor looks itself, before anybody uses it.
+  // Compares with `paths` as they are now: the constructor looks at them before it returns.
   FileWatch(milliseconds interval, std::set<std::string> paths, std::function<bool(const std::string& path)> changed);
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
   ~FileWatch();  // Waits for a look that is under way.
 
-  // What is watched from now on. Of what is new, how it is at the next look, which follows at once, is the measure. Any
+  // Watches these paths from now on. New ones are compared with what the next look, which follows at once, finds. Any
   // thread.
   void set_paths(std::set<std::string> paths);
 

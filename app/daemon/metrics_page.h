@@ -1,4 +1,4 @@
-// What GET /metrics shows: the registry's own metrics, and those read from queues, loop and store at each request.
+// The page of GET /metrics: the registry's own metrics, and those read from queues, loop and store at each request.
 #pragma once
 
 #include <string>

@@ -39,15 +39,15 @@ struct DaemonOptions {
   std::string ready_file;
   std::string log_level = "info";
   std::string log_format;         // "human" or "json"; empty: human on a terminal, else json.
-  uint64_t max_data_bytes = 0;    // Of all log segments; 0: the disk's bound.
-  uint64_t max_memory_bytes = 0;  // Of items and indexes; 0: three quarters of the machine's memory.
+  uint64_t max_data_bytes = 0;    // For all log segments; 0: as many as the disk has.
+  uint64_t max_memory_bytes = 0;  // For items and indexes; 0: three quarters of the machine's memory.
   uint64_t segment_bytes = 16u << 20;
   bool accept_loss = false;  // Accepts that files at the end of the log are missing or too short.
   int64_t ttl_sweep_ms = 50;
   bool trust_clock = false;   // Trusts the wall clock at a start, however far it is ahead of the last commit.
   int64_t drain_ms = 25'000;  // How long SIGTERM waits for what runs.
   unsigned io_threads = 1;
-  uint64_t max_processes = 64;             // Of functions, all together.
+  uint64_t max_processes = 64;             // Most processes of all functions together.
   int64_t process_idle_ms = 5 * 60'000;    // A function's process without work is stopped then.
   bool read_only_functions = false;        // No request changes functions, mappings or the template.
   bool watch = false;                      // Code and template: what changes is used at once.
@@ -60,7 +60,7 @@ struct DaemonOptions {
   std::string trace_file;                  // OTLP/JSON, a line a batch; empty: none. So too the next two.
   std::string chrome_trace;                // File in Chrome's trace format.
   std::string trace_endpoint;              // URL of an OTLP/HTTP endpoint that takes JSON.
-  uint64_t trace_bytes = 64u << 20;        // Of each of the files; one more is kept.
+  uint64_t trace_bytes = 64u << 20;        // For each trace file; one older file is kept.
   uint64_t xray_port = 2000;               // UDP, with one of those; 0 picks a free one.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
 };

@@ -1,5 +1,5 @@
-// What a daemon is to run, worked out from its options before anything is opened: so that a wrong option or template is
-// told at once, in full, and leaves no trace.
+// Works out from its options, before anything is opened, what a daemon is to run: a wrong option or template is
+// reported at once, in full, and leaves no trace.
 #pragma once
 
 #include <map>
@@ -41,7 +41,7 @@ Result<Deployment> read_deployment(const TemplateOptions& options, std::string t
 // Those of the daemon, with what its other options say about a template.
 TemplateOptions template_options(const DaemonOptions& options);
 
-// What a daemon that runs is to be brought to.
+// The state that a running daemon is to be changed to.
 struct PlannedDeployment {
   Deployment deployment;
   std::map<std::string, QueueSettings> queues;  // By table.

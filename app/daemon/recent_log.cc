@@ -93,7 +93,7 @@ Async<HttpResponse> answer(const RecentLog& log, Scheduler& scheduler, std::shar
   while (piece.lines.empty() && scheduler.clock().boot() < until) {
     const Followers::Waiting waiting(followers);
     const Alarm alarm(scheduler, until, waiting.came);
-    piece = log.since(*from, kMaxPiece);  // What came before anybody waited for it.
+    piece = log.since(*from, kMaxPiece);  // Lines that came before anybody waited for them.
     if (!piece.lines.empty()) break;
     co_await waiting.came.future();
     piece = log.since(*from, kMaxPiece);

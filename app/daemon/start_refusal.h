@@ -1,4 +1,4 @@
-// What a person is told whose daemon does not start for what the store refused.
+// The messages for a person whose daemon does not start because the store refused.
 #pragma once
 
 #include <string>

@@ -103,7 +103,7 @@ class TraceFile final : public SpanSink {
   const uint64_t most_;
   const EventLog log_;
   std::unique_ptr<std::FILE, Close> file_;
-  uint64_t size_ = 0;  // Of the file, up to the last text that is whole.
+  uint64_t size_ = 0;  // Bytes of the file up to its last whole text.
   bool told_ = false;  // It failed, and the log says so.
   ChromeTrace chrome_;
 };
