@@ -382,6 +382,17 @@ void ServerPart::deliver() {
   schedule_tick();
 }
 
+std::vector<Connection*> ServerPart::in_order() const {
+  std::vector<std::pair<uint64_t, Connection*>> all;
+  all.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) all.emplace_back(id, connection.get());
+  std::sort(all.begin(), all.end());
+  std::vector<Connection*> connections;
+  connections.reserve(all.size());
+  for (const auto& [id, connection] : all) connections.push_back(connection);
+  return connections;
+}
+
 void ServerPart::schedule_tick() {
   if (next_tick_ == BootTime::max()) next_tick_ = io_.now() + tick_;
 }
@@ -391,26 +402,19 @@ void ServerPart::run_due(BootTime now) {
   next_tick_ = BootTime::max();
   bool starved = false;
   for (const auto& [id, listener] : listeners_) starved = !listener->accept_all() || starved;
-  std::vector<Connection*> all;
-  all.reserve(connections_.size());
-  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
-  for (Connection* connection : all) connection->check_timeout(now);
+  for (Connection* connection : in_order()) connection->check_timeout(now);
   if (starved || !connections_.empty() || !outbound_.hung_up.empty() || (stopping_ && !drained_told_)) schedule_tick();
 }
 
 void ServerPart::begin_stop() {
   stopping_ = true;
   while (!listeners_.empty()) close_listener(listeners_.begin()->first);
-  std::vector<Connection*> all;
-  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
-  for (Connection* connection : all) connection->begin_stop();
+  for (Connection* connection : in_order()) connection->begin_stop();
 }
 
 void ServerPart::end() {
   begin_stop();
-  std::vector<Connection*> all;
-  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
-  for (Connection* connection : all) connection->close();
+  for (Connection* connection : in_order()) connection->close();
   outbound_ = {};
   late_.clear();
   unanswered_.clear();

@@ -91,6 +91,8 @@ class ServerPart final : public IoThread::Service,
   std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
   std::unique_ptr<HttpResponse> overload(const HttpRequest& request) const;
   void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);
+  // The connections, in the order in which they came. A copy, as what is done with one may end it.
+  std::vector<Connection*> in_order() const;
   void flush_all();
   void deliver();
   void schedule_tick();
