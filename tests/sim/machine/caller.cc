@@ -89,6 +89,14 @@ Async<Reply> Caller::queue(std::string path, nlohmann::json input, milliseconds 
   return call("queue " + path, std::move(request), timeout);
 }
 
+Async<Reply> Caller::post(std::string path, nlohmann::json input, milliseconds timeout) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = path;
+  request.body = input.dump();
+  return call("POST " + path, std::move(request), timeout);
+}
+
 Async<Reply> Caller::get(std::string path, milliseconds timeout) {
   HttpRequest request;
   request.method = "GET";

@@ -37,6 +37,7 @@ class Caller {
   // A route of the task API; GET without a body.
   Async<Reply> queue(std::string path, nlohmann::json input, milliseconds timeout);
   Async<Reply> get(std::string path, milliseconds timeout);
+  Async<Reply> post(std::string path, nlohmann::json input, milliseconds timeout);
 
   Scheduler& scheduler() { return scheduler_; }
   Trace& trace() { return trace_; }

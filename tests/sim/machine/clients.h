@@ -21,8 +21,10 @@ struct Stage {
   ItemsJudge& items;
   TasksJudge& tasks;
   Verdict& verdict;
-  const int& life;   // Counts the daemons.
-  const bool& calm;  // Faults are over: tasks are done, nothing new is made.
+  const int& life;           // Counts the daemons.
+  const bool& calm;          // Faults are over: tasks are done, nothing new is made.
+  std::string runner;        // TaskRunner of the template.
+  bool all_is_read = false;  // Nothing changes any more: who follows the stream comes to its end.
   uint64_t operations = 0;
 };
 
@@ -44,6 +46,12 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name);
 Async<void> work_on_tasks(Stage& stage, Random random, std::string name);
 Async<void> look_at_queue(Stage& stage, Random random);
 Async<void> cancel_tasks(Stage& stage, Random random);
+// Hands on it, and on the store.
+Async<void> change_policy(Stage& stage, Random random);
+Async<void> deploy_again(Stage& stage, Random random);
+Async<void> redrive_tasks(Stage& stage, Random random);
+Async<void> make_backups(Stage& stage, Random random);
+
 // True once nothing is PENDING, TAKEN or DELAYED; then the tasks were judged as being at rest.
 Async<bool> judge_rest(Stage& stage);
 

@@ -255,7 +255,7 @@ void judge_record(Stage& stage, const Json& record, Place& place) {
 Async<void> follow_stream(Stage& stage, Random random) {
   Place place;
   int empty_pages = 0;
-  while (!stage.verdict.is_broken() && (!stage.calm || empty_pages < 3)) {
+  while (!stage.verdict.is_broken() && (!stage.all_is_read || empty_pages < 3)) {
     if (place.iterator.empty()) {
       const bool found = co_await find_iterator(stage, place);
       if (!found) {
@@ -269,7 +269,7 @@ Async<void> follow_stream(Stage& stage, Random random) {
     if (reply.kind == Reply::Kind::kDone) {
       const Json& records = reply.body["Records"];
       for (const Json& record : records) judge_record(stage, record, place);
-      empty_pages = stage.calm && records.empty() ? empty_pages + 1 : 0;
+      empty_pages = stage.all_is_read && records.empty() ? empty_pages + 1 : 0;
       const bool goes_on = random.below(10) > 0 && reply.body.contains("NextShardIterator");
       if (goes_on) place.iterator = reply.body["NextShardIterator"].get<std::string>();
     }

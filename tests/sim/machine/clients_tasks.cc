@@ -20,6 +20,22 @@ bool has_error(const Json& element) {
   return element.is_object() && element.contains("error");
 }
 
+void draw_rank(Stage& stage, Random& random, TasksJudge::NewTask& task, Json& body) {
+  if (stage.plan.has("groups") && random.below(2) == 0) {
+    body["group"] = "g" + std::to_string(random.below(4));
+    task.ranked = true;
+  }
+  if (stage.plan.has("priorities") && random.below(3) == 0) {
+    body["priority"] = static_cast<int64_t>(random.below(201)) - 100;
+    task.ranked = true;
+  }
+  if (!stage.plan.has("keys") || random.below(4) != 0) return;
+  task.key = task.id.substr(0, task.id.find('-')) + ".k" + std::to_string(random.below(3));
+  task.replaces = random.below(3) == 0;
+  body["key"] = task.key;
+  if (task.replaces) body["replace"] = true;
+}
+
 TasksJudge::NewTask draw_task(Stage& stage, Random& random, std::string id, Json& body) {
   TasksJudge::NewTask task;
   task.id = std::move(id);
@@ -37,7 +53,20 @@ TasksJudge::NewTask draw_task(Stage& stage, Random& random, std::string id, Json
     task.has_ttl = true;
     body["ttlSeconds"] = 1 + random.below(60);
   }
+  draw_rank(stage, random, task, body);
   return task;
+}
+
+}  // namespace
+
+namespace {
+
+void judge_created(Stage& stage, const TasksJudge::NewTask& task, const Reply& reply, bool may_be_there) {
+  const std::string id = text_of(reply.body, "taskId");
+  if (id != task.id) return stage.tasks.kept_for_key(task.id, id);
+  const bool fresh = reply.body.value("created", false);
+  stage.verdict.expect(fresh || may_be_there, "a new task is said to be there already", task.id);
+  stage.tasks.created(task.id, reply.span);
 }
 
 }  // namespace
@@ -56,9 +85,7 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
       Reply reply = co_await stage.caller.queue("tasks", body, patience);
       reply.span.sent = first_sent;  // An earlier try may be the one that made it.
       if (reply.kind == Reply::Kind::kDone) {
-        stage.tasks.created(task.id, reply.span);
-        const bool fresh = reply.body.value("created", false);
-        stage.verdict.expect(fresh || may_be_there, "a new task is said to be there already", task.id);
+        judge_created(stage, task, reply, may_be_there);
         ++stage.operations;
         break;
       }

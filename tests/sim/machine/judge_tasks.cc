@@ -39,8 +39,26 @@ void TasksJudge::created(const std::string& id, const Span& span) {
   task.created = span;
   acknowledged_.insert(id);
   const NewTask& facts = task.facts;
-  const bool plain = !task.touched && !facts.delayed && !facts.has_ttl && !facts.deadline;
-  if (plain) surely_pending_[span.answered].insert(id);
+  const bool plain = !task.touched && !facts.delayed && !facts.has_ttl && !facts.deadline && !facts.ranked;
+  if (plain && facts.key.empty()) surely_pending_[span.answered].insert(id);
+  if (facts.key.empty()) return;
+  std::string& before = last_of_key_[facts.key];
+  verdict_.expect(before.empty() || redrives_ || facts.replaces || !surely_lives(before),
+                  "two tasks of one key live at once", before + " and " + id + " of " + facts.key);
+  before = id;
+}
+
+bool TasksJudge::surely_lives(const std::string& id) const {
+  const Task& task = tasks_.at(id);
+  return task.acknowledged && !task.touched && !task.facts.has_ttl && !task.facts.deadline &&
+         unsure_until_ < task.created.sent;
+}
+
+void TasksJudge::kept_for_key(const std::string& id, const std::string& other) {
+  const auto found = tasks_.find(other);
+  verdict_.expect(found != tasks_.end(), "a task appears that nobody created", other);
+  if (found == tasks_.end()) return;
+  verdict_.expect(!found->second.ended, "a key is kept by a task that has ended", other + " keeps out " + id);
 }
 
 void TasksJudge::create_refused(const std::string& id) {
@@ -50,7 +68,7 @@ void TasksJudge::create_refused(const std::string& id) {
 
 // A task that was surely PENDING all the while, and created after the taken one, would have been the newer choice.
 void TasksJudge::check_order(const Task& task, const Span& span) {
-  if (!task.acknowledged || task.facts.delayed || task.attempts > 1) return;
+  if (!in_order_ || !task.acknowledged || task.facts.delayed || task.facts.ranked || task.attempts > 1) return;
   if (last_disturbance_ >= task.created.sent || unsure_until_ >= span.sent) return;
   Doubt doubt{task.facts.id, span, {}, {}};
   for (auto at = surely_pending_.upper_bound(task.created.answered); at != surely_pending_.end(); ++at) {
@@ -106,7 +124,7 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span, int life) {
                   taken.id + " is taken at " + ms(span.answered) + ", and the lease before holds until " +
                       ms(task.lease_sure_until));
   const auto& deadline = task.facts.deadline;
-  verdict_.expect(!deadline || last_disturbance_ >= span.sent || span.wall_sent < *deadline,
+  verdict_.expect(redrives_ || !deadline || last_disturbance_ >= span.sent || span.wall_sent < *deadline,
                   "a task is started after its deadline", taken.id);
   task.attempts = std::max(task.attempts, taken.attempt);
   if (!task.touched) check_order(task, span);
@@ -167,7 +185,7 @@ void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime 
   touch(task, BootTime{});
   // It travels to the runner for a while.
   const auto& deadline = task.facts.deadline;
-  verdict_.expect(!deadline || now < *deadline + seconds(2) || last_disturbance_ > BootTime{},
+  verdict_.expect(redrives_ || !deadline || now < *deadline + seconds(2) || last_disturbance_ > BootTime{},
                   "a task is started after its deadline", id);
 }
 

@@ -33,15 +33,24 @@ struct TakenTask {
 class TasksJudge {
  public:
   explicit TasksJudge(Verdict& verdict) : verdict_(verdict) {}
+  // Newest first is not what the queue is set to do all the time.
+  void ignore_order() { in_order_ = false; }
+  // Ended tasks may be redriven: they lose a deadline that has passed, and live beside others of their key.
+  void expect_redrives() { redrives_ = true; }
 
   struct NewTask {
     std::string id;
     std::optional<WallTime> deadline;
     bool delayed = false;
     bool has_ttl = false;  // TTL may take it away.
+    bool ranked = false;   // It has a group or a priority: other tasks may rightly go first.
+    std::string key;       // Of all tasks of one key, one producer makes one after the other.
+    bool replaces = false;
   };
   void begin_create(const NewTask& task);
   void created(const std::string& id, const Span& span);
+  // The answer names a task of the same key that lives.
+  void kept_for_key(const std::string& id, const std::string& other);
   void create_refused(const std::string& id);  // Certainly not done.
 
   // Takes have numbers of their own. `life` counts the daemons: a new one ends the leases of those before.
@@ -109,6 +118,10 @@ class TasksJudge {
   std::map<uint64_t, BootTime> takes_;  // Without an answer yet; when they were sent.
   uint64_t last_take_ = 0;
   std::vector<Doubt> doubts_;
+  bool in_order_ = true;
+  bool redrives_ = false;
+  std::map<std::string, std::string> last_of_key_;  // The task that was created last.
+  bool surely_lives(const std::string& id) const;
   void touch(Task& task, BootTime by);
 };
 

@@ -18,14 +18,33 @@ constexpr WallTime kStart{milliseconds(1'800'000'000'000)};
 constexpr milliseconds kLongestRest{3'600'000};
 constexpr uint64_t kMostSteps = 5'000'000;
 
+std::string runner_of(const Plan& plan) {
+  return plan.has("http-runner") ? "http://127.0.0.1:" + std::to_string(kHandlerPort) + "/" : "none";
+}
+
+// Settings of the queue that a part of the plan stands for.
+void add_policies(const Plan& plan, DaemonOptions& options) {
+  Random random(plan.seed + 99);
+  static constexpr const char* kOrders[] = {"fifo", "adaptive", "deadline"};
+  const auto set = [&](const std::string& setting) {
+    options.deploy.settings.push_back("ProcessTasksFunction." + setting);
+  };
+  set("LEASE_MS=8000");
+  set("BACKOFF_MAX_MS=8000");
+  const std::string order = kOrders[random.below(3)];
+  if (plan.has("orders")) set("ORDER=" + order);
+  if (plan.has("bounded")) set("MAX_WAITING=" + std::to_string(30 + random.below(300)));
+  if (plan.has("margins")) set(std::string("DEADLINE_MARGIN=") + (random.below(2) == 0 ? "p90" : "yield"));
+  if (plan.has("adaptive")) set("CONCURRENCY=adaptive");
+  if (plan.has("rate")) set("RATE_LIMIT=" + std::to_string(5 + random.below(100)));
+}
+
 DaemonOptions options_of(const Plan& plan) {
   DaemonOptions options;
   options.deploy.path = source_dir() + "/config/lifo.yaml";
-  const std::string runner =
-      plan.has("http-runner") ? "http://127.0.0.1:" + std::to_string(kHandlerPort) + "/" : std::string("none");
-  options.deploy.parameters = {"TaskRunner=" + runner, "MaxAttempts=4", "DefaultTtlSeconds=0", "Concurrency=3",
+  options.deploy.parameters = {"TaskRunner=" + runner_of(plan), "MaxAttempts=4", "DefaultTtlSeconds=0", "Concurrency=3",
                                "TaskTimeoutMs=5000"};
-  options.deploy.settings = {"ProcessTasksFunction.LEASE_MS=8000", "ProcessTasksFunction.BACKOFF_MAX_MS=8000"};
+  add_policies(plan, options);
   options.data = "/simulated/data";
   options.listen = "127.0.0.1:7070";
   options.durability = plan.has("interval-durability") ? "interval:50" : "sync";
@@ -97,6 +116,15 @@ class Machine {
     if (!plan_.has("http-runner") && !plan_.has("workers")) clients_.spawn(work_on_tasks(stage_, fork(), "worker"));
     for (int i = 0; i < plan_.how_many("lookers"); ++i) clients_.spawn(look_at_queue(stage_, fork()));
     if (plan_.has("cancellers")) clients_.spawn(cancel_tasks(stage_, fork()));
+    if (plan_.has("policy-changes")) clients_.spawn(change_policy(stage_, fork()));
+    if (plan_.has("deploys")) clients_.spawn(deploy_again(stage_, fork()));
+    if (plan_.has("redrivers")) {
+      tasks_.expect_redrives();
+      clients_.spawn(redrive_tasks(stage_, fork()));
+    }
+    for (const char* part : {"orders", "policy-changes", "margins", "deploys", "redrivers"}) {
+      if (plan_.has(part)) tasks_.ignore_order();
+    }
   }
 
   Async<void> use_items() {
@@ -107,6 +135,7 @@ class Machine {
     for (int i = 0; i < plan_.how_many("pairs"); ++i) clients_.spawn(write_pairs(stage_, fork(), std::to_string(i)));
     for (int i = 0; i < plan_.how_many("counters"); ++i) clients_.spawn(count_up(stage_, fork(), std::to_string(i)));
     if (plan_.has("stream")) stream_.spawn(follow_stream(stage_, fork()));
+    if (plan_.has("backups")) clients_.spawn(make_backups(stage_, fork()));
   }
 
   // A daemon from its start to its end.
@@ -120,6 +149,7 @@ class Machine {
       tasks_.disturbed(now());
       fault("wrong-start");
     }
+    if (!is_last && plan_.has("bit-rot") && random_.below(2) == 0) rot();
     if (!start_daemon()) {
       if (is_last) verdict_.broken("the store does not open again", opening_error_);
       take_down(Ending::kKill);
@@ -151,6 +181,40 @@ class Machine {
     }
     daemon_->begin();
     return true;
+  }
+
+  // A bit of a segment that is not the last one is another. The start must say so, and it is then right again. (In the
+  // last one, what is behind the last known sync cannot be told from a torn write.)
+  void rot() {
+    SimFiles& files = world_.sim_files();
+    const auto names = files.list(options_.data);
+    std::vector<std::string> segments;
+    if (names) {
+      std::copy_if(names->begin(), names->end(), std::back_inserter(segments),
+                   [](const std::string& name) { return name.starts_with("segment-"); });
+    }
+    if (segments.size() < 2) return;
+    const std::string path = options_.data + "/" + segments[random_.below(segments.size() - 1)];
+    const std::string before = files.content(path);
+    if (before.empty()) return;
+    std::string after = before;
+    const size_t at = random_.below(after.size());
+    after[at] = static_cast<char>(after[at] ^ (1 << random_.below(8)));
+    fault("bit-rot");
+    trace_.note("   " + path + ", offset " + std::to_string(at));
+    files.set_content(path, after);
+    auto plan = plan_daemon(options_);
+    {
+      auto daemon = make_daemon(world_, options_, std::move(*plan));
+      const auto opened = daemon->open();
+      trace_.saw(opened ? "bit-rot harmless" : "bit-rot refused");
+      verdict_.expect(opened || opened.error().message.find(path) != std::string::npos,
+                      "damage is refused without naming the file", opened ? "" : opened.error().message);
+      files.crash_at(files.calls());
+      world_.forget_io();
+    }
+    files.restart_process();
+    files.set_content(path, before);
   }
 
   Ending draw_ending() {
@@ -224,11 +288,14 @@ class Machine {
     Random random = fork();
     while (!verdict_.is_broken()) {
       co_await rest(stage_, random, milliseconds(500), milliseconds(1'000));
-      if (stream_.size() > 0) continue;
       const bool done = co_await judge_rest(stage_);
       if (done) break;
     }
     co_await read_all_items(stage_);
+    stage_.all_is_read = true;
+    while (stream_.size() > 0 && !verdict_.is_broken()) {
+      co_await rest(stage_, random, milliseconds(100), milliseconds(500));
+    }
     if (plan_.has("stream")) items_.stream_is_over();
     const Reply ready = co_await caller_.get("/readyz", milliseconds(5'000));
     verdict_.expect(ready.status == 200, "it is not ready although nothing is wrong", std::to_string(ready.status));
@@ -405,7 +472,7 @@ class Machine {
   std::unique_ptr<IoThread> outside_io_;
   std::unique_ptr<HttpClient> http_;
   Caller caller_;
-  Stage stage_{caller_, plan_, items_, tasks_, verdict_, life_, calm_, 0};
+  Stage stage_{caller_, plan_, items_, tasks_, verdict_, life_, calm_, runner_of(plan_), false, 0};
   std::unique_ptr<HttpServer> handlers_;
   Scope clients_;
   Scope stream_;
