@@ -14,7 +14,7 @@ cd "$(dirname "$0")"
 
 install_missing() { # further kind of package, beside build and test
   local missing=() package
-  for package in $(awk -v more="${1:-}" '$1 == "build" || $1 == "test" || $1 == more {print $2}' config/packages.txt); do
+  for package in $(awk -v more="${1:-}" '$1 == "build" || $1 == "package" || $1 == "test" || $1 == more {print $2}' config/packages.txt); do
     # What stands on the PATH already (a node from elsewhere) need not come from Debian.
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' ||
       command -v "$package" >/dev/null || missing+=("$package")
@@ -32,14 +32,32 @@ build() { # preset
   cmake --build --preset "$1"
 }
 
+# The kind `client` of the packages. Where one cannot be had, the tests that need it are skipped.
+install_for_clients() {
+  local package program missing=() sudo=()
+  while read -r package program; do
+    command -v "$program" >/dev/null || missing+=("$package")
+  done < <(awk '$1 == "client" {print $2, $3}' config/packages.txt)
+  ((${#missing[@]})) || return 0
+  if ((EUID != 0)); then sudo=(sudo); fi
+  echo "Installing for the clients of config/clients.txt: ${missing[*]}" >&2
+  "${sudo[@]}" apt-get update -qq || true
+  for package in "${missing[@]}"; do
+    "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >&2 ||
+      echo "SKIPPED: the tests of clients that need $package: it could not be installed" >&2
+  done
+}
+
+pinned() { awk -v place="$1" '$1 == "npm" && $2 == place {print $3 "@" $4}' config/clients.txt; } # folder
+
 # The AWS SDK for JavaScript, for the conformance tests; and, in a folder of its own, the one of 2021 that a sample
 # application was written with. Kept in the build folder.
 node_modules() {
-  # Releases that are whole: of the newest, a package that it needs is at times still missing in a registry.
-  npm_install build/node client-lambda @aws-sdk/client-{dynamodb,lambda,sns}@3.1164.0 \
-    @aws-sdk/client-dynamodb-streams@3.1141.0 aws-xray-sdk@3 luxon uuid
-  npm_install build/node/sample client-sns @aws-sdk/client-dynamodb@3.16.0 @aws-sdk/client-sns@3.16.0 \
-    aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
+  local current sample
+  mapfile -t current < <(pinned .)
+  mapfile -t sample < <(pinned sample)
+  npm_install build/node client-lambda "${current[@]}" aws-xray-sdk@3 luxon uuid
+  npm_install build/node/sample client-sns "${sample[@]}" aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
   runtime_client
 }
 
@@ -52,10 +70,11 @@ npm_install() { # folder, package of @aws-sdk that shows that it is done, packag
 
 # The official runtime client for Node.js: a native build of about a minute, of which what runs is kept (1 MB of 160).
 runtime_client() {
-  local place=build/node/ric made=build/node/ric.part
+  local place=build/node/ric made=build/node/ric.part wanted
+  wanted=$(pinned ric)
   [ -f "$place/node_modules/aws-lambda-ric/dist/rapid-client.node" ] && return 0
   rm -rf "$made" "$place" && mkdir -p "$made" "$place/node_modules"
-  if (cd "$made" && npm init -y && npm install --no-audit --no-fund aws-lambda-ric@3.3.0) >"$made/log" 2>&1; then
+  if (cd "$made" && npm init -y && npm install --no-audit --no-fund "$wanted") >"$made/log" 2>&1; then
     rm -rf "$made"/node_modules/aws-lambda-ric/{deps,build,src}
     mv "$made/node_modules/aws-lambda-ric" "$place/node_modules/" && rm -rf "$made"
   else
@@ -102,6 +121,8 @@ install_missing "$([ "${1:-}" = fuzz ] && echo fuzz)"
 case "${1:-all}" in
 all)
   node_modules
+  install_for_clients
+  tests/conformance/install.sh
   build release -DFRESHET_BENCH=ON
   format
   unit release

@@ -31,6 +31,15 @@ std::string sha256_hex(std::string_view data) {
   return to_hex(digest);
 }
 
+std::string uuid_of(std::string_view text) {
+  std::string id = sha256_hex(text).substr(0, 32);
+  constexpr std::string_view kVariants = "89ab";
+  id[12] = '4';
+  id[16] = kVariants[static_cast<size_t>(id[16] <= '9' ? id[16] - '0' : id[16] - 'a' + 10) % 4];
+  for (const size_t dash : {20, 16, 12, 8}) id.insert(dash, 1, '-');
+  return id;
+}
+
 struct Sha256::State {
   std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context{EVP_MD_CTX_new(), EVP_MD_CTX_free};
 };

@@ -24,6 +24,8 @@ class Sha256 {
 };
 std::string hmac_sha256(std::string_view key, std::string_view data);  // 32 bytes.
 std::string to_hex(std::string_view bytes);                            // Lower case.
+// A UUID of version 4 that is made of the text: always the same one, and another one for another text.
+std::string uuid_of(std::string_view text);
 // Takes the same time wherever the two differ.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 // 256 bits that nobody can guess, as 64 hexadecimal digits. Never from the injected Random, which is not for secrets.

@@ -1,8 +1,9 @@
 // The file seam. Everything durable goes through it, so that tests can tear writes, lose unsynced bytes, fill the
 // disk and crash at any call (tests/sim/sim_files.h).
 //
-// Paths are plain strings, '/'-separated. Errors: kDiskFull for ENOSPC/EDQUOT, kNotFound for ENOENT, kIo for all else,
-// with the path and the system's text in the message. Calls block; the owner decides on which thread.
+// Paths are plain strings, '/'-separated. Errors: kDiskFull for ENOSPC/EDQUOT, kNotFound for ENOENT, kUnavailable where
+// no file descriptor is free (EMFILE, ENFILE), kIo for all else, with the path and the system's text in the message.
+// Calls block; the owner decides on which thread.
 #pragma once
 
 #include <cstdint>

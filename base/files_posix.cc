@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
+#include <optional>
 #include <system_error>
 
 #include "base/files.h"
@@ -20,6 +22,7 @@ tl::unexpected<Error> system_failure(const char* what, const std::string& path, 
   ErrorCode code = ErrorCode::kIo;
   if (error == ENOSPC || error == EDQUOT) code = ErrorCode::kDiskFull;
   if (error == ENOENT) code = ErrorCode::kNotFound;
+  if (error == EMFILE || error == ENFILE) code = ErrorCode::kUnavailable;
   return fail(code, std::string("cannot ") + what + " " + path + ": " + std::generic_category().message(error));
 }
 
@@ -36,7 +39,10 @@ class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
   Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
   ~Descriptor() {
     if (fd_ >= 0) close(fd_);
   }
@@ -185,11 +191,15 @@ class PosixFiles final : public Files {
     return {};
   }
 
+  // Works also where no file descriptor is free: what was renamed or removed before cannot be taken back.
   Result<void> sync_directory(const std::string& directory) override {
-    auto fd = open_descriptor(directory, O_RDONLY | O_DIRECTORY);
-    if (!fd) return fail(std::move(fd.error()));
-    if (fsync(fd->get()) != 0) return system_failure("sync directory", directory, errno);
-    return {};
+    auto synced = open_and_sync(directory);
+    if (synced || synced.error().code != ErrorCode::kUnavailable) return synced;
+    const std::lock_guard held(mutex_);
+    reserve_.reset();
+    synced = open_and_sync(directory);
+    reserve_ = make_reserve();
+    return synced;
   }
 
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
@@ -225,6 +235,21 @@ class PosixFiles final : public Files {
       return system_failure("look at the space of", directory, errno);
     return uint64_t{status.f_bavail} * status.f_frsize;
   }
+
+ private:
+  static Result<void> open_and_sync(const std::string& directory) {
+    auto fd = open_descriptor(directory, O_RDONLY | O_DIRECTORY);
+    if (!fd) return fail(std::move(fd.error()));
+    if (fsync(fd->get()) != 0) return system_failure("sync directory", directory, errno);
+    return {};
+  }
+  static std::optional<Descriptor> make_reserve() {
+    auto fd = open_descriptor("/dev/null", O_RDONLY);
+    return fd ? std::optional<Descriptor>(std::move(*fd)) : std::nullopt;
+  }
+
+  std::mutex mutex_;
+  std::optional<Descriptor> reserve_ = make_reserve();  // A file descriptor for sync_directory().
 };
 
 }  // namespace

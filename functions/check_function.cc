@@ -7,6 +7,8 @@
 #include "functions/count/count_settings.h"
 #include "functions/count/counter_table.h"
 #include "functions/register.h"
+#include "functions/runners/program.h"
+#include "functions/settings.h"
 #include "streams/arn.h"
 #include "streams/stream_event.h"
 
@@ -89,6 +91,20 @@ void check_capture(const FunctionDefinition& function, Faults& faults) {
   if (auto good = look_at_folder(settings->folder); !good) faults.push_back({kVariables, good.error().message});
 }
 
+// A program may come later, so this refuses nothing.
+void check_runner(const FunctionDefinition& function, Faults& faults) {
+  const auto runner = function.environment.find("TASK_RUNNER");
+  if (runner == function.environment.end()) return;
+  const auto settings = parse_runner(runner->second);
+  if (!settings || settings->kind != RunnerKind::kExec) return;
+  const auto why = cannot_start(settings->argv.front());
+  if (!why) return;
+  faults.push_back({kVariables + std::string(".TASK_RUNNER"),
+                    *why + ": while that is so, every attempt at a task fails; write exec:PROGRAM ARGUMENTS with the "
+                           "path of a program that is there and may be executed",
+                    true});
+}
+
 }  // namespace
 
 std::vector<FunctionFault> check_function(const FunctionDefinition& function, const Deployment& deployment) {
@@ -96,6 +112,7 @@ std::vector<FunctionFault> check_function(const FunctionDefinition& function, co
   const bool counts = is_built_in(function.handler, "count_states");
   if (counts) check_count(function, deployment, faults);
   if (is_built_in(function.handler, "capture_changes")) check_capture(function, faults);
+  if (is_processor(function.handler)) check_runner(function, faults);
   if (!counts && !is_built_in(function.handler, "capture_changes")) return faults;
   for (const MappingDefinition* mapping : mappings_of(function, deployment)) check_mapping(*mapping, faults);
   return faults;

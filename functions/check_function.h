@@ -1,5 +1,5 @@
-// Looks at a built-in function that follows a table's stream, within all that is deployed with it: what would fail with
-// every event is said before anything is deployed.
+// Looks at a built-in function within all that is deployed with it: what would fail with every event, or with every
+// task, is said before anything is deployed.
 #pragma once
 
 #include <vector>

@@ -66,6 +66,7 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
   auto runner = make_runner(settings->runner, context.services);
   // A queue that knows where to ask is asked again by itself, should that change.
   queue->set_pulled(!runner && !settings->trigger_topic.empty());
+  queue->downstream().set_runner(place_of(settings->runner));
   if (!runner) co_return report({}, 0, false);
   log.info("PROCESS_TASKS_BEGIN", {{"function", context.function.name}, {"queue", settings->queue_table}});
   auto run = std::make_unique<Run>(context, *queue, std::move(runner), *settings, log);

@@ -155,7 +155,8 @@ size_t Processor::slots_wanted() {
   size_t at_once = static_cast<size_t>(how().concurrency);
   size_t used = slots_.size() + downstream_.left;
   if (downstream_.concurrency) {
-    // What waits to be settled is no work for the downstream; but a store that cannot settle must not fill the memory.
+    // Tasks that wait to be settled are no work for the downstream. But they count: a store that cannot settle must not
+    // fill the memory.
     at_once = downstream_.concurrency->limit();
     used = std::max(downstream_.busy, slots_.size() / 2);
   }
@@ -262,11 +263,11 @@ Async<void> Processor::work_on(Slot& slot) {
   in_work.ended(result.kind == RunResult::Kind::kBounced);
   if (result.kind == RunResult::Kind::kBounced) {
     downstream_.breaker.refused(result.leave_alone, now());
-    queue_.bounced(slot.task, result.error.empty() ? result.reason : result.error);
+    tell_bounce(slot.task, result);
   } else {
     downstream_.breaker.accepted(now());
+    downstream_.trouble.reset();
   }
-  tell_reachable(result);
   ended(slot, std::move(result));
 }
 
@@ -278,12 +279,14 @@ void Processor::log_transition(std::string_view task, std::string_view from, std
              {{"function", function_}, {"taskId", task}, {"fromTaskStatus", from}, {"toTaskStatus", to}});
 }
 
-// Once an outage: each task only waits.
-void Processor::tell_reachable(const RunResult& result) {
-  bool unreachable = result.kind == RunResult::Kind::kBounced && !result.error.empty();
-  if (unreachable && !unreachable_)
-    log_.warn("TASK_RUNNER_UNREACHABLE", {{"function", function_}, {"message", result.error}});
-  unreachable_ = unreachable;
+// The log hears of an outage once: each task only waits.
+void Processor::tell_bounce(const ItemRef& task, const RunResult& result) {
+  const bool reachable = result.error.empty();
+  const bool is_news = queue_.bounced(task, reachable ? result.reason : result.error, reachable);
+  if (is_news && !reachable) {
+    log_.warn("TASK_RUNNER_UNREACHABLE",
+              {{"function", function_}, {"runner", downstream_.runner}, {"message", result.error}});
+  }
 }
 
 void Processor::ended(Slot& slot, RunResult result) {

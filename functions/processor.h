@@ -62,7 +62,7 @@ class Processor {
   Async<void> start(std::vector<TakenTask> taken);
   Async<void> work_on(Slot& slot);
   void log_transition(std::string_view task, std::string_view from, std::string_view to);
-  void tell_reachable(const RunResult& result);
+  void tell_bounce(const ItemRef& task, const RunResult& result);
   void cut_off(Slot& slot);
   void ended(Slot& slot, RunResult result);
   Async<void> settle_ended();
@@ -91,7 +91,6 @@ class Processor {
   TokenBucket told_;        // Transitions at level info.
   Counts counts_;
   std::optional<Error> error_;
-  bool unreachable_ = false;  // The runner said so last.
   bool picking_ = true;
   bool left_ = false;  // run() is over.
   Signal freed_;       // A slot became free, of any run; or the queue drains, or its settings changed.

@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// What they work with. All of it outlives the registry's use.
+// The parts that built-in functions work with. All outlive the registry's use.
 struct BuiltInParts {
   Queues& queues;
   Captures& captures;

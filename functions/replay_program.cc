@@ -1,5 +1,8 @@
 #include "functions/replay_program.h"
 
+#include <algorithm>
+
+#include "functions/queue/fixture_states.h"
 #include "functions/register.h"
 
 namespace freshet {
@@ -32,6 +35,12 @@ void QueueReplayProgram::install(Services& services, NativeRegistry& natives, Ev
   objects_ = std::make_unique<NoObjects>();
   captures_ = std::make_unique<Captures>(CaptureParts{*files_, *sync_, services.scheduler, *objects_, log});
   register_functions(natives, {*queues_, *captures_, log});
+}
+
+Result<void> QueueReplayProgram::check(const Fixture& fixture, const Deployment& deployment) {
+  const auto& queues = deployment.queues;
+  const bool is_queue = std::find(queues.begin(), queues.end(), fixture.header.table) != queues.end();
+  return is_queue ? check_states(fixture) : Result<void>();
 }
 
 Async<Result<void>> QueueReplayProgram::begin(const Deployment& deployment) {

@@ -18,6 +18,8 @@ class QueueReplayProgram final : public ReplayProgram {
   explicit QueueReplayProgram(std::map<std::string, QueueSettings> settings) : settings_(std::move(settings)) {}
 
   void install(Services& services, NativeRegistry& natives, EventLog log) override;
+  // The states of tasks.
+  Result<void> check(const Fixture& fixture, const Deployment& deployment) override;
   Async<Result<void>> begin(const Deployment& deployment) override;
   void end() override;
 

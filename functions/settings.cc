@@ -137,7 +137,7 @@ Result<QueueSettings> with_policy(const QueueSettings& settings, const Environme
     const auto change = changes.find(name);
     return change == changes.end() ? all[name] : change->second;
   };
-  // What belongs to a setting goes with it, unless it is asked for.
+  // A setting takes along those that belong to it, unless they are asked for.
   if (becomes("MAX_WAITING") == "0" && becomes("MAX_WAITING_BYTES") == "0") {
     all.erase("RESERVED_SHARE");
     all.erase("CRITICAL_PRIORITY");

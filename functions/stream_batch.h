@@ -1,4 +1,4 @@
-// What the functions of this folder that follow a table's stream want of their event.
+// The event of those functions of this folder that follow a table's stream.
 #pragma once
 
 #include "base/result.h"

@@ -27,4 +27,14 @@ Async<void> table_built(Services& services, std::string table) {
   }
 }
 
+std::string lacking(const TableDefinition& wanted, const TableDefinition& there) {
+  std::string names;
+  for (const IndexDefinition& index : wanted.indexes) {
+    const IndexDefinition* same = there.index(index.name);
+    if (same != nullptr && *same == index) continue;
+    names.append(names.empty() ? "index '" : ", index '").append(index.name).append("'");
+  }
+  return names.empty() ? "its books" : names;
+}
+
 }  // namespace freshet

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/turns.h"
 #include "runtime/account_record.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/destinations.h"
@@ -98,6 +99,12 @@ struct Runtime::Parts {
     if (durable && options.on_code_left) options.on_code_left(folder);
   }
 
+  // So it is if the function, or that version of it, was removed: what waits for it is given up.
+  void gone(const FunctionPtr& function) {
+    invoker.events().forget(function);
+    left(*function);
+  }
+
   MappingParts mapping_parts() {
     return {ports.tables, ports.scheduler, invoker, streams, destinations, options.account, options.log, wall};
   }
@@ -130,7 +137,8 @@ struct Runtime::Parts {
   Schedules schedules;
   std::multiset<std::string> leaving;  // Folders of code, until it is durable that they were left.
   const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
-  Scope telling;                                                     // Last: ended first.
+  Scope telling;                                                     // Ended before what it works on,
+  Turns mapping_changes{ports.scheduler};                            // and so is this.
 };
 
 EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, std::optional<MappingPosition> position) {
@@ -207,6 +215,7 @@ Async<bool> Runtime::drain(BootTime deadline) {
   p.schedules.pause();
   for (auto& [id, mapping] : p.mappings) mapping->pause();
   p.invoker.events().pause();
+  p.invoker.drain();
   while (p.busy() && p.ports.scheduler.clock().boot() < deadline) {
     co_await sleep_for(p.ports.scheduler, kDrainLook);
   }
@@ -243,15 +252,15 @@ Async<Result<FunctionDefinition>> Runtime::update_function(std::string name, Fun
 
 Async<Result<std::vector<std::string>>> Runtime::renew_functions(std::string folder) {
   std::vector<std::string> names;
-  for (const FunctionDefinition& function : parts_->functions.list()) {
+  for (const FunctionDefinition& function : parts_->functions.list_all()) {
     if (function.code == folder && function.host == "process") names.push_back(function.name);
   }
   std::vector<std::string> renewed;
   for (const std::string& name : names) {
-    FunctionUpdate later = [this, &folder](const FunctionDefinition* now) -> Result<FunctionDefinition> {
+    FunctionUpdate later = [&folder](const FunctionDefinition* now) -> Result<FunctionDefinition> {
       if (!now || now->code != folder) return fail(ErrorCode::kNotFound, "it is elsewhere by now");
       FunctionDefinition function = *now;
-      function.modified_ms = std::max(epoch_ms(parts_->ports.scheduler.clock().wall()), now->modified_ms + 1);
+      function.modified_ms = FunctionDefinition::kModifiedNow;
       return function;
     };
     std::string of = name;
@@ -263,19 +272,58 @@ Async<Result<std::vector<std::string>>> Runtime::renew_functions(std::string fol
 }
 
 bool Runtime::uses_code(const std::string& folder) const {
-  const std::vector<FunctionDefinition> all = parts_->functions.list();
+  const std::vector<FunctionDefinition> all = parts_->functions.list_all();
   return parts_->process_host.uses_code(folder) || parts_->leaving.contains(folder) ||
          std::any_of(all.begin(), all.end(), [&](const FunctionDefinition& f) { return f.code == folder; });
 }
 
 Async<Result<void>> Runtime::remove_function(std::string name) {
-  const FunctionPtr function = parts_->functions.find(name);
+  std::vector<FunctionPtr> gone{parts_->functions.find(name)};
+  for (const std::string& each : parts_->functions.qualified_names(name)) gone.push_back(parts_->functions.find(each));
   auto done = co_await parts_->functions.remove(std::move(name));
-  if (done && function) {
-    parts_->invoker.events().forget(function);
-    parts_->left(*function);
+  if (!done) co_return done;
+  for (const FunctionPtr& function : gone) {
+    if (function) parts_->gone(function);
   }
   co_return done;
+}
+
+Async<Result<FunctionDefinition>> Runtime::publish_version(std::string name, std::optional<std::string> description,
+                                                           FunctionRegistry::Check check) {
+  auto version = co_await parts_->functions.publish(std::move(name), std::move(description), std::move(check));
+  if (!version) co_return fail(std::move(version.error()));
+  co_return **version;
+}
+
+Async<Result<void>> Runtime::remove_version(std::string name, std::string version) {
+  const FunctionPtr function = parts_->functions.find(name + ":" + version);
+  auto done = co_await parts_->functions.remove_version(std::move(name), std::move(version));
+  if (done && function) parts_->gone(function);
+  co_return done;
+}
+
+Async<Result<FunctionQualifiers>> Runtime::change_qualifiers(std::string name, FunctionRegistry::Change change) {
+  std::vector<FunctionPtr> before;
+  for (const std::string& each : parts_->functions.qualified_names(name))
+    before.push_back(parts_->functions.find(each));
+  auto done = co_await parts_->functions.change_qualifiers(std::move(name), std::move(change));
+  if (!done) co_return done;
+  for (const FunctionPtr& function : before) {
+    if (!function) continue;
+    if (parts_->functions.find(function->name)) {
+      parts_->invoker.events().changed(function->name);
+    } else {
+      parts_->invoker.events().forget(function);
+    }
+  }
+  co_return done;
+}
+
+FunctionQualifiers Runtime::qualifiers(const std::string& name) const {
+  return parts_->functions.qualifiers(name);
+}
+std::vector<FunctionDefinition> Runtime::versions(const std::string& name) const {
+  return parts_->functions.versions(name);
 }
 
 Async<Result<void>> Runtime::put_topic(TopicDefinition topic) {
@@ -283,15 +331,10 @@ Async<Result<void>> Runtime::put_topic(TopicDefinition topic) {
 }
 
 Async<Result<void>> Runtime::remove_topic(std::string name) {
-  std::vector<std::string> endpoints;
-  for (const SubscriptionDefinition& subscription : parts_->topics.subscriptions()) {
-    if (subscription.topic == name) endpoints.push_back(parts_->topics.arn_of(subscription));
-  }
-  auto done = co_await parts_->topics.remove_topic(std::move(name));
-  if (done) {
-    for (const std::string& endpoint : endpoints) parts_->remove_endpoints(endpoint);
-  }
-  co_return done;
+  auto gone = co_await parts_->topics.remove_topic(std::move(name));
+  if (!gone) co_return fail(std::move(gone.error()));
+  for (const std::string& endpoint : *gone) parts_->remove_endpoints(endpoint);
+  co_return Result<void>();
 }
 
 Async<Result<std::string>> Runtime::subscribe(SubscriptionDefinition subscription) {
@@ -333,6 +376,11 @@ Async<Result<SubscriptionState>> Runtime::confirm_subscription(std::string topic
 }
 
 Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
+  return parts_->mapping_changes.run<Result<std::string>>(
+      [this, mapping = std::move(mapping)] { return put_mapping_now(mapping); });
+}
+
+Async<Result<std::string>> Runtime::put_mapping_now(MappingDefinition mapping) {
   Parts& p = *parts_;
   if (auto good = EventSourceMapping::check(mapping); !good) co_return fail(std::move(good.error()));
   mapping.table = table_name(mapping.table);
@@ -361,6 +409,10 @@ Async<Result<std::string>> Runtime::put_mapping(MappingDefinition mapping) {
 }
 
 Async<Result<void>> Runtime::remove_mapping(std::string id) {
+  return parts_->mapping_changes.run<Result<void>>([this, id = std::move(id)] { return remove_mapping_now(id); });
+}
+
+Async<Result<void>> Runtime::remove_mapping_now(std::string id) {
   Parts& p = *parts_;
   if (!p.mappings.contains(id)) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no event source mapping \"{}\"", id));
@@ -385,6 +437,9 @@ Async<Result<void>> Runtime::remove_schedule(std::string name) {
 
 std::vector<FunctionDefinition> Runtime::functions() const {
   return parts_->functions.list();
+}
+std::vector<FunctionDefinition> Runtime::all_functions() const {
+  return parts_->functions.list_all();
 }
 std::vector<TopicDefinition> Runtime::topics() const {
   return parts_->topics.topics();

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "base/wall_guard.h"
 #include "runtime/invoke/definitions.h"
 #include "runtime/invoke/function.h"
+#include "runtime/invoke/function_registry.h"
 #include "runtime/invoke/invoker.h"
 #include "runtime/invoke/native_registry.h"
 #include "runtime/invoke/process_host.h"
@@ -75,8 +77,9 @@ class Runtime {
   // Creates the system table if it is not there, loads what it holds, and goes on with it. Once, first. kValidation if
   // what it holds was made for another account or region.
   Async<Result<void>> start();
-  // Mappings, schedules and queued events start nothing new; waits until every running invocation has ended or until
-  // `deadline`. True if nothing is left running. What has not run stays durable.
+  // Mappings, schedules and queued events start nothing new, and callers from outside are refused (kUnavailable; calls
+  // that running functions make still work, see function_invoker.h). Waits until every running invocation has ended or
+  // until `deadline`. True if nothing is left running. What has not run stays durable.
   Async<bool> drain(BootTime deadline);
   // Ends every handler, mapping and schedule where it waits; nothing runs after that. The destructor does it too; for
   // owners of what handlers refer to and that goes before the runtime.
@@ -90,8 +93,16 @@ class Runtime {
   // Programs in that folder were changed: functions that run from it are of another time from now on, so that their
   // processes start anew. Which ones.
   Async<Result<std::vector<std::string>>> renew_functions(std::string folder);
-  Async<Result<void>> remove_function(
-      std::string name);  // Its queued events go to its failure destination or are gone.
+  // With its versions, aliases and policies. Its queued events go to its failure destination or are gone.
+  Async<Result<void>> remove_function(std::string name);
+  // Versions, aliases and policies of a function, by its plain name; errors and promises: function_registry.h. Events
+  // that wait for a version or an alias that is removed go to its failure destination.
+  Async<Result<FunctionDefinition>> publish_version(std::string name, std::optional<std::string> description,
+                                                    FunctionRegistry::Check check);
+  Async<Result<void>> remove_version(std::string name, std::string version);
+  Async<Result<FunctionQualifiers>> change_qualifiers(std::string name, FunctionRegistry::Change change);
+  FunctionQualifiers qualifiers(const std::string& name) const;
+  std::vector<FunctionDefinition> versions(const std::string& name) const;
   Async<Result<void>> put_topic(TopicDefinition topic);
   Async<Result<void>> remove_topic(std::string name);                         // With its subscriptions.
   Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);  // The subscription's ARN.
@@ -110,7 +121,8 @@ class Runtime {
   Async<Result<void>> remove_schedule(std::string name);
 
   // What is there now, sorted by name or id.
-  std::vector<FunctionDefinition> functions() const;
+  std::vector<FunctionDefinition> functions() const;      // Without versions.
+  std::vector<FunctionDefinition> all_functions() const;  // With them.
   bool uses_code(const std::string& folder) const;  // A function names it, or something still runs from it.
   std::vector<TopicDefinition> topics() const;
   std::vector<SubscriptionDefinition> subscriptions() const;
@@ -128,6 +140,10 @@ class Runtime {
   const Account& account() const;
 
  private:
+  // Each in its turn.
+  Async<Result<std::string>> put_mapping_now(MappingDefinition mapping);
+  Async<Result<void>> remove_mapping_now(std::string id);
+
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };

@@ -71,27 +71,51 @@ struct TaskPage {
   std::string cursor;  // Empty at the end.
 };
 
+// The task runner takes nothing at the moment: it cannot be reached, or has said so.
+struct RunnerTrouble {
+  std::string runner;      // Its URL, without the query, or its program. Empty: not known.
+  std::string message;     // What happened last.
+  bool reachable = false;  // It has answered: 429, 503, or exit status 75.
+  WallTime since{};
+  uint64_t bounces = 0;  // Tasks that were handed back since then.
+};
+
 struct QueueStats {
   std::map<std::string, uint64_t> depth;  // By state.
   std::map<std::string, uint64_t> bytes;  // Of them, as they are stored.
   std::map<std::string, uint64_t> flow;   // "PENDING->TAKEN" etc., from the books.
-  std::map<std::string, uint64_t> shed;   // By reason.
+  std::map<std::string, uint64_t> shed;   // Ever, by reason.
+  uint64_t shed_total = 0;                // Of all reasons.
   std::optional<WallTime> newest;         // Created time of the newest and oldest PENDING task.
   std::optional<WallTime> oldest;
   uint64_t running = 0;  // Held by this daemon's processor and pull workers.
   // The daemon's task runner: "http", "exec", "fake" (tasks end as SUCCESS and nothing is done), or "none" (tasks wait
   // for workers that take them).
   std::string runner = "none";
+  std::optional<RunnerTrouble> runner_trouble;
   bool clock_doubted = false;  // TTL and sheds wait until the wall clock is trusted.
+};
+
+// A fact in words for people, with a code that programs can rely on. docs/task-api.md lists the codes.
+struct Reason {
+  std::string code;
+  std::string message;
+};
+
+// Something that happened to a task.
+struct LifeEvent {
+  std::optional<WallTime> at;  // Empty: it is not known when, but that it was between its neighbours.
+  Reason what;
 };
 
 // Everything that is known of why a task is where it is.
 struct Explanation {
   std::string id;
   ItemRef task;                                             // Null: it is not there any more, or never was.
-  std::vector<std::string> why;                             // For people, a fact each.
+  std::vector<LifeEvent> life;                              // In the order in which it happened.
+  std::vector<Reason> why;                                  // Why it is where it is now.
   std::vector<std::pair<std::string, std::string>> policy;  // The queue's settings now, as they are spelt.
-  std::vector<ItemRef> log;                                 // What the shed log has of it, newest first.
+  std::vector<ItemRef> log;                                 // The lines of the shed log that name it, newest first.
   uint64_t depth = 0;                                       // PENDING tasks.
   std::optional<uint64_t> ahead;  // Of PENDING: tasks of its lane that would be taken before it.
   bool ahead_at_least = false;    // They are more; not all were counted.

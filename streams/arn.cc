@@ -89,8 +89,9 @@ std::optional<FunctionReference> parse_function(std::string_view text) {
 
 std::string function_name(std::string_view name_or_arn) {
   auto function = parse_function(name_or_arn);
-  const bool there = function && (function->qualifier.empty() || function->qualifier == kLatestVersion);
-  return there ? std::move(function->name) : std::string();
+  if (!function) return {};
+  if (function->qualifier.empty() || function->qualifier == kLatestVersion) return std::move(function->name);
+  return function->name + ":" + function->qualifier;
 }
 
 std::string topic_name(std::string_view name_or_arn) {

@@ -46,9 +46,17 @@ struct FunctionReference {
 std::optional<FunctionReference> parse_function(std::string_view text);
 inline constexpr std::string_view kLatestVersion = "$LATEST";
 
-// The plain name in a name or an ARN. Empty if it is an ARN of another kind, or names a function's version other than
-// the latest, as there are none.
+// The name in a name or an ARN, with its qualifier behind it unless that is $LATEST: "F", "F:7" (a version), "F:live"
+// (an alias). The runtime keeps functions by this name. Empty if the text names no function.
 std::string function_name(std::string_view name_or_arn);
+// "F:7" is the function "F" with the qualifier "7"; the qualifier of "F" is empty. Both view into `name`.
+inline std::string_view plain_name(std::string_view name) {
+  return name.substr(0, name.find(':'));
+}
+inline std::string_view qualifier_of(std::string_view name) {
+  const size_t colon = name.find(':');
+  return colon == std::string_view::npos ? std::string_view() : name.substr(colon + 1);
+}
 std::string topic_name(std::string_view name_or_arn);
 std::string table_name(std::string_view name_or_arn);
 

@@ -4,17 +4,23 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "tables/tables.h"
 
 namespace freshet {
 
-// An event that is not yet written. Whoever takes it writes `write` together with its own items and, once that has
-// succeeded, calls logged(); if it is dropped without that, it never was.
+// An event that is not yet written. Whoever takes it completes it, writes `write` together with its own items and, once
+// that has succeeded, calls logged(); if it is dropped without that, it never was.
 struct PreparedEvent {
   WriteInput write;
   std::function<void()> logged;
+  std::function<void(WriteInput&)> put_payload = nullptr;  // Of a payload that is made late.
+
+  void complete() {
+    if (const auto put = std::exchange(put_payload, nullptr)) put(write);
+  }
 };
 
 struct Delivery {
@@ -26,6 +32,10 @@ struct Delivery {
   std::string group = {};
   // The trace of the cause, or empty; if not set, the trace of the current work.
   std::optional<std::string> trace_id = std::nullopt;
+  // Makes the payload, of that many bytes, when the event is completed; `payload` is empty then. A large message to
+  // many targets is not there many times before it is written.
+  std::function<std::string()> late_payload = nullptr;
+  size_t late_bytes = 0;
 };
 
 // Loop thread only.

@@ -228,7 +228,7 @@ Result<ChangeRecord> read_record(const JsonView& line, const FixtureHeader& head
   return record;
 }
 
-Result<void> read_line(const JsonView& line, Fixture& fixture) {
+Result<void> read_line(const JsonView& line, int number, Fixture& fixture) {
   if (auto item = line.find("snapshot")) {
     if (!fixture.records.empty()) return invalid("a snapshot line after the first record");
     auto parsed = item_of(*item);
@@ -236,15 +236,32 @@ Result<void> read_line(const JsonView& line, Fixture& fixture) {
     auto keys = keys_of(*parsed, fixture.header.keys, "the item");
     if (!keys) return fail(keys.error());
     fixture.snapshot.push_back(std::move(*parsed));
+    fixture.snapshot_lines.push_back(number);
     return {};
   }
   auto record = read_record(line, fixture.header, fixture.records.size() + 1);
   if (!record) return fail(record.error());
   fixture.records.push_back(std::move(*record));
+  fixture.record_lines.push_back(number);
   return {};
 }
 
 }  // namespace
+
+std::string Fixture::place_of_item(size_t index) const {
+  if (index < snapshot_lines.size()) return file + ":" + std::to_string(snapshot_lines[index]);
+  return "item " + std::to_string(index + 1) + " of the snapshot";
+}
+
+std::string Fixture::place_of_record(size_t index) const {
+  if (index < record_lines.size()) return file + ":" + std::to_string(record_lines[index]);
+  return "record " + std::to_string(index + 1);
+}
+
+Error Fixture::in_file(Error error) const {
+  if (!file.empty() && !error.message.starts_with(file + ":")) error.message = file + ": " + error.message;
+  return error;
+}
 
 std::string header_line(const FixtureHeader& header) {
   std::string out = "{\"freshet\":\"fixture\",\"version\":" + std::to_string(kFixtureVersion) + ",\"table\":";
@@ -289,6 +306,7 @@ std::string write_fixture(const Fixture& fixture, const Account& account) {
 
 Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
   Fixture fixture;
+  fixture.file = file;
   JsonDocument document;
   bool has_header = false;
   int number = 0;
@@ -313,7 +331,7 @@ Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
       if (!header) return at(header.error());
       fixture.header = std::move(*header);
       has_header = true;
-    } else if (auto ok = read_line(*json, fixture); !ok) {
+    } else if (auto ok = read_line(*json, number, fixture); !ok) {
       return at(ok.error());
     }
   }

@@ -30,6 +30,17 @@ struct Fixture {
   FixtureHeader header;
   std::vector<Item> snapshot;
   std::vector<ChangeRecord> records;  // In the order of the lines, which need not be that of their times.
+
+  // Where read_fixture() read each of them, from line 1; empty for what was made in memory.
+  std::string file = {};
+  std::vector<int> snapshot_lines = {};
+  std::vector<int> record_lines = {};
+
+  // For messages, by the index from 0: "FILE:LINE"; "record 3" or "item 3 of the snapshot" where that is not known.
+  std::string place_of_item(size_t index) const;
+  std::string place_of_record(size_t index) const;
+  // The error with "FILE: " before its message, unless it names the file already or there is none.
+  Error in_file(Error error) const;
 };
 
 // Each is one line with its line break.

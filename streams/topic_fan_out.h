@@ -1,8 +1,11 @@
 // One message on its way to a topic's subscriptions. Internal to topic_service.cc and topic_fifo.cc.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/let_others_in.h"
@@ -37,10 +40,23 @@ class Filterable {
   Value body_;  // Not a map if the body is not JSON of a map.
 };
 
+// How the payload for one subscription differs from that for others.
+struct PayloadShape {
+  std::string protocol;
+  bool raw = false;  // An endpoint's that wants the message alone.
+  std::string subscription_arn;
+  std::string unsubscribe_url = {};  // Or empty.
+};
+
 struct TopicService::FanOut {
-  FanOut(const TopicMessage& m, std::string trace) : message(m), filterable(m.content), trace_id(std::move(trace)) {}
-  const TopicMessage& message;
+  FanOut(TopicMessage m, std::string trace)
+      : message(std::make_shared<const TopicMessage>(std::move(m))),
+        filterable(message->content),
+        trace_id(std::move(trace)) {}
+  const std::shared_ptr<const TopicMessage> message;  // Payloads that are made late share it.
   Filterable filterable;
+  // Bytes of a payload without its ARN and URL, by protocol and whether it is raw.
+  std::map<std::pair<std::string, bool>, size_t> bare_bytes;
   const std::string trace_id;  // The trace of the publish.
   std::vector<PreparedEvent> events;
   std::string last_id;  // The last subscription that was looked at.

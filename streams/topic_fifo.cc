@@ -77,7 +77,7 @@ Async<void> TopicService::work_off(std::shared_ptr<Fifo> fifo) {
 Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, PublishInput input,
                                                     MessageByProtocol by_protocol, std::string trace_id) {
   const std::string name = topic_name(input.topic_arn);
-  auto topic = topics_.find(name);
+  const auto topic = topics_.find(name);
   const auto no_topic = [] { return fail(ErrorCode::kNotFound, "Topic does not exist"); };
   if (topic == topics_.end() || topic->second.fifo != fifo) co_return no_topic();
   if (auto good = complete(input, topic->second.settings); !good) co_return fail(std::move(good.error()));
@@ -93,20 +93,13 @@ Async<Result<Published>> TopicService::publish_next(std::shared_ptr<Fifo> fifo, 
       co_return std::move(*answer);
     }
   }
-  topic = topics_.find(name);
-  if (topic == topics_.end() || topic->second.fifo != fifo) co_return no_topic();
   sent.published = {random_.uuid(), shown_number(fifo->record.last + 1)};
   input.topic_arn = topic_arn(account_, name);
-  const TopicMessage message{sent.published.message_id, sent.at, std::move(input), std::move(by_protocol),
-                             sent.published.sequence_number};
-  FanOut out(message, std::move(trace_id));
-  auto done = fan_out(topic->second, out);
-  while (done && !*done) {
-    co_await let_others_in(scheduler_);
-    topic = topics_.find(name);
-    if (topic == topics_.end() || topic->second.fifo != fifo) co_return no_topic();
-    done = fan_out(topic->second, out);
-  }
+  TopicMessage message{sent.published.message_id, sent.at, std::move(input), std::move(by_protocol),
+                       sent.published.sequence_number};
+  FanOut out(std::move(message), std::move(trace_id));
+  std::shared_ptr<Fifo> of = fifo;
+  auto done = co_await fan_out_all(out, std::move(of));
   if (!done) co_return fail(std::move(done.error()));
   ++fifo->record.last;
   const size_t count = out.events.size();

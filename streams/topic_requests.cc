@@ -49,6 +49,11 @@ Async<Result<void>> TopicService::write_topic(std::string name, TopicSettings se
 }
 
 Async<Result<void>> TopicService::create_topic(std::string name, TopicSettings asked) {
+  return changes_.run<Result<void>>(
+      [this, name = std::move(name), asked = std::move(asked)] { return create_topic_now(name, asked); });
+}
+
+Async<Result<void>> TopicService::create_topic_now(std::string name, TopicSettings asked) {
   if (auto good = check_topic_name(name, asked.attributes.contains("FifoTopic")); !good) co_return good;
   if (auto good = check_topic_settings(asked); !good) co_return good;
   if (const auto known = topics_.find(name); known != topics_.end()) {
@@ -68,6 +73,11 @@ Async<Result<void>> TopicService::create_topic(std::string name, TopicSettings a
 }
 
 Async<Result<void>> TopicService::change_topic(std::string name, ChangeTopic change) {
+  return changes_.run<Result<void>>(
+      [this, name = std::move(name), change = std::move(change)] { return change_topic_now(name, change); });
+}
+
+Async<Result<void>> TopicService::change_topic_now(std::string name, ChangeTopic change) {
   const auto topic = topics_.find(name);
   if (topic == topics_.end()) co_return no_topic();
   TopicSettings settings = topic->second.settings;
@@ -91,6 +101,15 @@ Async<Result<void>> TopicService::write_subscription(SubscriptionDefinition defi
 
 Async<Result<SubscriptionState>> TopicService::request_subscription(SubscriptionDefinition asked,
                                                                     ChangeSubscription configure, std::string server) {
+  return changes_.run<Result<SubscriptionState>>(
+      [this, asked = std::move(asked), configure = std::move(configure), server = std::move(server)] {
+        return request_subscription_now(asked, configure, server);
+      });
+}
+
+Async<Result<SubscriptionState>> TopicService::request_subscription_now(SubscriptionDefinition asked,
+                                                                        ChangeSubscription configure,
+                                                                        std::string server) {
   const auto topic = topics_.find(asked.topic);
   if (topic == topics_.end()) co_return no_topic();
   SubscriptionSettings settings;
@@ -125,6 +144,12 @@ Async<Result<SubscriptionState>> TopicService::request_subscription(Subscription
 }
 
 Async<Result<void>> TopicService::change_subscription(std::string subscription_arn, ChangeSubscription change) {
+  return changes_.run<Result<void>>([this, arn = std::move(subscription_arn), change = std::move(change)] {
+    return change_subscription_now(arn, change);
+  });
+}
+
+Async<Result<void>> TopicService::change_subscription_now(std::string subscription_arn, ChangeSubscription change) {
   const Subscription* subscription = subscription_at(subscription_arn);
   if (!subscription) co_return fail(ErrorCode::kNotFound, "Subscription does not exist");
   SubscriptionDefinition definition = subscription->definition;
@@ -161,6 +186,14 @@ Async<Result<void>> TopicService::send_confirmation(std::string subscription_arn
 
 Async<Result<SubscriptionState>> TopicService::confirm_subscription(std::string topic, std::string token,
                                                                     bool authenticated) {
+  return changes_.run<Result<SubscriptionState>>(
+      [this, topic = std::move(topic), token = std::move(token), authenticated] {
+        return confirm_subscription_now(topic, token, authenticated);
+      });
+}
+
+Async<Result<SubscriptionState>> TopicService::confirm_subscription_now(std::string topic, std::string token,
+                                                                        bool authenticated) {
   const auto found = topics_.find(topic);
   if (found == topics_.end()) co_return no_topic();
   const auto& there = found->second.subscriptions;

@@ -39,7 +39,8 @@ auto no_subscription() {
 
 Result<void> check_endpoint(const SubscriptionDefinition& s) {
   if (s.protocol == "lambda") {
-    if (!is_name(function_name(s.endpoint))) {
+    const std::string name = function_name(s.endpoint);
+    if (!is_name(plain_name(name))) {
       return invalid(fmt::format("Invalid parameter: Endpoint: \"{}\" names no function", s.endpoint));
     }
     return {};
@@ -70,6 +71,8 @@ constexpr size_t kMaxPublishWork = 50'000'000;
 // The work on a publish before other work gets its turn: steps of filter policies, and bytes of events.
 constexpr size_t kPieceWork = 100'000;
 constexpr size_t kPieceBytes = 1u << 20;
+// The payloads of a larger message are made when they are written, a group at a time.
+constexpr size_t kLargeMessage = 4u << 10;
 
 auto too_much_to_filter(const std::string& subscription_arn) {
   return invalid(fmt::format(
@@ -158,6 +161,10 @@ Result<void> TopicService::check(const SubscriptionDefinition& subscription) {
 }
 
 Async<Result<void>> TopicService::put_topic(TopicDefinition topic) {
+  return changes_.run<Result<void>>([this, topic = std::move(topic)] { return put_topic_now(topic); });
+}
+
+Async<Result<void>> TopicService::put_topic_now(TopicDefinition topic) {
   if (auto good = check(topic); !good) co_return good;
   const auto known = topics_.find(topic.name);
   const bool fifo = topic.name.ends_with(kFifoSuffix);
@@ -178,24 +185,36 @@ Async<Result<void>> TopicService::put_topic(TopicDefinition topic) {
   co_return written;
 }
 
-Async<Result<void>> TopicService::remove_topic(std::string name) {
+Async<Result<std::vector<std::string>>> TopicService::remove_topic(std::string name) {
+  return changes_.run<Result<std::vector<std::string>>>(
+      [this, name = std::move(name)] { return remove_topic_now(name); });
+}
+
+Async<Result<std::vector<std::string>>> TopicService::remove_topic_now(std::string name) {
   const auto topic = topics_.find(name);
   if (topic == topics_.end()) co_return no_topic();
   // The topic is removed last: if a crash or an error comes between two groups, nothing remains that another topic of
   // this name would inherit.
   std::vector<WriteInput> writes;
+  std::vector<std::string> gone;
   for (const auto& [id, subscription] : topic->second.subscriptions) {
-    writes.emplace_back(delete_system_item(kSubscriptionKind, arn_of(subscription.definition)));
+    gone.push_back(arn_of(subscription.definition));
+    writes.emplace_back(delete_system_item(kSubscriptionKind, gone.back()));
   }
   if (topic->second.fifo) writes.emplace_back(delete_system_item(kSequenceKind, name));
   writes.emplace_back(delete_system_item(kTopicKind, name));
   auto written = co_await write_together(tables_, std::move(writes));
-  if (!written) co_return written;
+  if (!written) co_return fail(std::move(written.error()));
   topics_.erase(name);
-  co_return Result<void>();
+  co_return gone;
 }
 
 Async<Result<std::string>> TopicService::subscribe(SubscriptionDefinition subscription) {
+  return changes_.run<Result<std::string>>(
+      [this, subscription = std::move(subscription)] { return subscribe_now(subscription); });
+}
+
+Async<Result<std::string>> TopicService::subscribe_now(SubscriptionDefinition subscription) {
   subscription.topic = topic_name(subscription.topic);
   if (!has_topic(subscription.topic)) co_return no_topic();
   if (subscription.id.empty()) subscription.id = random_.uuid();
@@ -212,6 +231,10 @@ Async<Result<std::string>> TopicService::subscribe(SubscriptionDefinition subscr
 }
 
 Async<Result<void>> TopicService::unsubscribe(std::string subscription_arn) {
+  return changes_.run<Result<void>>([this, arn = std::move(subscription_arn)] { return unsubscribe_now(arn); });
+}
+
+Async<Result<void>> TopicService::unsubscribe_now(std::string subscription_arn) {
   const Subscription* subscription = subscription_at(subscription_arn);
   if (!subscription) co_return no_subscription();
   const std::string topic_key = subscription->definition.topic;
@@ -252,20 +275,50 @@ std::string TopicService::unsubscribe_url(const Subscription& subscription) cons
                      arn_of(subscription.definition), settings.token);
 }
 
-std::string TopicService::payload_for(const Subscription& subscription, const TopicMessage& message) const {
-  const SubscriptionDefinition& definition = subscription.definition;
-  const auto own = message.by_protocol.find(definition.protocol);
+namespace {
+
+std::string payload_in(const TopicMessage& message, const PayloadShape& shape) {
+  const auto own = message.by_protocol.find(shape.protocol);
   if (own != message.by_protocol.end()) {
     TopicMessage other{message.id, message.at, message.content, {}, message.sequence_number};
     other.content.message = own->second;
-    return payload_for(subscription, other);
+    return payload_in(other, shape);
   }
-  if (!is_endpoint(definition)) return topic_event(message, arn_of(definition));
-  return definition.raw_delivery ? message.content.message : topic_notification(message, unsubscribe_url(subscription));
+  if (shape.protocol == "lambda") return topic_event(message, shape.subscription_arn);
+  return shape.raw ? message.content.message : topic_notification(message, shape.unsubscribe_url);
+}
+
+bool is_large(const TopicMessage& message) {
+  return message.content.message.size() > kLargeMessage ||
+         std::any_of(message.by_protocol.begin(), message.by_protocol.end(),
+                     [](const auto& own) { return own.second.size() > kLargeMessage; });
+}
+
+}  // namespace
+
+Delivery TopicService::delivery_to(const Subscription& subscription, FanOut& out) const {
+  const SubscriptionDefinition& definition = subscription.definition;
+  const std::string arn = arn_of(definition);
+  Delivery delivery{delivery_target(definition, arn), {}};
+  PayloadShape shape{definition.protocol, definition.raw_delivery, arn};
+  if (is_endpoint(definition)) shape.unsubscribe_url = unsubscribe_url(subscription);
+  if (is_large(*out.message)) {
+    size_t& bare = out.bare_bytes[{shape.protocol, shape.raw}];
+    if (bare == 0) bare = payload_in(*out.message, {shape.protocol, shape.raw, {}}).size();
+    delivery.late_bytes = bare + shape.subscription_arn.size() + shape.unsubscribe_url.size();
+    delivery.late_payload = [message = out.message, shape = std::move(shape)] { return payload_in(*message, shape); };
+  } else {
+    delivery.payload = payload_in(*out.message, shape);
+  }
+  delivery.trace_id = out.trace_id;
+  // An endpoint is told the message's id by it.
+  if (is_endpoint(definition)) delivery.request_id = out.message->id;
+  const std::string& group = out.message->content.group_id;
+  if (!group.empty()) delivery.group = delivery_group(arn, group);
+  return delivery;
 }
 
 Result<bool> TopicService::fan_out(const Topic& topic, FanOut& out) {
-  const std::string& group = out.message.content.group_id;
   const size_t work_before = out.work;
   size_t bytes = 0;
   for (auto at = topic.subscriptions.upper_bound(out.last_id); at != topic.subscriptions.end(); ++at) {
@@ -283,13 +336,8 @@ Result<bool> TopicService::fan_out(const Topic& topic, FanOut& out) {
       ++stats_.filtered;
       continue;
     }
-    const std::string arn = arn_of(definition);
-    Delivery delivery{delivery_target(definition, arn), payload_for(subscription, out.message)};
+    Delivery delivery = delivery_to(subscription, out);
     bytes += delivery.payload.size();
-    delivery.trace_id = out.trace_id;
-    // An endpoint is told the message's id by it.
-    if (is_endpoint(definition)) delivery.request_id = out.message.id;
-    if (!group.empty()) delivery.group = delivery_group(arn, group);
     auto event = queue_.prepare(std::move(delivery));
     if (event) {
       out.events.push_back(std::move(*event));
@@ -302,10 +350,16 @@ Result<bool> TopicService::fan_out(const Topic& topic, FanOut& out) {
   return true;
 }
 
-Result<bool> TopicService::fan_out(FanOut& out) {
-  const auto topic = topics_.find(topic_name(out.message.content.topic_arn));
-  if (topic == topics_.end() || topic->second.fifo) return no_topic();
-  return fan_out(topic->second, out);
+Async<Result<void>> TopicService::fan_out_all(FanOut& out, std::shared_ptr<Fifo> fifo) {
+  const std::string name = topic_name(out.message->content.topic_arn);
+  for (;;) {
+    const auto topic = topics_.find(name);
+    if (topic == topics_.end() || topic->second.fifo != fifo) co_return no_topic();
+    auto done = fan_out(topic->second, out);
+    if (!done) co_return fail(std::move(done.error()));
+    if (*done) co_return Result<void>();
+    co_await let_others_in(scheduler_);
+  }
 }
 
 Result<TopicMessage> TopicService::message_of(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes) {
@@ -328,16 +382,14 @@ Result<TopicMessage> TopicService::message_of(PublishInput input, MessageByProto
 
 Async<Result<PreparedPublish>> TopicService::prepare(PublishInput input, MessageByProtocol by_protocol,
                                                      size_t most_bytes) {
-  const auto message = message_of(std::move(input), std::move(by_protocol), most_bytes);
-  if (!message) co_return fail(message.error());
-  FanOut out(*message, queue_.trace_at_work());
-  auto done = fan_out(out);
-  while (done && !*done) {
-    co_await let_others_in(scheduler_);
-    done = fan_out(out);
-  }
+  auto message = message_of(std::move(input), std::move(by_protocol), most_bytes);
+  if (!message) co_return fail(std::move(message.error()));
+  FanOut out(std::move(*message), queue_.trace_at_work());
+  std::shared_ptr<Fifo> standard;
+  auto done = co_await fan_out_all(out, std::move(standard));
   if (!done) co_return fail(std::move(done.error()));
-  co_return PreparedPublish{message->id, std::move(out.events)};
+  for (PreparedEvent& event : out.events) event.complete();  // They are all written at once.
+  co_return PreparedPublish{out.message->id, std::move(out.events)};
 }
 
 Async<Result<std::string>> TopicService::publish(PublishInput input) {
@@ -353,14 +405,11 @@ Async<Result<Published>> TopicService::publish(PublishInput input, MessageByProt
     auto in_turn = co_await publish_in_turn(std::move(fifo), std::move(input), std::move(by_protocol));
     co_return in_turn;
   }
-  const auto message = message_of(std::move(input), std::move(by_protocol), limits::kMaxMessageBytes);
-  if (!message) co_return fail(message.error());
-  FanOut out(*message, queue_.trace_at_work());
-  auto done = fan_out(out);
-  while (done && !*done) {
-    co_await let_others_in(scheduler_);
-    done = fan_out(out);
-  }
+  auto message = message_of(std::move(input), std::move(by_protocol), limits::kMaxMessageBytes);
+  if (!message) co_return fail(std::move(message.error()));
+  FanOut out(std::move(*message), queue_.trace_at_work());
+  std::shared_ptr<Fifo> standard;
+  auto done = co_await fan_out_all(out, std::move(standard));
   if (!done) co_return fail(std::move(done.error()));
   const size_t count = out.events.size();
   std::vector<WriteInput> none;
@@ -368,7 +417,7 @@ Async<Result<Published>> TopicService::publish(PublishInput input, MessageByProt
   if (!written) co_return fail(std::move(written.error()));
   ++stats_.published;
   stats_.deliveries += count;
-  co_return Published{message->id};
+  co_return Published{out.message->id};
 }
 
 Async<Result<void>> TopicService::write(std::vector<PreparedEvent> events, std::vector<WriteInput> before,
@@ -380,6 +429,7 @@ Async<Result<void>> TopicService::write(std::vector<PreparedEvent> events, std::
     size_t bytes = 0;
     const size_t room = limits::kMaxTransactionActions - after.size();
     for (; last < events.size() && writes.size() < room; ++last) {
+      events[last].complete();
       const size_t size = size_of(events[last].write);
       if (last > first && bytes + size > limits::kMaxTransactionBytes) break;
       bytes += size;
@@ -393,6 +443,7 @@ Async<Result<void>> TopicService::write(std::vector<PreparedEvent> events, std::
     writes.clear();
     for (size_t i = first; i < last; ++i) events[i].logged();
     if (last == events.size()) break;
+    co_await let_others_in(scheduler_);
   }
   co_return Result<void>();
 }

@@ -3,6 +3,9 @@
 // A publish writes one event a matching subscription, all in one step, and is ready when that is applied: acknowledged
 // together with its logged deliveries. Carrying them is the queue's business.
 //
+// Changes of topics and subscriptions are carried out one after the other, in the order in which they were asked for
+// and whatever becomes of those who asked: on a store whose answers come late, too, memory says what is stored.
+//
 // Publishes to a FIFO topic are carried out one after the other, whatever becomes of those who asked. With the events
 // goes what the topic remembers (fifo_record.h). Loop thread only.
 #pragma once
@@ -20,6 +23,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/scheduler.h"
+#include "base/turns.h"
 #include "streams/arn.h"
 #include "streams/delivery_queue.h"
 #include "streams/fifo_record.h"
@@ -79,14 +83,15 @@ class TopicService final : public Publisher {
 
   // What clients set beside the definition stays.
   Async<Result<void>> put_topic(TopicDefinition topic);
-  Async<Result<void>> remove_topic(std::string name);  // With its subscriptions. kNotFound.
+  // With its subscriptions, whose ARNs it gives. kNotFound.
+  Async<Result<std::vector<std::string>>> remove_topic(std::string name);
   // The ARN. kNotFound for an unknown topic, kValidation for a bad protocol, endpoint or policy.
   Async<Result<std::string>> subscribe(SubscriptionDefinition subscription);
   Async<Result<void>> unsubscribe(std::string subscription_arn);  // kNotFound.
 
   // What clients ask for. A topic that is there must have all that is asked of it. kLimitExceeded at kMaxTopics.
   Async<Result<void>> create_topic(std::string name, TopicSettings asked);
-  // What `change` makes of the settings, if it does not refuse. It is called once, at once. kNotFound.
+  // What `change` makes of the settings, if it does not refuse. It is called once, in its turn. kNotFound.
   Async<Result<void>> change_topic(std::string name, ChangeTopic change);
   // A subscription of its own id; that of the same protocol and endpoint where there is one, which must then be as
   // `configure` would have made it. One to an HTTP endpoint is pending; `server` (http://HOST:PORT) is where the
@@ -148,6 +153,18 @@ class TopicService final : public Publisher {
     std::shared_ptr<Fifo> fifo;                         // Null for a standard topic.
   };
 
+  // Each in its turn.
+  Async<Result<void>> put_topic_now(TopicDefinition topic);
+  Async<Result<std::vector<std::string>>> remove_topic_now(std::string name);
+  Async<Result<std::string>> subscribe_now(SubscriptionDefinition subscription);
+  Async<Result<void>> unsubscribe_now(std::string subscription_arn);
+  Async<Result<void>> create_topic_now(std::string name, TopicSettings asked);
+  Async<Result<void>> change_topic_now(std::string name, ChangeTopic change);
+  Async<Result<SubscriptionState>> request_subscription_now(SubscriptionDefinition asked, ChangeSubscription configure,
+                                                            std::string server);
+  Async<Result<void>> change_subscription_now(std::string subscription_arn, ChangeSubscription change);
+  Async<Result<SubscriptionState>> confirm_subscription_now(std::string topic, std::string token, bool authenticated);
+
   static Result<Subscription> compile(SubscriptionDefinition definition);
   void accept(const SubscriptionDefinition& definition, const SubscriptionSettings& settings);
   const Subscription* subscription_at(const std::string& subscription_arn) const;  // Null if there is none.
@@ -156,12 +173,14 @@ class TopicService final : public Publisher {
   Async<Result<void>> write_subscription(SubscriptionDefinition definition, SubscriptionSettings settings);
   void become(Topic& topic, TopicSettings settings);
   std::string unsubscribe_url(const Subscription& subscription) const;  // Or empty.
-  std::string payload_for(const Subscription& subscription, const TopicMessage& message) const;
   // Adds the events of one message for the topic's subscriptions, in pieces. False if there is more to do after other
   // work had its turn. Subscriptions that come or go in between may or may not get the message.
   struct FanOut;
   Result<bool> fan_out(const Topic& topic, FanOut& out);
-  Result<bool> fan_out(FanOut& out);  // To the standard topic that the message names.
+  // All of them. kNotFound if the topic that the message names is gone, or not this one any more (`fifo`: null for a
+  // standard topic). `out` outlives the work.
+  Async<Result<void>> fan_out_all(FanOut& out, std::shared_ptr<Fifo> fifo);
+  Delivery delivery_to(const Subscription& subscription, FanOut& out) const;
   // For a message to a standard topic.
   Result<TopicMessage> message_of(PublishInput input, MessageByProtocol by_protocol, size_t most_bytes);
   // `before` goes with the first of them, `after` with the last.
@@ -180,6 +199,7 @@ class TopicService final : public Publisher {
   const Account account_;
   std::map<std::string, Topic> topics_;
   TopicStats stats_;
+  Turns changes_{scheduler_};
   Scope publishing_;  // Last: ended first.
 };
 

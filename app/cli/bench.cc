@@ -11,6 +11,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/progress.h"
 #include "app/cli/remote.h"
 
 namespace freshet::cli {
@@ -107,6 +108,10 @@ class Stress {
   size_t produce() {
     Session session(options_.remote);
     size_t created = 0;
+    const auto text = [&](int second) {
+      return std::to_string(second) + " of " + std::to_string(static_cast<int>(options_.seconds)) + " s";
+    };
+    Progress progress(text(0));
     for (int second = 0;; std::this_thread::sleep_for(std::chrono::milliseconds(10))) {
       const double elapsed = since_ms(start_) / 1000;
       if (elapsed >= options_.seconds || exit_status_ != kDone) return created;
@@ -120,7 +125,7 @@ class Stress {
         if (answer.is_null()) return failed(session), created;
         created += answer.at("results").size();  // As many as the batch has.
       }
-      if (static_cast<int>(elapsed) > second) std::cerr << '\r' << ++second << " s" << std::flush;
+      if (static_cast<int>(elapsed) > second) progress.show(text(++second));
     }
   }
 
@@ -146,7 +151,6 @@ class Stress {
   void failed(const Session& session) { exit_status_ = session.exit_status(); }
 
   static void print(const Json& report) {
-    std::cerr << '\r';
     std::cout << std::fixed << std::setprecision(1) << "offered   " << report["offeredPerSecond"].get<double>()
               << "/s, " << report["offeredPerSecond"].get<double>() / report["capacityPerSecond"].get<double>()
               << " x what the workers can do\n"
@@ -169,20 +173,27 @@ class Stress {
 
 void add_bench(Command app, int& exit_status) {
   auto options = std::make_shared<BenchOptions>();
-  const Command command = app.add_subcommand("bench", "Stress a running daemon's queue beyond what its workers can do");
+  const Command command =
+      app.add_subcommand("bench", "Put more tasks into a running daemon's queue than its workers can do");
   command.footer(
       "Creates tasks at a fixed rate and takes them with workers that need a fixed time for each. Use a queue without\n"
       "a processor of its own:\n"
       "  freshet run config/lifo.yaml --data :memory: --parameter TaskRunner=none\n"
       "  freshet bench --rate 1000 --seconds 30 --json");
   options->remote.add_options(command);
-  command.add_option("--rate", options->rate, "Tasks a second").check(above_zero()).capture_default_str();
-  command.add_option("--seconds", options->seconds, "How long").check(whole(1, 3600)).capture_default_str();
-  command.add_option("--slots", options->slots, "Workers").check(whole(1, 256)).capture_default_str();
-  command.add_option("--service-ms", options->service_ms, "Time that a worker needs for a task")
+  command.add_option("--rate", options->rate, "Create so many tasks a second")
       .check(above_zero())
       .capture_default_str();
-  command.add_option("--deadline-ms", options->deadline_ms, "Finished in time means: within this after creation")
+  command.add_option("--seconds", options->seconds, "Go on for so many seconds")
+      .check(whole(1, 3600))
+      .capture_default_str();
+  command.add_option("--slots", options->slots, "Number of workers").check(whole(1, 256)).capture_default_str();
+  command.add_option("--service-ms", options->service_ms, "Milliseconds that a worker needs for a task")
+      .check(above_zero())
+      .capture_default_str();
+  command
+      .add_option("--deadline-ms", options->deadline_ms,
+                  "A task is in time if it is finished within so many milliseconds after its creation")
       .check(above_zero())
       .capture_default_str();
   command.add_option("--ttl", options->ttl, "Seconds until a task that has not started is shed")

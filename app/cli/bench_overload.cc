@@ -30,6 +30,18 @@ struct OverloadOptions {
 
 volatile sig_atomic_t interrupted = 0;
 
+// Whatever ends the experiment, its daemon ends and its folder goes. A signal that is ignored stays so, as under nohup;
+// a reader of the output that has gone ends nothing.
+void stop_on_signals() {
+  struct sigaction stop {};
+  stop.sa_handler = [](int) { interrupted = 1; };
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &stop, nullptr);
+  }
+  signal(SIGPIPE, SIG_IGN);
+}
+
 int wrong(const Error& error) {
   std::cerr << "freshet: " << plain_text(error.message) << '\n';
   return kUsage;
@@ -68,9 +80,7 @@ Result<void> choose(OverloadOptions& options) {
   if (!options.real) return {};
   if (auto durability = parse_durability(options.real_options.durability); !durability) return fail(durability.error());
   experiment.jobs = 1;
-  // So that the daemon ends and its folder goes.
-  signal(SIGINT, [](int) { interrupted = 1; });
-  signal(SIGTERM, [](int) { interrupted = 1; });
+  stop_on_signals();
   options.real_options.stopped = [] { return interrupted != 0; };
   std::error_code error;
   options.real_options.binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
@@ -87,12 +97,12 @@ int run_overload(OverloadOptions& options) {
     html.open(options.html, std::ios::binary);
     if (!html) return wrong(invalid("cannot write '" + options.html + "'").value());
   }
-  Progress progress;
+  Progress progress("the first runs have begun");
   experiment.on_progress = [&](size_t done, size_t all) {
     progress.show(std::to_string(done) + " of " + std::to_string(all) + " runs");
   };
   const auto cells = lab::run(experiment);
-  progress.clear();
+  progress.end();
   if (!cells) {
     wrong(cells.error());
     return cells.error().code == ErrorCode::kValidation ? kUsage : kFailed;
@@ -111,52 +121,65 @@ int run_overload(OverloadOptions& options) {
 void add_bench_overload(Command bench, int& exit_status) {
   auto options = std::make_shared<OverloadOptions>();
   options->experiment.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const Command command = bench.add_subcommand("overload", "The overload lab: policies under too much load, simulated");
+  const Command command = bench.add_subcommand(
+      "overload", "The overload lab: compare policies under too much load, simulated or in real time");
   command.footer(
-      "Without a choice: the story of docs/overload.md. With one: every combination of what is given. No daemon is\n"
+      "Without options it runs the story of docs/overload.md; with some, every combination of what is given. No daemon "
+      "is\n"
       "needed: Freshet's own policies run in its queue, processor and store, on a simulated clock.\n"
       "  freshet bench overload --html overload.html\n"
-      "In real time (--real) it starts the daemon itself, with a handler and clients of its own, for two minutes:\n"
-      "  freshet bench overload --real\n"
-      "  freshet bench overload --load 2,10 --service lognormal --policy freshet,fifo-codel --seeds 20 --json");
+      "  freshet bench overload --load 2,10 --service lognormal --policy freshet,fifo-codel --seeds 20 --json\n"
+      "The table has the main figures; --html and --json have all of them.");
   auto& plan = options->plan;
   const auto list = [command](const char* name, auto& values, const char* what) {
-    return command.add_option(name, values, what).delimiter(',');
+    return command.add_list(name, values, what);
   };
-  list("--shape", plan.shapes, "poisson, bursty (5 x for 2 s of 10), step (0.8, the load for 10 s, 0.8), stall (30 s)");
-  list("--load", plan.loads, "x capacity; of bursty the mean");
-  list("--service", plan.services, "constant, exponential, lognormal (sigma 1), bimodal (90/10, 1:10)");
-  list("--scale", plan.scales, "SLOTSxTIME: 16x100ms, 1x1ms");
-  list("--deadline", plan.deadlines, "x mean service time; 0: a third each of 3, 10, 100");
-  list("--retries", plan.retries, "How often clients try again that were not served in time");
-  command.add_flag("--groups", plan.groups, "A quiet group beside one that is a thousand times louder");
-  command.add_option("--seconds", plan.seconds, "Length of a run").check(whole(1, 3600));
-  list("--policy", options->policies, "Some of the policies; all if not given");
-  const auto seeds = command.add_option("--seeds", options->experiment.seeds, "Runs of each; 5, or 1 in real time")
+  list("--shape", plan.shapes,
+       "How tasks arrive: poisson, bursty (5 times the load for 2 s of 10), step (0.8, then the load for 10 s, then "
+       "0.8) or stall (nothing is done for 30 s)");
+  list("--load", plan.loads, "How much arrives, in multiples of what the workers can do; the mean for bursty");
+  list("--service", plan.services,
+       "How long tasks take: constant, exponential, lognormal (sigma 1) or bimodal (one in ten takes ten times as "
+       "long)");
+  list("--scale", plan.scales, "Number of workers and mean time of a task: 16x100ms or 1x1ms");
+  list("--deadline", plan.deadlines,
+       "Deadline of a task, in multiples of its mean time; 0: a third each has 3, 10 and 100");
+  list("--retries", plan.retries, "How often a client tries again that was not served in time");
+  command.add_flag("--groups", plan.groups, "Add a quiet group beside one that sends a thousand times as much");
+  command.add_option("--seconds", plan.seconds, "Seconds of a run").check(whole(1, 3600));
+  list("--policy", options->policies, "Policies to compare [default: all]");
+  const auto seeds = command
+                         .add_option("--seeds", options->experiment.seeds,
+                                     "Runs of each combination, each with its own seed [default: 5, or 1 in real time]")
                          .check(whole(1, 1000));
-  command.add_option("--first-seed", options->experiment.first_seed, "Of the first run")
+  command.add_option("--first-seed", options->experiment.first_seed, "Seed of the first run")
       .check(seed())
       .capture_default_str();
-  command.add_option("--jobs", options->experiment.jobs, "Runs at a time").check(whole(1, 256));
+  command.add_option("--jobs", options->experiment.jobs, "Runs at the same time").check(whole(1, 256));
   const auto real =
-      command.add_flag("--real", options->real, "In real time: the daemon itself, an HTTP handler, open-loop clients");
-  command.add_option("--durability", options->real_options.durability, "Of that daemon")
+      command.add_flag("--real", options->real,
+                       "Run in real time: the daemon itself, an HTTP handler, clients that do not wait for answers");
+  command
+      .add_option("--durability", options->real_options.durability,
+                  "When that daemon acknowledges a write: sync, interval:MS or none")
       .needs(real)
       .capture_default_str();
   command
       .add_flag("--check-simulate", options->real_options.check_simulate,
-                "Also record each run of Freshet, and compare it with what freshet simulate says of it")
+                "Record each run of Freshet, too, and compare it with what freshet simulate says of it")
       .needs(real);
   command
       .add_option("--record", options->real_options.record,
-                  "Also write a recording of each run of Freshet into this folder, for freshet simulate")
+                  "Write a recording of each run of Freshet into this folder, for freshet simulate")
       .needs(real)
       .existing_folder();
-  command.add_option("--rival", options->rivals, "NAME=COMMAND: another queue's driver (bench/rivals); repeatable")
+  command
+      .add_option("--rival", options->rivals,
+                  "NAME=COMMAND: another queue and the driver that runs it (bench/rivals); repeatable")
       .one_value_each()
       .needs(real);
-  command.add_flag("--json", options->json, "One JSON document instead of a table");
-  command.add_option("--html", options->html, "Also write a page with plots");
+  command.add_flag("--json", options->json, "Print one JSON document instead of a table");
+  command.add_option("--html", options->html, "Write a page with plots, too").file();
   command.callback([options, seeds, &exit_status] {
     if (options->real && !seeds.given()) options->experiment.seeds = 1;
     exit_status = run_overload(*options);

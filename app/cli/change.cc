@@ -41,8 +41,12 @@ void tell_left(const std::vector<std::string>& ids, size_t from, const std::stri
 int cancel(const ChangeOptions& options) {
   Session session(options.remote);
   int status = kDone;
+  const std::string all = " of " + std::to_string(options.ids.size()) + " asked to be cancelled";
+  Progress progress("0" + all);
   for (size_t from = 0; from < options.ids.size(); from += kMost) {
+    progress.show(std::to_string(from) + all);
     const Json answer = session.call("POST", "/cancel", Json{{"taskIds", request_of(options.ids, from)}});
+    progress.wipe();
     if (answer.is_null()) {
       tell_left(options.ids, from, "not all was cancelled");
       return session.exit_status();
@@ -105,7 +109,7 @@ class Redrive {
       progress_.show(std::to_string(redriven_) + " back to PENDING");
       keep_pace(begun, redriven_, options_.rate);
     }
-    progress_.clear();
+    progress_.end();
     if (options_.remote.json) {
       std::cout << Json{{"redriven", redriven_}}.dump() << '\n';
     } else {
@@ -124,7 +128,7 @@ class Redrive {
     if (!options_.ids.empty()) request["taskIds"] = request_of(options_.ids, named_, most);
     const Json answer = session_.call("POST", "/redrive", request);
     if (answer.is_null()) {
-      progress_.clear();
+      progress_.end();
       if (redriven_ > 0) std::cerr << "freshet: " << redriven_ << " had gone back to PENDING before that\n";
       if (!options_.ids.empty()) tell_left(options_.ids, named_, "not all was redriven");
       return false;
@@ -151,7 +155,7 @@ class Redrive {
   const ChangeOptions& options_;
   const Json where_;
   Session session_;
-  Progress progress_;
+  Progress progress_{"0 back to PENDING"};
   uint64_t left_ = kMost;  // The number that may still be put back.
   uint64_t redriven_ = 0;
   size_t named_ = 0;  // How many of the ids the requests so far named.
@@ -168,10 +172,10 @@ int redrive(const ChangeOptions& options) {
 void add_cancel(Command app, int& exit_status) {
   auto options = std::make_shared<ChangeOptions>();
   const Command command =
-      app.add_subcommand("cancel", "Cancel tasks that wait; one that runs is told at its next heartbeat");
+      app.add_subcommand("cancel", "Cancel tasks; one that is in work learns it at its next heartbeat");
   options->remote.add_options(command);
   command.footer(
-      "freshet get ID tells what became of one that ran. Two tasks; and all that wait:\n"
+      "freshet get ID shows what became of a task that was in work. Two tasks; and all that wait:\n"
       "  freshet cancel order-17 order-18\n"
       "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r freshet cancel");
   command.add_option("ids", options->ids, "Task ids").required().check(not_empty());
@@ -183,16 +187,19 @@ void add_redrive(Command app, int& exit_status) {
   const Command command = app.add_subcommand("redrive", "Put dead, failed, cancelled or shed tasks back to PENDING");
   options->remote.add_options(command);
   command.footer(
-      "After the cause is mended: all that are dead; those of one group, fifty a second; two that were cancelled:\n"
+      "After you have mended the cause: all dead tasks; those of one group, fifty a second; two that were cancelled:\n"
       "  freshet redrive --limit 100000\n"
       "  freshet redrive --limit 100000 --where group=eu --rate 50\n"
       "  freshet redrive --state CANCELLED order-17 order-18");
-  command.add_option("ids", options->ids, "Task ids; none: all of that state").check(not_empty());
-  command.add_option("--state", options->state, "DEAD, FAILURE, CANCELLED or SHED").capture_default_str();
-  command.add_option("--limit", options->limit, "At most so many; if not given 1000, or all ids that are named")
+  command.add_option("ids", options->ids, "Task ids; without one, all tasks in the state").check(not_empty());
+  command.add_option("--state", options->state, "The state that they are in: DEAD, FAILURE, CANCELLED or SHED")
+      .one_of({"DEAD", "FAILURE", "CANCELLED", "SHED"})
+      .capture_default_str();
+  command.add_option("--limit", options->limit, "Put back at most so many [default: 1000, or all ids that are named]")
       .check(whole(1, 4'294'967'295));
-  command.add_option("--where", options->where, "Only tasks with that attribute: NAME=VALUE, once for each");
-  command.add_option("--rate", options->rate, "At most so many a second, which leaves room for new ones")
+  command.add_option("--where", options->where,
+                     "NAME=VALUE: only tasks with this attribute; repeatable, all of them must hold");
+  command.add_option("--rate", options->rate, "Put back at most so many a second, to leave room for new tasks")
       .check(above_zero());
   command.callback([options, &exit_status] { exit_status = redrive(*options); });
 }

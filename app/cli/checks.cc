@@ -7,6 +7,8 @@
 namespace freshet::cli {
 namespace {
 
+constexpr int64_t kAnyNumber = 4'294'967'295;  // A bound that nobody needs to know.
+
 template <class Number>
 bool read(const std::string& text, Number& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -22,7 +24,7 @@ Check whole(int64_t least, int64_t most) {
             if (read(text, number) && number >= least && number <= most) return std::string();
             return "'" + text + "' is not a whole number from " + range;
           },
-          range};
+          most >= kAnyNumber ? std::to_string(least) + " or more" : range};
 }
 
 Check seed() {

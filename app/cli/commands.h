@@ -47,6 +47,8 @@ void add_record(Command app, int& exit_status);
 void add_replay(Command app, int& exit_status);
 void add_bench(Command app, int& exit_status);
 void add_simulate(Command app, int& exit_status);
+void add_completions(Command app, int& exit_status);
+void add_man(Command app, int& exit_status);
 void add_bench_overload(Command bench, int& exit_status);
 
 }  // namespace freshet::cli

@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/refusal.h"
 #include "app/cli/remote.h"
 #include "app/daemon/options.h"
 #include "base/plain_text.h"
@@ -35,15 +36,12 @@ void print_changes(const Json& answer, bool dry_run) {
     std::cout << plain_text(name) << " = " << plain_text(value.get<std::string>()) << '\n';
 }
 
-int refused(const HttpResponse& response, const std::string& file) {
-  const Json document = Json::parse(response.body, nullptr, false);
-  const Json error = document.is_object() ? document.value("error", Json::object()) : Json::object();
-  const std::string code = error.value("code", "");
-  const bool ours = code == "ValidationException";  // The template's faults, a line each.
-  const std::string message = error.value("message", response.body.substr(0, 1000));
-  std::cerr << "freshet: " << (ours || code.empty() ? "" : plain_text(code) + ": ")
-            << plain_lines(message, plain_text(file) + ":") << '\n';
-  return ours ? kUsage : exit_status_of(code);
+int refused(const HttpResponse& response, const std::string& file, const std::string& credentials) {
+  const RefusalText refusal = refusal_in(response);
+  if (refusal.code != "ValidationException") return tell_refusal(response, credentials);
+  // The template's faults, a line each.
+  std::cerr << "freshet: " << plain_lines(refusal.message, plain_text(file) + ":") << '\n';
+  return kUsage;
 }
 
 int deploy(const DeployOptions& options) {
@@ -72,7 +70,7 @@ int deploy(const DeployOptions& options) {
   }
   auto response = (*client)->call("POST", "/deploy", sent, {{"Content-Type", "application/json"}});
   if (!response) return unreachable(response.error());
-  if (response->status >= 300) return refused(*response, file);
+  if (response->status >= 300) return refused(*response, file, options.remote.credentials);
   if (options.remote.json) {
     std::cout << response->body << '\n';
   } else {
@@ -85,14 +83,16 @@ int deploy(const DeployOptions& options) {
 
 void add_deploy(Command app, int& exit_status) {
   auto options = std::make_shared<DeployOptions>();
-  const Command command = app.add_subcommand("deploy", "Bring a running daemon to what a template says");
-  command.add_option("template", options->deploy.path, "SAM or CloudFormation template (YAML or JSON)").required();
+  const Command command = app.add_subcommand("deploy", "Change a running daemon to what a template says");
+  command.add_option("template", options->deploy.path, "SAM or CloudFormation template (YAML or JSON)")
+      .shipped_file()
+      .required();
   add_deploy_options(command, options->deploy);
   command.remove_option("--account");
   command.remove_option("--region");
   command.add_flag("--dry-run", options->dry_run, "Only show what would change");
   options->remote.add_connection_options(command);
-  command.add_flag("--json", options->remote.json, "Machine-readable output on standard output");
+  command.add_flag("--json", options->remote.json, "Print JSON");
   command.footer(
       "What differs is changed while the daemon runs: items, queued events and positions stay. What the template "
       "before\n"

@@ -176,15 +176,15 @@ class Commands : public Subcommands<FilteredOptions> {
     return command;
   }
   void add_pages(Command command) {
-    command.add_option("--limit", options().limit, "At most so many").check(whole(1, 1000));
-    command.add_option("--cursor", options().cursor, "From the page before");
+    command.add_option("--limit", options().limit, "List at most so many").check(whole(1, 1000));
+    command.add_option("--cursor", options().cursor, "Cursor of the page before, to go on behind it");
   }
-  // Of --all: the status of those that are meant.
+  // `status` is the one that --all takes.
   void add_all(Command command, const char* status, const char* what) {
     options().status = status;
     command.add_option("id", options().id, "Member id");
     command.add_flag("--all", options().all, what);
-    command.add_option("--status", options().status, "Of --all: the status that they have")
+    command.add_option("--status", options().status, "With --all: those with this status")
         .check(not_empty())
         .capture_default_str();
   }
@@ -192,35 +192,40 @@ class Commands : public Subcommands<FilteredOptions> {
 
 void add_members(Commands& commands) {
   Command command = commands.add_with_id("put", "Make a member, or replace an available one", "Member id", put);
-  command.add_option("attributes", commands.options().attributes, "As JSON: {\"Gender\": \"F\", ...}").required();
+  command
+      .add_option("attributes", commands.options().attributes,
+                  "Attributes of the member, as JSON: {\"Gender\": \"F\", ...}")
+      .required();
   commands.add_with_id("get", "Show a member", "Member id",
                        [](const auto& o) { return tell(o, "GET", "/members/" + path_segment(o.id)); });
   command = commands.add("list", "List members", [](const auto& o) { return tell(o, "GET", page_path(o, "members")); });
-  command.add_option("--status", commands.options().status, "Only those in that status").check(not_empty());
+  command.add_option("--status", commands.options().status, "Only members with this status").check(not_empty());
   commands.add_pages(command);
   commands.add_with_id("delete", "Delete an available member", "Member id", [](const auto& o) {
     return tell(o, "POST", "/delete", Json{{"id", o.id}});
   });
-  command = commands.add("enqueue", "An available member waits, or gets the oldest request that it matches",
+  command = commands.add("enqueue", "Let an available member wait, or give it the oldest request that it matches",
                          [](const auto& o) { return one_or_all(o, "/enqueue", Json::object()); });
-  commands.add_all(command, "available", "All that are available, in the order of their ids");
+  commands.add_all(command, "available", "All available members, in the order of their ids");
   commands.add_with_id("withdraw", "Take a member that waits out of all queues", "Member id", [](const auto& o) {
     return tell(o, "POST", "/withdraw", Json{{"id", o.id}});
   });
   command = commands.add("release", "End a member's assignment", release);
-  commands.add_all(command, "attendingCall", "All that are assigned");
-  command.add_option("--assignment", commands.options().assignment, "Only if it is this one").check(not_empty());
-  command.add_flag("--enqueue", commands.options().enqueue, "It waits again at once");
+  commands.add_all(command, "attendingCall", "All assigned members");
+  command.add_option("--assignment", commands.options().assignment, "Only if the member's assignment has this id")
+      .check(not_empty());
+  command.add_flag("--enqueue", commands.options().enqueue, "Let the member wait again at once");
 }
 
 void add_requests(Commands& commands) {
   Command command = commands.add("assign", "Take the member that waits longest and matches", assign);
-  command.add_option(
-      "match", commands.options().match,
-      "NAME=VALUE[,VALUE] ..., with `else` between alternatives; or the key of a queue; any if left out");
-  command.add_option("--request", commands.options().request, "Id of the request: again gives the same answer")
+  command.add_option("match", commands.options().match,
+                     "NAME=VALUE[,VALUE] ..., with `else` between alternatives; or the key of a queue. Without it, any "
+                     "member matches");
+  command
+      .add_option("--request", commands.options().request, "Id of the request. The same id again gives the same answer")
       .check(not_empty());
-  command.add_flag("--wait", commands.options().wait, "Without a match the request waits; needs --request");
+  command.add_flag("--wait", commands.options().wait, "Without a match, let the request wait; needs --request");
   commands.add_with_id("request", "Show a request", "Request id",
                        [](const auto& o) { return tell(o, "GET", "/requests/" + path_segment(o.id)); });
   command =
@@ -242,8 +247,8 @@ void add_filtered(Command app, int& exit_status) {
   parent.require_subcommand();
   parent.footer(
       "An agent of the call centre, and a caller:\n"
-      "  freshet filtered put a1 '{\"AgentName\": \"Ellen\", \"Gender\": \"F\", \"Languages\": [\"English\", "
-      "\"Spanish\"]}'\n"
+      "  freshet filtered put a1 '{\"AgentName\": \"Ellen\", \"Gender\": \"F\", \"Languages\": "
+      "[\"Spanish\"]}'\n"
       "  freshet filtered enqueue a1\n"
       "  freshet filtered assign Languages=Spanish Gender=F else Languages=English --request call-1\n"
       "  freshet filtered release a1");

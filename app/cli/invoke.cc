@@ -4,6 +4,8 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/progress.h"
+#include "app/cli/refusal.h"
 #include "app/cli/remote.h"
 #include "base/plain_text.h"
 #include "base/text_file.h"
@@ -31,17 +33,6 @@ Result<std::string> read_event(const InvokeOptions& options) {
   return read_text_file(options.event);
 }
 
-int refused(const HttpResponse& response) {
-  const Json document = Json::parse(response.body, nullptr, false);
-  const bool readable = document.is_object();
-  std::string type(header(response.headers, "x-amzn-ErrorType"));
-  if (type.empty() && readable) type = document.value("__type", "");
-  const std::string message =
-      readable ? document.value("Message", document.value("message", "")) : response.body.substr(0, 1000);
-  std::cerr << "freshet: " << plain_text(type + (type.empty() ? "" : ": ") + message) << '\n';
-  return exit_status_of(type);
-}
-
 // The log that came with the answer, on standard error.
 void show_log(const HttpResponse& response) {
   std::string log;
@@ -65,9 +56,11 @@ int invoke(const InvokeOptions& options) {
   HttpHeaders headers{{"X-Amz-Invocation-Type", options.asynchronous ? "Event" : "RequestResponse"}};
   if (options.log) headers.emplace_back("X-Amz-Log-Type", "Tail");
   const std::string target = "/2015-03-31/functions/" + path_segment(options.function) + "/invocations";
+  Progress progress("waiting for " + plain_text(options.function));
   auto response = (*client)->call("POST", target, *event, headers);
+  progress.end();
   if (!response) return unreachable(response.error());
-  if (response->status >= 300) return refused(*response);
+  if (response->status >= 300) return tell_refusal(*response, options.remote.credentials);
   if (options.log) show_log(*response);
   if (!response->body.empty()) std::cout << plain_json(response->body) << '\n';
   return header(response->headers, "X-Amz-Function-Error").empty() ? kDone : kFailed;
@@ -80,16 +73,16 @@ void add_invoke(Command app, int& exit_status) {
   const Command command = app.add_subcommand("invoke", "Call a function and print what it returns");
   options->remote.add_connection_options(command);
   command.footer(
-      "The result is one JSON document on standard output; of a function that failed, its error, with exit status 1.\n"
+      "Prints one JSON document: the result, or the error of a function that failed (exit status 1).\n"
       "  freshet invoke Greet '{\"name\": \"Ada\"}'\n"
       "  freshet invoke Greet --event event.json\n"
       "  echo '{\"name\": \"Ada\"}' | freshet invoke Greet --event - --log");
-  command.add_option("function", options->function, "Name or ARN").required().check(not_empty());
-  command.add_option("json", options->text, "The event, JSON; without it and --event: {}");
-  command.add_option("--event", options->event, "File with the event, JSON; - for standard input");
+  command.add_option("function", options->function, "Name or ARN of the function").required().check(not_empty());
+  command.add_option("json", options->text, "The event, as JSON; {} without it and --event");
+  command.add_option("--event", options->event, "File that holds the event, as JSON; - for standard input").file();
   command.add_flag("--async", options->asynchronous, "Queue the event and do not wait for the result");
   command.add_flag("--log", options->log, "Print the end of what the function logged to standard error");
-  command.accept_flag("--json", "Accepted as everywhere: the result is JSON");
+  command.accept_flag("--json", "Accepted, and changes nothing: the result is JSON");
   command.callback([options, &exit_status] { exit_status = invoke(*options); });
 }
 

@@ -1,10 +1,13 @@
 // freshet logs: what functions, and the daemon, have said.
 #include <signal.h>
+#include <unistd.h>
 
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/refusal.h"
 #include "app/cli/remote.h"
+#include "app/daemon/human_log.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
@@ -80,6 +83,10 @@ class Printer {
       std::cout << text << '\n';
       return true;
     }
+    if (screen_.terminal) {
+      std::cout << human_line(text, screen_) << '\n';
+      return true;
+    }
     const std::string time = event.value("time", "");
     std::cout << shown(time.size() > 12 ? time.substr(11, 12) : time) << ' ';
     if (event.value("event", "") == "FUNCTION_LOG") {
@@ -109,6 +116,7 @@ class Printer {
   }
 
   const LogsOptions& options_;
+  const Screen screen_ = screen_of(STDOUT_FILENO);
 };
 
 int logs(const LogsOptions& options) {
@@ -125,10 +133,7 @@ int logs(const LogsOptions& options) {
   for (bool first = true; interrupted == 0; first = false) {
     const auto piece = (*client)->call("GET", "/logs?from=" + next + (first ? "" : "&waitMs=500"), "");
     if (!piece) return interrupted != 0 ? kDone : unreachable(piece.error());
-    if (piece->status != 200) {
-      std::cerr << "freshet: " << plain_text(piece->body) << '\n';
-      return kFailed;
-    }
+    if (piece->status != 200) return tell_refusal(*piece, options.remote.credentials);
     const auto lost = header(piece->headers, "X-Freshet-Lost");
     if (!first && !lost.empty() && lost != "0")
       std::cerr << "freshet: " << lost << " lines came too fast and are lost\n";
@@ -157,17 +162,17 @@ std::string check_condition(const std::string& text) {
 
 void add_logs(Command app, int& exit_status) {
   auto options = std::make_shared<LogsOptions>();
-  const Command command = app.add_subcommand("logs", "What functions have logged");
-  command.add_option("function", options->function, "Only of this function");
-  command.add_flag("-f,--follow", options->follow, "Go on with what is logged from now on, until Ctrl-C");
+  const Command command = app.add_subcommand("logs", "Show what functions have logged");
+  command.add_option("function", options->function, "Only what this function has logged");
+  command.add_flag("-f,--follow", options->follow, "Go on with new lines as they are logged, until Ctrl-C");
   command
       .add_option("--where", options->where,
-                  "NAME=VALUE: only lines that say so, e.g. taskId=X; repeatable, all of them must hold")
+                  "NAME=VALUE: only lines that hold it, like taskId=order-17; repeatable, all of them must hold")
       .one_value_each()
       .check({check_condition});
-  command.add_flag("--all", options->all, "Also what the daemon and its built-in functions log");
+  command.add_flag("--all", options->all, "Also what the daemon and its built-in functions have logged");
   options->remote.add_connection_options(command);
-  command.add_flag("--json", options->remote.json, "The log's own JSON Lines");
+  command.add_flag("--json", options->remote.json, "Print the log's own JSON Lines");
   command.footer(
       "The daemon keeps the last 4 MiB of its log. --where finds NAME in the event, in a JSON object that the "
       "function\n"

@@ -3,10 +3,38 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <vector>
 
+#include "app/cli/shipped.h"
+#include "app/cli/usage.h"
+#include "runtime/deploy/diagnostics.h"
+
 namespace freshet::cli {
+
+namespace {
+
+// "2,10" as "2" and "10".
+std::vector<std::string> members_of(const std::string& option, const std::string& text) {
+  std::vector<std::string> members;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    if (comma == at) throw CLI::ValidationError(option, "'" + text + "' has an empty member: write it like A,B");
+    members.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return members;
+}
+
+template <class T>
+T value_of(const std::string& option, const std::string& text) {
+  T value{};
+  if (!CLI::detail::lexical_cast(text, value)) throw CLI::ValidationError(option, "'" + text + "' is not a number");
+  return value;
+}
+
+}  // namespace
 
 Option Option::required() {
   option_->required();
@@ -30,11 +58,6 @@ Option Option::description(const std::string& text) {
 
 Option Option::needs(Option other) {
   option_->needs(other.option_);
-  return *this;
-}
-
-Option Option::delimiter(char between) {
-  option_->delimiter(between);
   return *this;
 }
 
@@ -65,13 +88,51 @@ Option Option::check(Check check) {
 }
 
 Option Option::one_of(std::initializer_list<const char*> words) {
-  option_->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end())));
+  const std::vector<std::string> known(words.begin(), words.end());
+  std::string names;
+  for (const auto& word : known) names += (names.empty() ? "" : ",") + word;
+  option_->transform(CLI::Validator(
+      [known, names](std::string& text) {
+        for (const auto& word : known) {
+          if (letters_between(text, word) == 0) {
+            text = word;
+            return std::string();
+          }
+        }
+        return "'" + text + "' is none of " + names + did_you_mean(text, known);
+      },
+      "{" + names + "}"));
   return *this;
 }
 
 Option Option::existing_folder() {
-  option_->check(CLI::ExistingDirectory);
+  option_->check(CLI::Validator(
+      [](std::string& text) {
+        std::error_code error;
+        return std::filesystem::is_directory(text, error) ? std::string() : "there is no folder '" + text + "'";
+      },
+      "DIR"));
   return *this;
+}
+
+Option Option::file() {
+  option_->type_name("FILE");
+  return *this;
+}
+
+Option Option::folder() {
+  option_->type_name("FOLDER");
+  return *this;
+}
+
+Option Option::shipped_file() {
+  option_->transform(CLI::Validator(
+      [](std::string& text) {
+        text = shipped_path(text);
+        return std::string();
+      },
+      ""));
+  return file();
 }
 
 bool Option::given() const {
@@ -85,6 +146,22 @@ Command Command::add_subcommand(const std::string& name, const std::string& what
 template <class T>
 Option Command::add_option(const std::string& name, T& value, const std::string& what) const {
   return Option(app_->add_option(name, value, what));
+}
+
+template <class T>
+Option Command::add_list(const std::string& name, std::vector<T>& values, const std::string& what) const {
+  CLI::Option* option = app_->add_option_function<std::vector<std::string>>(
+      name,
+      [name, &values](const std::vector<std::string>& words) {
+        values.clear();
+        for (const std::string& word : words) {
+          for (const std::string& member : members_of(name, word)) values.push_back(value_of<T>(name, member));
+        }
+      },
+      what);
+  option->type_name(CLI::detail::type_name<T>());
+  option->default_function([&values] { return values.empty() ? "" : CLI::detail::join(values, ","); });
+  return Option(option);
 }
 
 Option Command::add_flag(const std::string& name, bool& value, const std::string& what) const {
@@ -112,6 +189,18 @@ void Command::footer(const std::string& text) const {
   app_->footer(text);
 }
 
+void Command::options_group(const std::string& heading) const {
+  app_->option_defaults()->group(heading);
+}
+
+void Command::group(const std::string& heading) const {
+  app_->group(heading);
+}
+
+Command Command::get_subcommand(const std::string& name) const {
+  return Command(*app_->get_subcommand(name));
+}
+
 void Command::alias(const std::string& name) const {
   app_->alias(name);
 }
@@ -123,6 +212,10 @@ void Command::require_subcommand() const {
 bool Command::has_parsed_subcommand() const {
   return !app_->get_subcommands().empty();
 }
+
+template Option Command::add_list(const std::string&, std::vector<std::string>&, const std::string&) const;
+template Option Command::add_list(const std::string&, std::vector<int>&, const std::string&) const;
+template Option Command::add_list(const std::string&, std::vector<double>&, const std::string&) const;
 
 // The types that there are options of.
 template Option Command::add_option(const std::string&, std::string&, const std::string&) const;

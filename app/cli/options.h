@@ -8,6 +8,7 @@
 #include <functional>
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -30,12 +31,14 @@ class Option {
   Option capture_default_str();  // --help shows the value that it has now.
   Option description(const std::string& text);
   Option needs(Option other);
-  Option delimiter(char between);  // Several values in one word.
-  Option one_value_each();         // May be given several times; what follows its value is the next word.
-  Option size();                   // 4096, 64KiB, 2GB.
+  Option one_value_each();  // May be given several times; what follows its value is the next word.
+  Option size();            // 4096, 64KiB, 2GB.
   Option check(Check check);
-  Option one_of(std::initializer_list<const char*> words);
+  Option one_of(std::initializer_list<const char*> words);  // In capitals or not, as the user likes.
   Option existing_folder();
+  Option file();          // --help and completions say that its value is a file.
+  Option folder();        // The same of a folder.
+  Option shipped_file();  // A file; one that is not here may be one that ships with the program (shipped.h).
   bool given() const;
 
  private:
@@ -50,12 +53,18 @@ class Command {
   // `value` must outlive the parse. Of texts, numbers, optional ones, and vectors of them (repeatable).
   template <class T>
   Option add_option(const std::string& name, T& value, const std::string& what) const;
+  // A list with commas between its members, none of them empty. The option may be repeated.
+  template <class T>
+  Option add_list(const std::string& name, std::vector<T>& values, const std::string& what) const;
   Option add_flag(const std::string& name, bool& value, const std::string& what) const;
   void accept_flag(const std::string& name, const std::string& what) const;  // Changes nothing.
   void remove_option(const std::string& name) const;
   Option get_option(const std::string& name) const;
   void callback(std::function<void()> run) const;
   void footer(const std::string& text) const;
+  void options_group(const std::string& heading) const;   // The heading of the options that are added from now on.
+  void group(const std::string& heading) const;           // The heading that the parent's --help shows it under.
+  Command get_subcommand(const std::string& name) const;  // Throws CLI::OptionNotFound.
   void alias(const std::string& name) const;
   void require_subcommand() const;
   bool has_parsed_subcommand() const;

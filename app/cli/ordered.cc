@@ -7,9 +7,12 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/exact_json.h"
+#include "app/cli/refusal.h"
 #include "app/cli/ordered.h"
 #include "app/cli/progress.h"
+#include "app/cli/refusal.h"
 #include "app/cli/remote.h"
+#include "app/cli/shipped.h"
 #include "base/plain_text.h"
 #include "base/text_file.h"
 #include "functions/ordered/definition.h"
@@ -48,7 +51,7 @@ int status_of(const Json& document) {
   const std::string outcome = document.value("outcome", "APPLIED");
   if (outcome == "APPLIED") return kDone;
   if (outcome == "INVALID") return kUsage;
-  if (outcome == "STORE_ERROR") return exit_status_of(document.value("error", ""));
+  if (outcome == "STORE_ERROR") return exit_status_of(refusal_in(document).code);
   return kConflict;
 }
 
@@ -121,33 +124,34 @@ class Commands : public Subcommands<OrderedOptions> {
     command.add_option("--table", options().remote.queue, "Name of the definition, usually the table's")
         .envname("FRESHET_ORDERED_TABLE")
         .capture_default_str();
-    command.add_flag("--json", options().remote.json, "On one line");
-    command.add_flag("--typed", options().typed, "Items in the item store's JSON: {\"PK\": {\"S\": \"x\"}}");
+    command.add_flag("--json", options().remote.json, "Print JSON on one line");
+    command.add_flag("--typed", options().typed,
+                     "Take and print items in the item store's JSON: {\"PK\": {\"S\": \"x\"}}");
     return command;
   }
   Command add_write(const char* name, const char* what, Run run) {
     Command command = add(name, what, std::move(run));
     command
         .add_option("--timestamp", options().timestamp,
-                    "Of the data, or of the first attempt: a number in the definition's unit, or an ISO 8601 time")
+                    "Timestamp of the write: a number in the definition's unit, or an ISO 8601 time [default: now]")
         .check(not_empty());
     return command;
   }
   Command add_read(const char* name, const char* what, Run run) {
     Command command = add(name, what, std::move(run));
-    command.add_flag("--tombstones", options().tombstones, "Shows tombstones too");
+    command.add_flag("--tombstones", options().tombstones, "Show tombstones, too");
     return command;
   }
   void add_expressions(Command command) {
-    command.add_option("--filter", options().filter, "A filter expression").check(not_empty());
-    command.add_option("--projection", options().projection, "Only these attributes: a projection expression")
+    command.add_option("--filter", options().filter, "Filter expression").check(not_empty());
+    command.add_option("--projection", options().projection, "Projection expression: the attributes to show")
         .check(not_empty());
-    command.add_flag("--count", options().count_only, "Only how many there are");
-    command.add_option("--names", options().names, "Its names, as JSON: {\"#n\": \"Name\"}");
-    command.add_option("--values", options().values, "Its values, as JSON: {\":v\": 1}");
-    command.add_option("--index", options().index, "Of an index instead of the table");
-    command.add_option("--limit", options().limit, "Items looked at, at most").check(whole(1, 1000));
-    command.add_option("--cursor", options().cursor, "Of the answer before: goes on behind it");
+    command.add_flag("--count", options().count_only, "Show only how many items there are");
+    command.add_option("--names", options().names, "Names in the expressions, as JSON: {\"#n\": \"Name\"}");
+    command.add_option("--values", options().values, "Values in the expressions, as JSON: {\":v\": 1}");
+    command.add_option("--index", options().index, "Read this index instead of the table");
+    command.add_option("--limit", options().limit, "Look at so many items at most").check(whole(1, 1000));
+    command.add_option("--cursor", options().cursor, "Cursor of the answer before, to go on behind it");
   }
 };
 
@@ -163,7 +167,7 @@ void add_writes(Commands& commands) {
   });
   command.add_option("key", commands.options().document, "The item's key, as JSON").required();
   command.add_option("set", commands.options().set, "Attributes and values, as JSON");
-  command.add_option("--remove", commands.options().remove, "An attribute that goes; repeatable").one_value_each();
+  command.add_option("--remove", commands.options().remove, "Attribute to remove; repeatable").one_value_each();
 }
 
 void add_expressions(Body& body, const OrderedOptions& o) {
@@ -193,9 +197,10 @@ void add_reads(Commands& commands) {
     }
     return body.text_if("keyCondition", o.key_condition).set("forward", !o.backward).tell("/query");
   });
-  command.add_option("partition", commands.options().partition, "Its key: a text, or JSON");
-  command.add_option("--key-condition", commands.options().key_condition, "Instead: a key condition expression");
-  command.add_flag("--backward", commands.options().backward, "The largest sort key first");
+  command.add_option("partition", commands.options().partition, "Key of the partition: a text, or JSON");
+  command.add_option("--key-condition", commands.options().key_condition,
+                     "Key condition expression, instead of a partition");
+  command.add_flag("--backward", commands.options().backward, "Show the largest sort key first");
   commands.add_expressions(command);
   command = commands.add_read("scan", "Show the items of the table", [](const auto& o) {
     Body body(o);
@@ -207,7 +212,7 @@ void add_reads(Commands& commands) {
 
 struct ReplayCommand {
   std::string fixture;
-  std::string definition = "config/ordered-writes.json";
+  std::string definition = shipped_path("config/ordered-writes.json");
   std::string table;
   std::string expect;
   ordered::ReplayOptions options;
@@ -238,15 +243,16 @@ int replay_fixture(const ReplayCommand& command) {
   if (!fixture) return wrong(fixture.error().message);
   const auto settings = settings_for(command, fixture->header.table);
   if (!settings) return wrong(settings.error().message);
-  Progress progress;
+  const std::string all = " of " + std::to_string(command.options.interleavings) + " interleavings";
+  Progress progress("0" + all);
   ordered::ReplayOptions options = command.options;
   options.on_interleaving = [&](uint64_t number) {
     if (number % 10 != 0 && number != options.interleavings) return;
-    progress.show(std::to_string(number) + " of " + std::to_string(options.interleavings) + " interleavings");
+    progress.show(std::to_string(number) + all);
   };
   const auto output = ordered::replay(*fixture, *settings, options);
-  progress.clear();
-  if (!output) return wrong(command.fixture + ": " + output.error().message);
+  progress.end();
+  if (!output) return wrong(fixture->in_file(output.error()).message);
   if (output->difference) std::cerr << "freshet: " << plain_lines(*output->difference) << '\n';
   if (command.expect.empty()) {
     std::cout << output->lines;
@@ -270,18 +276,24 @@ void add_replay_command(Command parent, int& exit_status) {
       "exit\n"
       "status 7: an end is not that of the order of timestamps, and the seed that shows it is told. The shipped one:\n"
       "  freshet ordered replay streams/fixtures/ordered-ratings.jsonl");
-  replay.add_option("fixture", command->fixture, "File written by freshet record, or by hand").required();
-  replay.add_option("--definition", command->definition, "File of definitions").capture_default_str();
-  replay.add_option("--table", command->table, "Which of them; else that of the fixture's table, or the only one");
-  replay.add_option("--interleavings", command->options.interleavings, "How many")
+  replay.add_option("fixture", command->fixture, "File written by freshet record, or by hand")
+      .shipped_file()
+      .required();
+  replay.add_option("--definition", command->definition, "File of definitions").shipped_file().capture_default_str();
+  replay.add_option("--table", command->table,
+                    "The definition to use [default: that of the fixture's table, or the only one]");
+  replay.add_option("--interleavings", command->options.interleavings, "How many interleavings to try")
       .check(whole(0, 10'000'000))
       .capture_default_str();
-  replay.add_option("--writers", command->options.writers, "Writers at a time")
+  replay.add_option("--writers", command->options.writers, "How many write at the same time")
       .check(whole(1, 100))
       .capture_default_str();
-  replay.add_option("--seed", command->options.seed, "Of the first interleaving").check(seed()).capture_default_str();
-  replay.add_option("--expect", command->expect, "Compare with this file instead of printing");
-  replay.accept_flag("--json", "Accepted as everywhere: a replay prints JSON Lines");
+  replay.add_option("--seed", command->options.seed, "Seed of the first interleaving")
+      .check(seed())
+      .capture_default_str();
+  replay.add_option("--expect", command->expect, "Compare the output with this file instead of printing it")
+      .shipped_file();
+  replay.accept_flag("--json", "Accepted, and changes nothing: a replay prints JSON Lines");
   replay.callback([command, &exit_status] { exit_status = replay_fixture(*command); });
 }
 

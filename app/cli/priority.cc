@@ -10,6 +10,7 @@
 #include "app/cli/priority_console.h"
 #include "app/cli/priority_sample.h"
 #include "app/cli/priority_steps.h"
+#include "app/cli/progress.h"
 #include "app/cli/remote.h"
 
 #include "app/cli/subcommands.h"
@@ -39,6 +40,7 @@ struct PriorityOptions {
   int64_t max = 1;
   int64_t limit = 100;
   bool released = false;
+  bool sample = false;
 };
 
 // Prints the answer on standard output, and what went wrong for people on standard error.
@@ -73,8 +75,8 @@ class Commands : public Subcommands<PriorityOptions> {
   Command add_record(const char* name, const char* what, Run run) {
     Command command = add(name, what, std::move(run));
     command.add_option("id", options().id, "Record id").required();
-    command.add_option("--receipt", options().receipt, "Of the peek that is being answered").check(not_empty());
-    command.add_option("--version", options().version, "The record must have it");
+    command.add_option("--receipt", options().receipt, "Receipt of the peek that this answers").check(not_empty());
+    command.add_option("--version", options().version, "Version that the record must have");
     return command;
   }
   Command add_plain(const char* name, const char* what, const char* path) {
@@ -107,9 +109,9 @@ void add_puts(Commands& commands) {
           return tell(o, "POST", std::string("/") + name, body);
         });
     command.add_option("id", commands.options().id, "Record id").required();
-    command.add_option("data", commands.options().data, "Attribute `data`, as JSON");
+    command.add_option("data", commands.options().data, "The attribute `data`, as JSON");
     command.add_option("--attributes", commands.options().attributes, "Further attributes, as JSON: {\"weight\": 2}");
-    command.add_option("--status", commands.options().status, "Its status; the first state if left out")
+    command.add_option("--status", commands.options().status, "Status of the record [default: the first state]")
         .check(not_empty());
   }
 }
@@ -121,15 +123,16 @@ void add_moves(Commands& commands) {
     set_if(body, "priority", o.priority);
     return tell(o, "POST", "/enqueue", body);
   });
-  command.add_option("--delay-ms", commands.options().delay_ms, "Cannot be peeked before");
-  command.add_option("--priority", commands.options().priority, "Its rank");
+  command.add_option("--delay-ms", commands.options().delay_ms, "Milliseconds until it can be peeked");
+  command.add_option("--priority", commands.options().priority, "Rank of the record; the highest comes first");
   command = commands.add("peek", "Take the next records for the visibility timeout", [](const auto& o) {
     Json body{{"max", o.max}};
     set_if(body, "visibilityMs", o.visibility_ms);
     return tell(o, "POST", "/peek", body);
   });
-  command.add_option("--max", commands.options().max, "At most so many").check(whole(1, 100));
-  command.add_option("--visibility-ms", commands.options().visibility_ms, "Instead of the queue's timeout");
+  command.add_option("--max", commands.options().max, "At most so many records").check(whole(1, 100));
+  command.add_option("--visibility-ms", commands.options().visibility_ms,
+                     "Visibility timeout in milliseconds [default: the queue's]");
   commands.add("dequeue", "Take the next record and remove it from the queue",
                [](const auto& o) { return tell(o, "POST", "/dequeue"); });
   commands.add_plain("remove", "Take a record out of the queue", "/remove");
@@ -139,8 +142,9 @@ void add_moves(Commands& commands) {
     if (o.released) body["failed"] = false;
     return tell(o, "POST", "/restore", body);
   });
-  command.add_option("--delay-ms", commands.options().delay_ms, "Instead of the queue's backoff");
-  command.add_flag("--released", commands.options().released, "That counts as no failure");
+  command.add_option("--delay-ms", commands.options().delay_ms,
+                     "Milliseconds until it can be peeked [default: the queue's backoff]");
+  command.add_flag("--released", commands.options().released, "Do not count it as a failure");
   commands.add_plain("touch", "Send a record to the end of the queue", "/touch");
   commands.add_plain("send-to-dlq", "Put a record into the dead-letter queue", "/dlq");
   commands.add_plain("cancel", "Take a record that waits out of the queue", "/cancel");
@@ -149,7 +153,8 @@ void add_moves(Commands& commands) {
     set_if(body, "visibilityMs", o.visibility_ms);
     return tell(o, "POST", "/extend", body);
   });
-  command.add_option("--visibility-ms", commands.options().visibility_ms, "Instead of the queue's timeout");
+  command.add_option("--visibility-ms", commands.options().visibility_ms,
+                     "Visibility timeout in milliseconds [default: the queue's]");
 }
 
 // Sends requests small enough that each answer names every refused record. The exit status is that of the first
@@ -160,10 +165,14 @@ int redrive_ids(const PriorityOptions& options) {
   Json all{{"moved", 0}, {"going_on", false}, {"refused", Json::array()}};
   int status = kDone;
   size_t from = 0;
+  const std::string of = " of " + std::to_string(options.ids.size()) + " asked for";
+  Progress progress("0" + of);
   for (; from < options.ids.size(); from += kMost) {
     const auto first = options.ids.begin() + static_cast<ptrdiff_t>(from);
     const auto last = first + static_cast<ptrdiff_t>(std::min(kMost, options.ids.size() - from));
-    const Json answer = session.call("POST", "/redrive", Json{{"ids", std::vector<std::string>(first, last)}});
+    const std::vector<std::string> ids(first, last);
+    const Json answer = session.call("POST", "/redrive", Json{{"ids", ids}});
+    progress.wipe();
     if (answer.is_null()) {
       status = session.exit_status();
       break;
@@ -174,7 +183,9 @@ int redrive_ids(const PriorityOptions& options) {
       std::cerr << "freshet: " << plain_text(result.value("detail", result.value("errorMessage", ""))) << '\n';
       all["refused"].push_back(result);
     }
+    progress.show(std::to_string(from + ids.size()) + of);
   }
+  progress.end();
   if (from < options.ids.size()) {
     std::cerr << "freshet: left are the ids from '" << plain_text(options.ids[from]) << "' on ("
               << options.ids.size() - from << " of " << options.ids.size() << ")\n";
@@ -190,13 +201,13 @@ void add_changes(Commands& commands) {
     body["status"] = o.status;
     return tell(o, "POST", "/status", body);
   });
-  command.add_option("status", commands.options().status, "READY_TO_SHIP, ...").required();
+  command.add_option("status", commands.options().status, "The status, like READY_TO_SHIP").required();
   command = commands.add_record("set-priority", "Change a record's rank", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "priority", o.priority);
     return tell(o, "POST", "/priority", body);
   });
-  command.add_option("priority", commands.options().priority, "The highest first").required();
+  command.add_option("priority", commands.options().priority, "The rank; the highest comes first").required();
   command = commands.add("delete", "Delete a record", [](const auto& o) {
     return tell(o, "POST", "/delete", Json{{"id", o.id}});
   });
@@ -220,12 +231,12 @@ void add_changes(Commands& commands) {
     set_if(body, "limit", o.most);
     return tell(o, "POST", "/redrive", body);
   });
-  command.add_option("ids", commands.options().ids, "Those; all if left out").check(not_empty());
-  command.add_option("--filter", commands.options().filter, "A filter expression over the items").check(not_empty());
-  command.add_option("--names", commands.options().names, "Its names, as JSON: {\"#d\": \"data\"}");
-  command.add_option("--values", commands.options().values, "Its values, as JSON: {\":v\": 1}");
-  command.add_option("--limit", commands.options().most, "At most so many").check(whole(1, 1'000'000'000));
-  command.add_option("--rate", commands.options().rate, "Records a second; goes on after the answer");
+  command.add_option("ids", commands.options().ids, "Ids of the records; without one, all of them").check(not_empty());
+  command.add_option("--filter", commands.options().filter, "Filter expression over the items").check(not_empty());
+  command.add_option("--names", commands.options().names, "Names in the filter, as JSON: {\"#d\": \"data\"}");
+  command.add_option("--values", commands.options().values, "Values in the filter, as JSON: {\":v\": 1}");
+  command.add_option("--limit", commands.options().most, "At most so many records").check(whole(1, 1'000'000'000));
+  command.add_option("--rate", commands.options().rate, "Move so many records a second; it goes on after the answer");
 }
 
 std::string page_path(const PriorityOptions& options) {
@@ -239,12 +250,13 @@ void add_looks(Commands& commands) {
   command.add_option("id", commands.options().id, "Record id").required().check(not_empty());
   command =
       commands.add("list", "List records and their status", [](const auto& o) { return tell(o, "GET", page_path(o)); });
-  command.add_option("--limit", commands.options().limit, "At most so many").check(whole(1, 1000));
-  command.add_option("--cursor", commands.options().cursor, "Of the answer before: goes on behind it");
+  command.add_option("--limit", commands.options().limit, "At most so many records").check(whole(1, 1000));
+  command.add_option("--cursor", commands.options().cursor, "Cursor of the answer before, to go on behind it");
   commands.add("stats", "Show the queue", [](const auto& o) { return tell(o, "GET", "/stats"); });
   commands.add("dlq", "Show the dead-letter queue", [](const auto& o) { return tell(o, "GET", "/dlq"); });
-  commands.add("console", "The sample's interactive console",
-               [](const auto& o) { return run_priority_console(o.remote); });
+  command = commands.add("console", "An interactive console, with the commands of the sample's",
+                         [](const auto& o) { return run_priority_console(o.remote, o.sample); });
+  command.add_flag("--sample", commands.options().sample, "Greets and answers in the sample's words");
 }
 
 }  // namespace

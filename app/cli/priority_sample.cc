@@ -115,7 +115,7 @@ class Commands : public Subcommands<SampleOptions> {
   }
   Command add_settling(const char* name, const char* what, Run run) {
     const Command command = add_record(name, what, std::move(run));
-    command.add_option("--receipt", options().receipt, "Of the peek that is being answered").check(not_empty());
+    command.add_option("--receipt", options().receipt, "Receipt of the peek that this answers").check(not_empty());
     return command;
   }
 };
@@ -126,9 +126,9 @@ void add_looks(Commands& commands) {
                   [](const auto& o) { return Step(o).show(sample_record); })
       .alias("id");
   commands
-      .add_record("sys", "Show its system info alone", [](const auto& o) { return Step(o).show(sample_system_info); })
+      .add_record("sys", "Show a record's system info", [](const auto& o) { return Step(o).show(sample_system_info); })
       .alias("system");
-  commands.add_record("data", "Show its data alone", [](const auto& o) { return Step(o).show(sample_data); });
+  commands.add_record("data", "Show a record's data", [](const auto& o) { return Step(o).show(sample_data); });
   commands.add("ls", "List the first ten records", [](const auto& o) {
     Step step(o);
     return step.tell(step.steps().first_ten());
@@ -150,20 +150,23 @@ void add_changes(Commands& commands) {
       .alias("ct");
   commands.add("purge", "Delete the first ten records", purge);
   const Command command = commands.add_record("update", "Set a record's status, as set-status does", update);
-  command.add_option("status", commands.options().status, "READY_TO_SHIP, ...").required().check(not_empty());
+  command.add_option("status", commands.options().status, "The status, like READY_TO_SHIP")
+      .required()
+      .check(not_empty());
   commands.add_record("reset", "Begin a record's system info anew, under construction",
                       [](const auto& o) { return Step(o).put_again("UNDER_CONSTRUCTION"); });
-  commands.add_record("ready", "Begin it anew, ready for the queue",
+  commands.add_record("ready", "Begin a record's system info anew, ready for the queue",
                       [](const auto& o) { return Step(o).put_again("READY_TO_SHIP"); });
-  commands.add_settling("done", "It was processed: COMPLETED, and out of the queue", done);
-  commands.add_settling("fail", "Processing failed: back into the queue", [](const auto& o) {
+  commands.add_settling("done", "Say that a record was processed: COMPLETED, and out of the queue", done);
+  commands.add_settling("fail", "Say that processing failed: back into the queue", [](const auto& o) {
     Step step(o);
     return step.tell(step.steps().call("restore", step.body()));
   });
-  commands.add_settling("invalid", "Its data is invalid: into the dead-letter queue", [](const auto& o) {
-    Step step(o);
-    return step.tell(step.steps().call("dlq", step.body()));
-  });
+  commands.add_settling("invalid", "Say that a record's data is invalid: into the dead-letter queue",
+                        [](const auto& o) {
+                          Step step(o);
+                          return step.tell(step.steps().call("dlq", step.body()));
+                        });
 }
 
 }  // namespace

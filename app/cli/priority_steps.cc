@@ -4,6 +4,7 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/exact_json.h"
+#include "app/cli/refusal.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
@@ -25,7 +26,7 @@ int priority_status(const Json& result) {
   if (code == "SUCCESS") return kDone;
   if (code == "FAILED_ID_NOT_FOUND" || code == "FAILED_EMPTY_QUEUE") return kNotFound;
   if (code == "FAILED_ID_NOT_PROVIDED") return kUsage;
-  if (code == "FAILED_DYNAMO_ERROR") return exit_status_of(result.value("error", ""));
+  if (code == "FAILED_DYNAMO_ERROR") return exit_status_of(refusal_in(result).code);
   return kConflict;
 }
 

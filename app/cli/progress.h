@@ -1,24 +1,48 @@
-// A line for people who wait: how far a command is. Only on a terminal, so that scripts and files never get it.
+// How far a command is, for people who wait, on standard error: on a terminal a line that changes, in a file or a pipe
+// a line every ten seconds. A command that ends earlier leaves no line there.
 #pragma once
 
+#include <chrono>
+#include <condition_variable>
+#include <iosfwd>
+#include <mutex>
 #include <string>
+#include <thread>
+
+#include "base/terminal.h"
 
 namespace freshet::cli {
 
-// On standard error, each text over the one before; what was shown is wiped when this goes away.
+// One thread uses it. Nothing else may be printed to standard error while a text is shown on a terminal: wipe() first.
 class Progress {
  public:
-  Progress();
-  ~Progress() { clear(); }
+  // `beginning` is shown until show() is called.
+  explicit Progress(const std::string& beginning);
+  // The same on a stream that is to outlive it. Off a terminal a line comes after each `every`.
+  Progress(const std::string& beginning, std::ostream& out, Screen screen, std::chrono::milliseconds every);
+  ~Progress() { end(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // Each text replaces the one before. It holds no control characters and no line feeds.
   void show(const std::string& text);
-  void clear();  // Before something else is printed.
+  void wipe();  // What a terminal shows. A later text is shown again.
+  void end();   // Wipes it. No line comes any more.
 
  private:
-  const bool terminal_;
-  size_t shown_ = 0;  // Columns.
+  void print_lines();
+
+  std::ostream& out_;
+  const Screen screen_;
+  const std::chrono::milliseconds every_;
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  size_t shown_ = 0;  // Columns of a terminal.
+  std::mutex mutex_;
+  // Guarded by it.
+  std::condition_variable ended_;
+  std::string text_;
+  bool over_ = false;
+  std::thread lines_;  // Only without a terminal.
 };
 
 }  // namespace freshet::cli

@@ -53,6 +53,7 @@ class Tally {
         const auto& error = result["error"];
         session_.failed(exit_status_of(error.value("code", "")));
         if (!options_.remote.json) {
+          progress_.wipe();
           std::cerr << "freshet: line " << line << ": " << plain_text(error.value("message", "")) << '\n';
         }
       } else {
@@ -65,7 +66,7 @@ class Tally {
     next_report_ += 1000;
   }
   void finish() {
-    progress_.clear();
+    progress_.end();
     std::ostream& out = options_.remote.json ? std::cerr : std::cout;
     out << created_ << " created";
     if (existing_ > 0) out << ", " << existing_ << " already there";
@@ -77,7 +78,7 @@ class Tally {
   const PutOptions& options_;
   Session& session_;
   size_t created_ = 0, existing_ = 0, failed_ = 0, next_report_ = 1000;
-  Progress progress_;
+  Progress progress_{"0 created"};
 };
 
 // "… 'tasks[2].prio' is not known" for the third task of a request: "line 7: … 'prio' is not known".
@@ -225,31 +226,42 @@ int put(const PutOptions& options) {
 
 void add_put(Command app, int& exit_status) {
   auto options = std::make_shared<PutOptions>();
-  const Command command = app.add_subcommand("put", "Create tasks");
+  const Command command = app.add_subcommand("put", "Create a task, or many");
   command.footer(
-      "A single task:     freshet put '{\"order\": 17}' --ttl 60\n"
-      "Many, JSON Lines:  freshet put --file tasks.jsonl --rate 200   (or on standard input)\n"
-      "A line is a task object of docs/task-api.md, e.g. {\"taskId\": \"a\", \"payload\": {\"order\": 17}}.");
+      "A single task, and many from a file of JSON Lines (or on standard input), 200 a second:\n"
+      "  freshet put '{\"order\": 17}' --ttl 60\n"
+      "  freshet put --file tasks.jsonl --rate 200\n"
+      "A line of the file is a task object of docs/task-api.md, like {\"taskId\": \"a\", \"payload\": {\"order\": "
+      "17}}.");
   options->remote.add_options(command);
-  command.add_option(
-      "payload", options->payload,
-      "Payload of a single task: JSON, or a text that does not begin with { or [; - for tasks on standard input");
-  command.add_option("--id", options->id, "Task id: creating it twice makes one task").check(not_empty());
-  command.add_option("--file", options->file, "JSON Lines of tasks; - for standard input");
+  command.add_option("payload", options->payload,
+                     "Payload of a single task: JSON, or a text that does not begin with { or [. Without it, or with "
+                     "-, tasks are read from standard input");
+  command.add_option("--id", options->id, "Id of the task. Creating the same id twice makes one task")
+      .check(not_empty());
+  command.add_option("--file", options->file, "File of tasks, a JSON object a line; - for standard input").file();
   command
       .add_option("--ttl", options->ttl,
-                  "Seconds until it is shed if nobody has taken it; what has ended is removed then too")
+                  "Seconds until the task is shed if nobody has taken it. A task that has ended is removed then, too")
       .check(above_zero());
-  command.add_option("--delay", options->delay, "Seconds until it may start").check(above_zero());
-  command.add_option("--key", options->key, "No second task while one of this key waits").check(not_empty());
-  command.add_flag("--replace", options->replace, "With --key: replace the one that waits");
-  command.add_option("--group", options->group, "Group (lane)");
-  command.add_option("--priority", options->priority, "-100 to 100, higher first").check(whole(-100, 100));
-  command.add_option("--deadline", options->deadline, "Never started from then on: epoch milliseconds")
+  command.add_option("--delay", options->delay, "Seconds until the task may start").check(above_zero());
+  command
+      .add_option("--key", options->key,
+                  "Create no second task while one with this key waits (PENDING or DELAYED) or is in work (TAKEN)")
+      .check(not_empty());
+  command.add_flag("--replace", options->replace,
+                   "With --key: cancel the task that waits, if there is one, and create this one. If one is in work, "
+                   "this one waits for its end");
+  command.add_option("--group", options->group, "Group of the task, for fair shares between groups");
+  command.add_option("--priority", options->priority, "-100 to 100; the highest is done first").check(whole(-100, 100));
+  command
+      .add_option("--deadline", options->deadline,
+                  "Time from which the task is not started any more, in milliseconds since 1970")
       .check(whole(1, 253'402'300'799'999));
-  command.add_option("--max-attempts", options->max_attempts, "Dead after so many").check(whole(1, 1'000'000));
-  command.add_option("--rate", options->rate, "Tasks a second (with --file)").check(above_zero());
-  command.add_option("--batch", options->batch, "Tasks a request (with --file)")
+  command.add_option("--max-attempts", options->max_attempts, "Attempts after which a task that fails is DEAD")
+      .check(whole(1, 1'000'000));
+  command.add_option("--rate", options->rate, "With --file: create so many tasks a second").check(above_zero());
+  command.add_option("--batch", options->batch, "With --file: send so many tasks in a request")
       .check(whole(1, 1000))
       .capture_default_str();
   command.callback([options, &exit_status] { exit_status = put(*options); });

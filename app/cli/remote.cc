@@ -5,22 +5,33 @@
 
 #include "app/cli/commands.h"
 #include "app/cli/exact_json.h"
+#include "app/cli/refusal.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
 
 void Remote::add_options(Command command) {
   add_connection_options(command);
-  command.add_option("--queue", queue, "Queue (its table's name)").envname("FRESHET_QUEUE").capture_default_str();
-  command.add_flag("--json", json, "Machine-readable output on standard output");
+  command.options_group("Connection");
+  command.add_option("--queue", queue, "Name of the queue: that of its table")
+      .envname("FRESHET_QUEUE")
+      .capture_default_str();
+  command.options_group("Options");
+  command.add_flag("--json", json, "Print JSON");
 }
 
 void Remote::add_connection_options(Command command) {
+  command.options_group("Connection");
   command.add_option("--url", url, "Address of the daemon").envname("FRESHET_URL").capture_default_str();
-  command.add_option("--credentials", credentials, "File of the access key to sign with, if the daemon wants one")
+  command
+      .add_option("--credentials", credentials,
+                  "File of the access key to sign requests with, if the daemon asks for signatures")
+      .file()
       .envname("FRESHET_CREDENTIALS");
   command.add_option("--ca", ca, "PEM file of certificates to trust for https://, besides the system's")
+      .file()
       .envname("FRESHET_CA");
+  command.options_group("Options");
 }
 
 Result<std::unique_ptr<BlockingClient>> connect_to(const std::string& url, const std::string& credentials,
@@ -48,10 +59,16 @@ int exit_status_of(const std::string& error_code) {
 int unreachable(const Error& error) {
   // BlockingClient says so when the certificate is not trusted: then the daemon is running.
   const bool untrusted = error.message.starts_with("cannot trust ");
+  const bool plain = error.message.find("does not speak TLS") != std::string::npos;
+  if (plain) {
+    std::cerr << "freshet: " << plain_text(error.message) << '\n';
+    return kUnreachable;
+  }
   std::cerr << "freshet: " << plain_text(error.message) << '\n'
             << (untrusted
                     ? "Name the file of its certificate, or of the one that signed it: --ca FILE (or FRESHET_CA)\n"
-                    : "Is the daemon running? Start one with: ./run.sh --serve\n");
+                    : "Is the daemon running? freshet run TEMPLATE starts one; --url (or FRESHET_URL) names another "
+                      "address\n");
   return kUnreachable;
 }
 
@@ -125,19 +142,14 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   if (document.is_null() || status < 300 || document.contains("return_value") || document.contains("outcome")) {
     return document;
   }
-  // What the server refuses before it reaches the task API looks like an error of an AWS protocol.
-  const bool refused = document.is_object() && document.contains("__type");
-  const Json error = refused ? Json{{"code", document["__type"]}, {"message", document.value("message", "")}}
-                             : document.value("error", Json::object());
-  std::string code = error.value("code", "");
-  code.erase(0, code.find('#') + 1);
-  std::string text = code + (code.empty() ? "" : ": ") + error.value("message", "");
+  const RefusalText refusal = refusal_in(document);
+  std::string text = refusal.code + (refusal.code.empty() ? "" : ": ") + refusal.message;
   const bool others = text.find("'" + remote_.queue + "'; there ") != std::string::npos;
   if (status == 404 && others) text += "; " + remote_.option + " names another one";
-  if (status == 403 && remote_.credentials.empty()) text += "; --credentials FILE names the access key to sign with";
+  text += hint_at_key(refusal, remote_.credentials);
   std::cerr << "freshet: " << plain_text(explain_ ? explain_(text) : text) << " (" << method << ' ' << target
             << " gave " << status << ")\n";
-  exit_status_ = exit_status_of(code);
+  exit_status_ = exit_status_of(refusal.code);
   return nullptr;
 }
 

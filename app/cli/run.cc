@@ -13,18 +13,24 @@ namespace freshet::cli {
 namespace {
 
 void add_store_options(Command command, DaemonOptions& options) {
-  command.add_option("--data", options.data, "Directory of the store, or :memory:")
+  command.options_group("Store");
+  command.add_option("--data", options.data, "Folder of the store, or :memory: to keep nothing")
+      .folder()
       .envname("FRESHET_DATA")
       .capture_default_str();
-  command.add_option("--durability", options.durability, "sync, interval:<ms> or none")
+  command
+      .add_option("--durability", options.durability,
+                  "When a write is acknowledged: sync (it is on the disk), interval:MS (synced so often) or none")
       .envname("FRESHET_DURABILITY")
       .capture_default_str();
-  command.add_option("--max-data-bytes", options.max_data_bytes, "Bound of the log on disk, e.g. 2GiB; 0: the disk's")
+  command
+      .add_option("--max-data-bytes", options.max_data_bytes,
+                  "Most bytes of the log on disk, like 2GiB; 0: as many as the disk has")
       .envname("FRESHET_MAX_DATA_BYTES")
       .size();
   command
       .add_option("--max-memory-bytes", options.max_memory_bytes,
-                  "Bound of items and indexes in memory; 0: three quarters of the machine's")
+                  "Most bytes of items and indexes in memory; 0: three quarters of the machine's memory")
       .envname("FRESHET_MAX_MEMORY_BYTES")
       .size();
   command.add_option("--segment-bytes", options.segment_bytes, "Size of a log segment")
@@ -33,75 +39,94 @@ void add_store_options(Command command, DaemonOptions& options) {
       .check(whole(int64_t{1} << 20, int64_t{1} << 32));
   command
       .add_flag("--accept-loss", options.accept_loss,
-                "Start although files at the end of the log are missing or too short, with what is left")
+                "Start although files at the end of the log are missing or too short. What they held is lost")
       .envname("FRESHET_ACCEPT_LOSS");
-  command.add_option("--ttl-sweep-ms", options.ttl_sweep_ms, "How often expired items are looked for")
+  command.add_option("--ttl-sweep-ms", options.ttl_sweep_ms, "Milliseconds between two searches for expired items")
       .envname("FRESHET_TTL_SWEEP_MS")
       .check(whole(1, 60'000))
       .capture_default_str();
   command
       .add_flag("--trust-clock", options.trust_clock,
-                "Believe the wall clock at the start, however far it is ahead of the last write")
+                "Trust the wall clock at the start, however far it is ahead of the last write")
       .envname("FRESHET_TRUST_CLOCK");
 }
 
 void add_template_options(Command command, DaemonOptions& options) {
+  command.options_group("Template and queues");
   command.add_option("template", options.deploy.path, "SAM or CloudFormation template (YAML or JSON)")
+      .shipped_file()
       .envname("FRESHET_TEMPLATE");
   add_deploy_options(command, options.deploy);
   command.get_option("--parameter").envname("FRESHET_PARAMETER");
   command.get_option("--set").envname("FRESHET_SET");
   command.get_option("--account").envname("FRESHET_ACCOUNT");
   command.get_option("--region").envname("FRESHET_REGION");
-  command.add_option("--queue", options.queues, "A table that is a queue, besides those the template marks; repeatable")
+  command
+      .add_option("--queue", options.queues,
+                  "A table that is a queue of tasks, besides those that the template marks; repeatable")
       .one_value_each()
       .envname("FRESHET_QUEUES");
   command
       .add_option("--priority-queue", options.priority_queues,
                   "File that defines priority queues over tables (docs/priority-queue.md); repeatable")
       .one_value_each()
+      .shipped_file()
       .envname("FRESHET_PRIORITY_QUEUES");
   command
       .add_option("--filtered-queue", options.filtered_queues,
                   "File that defines filtered queues (docs/filtered-queue.md); repeatable")
       .one_value_each()
+      .shipped_file()
       .envname("FRESHET_FILTERED_QUEUES");
   command
       .add_option("--ordered-writes", options.ordered_writes,
                   "File that defines tables with ordered writes (docs/ordered-writes.md); repeatable")
       .one_value_each()
+      .shipped_file()
       .envname("FRESHET_ORDERED_WRITES");
 }
 
 void add_service_options(Command command, DaemonOptions& options) {
+  command.options_group("Connections and access");
   command
-      .add_option("--listen", options.listen, "Address and port; port 0 picks a free one; loopback, or --credentials")
+      .add_option("--listen", options.listen,
+                  "Address and port; port 0 picks a free one. An address beyond loopback needs --credentials")
       .envname("FRESHET_LISTEN")
       .capture_default_str();
-  command.add_option("--ready-file", options.ready_file, "Written with the base URL once requests are served")
+  command.add_option("--ready-file", options.ready_file, "File that gets the base URL as soon as requests are served")
+      .file()
       .envname("FRESHET_READY_FILE");
   command
-      .add_option("--allowed-host", options.allowed_hosts,
-                  "A further host accepted in Host and Origin headers; repeatable")
+      .add_option(
+          "--allowed-host", options.allowed_hosts,
+          "A further name that clients may call this server by in the Host header, as behind a proxy; repeatable")
       .one_value_each()
       .envname("FRESHET_ALLOWED_HOST");
   command
       .add_option("--credentials", options.credentials,
-                  "File of access keys, as AWS tools have it: requests must be signed with one")
+                  "File of access keys in the form of ~/.aws/credentials. Every request must then be signed with one")
+      .file()
       .envname("FRESHET_CREDENTIALS");
-  command.add_option("--tls-cert", options.tls_certificate, "PEM file of the certificate and its chain: serves HTTPS")
+  command.add_option("--tls-cert", options.tls_certificate, "PEM file of a certificate with its chain, to serve HTTPS")
+      .file()
       .envname("FRESHET_TLS_CERT");
   command.add_option("--tls-key", options.tls_key, "PEM file of the certificate's private key")
+      .file()
       .envname("FRESHET_TLS_KEY");
   command
-      .add_option("--ca-file", options.ca_file,
-                  "PEM file of certificates to trust where the daemon asks by https://, besides the system's")
+      .add_option(
+          "--ca-file", options.ca_file,
+          "PEM file of certificates that the daemon trusts, besides the system's, when it calls https:// addresses")
+      .file()
       .envname("FRESHET_CA_FILE");
-  command.add_flag("--open-metrics", options.open_metrics, "GET /metrics needs no signature, with --credentials")
+  command
+      .add_flag("--open-metrics", options.open_metrics,
+                "Answer GET /metrics without a signature, although --credentials is given")
       .envname("FRESHET_OPEN_METRICS");
   command
       .add_option("--cors-origin", options.cors_origins,
-                  "Origin of web pages that may read answers, like https://app.example, or *; repeatable")
+                  "Origin of web pages that may send requests and read answers, like https://app.example, or * for "
+                  "all; repeatable")
       .one_value_each()
       .envname("FRESHET_CORS_ORIGIN")
       .check({check_origin});
@@ -109,55 +134,68 @@ void add_service_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_IO_THREADS")
       .check(whole(1, 64))
       .capture_default_str();
-  command.add_option("--max-processes", options.max_processes, "Processes of functions, all together")
+  command.options_group("Functions and tasks");
+  command.add_option("--max-processes", options.max_processes, "Most processes of functions, all together")
       .envname("FRESHET_MAX_PROCESSES")
       .check(whole(1, 10'000))
       .capture_default_str();
   command
       .add_option("--process-idle-ms", options.process_idle_ms,
-                  "How long a function's process stays without work until it is stopped")
+                  "Milliseconds after which a function's process without work is stopped")
       .envname("FRESHET_PROCESS_IDLE_MS")
       .check(whole(1, 86'400'000))
       .capture_default_str();
   command
       .add_flag("--read-only-functions", options.read_only_functions,
-                "No request changes functions, their code or mappings, nor deploys a template")
+                "Refuse requests that change functions, their code or mappings, or deploy a template")
       .envname("FRESHET_READ_ONLY_FUNCTIONS");
   command
       .add_flag("--watch", options.watch,
-                "Use functions' code, and the template, as soon as their files change: for development")
+                "Use the template and the functions' code as soon as their files change, for development")
       .envname("FRESHET_WATCH");
-  command.add_option("--drain-ms", options.drain_ms, "How long SIGTERM waits for what runs")
+  command.add_option("--drain-ms", options.drain_ms, "Milliseconds that SIGTERM waits for work that runs")
       .envname("FRESHET_DRAIN_MS")
       .check(whole(0, 3'600'000))
       .capture_default_str();
-  command.add_option("--log-level", options.log_level, "debug, info, warn, error or off")
+  command.options_group("Log and traces");
+  command.add_option("--log-level", options.log_level, "Log events from this level on: debug, info, warn, error or off")
       .envname("FRESHET_LOG_LEVEL")
       .one_of({"debug", "info", "warn", "error", "off"})
       .capture_default_str();
+  command.add_option("--log-format", options.log_format, "human or json [default: human on a terminal, json elsewhere]")
+      .envname("FRESHET_LOG_FORMAT")
+      .one_of({"human", "json"});
 }
 
 void add_trace_options(Command command, DaemonOptions& options) {
-  command.add_option("--trace-file", options.trace_file, "Traces of invocations, a line of OTLP/JSON for each batch")
+  command
+      .add_option("--trace-file", options.trace_file,
+                  "Write traces of invocations to this file, a line of OTLP/JSON for each batch")
+      .file()
       .envname("FRESHET_TRACE_FILE");
-  command.add_option("--chrome-trace", options.chrome_trace, "The same for chrome://tracing and ui.perfetto.dev")
+  command
+      .add_option("--chrome-trace", options.chrome_trace,
+                  "Write them to this file, for chrome://tracing and ui.perfetto.dev")
+      .file()
       .envname("FRESHET_CHROME_TRACE");
   command
       .add_option("--trace-endpoint", options.trace_endpoint,
-                  "The same, posted as OTLP/JSON, e.g. http://127.0.0.1:4318/v1/traces; https:// too")
+                  "Post them as OTLP/JSON to this URL, like http://127.0.0.1:4318/v1/traces")
       .envname("FRESHET_TRACE_ENDPOINT")
       .check({[](const std::string& text) {
         const auto url = parse_url(text);
         return url ? std::string() : url.error().message;
       }});
-  command.add_option("--trace-bytes", options.trace_bytes, "A trace file of that size becomes FILE.1, e.g. 64MiB")
+  command
+      .add_option("--trace-bytes", options.trace_bytes,
+                  "Rename a trace file of this size to FILE.1 and begin a new one")
       .envname("FRESHET_TRACE_BYTES")
       .size()
       .check(whole(int64_t{1} << 16, int64_t{1} << 40));
   command
       .add_option(
           "--xray-port", options.xray_port,
-          "UDP port of 127.0.0.1 for the segments of X-Ray's SDKs, with one of the options above; 0: a free one")
+          "UDP port of 127.0.0.1 that takes the segments of X-Ray's SDKs while traces are kept; 0 picks a free one")
       .envname("FRESHET_XRAY_PORT")
       .check(whole(0, 65'535))
       .capture_default_str();
@@ -198,21 +236,26 @@ void add_run_options(Command command, DaemonOptions& options) {
 void add_run(Command app, int& exit_status) {
   auto options = std::make_shared<DaemonOptions>();
   auto file = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
   const Command command = app.add_subcommand("run", "Run the daemon");
   command.footer(
       "A queue with an HTTP handler:\n"
       "  freshet run config/lifo.yaml --set ProcessTasksFunction.TASK_RUNNER=http://127.0.0.1:8000/\n"
       "An item store for AWS SDKs, keeping nothing:\n"
       "  freshet run --data :memory: --listen 127.0.0.1:8000\n"
-      "Every option also as FRESHET_… variable (of those that may be repeated: a value a line), and in a file given\n"
-      "with --config (NAME = VALUE a line).");
-  command.add_option("--config", *file, "Options file; the command line and the environment win")
+      "An option may also be set by the environment variable that stands beside it (if it is repeatable: a value a "
+      "line),\n"
+      "or in the file of --config (NAME = VALUE a line).");
+  command.add_option("--config", *file, "File of options; the command line and the environment win over it")
+      .file()
       .envname("FRESHET_CONFIG");
   add_run_options(command, *options);
-  command.accept_flag("--json", "Accepted as everywhere: what the daemon logs is JSON Lines");
-  command.callback([command, file, options, &exit_status] {
+  command.options_group("Options");
+  command.add_flag("--json", *json, "Log JSON Lines: the same as --log-format json");
+  command.callback([command, file, json, options, &exit_status] {
     split_environment_lists(command);
     if (!file->empty()) apply_options_file(command, *file);
+    if (*json) options->log_format = "json";
     exit_status = run_daemon(*options);
   });
 }

@@ -6,6 +6,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/progress.h"
 #include "app/lab/trace_run.h"
 #include "base/plain_text.h"
 #include "base/text_file.h"
@@ -70,16 +71,21 @@ int run_simulate(const SimulateOptions& options) {
   const auto fixture = read_fixture(*text, options.trace);
   if (!fixture) return wrong(fixture.error());
   const auto recording = lab::read_recording(*fixture);
-  if (!recording) return wrong(invalid(options.trace + ": " + recording.error().message).value());
+  if (!recording) return wrong(recording.error());
   const auto scenario = lab::scenario_of(*recording, options.slots);
   std::vector<Outcome> outcomes;
+  Progress progress("0 of " + std::to_string(options.policies.size()) + " policies");
   for (const auto& name : options.policies) {
     const auto policy = lab::policy_of(name);
-    if (!policy) return wrong(policy.error());
-    const auto counts = lab::run_trace(*recording, scenario, *policy, options.seed);
-    if (!counts) return wrong(counts.error());
+    const auto counts = policy ? lab::run_trace(*recording, scenario, *policy, options.seed) : fail(policy.error());
+    if (!counts) {
+      progress.end();
+      return wrong(counts.error());
+    }
     outcomes.push_back({policy->name, *counts});
+    progress.show(std::to_string(outcomes.size()) + " of " + std::to_string(options.policies.size()) + " policies");
   }
+  progress.end();
   print(options, scenario, recording->real, outcomes);
   return kDone;
 }
@@ -91,23 +97,23 @@ void add_simulate(Command app, int& exit_status) {
   options->policies = {"freshet",  "freshet-margin", "freshet-adaptive", "freshet-deadline",
                        "fifo-ttl", "fifo-codel",     "clairvoyant"};
   const Command command =
-      app.add_subcommand("simulate", "What a recorded load would have come to under other policies");
+      app.add_subcommand("simulate", "Say what a recorded load would have come to under other policies");
   command.footer(
       "The trace is a recording of a queue's table: when tasks came, when they were due, how long they took. "
       "Freshet's\n"
       "own policies run in its queue and processor, the others in the lab's model (docs/overload.md).\n"
       "  freshet record --seconds 60 --out load.jsonl\n"
       "  freshet simulate load.jsonl --policy freshet,fifo-ttl --slots 8");
-  command.add_option("trace", options->trace, "File written by freshet record").required();
-  command.add_option("--policy", options->policies, "One or more, as of freshet bench overload")
-      .delimiter(',')
+  command.add_option("trace", options->trace, "File written by freshet record").file().required();
+  command
+      .add_list("--policy", options->policies, "Policies to try, with commas between: those of freshet bench overload")
       .capture_default_str();
-  command.add_option("--slots", options->slots, "Tasks at once; if not given, the most that were recorded")
+  command.add_option("--slots", options->slots, "Tasks that are in work at once [default: the most that were recorded]")
       .check(whole(1, 10'000));
-  command.add_option("--seed", options->seed, "For service times beyond those recorded")
+  command.add_option("--seed", options->seed, "Seed of the service times of tasks whose end was not recorded")
       .check(seed())
       .capture_default_str();
-  command.add_flag("--json", options->json, "One JSON document instead of a table");
+  command.add_flag("--json", options->json, "Print one JSON document instead of a table");
   command.callback([options, &exit_status] { exit_status = run_simulate(*options); });
 }
 

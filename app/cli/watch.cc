@@ -1,11 +1,14 @@
 // freshet watch: tasks as they move between states.
 #include <signal.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/refusal.h"
 #include "app/cli/remote.h"
+#include "app/cli/table.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
@@ -28,7 +31,7 @@ std::string clock_of(const Json& seconds) {
 }
 
 // One change of the table, if a task has moved by it.
-void print_move(const Json& record, bool json) {
+void print_move(const Json& record, bool json, const Screen& screen) {
   if (!record.is_object() || !record.contains("dynamodb")) return;
   const Json& change = record["dynamodb"];
   const Json before = change.value("OldImage", Json());
@@ -43,10 +46,13 @@ void print_move(const Json& record, bool json) {
               << '\n';
     return;
   }
+  const auto status = [&](const std::string& name, const char* none) {
+    return name.empty() ? none : painted(screen, colour_of_status(name), plain_text(name));
+  };
   const std::string attempt = attribute(image, "attempt");
   const std::string reason = attribute(image, "shedReason");
   std::cout << clock_of(change.value("ApproximateCreationDateTime", Json())) << "  " << plain_text(id) << "  "
-            << (from.empty() ? "(new)" : plain_text(from)) << " -> " << (to.empty() ? "(gone)" : plain_text(to))
+            << status(from, "(new)") << " -> " << status(to, "(gone)")
             << (attempt.empty() || to != "TAKEN" ? "" : "  attempt " + plain_text(attempt))
             << (reason.empty() ? "" : "  " + plain_text(reason)) << '\n';
 }
@@ -61,23 +67,18 @@ int watch(const Remote& remote) {
   signal(SIGTERM, [](int) { interrupted = 1; });
   const std::string root = "/record?table=" + path_segment(remote.queue) + "&from=";
   std::string next = "latest";
+  const Screen screen = screen_of(STDOUT_FILENO);
   while (interrupted == 0) {
     const auto piece = (*client)->call("GET", root + next + (next == "latest" ? "" : "&waitMs=500"), "");
     if (!piece) return interrupted != 0 ? kDone : unreachable(piece.error());
-    if (piece->status != 200) {
-      const Json document = Json::parse(piece->body, nullptr, false);
-      const Json error = document.is_object() ? document.value("error", Json::object()) : Json::object();
-      std::cerr << "freshet: " << plain_text(error.value("code", "") + ": " + error.value("message", piece->body))
-                << '\n';
-      return exit_status_of(error.value("code", ""));
-    }
+    if (piece->status != 200) return tell_refusal(*piece, remote.credentials);
     const auto onward = header(piece->headers, "X-Freshet-Next");
     if (onward.empty()) return strange_answer(remote.url);
     if (next == "latest") std::cerr << "watching " << plain_text(remote.queue) << " (Ctrl-C ends)\n";
     next = onward;
     size_t at = 0;
     for (size_t end = 0; (end = piece->body.find('\n', at)) != std::string::npos; at = end + 1) {
-      print_move(Json::parse(piece->body.substr(at, end - at), nullptr, false), remote.json);
+      print_move(Json::parse(piece->body.substr(at, end - at), nullptr, false), remote.json, screen);
     }
     std::cout << std::flush;
     if (!std::cout) return kFailed;
@@ -92,7 +93,7 @@ void add_watch(Command app, int& exit_status) {
   const Command command = app.add_subcommand("watch", "Show tasks as they move between states");
   remote->add_options(command);
   command.footer(
-      "A line for each move, as it happens, until Ctrl-C; whoever caused it. The queue's table needs a stream.\n"
+      "A line for each move as it happens, whoever caused it, until Ctrl-C. The queue's table needs a stream.\n"
       "  freshet watch\n"
       "  freshet watch --json | head");
   command.callback([remote, &exit_status] { exit_status = watch(*remote); });

@@ -255,7 +255,7 @@ class DaemonPage final : public Daemon {
   // Uploaded code that no function names any more goes.
   Result<void> sweep_code() {
     std::set<std::string> used;
-    for (const FunctionDefinition& function : runtime_->functions()) used.insert(function.code);
+    for (const FunctionDefinition& function : runtime_->all_functions()) used.insert(function.code);
     return code_->sweep(used);
   }
 
@@ -339,7 +339,7 @@ class DaemonPage final : public Daemon {
                                        {runtime_->account(), random_.next(), options_.read_only_functions}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
     routes.push_back(
-        make_deploy_route(*deployer_, {options_.deploy.account, options_.queues, options_.read_only_functions}));
+        make_deploy_route(*deployer_, {template_options(options_), options_.queues, options_.read_only_functions}));
     routes.push_back(make_log_route(recent_log_, loop_, loop_));
     routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
     if (tracer_) {
@@ -356,6 +356,8 @@ class DaemonPage final : public Daemon {
     http.host_names = options_.allowed_hosts;
     http.cors_origins = options_.cors_origins;
     http.tls = plan_.tls;
+    http.seed = random_.next();
+    http.log = log_;
     const bool any_page = std::find(http.cors_origins.begin(), http.cors_origins.end(), "*") != http.cors_origins.end();
     if (any_page && !plan_.credentials) {
       log_.warn("CORS_OPEN", {{"what",
@@ -404,12 +406,12 @@ class DaemonPage final : public Daemon {
     if (path.empty()) return invalid("there is no template to read again");
     auto text = read_text_file(path);
     if (!text) return fail(std::move(text.error()));
-    return plan_deployment_of(options_.deploy, std::move(*text), options_.queues);
+    return plan_deployment_of(template_options(options_), std::move(*text), options_.queues);
   }
 
   std::set<std::string> watched_files() const {
     std::set<std::string> paths;
-    for (const FunctionDefinition& function : runtime_->functions()) {
+    for (const FunctionDefinition& function : runtime_->all_functions()) {
       if (function.host == "process") paths.insert(function.code);
     }
     if (!options_.deploy.path.empty()) paths.insert(options_.deploy.path);
@@ -464,7 +466,8 @@ class DaemonPage final : public Daemon {
     co_await queues_->release_held();
     const bool durable = co_await durable_soon();
     if (tracer_) co_await hand_on_traces();
-    log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable}});
+    const bool is_kept = options_.data != kMemoryDirectory;  // A store in memory ends with the daemon.
+    log_.info("STOPPED", {{"drained", ended && returned}, {"durable", durable && is_kept}});
     loop_.stop();
   }
 

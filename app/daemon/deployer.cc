@@ -5,6 +5,7 @@
 
 #include "runtime/json_members.h"
 #include "tables/value/json.h"
+#include "wire/http/own_error.h"
 #include "wire/tasks/answers.h"
 
 namespace freshet {
@@ -37,7 +38,8 @@ Result<DeployRequest> read_request(const std::string& body, const DeployPlace& p
   if (!parsed) return fail(std::move(parsed.error()));
   JsonMembers members(*parsed, {"file", "template", "parameters", "settings", "dryRun"});
   TemplateOptions options;
-  options.account = place.account;
+  options.account = place.options.account;
+  options.traces_kept = place.options.traces_kept;
   std::string text;
   DeployRequest request;
   members.text("file", options.path);
@@ -115,10 +117,11 @@ class DeployRoute final : public Route {
  public:
   DeployRoute(Deployer& deployer, DeployPlace place) : deployer_(deployer), place_(std::move(place)) {}
   bool matches(const HttpRequest& request) const override {
-    return request.method == "POST" && request.target == "/deploy";
+    return std::string_view(request.target).substr(0, request.target.find('?')) == "/deploy";
   }
   // The template is read here, as that may take long.
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    if (request.method != "POST") return answer_with_response(method_not_allowed(request, "POST"));
     return std::make_unique<DeployExchange>(deployer_, read_request(request.body, place_));
   }
   bool is_slow() const override { return true; }

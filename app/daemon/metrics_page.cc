@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/version.h"
+
 namespace freshet {
 namespace {
 
@@ -28,7 +30,9 @@ void set_queue(Metrics& metrics, const std::string& queue, const QueueStats& sta
                  {{"queue", queue}, {"arrow", arrow}})
         .set(count);
   }
-  for (const auto& [reason, count] : stats.shed) {
+  auto shed = stats.shed;
+  for (const char* reason : {"ttl", "deadline", "deadline-margin"}) shed.try_emplace(reason, 0);
+  for (const auto& [reason, count] : shed) {
     metrics
         .counter("freshet_queue_shed_total", "Tasks shed since the queue exists",
                  {{"queue", queue}, {"reason", reason}})
@@ -173,6 +177,7 @@ Async<std::string> metrics_page(MetricsSources sources) {
                  {{"queue", queue->name()}})
         .set(queue->bounced_tasks());
   }
+  metrics.gauge("freshet_build_info", "1; the labels say which program this is", {{"version", version()}}).set(1);
   set_loop(metrics, sources.loop);
   set_store(metrics, sources.store.stats());
   set_functions(metrics, sources.runtime);

@@ -31,7 +31,9 @@ Result<ListenAddress> parse_listen(const std::string& text, bool signed_for) {
   if (!parse_number(std::string_view(text).substr(colon + 1), address.port))
     return wrong("the port is no number up to 65535");
   if (!signed_for && !is_loopback(address.host)) {
-    return wrong("beyond loopback requests must be signed: name a file of access keys with --credentials");
+    return invalid("--listen '" + text +
+                   "': an address beyond loopback needs --credentials FILE, the access keys that requests are signed "
+                   "with; without it, listen on 127.0.0.1");
   }
   if (address.host == "localhost") address.host = "127.0.0.1";
   return address;

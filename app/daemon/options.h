@@ -24,6 +24,7 @@ struct TemplateOptions {
   std::vector<std::string> parameters;  // NAME=VALUE of the template's Parameters.
   std::vector<std::string> settings;    // FUNCTION.VARIABLE=VALUE.
   Account account;                      // In ARNs.
+  bool traces_kept = false;             // The daemon has an option that keeps traces.
 };
 
 struct DaemonOptions {
@@ -37,6 +38,7 @@ struct DaemonOptions {
   std::string durability = "sync";
   std::string ready_file;
   std::string log_level = "info";
+  std::string log_format;         // "human" or "json"; empty: human on a terminal, else json.
   uint64_t max_data_bytes = 0;    // Of all log segments; 0: the disk's bound.
   uint64_t max_memory_bytes = 0;  // Of items and indexes; 0: three quarters of the machine's memory.
   uint64_t segment_bytes = 16u << 20;

@@ -46,6 +46,12 @@ Result<QueueSettings> settings_of(const std::string& table, const Deployment& de
   return queue_settings({});
 }
 
+// `name` stands for the logical id of what no template defines.
+TemplatePlace place_of(const Deployment& deployment, const std::string& what, const std::string& name) {
+  const auto found = deployment.places.find(what);
+  return found == deployment.places.end() ? TemplatePlace{0, name} : found->second;
+}
+
 // A function's timeout ends the processor with all that it has in work: those tasks have failed.
 void warn_of_short_timeouts(const std::string& file, Deployment& deployment) {
   for (const auto& function : deployment.functions) {
@@ -54,7 +60,8 @@ void warn_of_short_timeouts(const std::string& file, Deployment& deployment) {
     if (!settings || settings->runner.kind == RunnerSettings::Kind::kNone) continue;
     const auto longest = settings->max_active + settings->runner.timeout;
     if (function.timeout >= longest) continue;
-    deployment.warnings.push_back({file, 1, function.name, "Timeout",
+    const TemplatePlace place = place_of(deployment, "function " + function.name, function.name);
+    deployment.warnings.push_back({file, place.line, place.resource, "Timeout",
                                    "it ends tasks in work after " + std::to_string(function.timeout.count() / 1000) +
                                        " s as failed: make it at least MAX_ACTIVE_MS + TASK_TIMEOUT_MS, " +
                                        std::to_string((longest.count() + 999) / 1000) + " s"});
@@ -76,8 +83,9 @@ void hint_at_queues(const std::string& file, Deployment& deployment,
                     const std::map<std::string, QueueSettings>& queues) {
   for (const auto& table : deployment.tables) {
     if (queues.contains(table.name) || !looks_like_queue(table)) continue;
+    const TemplatePlace place = place_of(deployment, "table " + table.name, table.name);
     deployment.warnings.push_back(
-        {file, 1, table.name, "",
+        {file, place.line, place.resource, "",
          "it looks like a queue of tasks and is none: a task that is TAKEN when its program or the daemon ends stays "
          "TAKEN. --queue " +
              table.name +
@@ -150,10 +158,17 @@ Result<Deployment> read_deployment(const TemplateOptions& options, std::string t
     if (!parsed) return fail(parsed.error());
     input.overrides.push_back(std::move(*parsed));
   }
+  input.traces_kept = options.traces_kept;
   input.native_handlers = built_in_handlers();
   input.known_variables = known_variables;
   input.check_function = check_function;
   return resolve_deployment(input);
+}
+
+TemplateOptions template_options(const DaemonOptions& options) {
+  TemplateOptions out = options.deploy;
+  out.traces_kept = !options.trace_file.empty() || !options.chrome_trace.empty() || !options.trace_endpoint.empty();
+  return out;
 }
 
 Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
@@ -186,7 +201,7 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
                    ": at least 13MiB, or the largest items would not fit into its segments; 0 for no bound");
   }
   if (!options.deploy.path.empty()) {
-    auto deployment = read_deployment(options.deploy);
+    auto deployment = read_deployment(template_options(options));
     if (!deployment) return fail(deployment.error());
     plan.deployment = std::move(*deployment);
   } else if (!options.deploy.settings.empty() || !options.deploy.parameters.empty()) {

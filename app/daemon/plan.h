@@ -38,6 +38,9 @@ Result<Deployment> read_deployment(const TemplateOptions& options);
 // The same of a template whose text is there already; `options.path` is what it is called, and its folders are beside.
 Result<Deployment> read_deployment(const TemplateOptions& options, std::string text);
 
+// Those of the daemon, with what its other options say about a template.
+TemplateOptions template_options(const DaemonOptions& options);
+
 // What a daemon that runs is to be brought to.
 struct PlannedDeployment {
   Deployment deployment;

@@ -6,8 +6,8 @@
 
 namespace freshet {
 
-RealWorld::RealWorld(SpawnerProcess& spawner)
-    : spawner_(spawner), log_(make_stderr_sink()), files_(make_posix_files()), waiter_(clock_) {}
+RealWorld::RealWorld(SpawnerProcess& spawner, std::unique_ptr<LogSink> log)
+    : spawner_(spawner), log_(std::move(log)), files_(make_posix_files()), waiter_(clock_) {}
 
 uint64_t RealWorld::seed() {
   return random_seed();

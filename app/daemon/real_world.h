@@ -12,7 +12,7 @@ namespace freshet {
 class RealWorld final : public World {
  public:
   // The spawner process outlives it.
-  explicit RealWorld(SpawnerProcess& spawner);
+  RealWorld(SpawnerProcess& spawner, std::unique_ptr<LogSink> log);
 
   const Clock& clock() const override { return clock_; }
   const ClockSync& clock_sync() const override { return clock_sync_; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/daemon/daemon.h"
+#include "app/daemon/human_log.h"
 #include "app/daemon/real_world.h"
 #include "app/daemon/secrets.h"
 #include "app/daemon/signals.h"
@@ -18,14 +19,17 @@ namespace {
 
 constexpr milliseconds kLongTurn{1000};
 
-int refuse(const Daemon& daemon, const Error& error) {
-  daemon.log().error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
+int refuse(const Daemon& daemon, const DaemonOptions& options, const Error& error) {
+  // A person reads it once.
+  if (!log_is_for_people(options.log_format)) {
+    daemon.log().error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
+  }
   print_refusal(error);
   return 1;
 }
 
-int run_until_signal(Daemon& daemon, Signals& signals) {
-  if (auto opened = daemon.open(); !opened) return refuse(daemon, opened.error());
+int run_until_signal(Daemon& daemon, const DaemonOptions& options, Signals& signals) {
+  if (auto opened = daemon.open(); !opened) return refuse(daemon, options, opened.error());
   Loop& loop = daemon.loop();
   signals.watch([&] { return loop.deliver([&daemon] { daemon.stop(); }); }, [&daemon] { daemon.reload(); });
   const EventLog log = daemon.log();
@@ -37,7 +41,7 @@ int run_until_signal(Daemon& daemon, Signals& signals) {
   daemon.begin();
   loop.run();
   signals.forget();  // They may come while the daemon is taken apart.
-  if (daemon.refusal()) return refuse(daemon, *daemon.refusal());
+  if (daemon.refusal()) return refuse(daemon, options, *daemon.refusal());
   return daemon.exit_status();
 }
 
@@ -63,8 +67,8 @@ int run_daemon(const DaemonOptions& options) {
     return 1;
   }
   return_unused_memory();
-  RealWorld world(*spawner);
-  return run_until_signal(*make_daemon(world, options, std::move(*plan)), signals);
+  RealWorld world(*spawner, make_log_sink(options.log_format));
+  return run_until_signal(*make_daemon(world, options, std::move(*plan)), options, signals);
 }
 
 }  // namespace freshet

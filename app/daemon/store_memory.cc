@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "runtime/invoke/codec.h"
+#include "runtime/invoke/function_qualifiers.h"
 #include "streams/topic_records.h"
 
 namespace freshet {
@@ -41,6 +42,8 @@ uint64_t memory_of_system_item(std::string_view kind, const ItemRef& item) {
     return kSubscriptionMemory + copy + memory_of_patterns(item) + (is_http ? kFunctionMemory : 0);
   }
   if (kind == kFunctionKind) return kFunctionMemory + copy;
+  // An alias is found by a definition of its own, which is about as large as its function's.
+  if (kind == kQualifiersKind) return kFunctionMemory + 8 * copy;
   if (kind == kMappingKind) return kMappingMemory + copy + memory_of_patterns(item);
   if (kind == kScheduleKind) return kScheduleMemory + copy;
   return 0;

@@ -4,25 +4,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <optional>
 
 namespace freshet::lab {
 
 namespace {
 
-constexpr double kLeft = 60, kTop = 34, kWidth = 560, kHeight = 300;
+// Lengths are those of the viewBox.
+struct Canvas {
+  const char* style;
+  double left, width, height;  // Of the plot's area.
+  double names, hidden_names;  // Widths of the columns behind it.
+  double font;
+};
+constexpr Canvas kWide{"wide", 64, 608, 300, 158, 236, 14};
+constexpr Canvas kNarrow{"narrow", 54, 186, 210, 120, 226, 12};
+constexpr double kTop = 12;
+constexpr double kLeader = 16;  // From a line's end to its name.
+constexpr double kMostSteps = 4.5;
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      out += c;
+// Numbers and their units stay on one line.
+std::string together(std::string text) {
+  for (const char* unit : {" %", " ms", " s)", " s ", " x"}) {
+    for (size_t at = 1; (at = text.find(unit, at)) != std::string::npos; ++at) {
+      if (text[at - 1] >= '0' && text[at - 1] <= '9') text.replace(at, 1, "\u00a0");
     }
   }
-  return out;
+  return text;
 }
 
 // A value's place on an axis of that length.
@@ -37,94 +46,246 @@ struct Scale {
   }
 };
 
-std::vector<double> ticks_of(const Scale& scale) {
+std::string tick_text(double value, Unit unit) {
+  if (unit == Unit::kNone) return fmt::format("{:g}", value);
+  return value < 1000 ? fmt::format("{:g} ms", value) : fmt::format("{:g} s", value / 1000);
+}
+
+std::vector<double> decades(const Scale& scale) {
   std::vector<double> out;
-  if (scale.log) {
-    for (double tick = std::pow(10, std::floor(std::log10(scale.least))); tick <= scale.most * 1.001; tick *= 10) {
-      if (tick >= scale.least * 0.999) out.push_back(tick);
-    }
-    return out;
+  for (double tick = std::pow(10, std::floor(std::log10(scale.least))); tick <= scale.most * 1.001; tick *= 10) {
+    if (tick >= scale.least * 0.999) out.push_back(tick);
   }
-  for (int i = 0; i <= 5; ++i) out.push_back(scale.least + (scale.most - scale.least) * i / 5);
   return out;
 }
 
-std::string text(double x, double y, const char* anchor, const std::string& what, const char* more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" {}>{}</text>\n", x, y, anchor, more,
-                     escaped(what));
+double text_width(const std::string& text, double font) {
+  return 0.62 * font * static_cast<double>(text.size());
 }
 
-void draw_axes(std::string& out, const Axes& axes, const Scale& x, const Scale& y) {
-  out += text(kLeft, 18, "start", axes.title, "font-weight=\"bold\" font-size=\"14\"");
-  for (const double tick : axes.x_ticks.empty() ? ticks_of(x) : axes.x_ticks) {
-    const double at = kLeft + x.at(tick);
-    out += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1}\" y2=\"{2}\" stroke=\"#eee\"/>\n", at, kTop,
-                       kTop + kHeight);
-    out += text(at, kTop + kHeight + 16, "middle", fmt::format("{:g}", tick));
+// Ticks of x whose texts do not touch, the first ones first.
+std::vector<double> apart(const std::vector<double>& ticks, const Scale& scale, const Axis& axis, double font) {
+  std::vector<std::pair<double, double>> taken;
+  std::vector<double> out;
+  for (const double tick : ticks) {
+    if (tick < scale.least * 0.999 || tick > scale.most * 1.001) continue;
+    const double half = text_width(tick_text(tick, axis.unit), font) / 2 + 3;
+    const double at = scale.at(tick);
+    const bool touches = std::any_of(taken.begin(), taken.end(),
+                                     [&](const auto& one) { return at - half < one.second && one.first < at + half; });
+    if (touches) continue;
+    taken.emplace_back(at - half, at + half);
+    out.push_back(tick);
   }
-  for (const double tick : ticks_of(y)) {
-    const double at = kTop + kHeight - y.at(tick);
-    out += fmt::format("<line x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/>\n", kLeft,
-                       kLeft + kWidth, at);
-    out += text(kLeft - 6, at + 4, "end", fmt::format("{:.3g}", tick));
+  return out;
+}
+
+std::string text(double x, double y, const char* anchor, const std::string& what, const std::string& style) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n", x, y, anchor, style,
+                     html_text(what));
+}
+
+struct Extent {
+  double left = 1e300, right = -1e300, bottom = 1e300, top = 0;
+};
+
+Extent extent_of(const std::vector<Line>& lines) {
+  Extent out;
+  for (const auto& line : lines) {
+    for (const auto& [x, y] : line.points) {
+      out.left = std::min(out.left, x);
+      out.right = std::max(out.right, x);
+      out.top = std::max(out.top, y);
+      if (y > 0) out.bottom = std::min(out.bottom, y);
+    }
   }
-  out += text(kLeft + kWidth / 2, kTop + kHeight + 36, "middle", axes.x);
-  out += text(kLeft, kTop - 4, "start", axes.y, "fill=\"#666\"");
+  return out;
+}
+
+class Drawing {
+ public:
+  Drawing(const Plot& plot, const std::vector<Line>& lines, const Extent& extent, const Canvas& canvas)
+      : plot_(plot), lines_(lines), canvas_(canvas) {
+    x_ = {plot.x.log ? extent.left : 0, std::max(extent.right, plot.x.most), canvas.width, plot.x.log};
+    const double top = std::max({extent.top, plot.y.most, 1e-9});
+    if (plot.y.log) {
+      const double bottom = std::pow(10, std::floor(std::log10(std::clamp(extent.bottom, top / 1e6, top))));
+      y_ = {bottom, std::max(top, bottom * 10), canvas.height, true};
+    } else {
+      y_ = {0, top * 1.04, canvas.height, false};
+    }
+  }
+
+  std::string draw() {
+    const double all = canvas_.left + canvas_.width + canvas_.names + canvas_.hidden_names;
+    out_ = fmt::format("<svg class=\"{}\" role=\"img\" viewBox=\"0 0 {:g} {:g}\" font-size=\"{:g}\">\n", canvas_.style,
+                       all, kTop + canvas_.height + 3.2 * canvas_.font, canvas_.font);
+    shade();
+    axes();
+    for (const auto& line : lines_) curve(line);
+    names(true);
+    names(false);
+    return out_ + "</svg>\n";
+  }
+
+ private:
+  double at_x(double value) const { return canvas_.left + x_.at(value); }
+  double at_y(double value) const { return kTop + canvas_.height - y_.at(value); }
+
+  void shade() {
+    if (plot_.shade.empty()) return;
+    const double from = at_x(plot_.shade_from), to = at_x(plot_.shade_to);
+    out_ += fmt::format("<rect x=\"{:.1f}\" y=\"{:g}\" width=\"{:.1f}\" height=\"{:g}\" class=\"shade\"/>\n", from,
+                        kTop, to - from, canvas_.height);
+    out_ += text((from + to) / 2, kTop + canvas_.height * 0.42, "middle", plot_.shade, "quiet");
+  }
+
+  void axes() {
+    const double bottom = kTop + canvas_.height;
+    const double steps_of_x = canvas_.width / 80;
+    auto x_ticks = plot_.x.ticks;
+    if (x_ticks.empty()) x_ticks = x_.log ? decades(x_) : round_ticks(x_.most, steps_of_x);
+    for (const double tick : apart(x_ticks, x_, plot_.x, canvas_.font)) {
+      out_ += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:g}\" y2=\"{2:g}\" class=\"grid\"/>\n",
+                          at_x(tick), kTop, bottom);
+      out_ += text(at_x(tick), bottom + 1.4 * canvas_.font, "middle", tick_text(tick, plot_.x.unit), "quiet");
+    }
+    for (const double tick : y_.log ? decades(y_) : round_ticks(y_.most, kMostSteps)) {
+      out_ += fmt::format("<line x1=\"{0:g}\" x2=\"{1:g}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" class=\"grid\"/>\n",
+                          canvas_.left, canvas_.left + canvas_.width, at_y(tick));
+      out_ += text(canvas_.left - 6, at_y(tick) + 0.35 * canvas_.font, "end", tick_text(tick, plot_.y.unit), "quiet");
+    }
+    out_ += text(canvas_.left + canvas_.width / 2, bottom + 2.7 * canvas_.font, "middle", plot_.x.title, "quiet");
+  }
+
+  void curve(const Line& line) {
+    std::string points;
+    for (const auto& [px, py] : line.points) points += fmt::format("{:.1f},{:.1f} ", at_x(px), at_y(py));
+    out_ += fmt::format("<polyline class=\"line {}\" points=\"{}\"/>\n", line.look.style, points);
+  }
+
+  // Of the lines that are hidden, or of the others.
+  void names(bool hidden) {
+    std::vector<const Line*> named;
+    for (const auto& line : lines_) {
+      if (line.look.hidden == hidden && !line.points.empty()) named.push_back(&line);
+    }
+    std::stable_sort(named.begin(), named.end(), [this](const Line* a, const Line* b) {
+      return at_y(a->points.back().second) < at_y(b->points.back().second);
+    });
+    std::vector<double> ends;
+    for (const Line* line : named) ends.push_back(at_y(line->points.back().second));
+    const double gap = 1.25 * canvas_.font;
+    const auto places = spread(ends, gap, kTop, kTop + canvas_.height + canvas_.font);
+    const double column = canvas_.left + canvas_.width + (hidden ? canvas_.names : 0);
+    for (size_t i = 0; i < named.size(); ++i) {
+      out_ += fmt::format("<polyline class=\"leader {}\" points=\"{:.1f},{:.1f} {:.1f},{:.1f} {:.1f},{:.1f}\"/>\n",
+                          named[i]->look.style, at_x(named[i]->points.back().first), ends[i], column + (hidden ? 0 : 2),
+                          hidden ? places[i] : ends[i], column + kLeader, places[i]);
+      out_ += text(column + kLeader + 4, places[i] + 0.35 * canvas_.font, "start", named[i]->look.name,
+                   "name " + named[i]->look.style);
+    }
+  }
+
+  const Plot& plot_;
+  const std::vector<Line>& lines_;
+  const Canvas& canvas_;
+  Scale x_{}, y_{};
+  std::string out_;
+};
+
+std::string caption(const std::string& finding, const std::string& what) {
+  std::string out = "<figcaption>";
+  if (!finding.empty()) out += "<strong>" + html_text(together(finding)) + "</strong>\n";
+  return out + "<span>" + html_text(what) + "</span></figcaption>\n";
 }
 
 }  // namespace
 
-std::string line_chart(const Axes& axes, const std::vector<Line>& lines) {
-  double left = 1e300, right = -1e300, bottom = 1e300, top = axes.y_max;
-  for (const auto& line : lines) {
-    for (const auto& [px, py] : line.points) {
-      left = std::min(left, px);
-      right = std::max(right, px);
-      if (axes.y_max <= 0) top = std::max(top, py);
-      if (py > 0) bottom = std::min(bottom, py);
-    }
+std::vector<double> round_ticks(double most, double steps) {
+  if (most <= 0 || steps < 1) return {0};
+  const double rough = most / steps;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.5, 2.0, 1.0}) {
+    if (factor * power >= rough * 0.999) step = factor * power;
   }
-  if (left > right) return {};
-  const Scale x{left, right, kWidth, axes.log_x};
-  const Scale y{axes.log_y ? std::max(bottom, top / 1e6) : axes.y_min, std::max(top, axes.y_min + 1e-9), kHeight,
-                axes.log_y};
-  std::string out =
-      "<svg viewBox=\"0 0 900 390\" width=\"900\" height=\"390\" font-family=\"sans-serif\" "
-      "font-size=\"12\">\n";
-  draw_axes(out, axes, x, y);
-  double row = kTop + 8;
-  for (const auto& line : lines) {
-    std::string points;
-    for (const auto& [px, py] : line.points) {
-      points += fmt::format("{:.1f},{:.1f} ", kLeft + x.at(px), kTop + kHeight - y.at(py));
-    }
-    const auto stroke = fmt::format("stroke=\"{}\" stroke-width=\"{}\" {}", line.colour, line.strong ? 3 : 1.5,
-                                    line.dashed ? "stroke-dasharray=\"6 4\"" : "");
-    out += fmt::format("<polyline fill=\"none\" {} points=\"{}\"/>\n", stroke, points);
-    out += fmt::format("<line x1=\"640\" x2=\"664\" y1=\"{0}\" y2=\"{0}\" {1}/>\n", row, stroke);
-    out += text(670, row + 4, "start", line.name);
-    row += 18;
-  }
-  return out + "</svg>\n";
+  std::vector<double> out;
+  for (int i = 0; i * step <= most * 1.001; ++i) out.push_back(i * step);
+  return out;
 }
 
-std::string bar_chart(const std::string& title, const std::string& unit, const std::vector<Bar>& bars) {
-  double most = 1e-9;
-  for (const auto& bar : bars) most = std::max(most, bar.value);
-  const double height = 34 + 22 * static_cast<double>(bars.size());
-  std::string out = fmt::format(
-      "<svg viewBox=\"0 0 900 {0}\" width=\"900\" height=\"{0}\" font-family=\"sans-serif\" font-size=\"12\">\n",
-      height);
-  out += text(10, 18, "start", title, "font-weight=\"bold\" font-size=\"14\"");
-  double row = 30;
-  for (const auto& bar : bars) {
-    out += text(220, row + 13, "end", bar.name);
-    out += fmt::format("<rect x=\"228\" y=\"{}\" width=\"{:.1f}\" height=\"16\" fill=\"{}\"/>\n", row,
-                       std::max(1.0, bar.value / most * 520), bar.colour);
-    out += text(236 + bar.value / most * 520, row + 13, "start", fmt::format("{:.3g} {}", bar.value, unit));
-    row += 22;
+std::vector<double> spread(std::vector<double> wanted, double gap, double least, double most) {
+  // Labels that touch stand together as a block around the middle of what they want.
+  struct Block {
+    double sum;  // Of what its labels want, each less its distance from the first.
+    size_t count;
+    double first;
+  };
+  std::vector<Block> blocks;
+  const auto place = [&](Block& block) {
+    const double last = most - gap * static_cast<double>(block.count - 1);
+    block.first = std::max(least, std::min(block.sum / static_cast<double>(block.count), last));
+  };
+  for (const double at : wanted) {
+    blocks.push_back({at, 1, 0});
+    place(blocks.back());
+    while (blocks.size() > 1) {
+      const Block last = blocks.back();
+      Block& before = blocks[blocks.size() - 2];
+      const double height = gap * static_cast<double>(before.count);
+      if (before.first + height <= last.first) break;
+      before.sum += last.sum - height * static_cast<double>(last.count);
+      before.count += last.count;
+      place(before);
+      blocks.pop_back();
+    }
   }
-  return out + "</svg>\n";
+  std::vector<double> out;
+  for (const auto& block : blocks) {
+    for (size_t i = 0; i < block.count; ++i) out.push_back(block.first + gap * static_cast<double>(i));
+  }
+  return out;
+}
+
+std::string line_chart(const Plot& plot, const std::vector<Line>& lines) {
+  const Extent extent = extent_of(lines);
+  if (extent.left > extent.right) return {};
+  std::string out = "<figure>\n" + caption(plot.finding, plot.y.title);
+  for (const Canvas* canvas : {&kWide, &kNarrow}) out += Drawing(plot, lines, extent, *canvas).draw();
+  return out + "</figure>\n";
+}
+
+std::string bar_chart(const std::string& finding, const std::string& title, const std::string& unit, double most,
+                      const std::vector<Bar>& bars) {
+  if (bars.empty()) return {};
+  for (const auto& bar : bars) most = std::max(most, bar.value);
+  std::string out = "<figure>\n" + caption(finding, title) + "<div class=\"bars\">\n";
+  for (const auto& bar : bars) {
+    const double share = most > 0 ? bar.value / most * 100 : 0;
+    const auto value = bar.value < 0.05 ? "0"
+                       : bar.value < 10 ? fmt::format("{:.1f}", bar.value)
+                                        : fmt::format("{:.0f}", bar.value);
+    out += fmt::format(
+        "<div class=\"bar {}\"><span>{}</span><span class=\"track\"><i style=\"width:{:.2f}%\"></i></span>"
+        "<span>{} {}</span></div>\n",
+        bar.look.style, html_text(bar.look.name), share, value, unit);
+  }
+  return out + "</div></figure>\n";
+}
+
+std::string html_text(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
 }
 
 }  // namespace freshet::lab

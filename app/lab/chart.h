@@ -1,39 +1,62 @@
-// Plots as inline SVG: lines over an axis, and bars. Pure: data in, text out.
+// Plots as pieces of an HTML page: lines as inline SVG, bars as HTML. Pure: data in, text out. Colours, fonts and what
+// is shown come from the page's style sheet (page_style.h), by the classes that are named here.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace freshet::lab {
 
+// How a line or a bar looks.
+struct Look {
+  std::string name;   // Shown at the line's end, or before the bar.
+  std::string style;  // Its classes.
+  // Hidden until the reader switches it on. The names of such lines have a column of their own, so that no name covers
+  // another whichever are on.
+  bool hidden = false;
+};
+
 struct Line {
-  std::string name;
-  std::string colour;
-  bool dashed = false;
-  bool strong = false;  // Ours, among others.
+  Look look;
   std::vector<std::pair<double, double>> points;
 };
 
-struct Axes {
+enum class Unit { kNone, kMilliseconds };
+
+struct Axis {
   std::string title;
-  std::string x;  // What the axes show.
-  std::string y;
-  bool log_x = false;
-  bool log_y = false;
-  std::vector<double> x_ticks;  // Empty: five, evenly.
-  double y_max = 0;             // 0: as the data need.
-  double y_min = 0;
+  Unit unit = Unit::kNone;
+  bool log = false;
+  double most = 0;            // At least up to there.
+  std::vector<double> ticks;  // The most important first; empty: round ones.
 };
 
-// With a legend at its right.
-std::string line_chart(const Axes& axes, const std::vector<Line>& lines);
+struct Plot {
+  std::string finding;                  // The sentence above it; may be empty.
+  Axis x, y;                            // The linear y begins at 0.
+  double shade_from = 0, shade_to = 0;  // A part of x in which something happens, and what.
+  std::string shade;
+};
+
+// Round numbers from 0 on, at most `steps` steps: 0, 25, 50, 75, 100.
+std::vector<double> round_ticks(double most, double steps);
+// Where labels of the height `gap` stand that want to be at `wanted`: in their order, none over another, within `least`
+// and `most` where there is room, and moved as little as possible.
+std::vector<double> spread(std::vector<double> wanted, double gap, double least, double most);
+
+// A figure; twice inside, for wide and for narrow windows. Later lines are drawn over earlier ones. Empty without
+// points.
+std::string line_chart(const Plot& plot, const std::vector<Line>& lines);
 
 struct Bar {
-  std::string name;
-  std::string colour;
+  Look look;
   double value = 0;
 };
-// Horizontal bars, labelled with their values in `unit`.
-std::string bar_chart(const std::string& title, const std::string& unit, const std::vector<Bar>& bars);
+// A figure with bars, each with its value in `unit`, as shares of `most` or of the largest. Empty without bars.
+std::string bar_chart(const std::string& finding, const std::string& title, const std::string& unit, double most,
+                      const std::vector<Bar>& bars);
+
+std::string html_text(const std::string& text);
 
 }  // namespace freshet::lab

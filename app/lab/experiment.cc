@@ -18,6 +18,7 @@ using Values = std::map<std::string, double>;
 
 // Fills the ledger. Figures that it does not hold.
 Result<Values> fill(const Experiment& experiment, const Policy& policy, uint64_t seed, Ledger& ledger) {
+  if (experiment.real && experiment.real->is_stopped()) return fail(stopped_early());
   if (experiment.real && !policy.clairvoyant) return run_real(policy, seed, ledger, *experiment.real);
   if (!policy.product) {
     run_model(policy, seed, ledger);

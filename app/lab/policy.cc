@@ -35,14 +35,14 @@ std::vector<Policy> make_policies() {
   add("lifo-margin", "LIFO + TTL with margin", From::kNewest, true, kP90);
   add("adaptive", "adaptive + TTL", From::kAdaptive, true, kOff);
   add("adaptive-yield", "adaptive, yielding margin", From::kAdaptive, true, kYield);
-  add("deadline", "earliest deadline with enough time", From::kDeadline, true, kOff);
+  add("deadline", "earliest deadline, enough time", From::kDeadline, true, kOff);
   add("freshet", "Freshet as it comes", From::kNewest, true, kOff).product = true;
   add("freshet-margin", "Freshet, p90", From::kNewest, true, kP90).product = true;
   add("freshet-adaptive", "Freshet, adaptive + yield", From::kAdaptive, true, kYield).product = true;
   add("freshet-deadline", "Freshet, by deadline", From::kDeadline, true, kOff).product = true;
   add("freshet-bounded", "Freshet, bounded", From::kNewest, true, kOff).product = true;
   out.back().bounded = true;
-  add("freshet-late", "Freshet, FIFO, refuses what is late", From::kOldest, true, kOff).product = true;
+  add("freshet-late", "Freshet, FIFO, refuses late", From::kOldest, true, kOff).product = true;
   out.back().refuses_late = true;
   add("freshet-search", "Freshet, adaptive concurrency", From::kNewest, true, kOff).product = true;
   out.back().searches = true;

@@ -5,11 +5,20 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "app/lab/findings.h"
+#include "app/lab/report_columns.h"
+#include "base/plain_text.h"
+
 namespace freshet::lab {
 
 namespace {
 
 using Json = nlohmann::json;
+
+// Columns of a terminal.
+constexpr size_t kWidth = 100;
+constexpr size_t kTitle = 31;
+constexpr size_t kLeast = 6;  // Of a column of figures.
 
 Json scenario_json(const Scenario& scenario) {
   return Json{{"name", scenario.name()},
@@ -24,9 +33,50 @@ Json scenario_json(const Scenario& scenario) {
               {"seconds", scenario.duration.count()}};
 }
 
-std::string figure(const Cell& cell, const char* name, double scale, int digits) {
-  const auto it = cell.figures.find(name);
-  return it == cell.figures.end() ? "-" : fmt::format("{:.{}f}", it->second.mean * scale, digits);
+// Longer names are cut, so that a table keeps its width.
+std::string title_of(const Policy& policy) {
+  auto title = plain_text(policy.title);
+  if (title.size() < kTitle) return title;
+  size_t end = 0;
+  for (size_t next = 0; next < kTitle - 3; next += utf8_length(std::string_view(title).substr(next))) end = next;
+  return title.substr(0, end) + "...";
+}
+
+size_t width_of(const Column& column) {
+  return std::max<size_t>(std::string_view(column.title).size(), kLeast) + 1;
+}
+
+// In lines that are no longer than the table is wide.
+std::string wrapped(std::string text) {
+  for (size_t start = 0; text.size() - start > kWidth;) {
+    const size_t blank = text.rfind(' ', start + kWidth);
+    if (blank == std::string::npos || blank <= start) break;
+    text[blank] = '\n';
+    start = blank + 1;
+  }
+  return text + '\n';
+}
+
+// A row for each policy, in as many blocks as the width needs.
+void add_rows(std::string& out, const std::vector<Cell>& cells, const std::vector<Column>& columns) {
+  for (size_t first = 0; first < columns.size();) {
+    size_t end = first;
+    for (size_t width = kTitle; end < columns.size(); ++end) {
+      width += width_of(columns[end]);
+      if (width > kWidth) break;
+    }
+    out += fmt::format("{:{}}", "", kTitle);
+    for (size_t i = first; i < end; ++i) out += fmt::format("{:>{}}", columns[i].title, width_of(columns[i]));
+    out += '\n';
+    for (const auto& cell : cells) {
+      out += fmt::format("{:{}}", title_of(cell.policy), kTitle);
+      for (size_t i = first; i < end; ++i) {
+        out += fmt::format("{:>{}}", column_text(cell, columns[i]), width_of(columns[i]));
+      }
+      out += '\n';
+    }
+    first = end;
+  }
 }
 
 }  // namespace
@@ -47,66 +97,18 @@ std::string json_report(const Experiment& experiment, const std::vector<Cell>& c
 }
 
 std::string table_report(const std::vector<Cell>& cells) {
-  struct Column {
-    const char* title;
-    const char* name;
-    double scale;
-    int digits;
-  };
-  constexpr Column kColumns[] = {{"goodput%", "goodput", 100, 1},
-                                 {"+-", "", 100, 1},
-                                 {"of best%", "ofClairvoyant", 100, 1},
-                                 {"late%", "lateShare", 100, 1},
-                                 {"past", "startsPastDeadline", 1, 0},
-                                 {"waste%", "wastedShare", 100, 1},
-                                 {"age p50", "ageP50Ms", 1, 1},
-                                 {"age p99", "ageP99Ms", 1, 1},
-                                 {"shed%", "shedShare", 100, 1},
-                                 {"needless", "needlesslyShed", 1, 0},
-                                 {"refused%", "rejectedShare", 100, 1},
-                                 {"backlog", "peakBacklog", 1, 0},
-                                 {"stale", "peakStaleBacklog", 1, 0},
-                                 {"recovery ms", "recoveryMs", 1, 0},
-                                 {"jain", "jain", 1, 3},
-                                 {"quiet p99", "quietAgeP99Ms", 1, 1},
-                                 {"create p50", "createP50Ms", 1, 2},
-                                 {"create p99", "createP99Ms", 1, 2},
-                                 {"refuse p50", "rejectP50Ms", 1, 2},
-                                 {"refuse p99", "rejectP99Ms", 1, 2},
-                                 {"sent late", "sentLateP99Ms", 1, 2},
-                                 {"twice", "startedTwice", 1, 0},
-                                 {"MiB, 1st half", "rssFirstHalfMiB", 1, 1},
-                                 {"MiB, 2nd half", "rssSecondHalfMiB", 1, 1},
-                                 {"simulated/real", "simulatedInTimeOverReal", 1, 3}};
-  // Columns that nothing was measured for are left out.
-  std::vector<Column> columns;
-  for (const auto& column : kColumns) {
-    const bool always = column.name[0] == '\0';
-    const bool some = std::any_of(cells.begin(), cells.end(), [&](const Cell& cell) {
-      return cell.figures.find(column.name) != cell.figures.end();
-    });
-    if (always || some) columns.push_back(column);
-  }
   std::string out;
-  std::string scenario;
-  for (const auto& cell : cells) {
-    if (const auto name = cell.scenario.name(); name != scenario) {
-      scenario = name;
-      out += fmt::format("\n{}\n{:34}", name, "");
-      for (const auto& column : columns) out += fmt::format("{:>14}", column.title);
-      out += '\n';
-    }
-    out += fmt::format("{:34}", cell.policy.title);
-    for (const auto& column : columns) {
-      if (column.name[0] != '\0') {
-        out += fmt::format("{:>14}", figure(cell, column.name, column.scale, column.digits));
-      } else {
-        out += fmt::format("{:>14.1f}", cell.figures.at("goodput").half_width * column.scale);
-      }
-    }
+  for (auto first = cells.begin(); first != cells.end();) {
+    const auto name = first->scenario.name();
+    const auto end = std::find_if(first, cells.end(), [&](const Cell& cell) { return cell.scenario.name() != name; });
+    const std::vector<Cell> rows(first, end);
+    out += name + '\n';
+    add_rows(out, rows, columns_of(rows, main_columns()));
+    add_rows(out, rows, columns_of(rows, special_columns()));
     out += '\n';
+    first = end;
   }
-  return out;
+  return out + wrapped(conclusion(cells));
 }
 
 }  // namespace freshet::lab

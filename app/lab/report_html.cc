@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <map>
+#include <set>
 
 #include "app/lab/chart.h"
+#include "app/lab/findings.h"
+#include "app/lab/page_style.h"
 #include "app/lab/report.h"
+#include "app/lab/report_columns.h"
 
 namespace freshet::lab {
 
@@ -13,85 +17,65 @@ namespace {
 
 using Cells = std::vector<Cell>;
 
-std::string colour_of(const Policy& policy) {
-  if (policy.clairvoyant) return "#000000";
-  if (policy.name == "freshet") return "#d62728";
-  if (policy.name == "freshet-adaptive") return "#1f77b4";
-  if (policy.name == "freshet-margin") return "#ff7f0e";
-  if (policy.name == "freshet-deadline") return "#006d5b";
-  constexpr std::array kOthers = {"#9e9e9e", "#8c564b", "#bcbd22", "#2ca02c", "#17becf", "#9467bd",
-                                  "#e377c2", "#7f7f7f", "#aec7e8", "#98df8a", "#c5b0d5", "#c49c94"};
-  size_t place = 0;
-  for (const auto& one : policies()) {
-    if (one.name == policy.name) break;
-    ++place;
-  }
-  // Rivals: whatever colour their name has.
-  if (place == policies().size()) place = std::accumulate(policy.name.begin(), policy.name.end(), size_t{0});
-  return kOthers[place % kOthers.size()];
-}
+// The policies that are shown unless the reader asks for more, with their classes of page_style.h. Where fewer of them
+// take part, others have their places.
+struct Shown {
+  const char* policy;
+  const char* style;
+};
+constexpr std::array<Shown, 6> kStory = {{{"freshet", "c0 ours"},
+                                          {"fifo", "c1"},
+                                          {"fifo-ttl", "c2"},
+                                          {"fifo-codel", "c3"},
+                                          {"lifo-ttl", "c4"},
+                                          {"clairvoyant", "possible"}}};
+constexpr std::array<const char*, kColours> kForOthers = {"c5", "c1", "c2", "c3", "c4", "c0"};
 
-Line line_of(const Policy& policy) {
-  return {policy.title, colour_of(policy), policy.clairvoyant, policy.product, {}};
-}
+// How each policy of an experiment looks on its page.
+class Looks {
+ public:
+  explicit Looks(const std::vector<Policy>& policies) {
+    std::set<std::string> styles;
+    const auto show = [&](const Policy& policy, const std::string& style) {
+      looks_[policy.name] = {shown_name(policy), style, false};
+      order_[policy.name] = policy.clairvoyant ? 2 : style == "c0 ours" ? 0 : 1;
+      styles.insert(style.substr(0, 2));
+    };
+    for (const auto& [name, style] : kStory) {
+      for (const auto& policy : policies) {
+        if (policy.name == name) show(policy, style);
+      }
+    }
+    for (const auto& policy : policies) {
+      if (looks_.contains(policy.name)) continue;
+      const auto free = std::find_if(kForOthers.begin(), kForOthers.end(),
+                                     [&](const char* style) { return !styles.contains(style); });
+      if (looks_.size() < kStory.size() && free != kForOthers.end()) {
+        show(policy, *free);
+      } else {
+        hidden_.push_back(&policy);
+      }
+    }
+    for (size_t i = 0; i < hidden_.size(); ++i) {
+      looks_[hidden_[i]->name] = {shown_name(*hidden_[i]), fmt::format("hidden h{}", i), true};
+      order_[hidden_[i]->name] = -1;
+    }
+  }
+
+  const Look& of(const Policy& policy) const { return looks_.at(policy.name); }
+  // What is drawn later lies above: hidden curves, the wide one of Freshet, the others, what is possible.
+  int order(const Policy& policy) const { return order_.at(policy.name); }
+  const std::vector<const Policy*>& hidden() const { return hidden_; }
+
+ private:
+  std::map<std::string, Look> looks_;
+  std::map<std::string, int> order_;
+  std::vector<const Policy*> hidden_;
+};
 
 double value(const Cell& cell, const char* name) {
   const auto it = cell.figures.find(name);
   return it == cell.figures.end() ? 0 : it->second.mean;
-}
-
-// A line for each policy: `name` over the load.
-std::vector<Line> over_load(const Cells& cells, const char* name, double scale) {
-  std::vector<Line> lines;
-  for (const auto& cell : cells) {
-    auto line =
-        std::find_if(lines.begin(), lines.end(), [&](const Line& one) { return one.name == cell.policy.title; });
-    if (line == lines.end()) line = lines.insert(lines.end(), line_of(cell.policy));
-    line->points.emplace_back(cell.scenario.load, value(cell, name) * scale);
-  }
-  return lines;
-}
-
-std::vector<Line> ages(const Cells& cells) {
-  std::vector<Line> lines;
-  for (const auto& cell : cells) {
-    if (cell.first.ages.empty()) continue;
-    auto line = line_of(cell.policy);
-    for (size_t p = 0; p <= 100; ++p) {
-      line.points.emplace_back(static_cast<double>(p), std::max(0.1, cell.first.ages[p]));
-    }
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-std::vector<Line> time_lines(const Cells& cells) {
-  std::vector<Line> lines;
-  constexpr size_t kSmooth = 4;
-  for (const auto& cell : cells) {
-    auto line = line_of(cell.policy);
-    const auto& bins = cell.first.bins;
-    for (size_t i = 0; i + kSmooth < bins.size(); ++i) {
-      Bin second;
-      for (size_t j = i; j < i + kSmooth; ++j) {
-        second.created += bins[j].created;
-        second.in_time += bins[j].in_time;
-      }
-      const double at = std::chrono::duration<double>(kBin * i).count();
-      line.points.emplace_back(at, static_cast<double>(second.in_time) / cell.scenario.capacity() * 100);
-    }
-    lines.push_back(std::move(line));
-  }
-  return lines;
-}
-
-std::string bars(const std::string& title, const std::string& unit, const Cells& cells, const char* name,
-                 double scale) {
-  std::vector<Bar> out;
-  for (const auto& cell : cells) {
-    out.push_back({cell.policy.title, colour_of(cell.policy), value(cell, name) * scale});
-  }
-  return out.empty() ? std::string() : bar_chart(title, unit, out);
 }
 
 template <class Wanted>
@@ -101,72 +85,225 @@ Cells some(const Cells& cells, Wanted wanted) {
   return out;
 }
 
-// Whatever was run of one group of scenarios that differ in their load or shape only.
-std::string section(const Cells& cells) {
-  const auto plain = [](const Cell& cell) {
+// The plots of all scenarios that differ in their load or shape only.
+class Section {
+ public:
+  Section(const Cells& cells, const Looks& looks) : cells_(cells), looks_(looks) {
+    std::stable_sort(cells_.begin(), cells_.end(),
+                     [&](const Cell& a, const Cell& b) { return looks_.order(a.policy) < looks_.order(b.policy); });
+  }
+
+  std::string draw() const { return sweep() + at_twice() + events() + groups() + retries(); }
+
+ private:
+  std::string sweep() const {
+    const auto cells = some(cells_, plain);
+    Plot plot{goodput_finding(cells), {}, {}, 0, 0, {}};
+    plot.x = {"load, x capacity", Unit::kNone, true, 0, {1, 10, 2, 5, 0.5, 3, 0.8, 1.5}};
+    plot.y = {"Goodput: done within the deadline, % of capacity", Unit::kNone, false, 100, {}};
+    std::string out;
+    // Of a single load a table says as much.
+    const auto other = std::find_if(cells.begin(), cells.end(),
+                                    [&](const Cell& one) { return one.scenario.load != cells.front().scenario.load; });
+    if (other == cells.end()) {
+      return bars(plot.finding, plot.y.title, "%", 100, cells, "goodput", 100);
+    }
+    out += line_chart(plot, over_load(cells, "goodput", 100, true));
+    plot.finding = slow_wait_finding(cells);
+    plot.y = {"Wait from creation to start that 99 of 100 tasks do not exceed", Unit::kMilliseconds, true, 0, {}};
+    return out + line_chart(plot, over_load(cells, "ageP99Ms", 1, false));
+  }
+
+  std::string at_twice() const {
+    const auto cells = some(cells_, [](const Cell& cell) { return plain(cell) && cell.scenario.load == 2; });
+    Plot plot{median_wait_finding(cells), {}, {}, 0, 0, {}};
+    plot.x = {"% of the tasks that are started", Unit::kNone, false, 0, {0, 100, 50, 25, 75}};
+    plot.y = {"Wait from creation to start that so many tasks do not exceed, at 2 x capacity",
+              Unit::kMilliseconds,
+              true,
+              0,
+              {}};
+    return line_chart(plot, waits(cells)) + bars(waste_finding(cells),
+                                                 "Worker time spent on tasks that were late, at 2 x capacity, %", "%",
+                                                 100, cells, "wastedShare", 100);
+  }
+
+  std::string events() const {
+    const auto step =
+        some(cells_, [](const Cell& one) { return one.scenario.shape == Shape::kStep && one.scenario.load == 3; });
+    const auto stall = some(cells_, [](const Cell& one) { return one.scenario.shape == Shape::kStall; });
+    Plot plot{recovery_finding(step), {}, {}, 0, 0, {}};
+    plot.x = {"seconds", Unit::kNone, false, 0, {}};
+    plot.y = {"Tasks done within the deadline, by when they were created, % of those created then",
+              Unit::kNone,
+              false,
+              100,
+              {}};
+    plot.shade_from = static_cast<double>(kCalm.count());
+    plot.shade_to = static_cast<double>((kCalm + kStep).count());
+    plot.shade = "3 x";
+    plot.x.most = end_of(step);
+    auto out = line_chart(plot, time_lines(step));
+    plot.finding = recovery_finding(stall);
+    plot.shade_to = static_cast<double>((kCalm + kStall).count());
+    plot.shade = "stall";
+    plot.x.most = end_of(stall);
+    return out + line_chart(plot, time_lines(stall));
+  }
+
+  std::string groups() const {
+    const auto cells = some(cells_, [](const Cell& cell) { return cell.scenario.quiet_share > 0; });
+    return bars(fairness_finding(cells), "The quiet group's tasks done within the deadline, %", "%", 100, cells,
+                "quietInTimeShare", 100);
+  }
+
+  std::string retries() const {
+    const auto cells = some(cells_, [](const Cell& cell) { return cell.scenario.retries > 0; });
+    return bars(retries_finding(cells), "Goodput when clients try again, % of capacity", "%", 100, cells, "goodput",
+                100);
+  }
+
+  static double end_of(const Cells& cells) {
+    return cells.empty() ? 0 : static_cast<double>(cells.front().scenario.duration.count());
+  }
+
+  static bool plain(const Cell& cell) {
     return cell.scenario.shape == Shape::kPoisson && cell.scenario.retries == 0 && cell.scenario.quiet_share == 0;
-  };
-  const auto sweep = some(cells, plain);
-  std::string out;
-  Axes axes{"Goodput",
-            "load, x capacity",
-            "done within deadline, % of capacity",
-            true,
-            false,
-            {0.5, 0.8, 1, 1.5, 2, 3, 5, 10},
-            105};
-  out += line_chart(axes, over_load(sweep, "goodput", 100));
-  axes.title = "Age at start, p99";
-  axes.y = "ms";
-  axes.log_y = true;
-  axes.y_max = 0;
-  out += line_chart(axes, over_load(sweep, "ageP99Ms", 1));
-  const auto twice = some(sweep, [](const Cell& cell) { return cell.scenario.load == 2; });
-  out += line_chart({"Age at start at 2 x", "percentile", "ms", false, true, {0, 25, 50, 75, 90, 100}, 0}, ages(twice));
-  out += bars("Worker time spent on tasks that were late, at 2 x", "%", twice, "wastedShare", 100);
-  const auto step = some(cells, [](const Cell& c) { return c.scenario.shape == Shape::kStep && c.scenario.load == 3; });
-  out +=
-      line_chart({"A step to 3 x from 20 s to 30 s", "s", "done within deadline, % of capacity", false, false, {}, 0},
-                 time_lines(step));
-  const auto stall = some(cells, [](const Cell& cell) { return cell.scenario.shape == Shape::kStall; });
-  out += line_chart(
-      {"The workers stall from 20 s to 50 s", "s", "done within deadline, % of capacity", false, false, {}, 0},
-      time_lines(stall));
-  const auto fair = some(cells, [](const Cell& cell) { return cell.scenario.quiet_share > 0; });
-  out += bars("Fairness (Jain) between two groups, one a thousand times louder, at 3 x", "", fair, "jain", 1);
-  const auto again = some(cells, [](const Cell& cell) { return cell.scenario.retries > 0; });
-  out += bars("Goodput at 2 x when clients try up to three times", "%", again, "goodput", 100);
-  return out;
+  }
+
+  // Of a figure for which the clairvoyant does not stand for what is possible.
+  Look aside(const Policy& policy) const {
+    auto look = looks_.of(policy);
+    if (policy.clairvoyant) look.name = "the clairvoyant";
+    return look;
+  }
+
+  // A line for each policy: `name` over the load.
+  std::vector<Line> over_load(const Cells& cells, const char* name, double scale, bool possible) const {
+    std::vector<Line> lines;
+    for (const auto& cell : cells) {
+      const auto look = possible ? looks_.of(cell.policy) : aside(cell.policy);
+      auto line = std::find_if(lines.begin(), lines.end(), [&](const Line& one) { return one.look.name == look.name; });
+      if (line == lines.end()) line = lines.insert(lines.end(), {look, {}});
+      line->points.emplace_back(cell.scenario.load, value(cell, name) * scale);
+    }
+    return lines;
+  }
+
+  std::vector<Line> waits(const Cells& cells) const {
+    std::vector<Line> lines;
+    for (const auto& cell : cells) {
+      if (cell.first.ages.empty()) continue;
+      Line line{aside(cell.policy), {}};
+      for (size_t p = 0; p <= 100; ++p) {
+        line.points.emplace_back(static_cast<double>(p), std::max(0.1, cell.first.ages[p]));
+      }
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+  // Of the tasks that were created within a second around each moment.
+  std::vector<Line> time_lines(const Cells& cells) const {
+    std::vector<Line> lines;
+    constexpr size_t kSecond = seconds(1) / kBin;
+    for (const auto& cell : cells) {
+      Line line{looks_.of(cell.policy), {}};
+      const auto& bins = cell.first.bins;
+      for (size_t i = 0; i + kSecond < bins.size(); ++i) {
+        Bin second;
+        for (size_t j = i; j < i + kSecond; ++j) {
+          second.created += bins[j].created;
+          second.in_time += bins[j].in_time;
+        }
+        const double at = std::chrono::duration<double>(kBin * (i + kSecond / 2)).count();
+        line.points.emplace_back(at, second.share() * 100);
+      }
+      lines.push_back(std::move(line));
+    }
+    return lines;
+  }
+
+  // The best and the worst stand at the ends.
+  std::string bars(const std::string& finding, const std::string& title, const std::string& unit, double most,
+                   const Cells& cells, const char* name, double scale) const {
+    std::vector<Bar> out;
+    for (const auto& cell : cells) out.push_back({aside(cell.policy), value(cell, name) * scale});
+    std::stable_sort(out.begin(), out.end(), [](const Bar& a, const Bar& b) { return a.value > b.value; });
+    return bar_chart(finding, title, unit, most, out);
+  }
+
+  Cells cells_;
+  const Looks& looks_;
+};
+
+std::string switches(const Looks& looks) {
+  const auto& hidden = looks.hidden();
+  if (hidden.empty()) return {};
+  std::string out = fmt::format(
+      "<details class=\"others\"><summary>Show more policies, in grey: {} to choose from</summary>\n", hidden.size());
+  out += "<label><input type=\"checkbox\" id=\"all\"> all</label>\n";
+  for (size_t i = 0; i < hidden.size(); ++i) {
+    out +=
+        fmt::format("<label><input type=\"checkbox\" id=\"h{}\"> {}</label>\n", i, html_text(shown_name(*hidden[i])));
+  }
+  return out + "</details>\n";
+}
+
+std::string figures_table(const Cells& cells) {
+  std::string out = "<div class=\"figures\">\n";
+  for (auto first = cells.begin(); first != cells.end();) {
+    const auto name = first->scenario.name();
+    const auto end = std::find_if(first, cells.end(), [&](const Cell& cell) { return cell.scenario.name() != name; });
+    const Cells rows(first, end);
+    const auto columns = columns_of(rows, all_columns());
+    out += "<table><caption>" + html_text(name) + "</caption><thead><tr><th></th>";
+    for (const auto& column : columns) out += fmt::format("<th>{}</th>", column.title);
+    out += "</tr></thead><tbody>\n";
+    for (const auto& cell : rows) {
+      out += "<tr><td>" + html_text(cell.policy.title) + "</td>";
+      for (const auto& column : columns) out += "<td>" + column_text(cell, column) + "</td>";
+      out += "</tr>\n";
+    }
+    out += "</tbody></table>\n";
+    first = end;
+  }
+  return out + "</div>\n";
+}
+
+std::string group_of(const Scenario& scenario) {
+  return fmt::format("{} slot{}, {} service of {:g} ms, deadline {}", scenario.slots, scenario.slots == 1 ? "" : "s",
+                     name_of(scenario.service), std::chrono::duration<double, std::milli>(scenario.mean).count(),
+                     scenario.deadline > 0 ? fmt::format("{:g} x", scenario.deadline) : std::string("mixed"));
 }
 
 }  // namespace
 
-std::string html_report(const Experiment& experiment, const std::vector<Cell>& cells) {
-  std::string out =
-      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Freshet: overload</title>\n"
-      "<style>body{font-family:sans-serif;max-width:940px;margin:2em "
-      "auto;color:#222}pre{font-size:11px;overflow-x:auto}"
-      "svg{display:block;margin:1.5em 0;max-width:100%}</style></head><body>\n<h1>More work than can be done</h1>\n";
+std::string html_report(const Experiment& experiment, const Cells& cells) {
+  const Looks looks(experiment.policies);
+  std::string out = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\"><title>Freshet: overload</title>\n<style>{}</style></head><body>\n"
+      "<h1>More work than can be done</h1>\n<p class=\"lead\">{}</p>\n",
+      page_style(looks.hidden().size()), html_text(conclusion(cells)));
   out += fmt::format(
-      "<p>{} time, {} seed{} from {}; curves of ages and time lines are of the first. "
-      "docs/overload.md says what each plot shows.</p>\n",
-      experiment.real ? "Real" : "Simulated", experiment.seeds, experiment.seeds == 1 ? "" : "s",
+      "<p class=\"quiet\">Measured in {} time, {} seed{} from {}; distributions of waits and time lines are of the "
+      "first "
+      "seed. “What is possible” is what a clairvoyant scheduler does in time, which cares for nothing else. "
+      "docs/overload.md says more of each plot.</p>\n",
+      experiment.real ? "real" : "simulated", experiment.seeds, experiment.seeds == 1 ? "" : "s",
       experiment.first_seed);
-  const auto group = [](const Scenario& scenario) {
-    return fmt::format("{} of {:g} ms at {} slots, deadline {}", name_of(scenario.service),
-                       std::chrono::duration<double, std::milli>(scenario.mean).count(), scenario.slots,
-                       scenario.deadline > 0 ? fmt::format("{:g} x", scenario.deadline) : std::string("mixed"));
-  };
+  out += switches(looks);
   std::vector<std::string> groups;
   for (const auto& cell : cells) {
-    const auto name = group(cell.scenario);
+    const auto name = group_of(cell.scenario);
     if (std::find(groups.begin(), groups.end(), name) == groups.end()) groups.push_back(name);
   }
   for (const auto& name : groups) {
     out += "<h2>" + name + "</h2>\n";
-    out += section(some(cells, [&](const Cell& cell) { return group(cell.scenario) == name; }));
+    out += Section(some(cells, [&](const Cell& cell) { return group_of(cell.scenario) == name; }), looks).draw();
   }
-  return out + "<h2>All figures</h2>\n<pre>" + table_report(cells) + "</pre>\n</body></html>\n";
+  return out + "<h2>All figures</h2>\n" + figures_table(cells) + "</body></html>\n";
 }
 
 }  // namespace freshet::lab

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/fixture_states.h"
 #include "functions/queue/policy/expiry.h"
 
 namespace freshet::lab {
@@ -21,14 +22,15 @@ class Reader {
   explicit Reader(const Fixture& fixture) : fixture_(fixture) {}
 
   Result<Recording> read() {
-    records_ = fixture_.records;
+    if (auto states = check_states(fixture_); !states) return fail(states.error());
+    for (const auto& record : fixture_.records) records_.push_back(&record);
     std::stable_sort(records_.begin(), records_.end(),
-                     [](const ChangeRecord& a, const ChangeRecord& b) { return a.sequence < b.sequence; });
+                     [](const ChangeRecord* a, const ChangeRecord* b) { return a->sequence < b->sequence; });
     if (auto whole = check_whole(); !whole) return fail(whole.error());
-    origin_ = records_.front().at;
+    origin_ = records_.front()->at;
     if (auto seen = waiting_at_the_start(); !seen) return fail(seen.error());
-    for (const auto& record : records_) {
-      if (auto ok = look_at(record); !ok) return fail(ok.error());
+    for (const auto* record : records_) {
+      if (auto ok = look_at(*record); !ok) return fail(ok.error());
     }
     return finish();
   }
@@ -43,14 +45,20 @@ class Reader {
   Result<void> check_whole() const {
     if (records_.empty()) return invalid("the trace holds no changes: nothing happened while it was recorded");
     for (size_t i = 1; i < records_.size(); ++i) {
-      const auto before = records_[i - 1].sequence;
-      if (records_[i].sequence == before) return invalid(fmt::format("the trace has change {} twice", before));
-      if (records_[i].sequence > before + 1) {
-        return invalid(
-            fmt::format("the trace has a hole: changes {} to {} are missing", before + 1, records_[i].sequence - 1));
+      const auto before = records_[i - 1]->sequence, here = records_[i]->sequence;
+      if (here == before) return wrong(*records_[i], fmt::format("the trace has change {} twice", before));
+      if (here > before + 1) {
+        return wrong(*records_[i],
+                     fmt::format("the trace has a hole: changes {} to {} are missing", before + 1, here - 1));
       }
     }
     return {};
+  }
+
+  // Names the line of the record.
+  Result<void> wrong(const ChangeRecord& record, const std::string& what) const {
+    const auto index = static_cast<size_t>(&record - fixture_.records.data());
+    return invalid(fixture_.file.empty() ? what : fixture_.place_of_record(index) + ": " + what);
   }
 
   nanoseconds since_origin(WallTime at) const { return std::max(at - origin_, milliseconds(0)); }
@@ -83,13 +91,14 @@ class Reader {
 
   Result<void> look_at(const ChangeRecord& record) {
     const ItemRef& task = record.after ? record.after : record.before;
-    if (!task) return invalid(fmt::format("change {} has no image: record it with freshet record", record.sequence));
+    if (!task)
+      return wrong(record, fmt::format("change {} has no image: record it with freshet record", record.sequence));
     if (record.at - origin_ > kLongest) {
-      return invalid(fmt::format("change {} is more than 366 days after the first one", record.sequence));
+      return wrong(record, fmt::format("change {} is more than 366 days after the first one", record.sequence));
     }
     // A clock that was set back a little is believed to have stood still.
     if (origin_ - record.at > kLongest) {
-      return invalid(fmt::format("change {} is more than 366 days before the first one", record.sequence));
+      return wrong(record, fmt::format("change {} is more than 366 days before the first one", record.sequence));
     }
     const auto now = since_origin(record.at);
     end_ = std::max(end_, now);
@@ -108,8 +117,8 @@ class Reader {
     if (seen == tasks_.end()) {
       const bool ended_before = !is_live(status) && record.kind == ChangeRecord::Kind::kRemove;
       if (ended_before || !is_live(status)) return {};
-      return invalid(
-          fmt::format("the trace has a hole: change {} is of task '{}', which never came", record.sequence, id));
+      return wrong(record, fmt::format("the trace has a hole: change {} is of task '{}', which never came",
+                                       record.sequence, id));
     }
     move(record, seen->second, now);
     seen->second.status = record.kind == ChangeRecord::Kind::kRemove ? std::string_view() : status;
@@ -122,8 +131,8 @@ class Reader {
     const bool comes = record.kind == ChangeRecord::Kind::kInsert;
     const auto before = record.before ? text_of(record.before, attribute::kStatus) : last;
     if (!comes && before == last) return {};
-    return invalid(fmt::format("the trace has a hole: in change {} task '{}' {}, and it was {} before", record.sequence,
-                               id, comes ? "comes" : fmt::format("was {}", before), last));
+    return wrong(record, fmt::format("the trace has a hole: in change {} task '{}' {}, and it was {} before",
+                                     record.sequence, id, comes ? "comes" : fmt::format("was {}", before), last));
   }
 
   void move(const ChangeRecord& record, Seen& task, nanoseconds now) {
@@ -163,7 +172,7 @@ class Reader {
   }
 
   const Fixture& fixture_;
-  std::vector<ChangeRecord> records_;
+  std::vector<const ChangeRecord*> records_;  // Of the fixture, in order.
   WallTime origin_{};
   std::map<std::string, Seen> tasks_;
   std::vector<std::pair<nanoseconds, nanoseconds>> calls_;  // When each began, and how long it took.
@@ -175,7 +184,9 @@ class Reader {
 }  // namespace
 
 Result<Recording> read_recording(const Fixture& fixture) {
-  return Reader(fixture).read();
+  auto recording = Reader(fixture).read();
+  if (!recording) return fail(fixture.in_file(recording.error()));
+  return recording;
 }
 
 }  // namespace freshet::lab

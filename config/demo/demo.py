@@ -4,9 +4,10 @@
 2,400 parcel-tracking updates (config/demo/tasks.jsonl) arrive at 400/s; the downstream (config/demo/handler.py) can take
 160/s. An update is worth something for 2 s and is shed after 8 s. The daemon runs twice on config/lifo.yaml: newest first,
 killed with SIGKILL in the middle and started again on the same data, then first-in-first-out for comparison.
-Called by ./run.sh; needs the built binary only.
+Called by ./run.sh; needs the program only: the one that was built here, or the one that is installed.
 """
 import argparse
+import gzip
 import http.client
 import json
 import os
@@ -19,7 +20,8 @@ import tempfile
 import time
 import urllib.parse
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+HERE = pathlib.Path(__file__).resolve().parent
+BUILT = HERE.parents[1] / "build/release/freshet"
 QUEUE = "/queues/QueueTable"
 RATE, BATCH = 400, 20
 TTL_SECONDS, USEFUL_MS, KILL_AFTER_S = 8, 2000, 3.0
@@ -43,7 +45,7 @@ class Daemon(Child):
         self.ready_file.unlink(missing_ok=True)
         log = open(data / "freshet.log", "ab")
         super().__init__(
-            [binary, "run", ROOT / "config/lifo.yaml", "--data", data / "store", "--listen", f"127.0.0.1:{port}",
+            [binary, "run", HERE.parent / "lifo.yaml", "--data", data / "store", "--listen", f"127.0.0.1:{port}",
              "--ready-file", self.ready_file,
              "--set", f"ProcessTasksFunction.TASK_RUNNER=http://127.0.0.1:{handler_port}/",
              "--set", "ProcessTasksFunction.CONCURRENCY=4",
@@ -83,13 +85,19 @@ def show(started, stats, sent, total):
           f"waiting: newest {age('newestAgeMs')}, oldest {age('oldestAgeMs')}", flush=True)
 
 
+def read_tasks():
+    packed = HERE / "tasks.jsonl.gz"  # So it is installed.
+    with gzip.open(packed, "rt") if packed.exists() else open(HERE / "tasks.jsonl") as lines:
+        return [json.loads(line) for line in lines]
+
+
 def run(binary, work, order, kill):
     data = work / order
     data.mkdir(parents=True)
-    tasks = [json.loads(line) for line in open(ROOT / "config/demo/tasks.jsonl")]
+    tasks = read_tasks()
     for task in tasks:
         task["ttlSeconds"] = TTL_SECONDS
-    handler = Child([sys.executable, ROOT / "config/demo/handler.py"], stdout=subprocess.PIPE, text=True)
+    handler = Child([sys.executable, HERE / "handler.py"], stdout=subprocess.PIPE, text=True)
     daemon = None
     try:
         handler_port = int(handler.process.stdout.readline())
@@ -138,8 +146,10 @@ def check_books(stats, total):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--binary", default=str(ROOT / "build/release/freshet"))
+    options.add_argument("--binary", default=BUILT if BUILT.exists() else shutil.which("freshet"))
     options = options.parse_args()
+    if not options.binary:
+        sys.exit("there is no freshet on the PATH: name one with --binary")
     work = pathlib.Path(tempfile.mkdtemp(prefix="freshet-demo-"))
     share, done, good = {}, {}, True
     try:

@@ -4,7 +4,9 @@
 It stands for the legacy system, the rate-limited API or the GPU. Freshet's `http` task runner posts each task as one JSON
 object; a 2xx answer is SUCCESS, 429 and 503 put the task back, anything else is a failure that is tried again.
 
-    python3 config/demo/handler.py [PORT]       # 0 or nothing: a free port; prints the port, serves until killed
+    python3 config/demo/handler.py [PORT]       # 0 or nothing: a free port; serves until killed
+
+It says on a terminal what it is and where; to a program that reads its output it prints the port alone.
 
 GET /report tells what it has done: how many tasks, and how old each was when it was finished.
 """
@@ -57,14 +59,22 @@ class Server(http.server.ThreadingHTTPServer):
         pass  # The daemon was killed while we worked: it will send the task again.
 
 
+def greeting(port):
+    return (f"A handler of tasks at http://127.0.0.1:{port}/: 4 at a time, 25 ms each. The first {SHOWN} are shown; all of "
+            f"them: http://127.0.0.1:{port}/report. Ctrl-C ends it.")
+
+
 def main():
     port = sys.argv[1] if len(sys.argv) > 1 else "0"
     try:
         server = Server(("127.0.0.1", int(port)), Handler)
     except (OSError, OverflowError, ValueError) as error:
         sys.exit(f"handler.py: cannot listen on 127.0.0.1:{port}: {error}")
-    print(server.server_address[1], flush=True)
-    server.serve_forever()
+    print(greeting(server.server_address[1]) if sys.stdout.isatty() else server.server_address[1], flush=True)
+    try:
+        server.serve_forever()
+    except KeyboardInterrupt:
+        pass
 
 
 if __name__ == "__main__":

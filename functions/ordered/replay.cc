@@ -21,7 +21,8 @@ std::string key_text(const Item& key) {
 class RecordReader {
  public:
   RecordReader(const Fixture& fixture, const Settings& settings)
-      : settings_(settings),
+      : fixture_(fixture),
+        settings_(settings),
         keys_(fixture.header.keys),
         start_(fixture.header.start),
         world_(settings, keys_, start_, 1) {}
@@ -31,11 +32,12 @@ class RecordReader {
     if (change.by_ttl) return std::optional<Record>();
     Record record;
     record.number = number;
+    record.place = fixture_.place_of_record(number - 1);
     record.key = change.keys;
     record.arrived = change.at;
     record.write = write_of(change);
     auto stamp = std::visit([this](const auto& write) { return stamp_of(write); }, record.write);
-    if (auto* no = std::get_if<Refusal>(&stamp)) return invalid("record " + std::to_string(number) + ": " + no->why);
+    if (auto* no = std::get_if<Refusal>(&stamp)) return invalid(record.place + ": " + no->why);
     record.stamp = std::get<Value>(stamp);
     std::visit([&](auto& write) { write.timestamp = record.stamp; }, record.write);
     record.stamped = settings_.has_clock() ? time_of(record.stamp, settings_.unit) : start_;
@@ -53,7 +55,7 @@ class RecordReader {
     constexpr milliseconds kFarthest{2LL * 365 * 86'400'000};
     const auto is_near = [&](WallTime time) { return time - start_ <= kFarthest && start_ - time <= kFarthest; };
     if (is_near(record.stamped) && is_near(record.arrived)) return {};
-    const std::string which = "record " + std::to_string(record.number) + ": its ";
+    const std::string which = record.place + ": its ";
     const std::string off = " is more than two years from the fixture's start";
     if (is_near(record.stamped)) return invalid(which + "ApproximateCreationDateTime" + off);
     const auto refusal = check_age(record.stamp, settings_, start_);
@@ -94,6 +96,7 @@ class RecordReader {
     return update;
   }
 
+  const Fixture& fixture_;
   const Settings& settings_;
   const KeySchema& keys_;
   const WallTime start_;
@@ -133,7 +136,7 @@ Result<std::vector<const Record*>> sorted(const std::vector<Record>& records, Ti
     const Record*& before = last[key_text(record->key)];
     const bool equal = before != nullptr && before->stamp == record->stamp;
     if (equal && ties == Ties::kArrival && !same_write(*before, *record)) {
-      return invalid("records " + std::to_string(before->number) + " and " + std::to_string(record->number) +
+      return invalid(record->place + ": this change and that of " + before->place +
                      " have one key and equal timestamps: which one stays is left to the order of arrival (\"ties\": "
                      "\"content\" decides)");
     }
@@ -189,7 +192,7 @@ class Replay {
   // The end of these records in the order of their timestamps, at that time.
   Result<Items> expected(const std::vector<const Record*>& in_order, WallTime end) {
     ReplayWorld world(settings_, fixture_.header.keys, earliest(), 1);
-    if (auto filled = world.fill(fixture_.snapshot); !filled) return fail(filled.error());
+    if (auto filled = world.fill(fixture_); !filled) return fail(filled.error());
     for (const Record* record : in_order) {
       world.advance_to(record->stamped);
       const auto result = world.write(*record);
@@ -199,14 +202,14 @@ class Replay {
     return world.items();
   }
   static std::string refusal_of(const Record& record, const OrderedResult& result) {
-    return "record " + std::to_string(record.number) + " is no ordered write: " + std::string(code_name(result.code)) +
-           ": " + result.detail;
+    return record.place + ": the change is no ordered write: " + std::string(code_name(result.code)) + ": " +
+           result.detail;
   }
 
   // Each line when it arrived, by one writer; the ends are compared of what was not refused.
   Result<void> in_order_of_lines() {
     ReplayWorld world(settings_, fixture_.header.keys, earliest(), 1);
-    if (auto filled = world.fill(fixture_.snapshot); !filled) return fail(filled.error());
+    if (auto filled = world.fill(fixture_); !filled) return fail(filled.error());
     std::vector<const Record*> taken;
     for (const Record& record : records_) {
       world.advance_to(record.arrived);
@@ -259,7 +262,7 @@ class Replay {
       std::sort(one.begin(), one.end(), [](const Delivery& a, const Delivery& b) { return a.at < b.at; });
     }
     ReplayWorld world(settings_, fixture_.header.keys, earliest(), seed);
-    if (auto filled = world.fill(fixture_.snapshot); !filled) return fail(filled.error());
+    if (auto filled = world.fill(fixture_); !filled) return fail(filled.error());
     // Before or after the tombstones have gone.
     world.deliver(of_writers,
                   last_ + milliseconds(static_cast<int64_t>(

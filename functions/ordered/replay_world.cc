@@ -40,13 +40,13 @@ void ReplayWorld::advance_to(WallTime when) {
   if (when > now()) loop_.run_for(when - now());
 }
 
-Result<void> ReplayWorld::fill(const std::vector<Item>& snapshot) {
-  for (const Item& item : snapshot) {
+Result<void> ReplayWorld::fill(const Fixture& fixture) {
+  for (size_t i = 0; i < fixture.snapshot.size(); ++i) {
     PutItemInput put;
     put.table = table_->settings().table;
-    put.item = item;
+    put.item = fixture.snapshot[i];
     auto done = wait(store_->put_item(std::move(put)));
-    if (!done) return fail(done.error());
+    if (!done) return fail(done.error().code, fixture.place_of_item(i) + ": " + done.error().message);
   }
   return {};
 }

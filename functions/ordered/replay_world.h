@@ -19,6 +19,7 @@ namespace freshet::ordered {
 // One write of a fixture.
 struct Record {
   size_t number = 0;  // In the fixture, from 1.
+  std::string place;  // The same for messages.
   std::variant<OrderedPut, OrderedDelete, OrderedUpdate> write;
   Item key;
   Value stamp;
@@ -43,7 +44,7 @@ class ReplayWorld {
   GuardedTable& table() { return *table_; }
   WallTime now() const { return clock_.wall(); }
   void advance_to(WallTime when);
-  Result<void> fill(const std::vector<Item>& snapshot);
+  Result<void> fill(const Fixture& fixture);
   OrderedResult write(const Record& record);
 
   // Each of the writers takes its deliveries one after the other, none before its time; all at once. Then it is `end`.

@@ -2,22 +2,9 @@
 #include <algorithm>
 
 #include "functions/priority/table_queue.h"
+#include "functions/table_built.h"
 
 namespace freshet::priority {
-namespace {
-
-// The indexes of `wanted` that `there` has not, or has otherwise.
-std::string lacking(const TableDefinition& wanted, const TableDefinition& there) {
-  std::string names;
-  for (const IndexDefinition& index : wanted.indexes) {
-    const IndexDefinition* same = there.index(index.name);
-    if (same != nullptr && *same == index) continue;
-    names.append(names.empty() ? "index '" : ", index '").append(index.name).append("'");
-  }
-  return names.empty() ? "its books" : names;
-}
-
-}  // namespace
 
 // Makes what is lacking anew. An index of a client's own with the right keys will do in its place, as at the start.
 Async<TableQueue::IndexLook> TableQueue::look_at_indexes() {

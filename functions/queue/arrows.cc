@@ -63,7 +63,7 @@ size_t billed_size_of(const ItemRef& task, std::string_view name) {
   return value ? name.size() + billed_size(value->decode()) : 0;
 }
 
-// What failed, into `room` bytes: the error from its beginning, and of the history the newest.
+// Writes a failure into `room` bytes: the error from its beginning, and the newest entries of the history.
 void record_failure(TaskChange& change, const ItemRef& task, std::string_view kind, std::string_view error,
                     WallTime now, size_t room) {
   error = cut(error, std::min(kMaxErrorBytes, room / 2));
@@ -88,7 +88,7 @@ void remove_lease(TaskChange& change) {
   change.remove(attribute::kLease).remove(attribute::kLeaseBeat).remove(attribute::kLeaseMs);
 }
 
-// Of a task that a client put, or that had ended.
+// For a task that a client put, or that had ended.
 void own_key(TaskChange& change, const ItemRef& task) {
   auto key = key_of(task);
   if (!key.empty() && text_of(task, attribute::kLiveKey) != key) change.set(attribute::kLiveKey, Value(key));
@@ -152,7 +152,11 @@ EditItemInput claim(const std::string& table, const ItemRef& task, const Claim& 
       .set(attribute::kLease, Value(claim.lease))
       .set(attribute::kLeaseMs, number(claim.duration.count()));
   own_key(change, task);
-  if (!claim.taken_by.empty()) change.set(attribute::kTakenBy, Value(claim.taken_by));
+  if (!claim.taken_by.empty()) {
+    change.set(attribute::kTakenBy, Value(claim.taken_by));
+  } else if (has(task, attribute::kTakenBy)) {
+    change.remove(attribute::kTakenBy);  // The name of an earlier holder.
+  }
   change.set(attribute::kTaken, number(epoch_ms(now)));
   return std::move(change.unless_moved()).finish();
 }
@@ -170,7 +174,7 @@ EditItemInput heartbeat(const std::string& table, const ItemRef& task, int64_t b
 
 EditItemInput complete(const std::string& table, const ItemRef& task, Value result, WallTime now) {
   TaskChange change(table, task, state::kSuccess, now);
-  // What was done must not be done again because its result has no room.
+  // Work must not be done again because its result has no room.
   const size_t size = billed_size(result);
   constexpr size_t kOthers = 64;  // taskUpdated, and the name of the result.
   const size_t left = room(task, size + kOthers);

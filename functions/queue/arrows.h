@@ -1,4 +1,4 @@
-// What each arrow of docs/lifecycle.md writes, as one conditional edit. Pure: facts in, a write out.
+// Each arrow of docs/lifecycle.md as one conditional edit. Pure: facts in, a write out.
 //
 // Every update is made under what the actor saw: the state and the attempt for tasks that nobody holds, the lease for
 // tasks that are held. So a write that was decided on stale facts fails and changes nothing.

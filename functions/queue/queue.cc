@@ -58,16 +58,6 @@ TableDefinition as_queue(TableDefinition definition) {
   return definition;
 }
 
-// Describes each part of `wanted` that `there` lacks or has in another form.
-std::string lacking(const TableDefinition& wanted, const TableDefinition& there) {
-  std::string names;
-  for (const IndexDefinition& index : wanted.indexes) {
-    const IndexDefinition* same = there.index(index.name);
-    if (same == nullptr || !(*same == index)) names.append(names.empty() ? "index " : ", index ").append(index.name);
-  }
-  return names.empty() ? "its books" : names;
-}
-
 }  // namespace
 
 Queue::Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
@@ -138,6 +128,7 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   auto shed_log = co_await ShedLog::open(services.tables, table, queue->settings_.shed_log_lines);
   if (!shed_log) co_return fail(shed_log.error());
   queue->shed_log_ = std::move(*shed_log);
+  queue->shed_log_->count_for(queue->table_id_);
   auto lanes = co_await queue->load_lanes();
   if (!lanes) co_return fail(lanes.error());
   co_return queue;
@@ -165,6 +156,7 @@ Async<void> Queue::look_for_table() {
   definition_ = std::move(prepared->definition);
   index_ = std::move(prepared->index);
   table_id_ = std::move(prepared->id);
+  shed_log_->count_for(table_id_);
   gone_.reset();
   log_.info("QUEUE_TABLE_BACK", {{"queue", table_}});
   scope_.spawn(adopt_all());

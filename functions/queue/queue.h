@@ -28,6 +28,7 @@
 #include "functions/queue/policy/fair_share.h"
 #include "functions/queue/policy/outlook.h"
 #include "functions/queue/policy/service_time.h"
+#include "functions/queue/policy/spells.h"
 #include "functions/queue/policy/take_order.h"
 #include "functions/queue/policy/urgency.h"
 #include "functions/queue/shed_log.h"
@@ -79,7 +80,7 @@ class Queue final : public TaskQueue {
   bool draining() const { return draining_; }
   // Describes what the queue needs and its table lacks at the moment; null if nothing is missing.
   const Error* broken() const { return broken_ ? &*broken_ : nullptr; }
-  // What processors have learnt of their runner, whichever run did.
+  // The facts that processors have learnt of their runner, in whichever run.
   Downstream& downstream() { return downstream_; }
   // Tasks held under leases of this object.
   size_t held() const { return leases_.mine(); }
@@ -107,8 +108,9 @@ class Queue final : public TaskQueue {
   milliseconds lease_duration(const ItemRef& task) const;
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
-  // The runner had no room for the task, which goes back: the shed log says so.
-  void bounced(const ItemRef& task, std::string_view reason);
+  // The runner handed the task back: the shed log says so. `reachable`: it did so itself. True if it took tasks before,
+  // or could be reached.
+  bool bounced(const ItemRef& task, std::string_view reason, bool reachable);
   // Tasks that were bounced, since the start.
   uint64_t bounced_tasks() const { return bounced_; }
   // Settles without anybody waiting for it; a store that is not there any more forgets it.
@@ -141,7 +143,7 @@ class Queue final : public TaskQueue {
   struct Handover;  // Claims on their way to their taker.
   // From where a take goes on through what waits.
   struct Walk {
-    // Of ORDER=deadline, in this order.
+    // ORDER=deadline goes through these parts, in this order.
     enum class Part { kEnough, kLess, kNoDeadline };
     Item key;
     Part part = Part::kEnough;
@@ -160,8 +162,7 @@ class Queue final : public TaskQueue {
     std::optional<int64_t> oldest;  // taskCreated of the oldest that waits, in epoch ms, if it was looked for.
     Walk next;                      // From where, in a queue without lanes.
   };
-  struct LaneRead;                           // How far a take has read a lane.
-  static constexpr double kToldBeside = 20;  // A second.
+  struct LaneRead;  // How far a take has read a lane.
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
   Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
@@ -203,8 +204,8 @@ class Queue final : public TaskQueue {
   Async<Result<Living>> living_task(std::string key);
   std::string_view doom_of(const ItemRef& task);
   Async<void> shed_doomed(std::vector<ItemRef> tasks);
-  // What became of those that a new task replaces: all are done with, one moved meanwhile (taken, or given back), or
-  // the store refused to end one. In order of what is worse.
+  // The outcome for those that a new task replaces: all are done with, one moved meanwhile (taken, or given back), or
+  // the store refused to end one. The worse outcome comes later.
   enum class Replaced { kAll, kMoved, kRefused };
   // Those that a newer task of their key was to replace and that could not be ended yet.
   // replace_page() adds what it could not end.
@@ -310,6 +311,8 @@ class Queue final : public TaskQueue {
   Async<void> look_around();
   Async<Result<Page>> future_head();
   Async<void> watch_taken(bool starting);
+  Async<void> watch_unindexed();
+  void watch_lease(const ItemRef& task);
   Async<void> end_dead(std::vector<ItemRef> tasks);
   Async<void> end_replaced_dead(ItemRef task, Outcome outcome);
   void dead_ended(const ItemRef& task, Result<WriteOutput>& answer);
@@ -360,10 +363,11 @@ class Queue final : public TaskQueue {
   Async<void> forget_if_ended(std::string id, Item key);
   ShedLine shed_line(const ItemRef& task, std::string_view reason, std::string_view by, WallTime at) const;
   static milliseconds age_of(const ItemRef& task, WallTime at);
-  Async<void> log_sheds(std::vector<ShedLine> lines);
+  Async<void> log_sheds(std::vector<ShedLine> lines, std::optional<uint64_t> position = {});
   ShedLine refused_line(const NewTask& task, std::string policy, std::string reason) const;
   void log_beside(std::vector<ShedLine> lines);
-  Async<void> keep_beside(std::vector<ShedLine> lines);
+  void write_spells(bool all);
+  Async<void> write_spell(Spell& spell);
   Async<uint64_t> pending_depth();
 
   // queue_adopt.cc
@@ -380,8 +384,12 @@ class Queue final : public TaskQueue {
   Async<Result<void>> count_ahead(Explanation& out);
   std::string order_in_words(const ItemRef& task);
   void explain_waiting(Explanation& out);
+  void explain_lateness(Explanation& out);
   void explain_pace(Explanation& out);
+  void explain_runner(Explanation& out);
   void explain_state(Explanation& out, bool makes_room);
+  void explain_delay(Explanation& out);
+  void explain_claim(Explanation& out, bool makes_room);
 
   // queue_lanes.cc
   static constexpr std::string_view kLaneIndex = "freshet-lane-index";
@@ -434,8 +442,7 @@ class Queue final : public TaskQueue {
   Downstream downstream_;
   Refusals refusals_;
   uint64_t bounced_ = 0;
-  TokenBucket told_beside_{kToldBeside};  // Bounces and refusals that the shed log keeps.
-  uint64_t untold_ = 0;                   // Those that it did not, since it last did.
+  Spells spells_;  // Bounces and refusals.
   bool adopting_all_ = false;
   bool adopt_again_ = false;  // At the next look around.
   // A create is looking at them; who waits for it.
@@ -461,14 +468,16 @@ class Queue final : public TaskQueue {
   BootTime start_due_ = BootTime::max();  // When `Start` is published if there is work and no processor.
   int processors_ = 0;
   bool pulled_ = false;
-  int64_t next_due_ms_ = 0;     // Wall time of the earliest `notBefore`; may be early, never late.
-  int64_t hopeless_ms_ = 0;     // Wall time when the next PENDING task may have become hopeless; never late.
-  BootTime shed_again_{};       // Not before that: many are shed at once.
-  Item shed_from_;              // Where the next step goes on, past what could not be shed.
-  bool shed_left_ = false;      // Something could not, since the last time that all were looked at.
-  bool shed_many_ = false;      // The last step shed many.
-  uint64_t urgent_seen_ = 0;    // Rises whenever hopeless_ms_ may have to be earlier.
-  uint64_t delayed_seen_ = 0;   // Rises whenever a task is delayed.
+  int64_t next_due_ms_ = 0;    // Wall time of the earliest `notBefore`; may be early, never late.
+  int64_t hopeless_ms_ = 0;    // Wall time when the next PENDING task may have become hopeless; never late.
+  BootTime shed_again_{};      // Not before that: many are shed at once.
+  Item shed_from_;             // Where the next step goes on, past what could not be shed.
+  bool shed_left_ = false;     // Something could not, since the last time that all were looked at.
+  bool shed_many_ = false;     // The last step shed many.
+  uint64_t urgent_seen_ = 0;   // Rises whenever hopeless_ms_ may have to be earlier.
+  uint64_t delayed_seen_ = 0;  // Rises whenever a task is delayed.
+  BootTime unindexed_look_{};  // Not before that, the whole table is searched for held tasks that no index has.
+  bool looks_unindexed_ = false;
   int64_t future_ms_ = kNever;  // `taskCreated` of the first task that is dated too far ahead.
 
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

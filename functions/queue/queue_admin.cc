@@ -36,6 +36,26 @@ bool matches(const ItemRef& task, const std::vector<std::pair<std::string, std::
   return true;
 }
 
+// Sheds ever. The books count each at once: as the queue's own move to SHED, or as a waiting task that its ttl removed.
+// The log knows the reasons of those that the queue shed; the rest passed their ttl.
+std::map<std::string, uint64_t> shed_by_reason(const Books& books, const std::map<std::string, uint64_t>& known) {
+  uint64_t left = 0;
+  for (const auto& [arrow, count] : books.flow) {
+    const bool waited = arrow.from == state::kPending || arrow.from == state::kDelayed;
+    const bool by_queue = arrow.cause == Cause::kQueue && arrow.to == state::kShed;
+    const bool swept = arrow.cause == Cause::kTimeToLive && arrow.to.empty();
+    if (waited && (by_queue || swept)) left += count;
+  }
+  std::map<std::string, uint64_t> out;
+  for (const auto& [reason, count] : known) {
+    const auto told = reason == "ttl" ? 0 : std::min(count, left);
+    if (told > 0) out[reason] = told;
+    left -= told;
+  }
+  if (left > 0) out["ttl"] = left;
+  return out;
+}
+
 // Who is refused in the middle must know what is done.
 Error after(uint64_t redriven, Error error) {
   if (redriven == 0) return error;
@@ -238,23 +258,13 @@ Async<Result<QueueStats>> Queue::stats() {
   auto books = co_await services_.tables.books(table_);
   if (!books) co_return fail(books.error());
   QueueStats out;
-  uint64_t shed = 0;
   for (auto status : state::kAll) out.depth[std::string(status)] = 0;
   for (auto& [status, count] : books->stock) out.depth[status] = count;
   out.bytes = books->bytes;
-  for (auto& [arrow, count] : books->flow) {
-    out.flow[arrow.from + "->" + arrow.to] += count;
-    if (arrow.to == state::kShed) shed += count;
-    bool waiting = arrow.from == state::kPending || arrow.from == state::kDelayed;
-    if (waiting && arrow.to.empty() && arrow.cause == Cause::kTimeToLive) out.shed["ttl"] += count;
-  }
-  // Of those that the queue shed itself, the log knows why; the rest passed their ttl.
-  for (const auto& [reason, count] : shed_log_->counts()) {
-    auto told = reason == "ttl" ? 0 : std::min(count, shed);
-    if (told > 0) out.shed[reason] = told;
-    shed -= told;
-  }
-  if (shed > 0) out.shed["ttl"] += shed;
+  for (auto& [arrow, count] : books->flow) out.flow[arrow.from + "->" + arrow.to] += count;
+  out.shed = shed_by_reason(*books, shed_log_->counts());
+  out.shed_total = 0;
+  for (const auto& [reason, count] : out.shed) out.shed_total += count;
   for (bool oldest : {false, true}) {
     auto page = co_await heads(state::kPending, 1, oldest, Item());
     if (!page) co_return fail(page.error());
@@ -264,6 +274,7 @@ Async<Result<QueueStats>> Queue::stats() {
   }
   out.running = leases_.mine();
   out.runner = runner_name(settings_.runner);
+  out.runner_trouble = downstream_.trouble;
   out.clock_doubted = !wall_guard_.trusted();
   co_return out;
 }

@@ -184,7 +184,7 @@ Async<Outlook> Queue::outlook(const NewTask& task) {
     auto lane = lane_name(task.priority, task.group);
     ahead = co_await waiting_in_lane(std::move(lane));
   }
-  // What is shed gives way, but frees no slot.
+  // A shed task gives way, but frees no slot.
   const double rate = newest_first ? take_rate_.rate(boot()) : drain_rate_.rate(boot());
   // Where nothing is in work, no slot has to become free first: whoever has none to do may just not have asked yet.
   const bool slot_is_free = !waiters_.empty() || (newest_first && leases_.size() == 0);
@@ -213,6 +213,11 @@ Async<void> Queue::refuse_late(const std::vector<NewTask>& tasks, std::vector<Re
       continue;
     }
     lines.push_back(refused_line(task, "REFUSE_LATE=on", "deadline"));
+    // Trying again would not help.
+    if (auto early = task.deadline ? early_deadline(epoch_ms(*task.deadline)) : std::string(); !early.empty()) {
+      out[i] = fail(ErrorCode::kValidation, "the task would be too late: " + early);
+      continue;
+    }
     const auto ms = [](nanoseconds time) {
       return std::to_string(std::chrono::floor<milliseconds>(time).count()) + " ms";
     };

@@ -113,7 +113,7 @@ Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
     if (lacks_lane(task)) names.push_back(lane_name(task));
   }
   if (!names.empty()) {
-    // Of an error nothing but the names that are known by now matters.
+    // Whatever the error is, only the names that are known by now matter.
     const auto known = co_await add_lanes(std::move(names));
     if (!known && known.error().code != ErrorCode::kLimitExceeded) adopt_again_ = true;
   }

@@ -1,10 +1,11 @@
 // Why a task is where it is: `freshet explain`.
 #include <algorithm>
-#include <limits>
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
+#include "functions/queue/task_life.h"
+#include "functions/queue/unserved.h"
 
 namespace freshet {
 
@@ -13,16 +14,25 @@ namespace {
 constexpr uint32_t kPage = 1000;
 constexpr uint64_t kMostAhead = 10'000;  // Nobody needs to know it better.
 
-std::string in_words(milliseconds time) {
-  const bool past = time.count() < 0;
-  const auto ms = past ? -time.count() : time.count();
-  const std::string amount = ms < 10'000 ? std::to_string(ms) + " ms" : std::to_string(ms / 1000) + " s";
-  return past ? amount + " ago" : "in " + amount;
+std::string when(milliseconds time) {
+  return time.count() < 0 ? in_words(time) + " ago" : "in " + in_words(time);
 }
 
 std::string text(std::string_view prefix, std::string_view value) {
   return std::string(prefix) + std::string(value);
 }
+
+// Collects reasons.
+class Sayer {
+ public:
+  explicit Sayer(Explanation& out) : out_(out) {}
+  void operator()(std::string_view code, std::string message) {
+    out_.why.push_back({std::string(code), std::move(message)});
+  }
+
+ private:
+  Explanation& out_;
+};
 
 }  // namespace
 
@@ -32,19 +42,21 @@ Async<Result<Explanation>> Queue::explain(std::string id) {
   if (!task && task.error().code != ErrorCode::kNotFound) co_return fail(task.error());
   auto lines = co_await shed_log_->about(id);
   if (!lines) co_return fail(lines.error());
-  if (!task && lines->empty()) co_return fail(task.error());
   out.id = std::move(id);
+  const auto now = wall();
+  out.life = life_of(task ? *task : ItemRef(), out.id, *lines, now);
   out.log = std::move(*lines);
+  std::erase_if(out.log, [&out](const ItemRef& line) { return !names_task(line, out.id); });
+  if (!task && out.log.empty()) co_return fail(task.error());
   for (auto& [name, value] : policy_environment(settings_)) out.policy.emplace_back(name, value);
   auto books = co_await services_.tables.books(table_);
   if (books) out.depth = books->stock[std::string(state::kPending)];
   if (!task) {
-    out.why.emplace_back(
-        "it is not in the table: removed by its ttl, deleted by a client, or refused when it was to be created");
+    Sayer{out}("gone",
+               "it is not in the table: removed by its ttl, deleted by a client, or refused when it was to be created");
     co_return out;
   }
   out.task = std::move(*task);
-  const auto now = wall();
   out.age = now - WallTime(milliseconds(
                       std::clamp<int64_t>(int_of(out.task, attribute::kCreated, epoch_ms(now)), 0, epoch_ms(now))));
   if (const int64_t deadline = int_of(out.task, attribute::kDeadline, 0); deadline > 0) {
@@ -122,104 +134,156 @@ std::string Queue::order_in_words(const ItemRef& task) {
 }
 
 void Queue::explain_waiting(Explanation& out) {
-  const auto say = [&out](std::string why) { out.why.push_back(std::move(why)); };
+  Sayer say{out};
   const auto created = int_of(out.task, attribute::kCreated, 0);
-  if (!out.ahead) say("its taskCreated is no number: it is in no index, and nobody can take it");
+  if (auto never = unserved_because(out.task)) out.why.push_back(std::move(*never));
   if (created > epoch_ms(created_bound())) {
-    say("its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
+    say("created-ahead", "its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
   }
-  const bool newest_first = settings_.order == Order::kDeadline || this->newest_first();
   if (out.ahead) {
-    say(order_in_words(out.task) + ": " + (out.ahead_at_least ? "more than " : "") + std::to_string(*out.ahead) +
-        " come before it" + (lanes_.empty() ? "" : " in its lane (group and priority)"));
+    say("order", order_in_words(out.task) + ": " + (out.ahead_at_least ? "more than " : "") +
+                     std::to_string(*out.ahead) + " come before it" +
+                     (lanes_.empty() ? "" : " in its lane (group and priority)"));
   }
   if (is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
-    say("a newer task of its key has come in its place; it ends when the store lets it");
+    say("being-replaced", "a newer task of its key has come in its place; it ends when the store lets it");
   } else if (waits_for_key(out.task)) {
-    say("another task of its key is in work: as it replaces others, it waits for that");
+    say("key-in-work", "another task of its key is in work: as it replaces others, it waits for that");
   }
-  if (lacks_lane(out.task)) say("it has not got its lane yet");
-  if (is_doubtful(out.task)) {
-    say("it looks too late for it, but the wall clock is not trusted yet: until it is, it is neither started nor shed");
+  if (lacks_lane(out.task)) say("no-lane", "it has not got its lane yet");
+  explain_lateness(out);
+  if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) {
+    say("no-attempt-left", "it has no attempt left: a take ends it");
   }
-  const auto reason =
-      expired(out.task, wall_guard_.earliest(), definition_.ttl_in_milliseconds, deadline_margin(newest_first, false));
-  if (!reason.empty()) say(text("it is too late for it, and it will be shed: ", reason));
-  if (is_lost(out.task)) say("its time is too short by now for what tasks take: it is left to its deadline");
-  if (attempt_of(out.task) >= attempts_allowed(out.task, settings_)) say("it has no attempt left: a take ends it");
-  if (gone_ || draining_) say("the daemon is stopping: nothing is given out");
-  if (processors_ == 0 && waiters_.empty()) {
-    say(pulled_ ? "the queue has no task runner (TASK_RUNNER=none), and no worker waits for a task"
-                : "no processor is at work: one is started when `Start` is published");
+  if (gone_ || draining_) say("stopping", "the daemon is stopping: nothing is given out");
+  const bool is_pulled = pulled_ || settings_.runner == RunnerKind::kNone;
+  if (processors_ == 0 && waiters_.empty() && is_pulled) {
+    say("no-worker", "the queue has no task runner (TASK_RUNNER=none), and no worker waits for a task");
+  } else if (processors_ == 0 && waiters_.empty()) {
+    say("no-processor", "no processor is at work: one is started when `Start` is published");
   }
   explain_pace(out);
+  explain_runner(out);
 }
 
-// What keeps the processor from starting one, whichever it is.
+void Queue::explain_lateness(Explanation& out) {
+  Sayer say{out};
+  if (is_doubtful(out.task)) {
+    say("clock-not-trusted",
+        "it looks too late for it, but the wall clock is not trusted yet: until it is, it is neither started nor shed");
+  }
+  const bool newest_first = settings_.order == Order::kDeadline || this->newest_first();
+  const auto reason =
+      expired(out.task, wall_guard_.earliest(), definition_.ttl_in_milliseconds, deadline_margin(newest_first, false));
+  if (!reason.empty()) say("too-late", text("it is too late for it, and it will be shed: ", reason));
+  if (is_lost(out.task)) {
+    say("too-little-time", "its time is too short by now for what tasks take: it is left to its deadline");
+  }
+}
+
+// The reasons that keep the processor from starting any task.
 void Queue::explain_pace(Explanation& out) {
-  const auto say = [&out](std::string why) { out.why.push_back(std::move(why)); };
+  Sayer say{out};
   const auto& work = settings_.work;
   const bool slots = processors_ > 0 && !work.adaptive && work.page_limit == 0;
   if (slots && downstream_.busy >= static_cast<size_t>(work.concurrency)) {
-    say("every slot of the processor is in use: CONCURRENCY is " + std::to_string(work.concurrency));
+    say("slots-in-use", "every slot of the processor is in use: CONCURRENCY is " + std::to_string(work.concurrency));
   }
   if (processors_ > 0 && work.rate_limit > 0 && downstream_.bucket.available(boot(), 1) == 0) {
-    say("RATE_LIMIT is used up: the next task may start " +
-        in_words(std::chrono::ceil<milliseconds>(downstream_.bucket.next(boot()) - boot())));
+    say("rate-limit", "RATE_LIMIT is used up: the next task may start " +
+                          when(std::chrono::ceil<milliseconds>(downstream_.bucket.next(boot()) - boot())));
   }
   if (const auto& adaptive = downstream_.concurrency; adaptive && adaptive->in_work() >= adaptive->limit()) {
-    say("as many tasks are in work as the runner is believed to bear: " + std::to_string(adaptive->limit()) +
-        " (CONCURRENCY=adaptive)");
+    say("adaptive-limit", "as many tasks are in work as the runner is believed to bear: " +
+                              std::to_string(adaptive->limit()) + " (CONCURRENCY=adaptive)");
   }
-  if (downstream_.breaker.open()) {
-    say("the breaker is open, as the runner bounced something: the next task may start " +
-        in_words(std::chrono::ceil<milliseconds>(downstream_.breaker.next(boot()) - boot())));
-  }
+}
+
+// The runner takes nothing: which one, why, since when, and when it is asked again.
+void Queue::explain_runner(Explanation& out) {
+  const auto& trouble = downstream_.trouble;
+  if (!trouble) return;
+  const std::string runner = "the task runner" + (trouble->runner.empty() ? "" : text(" ", trouble->runner));
+  const std::string what = trouble->reachable                      ? " takes nothing now: "
+                           : settings_.runner == RunnerKind::kExec ? " cannot be started: "
+                                                                   : " cannot be reached: ";
+  const auto lasted = std::max(wall() - trouble->since, milliseconds(0));
+  const auto pause = std::chrono::ceil<milliseconds>(downstream_.breaker.next(boot()) - boot());
+  const std::string next = downstream_.breaker.open() ? "; it is asked again with the next task, " + when(pause) : "";
+  const std::string bounces = trouble->bounces == 1 ? "1 task" : std::to_string(trouble->bounces) + " tasks";
+  Sayer{out}(trouble->reachable ? "runner-busy" : "runner-unreachable",
+             runner + what + trouble->message + " (" + bounces + " handed back in " + in_words(lasted) + ")" + next);
 }
 
 // `makes_room`: the task is in work, and a newer one of its key waits for it.
 void Queue::explain_state(Explanation& out, bool makes_room) {
-  const auto say = [&out](std::string why) { out.why.push_back(std::move(why)); };
+  Sayer say{out};
   const ItemRef& task = out.task;
   const auto status = text_of(task, attribute::kStatus);
-  const auto now_ms = epoch_ms(wall());
-  if (status == state::kDelayed) {
-    const auto at = std::clamp<int64_t>(int_of(task, attribute::kNotBefore, 0), 0, kNever / 2);
-    const bool timed_here = delays_.times(out.id, at);
-    const auto left =
-        timed_here ? std::chrono::ceil<milliseconds>(delays_.due_of(out.id) - boot()) : milliseconds(at - now_ms);
-    say("it is not to be taken before its notBefore, " + in_words(left) +
-        (timed_here ? " by the time before the clock was set: " : ": ") +
-        (attempt_of(task) > 0 ? "the backoff after attempt " + std::to_string(attempt_of(task))
-                              : "the delay that it was created or put back with"));
-    const auto reason = expired(task, wall_guard_.earliest(), definition_.ttl_in_milliseconds, {});
-    if (!reason.empty()) say(text("it is too late for it, and it will be shed when that has come: ", reason));
+  if (auto never = unserved_in_any_case(task)) {
+    out.why.push_back(std::move(*never));
+  } else if (status == state::kDelayed) {
+    explain_delay(out);
   } else if (status == state::kTaken) {
-    const auto taken_by = text_of(task, attribute::kTakenBy);
-    say("it is in work" + (taken_by.empty() ? "" : text(", taken by ", taken_by)) + ", attempt " +
-        std::to_string(attempt_of(task)));
-    if (const Lease* lease = leases_.find(out.id)) {
-      say("its lease, of " + std::to_string(lease->duration.count()) + " ms without a heartbeat, is " +
-          (lease->mine ? "timed by this daemon, which gave it out" : "another daemon's, timed here since it was seen"));
-    }
-    if (has(task, attribute::kCancelRequested)) say("its cancel was asked for; its holder learns of it");
-    if (const auto by = text_of(task, attribute::kReplacedBy); makes_room) {
-      say(text("a newer task of its key waits for it, so that it will not be tried again: ", by));
-    }
+    explain_claim(out, makes_room);
   } else if (status == state::kShed) {
-    say(text("it was shed: ", text_of(task, attribute::kShedReason)));
+    say("shed", text("it was shed: ", text_of(task, attribute::kShedReason)));
+    auto early = early_deadline(int_of(task, attribute::kDeadline, 0));
+    if (!early.empty()) say("early-deadline", std::move(early));
   } else if (status == state::kDead) {
-    const bool used_up = attempt_of(task) >= attempts_allowed(task, settings_);
-    say(used_up ? "its " + std::to_string(attempt_of(task)) + " attempts are used up"
-                : "it had no room for its state, or had fewer attempts when it died than the queue gives by now");
+    const auto attempts = attempt_of(task);
+    const bool used_up = attempts >= attempts_allowed(task, settings_);
+    say("dead", used_up
+                    ? (attempts == 1 ? "its only attempt is" : "its " + std::to_string(attempts) + " attempts are") +
+                          " used up; `freshet redrive` puts it back"
+                    : "it had no room for its state, or had fewer attempts when it died than the queue gives by "
+                      "now; `freshet redrive` puts it back");
   } else if (status == state::kCancelled) {
     const auto by = text_of(task, attribute::kReplacedBy);
-    say(by.empty() ? "it was cancelled" : text("a newer task of the same key took its place: ", by));
+    by.empty() ? say("cancelled", "it was cancelled")
+               : say("replaced", text("a newer task of the same key took its place: ", by));
   } else {
-    say(text("it has ended: ", status));
+    say("ended", text("it has ended: ", status));
   }
   const auto error = text_of(task, attribute::kError);
-  if (!error.empty()) say(text("its last error: ", error));
+  if (!error.empty()) say("last-error", text("its last error: ", error));
+}
+
+void Queue::explain_delay(Explanation& out) {
+  const ItemRef& task = out.task;
+  const auto at = std::clamp<int64_t>(int_of(task, attribute::kNotBefore, 0), 0, kNever / 2);
+  const bool timed_here = delays_.times(out.id, at);
+  const auto left = timed_here ? std::chrono::ceil<milliseconds>(delays_.due_of(out.id) - boot())
+                               : milliseconds(at - epoch_ms(wall()));
+  const auto attempts = attempt_of(task);
+  Sayer say{out};
+  say(attempts > 0 ? "backoff" : "delayed", "it is not to be taken before its notBefore, " + when(left) +
+                                                (timed_here ? " by the time before the clock was set: " : ": ") +
+                                                (attempts > 0 ? "the backoff after attempt " + std::to_string(attempts)
+                                                              : "the delay that it was created or put back with"));
+  const auto reason = expired(task, wall_guard_.earliest(), definition_.ttl_in_milliseconds, {});
+  if (!reason.empty()) {
+    say("too-late", text("it is too late for it, and it will be shed when that has come: ", reason));
+  }
+}
+
+void Queue::explain_claim(Explanation& out, bool makes_room) {
+  const ItemRef& task = out.task;
+  Sayer say{out};
+  const auto taken_by = text_of(task, attribute::kTakenBy);
+  say("in-work", "it is in work" + (taken_by.empty() ? "" : text(", taken by ", taken_by)) + ", attempt " +
+                     std::to_string(attempt_of(task)));
+  if (const Lease* lease = leases_.find(out.id)) {
+    say("leased", "its lease, of " + std::to_string(lease->duration.count()) + " ms without a heartbeat, is " +
+                      (lease->mine ? "timed by this daemon, which gave it out"
+                                   : "another daemon's, timed here since it was seen"));
+  }
+  if (has(task, attribute::kCancelRequested)) {
+    say("cancel-requested", "its cancel was asked for; its holder learns of it");
+  }
+  if (const auto by = text_of(task, attribute::kReplacedBy); makes_room) {
+    say("makes-room", text("a newer task of its key waits for it, so that it will not be tried again: ", by));
+  }
 }
 
 }  // namespace freshet

@@ -3,6 +3,7 @@
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
+#include "functions/queue/unserved.h"
 
 namespace freshet {
 
@@ -16,17 +17,6 @@ constexpr int kWalkShare = 20;
 constexpr const char* kWithoutStream =
     "a client has switched off the table's stream: until there is one again, tasks that clients put get their lane and "
     "hold their key only after a while";
-
-// In no index that anybody takes from.
-bool never_served(const ItemRef& task) {
-  auto status = text_of(task, attribute::kStatus);
-  auto lacks = [&task](std::string_view name) {
-    auto value = task.find(name);
-    return !value || value->type() != Type::kNumber;
-  };
-  if (status == state::kDelayed) return lacks(attribute::kNotBefore) || lacks(attribute::kCreated);
-  return is_live(status) && lacks(attribute::kCreated);
-}
 
 }  // namespace
 
@@ -79,7 +69,7 @@ Async<bool> Queue::is_stream_over(std::string label) {
 
 Async<void> Queue::follow() {
   StreamPlace place = co_await first_stream();
-  // What came before is not read, and the last run may have ended in the middle of an adoption.
+  // Earlier records are not read, and the last run may have ended in the middle of an adoption.
   scope_.spawn(adopt_all());
   for (;;) {
     ReadStreamInput input;
@@ -121,7 +111,7 @@ Async<void> Queue::follow() {
 Async<void> Queue::follow_page(StreamPage page) {
   std::vector<ShedLine> lines;
   std::vector<ItemRef> shown;
-  std::string unserved;
+  std::optional<std::pair<std::string, std::string>> unserved;  // The first one, and why.
   uint64_t unserved_before = unserved_;
   bool came = false;
   const auto now = wall();
@@ -135,8 +125,8 @@ Async<void> Queue::follow_page(StreamPage page) {
       came = true;
       auto task = record.after;
       if (!task) task = co_await read_again(record.keys);  // Some streams show no more than their view says.
-      if (task && never_served(task)) {
-        if (unserved.empty()) unserved = text_of(task, attribute::kId);
+      if (auto reason = task ? unserved_because(task) : std::nullopt) {
+        if (!unserved) unserved = std::pair(std::string(text_of(task, attribute::kId)), std::move(reason->message));
         ++unserved_;
       }
       if (task && !lanes_.empty() && text_of(task, attribute::kStatus) == state::kPending) {
@@ -150,18 +140,18 @@ Async<void> Queue::follow_page(StreamPage page) {
       }
     }
   }
-  if (!unserved.empty()) {
+  if (unserved) {
     log_.warn("TASKS_NOT_SERVED", {{"queue", table_},
                                    {"tasks", unserved_ - unserved_before},
-                                   {"taskId", unserved},
-                                   {"what", "no taskCreated (N), or DELAYED without notBefore (N)"}});
+                                   {"taskId", unserved->first},
+                                   {"what", unserved->second}});
   }
   if (!shown.empty()) {
     auto given = co_await adopt(std::move(shown));
     if (given) wake();
   }
   if (came && !waiters_.empty()) wake();
-  if (!lines.empty()) co_await log_sheds(std::move(lines));
+  if (!lines.empty()) co_await log_sheds(std::move(lines), page.next);
 }
 
 // A client has ended a task that is held, or deleted it: nothing waits for the end of its lease.
@@ -206,7 +196,8 @@ Async<uint64_t> Queue::pending_depth() {
   co_return books ? books->stock[std::string(state::kPending)] : 0;
 }
 
-Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
+// `position`: up to where the stream that showed them has been read.
+Async<void> Queue::log_sheds(std::vector<ShedLine> lines, std::optional<uint64_t> position) {
   const uint64_t depth = co_await pending_depth();
   // A person wants to read of each one, but not of a million.
   constexpr size_t kNamed = 16;
@@ -225,28 +216,32 @@ Async<void> Queue::log_sheds(std::vector<ShedLine> lines) {
   if (lines.size() > kNamed) {
     log_.info("TASKS_SHED", {{"queue", table_}, {"tasks", lines.size()}, {"by", lines[0].by}, {"depth", depth}});
   }
-  auto added = co_await shed_log_->add(std::move(lines));
+  auto added = co_await shed_log_->add(std::move(lines), position);
   if (!added) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
 }
 
-// Bounces and refusals: of a flood only some, or writing them down would cost more than what they are about.
+// Bounces and refusals. A flood of them is one line that counts, written once a second.
 void Queue::log_beside(std::vector<ShedLine> lines) {
-  const size_t kept = told_beside_.available(boot(), lines.size());
-  told_beside_.use(kept);
-  const uint64_t rest = lines.size() - kept;
-  if (kept == 0) {
-    untold_ += rest;
-    return;
-  }
-  lines.resize(kept);
-  lines.front().untold = std::exchange(untold_, rest);
-  scope_.spawn(keep_beside(std::move(lines)));
+  for (auto& line : lines) spells_.add(std::move(line), boot());
+  write_spells(false);
 }
 
-Async<void> Queue::keep_beside(std::vector<ShedLine> lines) {
-  const uint64_t depth = co_await pending_depth();
-  for (auto& line : lines) line.depth = depth;
-  auto added = co_await shed_log_->add(std::move(lines));
+// `all`: also those whose line was written a moment ago.
+void Queue::write_spells(bool all) {
+  for (Spell* spell : spells_.due(boot(), all)) scope_.spawn(write_spell(*spell));
+}
+
+// The spell stays where it is while this writes it.
+Async<void> Queue::write_spell(Spell& spell) {
+  spell.writing = true;
+  spell.changed = false;
+  spell.written = boot();
+  spell.number = shed_log_->place(spell.number);
+  const uint64_t place = *spell.number;
+  ShedLine line = spell.line;
+  line.depth = co_await pending_depth();
+  auto added = co_await shed_log_->put(std::move(line), place);
+  spell.writing = false;
   if (!added) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
 }
 
@@ -261,13 +256,15 @@ ShedLine Queue::refused_line(const NewTask& task, std::string policy, std::strin
   return line;
 }
 
-void Queue::bounced(const ItemRef& task, std::string_view reason) {
+bool Queue::bounced(const ItemRef& task, std::string_view reason, bool reachable) {
   ++bounced_;
+  const bool is_news = downstream_.bounced(reason, reachable, wall());
   std::vector<ShedLine> lines;
   lines.push_back(shed_line(task, reason, "runner", wall()));
   lines[0].what = "bounced";
   lines[0].policy = "breaker";
   log_beside(std::move(lines));
+  return is_news;
 }
 
 Async<Result<std::vector<ItemRef>>> Queue::sheds(uint32_t limit) {

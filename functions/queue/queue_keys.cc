@@ -1,6 +1,6 @@
 // Tasks with a key: deduplication, and replacement by the latest. docs/lifecycle.md, "Keys".
 //
-// Of a key whose tasks replace each other at most one is in work: while that goes on takes pass over the one that
+// At most one task of a key is in work if they replace each other: while it goes on, takes pass over the one that
 // waits, and it is marked as replaced, so that a failure ends it rather than let it run after the newer one.
 #include <algorithm>
 
@@ -324,7 +324,7 @@ bool Queue::waits_for_key(const ItemRef& task) {
   return busy;
 }
 
-// Of a claim in flight.
+// A claim of a task with that key is in flight.
 void Queue::key_claimed(std::string_view key) {
   if (!key.empty()) ++claiming_keys_[std::string(key)];
 }

@@ -18,7 +18,7 @@ constexpr int64_t kLaneSlot = -2;  // In the system table: the names of the queu
 
 }  // namespace
 
-// Of a task that becomes PENDING; empty if the queue does not know its lane: the stream will show the task then.
+// The lane of a task that becomes PENDING; empty if the queue does not know it: the stream will show the task then.
 std::string Queue::lane_of(const ItemRef& task) const {
   if (lanes_.empty()) return {};
   auto name = lane_name(task);

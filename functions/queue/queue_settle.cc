@@ -77,7 +77,7 @@ Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settle
   co_return out;
 }
 
-// What the book knows of each task: the task, a null ref where it knows nothing, or why the settlement is refused.
+// For each settlement the task as the book knows it, a null ref where it knows nothing, or why it is refused.
 std::vector<Result<ItemRef>> Queue::known_tasks(const std::vector<Settlement>& settlements) {
   std::vector<Result<ItemRef>> out;
   out.reserve(settlements.size());
@@ -174,6 +174,7 @@ Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
 
 Async<void> Queue::release_held() {
   left_in_work_.clear();
+  write_spells(true);
   std::vector<Settlement> settlements;
   for (auto& [id, token] : leases_.held()) {
     Settlement settlement;

@@ -63,7 +63,7 @@ Async<void> Queue::shed_hopeless() {
   hopeless_ms_ = seen == urgent_seen_ ? next_ms : std::min(hopeless_ms_, next_ms);
 }
 
-// What is hopeless of the next page. False if there is none to be had.
+// Sheds the hopeless tasks of the next page. False if no page can be had.
 Async<bool> Queue::shed_page(ShedStep& step) {
   Item start = std::exchange(shed_from_, Item());
   auto page = co_await most_urgent(std::move(start));

@@ -10,7 +10,7 @@ namespace {
 constexpr int kMaxTake = 1000;
 constexpr int kMaxPages = 16;  // A take reads no more than that; whoever waits tries again.
 
-// Of a PENDING task that was never taken: until then only the end of a delay is written to it.
+// When a PENDING task that was never taken could first be taken: until then only the end of a delay is written to it.
 std::optional<WallTime> waiting_since(const ItemRef& task) {
   if (has(task, attribute::kTaken)) return std::nullopt;
   auto created = int_of(task, attribute::kCreated, 0);

@@ -1,4 +1,4 @@
-// What a queue does by itself: end leases, let delayed tasks become due, look around, publish `Start`, follow its
+// A queue does this by itself: end leases, let delayed tasks become due, look around, publish `Start`, follow its
 // table's stream. docs/lifecycle.md, "Wake-ups".
 #include <algorithm>
 
@@ -10,6 +10,11 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
+// Looking through the whole table for held tasks: so many at a time, again after this pause or this many times as long
+// as it took.
+constexpr uint32_t kUnindexedStep = 1000;
+constexpr milliseconds kUnindexedPause{60'000};
+constexpr int kUnindexedShare = 100;
 constexpr const char* kLeaseEnded = "lease ended";
 constexpr const char* kDaemonDied = "daemon died";
 constexpr const char* kDiedInWork = "the daemon died while this was in work";
@@ -172,6 +177,10 @@ Async<void> Queue::look_around() {
     auto it = books->stock.find(std::string(state::kTaken));
     auto taken = it == books->stock.end() ? 0 : it->second;
     if (taken != leases_.size()) co_await watch_taken(false);
+    const bool lacks_some = taken > leases_.size() && claiming_.empty();
+    if (lacks_some && boot() >= unindexed_look_ && !std::exchange(looks_unindexed_, true)) {
+      scope_.spawn(watch_unindexed());
+    }
   }
   if (future_ms_ <= epoch_ms(created_bound())) {
     wake();
@@ -190,10 +199,9 @@ Async<void> Queue::look_around() {
       start_soon(settings_.start_retry);
     }
   }
-  if (shed_log_) {
-    auto saved = co_await shed_log_->save();
-    if (!saved) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", saved.error().message}});
-  }
+  write_spells(false);
+  auto saved = co_await shed_log_->save();
+  if (!saved) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", saved.error().message}});
 }
 
 // The first PENDING task that is dated too far ahead.
@@ -221,8 +229,7 @@ Async<void> Queue::watch_taken(bool starting) {
       if (starting && ours) {
         dead.push_back(std::move(task));
       } else {
-        Lease lease{std::string(token), int_of(task, attribute::kLeaseBeat, 0), lease_duration(task), false, task};
-        leases_.observe(std::string(text_of(task, attribute::kId)), std::move(lease), boot());
+        watch_lease(task);
       }
     }
     if (!dead.empty()) co_await end_dead(std::move(dead));
@@ -230,6 +237,37 @@ Async<void> Queue::watch_taken(bool starting) {
     if (start.empty()) co_return;
     co_await sleep_for(services_.scheduler, nanoseconds(0));
   }
+}
+
+// Held tasks without a numeric `taskCreated`, as clients may write them, are in no index: only the whole table has
+// them. They are timed as all others are.
+Async<void> Queue::watch_unindexed() {
+  const auto began = boot();
+  Item start;
+  do {
+    ScanInput scan;
+    scan.table = table_;
+    scan.filter = "taskStatus = :t AND NOT attribute_type(taskCreated, :n)";
+    scan.placeholders.values.set(":n", Value("N"));
+    scan.placeholders.values.set(":t", Value(state::kTaken));
+    scan.limit = kUnindexedStep;
+    scan.exclusive_start_key = std::move(start);
+    auto page = co_await services_.tables.scan(std::move(scan));
+    if (!page) break;  // The next look tries again.
+    for (const auto& task : page->items) watch_lease(task);
+    start = std::move(page->last_evaluated_key);
+    if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
+  } while (!start.empty());
+  unindexed_look_ = boot() + std::max<nanoseconds>(kUnindexedPause, kUnindexedShare * (boot() - began));
+  looks_unindexed_ = false;
+  arm();
+}
+
+// Begins to time the lease of a task that somebody else holds.
+void Queue::watch_lease(const ItemRef& task) {
+  Lease lease{std::string(text_of(task, attribute::kLease)), int_of(task, attribute::kLeaseBeat, 0),
+              lease_duration(task), false, task};
+  leases_.observe(std::string(text_of(task, attribute::kId)), std::move(lease), boot());
 }
 
 Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {

@@ -85,7 +85,7 @@ bool Queue::is_lost(const ItemRef& task) {
          !urgency_.is_worth_it(time_left(created_at(task), deadline, fine(now)), service_times_, boot());
 }
 
-// What is past its deadline is in none of the parts: the queue's timer sheds it. Nor is what is not worth a slot.
+// A task past its deadline is in none of the parts: the queue's timer sheds it. Nor is one that is not worth a slot.
 Async<Result<Queue::WalkPage>> Queue::urgent_page(std::string lane, uint32_t limit, Walk walk) {
   const auto now = wall();
   if (walk.enough) {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr int64_t kHead = -1;  // The slot of what is not a line.
 constexpr std::string_view kHeads = "heads";
+constexpr std::string_view kBounced = "bounced";
 // Lines of one item: so many, or so many bytes of task ids.
 constexpr size_t kMostTogether = 256;
 constexpr size_t kMostIdBytes = 64u << 10;
@@ -41,8 +42,18 @@ bool is_newer_there(const Error& error) {
 
 // Whether the two say the same but for the task and its age.
 bool alike(const ShedLine& a, const ShedLine& b) {
-  return a.at == b.at && a.depth == b.depth && a.untold == 0 && b.untold == 0 && !a.task.empty() && !b.task.empty() &&
-         a.what == b.what && a.policy == b.policy && a.reason == b.reason && a.by == b.by && a.state == b.state;
+  return a.at == b.at && a.depth == b.depth && !a.task.empty() && !b.task.empty() && a.what == b.what &&
+         a.policy == b.policy && a.reason == b.reason && a.by == b.by && a.state == b.state;
+}
+
+// Clients of before there was `count` know `untold`: those that have no line.
+void set_count(Item& item, ShedLine& line) {
+  item.set("count", number(line.count));
+  item.set("until", Value::number(epoch_ms(line.until)));
+  item.set("untold", number(line.count - 1));
+  List tasks;
+  for (auto& task : line.tasks) tasks.elements.emplace_back(std::move(task));
+  if (!tasks.elements.empty()) item.set("tasks", Value(std::move(tasks)));
 }
 
 // How many lines from the first one on go into one item.
@@ -90,6 +101,7 @@ Async<Result<void>> ShedLog::load() {
   // A ring of another size starts over: its lines would lie in the wrong slots.
   first_ = item.int_or("capacity", 0) == capacity_ ? at_least_zero(item.int_or("first", 0)) : written_;
   position_ = saved_position_ = at_least_zero(item.int_or("position", 0));
+  table_id_ = item.string_or("tableId");
   if (const Value* counts = item.find("counts"); counts && counts->get_if<Map>()) {
     for (const auto& [reason, count] : *counts->get_if<Map>()) {
       if (const auto* n = count.get_if<Decimal>()) counts_[reason] = at_least_zero(n->floor_int64());
@@ -109,6 +121,7 @@ PutItemInput ShedLog::head() {
   if (first_ > 0) put.item.set("first", number(first_));
   put.item.set(std::string(kHeads), number(++heads_));
   put.item.set("position", number(position_));
+  if (!table_id_.empty()) put.item.set("tableId", Value(table_id_));
   put.item.set("written", number(written_));
   Map counts;
   for (const auto& [reason, count] : counts_) counts.set(reason, number(count));
@@ -146,17 +159,18 @@ PutItemInput ShedLog::put_of(std::span<ShedLine> lines, uint64_t last) const {
   put.item.set("policy", Value(std::move(line.policy)));
   put.item.set("reason", Value(std::move(line.reason)));
   if (!line.state.empty()) put.item.set("state", Value(std::move(line.state)));
-  if (line.untold > 0) put.item.set("untold", number(line.untold));
+  if (line.count > 1) set_count(put.item, line);
   put.item.set("what", Value(std::move(line.what)));
   return put;
 }
 
-Async<Result<void>> ShedLog::add(std::vector<ShedLine> lines) {
+Async<Result<void>> ShedLog::add(std::vector<ShedLine> lines, std::optional<uint64_t> position) {
+  if (position) position_ = *position;
   std::vector<WriteInput> writes;
   for (const auto& line : lines) {
     if (line.what == "shed") ++counts_[line.reason];
   }
-  // Of more lines than the ring holds, the first would be overwritten at once.
+  // The first lines would be overwritten at once if there are more than the ring holds.
   std::span<ShedLine> left(lines);
   if (left.size() > capacity_) left = left.last(capacity_);
   uint64_t next = written_ + lines.size() - left.size();
@@ -167,14 +181,40 @@ Async<Result<void>> ShedLog::add(std::vector<ShedLine> lines) {
     writes.emplace_back(put_of(left.first(count), next - 1));
     left = left.subspan(count);
   }
-  auto position = position_;
+  auto work = write(std::move(writes));
+  auto written = co_await work;
+  co_return written;
+}
+
+uint64_t ShedLog::place(std::optional<uint64_t> before) {
+  const bool is_kept = before && *before >= first_ && written_ - *before <= capacity_;
+  return is_kept ? *before : written_++;
+}
+
+Async<Result<void>> ShedLog::put(ShedLine line, uint64_t place) {
+  std::vector<WriteInput> writes;
+  writes.emplace_back(put_of(std::span(&line, 1), place));
+  auto work = write(std::move(writes));
+  auto written = co_await work;
+  co_return written;
+}
+
+// And the head.
+Async<Result<void>> ShedLog::write(std::vector<WriteInput> writes) {
+  const auto saving = position_;
   writes.emplace_back(head());
   auto answers = co_await tables_.write_many(std::move(writes));
   for (auto& answer : answers) {
     if (!answer && !is_newer_there(answer.error())) co_return fail(answer.error());
   }
-  saved_position_ = position;
+  saved_position_ = saving;
   co_return Result<void>();
+}
+
+void ShedLog::count_for(const std::string& table_id) {
+  if (table_id == table_id_) return;
+  if (!table_id_.empty()) counts_.clear();
+  table_id_ = table_id;
 }
 
 Async<Result<void>> ShedLog::save() {
@@ -196,7 +236,7 @@ Async<Result<std::vector<ItemRef>>> ShedLog::about(std::string task) {
   return read(kLooked, std::move(task));
 }
 
-// Of the newest `limit` lines all, or those about `task`.
+// The newest `limit` lines, or those among them about `task`.
 Async<Result<std::vector<ItemRef>>> ShedLog::read(uint32_t limit, std::string task) {
   Reading reading{std::max(first_, written_ - std::min<uint64_t>({limit, written_, capacity_})), written_, {}};
   if (reading.oldest >= written_) co_return std::move(reading.lines);
@@ -233,8 +273,9 @@ QueryInput ShedLog::slots(int64_t from, int64_t to, const std::string& task) con
   query.placeholders.values.set(":a", Value::number(from));
   query.placeholders.values.set(":b", Value::number(to));
   if (!task.empty()) {
-    query.filter = "taskId = :t OR contains(taskIds, :t)";
+    query.filter = "taskId = :t OR contains(taskIds, :t) OR contains(tasks, :t) OR what = :outage";
     query.placeholders.values.set(":t", Value(task));
+    query.placeholders.values.set(":outage", Value(kBounced));
   }
   query.forward = false;
   query.limit = kPage;

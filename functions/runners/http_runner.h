@@ -18,7 +18,7 @@ class HttpRunner final : public Runner {
   std::string target_;
 };
 
-// Of a Retry-After header: seconds, or an HTTP date. Empty if it is neither.
+// Reads a Retry-After header: seconds, or an HTTP date. Empty if it is neither.
 std::optional<milliseconds> retry_after(std::string_view text, WallTime now);
 
 // At most the first `max_bytes` of `text`, cut between characters, with U+FFFD in place of what is not UTF-8.

@@ -11,7 +11,7 @@
 
 namespace freshet {
 
-// What became of one attempt.
+// The outcome of one attempt.
 struct RunResult {
   enum class Kind { kSuccess, kFailure, kBounced };
   Kind kind = Kind::kSuccess;
@@ -32,7 +32,11 @@ class Runner {
 // Null for RunnerSettings::Kind::kNone. Services outlive the runner.
 std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& services);
 
-// What the handler is given: one JSON object with plain values, every attribute by its name.
+// Where tasks are worked on, for people: a URL without its query, or a program without its arguments. Both may hold
+// secrets. Empty if there is no such place.
+std::string place_of(const RunnerSettings& settings);
+
+// The body that the handler gets: one JSON object with plain values, every attribute by its name.
 std::string task_json(const ItemRef& task, std::string_view lease);
 
 }  // namespace freshet

@@ -20,6 +20,12 @@ std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& se
   return nullptr;
 }
 
+std::string place_of(const RunnerSettings& settings) {
+  if (settings.kind == RunnerSettings::Kind::kHttp) return settings.url.substr(0, settings.url.find_first_of("?#"));
+  if (settings.kind == RunnerSettings::Kind::kExec) return settings.argv.front();
+  return {};
+}
+
 std::string task_json(const ItemRef& task, std::string_view lease) {
   std::string out;
   append_plain_json(out, task);

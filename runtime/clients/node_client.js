@@ -439,7 +439,17 @@ function keepTraceBesideEnvironment() {
   Module.syncBuiltinESMExports(); // `import { env } from "node:process"` is the same.
 }
 
+// A function may ask for nodejs18.x where another Node.js is there.
+function warnOfAnotherVersion() {
+  const wanted = (process.env.AWS_EXECUTION_ENV || "").replace("AWS_Lambda_", "");
+  const version = /^nodejs(\d+)/.exec(wanted);
+  if (!version || version[1] === process.versions.node.split(".")[0]) return;
+  const here = `Node.js ${process.versions.node} (${process.execPath})`;
+  process.stderr.write(`WARNING: Runtime ${wanted} is not on PATH; this function runs on ${here}\n`);
+}
+
 async function main() {
+  warnOfAnotherVersion();
   keepTraceBesideEnvironment();
   redirectOldSdks();
   let problem = null;

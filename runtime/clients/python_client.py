@@ -272,6 +272,14 @@ def start_official(handler):
     sys.exit(0)
 
 
+def warn_of_another_version():
+    """A function may ask for python3.9 where only another Python is there."""
+    wanted = os.environ.get("AWS_EXECUTION_ENV", "").partition("AWS_Lambda_")[2]
+    here = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    if wanted not in ("", "python3", here):
+        print(f"WARNING: Runtime {wanted} is not on PATH; this function runs on {here} ({sys.executable})", file=sys.stderr)
+
+
 def keep_trace_in_one_place():
     """Each invocation has a trace id of its own in the environment, and the C library never gives back what a variable
     once held (setenv(3)). putenv(3) of one buffer, written anew each time, takes no more memory than that buffer.
@@ -346,6 +354,7 @@ def invoke(api, handler, headers, body):
 def main():
     sys.path[0] = os.environ["LAMBDA_TASK_ROOT"]
     sys.stdout.reconfigure(line_buffering=True)
+    warn_of_another_version()
     sys.meta_path.insert(0, EndpointFinder())
     keep_trace_in_one_place()
     problem = None

@@ -53,7 +53,12 @@ class DeploymentBuilder {
   FunctionDefinition read_function(const Resource& resource, Properties& properties);
   void read_handler(const Resource& resource, Properties& properties, FunctionDefinition& function);
   void read_program(const Resource& resource, Properties& properties, FunctionDefinition& function);
-  std::string read_code(Properties& properties);
+  std::string read_code(Properties& properties, const FunctionDefinition& function);
+  // The error of code that stands in the template itself.
+  static void name_a_folder(Properties& properties, std::string_view property, const FunctionDefinition& function);
+  void read_tracing(Properties& properties);
+  // Says which option keeps the traces that the property asks for.
+  void warn_of_traces(Properties& properties, std::string_view property, bool on);
   void read_async(Properties& properties, AsyncConfig& async);
   void read_dead_letter(Properties& properties, std::string_view property, FunctionDefinition& function);
   Destination read_destination(Properties& properties, std::string_view name);

@@ -105,6 +105,7 @@ void DeploymentBuilder::check_reference(const Reference& reference) {
 void DeploymentBuilder::check_names() {
   std::map<std::string_view, const Named*> first;
   for (const Named& named : names_) {
+    if (named.what.ends_with(' ')) continue;  // A name that does not resolve: that is an error already.
     const auto [there, is_first] = first.try_emplace(named.what, &named);
     if (is_first) continue;
     diagnostics_.error(named.line, {named.id, ""},
@@ -136,12 +137,9 @@ void DeploymentBuilder::apply_overrides() {
     }
     std::vector<std::string> known;
     for (const auto& [id, function] : function_names_) known.push_back(id);
-    std::string list;
-    for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
-    diagnostics_.error(1, {},
+    diagnostics_.error(0, {},
                        "--set " + override.function + "." + override.variable + ": there is no function '" +
-                           override.function + "'" + did_you_mean(override.function, known) +
-                           (list.empty() ? "" : "; there are " + list));
+                           override.function + "'" + nearest_or_all(override.function, known));
   }
 }
 
@@ -154,15 +152,13 @@ void DeploymentBuilder::check_variables() {
     if (known.empty()) continue;
     for (const auto& [name, value] : function.environment) {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-      const std::string what = "the built-in function does not read '" + name + "'" + did_you_mean(name, known);
+      const std::string what = "the built-in function does not read '" + name + "'";
       if (!overridden_.contains({function.name, name})) {
         const Named& named = place_of(function);
-        diagnostics_.warn(named.line, {named.id, "Environment.Variables." + name}, what);
+        diagnostics_.warn(named.line, {named.id, "Environment.Variables." + name}, what + did_you_mean(name, known));
         continue;
       }
-      std::string list;
-      for (const std::string& one : known) list += (list.empty() ? "" : ", ") + one;
-      diagnostics_.error(1, {}, "--set " + function.name + "." + name + ": " + what + "; there are " + list);
+      diagnostics_.error(0, {}, "--set " + function.name + "." + name + ": " + what + nearest_or_all(name, known));
     }
   }
 }
@@ -217,6 +213,7 @@ void DeploymentBuilder::finish() {
     if (!diagnostics_.full()) check_reference(one);
   }
   check_names();
+  for (const Named& named : names_) out_.places.try_emplace(named.what, TemplatePlace{named.line, named.id});
   check_mappings();
   apply_overrides();
   check_variables();

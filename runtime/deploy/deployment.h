@@ -38,12 +38,20 @@ struct FunctionFault {
 struct DeploymentInput {
   TemplateInput source;
   std::vector<EnvironmentOverride> overrides;
+  // Whether the daemon keeps traces: then a template that asks for them needs no warning.
+  bool traces_kept = false;
   // The names that Runtime `native` knows. Empty: they are not checked.
   std::set<std::string> native_handlers;
   // The environment variables that a native function reads; nothing: it takes any. Not set: they are not checked.
   std::function<std::vector<std::string>(const FunctionDefinition&)> known_variables;
   // Looks at a native function within all that is deployed. Not set: nobody does.
   std::function<std::vector<FunctionFault>(const FunctionDefinition&, const Deployment&)> check_function;
+};
+
+// Where a template defines something.
+struct TemplatePlace {
+  int line = 0;
+  std::string resource;  // Logical id.
 };
 
 struct Deployment {
@@ -58,6 +66,8 @@ struct Deployment {
   std::vector<ScheduleDefinition> schedules;
   std::vector<std::string> queues;  // Names of the tables that are queues.
   std::vector<Output> outputs;
+  // "table NAME", "function NAME" and the like, each where it is defined.
+  std::map<std::string, TemplatePlace> places;
   // Everything that the template says and that has no effect here, in the order of the file.
   std::vector<Diagnostic> warnings;
 };

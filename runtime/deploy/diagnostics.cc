@@ -1,6 +1,7 @@
 #include "runtime/deploy/diagnostics.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/plain_text.h"
 
@@ -14,13 +15,18 @@ constexpr size_t kMaxPath = 500;
 constexpr size_t kMaxName = 255;  // Guesses are made for names up to this length.
 constexpr size_t kMaxGuessWork = 500'000;
 
+bool same_letter(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
+
+// Without regard to case.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
     size_t diagonal = std::exchange(row[0], i);
     for (size_t j = 1; j <= b.size(); ++j) {
-      size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      size_t changed = diagonal + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1);
       diagonal = row[j];
       row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
     }
@@ -37,7 +43,7 @@ std::vector<Diagnostic> by_line(std::vector<Diagnostic> list) {
 
 std::string Diagnostic::to_string() const {
   // One line, whatever names the template uses.
-  std::string out = plain_text(file) + ":" + std::to_string(line) + ": ";
+  std::string out = plain_text(file) + ":" + (line == 0 ? "" : std::to_string(line) + ":") + " ";
   std::string place = resource.empty() || property.empty() ? resource + property : resource + "." + property;
   return out + plain_text((place.empty() ? "" : place + ": ") + message);
 }
@@ -92,6 +98,15 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
     }
   }
   return best ? " (did you mean '" + *best + "'?)" : "";
+}
+
+std::string nearest_or_all(std::string_view name, const std::vector<std::string>& known) {
+  constexpr size_t kMost = 8;
+  if (const std::string nearest = did_you_mean(name, known); !nearest.empty() || known.empty()) return nearest;
+  std::string list;
+  for (size_t i = 0; i < known.size() && i < kMost; ++i) list += (i == 0 ? "" : ", ") + known[i];
+  return "; there are " + list +
+         (known.size() > kMost ? " and " + std::to_string(known.size() - kMost) + " others" : "");
 }
 
 }  // namespace freshet

@@ -11,7 +11,7 @@ namespace freshet {
 
 struct Diagnostic {
   std::string file;
-  int line = 0;
+  int line = 0;          // 0: it is no line's fault, but that of an option that goes with the file.
   std::string resource;  // Logical id, or "Parameters", "Globals.Function", ...; empty for the whole template.
   std::string property;  // Dotted path below it; empty for the resource itself.
   std::string message;
@@ -67,5 +67,8 @@ inline constexpr size_t kMaxCandidates = 500;
 // " (did you mean 'X'?)" when one of `known` is close to `name`, else "". Makes no guess among more than kMaxCandidates
 // names, or for a name that is too long.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
+
+// The same, or if none is close the first of `known`: "; there are A, B and 49 others".
+std::string nearest_or_all(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace freshet

@@ -19,6 +19,9 @@ std::string invoke_config_of(const std::string& function) {
   return "event invoke config of function " + function;
 }
 
+// Where the code of CloudFormation's own deployments is.
+constexpr std::string_view kNoBucket = "code in S3 or an image cannot be had here: name a folder beside the template";
+
 // What has become of an event has no group to go to.
 void refuse_fifo(Properties& properties, std::string_view property, const std::string& target) {
   if (topic_name(target).ends_with(kFifoSuffix)) properties.error(property, "a FIFO topic cannot be a destination");
@@ -30,9 +33,7 @@ void note_no_effects(Properties& properties) {
                        "access is not checked by role or policy");
   properties.no_effect({"EphemeralStorage"}, "a process may write files of up to 512 MB wherever the daemon may");
   properties.no_effect({"Architectures"}, "functions run on this machine");
-  properties.no_effect({"Tracing", "TracingConfig"}, "there is no tracing service");
   properties.no_effect({"KmsKeyArn", "SourceKMSKeyArn", "CodeSigningConfigArn"}, "nothing is encrypted or signed");
-  properties.no_effect({"InlineCode"}, "code comes from a folder");
   properties.no_effect({"ImageUri", "ImageConfig", "PackageType"}, "functions do not come as images");
   properties.no_effect({"Layers"}, "what a layer holds has to be in the code's folder");
   properties.no_effect({"VpcConfig", "FileSystemConfigs", "Ipv6AllowedForDualStack"}, "there is no such network");
@@ -49,12 +50,33 @@ void note_no_effects(Properties& properties) {
   properties.no_effect({"Tags", "PropagateTags"}, kNoTags);
 }
 
+// The name of the file that a handler ("src/app.handler") is in, for that runtime.
+std::string file_of(const std::string& handler, const std::string& runtime) {
+  const std::string module = handler.substr(0, handler.rfind('.'));
+  return module + (runtime.starts_with("python") ? ".py" : ".js");
+}
+
 }  // namespace
+
+void DeploymentBuilder::warn_of_traces(Properties& properties, std::string_view property, bool on) {
+  if (!on || input_.traces_kept) return;
+  properties.warn(property,
+                  "traces are kept only by a daemon that is told where: start it with --trace-file FILE, "
+                  "--chrome-trace FILE or --trace-endpoint URL (docs/operations.md, \"Traces\")");
+}
+
+void DeploymentBuilder::read_tracing(Properties& properties) {
+  warn_of_traces(properties, "Tracing", properties.text("Tracing") == "Active");
+  bool active = false;
+  properties.in("TracingConfig", [&](Properties& config) { active = config.text("Mode") == "Active"; });
+  warn_of_traces(properties, "TracingConfig", active);
+}
 
 void DeploymentBuilder::read_handler(const Resource& resource, Properties& properties, FunctionDefinition& function) {
   static constexpr std::string_view kNativePrefix = "native:";
   std::string handler = properties.required_text("Handler");
   std::string runtime = properties.text("Runtime").value_or("");
+  if (handler.empty() || runtime.empty()) properties.ignore({"Code", "CodeUri", "InlineCode", "MemorySize"});
   if (handler.empty()) return;
   if (handler.starts_with(kNativePrefix)) {
     if (!runtime.empty() && runtime != "native") properties.no_effect({"Runtime"}, "the handler is native");
@@ -81,13 +103,37 @@ void DeploymentBuilder::read_handler(const Resource& resource, Properties& prope
                                   "(with the URL of an endpoint), nodejs*, python3* and provided*");
 }
 
+void DeploymentBuilder::name_a_folder(Properties& properties, std::string_view property,
+                                      const FunctionDefinition& function) {
+  const bool serverless = property == "InlineCode";
+  const std::string folder = "./" + function.name;
+  properties.error(property, "code in the template is not supported: put it into " + folder + "/" +
+                                 file_of(function.handler, function.runtime) + " beside the template and write " +
+                                 (serverless ? "CodeUri: " : "Code: ") + folder);
+}
+
 // The folder of the code: CodeUri of a serverless function, Code of a plain one, relative to the template.
-std::string DeploymentBuilder::read_code(Properties& properties) {
-  const std::string_view name = properties.take("Code") != nullptr ? "Code" : "CodeUri";
+std::string DeploymentBuilder::read_code(Properties& properties, const FunctionDefinition& function) {
+  const Node* code = properties.take("Code");
+  const std::string_view name = code != nullptr ? "Code" : "CodeUri";
+  const bool inlined = properties.take("InlineCode") != nullptr;
+  if (inlined && code == nullptr && properties.take("CodeUri") == nullptr) {
+    name_a_folder(properties, "InlineCode", function);
+    return "";
+  }
+  properties.no_effect({"InlineCode"}, "the code is that of the folder");
+  if (code != nullptr && code->is(Node::Kind::kMap)) {
+    if (code->find("ZipFile") != nullptr) {
+      name_a_folder(properties, name, function);
+    } else {
+      properties.error(name, std::string(kNoBucket));
+    }
+    return "";
+  }
   const std::string text = properties.required_text(name);
   if (text.empty()) return "";
   if (text.starts_with("s3://")) {
-    properties.error(name, "code in S3 cannot be had here: name a folder beside the template");
+    properties.error(name, std::string(kNoBucket));
     return "";
   }
   const auto beside = std::filesystem::path(input_.source.file).parent_path() / text;
@@ -103,8 +149,13 @@ void DeploymentBuilder::read_program(const Resource& resource, Properties& prope
   function.host = "process";
   function.runtime = properties.text("Runtime").value_or("");
   const auto kind = runtime_kind(function.runtime);
-  if (!kind) return properties.error("Runtime", "function " + resource.name + ": " + kind.error().message);
-  function.code = read_code(properties);
+  if (!kind) {
+    properties.ignore({"Code", "CodeUri", "InlineCode", "MemorySize"});
+    return properties.error("Runtime", "function " + resource.name + ": " + kind.error().message +
+                                           " (any other language: provided.al2023, with a program 'bootstrap' in the "
+                                           "folder of the code)");
+  }
+  function.code = read_code(properties, function);
   if (auto memory = properties.integer("MemorySize", 128, 10'240)) function.memory_mib = static_cast<int>(*memory);
   if (function.code.empty() || *kind != RuntimeKind::kProvided) return;
   if (access((function.code + "/bootstrap").c_str(), X_OK) == 0) return;
@@ -130,8 +181,9 @@ FunctionDefinition DeploymentBuilder::read_function(const Resource& resource, Pr
     }
   } else {
     properties.no_effect({"MemorySize"}, "memory is limited for processes only");
-    properties.no_effect({"Code", "CodeUri"}, "no code is loaded for the native and http hosts");
+    properties.no_effect({"Code", "CodeUri", "InlineCode"}, "no code is loaded for the native and http hosts");
   }
+  read_tracing(properties);
   note_no_effects(properties);
   names_.push_back({"function " + function.name, resource.id, resource.line});
   function_names_[resource.id] = function.name;

@@ -55,7 +55,7 @@ void DeploymentBuilder::add_topic(const Resource& resource, Properties& properti
   TopicDefinition topic{resource.name};
   read_fifo(properties, topic);
   properties.no_effect({"KmsMasterKeyId"}, "nothing is encrypted at rest");
-  properties.no_effect({"TracingConfig"}, "there is no tracing service");
+  warn_of_traces(properties, "TracingConfig", properties.text("TracingConfig") == "Active");
   properties.no_effect({"SignatureVersion"}, "messages are not signed");
   properties.no_effect({"DeliveryStatusLogging"}, "deliveries are in the daemon's log and /metrics");
   properties.no_effect({"DataProtectionPolicy", "ArchivePolicy"}, "messages are not kept or inspected");

@@ -32,6 +32,7 @@ Item to_item(const FunctionDefinition& function) {
   Item item = system_item(kFunctionKind, function.name);
   item.set("handler", Value(function.handler));
   item.set("host", Value(function.host));
+  set_text(item, "version", function.version);
   set_text(item, "runtime", function.runtime);
   set_text(item, "code", function.code);
   item.set("memoryMib", Value::number(function.memory_mib));
@@ -59,6 +60,7 @@ FunctionDefinition function_of(const Item& item) {
   function.name = text_of(item, "id");
   function.handler = text_of(item, "handler");
   function.host = text_of(item, "host");
+  function.version = text_of(item, "version");
   function.runtime = text_of(item, "runtime");
   function.code = text_of(item, "code");
   function.memory_mib = static_cast<int>(item.int_or("memoryMib", function.memory_mib));

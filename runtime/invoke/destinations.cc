@@ -97,13 +97,16 @@ std::string destination_document(const InvocationRecord& record) {
                  iso8601(record.at));
   text(record.request_id);
   out += R"(,"functionArn":)";
-  text(record.function_arn + ":$LATEST");
+  const auto function = parse_function(record.function_arn);
+  text(function && !function->qualifier.empty() ? record.function_arn : record.function_arn + ":$LATEST");
   out += R"(,"condition":)";
   text(record.condition);
   fmt::format_to(std::back_inserter(out), R"(,"approximateInvokeCount":{}}},"requestPayload":{})", record.invocations,
                  record.request_payload.empty() ? "null" : record.request_payload);
   if (record.outcome) {
-    out += R"(,"responseContext":{"statusCode":200,"executedVersion":"$LATEST")";
+    const std::string& version = record.outcome->version;
+    out += R"(,"responseContext":{"statusCode":200,"executedVersion":)";
+    text(version.empty() ? kLatestVersion : std::string_view(version));
     if (record.outcome->error) {
       fmt::format_to(std::back_inserter(out), R"(,"functionError":"{}")", kind_of(*record.outcome->error));
     }

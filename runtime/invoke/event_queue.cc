@@ -21,15 +21,13 @@ namespace {
 constexpr size_t kPayloadsKept = 16;
 // Events started by one step of the loop.
 constexpr int kStartsPerStep = 64;
-// What an item of an event holds beside its payload is less than this.
-constexpr size_t kEventOverhead = 4096;
 
 // How often it checks if the wall clock is trusted, while ages depend on that.
 constexpr nanoseconds kAgesLook = seconds(1);
 
 // An endpoint of a topic, as opposed to a function: it has places of its own, and no host that can be full.
 bool is_endpoint(const std::string& name) {
-  return name.starts_with("arn:");
+  return name.starts_with("arn:aws:sns:");
 }
 
 milliseconds age_at(WallTime now, int64_t created) {
@@ -72,6 +70,7 @@ void EventQueue::end_all() {
   paused_ = true;
   work_.clear();
   parts_.scheduler.cancel(std::exchange(ages_timer_, 0));
+  parts_.scheduler.cancel(std::exchange(kept_timer_, 0));
   for (auto& [function, queue] : queues_) {
     parts_.scheduler.cancel(queue.timer);
     queue.timer = 0;
@@ -139,39 +138,6 @@ void EventQueue::settle_age(Event& event) {
   event.born = now - age_at(parts_.scheduler.clock().wall(), *event.created);
   event.due = event.due == BootTime::max() ? now : event.due;
   event.created.reset();
-}
-
-Result<PreparedEvent> EventQueue::prepare(const FunctionPtr& function, Delivery delivery, std::string trace_id) {
-  if (waiting(function->name) >= parts_.options.max_queued_events) {
-    return fail(ErrorCode::kTooManyRequests, fmt::format("{} events wait for function {} already; try again later",
-                                                         parts_.options.max_queued_events, function->name));
-  }
-  if (delivery.payload.size() + kEventOverhead > limits::kMaxItemBytes) {
-    return fail(ErrorCode::kRequestTooLarge, fmt::format("An event of {} bytes is too large", delivery.payload.size()));
-  }
-  const Clock& clock = parts_.scheduler.clock();
-  // Rises with time, so that a restart takes the events up in their order.
-  last_id_ = std::max(last_id_ + 1, static_cast<uint64_t>(epoch_ms(clock.wall())) << 20);
-  auto event = std::make_shared<EventPtr>(std::make_unique<Event>());
-  Event& e = **event;
-  e.id = fmt::format("{:020}-{}", last_id_, delivery.request_id);
-  e.request_id = delivery.request_id;
-  e.born = e.due = clock.boot();
-  Item item = system_item(kEventKind, e.id);
-  item.set("created", Value::number(epoch_ms(clock.wall())));
-  item.set("function", Value(function->name));
-  if (!delivery.group.empty()) item.set("group", Value(delivery.group));
-  item.set("payload", Value(delivery.payload));
-  item.set("requestId", Value(std::move(delivery.request_id)));
-  if (!trace_id.empty()) item.set("traceId", Value(trace_id));
-  e.trace_id = std::move(trace_id);
-  e.group = std::move(delivery.group);
-  e.payload = std::move(delivery.payload);
-  PreparedEvent prepared{put_system_item(std::move(item)), nullptr};
-  prepared.logged = [this, event, name = function->name] {
-    if (*event) accept(name, std::move(*event));
-  };
-  return prepared;
 }
 
 EventQueue::Queue& EventQueue::queue_of(const std::string& function) {
@@ -265,8 +231,13 @@ void EventQueue::wake(Queue& queue, const std::string& function) {
 void EventQueue::place_freed(const std::string& function, bool reserved) {
   if (paused_) return;
   if (reserved) {
-    const auto queue = queues_.find(function);
-    if (queue != queues_.end() && !queue->second.waiting.empty()) wake(queue->second, function);
+    const auto look = [this](auto queue) {
+      if (!queue->second.waiting.empty()) wake(queue->second, queue->first);
+    };
+    const std::string name(is_endpoint(function) ? std::string_view(function) : plain_name(function));
+    if (const auto queue = queues_.find(name); queue != queues_.end()) look(queue);
+    const std::string end = name + static_cast<char>(':' + 1);
+    for (auto at = queues_.lower_bound(name + ":"); at != queues_.end() && at->first < end; ++at) look(at);
   }
   if (!reserved || std::exchange(host_full_, false)) start_shared_soon();
 }
@@ -306,6 +277,16 @@ void EventQueue::start_shared_soon() {
   parts_.scheduler.post([this, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.expired()) return;
     shared_posted_ = false;
+    start_shared();
+  });
+}
+
+void EventQueue::start_shared_at(BootTime at) {
+  if (kept_timer_ != 0 && kept_timer_at_ <= at) return;
+  parts_.scheduler.cancel(kept_timer_);
+  kept_timer_at_ = at;
+  kept_timer_ = parts_.scheduler.call_at(at, [this] {
+    kept_timer_ = 0;
     start_shared();
   });
 }
@@ -352,8 +333,11 @@ bool EventQueue::start_event(Queue& queue, const FunctionPtr& function) {
     host_full_ = true;
     return false;
   }
-  auto place = parts_.places.take(*function);
-  if (!place) return false;
+  auto place = parts_.places.take(*function, Places::For::kEvent, parts_.scheduler.clock().boot());
+  if (!place) {
+    if (const auto until = parts_.places.kept_until(*function)) start_shared_at(*until);
+    return false;
+  }
   EventPtr event = dequeue(queue, queue.waiting.begin());
   work_.spawn(process(function, std::move(event), std::move(*place)));
   return true;
@@ -389,6 +373,7 @@ void EventQueue::arm(Queue& queue, const std::string& function, const FunctionDe
 }
 
 void EventQueue::forget(const FunctionPtr& function) {
+  parts_.places.forget(*function);
   Queue& queue = queue_of(function->name);
   parts_.scheduler.cancel(queue.timer);
   queue.timer = 0;

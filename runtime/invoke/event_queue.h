@@ -128,6 +128,7 @@ class EventQueue {
   void pump(const std::string& function);
   void start_own(Queue& queue, const FunctionPtr& function);
   void start_shared_soon();
+  void start_shared_at(BootTime at);
   void start_shared();
   bool start_first(Queue& queue);
   bool start_event(Queue& queue, const FunctionPtr& function);
@@ -172,6 +173,8 @@ class EventQueue {
   bool paused_ = false;
   bool shared_posted_ = false;
   TimerId ages_timer_ = 0;
+  TimerId kept_timer_ = 0;  // When a place that is kept for a caller goes to an event.
+  BootTime kept_timer_at_{};
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Scope work_;  // Last: ended first.
 };

@@ -41,6 +41,10 @@ struct AsyncConfig {
 };
 
 struct FunctionDefinition {
+  // What clients may give as `modified_ms`: it was changed now, whether anything differs or not.
+  static constexpr int64_t kModifiedNow = -1;
+
+  // "F", or with its qualifier: "F:7" of a published version, "F:live" of an alias.
   std::string name;
   std::string handler;  // Native: the registered name. http: the URL. process: as the program understands it.
   std::string host = "native";
@@ -59,8 +63,9 @@ struct FunctionDefinition {
   std::string role;
   std::string code_sha256;        // Base64, of the archive that came; empty for a folder.
   uint64_t code_bytes = 0;        // Of that archive.
-  int64_t modified_ms = 0;        // Wall time of the last change by a client; 0: never.
+  int64_t modified_ms = 0;        // Wall time of the last change of code or configuration; 0: not known.
   int64_t async_modified_ms = 0;  // Of `async`.
+  std::string version;            // "7" of a published version and of an alias that points to it; empty: $LATEST.
   bool operator==(const FunctionDefinition&) const = default;
 };
 
@@ -71,6 +76,8 @@ struct Invocation {
   std::string trace_id;        // "Root=1-...;Parent=...;Sampled=1", or empty.
   std::string client_context;  // What the caller said of itself: a JSON object that can be a header, or empty.
   bool wants_log = false;      // The outcome comes with the end of what the function logged.
+  std::string invoked_as =
+      {};  // The function's name as the caller gave it, with its qualifier. Empty: as the definition.
 };
 
 // A handler that failed, as opposed to an invocation that could not be made (that is an Error).
@@ -85,6 +92,7 @@ struct InvokeOutcome {
   std::optional<FunctionError> error;
   std::string log = {};         // The last 4 KB, if wanted and if the host has any.
   std::string request_id = {};  // The invocation's, from the invoker on.
+  std::string version = {};     // Which version ran, from the invoker on; empty: $LATEST.
 };
 
 // The services a native function may use. Outlives every invocation. Loop thread.

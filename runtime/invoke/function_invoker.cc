@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "runtime/invoke/native_host.h"
 #include "runtime/invoke/trace.h"
@@ -23,6 +25,19 @@ Result<void> check_size(const std::string& payload, size_t limit) {
   }
   return {};
 }
+
+// In a list as long as it lives.
+class Listed {
+ public:
+  Listed(std::list<std::string>& list, const std::string& text) : list_(list), at_(list.insert(list.end(), text)) {}
+  Listed(const Listed&) = delete;
+  Listed& operator=(const Listed&) = delete;
+  ~Listed() { list_.erase(at_); }
+
+ private:
+  std::list<std::string>& list_;
+  const std::list<std::string>::iterator at_;
+};
 
 }  // namespace
 
@@ -75,24 +90,34 @@ std::string FunctionInvoker::cause_of(const std::string& table, const std::vecto
   return {};
 }
 
+bool FunctionInvoker::comes_from_function(const std::string& trace_id) const {
+  const std::string root = parse_trace(trace_id).root;
+  return !root.empty() && std::any_of(traces_.begin(), traces_.end(),
+                                      [&](const std::string& trace) { return parse_trace(trace).root == root; });
+}
+
 Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string request_id, Payload payload,
                                           InvokeWishes wishes) {
   ++stats_[function->name].invocations;
-  const auto host = parts_.hosts.find(function->host);
+  const FunctionPtr target = parts_.functions.target_of(function, parts_.random);
+  const auto host = parts_.hosts.find(target->host);
   if (host == parts_.hosts.end()) {
     ++stats_[function->name].errors;
-    co_return failed_outcome("Runtime.HostNotFound", fmt::format("There is no host \"{}\"", function->host));
+    co_return failed_outcome("Runtime.HostNotFound", fmt::format("There is no host \"{}\"", target->host));
   }
   Invocation invocation;
+  if (target != function) invocation.invoked_as = function->name;
   invocation.request_id = request_id;
   invocation.payload = std::move(payload);
-  invocation.deadline = parts_.scheduler.clock().boot() + function->timeout;
+  invocation.deadline = parts_.scheduler.clock().boot() + target->timeout;
   invocation.wants_log = wishes.wants_log;
   invocation.client_context = std::move(wishes.client_context);
   std::optional<Span> span = begin_span(*function, request_id, wishes.trace_id);
   invocation.trace_id =
       span ? Tracer::header_of(*span) : trace_of(wishes.trace_id, parts_.scheduler.clock().wall(), parts_.random);
-  InvokeOutcome outcome = co_await host->second->invoke(*function, std::move(invocation));
+  const Listed listed(traces_, invocation.trace_id);
+  InvokeOutcome outcome = co_await host->second->invoke(*target, std::move(invocation));
+  outcome.version = target->version;
   if (span) {
     if (outcome.error) span->error = outcome.error->type + ": " + outcome.error->message.substr(0, kMaxShownError);
     parts_.tracer->finish(std::move(*span));
@@ -129,6 +154,11 @@ Async<void> FunctionInvoker::run_to(FunctionPtr function, Payload payload, Invok
 }
 
 Async<Result<InvokeOutcome>> FunctionInvoker::invoke(std::string function, std::string payload, InvokeWishes wishes) {
+  if (draining_ && !comes_from_function(wishes.trace_id)) {
+    co_return fail(
+        ErrorCode::kUnavailable,
+        "The daemon is stopping: it serves only calls of functions that still run. Call again once it is back");
+  }
   if (payload.empty()) payload = "{}";
   if (!find(function)) co_return no_function(function);
   if (auto good = check_size(payload, limits::kMaxInvokePayloadBytes); !good) {
@@ -144,7 +174,7 @@ Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string functio
   FunctionPtr definition = find(function);
   if (!definition) co_return no_function(function);
   if (closing_) co_return fail(ErrorCode::kUnavailable, "The runtime is closing");
-  auto place = places_.take(*definition);
+  auto place = places_.take(*definition, Places::For::kCaller, parts_.scheduler.clock().boot());
   if (!place) {
     ++stats_[definition->name].throttles;
     co_return fail(ErrorCode::kTooManyRequests, "Rate Exceeded.");

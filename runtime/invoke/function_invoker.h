@@ -1,6 +1,7 @@
 // The invoker: functions, their places and hosts, and the queue of asynchronous events, over one store.
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -37,6 +38,10 @@ class FunctionInvoker final : public Invoker {
   FunctionInvoker& operator=(const FunctionInvoker&) = delete;
   ~FunctionInvoker() override;
 
+  // From now on callers from outside are refused (kUnavailable): they would keep the daemon busy for ever. Served are
+  // calls that functions make while they run, which carry the trace of their invocation (X-Amzn-Trace-Id, as AWS's SDKs
+  // send it from within functions), and invocations by event source mappings.
+  void drain() { draining_ = true; }
   // Ends every handler where it waits. Nothing can be invoked after that.
   void end_all();
 
@@ -65,9 +70,13 @@ class FunctionInvoker final : public Invoker {
   Async<void> run_to(FunctionPtr function, Payload payload, InvokeWishes wishes, Places::Place place,
                      Promise<InvokeOutcome> done);
 
+  bool comes_from_function(const std::string& trace_id) const;
+
   const Parts parts_;
+  std::list<std::string> traces_;  // Trace headers of what runs.
   std::map<std::string, FunctionStats> stats_;
   std::map<std::string, int> callers_;  // Synchronous invocations, by host.
+  bool draining_ = false;
   bool closing_ = false;
   Places places_;
   EventQueue events_;

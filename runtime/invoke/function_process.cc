@@ -125,7 +125,8 @@ RuntimeEvent FunctionProcess::event() const {
   RuntimeEvent event;
   event.request_id = request_id_;
   event.deadline_ms = epoch_ms(clock.wall() + std::chrono::floor<milliseconds>(left));
-  event.function_arn = function_arn(parts_.settings.account, function_->name);
+  const std::string& invoked = job_->invocation.invoked_as;
+  event.function_arn = function_arn(parts_.settings.account, invoked.empty() ? function_->name : invoked);
   event.trace_id = job_->invocation.trace_id;
   event.payload = job_->invocation.payload.text();
   event.client_context = job_->invocation.client_context;
@@ -177,7 +178,8 @@ void FunctionProcess::deliver() {
     end_lines();
     log_.add_to_tail(report());
     const std::string& log = log_.tail();
-    finished.outcome.log = "START RequestId: " + request_id_ + " Version: $LATEST\n" + log;
+    const std::string_view version = function_->version.empty() ? kLatestVersion : std::string_view(function_->version);
+    finished.outcome.log = fmt::format("START RequestId: {} Version: {}\n{}", request_id_, version, log);
     if (finished.outcome.log.size() > ProcessLog::kTailBytes) {
       finished.outcome.log = log.substr(log.size() - std::min(log.size(), ProcessLog::kTailBytes));
     }
@@ -287,7 +289,8 @@ void FunctionProcess::finish_end() {
 
 InvokeOutcome FunctionProcess::exit_outcome(const Result<ProcessResult>& result) const {
   if (!result && result.error().code == ErrorCode::kIo) {
-    return failed("Runtime.InvalidEntrypoint", result.error().message);
+    const std::string advice = start_advice(*function_, parts_.settings);
+    return failed("Runtime.InvalidEntrypoint", result.error().message + (advice.empty() ? "" : ". " + advice));
   }
   if (!result) return failed_outcome(std::string(kHostUnavailable), result.error().message);
   if (result->exit_status == 0) return failed("Runtime.ExitError", "Runtime exited without providing a reason");

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/url.h"
 #include "runtime/invoke/codec.h"
 #include "runtime/invoke/process_command.h"
@@ -55,7 +57,7 @@ Result<void> FunctionRegistry::check_handler(const FunctionDefinition& f) const 
 }
 
 Result<void> FunctionRegistry::check(const FunctionDefinition& f) {
-  if (!is_name(f.name)) {
+  if (!is_name(plain_name(f.name)) || qualifier_of(f.name) != f.version) {
     return invalid(fmt::format("Function name \"{}\": 1 to 140 letters, digits, '-' and '_' are allowed", f.name));
   }
   const auto bad = [&](std::string what) { return invalid(fmt::format("Function {}: {}", f.name, what)); };
@@ -92,32 +94,33 @@ Async<Result<void>> FunctionRegistry::load() {
     const std::string name = function.name;
     functions_[name] = std::make_shared<const FunctionDefinition>(std::move(function));
   }
+  auto beside = co_await load_system_items(tables_, std::string(kQualifiersKind));
+  if (!beside) co_return fail(std::move(beside.error()));
+  for (const ItemRef& item : *beside) {
+    FunctionQualifiers qualifiers = qualifiers_of(item.decode());
+    const std::string name = qualifiers.function;
+    qualifiers_[name] = std::move(qualifiers);
+    refresh(name);
+  }
   co_return Result<void>();
 }
 
-class FunctionRegistry::Turn {
- public:
-  Turn(FunctionRegistry& registry, std::string name) : registry_(registry), name_(std::move(name)) {}
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
-    if (!held_) return;
-    registry_.at_work_.erase(name_);
-    for (const auto& waiter : std::exchange(registry_.waiting_, {})) waiter.set(true);
+// Only changes of code and configuration count; concurrency and event invoke configs are no part of a version.
+void FunctionRegistry::stamp(FunctionDefinition& function, const FunctionDefinition* now) const {
+  const int64_t wall = epoch_ms(scheduler_.clock().wall());
+  if (!now) {
+    if (function.modified_ms <= 0) function.modified_ms = wall;
+    return;
   }
-  bool try_begin() { return held_ = registry_.at_work_.insert(name_).second; }
-  // Set when somebody's turn is over.
-  Promise<bool> wait() {
-    Promise<bool> over(registry_.scheduler_);
-    registry_.waiting_.push_back(over);
-    return over;
-  }
-
- private:
-  FunctionRegistry& registry_;
-  const std::string name_;
-  bool held_ = false;
-};
+  FunctionDefinition same = *now;
+  same.reserved_concurrency = function.reserved_concurrency;
+  same.async = function.async;
+  same.async_modified_ms = function.async_modified_ms;
+  same.modified_ms = function.modified_ms;
+  const bool changed = function.modified_ms == FunctionDefinition::kModifiedNow || !(same == function);
+  // Later than before in any case: whether a version is still what the function is goes by this time.
+  function.modified_ms = changed ? std::max(wall, now->modified_ms + 1) : now->modified_ms;
+}
 
 Async<Result<void>> FunctionRegistry::put(FunctionDefinition function) {
   const std::string name = function.name;
@@ -129,7 +132,7 @@ Async<Result<void>> FunctionRegistry::put(FunctionDefinition function) {
 }
 
 Async<Result<FunctionPtr>> FunctionRegistry::update(std::string name, Update update) {
-  Turn turn(*this, name);
+  Turn turn(*this, std::string(plain_name(name)));
   while (!turn.try_begin()) {
     const Promise<bool> over = turn.wait();
     co_await over.future();
@@ -140,12 +143,14 @@ Async<Result<FunctionPtr>> FunctionRegistry::update(std::string name, Update upd
   if (!function) co_return fail(std::move(function.error()));
   if (auto good = check(*function); !good) co_return fail(std::move(good.error()));
   if (auto good = check_handler(*function); !good) co_return fail(std::move(good.error()));
+  stamp(*function, now.get());
   if (now && *now == *function) co_return now;
   PutItemInput put = put_system_item(to_item(*function));
   auto written = co_await tables_.put_item(std::move(put));
   if (!written) co_return fail(std::move(written.error()));
   FunctionPtr stored = std::make_shared<const FunctionDefinition>(std::move(*function));
   functions_[name] = stored;
+  refresh(std::string(plain_name(name)));
   co_return stored;
 }
 
@@ -158,21 +163,40 @@ Async<Result<void>> FunctionRegistry::remove(std::string name) {
   if (!functions_.contains(name)) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", name));
   }
-  DeleteItemInput input = delete_system_item(kFunctionKind, name);
-  auto written = co_await tables_.delete_item(std::move(input));
+  std::vector<WriteInput> writes{delete_system_item(kQualifiersKind, name)};
+  std::vector<std::string> gone{name};
+  for (const FunctionDefinition& version : versions(name)) gone.push_back(version.name);
+  // The function itself last: of more than one transaction a crash may leave the first ones, and then it is removed
+  // again.
+  for (auto each = gone.rbegin(); each != gone.rend(); ++each) {
+    writes.emplace_back(delete_system_item(kFunctionKind, *each));
+  }
+  auto written = co_await write_together(tables_, std::move(writes));
   if (!written) co_return fail(std::move(written.error()));
-  functions_.erase(name);
+  for (const std::string& each : gone) functions_.erase(each);
+  qualifiers_.erase(name);
+  refresh(name);
   co_return Result<void>();
 }
 
 FunctionPtr FunctionRegistry::find(const std::string& name_or_arn) const {
   if (const auto found = functions_.find(name_or_arn); found != functions_.end()) return found->second;
   if (const auto found = endpoints_.find(name_or_arn); found != endpoints_.end()) return found->second;
-  const auto found = functions_.find(function_name(name_or_arn));
-  return found == functions_.end() ? nullptr : found->second;
+  if (const auto found = aliases_.find(name_or_arn); found != aliases_.end()) return found->second.found;
+  const std::string name = function_name(name_or_arn);
+  if (name.empty() || name == name_or_arn) return nullptr;
+  return find(name);
 }
 
 std::vector<FunctionDefinition> FunctionRegistry::list() const {
+  std::vector<FunctionDefinition> all;
+  for (const auto& [name, function] : functions_) {
+    if (function->version.empty()) all.push_back(*function);
+  }
+  return all;
+}
+
+std::vector<FunctionDefinition> FunctionRegistry::list_all() const {
   std::vector<FunctionDefinition> all;
   for (const auto& [name, function] : functions_) all.push_back(*function);
   return all;

@@ -1,16 +1,26 @@
-// The functions that exist, by name, kept in the system table. Loop thread only.
+// The functions that exist, by name, with their published versions and aliases; kept in the system table. Loop thread
+// only.
+//
+// A version is a function of its own, by the name "F:7". Its code and configuration stay as they were published; its
+// reserved concurrency is always that of "F", with which it shares places (places.h). An alias is found as "F:live": a
+// definition made of the version that it points to and of the alias's own event invoke config. target_of() says which
+// version runs when that name is invoked.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/random.h"
 #include "base/scheduler.h"
 #include "runtime/invoke/function.h"
+#include "runtime/invoke/function_qualifiers.h"
 #include "runtime/invoke/native_registry.h"
 #include "tables/tables.h"
 
@@ -35,11 +45,31 @@ class FunctionRegistry {
   // included, come one after the other.
   using Update = std::function<Result<FunctionDefinition>(const FunctionDefinition* now)>;
   Async<Result<FunctionPtr>> update(std::string name, Update update);
-  Async<Result<void>> remove(std::string name);  // kNotFound.
+  Async<Result<void>> remove(std::string name);  // With its versions, aliases and policies. kNotFound.
 
-  // By name or ARN. Null if there is none.
+  // Publishes the function as it is as a version, once `check` has seen it; errors of `check` too. If nothing was
+  // published or changed since the last version, that version is the answer. `description`: of the version, instead of
+  // the function's. kResourceNotFound.
+  using Check = std::function<Result<void>(const FunctionDefinition& latest)>;
+  Async<Result<FunctionPtr>> publish(std::string name, std::optional<std::string> description, Check check);
+  // kResourceNotFound if there is no such version; kConflict while an alias points to it.
+  Async<Result<void>> remove_version(std::string name, std::string version);
+  // Aliases and policies, changed in place; errors of `change` too. Changes of one function come one after the other,
+  // with update(), publish() and the like. kResourceNotFound if the function is not there.
+  using Change = std::function<Result<void>(FunctionQualifiers& now)>;
+  Async<Result<FunctionQualifiers>> change_qualifiers(std::string name, Change change);
+  FunctionQualifiers qualifiers(const std::string& name) const;
+  std::vector<FunctionDefinition> versions(const std::string& name) const;  // Published ones, by number.
+  // All names by which versions and aliases of `name` are found.
+  std::vector<std::string> qualified_names(const std::string& name) const;
+
+  // By name or ARN, each with a qualifier or without. Null if there is none.
   FunctionPtr find(const std::string& name_or_arn) const;
-  std::vector<FunctionDefinition> list() const;  // Sorted by name, without endpoints.
+  // What runs when a function that find() gave is invoked: of an alias the version that it points to, at random by
+  // weight if it shares its invocations between two.
+  FunctionPtr target_of(const FunctionPtr& found, Random& random) const;
+  std::vector<FunctionDefinition> list() const;      // Sorted by name, without endpoints and versions.
+  std::vector<FunctionDefinition> list_all() const;  // With versions.
 
   // A topic's HTTP subscription as a function: found like one, but neither stored nor listed.
   void put_endpoint(FunctionDefinition endpoint);
@@ -47,15 +77,50 @@ class FunctionRegistry {
 
  private:
   class Turn;  // At one function.
+  // An alias: as it is found, and what runs.
+  struct AliasTargets {
+    FunctionPtr found;
+    FunctionPtr main;
+    std::vector<std::pair<double, FunctionPtr>> others;  // With their shares.
+  };
   Result<void> check_handler(const FunctionDefinition& function) const;
+  void stamp(FunctionDefinition& function, const FunctionDefinition* now) const;
+  void refresh(const std::string& name);
 
   Tables& tables_;
   Scheduler& scheduler_;
   const NativeRegistry& natives_;
-  std::map<std::string, FunctionPtr> functions_;
+  std::map<std::string, FunctionPtr> functions_;  // And versions.
+  std::map<std::string, FunctionQualifiers> qualifiers_;
+  std::map<std::string, AliasTargets> aliases_;  // By "F:live".
   std::map<std::string, FunctionPtr> endpoints_;
   std::set<std::string> at_work_;      // Functions that are being written.
   std::deque<Promise<bool>> waiting_;  // For one of them.
+};
+
+// The turn of one function, its versions and aliases.
+class FunctionRegistry::Turn {
+ public:
+  Turn(FunctionRegistry& registry, std::string name) : registry_(registry), name_(std::move(name)) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (!held_) return;
+    registry_.at_work_.erase(name_);
+    for (const auto& waiter : std::exchange(registry_.waiting_, {})) waiter.set(true);
+  }
+  bool try_begin() { return held_ = registry_.at_work_.insert(name_).second; }
+  // Set when somebody's turn is over.
+  Promise<bool> wait() {
+    Promise<bool> over(registry_.scheduler_);
+    registry_.waiting_.push_back(over);
+    return over;
+  }
+
+ private:
+  FunctionRegistry& registry_;
+  const std::string name_;
+  bool held_ = false;
 };
 
 }  // namespace freshet

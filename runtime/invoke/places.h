@@ -1,4 +1,14 @@
-// How many invocations run at a time: per function with reserved concurrency, and together for all others.
+// How many invocations run at a time: per function with reserved concurrency, whose versions and aliases share it, and
+// together for all others.
+//
+// Callers and waiting events take turns. Events would otherwise take every place in the moment in which it is freed,
+// and a caller at the limit of a function with a backlog would always be refused. The rule, for each function with
+// reserved concurrency and for the places that all others share:
+//
+// - When a caller is refused, the next place is kept for a caller. Callers try again after a while, so it is kept for
+//   kKept after an event has asked for it. Then the event gets it.
+// - When a caller has got a place, it is the turn of an event: until one has started, nothing is kept.
+// - A caller that has not come back within kRemembered after it was refused is forgotten.
 #pragma once
 
 #include <functional>
@@ -8,12 +18,17 @@
 #include <utility>
 
 #include "runtime/invoke/function.h"
+#include "streams/arn.h"
 
 namespace freshet {
 
 // Loop thread only. Must outlive every place it gave.
 class Places {
  public:
+  enum class For { kCaller, kEvent };
+  static constexpr nanoseconds kKept = std::chrono::seconds(1);
+  static constexpr nanoseconds kRemembered = std::chrono::seconds(30);
+
   // `freed` hears of every place that is given back; `reserved` says whether only that function gains by it.
   Places(int unreserved, std::function<void(const std::string& function, bool reserved)> freed)
       : unreserved_(unreserved), freed_(std::move(freed)) {}
@@ -39,18 +54,27 @@ class Places {
     bool reserved_;
   };
 
-  // Empty if the function is at its limit.
-  std::optional<Place> take(const FunctionDefinition& function) {
-    if (!has_room(function)) return std::nullopt;
+  // Empty if the function is at its limit, or if the place is kept for a caller.
+  std::optional<Place> take(const FunctionDefinition& function, For whom, BootTime now) {
+    const int free = free_of(function);
+    if (free <= 0) {
+      if (whom == For::kCaller) refused(function, now);
+      return std::nullopt;
+    }
+    if (!turns_.empty() && !take_turn(function, whom, now, free)) return std::nullopt;
     const bool reserved = function.reserved_concurrency.has_value();
     ++running_[function.name];
     ++total_;
     if (!reserved) ++unreserved_running_;
     return Place(*this, function.name, reserved);
   }
-  bool has_room(const FunctionDefinition& function) const {
-    if (!function.reserved_concurrency) return unreserved_running_ < unreserved_;
-    return running(function.name) < *function.reserved_concurrency;
+  // Until when the place that an event of it wants is kept for a caller. Empty: none is kept.
+  std::optional<BootTime> kept_until(const FunctionDefinition& function) const {
+    const auto turn = turns_.find(pool_of(function));
+    return turn == turns_.end() ? std::nullopt : turn->second.kept_until;
+  }
+  void forget(const FunctionDefinition& function) {
+    if (function.reserved_concurrency) turns_.erase(std::string(pool_of(function)));
   }
   int running(const std::string& function) const {
     const auto found = running_.find(function);
@@ -59,6 +83,50 @@ class Places {
   int total() const { return total_; }
 
  private:
+  struct Turns {
+    std::optional<BootTime> refused_at;  // When a caller was refused last; empty: none waits for its turn.
+    std::optional<BootTime> kept_until;
+    bool of_event = false;  // A caller has had its turn.
+  };
+
+  // Endpoints of topics have no versions, but colons in their names.
+  static bool is_endpoint(const FunctionDefinition& function) { return function.host == "endpoint"; }
+  // "" for what all functions without reserved concurrency share.
+  static std::string_view pool_of(const FunctionDefinition& function) {
+    if (!function.reserved_concurrency) return {};
+    return is_endpoint(function) ? std::string_view(function.name) : plain_name(function.name);
+  }
+  int free_of(const FunctionDefinition& function) const {
+    if (!function.reserved_concurrency) return unreserved_ - unreserved_running_;
+    const std::string name(pool_of(function));
+    int taken = running(name);
+    if (is_endpoint(function)) return *function.reserved_concurrency - taken;
+    const std::string end = name + static_cast<char>(':' + 1);
+    for (auto at = running_.lower_bound(name + ":"); at != running_.end() && at->first < end; ++at) taken += at->second;
+    return *function.reserved_concurrency - taken;
+  }
+  void refused(const FunctionDefinition& function, BootTime now) {
+    Turns& turns = turns_.try_emplace(std::string(pool_of(function))).first->second;
+    if (!turns.of_event) turns.refused_at = now;
+  }
+  // False if it is a caller's turn.
+  bool take_turn(const FunctionDefinition& function, For whom, BootTime now, int free) {
+    const auto found = turns_.find(pool_of(function));
+    if (found == turns_.end()) return true;
+    Turns& turns = found->second;
+    if (whom == For::kCaller) {
+      turns = Turns{std::nullopt, std::nullopt, true};
+      return true;
+    }
+    const bool waits = turns.refused_at && now - *turns.refused_at < kRemembered;
+    if (waits && free == 1) {
+      if (!turns.kept_until) turns.kept_until = now + kKept;
+      if (now < *turns.kept_until) return false;
+    }
+    if (free == 1 || !waits) turns = Turns{};
+    turns.of_event = false;
+    return true;
+  }
   void release(const std::string& function, bool reserved) {
     const auto found = running_.find(function);
     if (--found->second == 0) running_.erase(found);
@@ -70,6 +138,7 @@ class Places {
   const int unreserved_;
   const std::function<void(const std::string&, bool)> freed_;
   std::map<std::string, int> running_;
+  std::map<std::string, Turns, std::less<>> turns_;  // By pool; only where a caller was refused.
   int unreserved_running_ = 0;
   int total_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "runtime/clients/clients.h"
 
@@ -40,8 +41,8 @@ constexpr std::array<std::string_view, 20> kReserved = {
     "LAMBDA_TASK_ROOT",
 };
 
-// The first of `names` that is an executable on `path`; the last if none is.
-std::string program_on(std::string_view path, std::initializer_list<std::string> names) {
+// The first of `names` that is an executable on `path`; "" if none is.
+std::string program_on(std::string_view path, const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     for (std::string_view rest = path; !rest.empty();) {
       const size_t end = std::min(rest.find(':'), rest.size());
@@ -50,7 +51,34 @@ std::string program_on(std::string_view path, std::initializer_list<std::string>
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   }
-  return *(names.end() - 1);
+  return {};
+}
+
+// Of "python3.9" 9, of "nodejs20.x" 20; -1 if the name has no such number.
+int number_in(std::string_view runtime, std::string_view prefix) {
+  int number = -1;
+  if (!runtime.starts_with(prefix)) return number;
+  runtime.remove_prefix(prefix.size());
+  std::from_chars(runtime.data(), runtime.data() + runtime.size(), number);
+  return number;
+}
+
+// The version that was asked for; then what this machine calls python3; then later versions, which run what was written
+// for that one, the next one first; then earlier ones.
+std::vector<std::string> python_names(const std::string& runtime) {
+  constexpr int kNewest = 40;
+  std::vector<std::string> names{runtime, "python3"};
+  const int minor = number_in(runtime, "python3.");
+  for (int later = minor + 1; later <= kNewest; ++later) names.push_back(fmt::format("python3.{}", later));
+  for (int earlier = minor - 1; earlier >= 0; --earlier) names.push_back(fmt::format("python3.{}", earlier));
+  return names;
+}
+
+std::vector<std::string> node_names(const std::string& runtime) {
+  const int major = number_in(runtime, "nodejs");
+  std::vector<std::string> names{"node", "nodejs"};
+  if (major >= 0) names.insert(names.begin(), {fmt::format("node-{}", major), fmt::format("node{}", major)});
+  return names;
 }
 
 Environment environment_of(const FunctionDefinition& function, const ProgramSettings& settings,
@@ -74,17 +102,19 @@ Environment environment_of(const FunctionDefinition& function, const ProgramSett
   // Python takes what it has compiled for a file's text when size and second of the file are the same.
   if (settings.code_changes) all["PYTHONDONTWRITEBYTECODE"] = "1";
   for (const auto& [name, value] : function.environment) all[name] = value;
+  const std::string name(plain_name(function.name));
+  const std::string version(function.version.empty() ? kLatestVersion : std::string_view(function.version));
   const Environment own{
       {"_HANDLER", function.handler},
       {"AWS_ACCESS_KEY_ID", settings.access_key_id},
       {"AWS_DEFAULT_REGION", settings.account.region},
       {"AWS_EXECUTION_ENV", "AWS_Lambda_" + function.runtime},
       {"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", std::to_string(function.memory_mib)},
-      {"AWS_LAMBDA_FUNCTION_NAME", function.name},
-      {"AWS_LAMBDA_FUNCTION_VERSION", "$LATEST"},
+      {"AWS_LAMBDA_FUNCTION_NAME", name},
+      {"AWS_LAMBDA_FUNCTION_VERSION", version},
       {"AWS_LAMBDA_INITIALIZATION_TYPE", "on-demand"},
-      {"AWS_LAMBDA_LOG_GROUP_NAME", "/aws/lambda/" + function.name},
-      {"AWS_LAMBDA_LOG_STREAM_NAME", "[$LATEST]" + api_address},
+      {"AWS_LAMBDA_LOG_GROUP_NAME", "/aws/lambda/" + name},
+      {"AWS_LAMBDA_LOG_STREAM_NAME", "[" + version + "]" + api_address},
       {"AWS_LAMBDA_RUNTIME_API", api_address},
       {"AWS_REGION", settings.account.region},
       {"AWS_SECRET_ACCESS_KEY", settings.secret_access_key},
@@ -92,7 +122,7 @@ Environment environment_of(const FunctionDefinition& function, const ProgramSett
       {"LAMBDA_RUNTIME_DIR", function.code},
       {"LAMBDA_TASK_ROOT", function.code},
   };
-  for (const auto& [name, value] : own) all[name] = value;
+  for (const auto& [variable, value] : own) all[variable] = value;
   if (!settings.session_token.empty()) all["AWS_SESSION_TOKEN"] = settings.session_token;
   return all;
 }
@@ -115,6 +145,31 @@ bool is_client_choice(std::string_view value) {
   return value == "auto" || value == "official" || value == "own";
 }
 
+std::string start_advice(const FunctionDefinition& function, const ProgramSettings& settings) {
+  const auto own = function.environment.find("PATH");
+  const std::string& path = own == function.environment.end() ? settings.path : own->second;
+  const auto missing = [&](std::string_view what, std::string_view package) {
+    return fmt::format(
+        "Runtime {} needs {}, and PATH ({}) has none. Install it (Debian: apt-get install {}), or name its "
+        "folder in PATH, in the function's environment or the daemon's",
+        function.runtime, what, path, package);
+  };
+  const auto kind = runtime_kind(function.runtime);
+  if (kind && *kind == RuntimeKind::kPython) {
+    if (!program_on(path, python_names(function.runtime)).empty()) return {};
+    const bool named = number_in(function.runtime, "python3.") >= 0;
+    return missing(named ? function.runtime + " or another python3" : "python3", "python3");
+  }
+  if (kind && *kind == RuntimeKind::kNode) {
+    if (!program_on(path, node_names(function.runtime)).empty()) return {};
+    return missing("Node.js (node)", "nodejs");
+  }
+  const std::string program = function.code + "/bootstrap";
+  if (access(program.c_str(), X_OK) == 0) return {};
+  return fmt::format("Runtime {} runs the program {}: put it there, and make it executable (chmod +x)",
+                     function.runtime, program);
+}
+
 ProcessSpec process_spec(const FunctionDefinition& function, const ProgramSettings& settings,
                          const std::string& api_address) {
   ProcessSpec spec;
@@ -130,14 +185,16 @@ ProcessSpec process_spec(const FunctionDefinition& function, const ProgramSettin
   if (kind && *kind == RuntimeKind::kPython) {
     // The client's own text comes on standard input, so that the one binary works from anywhere. Not as `python3 -`:
     // that would make a "<stdin>" of the main module, which multiprocessing tries to open again.
+    const std::string python = program_on(path, python_names(function.runtime));
     spec.argv = {
-        program_on(path, {function.runtime, "python3"}), "-c",
+        python.empty() ? "python3" : python, "-c",
         "import sys; exec(compile(sys.stdin.read(), 'freshet/python_client.py', 'exec'), {'__name__': 'freshet'})"};
     spec.input = clients::python();
   } else if (kind && *kind == RuntimeKind::kNode) {
     // Not as `node -`: that leaves require, fs and the like as globals for the handler to see. Standard input is a
     // pipe, whose real path is no file.
-    spec.argv = {program_on(path, {"node"}), "--preserve-symlinks-main", "/dev/stdin"};
+    const std::string node = program_on(path, node_names(function.runtime));
+    spec.argv = {node.empty() ? "node" : node, "--preserve-symlinks-main", "/dev/stdin"};
     spec.input = clients::node();
   } else {
     spec.argv = {function.code + "/bootstrap"};

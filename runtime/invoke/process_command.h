@@ -34,7 +34,12 @@ bool is_reserved_variable(std::string_view name);
 inline constexpr std::string_view kClientVariable = "FRESHET_RUNTIME_CLIENT";
 bool is_client_choice(std::string_view value);
 
-// The program that serves the Runtime API at `api_address` for the function.
+// Why that program cannot be started and what to do about it, if its interpreter (or "bootstrap") is not there; else
+// "".
+std::string start_advice(const FunctionDefinition& function, const ProgramSettings& settings);
+// The program that serves the Runtime API at `api_address` for the function. The interpreter is the first
+// of these on PATH: that of the runtime's own version (python3.9; node-20, node20), the machine's usual one (python3;
+// node, nodejs), another python3.N. Freshet's client warns in the function's log if the version is another one.
 ProcessSpec process_spec(const FunctionDefinition& function, const ProgramSettings& settings,
                          const std::string& api_address);
 

@@ -2,12 +2,14 @@
 
 #include <absl/debugging/symbolize.h>
 #include <cxxabi.h>
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <time.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -62,9 +64,11 @@ std::string functions_of(const Sample& taken) {
   std::string last;
   size_t named = 0;
   for (int i = 0; i < taken.depth && named < kMostNamed; ++i) {
-    std::string name = shortened(name_of(taken.frames[static_cast<size_t>(i)]));
+    void* const frame = taken.frames[static_cast<size_t>(i)];
+    std::string name = shortened(name_of(frame));
+    if (name.empty()) name = place_in_program(frame);
     if (name.starts_with("freshet::Loop::")) break;
-    const bool ours = name.find("freshet") != std::string::npos && name != "freshet_sample_stack";
+    const bool ours = name.find("freshet") != std::string::npos && name != "freshet_sample_stack";  // Names and places.
     if (!ours || name == last) continue;
     functions += (named++ == 0 ? "" : " < ") + name;
     last = std::move(name);
@@ -73,6 +77,17 @@ std::string functions_of(const Sample& taken) {
 }
 
 }  // namespace
+
+std::string place_in_program(void* address) {
+  Dl_info here{};
+  Dl_info there{};
+  const bool known = dladdr(reinterpret_cast<void*>(&freshet_sample_stack), &here) != 0 && dladdr(address, &there) != 0;
+  if (!known || here.dli_fbase != there.dli_fbase) return {};
+  std::array<char, 40> text;
+  std::snprintf(text.data(), text.size(), "freshet+0x%zx",
+                static_cast<size_t>(static_cast<char*>(address) - static_cast<char*>(there.dli_fbase)));
+  return text.data();
+}
 
 TurnWatch::TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell)
     : loop_(loop), longest_(longest), tell_(std::move(tell)), loop_thread_(pthread_self()) {

@@ -23,6 +23,10 @@ struct SlowTurn {
   std::string functions;  // The running ones, the innermost first, separated by " < "; empty if it waits.
 };
 
+// What stands for the name of a function in a program that has been stripped: "freshet+0x1f2a10", its place in the
+// file, which addr2line turns into a name. Empty for an address outside the program.
+std::string place_in_program(void* address);
+
 class TurnWatch {
  public:
   // The loop's thread creates and destroys it; one at a time in a process. `loop` outlives it. Calls `tell` on the

@@ -97,14 +97,18 @@ Result<const TableDefinition*> Replay::check() const {
   if (!table->stream) return invalid("table " + header.table + " has no stream in the template");
   for (const FunctionDefinition& function : deployment_.functions) {
     if (function.host != "process") continue;
-    return invalid("function " + function.name +
-                   " runs as a program, and a replay runs none: give it a native handler");
+    return invalid(
+        "function " + function.name +
+        " runs as a program, and a replay in simulated time runs none: give it a native handler, or play the "
+        "fixture into a daemon");
   }
-  for (const ChangeRecord& record : fixture_.records) {
-    if (record.at - header.start <= options_.max_span) continue;
-    return invalid("record " + std::to_string(record.sequence) + " is from " + iso8601(record.at) + ", more than " +
-                   std::to_string(options_.max_span.count()) + " s after the start of the fixture");
+  for (size_t i = 0; i < fixture_.records.size(); ++i) {
+    const WallTime at = fixture_.records[i].at;
+    if (at - header.start <= options_.max_span) continue;
+    return invalid(fixture_.place_of_record(i) + ": the change is from " + iso8601(at) + ", more than " +
+                   std::to_string(options_.max_span.count()) + " days after the start of the fixture");
   }
+  if (auto fits = program_.check(fixture_, deployment_); !fits) return fail(fits.error());
   return &*table;
 }
 
@@ -128,12 +132,12 @@ Result<void> Replay::load_snapshot(TableDefinition table) {
   table.ttl_attribute.reset();
   auto created = wait(tables_->create_table(std::move(table)));
   if (!created) return fail(std::move(created.error()));
-  for (const Item& item : fixture_.snapshot) {
+  for (size_t i = 0; i < fixture_.snapshot.size(); ++i) {
     PutItemInput put;
     put.table = name;
-    put.item = item;
+    put.item = fixture_.snapshot[i];
     auto done = wait(tables_->put_item(std::move(put)));
-    if (!done) return fail(std::move(done.error()));
+    if (!done) return fail(done.error().code, fixture_.place_of_item(i) + ": " + done.error().message);
   }
   return {};
 }
@@ -193,7 +197,7 @@ Result<void> Replay::apply(const ChangeRecord& record, size_t number, const Tabl
     input.item = record.after.decode();
     done = wait(tables_->put_item(std::move(input)));
   }
-  if (!done) return fail(done.error().code, "record " + std::to_string(number) + ": " + done.error().message);
+  if (!done) return fail(done.error().code, fixture_.place_of_record(number - 1) + ": " + done.error().message);
   loop_.run_ready();
   return check_rest();
 }

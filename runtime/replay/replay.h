@@ -25,6 +25,8 @@ class ReplayProgram {
   virtual void install(Services& services, NativeRegistry& natives, EventLog log) = 0;
   // Once the deployment is there, before the first record.
   virtual Async<Result<void>> begin(const Deployment&) { return Result<void>(); }
+  // What is wrong with the fixture for these functions, before anything of it is applied.
+  virtual Result<void> check(const Fixture&, const Deployment&) { return {}; }
   // At the end: no handler runs any more and the topics are gone; the other services go next. Lets go of all of them.
   virtual void end() {}
 };
@@ -42,8 +44,8 @@ class PlainReplayProgram final : public ReplayProgram {
 struct ReplayOptions {
   uint64_t seed = 1;
   Account account;
-  seconds run_on{120};          // Simulated time after the last record.
-  seconds max_span{24 * 3600};  // Longer fixtures are refused.
+  seconds run_on{120};              // Simulated time after the last record.
+  std::chrono::days max_span{366};  // Longer fixtures are refused.
   milliseconds ttl_sweep{100};
   // Of a queue table whose fixture holds the original processor's own moves: applies only what came from outside.
   // Left out are removals by TTL and changes of the status attribute; the replay makes its own.
@@ -59,7 +61,8 @@ struct ReplayOptions {
   std::function<void(size_t)> on_record;  // After each record, with its number from 1; may be empty.
 };
 
-// kValidation when deployment and fixture do not fit together; kLimitExceeded when functions keep each other at work
+// kValidation when deployment and fixture do not fit together, and whatever the store says of an item: these name the
+// line of the fixture, if it was read from a file. kLimitExceeded when functions keep each other at work
 // while no time passes.
 Result<std::string> replay(const Fixture& fixture, const Deployment& deployment, ReplayProgram& program,
                            const ReplayOptions& options);

@@ -421,7 +421,7 @@ Result<bool> BackupStore::load_some(Restoring& restoring) {
 
 void BackupStore::drop(Table& table, const Error& error) {
   warn(table.definition().name, "the table could not be restored and is dropped: " + error.message);
-  committer_.log_drop(table.number());
+  committer_.log_drop(table);
   catalog_.remove(table);
 }
 

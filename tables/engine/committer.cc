@@ -237,11 +237,14 @@ void Committer::log_closed(const ClosedEntry& closed) {
   append_record(batch_, StoredClosedStream{closed.table, std::move(stream), closed.stream->next()});
 }
 
-void Committer::log_drop(uint32_t table) {
+void Committer::log_drop(const Table& table) {
+  if (table.definition().system) {
+    for (const auto& entry : table.items()) kept_memory_ -= kept_beside(table, entry.item);
+  }
   if (!log_) return;
   begin_batch();
   hurried_ = true;
-  append_drop_record(batch_, table);
+  append_drop_record(batch_, table.number());
 }
 
 void Committer::append_changed_flows() {
@@ -392,7 +395,8 @@ void Committer::count_commit(BootTime appended_at) {
 }
 
 void Committer::report(const Error& error) {
-  if (error.code != ErrorCode::kDiskFull) fail_store(error);
+  const bool passes = error.code == ErrorCode::kDiskFull || error.code == ErrorCode::kUnavailable;
+  if (!passes) fail_store(error);
 }
 
 void Committer::report_read(const Error& error) {

@@ -42,7 +42,7 @@ class Committer {
   void apply(Mutation mutation, bool unhurried = false);
   // The catalog changed: says so in the batch.
   void log_table(Table& table);
-  void log_drop(uint32_t table);
+  void log_drop(const Table& table);  // Which is removed from the catalog right after.
   void log_closed(const ClosedEntry& closed);
 
   // Much of what is applied this turn is one request's: few wait for it.
@@ -57,7 +57,7 @@ class Committer {
   bool append_moves(const std::vector<std::pair<uint32_t, ItemRef>>& items);
   // Opens a new segment. False if that was not possible.
   bool roll();
-  // A log operation outside of commit failed: kDiskFull is passed over, everything else is for good.
+  // A log operation outside of commit failed: kDiskFull and kUnavailable pass, everything else is for good.
   void report(const Error& error);
   // A reader of the log failed. A file that cannot be read or is gone fails the store for good. The reader handles
   // other errors, such as damaged records of a stream.

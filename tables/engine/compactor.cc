@@ -120,6 +120,7 @@ void Compactor::begin_segment() {
   const auto segment = choose();
   if (!segment) return;
   cursor_ = LogPosition{*segment, 0};
+  // Without a free file descriptor the first read opens it.
   if (auto opened = committer_.log()->will_read(*segment); !opened) committer_.report(opened.error());
 }
 
@@ -175,7 +176,7 @@ bool Compactor::find_live() {
     return ok;
   });
   if (!next) {
-    committer_.report(next.error());  // The log is damaged under our hands: stop while everything is in memory.
+    committer_.report(next.error());  // A log that is damaged under our hands: stop while everything is in memory.
     return false;
   }
   *cursor_ = *next;

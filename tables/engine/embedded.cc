@@ -265,7 +265,7 @@ Async<Result<TableDescription>> Engine::delete_table(std::string name) {
   }
   TableDescription description = table->describe();
   if (table->definition().stream) close_stream(*table);
-  committer_.log_drop(table->number());
+  committer_.log_drop(*table);
   catalog_.remove(*table);
   return Out(std::move(description));
 }

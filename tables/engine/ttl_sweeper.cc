@@ -63,9 +63,12 @@ void TtlSweeper::warn(Table& table) {
   const auto suspect = table.ttl()->take_suspect();
   if (!suspect || !options_.on_warning) return;
   options_.on_warning(table.definition().name,
-                      "the TTL attribute " + *table.definition().ttl_attribute + " holds " + std::to_string(*suspect) +
+                      "the TTL attribute " + *table.definition().ttl_attribute + " of table " +
+                          table.definition().name + " holds " + std::to_string(*suspect) +
                           ", which can only be milliseconds; TTL is read as epoch seconds, so that such items never "
-                          "expire. Write seconds, or turn on reading milliseconds for this table.");
+                          "expire. Write seconds (" +
+                          std::to_string(*suspect / 1000) +
+                          "), or give the table in its template Metadata: {Freshet: {TtlInMilliseconds: true}}");
 }
 
 }  // namespace freshet

@@ -1,8 +1,9 @@
 // The append-only log: numbered, preallocated segments of checksummed, length-prefixed batches. One batch is one
 // commit, atomic across tables, indexes, streams and books. Format: docs/formats.md.
 //
-// Threading: loop thread. Errors: any error but kDiskFull is for good: every later call returns it again and nothing
-// is acknowledged any more (a failed fdatasync must never be retried: the kernel may have dropped the pages).
+// Threading: loop thread. Errors: any error but kDiskFull and kUnavailable (no file descriptor is free) is for good:
+// every later call returns it again and nothing is acknowledged any more (a failed fdatasync must never be retried: the
+// kernel may have dropped the pages).
 #pragma once
 
 #include <cstdint>
@@ -94,8 +95,8 @@ class Log {
  public:
   virtual ~Log() = default;
 
-  // Appends one batch; it is in the file (page cache) when this returns, not yet durable. kDiskFull when a new segment
-  // is needed and cannot be had; then nothing has been written and the log goes on working.
+  // Appends one batch; it is in the file (page cache) when this returns, not yet durable. kDiskFull or kUnavailable
+  // when a new segment is needed and cannot be had; then nothing has been written and the log goes on working.
   virtual Result<LogPosition> append(BatchKind kind, std::string_view payload) = 0;
   // Opens a new segment now, so that retire_through() takes effect; nothing if the open one is still empty. Errors as
   // append().

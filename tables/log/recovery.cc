@@ -33,6 +33,7 @@ class Recovery {
 
   Result<void> read_headers(const std::vector<std::string>& names);
   Result<void> read_header(uint32_t id);
+  Result<void> give_up(uint32_t id, Error damage);
   Result<void> check_chain();
   Result<void> replay_all();
   Result<bool> replay_segment(size_t index);
@@ -81,7 +82,7 @@ Result<Recovered> Recovery::run(const std::vector<std::string>& names) {
 }
 
 Result<void> Recovery::read_headers(const std::vector<std::string>& names) {
-  std::optional<Error> damage;
+  std::map<uint32_t, Error> damaged;
   for (const std::string& name : names) {
     const auto id = parse_segment_name(name);
     if (!id) continue;
@@ -89,10 +90,22 @@ Result<void> Recovery::read_headers(const std::vector<std::string>& names) {
     if (read) continue;
     // A newer version explains what looks like damage elsewhere.
     if (read.error().code == ErrorCode::kUnsupportedFormat) return read;
-    if (!damage) damage = std::move(read.error());
+    damaged.emplace(*id, std::move(read.error()));
   }
-  if (damage) return fail(std::move(*damage));
+  for (auto& [id, damage] : damaged) {
+    if (auto done = give_up(id, std::move(damage)); !done) return done;
+  }
   return {};
+}
+
+// Without a damaged segment there is still a log if it is retired: nothing is replayed from it, and only streams lose
+// records.
+Result<void> Recovery::give_up(uint32_t id, Error damage) {
+  const bool retired = damage.code == ErrorCode::kCorruption && !candidates_.empty() &&
+                       id < candidates_.rbegin()->second.header.first_unretired;
+  if (!retired) return fail(std::move(damage));
+  leftovers_.push_back(id);
+  return miss(damage.message + "; the segment is retired, so that it holds only records of streams");
 }
 
 Result<void> Recovery::read_header(uint32_t id) {
@@ -238,7 +251,7 @@ Result<void> Recovery::check_sizes() {
 
 Result<void> Recovery::miss(std::string what) {
   if (options_.accept_loss) {
-    out_.missing = std::move(what);
+    out_.missing += (out_.missing.empty() ? "" : "; ") + what;
     return {};
   }
   return fail(ErrorCode::kCorruption, what +

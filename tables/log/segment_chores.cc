@@ -14,7 +14,7 @@ void SegmentLog::do_chores() {
   do {
     if (chore_ != Chore::kNone) {
       if (!is_short() && !options_.chores->over()) return;
-      end_chore();
+      if (!end_chore()) return;
     }
     if (!failed_) begin_chore();
   } while (chore_ != Chore::kNone && is_short());
@@ -41,29 +41,29 @@ void SegmentLog::begin_chore() {
   }
 }
 
-void SegmentLog::end_chore() {
+bool SegmentLog::end_chore() {
   const Chore done = std::exchange(chore_, Chore::kNone);
   auto ended = options_.chores->end();
-  if (!ended && !(done == Chore::kSpare && ended.error().code == ErrorCode::kDiskFull)) {
+  const bool later =
+      !ended && (done == Chore::kSpare ? can_wait(ended.error()) : ended.error().code == ErrorCode::kUnavailable);
+  if (!ended && !later) {
     fail_for_good(std::move(ended.error()));
-    return;
+    return false;
   }
-  switch (done) {
-    case Chore::kCut:
-      give_back(cuts_.front().beyond);
-      cuts_.pop_front();
-      return;
-    case Chore::kDelete:
-      give_back(trash_.taken_away());
-      return;
-    case Chore::kSpare:
-      if (ended) spares_.keep(std::move(spare_path_));
-      if (!ended) give_back(segment_bytes_);
-      asked_disk(!ended);
-      return;
-    case Chore::kNone:
-      return;
+  if (done == Chore::kSpare) {
+    if (ended) spares_.keep(std::move(spare_path_));
+    if (!ended) give_back(segment_bytes_);
+    asked_disk(!ended);
+    return true;
   }
+  if (later) return false;
+  if (done == Chore::kCut) {
+    give_back(cuts_.front().beyond);
+    cuts_.pop_front();
+  } else if (done == Chore::kDelete) {
+    give_back(trash_.taken_away());
+  }
+  return true;
 }
 
 }  // namespace freshet::log_detail

@@ -28,6 +28,10 @@ uint64_t choose_segment_bytes(const LogOptions& options) {
 
 }  // namespace
 
+bool can_wait(const Error& error) {
+  return error.code == ErrorCode::kDiskFull || error.code == ErrorCode::kUnavailable;
+}
+
 SegmentLog::SegmentLog(Files& files, LogOptions options)
     : files_(files),
       options_(std::move(options)),
@@ -45,8 +49,7 @@ std::string SegmentLog::path(uint32_t id) const {
 }
 
 tl::unexpected<Error> SegmentLog::fail_for_good(Error error) {
-  // Only a refused allocation is a full disk that one can wait for.
-  if (error.code == ErrorCode::kDiskFull) error.code = ErrorCode::kIo;
+  if (can_wait(error)) error.code = ErrorCode::kIo;  // Only at the calls that ask can_wait() is there a next time.
   if (!failed_) failed_ = std::move(error);
   return fail(*failed_);
 }
@@ -76,7 +79,7 @@ Result<void> SegmentLog::check_locks() {
   if (ours.error().code != ErrorCode::kNotFound) return lost(ours.error());
   auto again = files_.lock(options_.directory + "/LOCK");
   if (again) lock_ = std::move(*again);
-  return again || again.error().code == ErrorCode::kDiskFull ? Result<void>{} : lost(again.error());
+  return again || can_wait(again.error()) ? Result<void>{} : lost(again.error());
 }
 
 Result<void> SegmentLog::open(const BatchVisitor& replay) {
@@ -216,7 +219,7 @@ Result<Spares::Space> SegmentLog::find_space(uint64_t bytes) {
     if (auto made = make_room(std::max(bytes, segment_bytes_)); !made) return fail(std::move(made.error()));
   }
   auto space = spares_.take(bytes);
-  const bool full = !space && space.error().code == ErrorCode::kDiskFull;
+  const bool full = !space && can_wait(space.error());
   if (!space && !full) return fail_for_good(std::move(space.error()));
   // For a file larger than a spare, the disk's answer does not count: the reserve asks for no files of that size.
   if (!from_spare && bytes <= segment_bytes_) asked_disk(full);
@@ -237,7 +240,8 @@ Result<void> SegmentLog::start_segment(uint64_t batch_bytes) {
   const uint32_t id = first ? 1 : segments_.back().id + 1;
   const uint64_t allocated = space->bytes;
   if (auto made = make_segment(id, std::move(*space)); !made) return made;
-  auto file = files_.open(path(id), OpenMode::kReadWrite);  // Anew, so that errors name the segment.
+  // Anew, so that errors name the segment. make_segment() has just closed a file: a descriptor is free.
+  auto file = files_.open(path(id), OpenMode::kReadWrite);
   if (!file) return fail_for_good(std::move(file.error()));
   if (!first) {
     if (auto left = leave_open_segment(syncs); !left) return left;
@@ -265,6 +269,7 @@ Result<void> SegmentLog::make_segment(uint32_t id, Spares::Space space) {
     if (auto kept = keep_for_later(std::move(space)); !kept) return kept;
     return renamed;
   }
+  space.file.reset();  // To sync the directory takes a file descriptor.
   if (auto synced = files_.sync_directory(options_.directory); !synced) return fail_for_good(std::move(synced.error()));
   return {};
 }
@@ -512,7 +517,7 @@ void SegmentLog::keep_space() {
   if (options_.chores) return do_chores();
   if (auto freed = trash_.step()) {
     give_back(*freed);
-  } else {
+  } else if (!can_wait(freed.error())) {
     fail_for_good(std::move(freed.error()));
     return;
   }
@@ -523,7 +528,7 @@ void SegmentLog::make_spares() {
   const uint64_t most = std::clamp<uint64_t>(kSparedPerCall / segment_bytes_, 1, kSparesPerCall);
   for (uint64_t made = 0; made < most && wants_spare(); ++made) {
     if (auto added = spares_.add(); !added) {
-      if (added.error().code != ErrorCode::kDiskFull) fail_for_good(std::move(added.error()));
+      if (!can_wait(added.error())) fail_for_good(std::move(added.error()));
       asked_disk(true);
       return;
     }

@@ -15,6 +15,9 @@
 
 namespace freshet::log_detail {
 
+// A full disk, or no free file descriptor: the same call may work later.
+bool can_wait(const Error& error);
+
 class SegmentLog final : public Log {
  public:
   SegmentLog(Files& files, LogOptions options);
@@ -62,7 +65,7 @@ class SegmentLog final : public Log {
   bool is_short() const;
   void do_chores();
   void begin_chore();
-  void end_chore();
+  bool end_chore();  // False where nothing more is to be done now.
   void make_spares();
   // After a refusal one more than the reserve needs: only by asking do we learn that there is space again.
   bool wants_spare() const {

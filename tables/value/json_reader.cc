@@ -17,8 +17,15 @@ constexpr size_t kKeptBytes = 1u << 20;  // Larger buffers are given back after 
 constexpr size_t kSmallestBuffer = 4096;
 constexpr size_t kShownName = 128;  // Of a member's name, in a path.
 
-tl::unexpected<Error> malformed(const std::string& what, size_t offset) {
-  return fail(ErrorCode::kSerialization, "malformed JSON at offset " + std::to_string(offset) + ": " + what);
+// A program finds the place by the offset in bytes, a person by line and column (in characters).
+tl::unexpected<Error> malformed(const std::string& what, std::string_view json, size_t offset) {
+  const std::string_view before = json.substr(0, offset);
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::string_view line = before.substr(before.rfind('\n') + 1);  // Without any: npos + 1 is 0.
+  const auto characters = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; });
+  return fail(ErrorCode::kSerialization, "malformed JSON at offset " + std::to_string(offset) + " (line " +
+                                             std::to_string(lines + 1) + ", column " + std::to_string(characters + 1) +
+                                             "): " + what);
 }
 
 // The parser and the padded copy of the text that it wants; one of each per thread.
@@ -97,20 +104,20 @@ size_t control_problem(std::string_view text) {
 tl::unexpected<Error> explain(simdjson::error_code code, std::string_view json, size_t offset) {
   switch (code) {
     case simdjson::UTF8_ERROR:
-      return malformed("not valid UTF-8", utf8_problem(json));
+      return malformed("not valid UTF-8", json, utf8_problem(json));
     case simdjson::UNESCAPED_CHARS:
-      return malformed("a control character inside a string must be escaped", control_problem(json));
+      return malformed("a control character inside a string must be escaped", json, control_problem(json));
     case simdjson::UNCLOSED_STRING:
-      return malformed("the text ends inside a string", json.size());
+      return malformed("the text ends inside a string", json, json.size());
     case simdjson::STRING_ERROR:
-      return malformed("a wrong escape in a string", offset);
+      return malformed("a wrong escape in a string", json, offset);
     case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
-      return malformed("an array or object is not closed", json.size());
+      return malformed("an array or object is not closed", json, json.size());
     case simdjson::MEMALLOC:
     case simdjson::CAPACITY:
       return fail(ErrorCode::kRequestTooLarge, "a JSON document of " + std::to_string(json.size()) + " bytes");
     default:
-      return malformed(offset >= json.size() ? "unexpected end" : "unexpected character", offset);
+      return malformed(offset >= json.size() ? "unexpected end" : "unexpected character", json, offset);
   }
 }
 
@@ -159,7 +166,7 @@ class JsonBuilder {
     size_t offset = json_.size();
     if (!all.current_location().get(at))
       offset = std::min(offset, static_cast<size_t>(at - workspace_.padded.get()) - 1);
-    if (!refusal_.empty()) return malformed(refusal_, refused_at_.value_or(offset));
+    if (!refusal_.empty()) return malformed(refusal_, json_, refused_at_.value_or(offset));
     return explain(code_, json_, refused_at_.value_or(offset));
   }
 

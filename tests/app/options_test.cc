@@ -53,6 +53,59 @@ class OptionsTest : public testing::Test {
   std::string written_;  // To be removed.
 };
 
+TEST_F(OptionsTest, AnAddressBeyondLoopbackNeedsAccessKeys) {
+  EXPECT_EQ(
+      parse_listen("0.0.0.0:7070").error().message,
+      "--listen '0.0.0.0:7070': an address beyond loopback needs --credentials FILE, the access keys that requests "
+      "are signed with; without it, listen on 127.0.0.1");
+  EXPECT_EQ(parse_listen("127.0.0.1").error().message,
+            "--listen '127.0.0.1': the port is missing (like 127.0.0.1:7070; port 0 picks a free one)");
+  EXPECT_TRUE(parse_listen("0.0.0.0:7070", true));
+}
+
+TEST(ListOption, HasNoEmptyMembers) {
+  const auto parse = [](Words words, std::vector<double>& loads) -> std::string {
+    CLI::App app;
+    Command(app).add_list("--load", loads, "");
+    std::reverse(words.begin(), words.end());
+    try {
+      app.parse(std::move(words));
+    } catch (const CLI::ParseError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  std::vector<double> loads{1};
+  EXPECT_EQ(parse({}, loads), "");
+  EXPECT_EQ(loads, (std::vector<double>{1})) << "the default";
+  EXPECT_EQ(parse({"--load", "2,10", "--load=0.5"}, loads), "");
+  EXPECT_EQ(loads, (std::vector<double>{2, 10, 0.5}));
+  EXPECT_EQ(parse({"--load", "2", "3"}, loads), "");
+  EXPECT_EQ(loads, (std::vector<double>{2, 3}));
+  for (const char* wrong : {"2,,3", ",", "2,", ",2"}) {
+    EXPECT_EQ(parse({"--load", wrong}, loads),
+              "--load: '" + std::string(wrong) + "' has an empty member: write it like A,B");
+  }
+  EXPECT_EQ(parse({"--load", "2,x"}, loads), "--load: 'x' is not a number");
+}
+
+TEST(WordOption, TakesCapitalsOrNotAndNamesTheNearest) {
+  std::string state;
+  const auto parse = [&](const std::string& word) -> std::string {
+    CLI::App app;
+    Command(app).add_option("--state", state, "").one_of({"PENDING", "DEAD"});
+    try {
+      app.parse(std::vector<std::string>{word, "--state"});
+    } catch (const CLI::ParseError& error) {
+      return error.what();
+    }
+    return {};
+  };
+  EXPECT_EQ(parse("pending"), "");
+  EXPECT_EQ(state, "PENDING");
+  EXPECT_EQ(parse("PENDNG"), "--state: 'PENDNG' is none of PENDING,DEAD (did you mean 'PENDING'?)");
+}
+
 TEST_F(OptionsTest, RepeatableOptionsTakeOneWordEach) {
   EXPECT_EQ(parse({"--set", "A.B=1", "--parameter", "P=1", "--queue", "Q", "--allowed-host", "h", "--set=A.C=[x,y]",
                    "--queue", "R", "t.yaml"}),

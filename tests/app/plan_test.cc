@@ -37,6 +37,21 @@ TEST(DaemonPlanTest, ATimeoutThatMayEndTasksInWorkIsAWarning) {
             "");
 }
 
+// The line in which the template defines it.
+TEST(DaemonPlanTest, AWarningNamesTheLine) {
+  DaemonOptions options;
+  options.deploy.path = source_dir() + "/config/lifo-sample.yaml";
+  options.deploy.settings = {"ProcessTasksFunction.TASK_TIMEOUT_MS=61500"};
+  const auto plan = plan_daemon(options);
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->deployment.warnings.size(), 1u);
+  const std::string text = read_text_file(options.deploy.path).value();
+  const size_t at = text.find("\n  ProcessTasksFunction:");
+  ASSERT_NE(at, std::string::npos);
+  const auto line = std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n') + 2;
+  EXPECT_EQ(plan->deployment.warnings[0].line, line);
+}
+
 // The sample application as it was published: it takes its tasks by itself.
 TEST(DaemonPlanTest, ATableThatLooksLikeAQueueGetsAHint) {
   const std::string hint =

@@ -137,5 +137,28 @@ TEST(Trace, RunsUnderAnotherPolicy) {
   EXPECT_EQ(in_time, 10u) << "ten calls of 100 ms end before the deadlines";
 }
 
+TEST(Trace, WhatIsWrongIsNamedByItsLine) {
+  const std::string header =
+      R"({"freshet":"fixture","version":1,"table":"QueueTable","partitionKey":{"name":"taskId","type":"S"},)"
+      R"("start":"2026-01-01T00:00:00.000Z"})"
+      "\n";
+  const auto said = [&](const std::string& lines) {
+    auto fixture = read_fixture(header + lines, "load.jsonl");
+    EXPECT_TRUE(fixture) << fixture.error().message;
+    auto recording = read_recording(*fixture);
+    return recording ? std::string() : recording.error().message;
+  };
+  const auto modify = [](const std::string& status) {
+    return R"({"eventName":"MODIFY","dynamodb":{"ApproximateCreationDateTime":1767225601,"NewImage":{"taskId":{"S":"a"},)"
+           R"("taskStatus":{"S":")" +
+           status + R"("}}}})" + "\n";
+  };
+  EXPECT_EQ(said(""), "load.jsonl: the trace holds no changes: nothing happened while it was recorded");
+  EXPECT_EQ(said("# a comment\n" + modify("TAKEN")),
+            "load.jsonl:3: the trace has a hole: change 1 is of task 'a', which never came");
+  EXPECT_EQ(said(modify("SUCCESS") + modify("Taken")).substr(0, 60),
+            "load.jsonl:3: taskStatus 'Taken' is no state (did you mean '");
+}
+
 }  // namespace
 }  // namespace freshet::lab

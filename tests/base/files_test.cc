@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -110,6 +111,31 @@ TEST_P(FilesTest, OpenModesSayWhatIsThere) {
   auto read_only = files->open(path("a"), OpenMode::kRead);
   ASSERT_TRUE(read_only);
   EXPECT_EQ((*read_only)->write_at(0, "x").error().code, ErrorCode::kIo);
+}
+
+// A process without a free file descriptor may have one later. Directories are synced all the same.
+TEST(PosixFiles, WithoutAFreeDescriptorTheyAreUnavailable) {
+  const std::unique_ptr<Files> files = make_posix_files();
+  std::string directory = testing::TempDir() + "/freshet-descriptors-XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{32, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  std::vector<std::unique_ptr<File>> held;
+  auto file = files->open(directory + "/a", OpenMode::kCreate);
+  while (file && held.size() < 64) {
+    held.push_back(std::move(*file));
+    file = files->open(directory + "/a", OpenMode::kRead);
+  }
+  const auto synced = files->sync_directory(directory);
+  const auto again = files->sync_directory(directory);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code, ErrorCode::kUnavailable) << file.error().message;
+  EXPECT_TRUE(synced && again);
+  EXPECT_TRUE(files->open(directory + "/a", OpenMode::kRead));
+  std::filesystem::remove_all(directory);
 }
 
 TEST_P(FilesTest, DirectoriesListRenameAndRemove) {

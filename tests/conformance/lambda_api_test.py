@@ -214,8 +214,7 @@ class Functions(Case):
                      ZipFile=answering("x"))
         wrong = "InvalidParameterValueException"
         for name, settings in (("runtime", {"Runtime": "cobol85"}), ("timeout", {"Timeout": 0}), ("name", {}),
-                               ("memory", {"MemorySize": 1}), ("image", {"PackageType": "Image"}),
-                               ("publish", {"Publish": True})):
+                               ("memory", {"MemorySize": 1}), ("image", {"PackageType": "Image"})):
             self.refused(wrong, self.create, "not a name" if name == "name" else "Bad", keep=True, **settings)
         for code in ({"S3Bucket": "any", "S3Key": "key"}, {"S3Bucket": "hot-reload", "S3Key": "/no/such/folder"},
                      {"ZipFile": b"this is no archive"}, {"ZipFile": archive(app="x = 1\n")[:-30]}):

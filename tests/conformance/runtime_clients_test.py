@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The official runtime clients in the place of Freshet's own, where a function brings them. Started like conformance_test.py.
 
-Node.js: npm's aws-lambda-ric itself, which ./test.sh installs in ric/ of FRESHET_NODE_MODULES (a native build). Python: there is
-no awslambdaric in Debian, so a stand-in of that name (tests/apps/awslambdaric), started by the same command, which speaks the
-Runtime API with the requests that the official one sends.
+Node.js: npm's aws-lambda-ric itself, which ./test.sh installs in ric/ of FRESHET_NODE_MODULES (a native build). Python: a stand-in of
+the name awslambdaric (tests/apps/awslambdaric), started by the same command, which speaks the Runtime API with the requests that the
+official one sends. awslambdaric_test.py runs the official one, where ./test.sh could install it.
 """
 import base64
 import json

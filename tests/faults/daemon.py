@@ -23,14 +23,14 @@ class Refused(Exception):
     def __init__(self, status, document):
         super().__init__(f"{status} {document}")
         self.status = status
-        error = document.get("error", {})  # Results of priority queues and ordered writes have the code alone.
-        self.code = error if isinstance(error, str) else error.get("code", "")
+        self.code = document.get("error", {}).get("code", "")
 
 
 class Daemon:
     def __init__(self, binary, data, *options, template=ROOT / "config/lifo.yaml", runner="none"):
         self.binary, self.data, self.options, self.template, self.runner = binary, pathlib.Path(data), options, template, runner
         self.log_path = self.data / "daemon.log"
+        self.store = self.data / "store"  # Or ":memory:".
         self.process = None
         self.local = threading.local()
 
@@ -42,7 +42,7 @@ class Daemon:
         argv = [str(self.binary), "run"]
         if self.template:
             argv += [str(self.template), "--set", f"ProcessTasksFunction.TASK_RUNNER={self.runner}"]
-        argv += ["--data", str(self.data / "store"), "--listen", "127.0.0.1:0", "--ready-file", str(self.ready)]
+        argv += ["--data", str(self.store), "--listen", "127.0.0.1:0", "--ready-file", str(self.ready)]
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(argv + [str(o) for o in self.options], stdout=log, stderr=log)
         return self

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import urllib.parse
+import urllib.request
 
 from daemon import ROOT, main
 
@@ -63,20 +64,44 @@ def refuses_what_makes_no_sense(binary, folder):
 
 
 def leaves_nothing_behind_when_it_is_ended(binary, folder):
-    lab_process = subprocess.Popen([str(binary), "bench", "overload", "--real", "--policy", "freshet", "--load", "1", "--seconds", "600"],
-                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(folder)})
-    ready = lambda: list(pathlib.Path(folder).glob("freshet-lab-*/ready"))
-    while not ready():
-        assert lab_process.poll() is None, lab_process.communicate()
-        time.sleep(0.01)
-    port = urllib.parse.urlparse(ready()[0].read_text().strip()).port
-    lab_process.send_signal(signal.SIGTERM)
-    assert "stopped before its end" in lab_process.communicate()[1]
-    assert lab_process.returncode == 1 and not list(pathlib.Path(folder).iterdir())
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", port)) != 0, "its daemon is still there"
+    # The calls take far longer than anybody waits: whatever waits for them is seen.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        lab_process = subprocess.Popen([str(binary), "bench", "overload", "--real", "--policy", "freshet", "--load", "10", "--seconds", "600",
+                                        "--scale", "4x60000ms"], stderr=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": str(folder)})
+        ready = lambda: list(pathlib.Path(folder).glob("freshet-lab-*/ready"))
+        while not ready():
+            assert lab_process.poll() is None, lab_process.communicate()
+            time.sleep(0.01)
+        url = ready()[0].read_text().strip()
+        port = urllib.parse.urlparse(url).port
+        while True:  # Until a call is under way.
+            with urllib.request.urlopen(url.rstrip("/") + "/queues/QueueTable/stats") as answer:
+                if json.load(answer)["running"] > 0:
+                    break
+            time.sleep(0.01)
+        lab_process.send_signal(number)
+        try:
+            said = lab_process.communicate(timeout=8)[1]
+        except subprocess.TimeoutExpired:
+            lab_process.kill()
+            raise AssertionError(f"{number!r} is not obeyed") from None
+        assert "stopped before its end" in said, (number, said)
+        assert lab_process.returncode == 1 and not list(pathlib.Path(folder).iterdir()), number
+        with socket.socket() as probe:
+            assert probe.connect_ex(("127.0.0.1", port)) != 0, "its daemon is still there"
+
+
+def says_what_it_came_to(binary, folder):
+    run = subprocess.run([str(binary), "bench", "overload", "--load", "2,10", "--seconds", "1", "--seeds", "1", "--html", f"{folder}/page.html"],
+                         capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run
+    lines = run.stdout.splitlines()
+    assert all(len(line) <= 100 for line in lines), max(lines, key=len)
+    assert run.stdout.split("\n\n")[-1].startswith("Freshet does at least ") and run.stdout.endswith(".\n"), lines[-3:]
+    page = (pathlib.Path(folder) / "page.html").read_text()
+    assert "<script" not in page and "http" not in page, "the page needs something from elsewhere"
 
 
 if __name__ == "__main__":
     main(__doc__, "everything is accounted for", accounts_for_everything, refuses_what_makes_no_sense,
-         leaves_nothing_behind_when_it_is_ended)
+         leaves_nothing_behind_when_it_is_ended, says_what_it_came_to)

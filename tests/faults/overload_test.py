@@ -190,10 +190,15 @@ def explains(binary, folder):
         assert any("takes go from the newest task" in why for why in old["why"]), old
 
         refused = run(binary, daemon, "explain", "beyond").stdout
-        assert "beyond: not there" in refused and "refused by MAX_WAITING=3, max-waiting (noticed by create)" in refused, refused
+        assert "beyond: not there" in refused and "refused when it was to be created: MAX_WAITING=3, max-waiting" in refused, refused
         text = run(binary, daemon, "explain", "old").stdout
         assert text.startswith("old: PENDING, ") and "MAX_WAITING=3" in text, text
-        assert json.loads(run(binary, daemon, "explain", "old", "--json").stdout)["taskId"] == "old"
+        told = text.splitlines()
+        assert told[1].endswith("  created") and told[2] == "why it is not started now:" and told[3].startswith("  - "), text
+        document = json.loads(run(binary, daemon, "explain", "old", "--json").stdout)
+        assert document["taskId"] == "old" and document["life"][0]["code"] == "created", document
+        assert [reason["message"] for reason in document["reasons"]] == document["why"], document
+        assert {reason["code"] for reason in document["reasons"]} == {"order", "no-worker"}, document
         assert "nobody" in run(binary, daemon, "explain", "nobody", status=3).stderr
         assert daemon.stop() == 0, daemon.log_tail()
     finally:

@@ -151,7 +151,7 @@ def shipped_options(binary, folder):
         daemon.kill()
     helped = subprocess.run([str(binary), "run", "--help"], capture_output=True, text=True, timeout=60).stdout
     there = set(re.findall(r"(?m)^#?([a-z-]+) = ", (ROOT / "config/freshet.conf").read_text()))
-    assert there == set(re.findall(r"(?m)^  --([a-z-]+) ", helped)) - {"config", "json"} | {"template"}, there
+    assert there == set(re.findall(r"(?m)^ {6}--([a-z-]+)\b", helped)) - {"config", "json"} | {"template"}, there
 
 
 def shipped_unit(binary, folder):

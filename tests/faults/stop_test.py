@@ -115,6 +115,19 @@ def nothing_to_wait_for(binary, folder):
         daemon.kill()
 
 
+def says_what_is_kept(binary, folder):
+    """A store in memory ends with the daemon: nothing of it is durable."""
+    for store, durable in ((folder / "kept" / "store", "true"), (":memory:", "false")):
+        daemon = Daemon(binary, folder / f"durable-{durable}")
+        daemon.store = store
+        daemon.start()
+        try:
+            assert daemon.stop() == 0, daemon.log_tail()
+            assert f'"durable":{durable}' in daemon.log_tail(), daemon.log_tail()
+        finally:
+            daemon.kill()
+
+
 if __name__ == "__main__":
     main(__doc__, "stopped in time; what was in work went back with its attempt",
-         past_the_deadline, pull_workers, nothing_to_wait_for)
+         past_the_deadline, pull_workers, nothing_to_wait_for, says_what_is_kept)

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "functions/queue/fixture_states.h"
 #include "functions/register.h"
 #include "functions/replay_program.h"
 #include "tests/sim/source_dir.h"
@@ -78,6 +79,43 @@ INSTANTIATE_TEST_SUITE_P(Shipped, Fixtures,
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+TEST(QueueFixtures, AStatusThatIsNoneIsRefusedWithTheNearest) {
+  const std::string header =
+      R"({"freshet":"fixture","version":1,"table":"QueueTable","partitionKey":{"name":"taskId","type":"S"},)"
+      R"("start":"2026-01-01T00:00:00.000Z"})"
+      "\n";
+  const auto said = [&](const std::string& lines) {
+    auto fixture = read_fixture(header + lines, "f.jsonl");
+    EXPECT_TRUE(fixture) << fixture.error().message;
+    auto checked = check_states(*fixture);
+    return checked ? std::string() : checked.error().message;
+  };
+  const auto snapshot = [](const std::string& status) {
+    return R"({"snapshot":{"taskId":{"S":"a"},"taskStatus":{"S":")" + status + R"("}}})" + "\n";
+  };
+  const std::string all = "; there are PENDING, DELAYED, TAKEN, SUCCESS, FAILURE, DEAD, SHED, CANCELLED";
+  EXPECT_EQ(said(snapshot("PENDING") + snapshot("SHED")), "");
+  EXPECT_EQ(said(R"({"snapshot":{"taskId":{"S":"no task"}}})"), "");
+  EXPECT_EQ(said(snapshot("PENDING") + snapshot("PENDNG")),
+            "f.jsonl:3: taskStatus 'PENDNG' is no state (did you mean 'PENDING'?)" + all);
+  EXPECT_EQ(said(snapshot("pending")), "f.jsonl:2: taskStatus 'pending' is no state (did you mean 'PENDING'?)" + all);
+  EXPECT_EQ(said(snapshot("x")), "f.jsonl:2: taskStatus 'x' is no state" + all);
+  const std::string before = R"({"eventName":"REMOVE","dynamodb":{"ApproximateCreationDateTime":1767225601,)"
+                             R"("OldImage":{"taskId":{"S":"a"},"taskStatus":{"S":"Succes"}}}})";
+  EXPECT_EQ(said("\n" + before), "f.jsonl:3: taskStatus 'Succes' is no state (did you mean 'SUCCESS'?)" + all);
+
+  // A replay looks before it applies anything.
+  auto fixture = read_fixture(header + snapshot("PENDNG"), "f.jsonl");
+  DeploymentInput input;
+  input.source.file = "config/lifo.yaml";
+  input.source.text = read(kRoot + "/config/lifo.yaml");
+  const auto deployment = resolve_deployment(input);
+  QueueReplayProgram program(settings_of(*deployment));
+  const auto out = replay(*fixture, *deployment, program, {});
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().message.substr(0, 33), "f.jsonl:2: taskStatus 'PENDNG' is");
+}
 
 }  // namespace
 }  // namespace freshet

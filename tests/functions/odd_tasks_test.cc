@@ -38,6 +38,39 @@ TEST_P(OddTasks, WhatHasNoTimeIsCountedAndTold) {
   EXPECT_EQ(queue.unserved(), 2u);
 }
 
+// It is in no index, so that only the whole table has it; its lease ends all the same, and nobody looks for it again.
+TEST_P(OddTasks, AHeldTaskWithoutATimeIsTimed) {
+  world.start(once());
+  world.put(Item{{"taskId", Value("undated")}, {"taskStatus", Value("TAKEN")}});
+  world.pass(milliseconds(2'000));
+  Queue& queue = world.start(once());
+  world.pass(milliseconds(1'500));
+  EXPECT_EQ(world.stock("TAKEN"), 1u) << "its lease lasts";
+  EXPECT_TRUE(world.wait(queue.explain("undated"))->why.size() > 0);
+  world.pass(milliseconds(6'000));
+  EXPECT_EQ(world.stock("TAKEN"), 0u);
+  EXPECT_EQ(world.read("undated").string_or("error"), "lease ended");
+  expect_balance();
+}
+
+// The whole table is not read again and again while a task is held that only it has.
+TEST_P(OddTasks, AHeldTaskWithoutATimeIsLookedForOnce) {
+  if (!GetParam()) GTEST_SKIP() << "only the late store counts its calls";
+  QueueSettings settings = once();
+  settings.lease = milliseconds(600'000);
+  world.start(settings);
+  world.pass(seconds(5));
+  const auto calls = [&] {
+    const auto before = world.store_calls();
+    world.pass(seconds(20));
+    return world.store_calls() - before;
+  };
+  const auto idle = calls();
+  world.put(Item{{"taskId", Value("undated")}, {"taskStatus", Value("TAKEN")}});
+  world.pass(seconds(5));
+  EXPECT_LE(calls(), idle + 3);
+}
+
 TEST_P(OddTasks, ALeaseOfTheWrongTypeHasEnded) {
   Queue& queue = world.start(once());
   int n = 0;

@@ -184,6 +184,32 @@ TEST_P(QueueAdmission, NewestFirstTheBacklogDoesNotCount) {
   }
 }
 
+// Seconds where milliseconds are meant: to come back later is of no use.
+TEST_P(QueueAdmission, ADeadlineOfLongAgoIsAWrongRequest) {
+  QueueSettings settings;
+  settings.admission.refuse_late = true;
+  auto& queue = world.start(settings);
+  NewTask task;
+  task.id = "seconds";
+  task.deadline = WallTime(milliseconds(1'800'000'100));
+  const auto refused = create(queue, task);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kValidation);
+  EXPECT_EQ(
+      refused.error().message,
+      "the task would be too late: its deadline is 1800000100, which is 1970-01-21 in milliseconds since 1970; if "
+      "it is in seconds, which would be 2027-01-15, write 1800000100000");
+  task.deadline = WallTime(milliseconds(1));
+  const auto one = create(queue, task);
+  ASSERT_FALSE(one);
+  EXPECT_EQ(one.error().message,
+            "the task would be too late: its deadline is 1, which is 1970-01-01 in milliseconds since 1970: write the "
+            "time until which it is worth starting, or leave it out");
+  task.deadline = world.clock.wall() - milliseconds(1);
+  EXPECT_EQ(create(queue, task).error().code, ErrorCode::kTooManyRequests) << "that one was in time a moment ago";
+  EXPECT_EQ(queue.refusals().late, 3u);
+}
+
 TEST_P(QueueAdmission, WithoutKnowingAnythingNothingIsLate) {
   QueueSettings settings;
   settings.order = Order::kOldestFirst;

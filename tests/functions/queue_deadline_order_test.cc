@@ -123,7 +123,7 @@ TEST_P(DeadlineOrder, ATableWithoutRoomForTheIndexStaysAQueue) {
     ASSERT_TRUE(create(queue, std::move(task)));
     world.pass(milliseconds(1));
   }
-  const auto why = world.wait(queue.explain("two"))->why;
+  const auto why = sentences(*world.wait(queue.explain("two")));
   EXPECT_EQ(why.at(0), "takes go from the newest task: 1 come before it in its lane (group and priority)");
   EXPECT_EQ(ids(take(queue, 9)), "three two one");
   expect_balance();
@@ -201,7 +201,7 @@ TEST_P(DeadlineOrder, ExplainCountsThoseThatAreMoreUrgent) {
   const auto ahead = [&](const char* id) { return world.wait(queue.explain(id))->ahead.value_or(99); };
   EXPECT_EQ(ahead("t1"), 0u);
   EXPECT_EQ(ahead("t5"), 4u);
-  const auto why = world.wait(queue.explain("t4"))->why;
+  const auto why = sentences(*world.wait(queue.explain("t4")));
   EXPECT_EQ(why.at(0), "takes go from the earliest deadline that leaves enough time, as of now: 3 come before it");
 }
 

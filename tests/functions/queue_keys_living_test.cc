@@ -210,7 +210,7 @@ TEST_P(QueueKeysLiving, ExplainKnowsWhetherAReplacementIsLeft) {
   Queue& queue = world.start();
   one_and_two(queue);
   const auto says = [&] {
-    const auto why = world.wait(queue.explain("one"))->why;
+    const auto why = sentences(*world.wait(queue.explain("one")));
     return std::any_of(why.begin(), why.end(), [](const std::string& line) {
       return line == "a newer task of its key waits for it, so that it will not be tried again: two";
     });

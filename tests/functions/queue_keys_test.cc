@@ -168,9 +168,10 @@ TEST_P(QueueKeys, ALatestWaitsWhileOneOfItsKeyIsInWork) {
   EXPECT_EQ(world.status("two"), "PENDING");
   const auto said = world.wait(queue.explain("two"));
   ASSERT_TRUE(said);
-  EXPECT_NE(std::find(said->why.begin(), said->why.end(),
-                      "another task of its key is in work: as it replaces others, it waits for that"),
-            said->why.end());
+  const auto why = sentences(*said);
+  EXPECT_NE(
+      std::find(why.begin(), why.end(), "another task of its key is in work: as it replaces others, it waits for that"),
+      why.end());
   EXPECT_FALSE(*world.wait(queue.has_work())) << "nothing that could be started";
   TakeInput input;
   input.wait = seconds(10);

@@ -299,7 +299,7 @@ TEST_P(QueueTableTest, WhatCannotBeMendedIsTold) {
   });
   world.pass(milliseconds(2'000));
   ASSERT_NE(queue.broken(), nullptr);
-  EXPECT_NE(queue.broken()->message.find("lacks index freshet-delayed-index, and cannot have it again: "),
+  EXPECT_NE(queue.broken()->message.find("lacks index 'freshet-delayed-index', and cannot have it again: "),
             std::string::npos)
       << queue.broken()->message;
   EXPECT_EQ(world.queues->broken(), queue.broken()->message + "\n");

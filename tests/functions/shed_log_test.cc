@@ -123,6 +123,33 @@ TEST_P(ShedLogTest, LinesThatAreAlikeShareAnItem) {
   EXPECT_EQ(world.wait(world.tables->scan(scan))->count, 2u) << "the lines, and what the log knows of itself";
 }
 
+// A line that counts keeps its place as long as the ring has it.
+TEST_P(ShedLogTest, ALineIsWrittenOverWhileTheRingHasIt) {
+  auto log = open("QueueTable", 3);
+  const auto write = [&](std::optional<uint64_t> before, uint64_t count) {
+    ShedLine line;
+    line.task = "first";
+    line.what = "bounced";
+    line.count = count;
+    line.tasks = {"first", "other"};
+    const uint64_t place = log->place(before);
+    EXPECT_TRUE(world.wait(log->put(line, place)));
+    return place;
+  };
+  const uint64_t place = write({}, 1);
+  add(*log, {{1, "a", "ttl", 1}, {2, "b", "ttl", 1}});
+  EXPECT_EQ(write(place, 7), place);
+  const auto newest = world.wait(log->newest(100));
+  ASSERT_EQ(newest->size(), 3u);
+  EXPECT_EQ(newest->at(2).decode().int_or("count", 0), 7);
+  EXPECT_EQ(world.wait(log->about("other"))->size(), 1u);
+  add(*log, {{3, "c", "ttl", 1}});
+  EXPECT_NE(write(place, 8), place) << "it has been overwritten";
+  EXPECT_EQ(world.wait(log->newest(100))->size(), 3u);
+  EXPECT_EQ(world.wait(log->about("other"))->size(), 1u);
+  EXPECT_EQ(log->counts().at("ttl"), 3u) << "what is no shed is not counted";
+}
+
 // A slow store may write what was asked first last. A restart must not give the numbers of lines again.
 TEST(ShedLogOrderTest, OverlappingAddsLeaveTheNewestHead) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {

@@ -51,7 +51,7 @@ TEST_P(QueueClock, AStartADayAheadNeitherShedsNorStartsWhatLooksExpired) {
   EXPECT_EQ(world.status("brief"), "PENDING");
   EXPECT_EQ(take_all(queue), "always");
   EXPECT_TRUE(world.wait(queue.stats())->clock_doubted);
-  const auto why = world.wait(queue.explain("due"))->why;
+  const auto why = sentences(*world.wait(queue.explain("due")));
   EXPECT_TRUE(std::any_of(why.begin(), why.end(),
                           [](const auto& one) { return one.find("the wall clock is not trusted") != one.npos; }));
   world.clock.step_wall(-kDay);
@@ -180,7 +180,7 @@ TEST_P(QueueClock, AStepForwardEndsNoDelay) {
   world.clock.step_wall(kHour / 4);
   world.pass(seconds(60));
   EXPECT_EQ(world.stock("DELAYED"), 600u);
-  const auto why = world.wait(queue.explain("t0"))->why;
+  const auto why = sentences(*world.wait(queue.explain("t0")));
   EXPECT_NE(why.at(0).find("by the time before the clock was set"), std::string::npos) << why.at(0);
   // Those that are delayed later are not kept back by them.
   ASSERT_TRUE(create(queue, after("later", seconds(5))));

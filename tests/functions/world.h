@@ -170,6 +170,13 @@ class World {
   int lives_ = 0;
 };
 
+// Why a task is where it is.
+inline std::vector<std::string> sentences(const Explanation& explanation) {
+  std::vector<std::string> out;
+  for (const auto& reason : explanation.why) out.push_back(reason.message);
+  return out;
+}
+
 // The ids of taken tasks, in order.
 inline std::string ids(const Result<std::vector<TakenTask>>& taken) {
   if (!taken) return "error: " + taken.error().message;

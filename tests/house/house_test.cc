@@ -155,5 +155,19 @@ TEST_F(Repository, NoLooseEndsAndNoMachinePaths) {
   EXPECT_EQ(complaints(texts, check_words), "");
 }
 
+TEST_F(Repository, EveryPackageHasItsReasonInTheReadme) {
+  std::ostringstream readme;
+  readme << std::ifstream(std::filesystem::path(source_dir()) / "README.md").rdbuf();
+  std::ifstream packages(std::filesystem::path(source_dir()) / "config/packages.txt");
+  int seen = 0;
+  for (std::string line; std::getline(packages, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::string package = line.substr(line.find(' ') + 1);
+    EXPECT_THAT(readme.str(), HasSubstr("`" + package + "`")) << "no reason for it under Dependencies";
+    ++seen;
+  }
+  EXPECT_GT(seen, 20) << "config/packages.txt was not found";
+}
+
 }  // namespace
 }  // namespace freshet::house

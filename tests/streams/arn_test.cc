@@ -27,7 +27,12 @@ TEST(Arn, NamesAreMadeAndReadBack) {
 TEST(Arn, PlainNamesPassAndOtherKindsAreNoName) {
   EXPECT_EQ(function_name("F"), "F");
   EXPECT_EQ(function_name("F:$LATEST"), "F");
-  EXPECT_EQ(function_name("F:7"), "") << "there are no versions";
+  EXPECT_EQ(function_name("F:7"), "F:7");
+  EXPECT_EQ(function_name(function_arn(kAccount, "F:live")), "F:live");
+  EXPECT_EQ(plain_name("F:live"), "F");
+  EXPECT_EQ(qualifier_of("F:live"), "live");
+  EXPECT_EQ(plain_name("F"), "F");
+  EXPECT_EQ(qualifier_of("F"), "");
   EXPECT_EQ(topic_name("News"), "News");
   EXPECT_EQ(table_name("T"), "T");
   EXPECT_EQ(function_name(topic_arn(kAccount, "News")), "");

@@ -1,8 +1,8 @@
 #include "wire/auth/signature_gate.h"
 
-#include "tables/value/json.h"
 #include "wire/auth/canonical.h"
 #include "wire/auth/sigv4.h"
+#include "wire/http/own_error.h"
 #include "wire/http/request_ids.h"
 #include "wire/sns/sns_route.h"
 #include "wire/sns/xml.h"
@@ -39,14 +39,12 @@ class SignatureGate final : public RequestGate {
                                           const std::optional<SignatureFault>& fault) const {
     if (!fault) return nullptr;
     if (is_query_request(request)) return query_refusal(*fault);
+    const std::string type = "com.amazon.coral.service#" + std::string(fault->name);
     const bool protocol = is_protocol(request);
-    auto response = std::make_unique<HttpResponse>();
-    response->status = protocol ? 400 : 403;
+    const ApiKind api = api_of(request.target);
+    auto response = std::make_unique<HttpResponse>(freshet::refusal(api, protocol ? 400 : 403, type, fault->message));
     if (protocol) response->content_type = "application/x-amz-json-1.0";
-    response->body = "{\"__type\":\"com.amazon.coral.service#" + std::string(fault->name) + "\",\"message\":";
-    append_json_string(response->body, fault->message);
-    response->body += '}';
-    seal_answer(*response, ids_);
+    if (api == ApiKind::kAws) seal_answer(*response, ids_);
     return response;
   }
   // The query protocol's names of the same faults, in XML.

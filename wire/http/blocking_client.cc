@@ -26,11 +26,12 @@ using asio::ip::tcp;
 
 class BeastBlockingClient final : public BlockingClient {
  public:
-  BeastBlockingClient(std::string host, std::string port, bool secure, std::optional<AccessKey> key)
-      : host_(std::move(host)), port_(std::move(port)), secure_(secure), key_(std::move(key)) {}
+  BeastBlockingClient(std::string host, std::string port, bool secure, BlockingClientOptions options)
+      : host_(std::move(host)), port_(std::move(port)), secure_(secure), options_(std::move(options)) {}
 
   // kValidation if a file of certificates cannot be read.
-  Result<void> trust(const std::string& ca_file) {
+  Result<void> trust() {
+    const auto& ca_file = options_.ca_file;
     boost::system::error_code error;
     context_.set_verify_mode(asio::ssl::verify_peer);
     context_.set_default_verify_paths(error);
@@ -44,14 +45,16 @@ class BeastBlockingClient final : public BlockingClient {
                             const HttpHeaders& headers) override {
     const bool bracketed = host_.find(':') != std::string::npos;
     HttpRequest plain{method, target, {{"Host", (bracketed ? "[" + host_ + "]" : host_) + ":" + port_}}, body};
-    if (key_) sign_request(plain, *key_, {"us-east-1", "freshet"}, SystemClock().wall());
+    plain.headers.insert(plain.headers.end(), headers.begin(), headers.end());
+    if (options_.key) {
+      sign_request(plain, *options_.key, {options_.region, options_.service}, SystemClock().wall());
+    }
     http::request<http::string_body> request;
     request.method_string(method);
     request.target(target);
     request.version(11);
-    for (const auto& [name, value] : plain.headers) request.set(name, value);
-    for (const auto& [name, value] : headers) request.set(name, value);
     request.set(http::field::content_type, "application/json");
+    for (const auto& [name, value] : plain.headers) request.set(name, value);
     request.body() = std::move(plain.body);
     request.prepare_payload();
 
@@ -102,10 +105,24 @@ class BeastBlockingClient final : public BlockingClient {
     return error ? "trust" : nullptr;
   }
 
+  // Whether the first bytes of the answer to a handshake were none of TLS: a server of plain HTTP answers in its way.
+  static bool is_plain(const boost::system::error_code& error) {
+    const int reason = ERR_GET_REASON(static_cast<unsigned long>(error.value()));  // NOLINT(google-runtime-int)
+    const bool by_tls = error.category() == asio::error::get_ssl_category();
+    return by_tls && (reason == SSL_R_WRONG_VERSION_NUMBER || reason == SSL_R_HTTP_REQUEST ||
+                      reason == SSL_R_HTTPS_PROXY_REQUEST);
+  }
+
   Result<HttpResponse> exchange(const http::request<http::string_body>& request) {
     boost::system::error_code error;
     if (!socket_) {
-      if (const char* failed = connect(error)) return broken(failed, error);
+      if (const char* failed = connect(error)) {
+        if (!is_plain(error)) return broken(failed, error);
+        disconnect();
+        const std::string place = host_ + ":" + port_;
+        return fail(ErrorCode::kUnavailable,
+                    "the server at https://" + place + " does not speak TLS; its address is http://" + place);
+      }
     }
     return tls_ ? exchange(*tls_, request) : exchange(*socket_, request);
   }
@@ -133,7 +150,7 @@ class BeastBlockingClient final : public BlockingClient {
   const std::string host_;
   const std::string port_;
   const bool secure_;
-  const std::optional<AccessKey> key_;
+  const BlockingClientOptions options_;
   asio::io_context io_;
   asio::ssl::context context_{asio::ssl::context::tls_client};
   std::optional<tcp::socket> socket_;
@@ -163,8 +180,8 @@ Result<std::unique_ptr<BlockingClient>> BlockingClient::make(const std::string& 
   if (port.empty() || port.find_first_not_of("0123456789") != std::string::npos) return wrong("the port is no number");
   if (host.empty()) return wrong("the host is missing");
   if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-  auto client = std::make_unique<BeastBlockingClient>(std::move(host), std::move(port), secure, std::move(options.key));
-  if (auto trusted = client->trust(options.ca_file); !trusted) return fail(trusted.error());
+  auto client = std::make_unique<BeastBlockingClient>(std::move(host), std::move(port), secure, std::move(options));
+  if (auto trusted = client->trust(); !trusted) return fail(trusted.error());
   return client;
 }
 

@@ -20,8 +20,8 @@
 namespace freshet {
 
 struct HttpClientOptions {
-  HttpLimits limits;                  // Of answers; beyond them kUnavailable.
-  size_t max_calls = 10'000;          // Under way; beyond it kUnavailable at once.
+  HttpLimits limits{.header_bytes = 32u << 10};  // Of answers; beyond them kUnavailable.
+  size_t max_calls = 10'000;                     // Under way; beyond it kUnavailable at once.
   size_t max_idle = 256;              // Kept-alive connections without a call, per I/O thread; the oldest is closed.
   milliseconds idle_timeout{30'000};  // Of such a connection.
   std::shared_ptr<const TlsTrust> trust;  // Null: https:// is kUnavailable.

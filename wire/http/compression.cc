@@ -8,7 +8,7 @@ namespace freshet {
 
 namespace {
 
-constexpr size_t kWorthwhile = 1024;  // Below, the answer fits a packet as it is.
+constexpr size_t kWorthwhile = 4096;  // As the item store's service does.
 constexpr int kGzipBits = 16 + MAX_WBITS;
 constexpr int kZlibBits = MAX_WBITS;
 constexpr int kRawBits = -MAX_WBITS;
@@ -25,11 +25,20 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// Whether an element of Accept-Encoding ("gzip;q=0.5") takes its coding at all.
-bool is_taken(std::string_view parameters) {
-  const std::string_view weight = trim(parameters);
-  if (!weight.starts_with("q=") && !weight.starts_with("Q=")) return true;
-  return weight.substr(2).find_first_of("123456789") != std::string_view::npos;
+// The weight of an element of Accept-Encoding ("gzip;q=0.5"), in thousandths. 0: its coding is not taken.
+int weight_of(std::string_view parameters) {
+  std::string_view weight = trim(parameters);
+  if (!weight.starts_with("q=") && !weight.starts_with("Q=")) return 1000;
+  weight = weight.substr(2, 5);  // "0.123"
+  int thousandths = 0;
+  int unit = 1000;
+  for (const char c : weight) {
+    if (c == '.') continue;
+    if (c < '0' || c > '9') break;
+    thousandths += (c - '0') * unit;
+    unit /= 10;
+  }
+  return std::min(thousandths, 1000);
 }
 
 bool has_zlib_header(std::string_view body) {
@@ -71,18 +80,24 @@ std::optional<Coding> parse_coding(std::string_view content_encoding) {
 }
 
 Coding preferred_coding(std::string_view accept_encoding) {
-  bool deflate = false;
+  Coding best = Coding::kIdentity;
+  int best_weight = 0;
   while (!accept_encoding.empty()) {
     const size_t comma = std::min(accept_encoding.find(','), accept_encoding.size());
     const std::string_view element = accept_encoding.substr(0, comma);
     accept_encoding.remove_prefix(std::min(comma + 1, accept_encoding.size()));
     const size_t semicolon = std::min(element.find(';'), element.size());
     const std::string_view name = trim(element.substr(0, semicolon));
-    if (semicolon < element.size() && !is_taken(element.substr(semicolon + 1))) continue;
-    if (equals(name, "gzip") || equals(name, "x-gzip")) return Coding::kGzip;
-    deflate = deflate || equals(name, "deflate");
+    const int weight = semicolon < element.size() ? weight_of(element.substr(semicolon + 1)) : 1000;
+    std::optional<Coding> coding;
+    if (equals(name, "gzip")) coding = Coding::kGzip;
+    if (equals(name, "deflate")) coding = Coding::kDeflate;
+    if (equals(name, "identity")) coding = Coding::kIdentity;
+    if (!coding || weight <= best_weight) continue;
+    best = *coding;
+    best_weight = weight;
   }
-  return deflate ? Coding::kDeflate : Coding::kIdentity;
+  return best;
 }
 
 Result<std::string> inflate_body(std::string_view body, Coding coding, size_t limit) {

@@ -15,7 +15,9 @@ enum class Coding { kIdentity, kGzip, kDeflate };
 
 // What a Content-Encoding header says; nothing if it names a coding that is not known here, or several.
 std::optional<Coding> parse_coding(std::string_view content_encoding);
-// The first of gzip and deflate that an Accept-Encoding header takes; kIdentity if it takes neither, or there is none.
+// How an Accept-Encoding header wants an answer: the one of gzip, deflate and identity that it weighs most, of equal
+// ones the first that it names; kIdentity if it takes none of them, or there is none. "x-gzip" is not taken, as the
+// item store's service does not.
 Coding preferred_coding(std::string_view accept_encoding);
 
 // What was compressed. "deflate" is read with and without the header of zlib, as clients send both. At most `limit`

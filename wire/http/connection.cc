@@ -4,8 +4,8 @@
 #include <array>
 #include <cerrno>
 
-#include "tables/value/json.h"
 #include "wire/http/cors.h"
+#include "wire/http/request_ids.h"
 
 namespace freshet::http_server {
 
@@ -20,6 +20,9 @@ constexpr milliseconds kLinger{2'000};
 constexpr milliseconds kStopLinger{100};  // When the server stops.
 constexpr milliseconds kPatience{2'000};  // With a client that takes nothing, while there is no room for answers.
 constexpr milliseconds kProbeAfter{50};   // Most answers are there sooner.
+constexpr std::string_view kProtocolId = "x-amzn-RequestId";
+constexpr size_t kNameBytes = std::string_view("x-request-id").size();
+constexpr size_t kMostTold = 200;  // Of a target, in the log.
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 std::string_view status_text(int status) {
@@ -73,23 +76,10 @@ std::string_view status_text(int status) {
   }
 }
 
-std::string_view refusal_name(int status) {
-  switch (status) {
-    case 408:
-      return "RequestTimeout";
-    case 413:
-      return "RequestTooLarge";
-    case 431:
-      return "RequestHeadersTooLarge";
-    case 503:
-      return "ServiceUnavailable";
-    case 501:
-      return "NotImplemented";
-    case 505:
-      return "HttpVersionNotSupported";
-    default:
-      return "BadRequest";
-  }
+// `lower` is lower-case letters and '-'.
+bool is_name(std::string_view name, std::string_view lower) {
+  return std::equal(name.begin(), name.end(), lower.begin(), lower.end(),
+                    [](char a, char b) { return (a | 0x20) == b; });
 }
 
 // A header value must not be able to start another header.
@@ -102,23 +92,6 @@ void append_value(std::string& out, std::string_view value) {
 }
 
 }  // namespace
-
-HttpResponse error_response(int status, std::string_view name, std::string_view reason) {
-  HttpResponse response;
-  response.status = status;
-  response.body = "{\"__type\":";
-  append_json_string(response.body, name);
-  response.body += ",\"message\":";
-  append_json_string(response.body, reason);
-  response.body += '}';
-  return response;
-}
-
-HttpResponse overloaded(std::string_view reason) {
-  HttpResponse response = error_response(503, "ServiceUnavailable", reason);
-  response.headers.emplace_back("Retry-After", "1");
-  return response;
-}
 
 Connection::Connection(ConnectionOwner& owner, std::unique_ptr<Socket> socket, std::unique_ptr<TlsStream> tls,
                        uint64_t id, uint64_t listener)
@@ -220,17 +193,37 @@ void Connection::consume(std::string_view in, bool is_unread) {
   }
 }
 
-void Connection::take_request() {
+Connection::Slot& Connection::open_slot(const HttpRequest& request) {
   Slot& slot = slots_.emplace_back();
-  slot.http10 = parser_.http10();
-  slot.close_after = !parser_.keep_alive();
+  slot.to_head = request.method == "HEAD";
+  slot.page = owner_.page_of(request.headers);
+  if (!owner_.options().marks_answers) return slot;
+  slot.api = api_of(request.target);
+  std::string_view operation;
+  for (const auto& [name, value] : request.headers) {
+    if (name.size() != kNameBytes) continue;  // Both names have as many.
+    if (is_name(name, "x-request-id") && is_good_request_id(value)) slot.id = value;
+    if (is_name(name, "x-amz-target")) operation = value;
+  }
+  slot.what.reserve(request.method.size() + request.target.size() + operation.size() + 2);
+  slot.what = request.method;
+  slot.what += ' ';
+  slot.what += std::string_view(request.target).substr(0, kMostTold);
+  if (!operation.empty() && slot.api == ApiKind::kAws) (slot.what += ' ') += operation.substr(0, kMostTold);
+  return slot;
+}
+
+void Connection::take_request() {
+  const bool http10 = parser_.http10();
+  const bool close_after = !parser_.keep_alive();
   HttpRequest request = parser_.take();
   request.listener = listener_;
-  slot.page = owner_.page_of(request.headers);
+  Slot& slot = open_slot(request);
+  slot.http10 = http10;
+  slot.close_after = close_after;
   continue_sent_ = false;
   head_checked_ = false;
   charge(0);
-  slot.to_head = request.method == "HEAD";
   refusing_ = slot.close_after;
   owner_.submit(id_, first_request_ + slots_.size() - 1, std::move(request));
 }
@@ -244,19 +237,16 @@ void Connection::check_head() {
 }
 
 void Connection::refuse(int status, std::string reason) {
-  HttpResponse response = error_response(status, refusal_name(status), reason);
-  if (status == 503) response.headers.emplace_back("Retry-After", "1");
-  refuse(std::move(response));
+  const ApiKind api = api_of(parser_.head().target);
+  refuse(status == 503 ? overloaded(api, reason) : refusal(api, status, reason));
 }
 
 // Answers after everything that is in work, then closes.
 void Connection::refuse(HttpResponse response) {
   refusing_ = true;
   charge(0);
-  Slot& slot = slots_.emplace_back();
+  Slot& slot = open_slot(parser_.head());
   slot.close_after = true;
-  slot.to_head = parser_.header_complete() && parser_.head().method == "HEAD";
-  slot.page = owner_.page_of(parser_.headers());
   answer(first_request_ + slots_.size() - 1, std::move(response));
 }
 
@@ -317,7 +307,7 @@ void Connection::answer(uint64_t request_number, HttpResponse response) {
   Slot& slot = slots_[index];
   // Who has taken all answers gets the next one, whatever the room. Who has not may be about to, and is only refused.
   if (held_ > 0 && response.body.size() >= kOwnSegment && owner_.is_full()) {
-    response = overloaded("too many answers wait to be taken; try again");
+    response = overloaded(slot.api, "too many answers wait to be taken; try again");
   }
   if (!slot.to_head) hold(held_ + response.body.size());
   slot.done = true;
@@ -327,15 +317,22 @@ void Connection::answer(uint64_t request_number, HttpResponse response) {
   write_front();
 }
 
+void Connection::answer_overloaded(uint64_t request_number, std::string_view reason) {
+  const size_t index = request_number - first_request_;
+  if (closed_ || request_number < first_request_ || index >= slots_.size()) return;
+  answer(request_number, overloaded(slots_[index].api, reason));
+}
+
 void Connection::write_front() {
   const bool nothing_waited = out_.empty();  // Otherwise the timeout goes on: new answers are no sign of the client.
   size_t done = 0;
   while (done < slots_.size() && slots_[done].done) {
-    Slot& slot = slots_[done++];
+    Slot& slot = slots_[done];
+    const uint64_t number = first_request_ + done++;
     const bool last = done == slots_.size() && unread_.empty() && !parser_.started();
     const bool close_after = slot.close_after || (last && (owner_.stopping() || half_closed_));
     refusing_ = refusing_ || close_after;
-    append_answer(slot, slot.response, close_after);
+    append_answer(slot, number, close_after);
   }
   slots_.erase(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(done));
   first_request_ += done;
@@ -344,7 +341,46 @@ void Connection::write_front() {
   if (!std::exchange(flush_wanted_, true)) owner_.has_output(id_);
 }
 
-void Connection::append_answer(const Slot& slot, HttpResponse& response, bool close_after) {
+uint64_t Connection::id_number(uint64_t request_number) const {
+  return request_number_of(owner_.options().seed, id_, request_number);
+}
+
+void Connection::append_headers(std::string& out, const Slot& slot, uint64_t number) {
+  out += "Date: ";
+  out += owner_.date();
+  out += "\r\n";
+  std::string_view id;
+  for (const auto& [name, value] : slot.response.headers) {
+    append_value(out, name);
+    out += ": ";
+    append_value(out, value);
+    out += "\r\n";
+    if (name == kProtocolId) id = value;
+  }
+  if (!owner_.options().marks_answers) return;
+  out += slot.api == ApiKind::kAws ? "Server: Server\r\n" : "Server: Freshet\r\n";  // The service's is called so.
+  std::array<char, 16> own;
+  std::string protocol;
+  if (id.empty()) {
+    const bool aws = slot.api == ApiKind::kAws;
+    if (aws) {
+      id = protocol = protocol_request_id(id_number(number));
+    } else if (!slot.id.empty()) {
+      id = slot.id;
+    } else {
+      own = own_request_id(id_number(number));
+      id = {own.data(), own.size()};
+    }
+    out += aws ? kProtocolId : "x-request-id";
+    out += ": ";
+    out += id;
+    out += "\r\n";
+  }
+  if (slot.response.status >= 400) owner_.refused({id, slot.what, slot.response.status, slot.response.body});
+}
+
+void Connection::append_answer(Slot& slot, uint64_t number, bool close_after) {
+  HttpResponse& response = slot.response;
   const bool bodiless = response.status == 204 || response.status == 304;
   if (out_.empty() || out_.back().size() > kSegment) out_.push_back(std::exchange(spare_, {}));
   std::string& out = out_.back();
@@ -360,15 +396,7 @@ void Connection::append_answer(const Slot& slot, HttpResponse& response, bool cl
     out += std::to_string(response.body.size());
     out += "\r\n";
   }
-  out += "Date: ";
-  out += owner_.date();
-  out += "\r\n";
-  for (const auto& [name, value] : response.headers) {
-    append_value(out, name);
-    out += ": ";
-    append_value(out, value);
-    out += "\r\n";
-  }
+  append_headers(out, slot, number);
   if (close_after) {
     out += "Connection: close\r\n";
   } else if (slot.http10) {

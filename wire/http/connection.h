@@ -10,6 +10,8 @@
 
 #include "wire/http/io_thread.h"
 #include "wire/http/message_parser.h"
+#include "wire/http/own_error.h"
+#include "wire/http/refusal_log.h"
 #include "wire/http/server.h"
 #include "wire/http/tls.h"
 
@@ -25,6 +27,8 @@ class ConnectionOwner {
   // The body that a connection is receiving has grown or is gone. False if all bodies together are too much.
   virtual bool charge(size_t before, size_t now) = 0;
   virtual std::string_view date() = 0;  // Of now, as a Date header spells it.
+  // An answer of 400 or more is about to be written.
+  virtual void refused(const RefusedRequest& request) = 0;
   // Why the head of a request that is still arriving is enough to refuse it; null if it is not.
   virtual std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const = 0;
   // The bodies of answers that a client has not taken yet have grown or are gone.
@@ -49,6 +53,7 @@ class Connection final : public IoThread::Handler {
 
   // The answer to a request. Answers go out in the order of the requests.
   void answer(uint64_t request_number, HttpResponse response);
+  void answer_overloaded(uint64_t request_number, std::string_view reason);
   void flush();  // Writes what is there.
   void check_timeout(BootTime now);
   void begin_stop();  // Closes as soon as nothing is in work; a request that is not whole by then is refused.
@@ -62,6 +67,9 @@ class Connection final : public IoThread::Handler {
     bool close_after = false;
     bool to_head = false;
     bool http10 = false;
+    ApiKind api = ApiKind::kOwn;
+    std::string id;    // The client's own; empty if it has none.
+    std::string what;  // "GET /queues"; for the log.
     std::string page;  // Which may read the answer; empty if the request is none of a web page.
     HttpResponse response;
   };
@@ -90,7 +98,10 @@ class Connection final : public IoThread::Handler {
   void hang_up();
   void refuse_unfinished();
   void write_front();
-  void append_answer(const Slot& slot, HttpResponse& response, bool close_after);
+  void append_answer(Slot& slot, uint64_t number, bool close_after);
+  void append_headers(std::string& out, const Slot& slot, uint64_t number);
+  Slot& open_slot(const HttpRequest& request);
+  uint64_t id_number(uint64_t request_number) const;
   void begin_linger();
   bool in_work() const;
   bool idle() const { return slots_.empty() && !parser_.started() && unread_.empty() && out_.empty(); }
@@ -124,9 +135,5 @@ class Connection final : public IoThread::Handler {
   size_t discarded_ = 0;          // While lingering.
   BootTime since_;                // Start of what the timeout watches: idling, the request, the last write, lingering.
 };
-
-// The whole answer of a status and a reason, in the server's own words: {"__type": NAME, "message": REASON}.
-HttpResponse error_response(int status, std::string_view name, std::string_view reason);
-HttpResponse overloaded(std::string_view reason);  // 503, to be tried again.
 
 }  // namespace freshet::http_server

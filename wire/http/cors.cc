@@ -40,8 +40,9 @@ HttpResponse Cors::answer_preflight(const HttpRequest& request) {
 
 void Cors::mark(HttpResponse& response, std::string_view origin) {
   response.headers.emplace_back("Access-Control-Allow-Origin", origin);
-  response.headers.emplace_back("Access-Control-Expose-Headers",
-                                "x-amzn-RequestId, x-amz-crc32, Retry-After, Date, X-Freshet-Next");
+  response.headers.emplace_back(
+      "Access-Control-Expose-Headers",
+      "x-amzn-RequestId, x-request-id, x-amz-crc32, Retry-After, Date, Allow, X-Freshet-Next");
   response.headers.emplace_back("Vary", "Origin");
 }
 

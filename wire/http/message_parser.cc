@@ -26,13 +26,18 @@ error_code refused() {
   return make_error_code(boost::system::errc::protocol_error);
 }
 
+std::string too_long(const char* what, const HttpLimits& limits) {
+  return what + (" longer than " + std::to_string(limits.header_bytes)) + " bytes";
+}
+
 // What requests and responses have in common: headers and body into plain strings, within limits.
 template <bool kIsRequest>
 class Collector : public http::basic_parser<kIsRequest> {
  public:
   explicit Collector(const HttpLimits& limits) : limits_(limits) {
     this->eager(true);
-    this->header_limit(static_cast<uint32_t>(limits.header_bytes));
+    // Those of the first line, of the headers, and of what stands between them are counted one by one below.
+    this->header_limit(static_cast<uint32_t>(3 * limits.header_bytes));
     this->body_limit(limits.body_bytes);
   }
 
@@ -46,6 +51,7 @@ class Collector : public http::basic_parser<kIsRequest> {
   bool header_complete = false;
   bool http10 = false;
   bool expects_continue = false;
+  bool started_headers() const { return kIsRequest ? !method.empty() : true; }
 
  protected:
   bool refuse(int answer, std::string reason, error_code& ec) {
@@ -56,14 +62,18 @@ class Collector : public http::basic_parser<kIsRequest> {
   bool count(size_t bytes, error_code& ec) {
     header_bytes_ += bytes;
     if (header_bytes_ <= limits_.header_bytes) return true;
-    return refuse(431, "the headers are longer than " + std::to_string(limits_.header_bytes) + " bytes", ec);
+    return refuse(400, too_long("the headers are", limits_), ec);
   }
 
  private:
   void on_request_impl(http::verb, BeastView method_text, BeastView target_text, int version, error_code& ec) override {
-    if (!count(target_text.size() + method_text.size(), ec)) return;
     method = plain(method_text);
     target = plain(target_text);
+    constexpr size_t kRest = std::string_view("  HTTP/1.1").size();
+    if (method.size() + target.size() + kRest > limits_.header_bytes) {
+      refuse(400, too_long("the request line is", limits_), ec);
+      return;
+    }
     http10 = version == 10;
     headers.reserve(kUsualHeaders);
   }
@@ -140,7 +150,7 @@ ParseFailure explain(const Collector<kIsRequest>& parser, const HttpLimits& limi
     return {413, "the body is longer than " + std::to_string(limits.body_bytes) + " bytes"};
   }
   if (ec == http::error::header_limit) {
-    return {431, "the headers are longer than " + std::to_string(limits.header_bytes) + " bytes"};
+    return {400, too_long("the headers are", limits)};
   }
   if (ec == http::error::bad_version) return {505, "not HTTP/1.0 or HTTP/1.1"};
   return {400, "not an HTTP message: " + ec.message()};
@@ -165,7 +175,7 @@ size_t offer(Collector<kIsRequest>& parser, std::string_view in, const HttpLimit
     }
     if (step > 0) continue;
     if (seen.size() == window) {
-      failure = ParseFailure{431, "a line is longer than " + std::to_string(limits.header_bytes) + " bytes"};
+      failure = ParseFailure{400, too_long(parser.started_headers() ? "a line is" : "the request line is", limits)};
     }
     break;
   }

@@ -15,14 +15,15 @@
 namespace freshet {
 
 struct HttpLimits {
-  size_t header_bytes = 32u << 10;  // Names, values and the request line together.
+  size_t header_bytes = 16u << 10;  // Names and values together; and likewise the request line.
   size_t header_count = 100;
   size_t body_bytes = limits::kMaxRequestBytes;
 };
 
 enum class ParseState { kNeedMore, kComplete, kFailed };
 
-// Why a message was refused: the status to answer a request with (400, 413, 431, 501, 505) and the reason.
+// Why a message was refused: the status to answer a request with (400, 413, 431, 501, 505) and the reason. Too many
+// headers are 431, as HTTP has it; too long ones are 400, as the item store's service answers them.
 struct ParseFailure {
   int status = 400;
   std::string reason;
@@ -44,7 +45,7 @@ class RequestParser {
   size_t body_bytes() const;           // Of the body, so far.
   bool expects_continue() const;       // The client waits for "100 Continue" before it sends the body.
   const HttpHeaders& headers() const;  // Those that have come, also of a message that failed.
-  HttpRequest head() const;            // A copy of what stands before the body; header_complete().
+  HttpRequest head() const;            // A copy of what stands before the body, as far as it has come.
   bool keep_alive() const;             // Of a complete message: the connection may carry another one.
   bool http10() const;                 // Of a complete message: HTTP/1.0, which has to be told that it is kept alive.
   HttpRequest take();                  // Of kComplete; the parser is then ready for the next message.

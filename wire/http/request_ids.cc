@@ -2,23 +2,61 @@
 
 #include <libdeflate.h>
 
-#include <string_view>
+#include <algorithm>
 #include <utility>
 
 namespace freshet {
 
-std::string RequestIds::next() {
+namespace {
+
+constexpr uint64_t kStep = 0x9e3779b97f4a7c15u;
+
+// The next number of splitmix64, https://prng.di.unimi.it
+uint64_t next_bits(uint64_t& state) {
+  state += kStep;
+  uint64_t bits = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
+  return bits ^ (bits >> 31);
+}
+
+}  // namespace
+
+uint64_t request_number_of(uint64_t seed, uint64_t connection, uint64_t request) {
+  return (seed ^ (connection * kStep)) + request;
+}
+
+std::string protocol_request_id(uint64_t number) {
   constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
   std::string id(52, '\0');
-  uint64_t state = seed_ ^ (++count_ * 0x9e3779b97f4a7c15u);
+  uint64_t state = number;
   for (size_t at = 0; at < id.size();) {
-    state += 0x9e3779b97f4a7c15u;  // splitmix64, https://prng.di.unimi.it
-    uint64_t bits = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebu;
-    bits ^= bits >> 31;
+    uint64_t bits = next_bits(state);
     for (int i = 0; i < 12 && at < id.size(); ++i, bits >>= 5) id[at++] = kAlphabet[bits & 31];
   }
   return id;
+}
+
+std::array<char, 16> own_request_id(uint64_t number) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::array<char, 16> id;
+  uint64_t bits = next_bits(number);
+  for (char& digit : id) {
+    digit = kDigits[bits & 15];
+    bits >>= 4;
+  }
+  return id;
+}
+
+bool is_good_request_id(std::string_view id) {
+  constexpr size_t kMost = 128;
+  return !id.empty() && id.size() <= kMost && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_.:/+=@").find(c) != std::string_view::npos;
+  });
+}
+
+std::string RequestIds::next() {
+  return protocol_request_id(seed_ ^ (++count_ * kStep));
 }
 
 void seal_answer(HttpResponse& response, RequestIds& ids) {

@@ -1,20 +1,30 @@
-// What every answer of an AWS protocol carries: an id of its own, and a checksum.
+// The ids of requests, which their answers and the log name. An answer of an AWS protocol carries a checksum, too.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "runtime/ports.h"
 
 namespace freshet {
 
+// The number of a request, for its id. Distinct for distinct connections and requests of them, up to chance.
+uint64_t request_number_of(uint64_t seed, uint64_t connection, uint64_t request);
+// 52 capital letters and digits, as the service's request ids look. Other numbers give other ids.
+std::string protocol_request_id(uint64_t number);
+// 16 hexadecimal digits.
+std::array<char, 16> own_request_id(uint64_t number);
+// Whether a client's own X-Request-Id is taken over: 1 to 128 letters, digits and any of -_.:/+=@
+bool is_good_request_id(std::string_view id);
+
 // Any thread.
 class RequestIds {
  public:
   explicit RequestIds(uint64_t seed) : seed_(seed) {}
-  // 52 capital letters and digits, as the service's request ids look.
-  std::string next();
+  std::string next();  // As protocol_request_id().
 
  private:
   const uint64_t seed_;

@@ -19,12 +19,13 @@ namespace {
 // The answer of every exchange once the store has failed for good.
 class FailedExchange final : public Exchange {
  public:
-  explicit FailedExchange(std::string why) : why_(std::move(why)) {}
+  FailedExchange(ApiKind api, std::string why) : api_(api), why_(std::move(why)) {}
   Async<void> run() override { return {}; }
-  HttpResponse respond() override { return error_response(500, "InternalServerError", why_); }
+  HttpResponse respond() override { return refusal(api_, 500, why_); }
 
  private:
-  std::string why_;
+  const ApiKind api_;
+  const std::string why_;
 };
 
 }  // namespace
@@ -166,7 +167,7 @@ class Runner final : public LoopSide, public std::enable_shared_from_this<Runner
 
   void hand_over(std::vector<Job> jobs, const Result<void>& durable) {
     if (!durable) {
-      for (Job& job : jobs) job.exchange = std::make_unique<FailedExchange>(durable.error().message);
+      for (Job& job : jobs) job.exchange = std::make_unique<FailedExchange>(job.api, durable.error().message);
     }
     if (parts_.size() == 1) return post(0, std::move(jobs));
     std::vector<std::vector<Job>> by_thread(parts_.size());

@@ -3,12 +3,16 @@
 //
 // Protections: only known Host names are answered (HostCheck); ambiguous framing is refused; every queue has a bound
 // (connections, exchanges in flight, bytes of bodies, pipelined requests of a connection, headers, a body) and answers
-// 503, 431 or 413 at it, a compressed body's one counted after decompressing; slow clients are cut by one coarse timer.
-// When there is no more room for answers that clients do not take, who has not taken one before is refused the next one
-// (503, if it is 16 KiB or more), and who takes nothing for two seconds is cut; who reads is not. What takes long to
-// parse or to write (64 KiB, compressed) has its turns one after the other, with everybody else in between.
+// 503, 400, 431 or 413 at it, a compressed body's one counted after decompressing; slow clients are cut by one coarse
+// timer. When there is no more room for answers that clients do not take, who has not taken one before is refused the
+// next one (503, if it is 16 KiB or more), and who takes nothing for two seconds is cut; who reads is not. What takes
+// long to parse or to write (64 KiB, compressed) has its turns one after the other, with everybody else in between.
 // CORS headers are sent only to configured origins. A web page of any origin other than the server's own may only send
 // GET and HEAD: all other requests get 403.
+//
+// Every answer has the id of its request: x-amzn-RequestId on the paths of AWS protocols, else x-request-id, which is
+// the client's own X-Request-Id if it is a good one (wire/http/request_ids.h). What is refused or failed stands in the
+// log by that id (wire/http/refusal_log.h).
 //
 // Pipelined requests of one connection start one after the other, each when the one before has run, and are answered
 // in order. A client that closes its connection (or its sending side) destroys its running exchanges on the loop.
@@ -22,6 +26,7 @@
 
 #include "base/async.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/result.h"
 #include "base/scheduler.h"
 #include "runtime/ports.h"
@@ -41,6 +46,10 @@ struct HttpServerOptions {
   // Serves only processes of the user that this one runs as. The owner is checked when the connection is accepted;
   // others get 403 and are cut at once. For listeners at IPv4 loopback addresses.
   bool own_user_only = false;
+  // Whether answers have a Server header and an id. Functions' own processes are not sent either.
+  bool marks_answers = true;
+  uint64_t seed = 0;  // Of the ids. Two servers with the same one make the same ids.
+  EventLog log;       // Of requests that were refused or failed.
   HttpLimits limits;
   size_t max_connections = 10'000;       // Less if the process may not have that many files open.
   size_t max_in_flight = 20'000;         // Exchanges, over all connections.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/ports.h"
+#include "wire/http/own_error.h"
 
 namespace freshet::http_server {
 
@@ -48,6 +49,7 @@ struct Job {
   uint64_t request;
   std::unique_ptr<Exchange> exchange;
   InFlight in_flight;
+  ApiKind api;
 };
 
 // What a turn of an I/O thread brings to the loop, or the part of it up to a batch: first run the jobs, then end those

@@ -7,20 +7,11 @@
 #include <optional>
 
 #include "wire/http/compression.h"
+#include "wire/http/request_ids.h"
 
 namespace freshet::http_server {
 
 namespace {
-
-// Of a connection that is not read from.
-std::string too_many_connections(const Cors& cors) {
-  HttpResponse response = error_response(503, "ServiceUnavailable", "too many connections are open");
-  if (!cors.any_page().empty()) Cors::mark(response, cors.any_page());
-  std::string text =
-      "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nRetry-After: 1\r\nConnection: close\r\n";
-  for (const auto& [name, value] : response.headers) text += name + ": " + value + "\r\n";
-  return text + "Content-Length: " + std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
-}
 
 // Made in advance for a connection that is cut at once, before anything is read.
 constexpr std::string_view kOtherUser =
@@ -50,8 +41,8 @@ std::string split_absolute(std::string& target, bool tls) {
   return host;
 }
 
-std::unique_ptr<HttpResponse> refuse(int status, std::string_view name, std::string_view reason) {
-  return std::make_unique<HttpResponse>(error_response(status, name, reason));
+std::unique_ptr<HttpResponse> refuse(const HttpRequest& request, int status, std::string_view reason) {
+  return std::make_unique<HttpResponse>(freshet::refusal(api_of(request.target), status, reason));
 }
 
 constexpr std::string_view kTooMuch = "too much is in work; try again";
@@ -73,6 +64,18 @@ nanoseconds tick_of(const HttpServerOptions& options) {
 }
 
 }  // namespace
+
+// The answer to a connection that is not read from.
+std::string ServerPart::too_many_connections() {
+  HttpResponse response = overloaded(ApiKind::kOwn, "too many connections are open");
+  if (const auto page = shared_->cors.any_page(); !page.empty()) Cors::mark(response, page);
+  const auto id = own_request_id(request_number_of(options().seed, next_connection_++ * 256 + index_, 0));
+  std::string text = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nConnection: close\r\n";
+  text += "Server: Freshet\r\nx-request-id: " + std::string(id.data(), id.size()) + "\r\n";
+  for (const auto& [name, value] : response.headers) text += name + ": " + value + "\r\n";
+  refused({{id.data(), id.size()}, {}, 503, response.body});
+  return text + "Content-Length: " + std::to_string(response.body.size()) + "\r\n\r\n" + response.body;
+}
 
 class ServerPart::Listener final : public IoThread::Handler {
  public:
@@ -96,8 +99,7 @@ class ServerPart::Listener final : public IoThread::Handler {
       }
       std::atomic<size_t>& connections = part_.shared_->counters->connections;
       if (connections.load() >= part_.options().max_connections) {
-        const std::string text = part_.options().tls ? std::string() : too_many_connections(part_.shared_->cors);
-        send_all(*client, text);
+        if (!part_.options().tls) send_all(*client, part_.too_many_connections());
         continue;
       }
       ++connections;
@@ -120,7 +122,12 @@ class ServerPart::Listener final : public IoThread::Handler {
 
 ServerPart::ServerPart(size_t index, IoThread& io, std::shared_ptr<const ServerShared> shared,
                        std::shared_ptr<LoopSide> loop)
-    : index_(index), io_(io), shared_(std::move(shared)), loop_(std::move(loop)), tick_(tick_of(shared_->options)) {}
+    : index_(index),
+      io_(io),
+      shared_(std::move(shared)),
+      loop_(std::move(loop)),
+      tick_(tick_of(shared_->options)),
+      refusals_(shared_->options.log, shared_->clock) {}
 
 ServerPart::~ServerPart() = default;
 
@@ -178,16 +185,16 @@ std::unique_ptr<HttpResponse> ServerPart::refusal(HttpRequest& request) const {
       of_a_page = true;
     }
   }
-  if (hosts != 1 || host.empty()) return refuse(400, "BadRequest", "exactly one Host header is needed");
+  if (hosts != 1 || host.empty()) return refuse(request, 400, "exactly one Host header is needed");
   const std::string target_host = split_absolute(request.target, shared_->options.tls != nullptr);
   for (const std::string_view name : {host, std::string_view(target_host)}) {
     if (name.empty() || shared_->hosts.allows(name)) continue;
-    return refuse(421, "MisdirectedRequest",
+    return refuse(request, 421,
                   "this server does not answer to the host '" + std::string(name) +
                       "'; add it to the allowed host names (--allowed-host)");
   }
   if (!request.target.starts_with('/')) {
-    return refuse(400, "BadRequest", "the request target must be a path, or http://HOST/PATH");
+    return refuse(request, 400, "the request target must be a path, or http://HOST/PATH");
   }
   return of_a_page ? page_refusal(request, host) : nullptr;
 }
@@ -203,7 +210,7 @@ std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& reques
       const bool good = reads ? shared_->hosts.allows_origin(value)
                               : shared_->hosts.is_own_origin(value, host, shared_->options.tls != nullptr);
       if (good || shared_->cors.allows(value)) continue;
-      return refuse(403, "Forbidden",
+      return refuse(request, 403,
                     "requests from web pages of '" + value +
                         "' are refused; name that origin with --cors-origin if its pages may use this server");
     }
@@ -211,7 +218,7 @@ std::unique_ptr<HttpResponse> ServerPart::page_refusal(const HttpRequest& reques
   }
   // A browser that names no origin still says that the page is not ours. Only a server for every page accepts that.
   if (reads || has_origin || site.empty() || shared_->cors.allows("")) return nullptr;
-  return refuse(403, "Forbidden",
+  return refuse(request, 403,
                 "requests from web pages of other origins (Sec-Fetch-Site: " + std::string(site) +
                     ") are refused; name their origin with --cors-origin if they may use this server");
 }
@@ -224,16 +231,18 @@ std::unique_ptr<HttpResponse> ServerPart::decompress(HttpRequest& request) const
     ++codings;
     coding = parse_coding(value);
     if (!coding || codings > 1) {
-      return refuse(415, "UnsupportedMediaType",
+      return refuse(request, 415,
                     "Content-Encoding '" + value.substr(0, 100) + "' is not understood: one of gzip and deflate is");
     }
   }
   if (*coding == Coding::kIdentity || request.body.empty()) return nullptr;
   Result<std::string> body = inflate_body(request.body, *coding, shared_->options.limits.body_bytes);
   if (!body) {
-    const bool too_large = body.error().code == ErrorCode::kRequestTooLarge;
-    const int status = too_large ? 413 : body.error().code == ErrorCode::kUnavailable ? 503 : 400;
-    return refuse(status, too_large ? "RequestTooLarge" : error_name(body.error().code), body.error().message);
+    const auto& [code, message, detail] = body.error();
+    if (code == ErrorCode::kRequestTooLarge) return refuse(request, 413, message);
+    if (code == ErrorCode::kUnavailable)
+      return std::make_unique<HttpResponse>(overloaded(api_of(request.target), message));
+    return std::make_unique<HttpResponse>(freshet::refusal(api_of(request.target), 400, error_name(code), message));
   }
   request.body = std::move(*body);
   return nullptr;
@@ -245,7 +254,7 @@ std::unique_ptr<HttpResponse> ServerPart::overload(const HttpRequest& request) c
       counters.body_bytes.load() + request.body.size() <= shared_->options.max_body_bytes) {
     return nullptr;
   }
-  return std::make_unique<HttpResponse>(overloaded(kTooMuch));
+  return std::make_unique<HttpResponse>(overloaded(api_of(request.target), kTooMuch));
 }
 
 void ServerPart::submit(uint64_t connection, uint64_t request_number, HttpRequest request) {
@@ -267,7 +276,7 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
   const auto route = std::find_if(shared_->routes.begin(), shared_->routes.end(),
                                   [&](const std::unique_ptr<Route>& r) { return !refused && r->matches(request); });
   if (!refused && route == shared_->routes.end()) {
-    refused = refuse(404, "NotFound", "nothing is served at " + request.method + " " + request.target.substr(0, 200));
+    refused = refuse(request, 404, "nothing is served at " + request.method + " " + request.target.substr(0, 200));
   }
   // Nobody looks at the body of a GET, which may have come without a signature.
   if (!refused && !reads) refused = decompress(request);
@@ -278,8 +287,9 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
   }
   InFlight in_flight(shared_->counters, request.body.size());
   const bool is_batch = request.body.size() >= kBatch;
+  const ApiKind api = api_of(request.target);
   auto exchange = (*route)->accept(std::move(request));
-  outbound_.jobs.push_back({index_, connection, request_number, std::move(exchange), std::move(in_flight)});
+  outbound_.jobs.push_back({index_, connection, request_number, std::move(exchange), std::move(in_flight), api});
   if (is_batch) deliver();
 }
 
@@ -375,7 +385,10 @@ void ServerPart::deliver() {
   drained_told_ = drained_told_ || outbound_.drained;
   auto batch = std::make_shared<Inbound>(std::exchange(outbound_, {}));
   if (shared_->mailbox.deliver([loop = loop_, batch] { loop->receive(std::move(*batch)); })) return;
-  for (const Job& job : batch->jobs) answer_at_once(job.connection, job.request, overloaded(kTooMuch));
+  for (const Job& job : batch->jobs) {
+    const auto found = connections_.find(job.connection);
+    if (found != connections_.end()) found->second->answer_overloaded(job.request, kTooMuch);
+  }
   // What must not be lost is tried again at the next tick.
   outbound_.hung_up = std::move(batch->hung_up);
   if (batch->drained) drained_told_ = false;

@@ -62,6 +62,7 @@ class ServerPart final : public IoThread::Service,
   void hold(size_t before, size_t now) override;
   bool is_full() const override;
   std::string_view date() override;
+  void refused(const RefusedRequest& request) override { refusals_.tell(request); }
   std::unique_ptr<HttpResponse> refuse_head(HttpRequest head) const override;
   std::string_view page_of(const HttpHeaders& headers) const override { return shared_->cors.page_of(headers); }
   void submit(uint64_t connection, uint64_t request_number, HttpRequest request) override;
@@ -93,6 +94,7 @@ class ServerPart final : public IoThread::Service,
   void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);
   // The connections, in the order in which they came. A copy, as what is done with one may end it.
   std::vector<Connection*> in_order() const;
+  std::string too_many_connections();
   void flush_all();
   void deliver();
   void schedule_tick();
@@ -116,6 +118,7 @@ class ServerPart final : public IoThread::Service,
   bool drained_told_ = false;
   int64_t date_second_ = -1;
   std::string date_;
+  RefusalLog refusals_;
 };
 
 }  // namespace freshet::http_server

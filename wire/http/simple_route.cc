@@ -1,7 +1,8 @@
 #include "wire/http/simple_route.h"
 
-#include <string_view>
 #include <utility>
+
+#include "wire/http/own_error.h"
 
 namespace freshet {
 namespace {
@@ -22,13 +23,20 @@ class SimpleExchange final : public Exchange {
 
 class SimpleRoute final : public Route {
  public:
-  SimpleRoute(std::string method, std::string path, Answer answer)
-      : method_(std::move(method)), path_(std::move(path)), answer_(std::move(answer)) {}
+  SimpleRoute(std::string method, std::string path, Answer answer, bool post_elsewhere)
+      : method_(std::move(method)),
+        path_(std::move(path)),
+        answer_(std::move(answer)),
+        post_elsewhere_(post_elsewhere) {}
   bool matches(const HttpRequest& request) const override {
     const std::string_view target = request.target;
-    return request.method == method_ && target.substr(0, target.find('?')) == path_;
+    return !(post_elsewhere_ && request.method == "POST") && target.substr(0, target.find('?')) == path_;
   }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    if (request.method != method_) {
+      const auto allowed = allowed_methods(method_ == "GET", method_ == "POST" || post_elsewhere_);
+      return answer_with_response(method_not_allowed(request, allowed));
+    }
     return std::make_unique<SimpleExchange>(answer_, std::move(request));
   }
 
@@ -36,13 +44,15 @@ class SimpleRoute final : public Route {
   const std::string method_;
   const std::string path_;
   const Answer answer_;
+  const bool post_elsewhere_;
 };
 
 }  // namespace
 
 std::unique_ptr<Route> make_simple_route(std::string method, std::string path,
-                                         std::function<Async<HttpResponse>(const HttpRequest&)> answer) {
-  return std::make_unique<SimpleRoute>(std::move(method), std::move(path), std::move(answer));
+                                         std::function<Async<HttpResponse>(const HttpRequest&)> answer,
+                                         bool post_elsewhere) {
+  return std::make_unique<SimpleRoute>(std::move(method), std::move(path), std::move(answer), post_elsewhere);
 }
 
 }  // namespace freshet

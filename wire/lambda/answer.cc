@@ -26,6 +26,8 @@ Refusal refusal_of(const Error& error) {
       return {412, "PreconditionFailedException", error.message};
     case ErrorCode::kLimitExceeded:
       return {400, "CodeStorageExceededException", error.message};
+    case ErrorCode::kUnavailable:
+      return {503, "ServiceUnavailableException", error.message};
     default:
       return {500, "ServiceException", error.message};
   }
@@ -35,6 +37,7 @@ HttpResponse answer_of(const Refusal& refusal) {
   HttpResponse response;
   response.status = refusal.status;
   response.headers.emplace_back("x-amzn-ErrorType", refusal.type);
+  if (refusal.status == 503) response.headers.emplace_back("Retry-After", "1");
   response.body = refusal.status >= 500 ? R"({"Type":"Service","Message":)" : R"({"Type":"User","Message":)";
   append_json_string(response.body, refusal.message);
   response.body += '}';
@@ -65,8 +68,7 @@ Result<std::string> function_in(std::string_view text, std::string_view qualifie
   }
   if (qualifier.empty()) qualifier = function->qualifier;
   if (qualifier.empty() || qualifier == kLatestVersion) return std::move(function->name);
-  return fail(ErrorCode::kResourceNotFound,
-              "Function not found: " + function_arn(account, function->name) + ":" + std::string(qualifier));
+  return function->name + ":" + std::string(qualifier);
 }
 
 }  // namespace freshet::lambda

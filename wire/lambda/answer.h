@@ -21,9 +21,9 @@ struct Refusal {
 Refusal refusal_of(const Error& error);
 HttpResponse answer_of(const Refusal& refusal);
 
-// The function's name out of what a client calls FunctionName (see parse_function()). `qualifier` is what it has said
-// beside it, or empty. kValidation if it is none; kResourceNotFound for a version but the latest, another account or
-// another region.
+// The function's name, as function_name() gives it, out of what a client calls FunctionName. `qualifier` is what it has
+// said beside it, or empty; it stands behind the name unless it is $LATEST. kValidation if it is none;
+// kResourceNotFound for another account or another region.
 Result<std::string> function_in(std::string_view text, std::string_view qualifier, const Account& account);
 // The value of that parameter, or "".
 std::string value_in(const std::map<std::string, std::string>& query, const std::string& name);

@@ -1,10 +1,8 @@
 #include "wire/lambda/function_json.h"
 
 #include <fmt/format.h>
-#include <openssl/sha.h>
 
-#include <array>
-
+#include "base/crypto.h"
 #include "base/log.h"
 #include "tables/value/json.h"
 
@@ -44,9 +42,10 @@ std::string members_of(const FunctionDefinition& function, const Account& accoun
   std::string members = fmt::format(
       R"("FunctionName":{},"FunctionArn":{},"Runtime":{},"Role":{},"Handler":{},"CodeSize":{},"CodeSha256":{},)"
       R"("Description":{},"Timeout":{},"MemorySize":{},{})",
-      quoted(function.name), quoted(function_arn(account, function.name)), quoted(runtime), quoted(function.role),
-      quoted(function.handler), function.code_bytes, quoted(function.code_sha256), quoted(function.description),
-      (function.timeout.count() + 999) / 1000, function.memory_mib, environment_member(function, shown));
+      quoted(plain_name(function.name)), quoted(function_arn(account, function.name)), quoted(runtime),
+      quoted(function.role), quoted(function.handler), function.code_bytes, quoted(function.code_sha256),
+      quoted(function.description), (function.timeout.count() + 999) / 1000, function.memory_mib,
+      environment_member(function, shown));
   if (function.modified_ms != 0) members += R"(,"LastModified":)" + quoted(time_text(function.modified_ms));
   if (const std::string& target = function.dead_letter.target; !target.empty()) {
     members += R"(,"DeadLetterConfig":{"TargetArn":)" + quoted(target) + "}";
@@ -58,23 +57,16 @@ std::string members_of(const FunctionDefinition& function, const Account& accoun
 
 // Made only from visible values: otherwise a caller who sees no variables could try values until one makes this id.
 std::string revision_id(const FunctionDefinition& function, const Account& account, EnvironmentShown environment) {
-  const std::string shown = members_of(function, account, environment);
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
-  SHA256(reinterpret_cast<const unsigned char*>(shown.data()), shown.size(), digest.data());
-  std::string id;
-  for (size_t i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) id += '-';
-    id += fmt::format("{:02x}", digest.at(i));
-  }
-  return id;
+  return uuid_of(members_of(function, account, environment));
 }
 
 std::string function_configuration_json(const FunctionDefinition& function, const Account& account,
                                         EnvironmentShown shown) {
-  return fmt::format(R"({{{},"RevisionId":"{}","Version":"$LATEST","PackageType":"Zip","State":"Active",)"
+  return fmt::format(R"({{{},"RevisionId":"{}","Version":"{}","PackageType":"Zip","State":"Active",)"
                      R"("LastUpdateStatus":"Successful","EphemeralStorage":{{"Size":512}},)"
                      R"("TracingConfig":{{"Mode":"PassThrough"}}}})",
-                     members_of(function, account, shown), revision_id(function, account, shown));
+                     members_of(function, account, shown), revision_id(function, account, shown),
+                     function.version.empty() ? kLatestVersion : std::string_view(function.version));
 }
 
 std::string function_json(const FunctionDefinition& function, const Account& account, EnvironmentShown shown) {

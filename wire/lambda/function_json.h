@@ -17,7 +17,7 @@ std::string function_configuration_json(const FunctionDefinition& function, cons
 // {"Configuration": ..., "Code": ..., "Concurrency": ...}
 std::string function_json(const FunctionDefinition& function, const Account& account,
                           EnvironmentShown shown = EnvironmentShown::kYes);
-// Changes with whatever is shown of the function.
+// Changes with whatever is shown of the function; a UUID.
 std::string revision_id(const FunctionDefinition& function, const Account& account,
                         EnvironmentShown shown = EnvironmentShown::kYes);
 

@@ -132,12 +132,6 @@ const std::initializer_list<std::string_view> kCodeMembers{"FunctionName",    "Z
                                                            "S3ObjectVersion", "ImageUri",     "Publish",  "DryRun",
                                                            "RevisionId",      "Architectures"};
 
-void refuse_versions(JsonMembers& members) {
-  bool publish = false;
-  members.boolean("Publish", publish);
-  if (publish) members.refuse(*members.find("Publish"), "must be false: there are no versions");
-}
-
 Code read_code(JsonMembers& members) {
   Code code;
   if (const auto zip = members.find("ZipFile")) {
@@ -186,15 +180,25 @@ Async<Result<std::shared_ptr<const void>>> settle_code(Code code, FunctionDefini
 
 Result<void> check_revision(const FunctionDefinition& function, const std::string& revision, const Account& account) {
   if (revision.empty() || revision == revision_id(function, account)) return {};
-  return fail(ErrorCode::kConditionalCheckFailed,
-              "The RevisionId provided does not match the latest RevisionId. Call the GetFunction API to retrieve the "
-              "latest RevisionId for your resource.");
+  return fail(ErrorCode::kConditionalCheckFailed, std::string(kRevisionMismatch));
+}
+
+// Publishes it if the caller wanted that; `as_it_is` is the answer if not. `qualified`: the answer's ARN names the
+// version.
+Async<Result<FunctionDefinition>> published(FunctionDefinition as_it_is, bool publish, bool qualified,
+                                            Runtime& runtime) {
+  if (!publish) co_return as_it_is;
+  std::string name = as_it_is.name;
+  FunctionRegistry::Check any = [](const FunctionDefinition&) { return Result<void>(); };
+  auto version = co_await runtime.publish_version(std::move(name), std::nullopt, std::move(any));
+  if (version && !qualified) version->name = as_it_is.name;
+  co_return version;
 }
 
 class CreateFunction final : public Operation {
  public:
-  CreateFunction(std::string name, Change change, Code code)
-      : name_(std::move(name)), change_(std::move(change)), code_(std::move(code)) {}
+  CreateFunction(std::string name, bool publish, Change change, Code code)
+      : name_(std::move(name)), publish_(publish), change_(std::move(change)), code_(std::move(code)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     if (backend.runtime.invoker().find(name_)) co_return taken();
     FunctionDefinition function;
@@ -203,7 +207,6 @@ class CreateFunction final : public Operation {
     change_.apply(function);
     auto settled = co_await settle_code(std::move(code_), function, backend.code);
     if (!settled) co_return fail(std::move(settled.error()));
-    function.modified_ms = wall_ms(backend.clock);
     std::string name = name_;
     FunctionUpdate make = [this, &function](const FunctionDefinition* now) -> Result<FunctionDefinition> {
       if (now) return taken();  // Another request was faster.
@@ -211,20 +214,27 @@ class CreateFunction final : public Operation {
     };
     auto made = co_await backend.runtime.update_function(std::move(name), std::move(make));
     if (!made) co_return fail(std::move(made.error()));
+    made = co_await published(std::move(*made), publish_, false, backend.runtime);
+    if (!made) co_return fail(std::move(made.error()));
     co_return describe(201, *made, backend.runtime);
   }
 
  private:
   tl::unexpected<Error> taken() const { return fail(ErrorCode::kConflict, "Function already exist: " + name_); }
   const std::string name_;
+  const bool publish_;
   const Change change_;
   Code code_;
 };
 
 class UpdateCode final : public Operation {
  public:
-  UpdateCode(std::string name, std::string revision, bool dry_run, Code code)
-      : name_(std::move(name)), revision_(std::move(revision)), dry_run_(dry_run), code_(std::move(code)) {}
+  UpdateCode(std::string name, std::string revision, bool dry_run, bool publish, Code code)
+      : name_(std::move(name)),
+        revision_(std::move(revision)),
+        dry_run_(dry_run),
+        publish_(publish),
+        code_(std::move(code)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     const Account& account = backend.runtime.account();
     auto function = function_named(backend.runtime, name_);
@@ -233,12 +243,12 @@ class UpdateCode final : public Operation {
     FunctionDefinition after;
     const auto settled = co_await settle_code(std::move(code_), after, backend.code);
     if (!settled) co_return fail(settled.error());
-    FunctionChange change = [this, &after, &account, &backend](FunctionDefinition& now) -> Result<void> {
+    FunctionChange change = [this, &after, &account](FunctionDefinition& now) -> Result<void> {
       if (auto good = check(now, account); !good) return good;  // It may have changed meanwhile.
       now.code = after.code;
       now.code_sha256 = after.code_sha256;
       now.code_bytes = after.code_bytes;
-      if (!dry_run_) now.modified_ms = wall_ms(backend.clock);
+      if (!dry_run_) now.modified_ms = FunctionDefinition::kModifiedNow;
       return {};
     };
     if (dry_run_) {
@@ -247,6 +257,8 @@ class UpdateCode final : public Operation {
     }
     std::string name = name_;
     auto done = co_await change_function(backend.runtime, std::move(name), std::move(change));
+    if (!done) co_return fail(std::move(done.error()));
+    done = co_await published(std::move(*done), publish_, true, backend.runtime);
     if (!done) co_return fail(std::move(done.error()));
     co_return describe(200, *done, backend.runtime);
   }
@@ -260,6 +272,7 @@ class UpdateCode final : public Operation {
   const std::string name_;
   const std::string revision_;
   const bool dry_run_;
+  const bool publish_;
   Code code_;
 };
 
@@ -271,7 +284,7 @@ class UpdateConfiguration final : public Operation {
       if (auto good = check_revision(now, change_.revision, backend.runtime.account()); !good) return good;
       if (change_.runtime && now.host != "process") return invalid("Function " + name_ + " is of host " + now.host);
       change_.apply(now);
-      now.modified_ms = wall_ms(backend.clock);
+      now.modified_ms = FunctionDefinition::kModifiedNow;
       return {};
     };
     std::string name = name_;
@@ -285,13 +298,22 @@ class UpdateConfiguration final : public Operation {
   const Change change_;
 };
 
+// A version, or the function with all of them.
 class DeleteFunction final : public Operation {
  public:
-  explicit DeleteFunction(std::string name) : name_(std::move(name)) {}
+  DeleteFunction(std::string name, std::string version) : name_(std::move(name)), version_(std::move(version)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    auto function = function_named(backend.runtime, name_);
+    const bool whole = version_.empty();
+    auto function = function_named(backend.runtime, whole ? name_ : name_ + ":" + version_);
     if (!function) co_return fail(std::move(function.error()));
     std::string name = name_;
+    if (!whole) {
+      if (function->version != version_) co_return invalid("Deletion of aliases is not currently supported.");
+      std::string version = version_;
+      auto removed = co_await backend.runtime.remove_version(std::move(name), std::move(version));
+      if (!removed) co_return fail(std::move(removed.error()));
+      co_return answer_with(204, "");
+    }
     auto removed = co_await backend.runtime.remove_function(std::move(name));
     if (!removed) co_return fail(std::move(removed.error()));
     co_return answer_with(204, "");
@@ -299,6 +321,7 @@ class DeleteFunction final : public Operation {
 
  private:
   const std::string name_;
+  const std::string version_;
 };
 
 class Concurrency final : public Operation {
@@ -344,7 +367,8 @@ Parsed parse_create_function(const Request& request) {
   std::string name;
   members.text("FunctionName", name);
   Change change = read_change(members);
-  refuse_versions(members);
+  bool publish = false;
+  members.boolean("Publish", publish);
   std::string package = "Zip";
   members.text("PackageType", package);
   Code code;
@@ -367,7 +391,7 @@ Parsed parse_create_function(const Request& request) {
   auto plain = function_in(name, {}, request.account);
   if (!plain) return fail(std::move(plain.error()));
   name = std::move(*plain);
-  return made<CreateFunction>(std::move(name), std::move(change), std::move(code));
+  return made<CreateFunction>(std::move(name), publish, std::move(change), std::move(code));
 }
 
 Parsed parse_update_code(const Request& request) {
@@ -376,10 +400,11 @@ Parsed parse_update_code(const Request& request) {
   bool dry_run = false;
   members.text("RevisionId", revision);
   members.boolean("DryRun", dry_run);
-  refuse_versions(members);
+  bool publish = false;
+  members.boolean("Publish", publish);
   Code code = read_code(members);
   if (members.error()) return fail(*members.error());
-  return made<UpdateCode>(request.name, std::move(revision), dry_run, std::move(code));
+  return made<UpdateCode>(request.name, std::move(revision), dry_run, publish, std::move(code));
 }
 
 Parsed parse_update_configuration(const Request& request) {
@@ -390,7 +415,10 @@ Parsed parse_update_configuration(const Request& request) {
 }
 
 Parsed parse_delete_function(const Request& request) {
-  return made<DeleteFunction>(request.name);
+  if (value_in(request.query, "Qualifier") == kLatestVersion) {
+    return invalid("$LATEST version cannot be deleted without deleting the function.");
+  }
+  return made<DeleteFunction>(request.name, request.qualifier);
 }
 
 Parsed parse_put_concurrency(const Request& request) {

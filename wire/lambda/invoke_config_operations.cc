@@ -63,19 +63,14 @@ bool is_configured(const FunctionDefinition& function) {
   return function.async_modified_ms != 0 || !(function.async == AsyncConfig{});
 }
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
-
 std::string config_json(const FunctionDefinition& function, const Account& account) {
   const auto destination = [](const Destination& to) {
     return to.target.empty() ? std::string("{}") : R"({"Destination":)" + quoted(to.target) + "}";
   };
+  const std::string arn = function_arn(account, function.name);
   return fmt::format(R"({{"FunctionArn":{},"LastModified":{:.3f},"MaximumRetryAttempts":{},)"
                      R"("MaximumEventAgeInSeconds":{},"DestinationConfig":{{"OnSuccess":{},"OnFailure":{}}}}})",
-                     quoted(function_arn(account, function.name) + ":$LATEST"),
+                     quoted(qualifier_of(function.name).empty() ? arn + ":$LATEST" : arn),
                      static_cast<double>(function.async_modified_ms) / 1000, function.async.max_retries,
                      function.async.max_event_age.count(), destination(function.async.on_success),
                      destination(function.async.on_failure));
@@ -85,24 +80,26 @@ std::string config_json(const FunctionDefinition& function, const Account& accou
 class ChangeConfig final : public Operation {
  public:
   enum class From { kDefaults, kWhatIsThere, kNothing /* it goes */ };
-  ChangeConfig(std::string name, From from, Change change)
-      : name_(std::move(name)), from_(from), change_(std::move(change)) {}
+  ChangeConfig(std::string name, std::string qualifier, From from, Change change)
+      : name_(std::move(name)), qualifier_(std::move(qualifier)), from_(from), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    FunctionChange change = [this, &backend](FunctionDefinition& now) -> Result<void> {
-      if (from_ != From::kDefaults && !is_configured(now)) return not_there(now, backend.runtime);
-      if (from_ != From::kWhatIsThere) now.async = AsyncConfig{};
-      change_.apply(now.async);
-      for (const Destination* to : {&now.async.on_success, &now.async.on_failure}) {
-        if (auto good = check(*to, backend.runtime); !good) return good;
-      }
-      now.async_modified_ms = from_ == From::kNothing ? 0 : wall_ms(backend.clock);
-      return {};
-    };
-    std::string name = name_;
-    auto done = co_await change_function(backend.runtime, std::move(name), std::move(change));
-    if (!done) co_return fail(std::move(done.error()));
+    const std::string full = qualifier_.empty() ? name_ : name_ + ":" + qualifier_;
+    auto function = function_named(backend.runtime, full);
+    if (!function) co_return fail(std::move(function.error()));
+    if (backend.runtime.qualifiers(name_).aliases.contains(qualifier_)) {
+      FunctionRegistry::Change change = [this, &backend](FunctionQualifiers& now) { return apply(now, backend); };
+      std::string name = name_;
+      auto done = co_await backend.runtime.change_qualifiers(std::move(name), std::move(change));
+      if (!done) co_return fail(std::move(done.error()));
+      function = function_named(backend.runtime, full);
+    } else {
+      FunctionChange change = [this, &backend](FunctionDefinition& now) { return apply(now, backend); };
+      std::string name = full;
+      function = co_await change_function(backend.runtime, std::move(name), std::move(change));
+    }
+    if (!function) co_return fail(std::move(function.error()));
     if (from_ == From::kNothing) co_return answer_with(204, "");
-    co_return answer_with(200, config_json(*done, backend.runtime.account()));
+    co_return answer_with(200, config_json(*function, backend.runtime.account()));
   }
 
   static tl::unexpected<Error> not_there(const FunctionDefinition& function, Runtime& runtime) {
@@ -111,6 +108,29 @@ class ChangeConfig final : public Operation {
   }
 
  private:
+  Result<void> apply(FunctionDefinition& now, Backend& backend) const {
+    if (from_ != From::kDefaults && !is_configured(now)) return not_there(now, backend.runtime);
+    if (from_ != From::kWhatIsThere) now.async = AsyncConfig{};
+    change_.apply(now.async);
+    for (const Destination* to : {&now.async.on_success, &now.async.on_failure}) {
+      if (auto good = check(*to, backend.runtime); !good) return good;
+    }
+    now.async_modified_ms = from_ == From::kNothing ? 0 : wall_ms(backend.clock);
+    return {};
+  }
+  // Of an alias the config stands beside it.
+  Result<void> apply(FunctionQualifiers& now, Backend& backend) const {
+    const auto alias = now.aliases.find(qualifier_);
+    FunctionDefinition function;
+    function.name = name_ + ":" + qualifier_;
+    if (alias == now.aliases.end()) return not_there(function, backend.runtime);
+    function.async = alias->second.async;
+    function.async_modified_ms = alias->second.async_modified_ms;
+    if (auto done = apply(function, backend); !done) return done;
+    alias->second.async = function.async;
+    alias->second.async_modified_ms = function.async_modified_ms;
+    return {};
+  }
   static Result<void> check(const Destination& to, Runtime& runtime) {
     if (to.target.empty()) return {};
     const std::string topic = topic_name(to.target);
@@ -127,27 +147,52 @@ class ChangeConfig final : public Operation {
     return invalid("The destination ARN " + to.target + " is invalid: there is no such topic or function");
   }
   const std::string name_;
+  const std::string qualifier_;
   const From from_;
   const Change change_;
 };
 
 class GetConfig final : public Operation {
  public:
-  GetConfig(std::string name, bool list) : name_(std::move(name)), list_(list) {}
+  explicit GetConfig(std::string name) : name_(std::move(name)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     auto function = function_named(backend.runtime, name_);
     if (!function) co_return fail(std::move(function.error()));
-    const bool there = is_configured(*function);
-    std::string config = there ? config_json(*function, backend.runtime.account()) : "";
-    if (list_) co_return answer_with(200, R"({"FunctionEventInvokeConfigs":[)" + config + "]}");
-    if (!there) co_return ChangeConfig::not_there(*function, backend.runtime);
-    co_return answer_with(200, std::move(config));
+    if (!is_configured(*function)) co_return ChangeConfig::not_there(*function, backend.runtime);
+    co_return answer_with(200, config_json(*function, backend.runtime.account()));
   }
 
  private:
   const std::string name_;
-  const bool list_;
 };
+
+// Those of the function, its versions and its aliases.
+class ListConfigs final : public Operation {
+ public:
+  explicit ListConfigs(std::string name) : name_(std::move(name)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto function = function_named(backend.runtime, name_);
+    if (!function) co_return fail(std::move(function.error()));
+    std::vector<FunctionDefinition> all = backend.runtime.versions(name_);
+    all.push_back(*function);
+    for (const auto& [alias, of] : backend.runtime.qualifiers(name_).aliases) {
+      if (auto found = function_named(backend.runtime, name_ + ":" + alias)) all.push_back(std::move(*found));
+    }
+    std::string configs;
+    for (const FunctionDefinition& one : all) {
+      if (!is_configured(one)) continue;
+      configs += (configs.empty() ? "" : ",") + config_json(one, backend.runtime.account());
+    }
+    co_return answer_with(200, R"({"FunctionEventInvokeConfigs":[)" + configs + "]}");
+  }
+
+ private:
+  const std::string name_;
+};
+
+std::string full_name(const Request& request) {
+  return request.qualifier.empty() ? request.name : request.name + ":" + request.qualifier;
+}
 
 Parsed change(const Request& request, ChangeConfig::From from) {
   Change wanted;
@@ -156,7 +201,7 @@ Parsed change(const Request& request, ChangeConfig::From from) {
     if (!read) return fail(std::move(read.error()));
     wanted = std::move(*read);
   }
-  return std::make_unique<ChangeConfig>(request.name, from, std::move(wanted));
+  return std::make_unique<ChangeConfig>(request.name, request.qualifier, from, std::move(wanted));
 }
 
 }  // namespace
@@ -171,10 +216,10 @@ Parsed parse_delete_invoke_config(const Request& request) {
   return change(request, ChangeConfig::From::kNothing);
 }
 Parsed parse_get_invoke_config(const Request& request) {
-  return std::make_unique<GetConfig>(request.name, false);
+  return std::make_unique<GetConfig>(full_name(request));
 }
 Parsed parse_list_invoke_configs(const Request& request) {
-  return std::make_unique<GetConfig>(request.name, true);
+  return std::make_unique<ListConfigs>(request.name);
 }
 
 }  // namespace freshet::lambda

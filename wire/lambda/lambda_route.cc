@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/crypto.h"
 #include "base/limits.h"
 #include "runtime/invoke/http_host.h"
 #include "runtime/invoke/outcome.h"
@@ -46,7 +47,7 @@ class LambdaExchange : public Exchange {
   explicit LambdaExchange(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
   HttpResponse respond() final {
     HttpResponse response = refusal_ ? answer_of(*refusal_) : success();
-    seal_answer(response, request_id_.empty() ? shared_->ids.next() : std::move(request_id_));
+    seal_answer(response, request_id_.empty() ? uuid_of(shared_->ids.next()) : std::move(request_id_));
     return response;
   }
 
@@ -116,7 +117,8 @@ class Invoke final : public LambdaExchange {
       response.status = type_ == Type::kEvent ? 202 : 204;
       return response;
     }
-    response.headers.emplace_back("X-Amz-Executed-Version", kLatestVersion);
+    const std::string& version = outcome_.version;
+    response.headers.emplace_back("X-Amz-Executed-Version", version.empty() ? std::string(kLatestVersion) : version);
     if (outcome_.error) response.headers.emplace_back("X-Amz-Function-Error", kind_of(*outcome_.error));
     if (wishes_.wants_log) {
       std::string log;

@@ -5,8 +5,8 @@
 //   GET  /2015-03-31/functions/NAME                GetFunction
 //   GET  /2015-03-31/functions/NAME/configuration  GetFunctionConfiguration
 //
-// NAME is a name or an ARN, either with ":$LATEST" behind it. What makes and changes functions is management_route.h;
-// all else is answered with NotImplemented.
+// NAME is a name or an ARN, either with a version or an alias behind it, or with that in the parameter Qualifier. What
+// makes and changes functions, versions and aliases is management_route.h; all else is answered with NotImplemented.
 #pragma once
 
 #include <cstdint>

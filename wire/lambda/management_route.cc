@@ -5,6 +5,8 @@
 #include <charconv>
 #include <utility>
 
+#include "base/crypto.h"
+#include "tables/value/json.h"
 #include "wire/http/request_ids.h"
 #include "wire/http/target.h"
 #include "wire/lambda/answer.h"
@@ -12,6 +14,12 @@
 
 namespace freshet {
 namespace lambda {
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  append_json_string(out, text);
+  return out;
+}
 
 Result<FunctionDefinition> function_named(Runtime& runtime, const std::string& name) {
   const auto found = runtime.invoker().find(name);
@@ -57,31 +65,63 @@ HttpResponse answer_with(int status, std::string body) {
 
 namespace {
 
+// Whether a call may name a version or an alias.
+enum class Names { kFunction, kQualified };
+
 // '*' stands for the part that names something.
 struct Call {
   std::string_view method;
   std::string_view path;
   Parser parse;
+  Names names;
 };
 
+constexpr auto kPlain = Names::kFunction;
+constexpr auto kQualified = Names::kQualified;
+
 constexpr std::array kCalls{
-    Call{"POST", "/2015-03-31/functions", parse_create_function},
-    Call{"DELETE", "/2015-03-31/functions/*", parse_delete_function},
-    Call{"PUT", "/2015-03-31/functions/*/code", parse_update_code},
-    Call{"PUT", "/2015-03-31/functions/*/configuration", parse_update_configuration},
-    Call{"PUT", "/2017-10-31/functions/*/concurrency", parse_put_concurrency},
-    Call{"DELETE", "/2017-10-31/functions/*/concurrency", parse_delete_concurrency},
-    Call{"GET", "/2019-09-30/functions/*/concurrency", parse_get_concurrency},
-    Call{"PUT", "/2019-09-25/functions/*/event-invoke-config", parse_put_invoke_config},
-    Call{"POST", "/2019-09-25/functions/*/event-invoke-config", parse_update_invoke_config},
-    Call{"GET", "/2019-09-25/functions/*/event-invoke-config", parse_get_invoke_config},
-    Call{"GET", "/2019-09-25/functions/*/event-invoke-config/list", parse_list_invoke_configs},
-    Call{"DELETE", "/2019-09-25/functions/*/event-invoke-config", parse_delete_invoke_config},
-    Call{"POST", "/2015-03-31/event-source-mappings", parse_create_mapping},
-    Call{"GET", "/2015-03-31/event-source-mappings", parse_list_mappings},
-    Call{"GET", "/2015-03-31/event-source-mappings/*", parse_get_mapping},
-    Call{"PUT", "/2015-03-31/event-source-mappings/*", parse_update_mapping},
-    Call{"DELETE", "/2015-03-31/event-source-mappings/*", parse_delete_mapping},
+    Call{"POST", "/2015-03-31/functions", parse_create_function, kPlain},
+    Call{"DELETE", "/2015-03-31/functions/*", parse_delete_function, kQualified},
+    Call{"PUT", "/2015-03-31/functions/*/code", parse_update_code, kPlain},
+    Call{"PUT", "/2015-03-31/functions/*/configuration", parse_update_configuration, kPlain},
+    Call{"POST", "/2015-03-31/functions/*/versions", parse_publish_version, kPlain},
+    Call{"GET", "/2015-03-31/functions/*/versions", parse_list_versions, kPlain},
+    Call{"POST", "/2015-03-31/functions/*/aliases", parse_create_alias, kPlain},
+    Call{"GET", "/2015-03-31/functions/*/aliases", parse_list_aliases, kPlain},
+    Call{"GET", "/2015-03-31/functions/*/aliases/*", parse_get_alias, kPlain},
+    Call{"PUT", "/2015-03-31/functions/*/aliases/*", parse_update_alias, kPlain},
+    Call{"DELETE", "/2015-03-31/functions/*/aliases/*", parse_delete_alias, kPlain},
+    Call{"POST", "/2015-03-31/functions/*/policy", parse_add_permission, kQualified},
+    Call{"GET", "/2015-03-31/functions/*/policy", parse_get_policy, kQualified},
+    Call{"DELETE", "/2015-03-31/functions/*/policy/*", parse_remove_permission, kQualified},
+    Call{"GET", "/2020-06-30/functions/*/code-signing-config", parse_code_signing, kPlain},
+    Call{"PUT", "/2017-10-31/functions/*/concurrency", parse_put_concurrency, kPlain},
+    Call{"DELETE", "/2017-10-31/functions/*/concurrency", parse_delete_concurrency, kPlain},
+    Call{"GET", "/2019-09-30/functions/*/concurrency", parse_get_concurrency, kPlain},
+    Call{"PUT", "/2019-09-25/functions/*/event-invoke-config", parse_put_invoke_config, kQualified},
+    Call{"POST", "/2019-09-25/functions/*/event-invoke-config", parse_update_invoke_config, kQualified},
+    Call{"GET", "/2019-09-25/functions/*/event-invoke-config", parse_get_invoke_config, kQualified},
+    Call{"GET", "/2019-09-25/functions/*/event-invoke-config/list", parse_list_invoke_configs, kPlain},
+    Call{"DELETE", "/2019-09-25/functions/*/event-invoke-config", parse_delete_invoke_config, kQualified},
+    Call{"POST", "/2015-03-31/event-source-mappings", parse_create_mapping, kPlain},
+    Call{"GET", "/2015-03-31/event-source-mappings", parse_list_mappings, kPlain},
+    Call{"GET", "/2015-03-31/event-source-mappings/*", parse_get_mapping, kPlain},
+    Call{"PUT", "/2015-03-31/event-source-mappings/*", parse_update_mapping, kPlain},
+    Call{"DELETE", "/2015-03-31/event-source-mappings/*", parse_delete_mapping, kPlain},
+};
+
+// A call that is about a function as a whole, made of a version or an alias.
+class NotQualified final : public Operation {
+ public:
+  explicit NotQualified(std::string name) : name_(std::move(name)) {}
+  Async<Result<HttpResponse>> run(Backend& backend) override {
+    auto function = function_named(backend.runtime, name_);
+    if (!function) return Result<HttpResponse>(fail(std::move(function.error())));
+    return Result<HttpResponse>(invalid("FunctionName " + name_ + ": this call takes a function without a qualifier"));
+  }
+
+ private:
+  const std::string name_;
 };
 
 std::string_view next_part(std::string_view& path) {
@@ -131,7 +171,7 @@ class ManagementExchange final : public Exchange {
     return work();
   }
   HttpResponse respond() override {
-    seal_answer(answer_, shared_->ids);
+    seal_answer(answer_, uuid_of(shared_->ids.next()));
     return std::move(answer_);
   }
 
@@ -155,7 +195,8 @@ class ManagementRoute final : public Route {
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     if (shared_->read_only && request.method != "GET")
       return std::make_unique<ManagementExchange>(shared_, read_only());
-    return std::make_unique<ManagementExchange>(shared_, parse(request, shared_->backend.runtime.account()));
+    return std::make_unique<ManagementExchange>(shared_,
+                                                parse(request, shared_->backend.runtime.account(), shared_->read_only));
   }
 
  private:
@@ -163,15 +204,22 @@ class ManagementRoute final : public Route {
     return tl::unexpected<Refusal>(
         Refusal{403, "AccessDeniedException", "This daemon's functions are read-only (--read-only-functions)"});
   }
-  static tl::expected<std::unique_ptr<Operation>, Refusal> parse(const HttpRequest& request, const Account& account) {
+  static tl::expected<std::unique_ptr<Operation>, Refusal> parse(const HttpRequest& request, const Account& account,
+                                                                 bool read_only) {
     const Call* call = find_call(request.method, request.target);
     auto target = parse_target(request.target);
     if (!target) return tl::unexpected(refusal_of(target.error()));
-    Request read{account, {}, std::move(target->query), {}};
+    Request read{account, {}, {}, {}, std::move(target->query), {}, EnvironmentShown::kYes};
+    if (read_only) read.shown = EnvironmentShown::kNo;
     if (target->segments.size() > 2 && target->segments[1] == "functions") {
       auto name = function_in(target->segments[2], value_in(read.query, "Qualifier"), account);
       if (!name) return tl::unexpected(refusal_of(name.error()));
-      read.name = std::move(*name);
+      if (call->names == Names::kFunction && !qualifier_of(*name).empty()) {
+        return std::make_unique<NotQualified>(std::move(*name));
+      }
+      read.qualifier = qualifier_of(*name);
+      read.name = plain_name(*name);
+      if (target->segments.size() > 4) read.part = std::move(target->segments[4]);
     } else if (target->segments.size() > 2) {
       read.name = std::move(target->segments[2]);
     }

@@ -16,12 +16,6 @@ constexpr size_t kMostListed = 100;
 constexpr int64_t kLongestRecordAge = 7 * 24 * 3600;
 constexpr std::string_view kAnyLabel = "latest";  // As templates name the stream that a table has.
 
-std::string quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text);
-  return out;
-}
-
 // What a request says; what it does not say stays.
 struct Change {
   std::optional<std::string> function;
@@ -294,6 +288,10 @@ class ListMappings final : public Operation {
       : page_(std::move(page)), function_(std::move(function)), table_(std::move(table)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     Runtime& runtime = backend.runtime;
+    if (!qualifier_of(function_).empty()) {
+      auto function = function_named(runtime, function_);
+      if (!function) co_return fail(std::move(function.error()));
+    }
     std::string json = R"({"EventSourceMappings":[)";
     std::string last;
     size_t listed = 0;

@@ -14,6 +14,7 @@
 #include "tables/value/json_reader.h"
 #include "wire/lambda/answer.h"
 #include "wire/lambda/code_store.h"
+#include "wire/lambda/function_json.h"
 
 namespace freshet::lambda {
 
@@ -33,8 +34,11 @@ class Operation {
 struct Request {
   const Account& account;  // Whose functions these are.
   std::string name;        // The part of the path that names a function or a mapping; "" if there is none.
+  std::string qualifier;   // A version or an alias of that function; "" for $LATEST.
+  std::string part;        // What the path names behind that: an alias, or a statement of a policy.
   std::map<std::string, std::string> query;
   std::optional<JsonView> body;  // An object; nothing for methods without one.
+  EnvironmentShown shown = EnvironmentShown::kYes;
 };
 
 using Parsed = Result<std::unique_ptr<Operation>>;
@@ -44,6 +48,17 @@ Parsed parse_create_function(const Request& request);
 Parsed parse_update_code(const Request& request);
 Parsed parse_update_configuration(const Request& request);
 Parsed parse_delete_function(const Request& request);
+Parsed parse_publish_version(const Request& request);
+Parsed parse_list_versions(const Request& request);
+Parsed parse_create_alias(const Request& request);
+Parsed parse_get_alias(const Request& request);
+Parsed parse_list_aliases(const Request& request);
+Parsed parse_update_alias(const Request& request);
+Parsed parse_delete_alias(const Request& request);
+Parsed parse_add_permission(const Request& request);
+Parsed parse_remove_permission(const Request& request);
+Parsed parse_get_policy(const Request& request);
+Parsed parse_code_signing(const Request& request);
 Parsed parse_put_concurrency(const Request& request);
 Parsed parse_get_concurrency(const Request& request);
 Parsed parse_delete_concurrency(const Request& request);
@@ -58,7 +73,12 @@ Parsed parse_list_mappings(const Request& request);
 Parsed parse_update_mapping(const Request& request);
 Parsed parse_delete_mapping(const Request& request);
 
-// kResourceNotFound in the service's words.
+inline constexpr std::string_view kRevisionMismatch =
+    "The Revision Id provided does not match the latest Revision Id. Call the GetFunction/GetAlias API to retrieve the "
+    "latest Revision Id";
+// As a JSON string.
+std::string quoted(std::string_view text);
+// kResourceNotFound in the service's words. `name` with a qualifier or without.
 Result<FunctionDefinition> function_named(Runtime& runtime, const std::string& name);
 // Changes a function that is there, as it is by then; errors of `change` too. The function as it is after that.
 using FunctionChange = std::function<Result<void>(FunctionDefinition&)>;

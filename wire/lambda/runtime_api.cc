@@ -252,6 +252,8 @@ class HttpRuntimeApi final : public RuntimeApi {
     if (server_) return server_->listen(std::move(listener));
     HttpServerOptions options;
     options.limits.body_bytes = limits::kMaxRequestBytes;
+    options.limits.header_bytes = 32u << 10;  // Runtime clients put a whole error into a header.
+    options.marks_answers = false;
     options.idle_timeout = options.read_timeout = kPatience;
     // Any caller gets the process's events and answers for it. No client can be given a secret for that, but the kernel
     // knows the owner of the other end.

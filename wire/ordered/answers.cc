@@ -1,26 +1,30 @@
 #include "wire/ordered/answers.h"
 
+#include <optional>
+
 #include "tables/value/json.h"
+#include "wire/http/own_error.h"
 #include "wire/tasks/answers.h"
 
 namespace freshet::ordered {
 namespace {
 
-int status_of(const OrderedResult& result) {
+// Why a write was refused, in the words of all APIs; nothing if it was not.
+std::optional<ErrorCode> error_of(const OrderedResult& result) {
   switch (result.code) {
     case OrderedCode::kApplied:
     case OrderedCode::kOlder:  // Nothing is wrong with that.
-      return 200;
+      return {};
     case OrderedCode::kTooOld:
     case OrderedCode::kTooFarAhead:
     case OrderedCode::kInvalid:
-      return 400;
+      return ErrorCode::kValidation;
     case OrderedCode::kForeignItem:
-      return 409;
+      return ErrorCode::kConflict;
     case OrderedCode::kStoreError:
       break;
   }
-  return tasks::status_of(result.error.value_or(ErrorCode::kInternal));
+  return result.error.value_or(ErrorCode::kInternal);
 }
 
 void append_text(std::string& out, std::string_view name, std::string_view value) {
@@ -49,7 +53,11 @@ std::string body_of(const OrderedResult& result, bool typed) {
     append_plain_json(out, *result.timestamp);
   }
   if (!result.detail.empty()) append_text(out, "detail", result.detail);
-  if (result.error) append_text(out, "error", error_name(*result.error));
+  if (const auto code = error_of(result)) {
+    out += R"(,"error":)";
+    const std::string_view why = result.detail.empty() ? code_name(result.code) : std::string_view(result.detail);
+    append_error_object(out, error_name(*code), why);
+  }
   if (result.found) {
     out += R"(,"found":)";
     append_item(out, result.found, typed);
@@ -102,7 +110,7 @@ HttpResponse write_answer(const Answer& answer) {
   const auto* result = std::get_if<OrderedResult>(&answer.what);
   if (result == nullptr) return tasks::error_answer({ErrorCode::kInternal, "there is no answer", nullptr});
   HttpResponse response = tasks::json_answer(body_of(*result, answer.typed));
-  response.status = status_of(*result);
+  if (const auto code = error_of(*result)) response.status = tasks::status_of(*code);
   if (response.status == 429 || response.status == 503) response.headers.emplace_back("Retry-After", "1");
   return response;
 }

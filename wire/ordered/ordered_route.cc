@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "wire/http/own_error.h"
 #include "wire/http/target.h"
 #include "wire/ordered/requests.h"
 #include "wire/tasks/answers.h"
@@ -78,6 +79,9 @@ class OrderedRoute final : public Route {
       asked = ordered::read_request(target->segments[2], *body);
     }
     if (!asked) {
+      if (const auto allowed = allowed_at(*target); !allowed.empty()) {
+        return answer_with_response(method_not_allowed(request, allowed));
+      }
       return std::make_unique<FixedAnswer>(
           Error{ErrorCode::kNotFound,
                 request.method + " " + request.target.substr(0, 200) +
@@ -89,6 +93,14 @@ class OrderedRoute final : public Route {
   }
 
  private:
+  // What is there for other methods, or "".
+  static std::string_view allowed_at(const Target& target) {
+    JsonDocument document;
+    const auto body = document.parse("{}");
+    const bool posts = target.segments.size() == 3 && ordered::read_request(target.segments[2], *body).has_value();
+    return allowed_methods(target.segments.size() == 1, posts);
+  }
+
   OrderedDirectory& tables_;
 };
 

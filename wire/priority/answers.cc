@@ -1,6 +1,9 @@
 #include "wire/priority/answers.h"
 
+#include <optional>
+
 #include "tables/value/json.h"
+#include "wire/http/own_error.h"
 #include "wire/tasks/answers.h"
 #include "wire/tasks/json_object.h"
 
@@ -21,26 +24,41 @@ void append_redrive(std::string& out, const RedriveRecordsOutput& redrive) {
   out += ']';
 }
 
-}  // namespace
-
-int status_of(const PriorityResult& result) {
+// Why a call was refused, in the words of all APIs; nothing if it was not.
+std::optional<ErrorCode> error_of(const PriorityResult& result) {
   switch (result.code) {
     case PriorityCode::kNone:
     case PriorityCode::kSuccess:
     case PriorityCode::kEmptyQueue:  // Nothing is wrong with that.
-      return 200;
+      return {};
     case PriorityCode::kIdNotProvided:
-      return 400;
+      return ErrorCode::kValidation;
     case PriorityCode::kIdNotFound:
-      return 404;
+      return ErrorCode::kNotFound;
     case PriorityCode::kRecordNotConstructed:
-    case PriorityCode::kOnCondition:
     case PriorityCode::kIllegalState:
-      return 409;
+      return ErrorCode::kConflict;
+    case PriorityCode::kOnCondition:
+      return ErrorCode::kConditionalCheckFailed;
     case PriorityCode::kStoreError:
       break;
   }
-  return tasks::status_of(result.error.value_or(ErrorCode::kInternal));
+  return result.error.value_or(ErrorCode::kInternal);
+}
+
+// {"code", "message"}, and nothing if all is well.
+void append_error(Object& object, const PriorityResult& result) {
+  const auto code = error_of(result);
+  if (!code) return;
+  const std::string_view message = result.detail.empty() ? code_message(result.code) : std::string_view(result.detail);
+  append_error_object(object.raw("error"), error_name(*code), message);
+}
+
+}  // namespace
+
+int status_of(const PriorityResult& result) {
+  const auto code = error_of(result);
+  return code ? tasks::status_of(*code) : 200;
 }
 
 void append_result(std::string& out, const PriorityResult& result, Shape shape) {
@@ -60,7 +78,7 @@ void append_result(std::string& out, const PriorityResult& result, Shape shape) 
   if (shape == Shape::kDequeue) object.text("dequeue_id", found);
   if (result.ok()) object.text("place", place_name(result.place));
   object.text_if("detail", result.detail);
-  if (result.error) object.text("error", error_name(*result.error));
+  append_error(object, result);
   object.text_if("receipt", result.receipt);
   if (result.visible_ms > 0) object.number("visible_at", result.visible_ms);
   if (result.peeks > 0) object.number("peeks", result.peeks);
@@ -71,12 +89,18 @@ void append_result(std::string& out, const PriorityResult& result, Shape shape) 
 }
 
 std::string peeked_json(const std::vector<PriorityResult>& results) {
-  std::string out = R"({"records":[)";
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (i > 0) out += ',';
-    append_result(out, results[i], Shape::kPeek);
+  std::string out;
+  {
+    Object object(out);
+    object.raw("records") += '[';
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (i > 0) out += ',';
+      append_result(out, results[i], Shape::kPeek);
+    }
+    out += ']';
+    append_error(object, results.front());
   }
-  return out += "]}";
+  return out;
 }
 
 std::string stats_json(const PriorityStats& stats) {

@@ -2,28 +2,31 @@
 
 #include <utility>
 
+#include "wire/http/own_error.h"
 #include "wire/http/simple_route.h"
 
 namespace freshet {
 namespace {
 
-HttpResponse text(int status, std::string body) {
+HttpResponse text(std::string body) {
   HttpResponse response;
-  response.status = status;
   response.content_type = "text/plain; charset=utf-8";
   response.body = std::move(body);
   return response;
 }
 
 HttpResponse readiness(const ServiceView& view) {
-  if (!view.ready()) return text(503, "not ready\n");
-  const std::string why = view.broken ? view.broken() : std::string();
-  return why.empty() ? text(200, "ready\n") : text(503, "not ready\n" + why);
+  if (!view.ready()) return overloaded(ApiKind::kOwn, "not ready: the daemon starts or stops");
+  std::string why = view.broken ? view.broken() : std::string();
+  if (why.empty()) return text("ready\n");
+  why.pop_back();
+  for (size_t end = 0; (end = why.find('\n', end)) != std::string::npos;) why.replace(end, 1, "; ");
+  return overloaded(ApiKind::kOwn, "not ready: " + why);
 }
 
 Async<HttpResponse> metrics(std::function<Async<std::string>()> source) {
   std::string body = co_await source();
-  HttpResponse response = text(200, std::move(body));
+  HttpResponse response = text(std::move(body));
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   co_return response;
 }
@@ -33,11 +36,13 @@ Async<HttpResponse> metrics(std::function<Async<std::string>()> source) {
 std::vector<std::unique_ptr<Route>> make_service_routes(ServiceView view) {
   std::vector<std::unique_ptr<Route>> routes;
   // What the service answers at its root; some clients look there.
-  routes.push_back(make_simple_route("GET", "/", [](const HttpRequest& request) -> Async<HttpResponse> {
-    return text(200, "healthy: " + std::string(header(request.headers, "Host")) + " ");
-  }));
-  routes.push_back(make_simple_route("GET", "/healthz",
-                                     [](const HttpRequest&) -> Async<HttpResponse> { return text(200, "ok\n"); }));
+  const auto root = [](const HttpRequest& request) -> Async<HttpResponse> {
+    return text("healthy: " + std::string(header(request.headers, "Host")) + " ");
+  };
+  const bool post_elsewhere = true;  // By the AWS protocols.
+  routes.push_back(make_simple_route("GET", "/", root, post_elsewhere));
+  routes.push_back(
+      make_simple_route("GET", "/healthz", [](const HttpRequest&) -> Async<HttpResponse> { return text("ok\n"); }));
   routes.push_back(make_simple_route("GET", "/readyz",
                                      [view](const HttpRequest&) -> Async<HttpResponse> { return readiness(view); }));
   routes.push_back(

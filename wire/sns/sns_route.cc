@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/crypto.h"
 #include "wire/http/request_ids.h"
 #include "wire/sns/operation.h"
 
@@ -70,7 +71,7 @@ class QueryExchange final : public Exchange {
   HttpResponse respond() override {
     HttpResponse response;
     response.content_type = "text/xml";
-    const std::string id = shared_->ids.next();
+    const std::string id = uuid_of(shared_->ids.next());
     response.headers.emplace_back("x-amzn-RequestId", id);
     if (outcome_) {
       response.body = success(id);

@@ -73,6 +73,33 @@ void append_task_states(std::string& out, const std::vector<std::string>& ids,
   out += ']';
 }
 
+void append_life(std::string& out, const std::vector<LifeEvent>& life) {
+  out += '[';
+  for (const auto& event : life) {
+    if (&event != life.data()) out += ',';
+    JsonObject json(out);
+    if (event.at) json.number("at", epoch_ms(*event.at));
+    json.text("code", event.what.code);
+    json.text("message", event.what.message);
+  }
+  out += ']';
+}
+
+// As sentences, and with their codes.
+void append_reasons(JsonObject& json, const std::vector<Reason>& reasons) {
+  std::vector<std::string> sentences;
+  for (const auto& reason : reasons) sentences.push_back(reason.message);
+  json.texts("why", sentences);
+  std::string& out = json.raw("reasons") += '[';
+  for (const auto& reason : reasons) {
+    if (&reason != reasons.data()) out += ',';
+    JsonObject one(out);
+    one.text("code", reason.code);
+    one.text("message", reason.message);
+  }
+  out += ']';
+}
+
 void append_items(std::string& out, const std::vector<ItemRef>& items) {
   out += '[';
   for (size_t i = 0; i < items.size(); ++i) {
@@ -195,6 +222,7 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   append_counts(out, "flow", stats.flow);
   out += ',';
   append_counts(out, "shed", stats.shed);
+  out += ",\"shedTotal\":" + std::to_string(stats.shed_total);
   const auto append_age = [&](const char* name, const std::optional<WallTime>& created) {
     if (!created) return;
     const auto age = std::max<int64_t>(0, (now - *created).count());  // The clock may have been set back.
@@ -202,6 +230,14 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   };
   append_age("newestAgeMs", stats.newest);
   append_age("oldestAgeMs", stats.oldest);
+  if (const auto& trouble = stats.runner_trouble) {
+    JsonObject json(out += R"(,"runnerTrouble":)");
+    json.text_if("runner", trouble->runner);
+    json.text("message", trouble->message);
+    json.flag("reachable", trouble->reachable);
+    json.number("bounces", trouble->bounces);
+    json.number("sinceMs", std::max<int64_t>(0, (now - trouble->since).count()));
+  }
   if (stats.clock_doubted) out += ",\"clockTrusted\":false";
   return out += ",\"running\":" + std::to_string(stats.running) + R"(,"runner":")" + stats.runner + "\"}";
 }
@@ -229,7 +265,8 @@ std::string explanation_json(const Explanation& explanation) {
     json.number("depth", explanation.depth);
     if (explanation.ahead) json.number("ahead", *explanation.ahead);
     if (explanation.ahead_at_least) json.flag("aheadAtLeast", true);
-    json.texts("why", explanation.why);
+    append_life(json.raw("life"), explanation.life);
+    append_reasons(json, explanation.why);
     {
       JsonObject policy(json.raw("policy"));
       for (const auto& [name, value] : explanation.policy) policy.text(name, value);
@@ -240,9 +277,11 @@ std::string explanation_json(const Explanation& explanation) {
   return out;
 }
 
-std::string items_json(std::string_view member, const std::vector<ItemRef>& items) {
-  std::string out = "{\"" + std::string(member) + "\":";
-  append_items(out, items);
+std::string sheds_json(const std::vector<ItemRef>& lines, const QueueStats& stats) {
+  std::string out = R"({"total":)" + std::to_string(stats.shed_total) + ",";
+  append_counts(out, "byReason", stats.shed);
+  out += R"(,"sheds":)";
+  append_items(out, lines);
   return out += '}';
 }
 

@@ -27,7 +27,8 @@ std::string page_json(const TaskPage& page);
 std::string stats_json(const QueueStats& stats, WallTime now);
 std::string policy_json(const QueuePolicy& policy);
 std::string explanation_json(const Explanation& explanation);
-std::string items_json(std::string_view member, const std::vector<ItemRef>& items);
+// The shed log's lines, and how many were shed ever.
+std::string sheds_json(const std::vector<ItemRef>& lines, const QueueStats& stats);
 std::string names_json(const std::vector<std::string>& names, std::string_view member = "queues");
 
 }  // namespace freshet::tasks

@@ -255,12 +255,15 @@ class Sheds final : public QueueExchange {
  private:
   Async<void> work(TaskQueue& queue) override {
     auto lines = co_await queue.sheds(limit_);
+    auto stats = co_await queue.stats();
     keep(std::move(lines), lines_);
+    keep(std::move(stats), stats_);
   }
-  std::string body() override { return items_json("sheds", lines_); }
+  std::string body() override { return sheds_json(lines_, stats_); }
 
   const uint32_t limit_;
   std::vector<ItemRef> lines_;
+  QueueStats stats_;
 };
 
 class Names final : public Exchange {

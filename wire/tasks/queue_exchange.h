@@ -13,6 +13,7 @@
 #include "base/async.h"
 #include "runtime/ports.h"
 #include "tables/value/json_reader.h"
+#include "wire/http/own_error.h"
 #include "wire/http/target.h"
 #include "wire/tasks/answers.h"
 
@@ -135,6 +136,9 @@ class QueueRoute final : public Route {
       asked = change_(target->segments[2], *body);
     }
     if (!asked) {
+      if (const auto allowed = allowed_at(request.target); !allowed.empty()) {
+        return answer_with_response(method_not_allowed(request, allowed));
+      }
       return std::make_unique<QueueNames<Queues>>(Error{ErrorCode::kNotFound,
                                                         request.method + " " + request.target.substr(0, 200) +
                                                             " is not part of the " + std::string(api_.what) + " API (" +
@@ -147,6 +151,15 @@ class QueueRoute final : public Route {
   }
 
  private:
+  // Those that are there for other methods, or "".
+  std::string_view allowed_at(const std::string& path) const {
+    auto target = parse_target(path);
+    JsonDocument document;
+    const auto body = document.parse("{}");
+    const bool posts = target->segments.size() == 3 && change_(target->segments[2], *body).has_value();
+    return allowed_methods(target->segments.size() == 1 || look_(*target).has_value(), posts);
+  }
+
   Queues& queues_;
   const QueueApi api_;
   const Look look_;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "wire/http/own_error.h"
 #include "wire/http/target.h"
 #include "wire/tasks/exchanges.h"
 #include "wire/tasks/requests.h"
@@ -85,11 +86,22 @@ class TaskRoute final : public Route {
     std::unique_ptr<Exchange> exchange;
     if (request.method == "GET") exchange = look(*target);
     if (request.method == "POST" && target->segments.size() == 3) exchange = change(request, *target);
-    if (!exchange) return tasks::refuse(no_such_path(request));
+    if (!exchange) return not_there(request);
     return stray ? tasks::refuse(*stray) : std::move(exchange);
   }
 
  private:
+  // What other methods would find there says which are allowed.
+  std::unique_ptr<Exchange> not_there(HttpRequest& request) {
+    auto target = parse_target(request.target);
+    request.body.clear();
+    const bool posts = target->segments.size() == 3 && change(request, *target);
+    target = parse_target(request.target);
+    const auto allowed = allowed_methods(look(*target) != nullptr, posts);
+    if (allowed.empty()) return tasks::refuse(no_such_path(request));
+    return answer_with_response(method_not_allowed(request, allowed));
+  }
+
   // Null if there is no such path.
   std::unique_ptr<Exchange> look(Target& target) {
     auto& path = target.segments;

@@ -8,18 +8,13 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fstream>
-#include <thread>
 #include <utility>
 
 namespace freshet::lab {
 
 namespace {
-
-constexpr std::chrono::seconds kPatience{10};
-constexpr std::chrono::milliseconds kLook{10};
 
 Result<Child> refuse(const std::string& what) {
   return fail(ErrorCode::kIo, what + ": " + std::strerror(errno));
@@ -89,17 +84,6 @@ Child::~Child() {
 bool Child::has_ended() {
   if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = 0;
   return pid_ == 0;
-}
-
-void Child::stop() {
-  if (has_ended()) return;
-  ::kill(pid_, SIGTERM);
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  while (!has_ended() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(kLook);
-  if (pid_ == 0) return;
-  ::kill(pid_, SIGKILL);
-  ::waitpid(pid_, nullptr, 0);
-  pid_ = 0;
 }
 
 uint64_t Child::resident_bytes() const {

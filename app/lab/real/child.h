@@ -19,11 +19,10 @@ class Child {
   static Result<Child> start(const std::vector<std::string>& argv, const std::string& log, bool talks);
   Child(Child&& other) noexcept;
   Child& operator=(Child&&) = delete;
-  ~Child();  // Kills it.
+  // Kills the program and waits until it has ended.
+  ~Child();
 
   bool has_ended();
-  // SIGTERM, and SIGKILL if it is still there after ten seconds. Blocks until it has ended.
-  void stop();
   uint64_t resident_bytes() const;  // 0 if it has ended.
 
   // The next whole line of its standard output; empty if there is none yet. Never blocks.

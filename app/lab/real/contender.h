@@ -16,13 +16,19 @@ namespace freshet::lab {
 
 struct RealOptions {
   bool records() const { return check_simulate || !record.empty(); }
+  bool is_stopped() const { return stopped && stopped(); }
 
   std::string binary;               // This program: the daemon.
   std::string durability = "sync";  // Of the daemon.
   bool check_simulate = false;      // Also record each run and see what `freshet simulate` says of it.
   std::string record;               // Folder for a recording of each run of the daemon; empty: none.
-  std::function<bool()> stopped;    // Asked now and then: whether somebody wants it to end. May be empty.
+  std::function<bool()> stopped;    // Whether somebody wants the experiment to end. Asked now and then; may be empty.
 };
+
+// What a run comes to when it is ended by `stopped`.
+inline Error stopped_early() {
+  return {ErrorCode::kCancelled, "stopped before its end", nullptr};
+}
 
 // The zero of a ledger. A whole millisecond on the wall, where deadlines are given.
 struct Origin {
@@ -49,7 +55,7 @@ nanoseconds length_of_run(const Scenario& scenario);
 class Contender {
  public:
   virtual ~Contender() = default;  // Ends whatever it started.
-  // Resolves when it is ready for tasks.
+  // Resolves when it is ready for tasks. Gives up when it is stopped, as finish() does.
   virtual Async<Result<void>> start() = 0;
   // From here on each task of the scenario is created when it is due, however long the answers take.
   virtual void begin(Origin origin) = 0;

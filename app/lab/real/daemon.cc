@@ -45,10 +45,9 @@ uint64_t sum_of(const std::map<std::string, uint64_t>& counts) {
 class Daemon final : public Contender {
  public:
   explicit Daemon(Bench bench) : bench_(std::move(bench)), arrivals_(arrivals_of(scenario(), bench_.seed)) {}
-  ~Daemon() override {
-    scope_.clear();
-    if (daemon_) daemon_->stop();
-  }
+  // Kills the daemon: nobody needs its data any more, and a daemon that ends in peace waits for calls that this thread
+  // would have to answer.
+  ~Daemon() override { scope_.clear(); }
 
   Async<Result<void>> start() override {
     auto launched = launch();
@@ -56,6 +55,7 @@ class Daemon final : public Contender {
     const std::string ready = bench_.folder + "/ready";
     const auto until = boot() + kPatience;
     while (!std::filesystem::exists(ready)) {
+      if (bench_.options.is_stopped()) co_return fail(stopped_early());
       if (boot() > until || daemon_->has_ended()) co_return gone("the daemon did not start");
       co_await sleep_for(bench_.scheduler, kLook);
     }
@@ -83,6 +83,7 @@ class Daemon final : public Contender {
     // A daemon that the machine has held up may still be shedding.
     auto before = co_await settled_stats();
     for (;;) {
+      if (bench_.options.is_stopped()) co_return fail(stopped_early());
       if (!before) co_return fail(before.error());
       auto sheds = co_await api_->sheds();
       if (!sheds) co_return fail(sheds.error());
@@ -218,7 +219,7 @@ class Daemon final : public Contender {
     const auto until = boot() + kPatience;
     for (;;) {
       auto stats = co_await api_->stats();
-      if (!stats || stats->depth["TAKEN"] == 0 || boot() > until) co_return stats;
+      if (!stats || stats->depth["TAKEN"] == 0 || boot() > until || bench_.options.is_stopped()) co_return stats;
       co_await sleep_for(bench_.scheduler, kLook);
     }
   }
@@ -261,7 +262,10 @@ class Daemon final : public Contender {
   Result<Fixture> recording() const {
     auto fixture = read_fixture(recorded_, "the recording");
     const WallTime end = origin_.wall + std::chrono::floor<milliseconds>(length_of_run(scenario()));
-    if (fixture) std::erase_if(fixture->records, [end](const ChangeRecord& record) { return record.at > end; });
+    if (fixture) {
+      std::erase_if(fixture->records, [end](const ChangeRecord& record) { return record.at > end; });
+      fixture->record_lines.clear();
+    }
     return fixture;
   }
 

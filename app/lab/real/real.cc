@@ -97,9 +97,9 @@ class LiveRun {
     handler_.begin(origin.boot);
     contender_->begin(origin);
     co_await watch(origin.boot);
-    if (is_stopped()) co_return fail(ErrorCode::kCancelled, "stopped before its end");
     handler_.close();
-    while (handler_.under_way() > 0) co_await sleep_for(loop_, kLook);
+    while (handler_.under_way() > 0 && !options_.is_stopped()) co_await sleep_for(loop_, kLook);
+    if (options_.is_stopped()) co_return fail(stopped_early());
     const auto& counts = handler_.counts();
     auto finished = co_await contender_->finish(counts.done);
     if (!finished) co_return finished;
@@ -111,8 +111,6 @@ class LiveRun {
     figures_["mostAtOnce"] = counts.most_at_once;
     co_return Result<void>();
   }
-
-  bool is_stopped() const { return options_.stopped && options_.stopped(); }
 
   // Zero of the ledger: at a whole millisecond of the wall.
   Origin soon() const {
@@ -127,13 +125,13 @@ class LiveRun {
     const auto& scenario = ledger_.scenario();
     const auto end = origin + length_of_run(scenario);
     double first_half = 0, second_half = 0;
-    for (auto at = origin; at < end && !is_stopped(); at += kSample) {
+    for (auto at = origin; at < end && !options_.is_stopped(); at += kSample) {
       co_await sleep_until(loop_, at);
       const double now = static_cast<double>(contender_->resident_bytes()) / kMiB;
       double& half = at < origin + scenario.duration / 2 ? first_half : second_half;
       half = std::max(half, now);
     }
-    if (!is_stopped()) co_await sleep_until(loop_, end);
+    if (!options_.is_stopped()) co_await sleep_until(loop_, end);
     if (second_half <= 0) co_return;
     figures_["rssFirstHalfMiB"] = first_half;
     figures_["rssSecondHalfMiB"] = second_half;

@@ -45,6 +45,7 @@ class Rival final : public Contender {
     driver_.emplace(std::move(*started));
     const auto until = bench_.scheduler.clock().boot() + kPatience;
     while (driver_->read_line() != "ready") {
+      if (bench_.options.is_stopped()) co_return fail(stopped_early());
       if (driver_->has_ended()) co_return gone();
       if (bench_.scheduler.clock().boot() > until) {
         co_return fail(ErrorCode::kTimeout, bench_.policy.name + ": its driver did not say `ready` within a minute");

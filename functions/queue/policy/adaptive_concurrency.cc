@@ -11,7 +11,7 @@ namespace {
 constexpr double kStep = 0.12;  // Of the grid, in logarithms: 12 %.
 constexpr double kShortest = 0.0005;
 constexpr double kSlowest = 3600;
-// Of counts, over that of a Poisson process: exponential service has 1, lognormal with sigma 1 has 1.7.
+// The variance of counts, over that of a Poisson process: exponential service has 1, lognormal with sigma 1 has 1.7.
 constexpr double kVariance = 1.5;
 // A window has this many tasks, in not less than kLeastSeconds; or fewer in kMostSeconds.
 constexpr double kTasks = 16;

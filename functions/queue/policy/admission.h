@@ -60,7 +60,7 @@ struct Refusal {
   milliseconds after;       // When there should be room: from 100 ms to a minute.
 };
 
-// What of a bound tasks of that priority may use: the critical ones all, others leave the reserved share free.
+// How much of a bound tasks of that priority may use: critical ones all, others leave the reserved share free.
 inline uint64_t usable(uint64_t bound, const AdmissionSettings& settings, int priority) {
   if (priority >= settings.critical_priority) return bound;
   // Less what the doubles are wrong by: of 1000 with 0.7 reserved 300, not 301.

@@ -14,7 +14,7 @@ class Codel {
   static constexpr milliseconds kTarget{5};
   static constexpr milliseconds kInterval{100};
 
-  // Of the task at the head, which waited for `age`; `last`: nothing waits behind it. True: drop it, and ask about the
+  // The task at the head waited for `age`; `last`: nothing waits behind it. True: drop it, and ask about the
   // next one.
   bool drop(nanoseconds age, bool last, BootTime now);
 

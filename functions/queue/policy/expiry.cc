@@ -1,5 +1,9 @@
 #include "functions/queue/policy/expiry.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
+
 #include "functions/queue/attributes.h"
 
 namespace freshet {
@@ -7,7 +11,25 @@ namespace freshet {
 namespace {
 // 10^11 s is the year 5138: nobody means that, it is epoch milliseconds (of 1973 and later).
 constexpr int64_t kOnlyMilliseconds = 100'000'000'000;
+// Earlier deadlines are of before 2001: seconds, most likely, which are milliseconds of January 1970.
+constexpr int64_t kEarliest = 1'000'000'000'000;
+constexpr int64_t kEarliestSeconds = kEarliest / 1000;
+
+std::string date_of(int64_t ms) {
+  const std::chrono::year_month_day date(std::chrono::floor<std::chrono::days>(WallTime(milliseconds(ms))));
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
+                     static_cast<unsigned>(date.day()));
+}
 }  // namespace
+
+std::string early_deadline(int64_t deadline_ms) {
+  if (deadline_ms <= 0 || deadline_ms >= kEarliest) return {};
+  std::string out =
+      fmt::format("its deadline is {}, which is {} in milliseconds since 1970", deadline_ms, date_of(deadline_ms));
+  if (deadline_ms < kEarliestSeconds) return out + ": write the time until which it is worth starting, or leave it out";
+  return out + fmt::format("; if it is in seconds, which would be {}, write {}", date_of(deadline_ms * 1000),
+                           deadline_ms * 1000);
+}
 
 std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds) {
   int64_t ttl = int_of(task, attribute::kTtl, 0);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -22,6 +23,10 @@ struct TaskEnds {
   std::optional<WallTime> ttl;
   std::optional<WallTime> deadline;
 };
+
+// In words, if that deadline, in epoch milliseconds, is so early that it must be a mistake: "its deadline is
+// 1764000000, which is 1970-01-21 in milliseconds since 1970; ..." with what to write. Empty if it may be meant.
+std::string early_deadline(int64_t deadline_ms);
 
 // When the ttl of a task that is created now with that time to live passes: it is written in whole seconds, and never
 // passes earlier.

@@ -67,7 +67,7 @@ void FairShares::in_work(std::string_view group, uint64_t tasks) {
 }
 
 std::vector<std::string_view> FairShares::turns(size_t wanted, const Given& given) const {
-  // Of lanes in their order only the first `wanted` can be among the turns, and those that had some before.
+  // Only the first `wanted` lanes in their order can be among the turns, and those that had some before.
   absl::btree_set<Key> next;
   std::string_view level;
   uint64_t turn = turn_;

@@ -24,7 +24,7 @@ void ServiceTimes::forget(BootTime now) {
 nanoseconds ServiceTimes::quantile(double share, BootTime now) {
   forget(now);
   if (sorted_.size() < kLeast) return nanoseconds(0);
-  // What is a whole number but for rounding is meant to be one.
+  // A number that is whole but for rounding is meant to be whole.
   const auto rank = static_cast<size_t>(std::ceil(share * static_cast<double>(sorted_.size()) - 1e-6));
   return sorted_[std::clamp<size_t>(rank, 1, sorted_.size()) - 1];
 }

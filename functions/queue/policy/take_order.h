@@ -16,7 +16,7 @@ class TakeOrder {
   bool newest_first(BootTime now, nanoseconds service) {
     return order_ == Order::kNewestFirst || (order_ == Order::kAdaptive && standing_.stands(now, service));
   }
-  // What takes find, whatever the order.
+  // Takes tell what they find, whatever the order.
   void found_empty(BootTime now) { standing_.empty(now); }
   void took_oldest(nanoseconds age, BootTime now) { standing_.took_oldest(age, now); }
 

@@ -42,7 +42,7 @@ struct TimeLeft {
   nanoseconds now{0};
 };
 
-// What is centuries ahead counts as a year. Of `created`, whole milliseconds are known: it was at the end of one, so
+// A deadline that is centuries ahead counts as a year. `created` is in whole milliseconds: it was at the end of one, so
 // that nobody is blamed for a chance that was not promised. While that one lasts, a task has more than it had at first.
 inline TimeLeft time_left(WallTime created, WallTime deadline, FineTime now) {
   constexpr milliseconds kLongest{366LL * 24 * 3600 * 1000};
@@ -54,7 +54,7 @@ inline TimeLeft time_left(WallTime created, WallTime deadline, FineTime now) {
 
 class Urgency {
  public:
-  // Of waiting, on average: a task in a hundred late for it, less a tenth that chance adds.
+  // The average cost of waiting: one task in a hundred is late for it, less a tenth that chance adds.
   static constexpr double kMostCost = 0.009;
   static constexpr double kStep = 0.3;
   static constexpr double kLeast = 0.5;

@@ -324,7 +324,7 @@ TEST(Deployment, ErrorsNameResourcePropertyFileAndLine) {
       {kBase + function + "      Runtime: nodejs14.x\n      Handler: a.b\n      CodeUri: no-such-folder\n",
        "t.yaml:19: G.Properties.CodeUri: 'no-such-folder' is not a folder: "},
       {kBase + function + "      Runtime: nodejs14.x\n      Handler: a.b\n      CodeUri: s3://bucket/key\n",
-       "t.yaml:19: G.Properties.CodeUri: code in S3 cannot be had here: name a folder beside the template"},
+       "t.yaml:19: G.Properties.CodeUri: code in S3 or an image cannot be had here: name a folder beside the template"},
       {kBase + function + "      Runtime: python3.11\n      Handler: a.b\n      CodeUri: .\n      MemorySize: 64\n",
        "t.yaml:20: G.Properties.MemorySize: expected a whole number from 128 to 10240, found '64'"},
       {kBase + function +
@@ -501,8 +501,11 @@ TEST(Deployment, Overrides) {
   ASSERT_TRUE(out);
   EXPECT_EQ(out->functions.at(0).environment, (Environment{{"A", "1"}, {"B", "2"}}));
   EXPECT_EQ(errors(shipped("lifo.yaml"), {{"ProcessTaskFunction", "A", "1"}}),
-            "t.yaml:1: --set ProcessTaskFunction.A: there is no function 'ProcessTaskFunction' (did you mean "
-            "'ProcessTasksFunction'?); there are CreateTasksFunction, ProcessTasksFunction, TriggerFunction");
+            "t.yaml: --set ProcessTaskFunction.A: there is no function 'ProcessTaskFunction' (did you mean "
+            "'ProcessTasksFunction'?)");
+  EXPECT_EQ(errors(shipped("lifo.yaml"), {{"Something", "A", "1"}}),
+            "t.yaml: --set Something.A: there is no function 'Something'; there are CreateTasksFunction, "
+            "ProcessTasksFunction, TriggerFunction");
 }
 
 TEST(Deployment, VariablesThatNobodyReads) {
@@ -523,8 +526,7 @@ TEST(Deployment, VariablesThatNobodyReads) {
   out = resolve_deployment(input);
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().message,
-            "t.yaml:1: --set worker.ODER: the built-in function does not read 'ODER' (did you mean 'ORDER'?); there "
-            "are CONCURRENCY, ORDER");
+            "t.yaml: --set worker.ODER: the built-in function does not read 'ODER' (did you mean 'ORDER'?)");
   input.overrides.push_back({"worker", "ANY", ""});
   out = resolve_deployment(input);
   ASSERT_TRUE(out);

@@ -290,6 +290,7 @@ TEST(AsyncEvents, AnEventThatIsGivenUpGoesToTheDeadLetterTopicAsItIs) {
   f.async.on_failure = {};
   world.must(world.runtime->put_function(f));
   world.start();
+  f.modified_ms = world.runtime->invoker().find("F")->modified_ms;
   EXPECT_EQ(*world.runtime->invoker().find("F"), f);
   world.script["F"] = {fails("broken")};
   world.must(world.runtime->invoker().invoke_async("F", "3"));
@@ -511,6 +512,8 @@ TEST(Functions, DefinitionsAreCheckedKeptAndReplaced) {
   EXPECT_NE(error(bad).find("retries"), std::string::npos);
   world.start();
   ASSERT_EQ(world.runtime->functions().size(), 2u);
+  good.modified_ms = world.runtime->functions().front().modified_ms;
+  program.modified_ms = world.runtime->functions().back().modified_ms;
   EXPECT_EQ(world.runtime->functions().front(), good);
   EXPECT_EQ(world.runtime->functions().back(), program);
 }

@@ -211,7 +211,9 @@ TEST_F(ProcessHostTest, WhatCannotBeStartedSaysWhy) {
   start();
   const Running missing = invoke("a");
   program(0).watcher->on_end(fail(ErrorCode::kIo, "cannot start '/code/bootstrap': No such file or directory"));
-  EXPECT_EQ(outcome(missing).error->type, "Runtime.InvalidEntrypoint");
+  const InvokeOutcome failed = outcome(missing);
+  EXPECT_EQ(failed.error->type, "Runtime.InvalidEntrypoint");
+  EXPECT_THAT(failed.error->message, testing::HasSubstr("/code/bootstrap: put it there"));
   const Running later = invoke("b");
   program(1).watcher->on_end(fail(ErrorCode::kUnavailable, "out of processes"));
   EXPECT_TRUE(is_busy(outcome(later))) << "an asynchronous event tries again";

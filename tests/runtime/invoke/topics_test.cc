@@ -1,6 +1,9 @@
 // Topics through the whole runtime, and the walk from a put to the last function.
 #include <gtest/gtest.h>
 
+#include "base/limits.h"
+#include "streams/system_table.h"
+#include "streams/topic_service.h"
 #include "tests/runtime/invoke/world.h"
 
 namespace freshet {
@@ -257,6 +260,56 @@ TEST_F(TopicTest, HttpEndpointsGetTheNotificationAndAreTriedAgain) {
   EXPECT_EQ(world.http.sent.back().second.body, text);
   EXPECT_EQ(header(world.http.sent.back().second.headers, "x-amz-sns-message-id"), raw)
       << "whatever the message itself says";
+}
+
+// Counts the bytes of payloads that a publish has made and not yet written.
+class CountingQueue final : public DeliveryQueue {
+ public:
+  Result<PreparedEvent> prepare(Delivery delivery) override {
+    const std::string id = std::to_string(++events);
+    auto bytes = std::make_shared<size_t>(0);
+    const auto put = [this, bytes](WriteInput& write, std::string payload) {
+      *bytes = payload.size();
+      most = std::max(most, held += *bytes);
+      std::get<PutItemInput>(write).item.set("payload", Value(std::move(payload)));
+    };
+    PreparedEvent event{put_system_item(system_item("event", id)), [this, bytes] { held -= *bytes; }};
+    if (delivery.late_payload) {
+      event.put_payload = [put, delivery](WriteInput& write) {
+        std::string payload = delivery.late_payload();
+        EXPECT_EQ(payload.size(), delivery.late_bytes);
+        put(write, std::move(payload));
+      };
+    } else {
+      put(event.write, std::move(delivery.payload));
+    }
+    return event;
+  }
+  int events = 0;
+  size_t held = 0;
+  size_t most = 0;
+};
+
+TEST_F(TopicTest, ALargeMessageIsNotHeldOnceForEachSubscription) {
+  CountingQueue queue;
+  TopicService topics(*world.tables, world.sim.loop(), world.random, queue, Account{});
+  const auto must = [&](auto work) { return world.must(std::move(work)); };
+  must(topics.load());
+  must(topics.put_topic({"Large"}));
+  for (int i = 0; i < 60; ++i) {
+    SubscriptionDefinition s{"s" + std::to_string(i), "Large", "lambda", "A", "", false, false};
+    if (i % 3 > 0) s.protocol = "http";
+    if (i % 3 > 0) s.endpoint = "http://127.0.0.1:1/" + std::to_string(i);
+    s.raw_delivery = i % 3 == 1;
+    must(topics.subscribe(s));
+  }
+  PublishInput input;
+  input.topic_arn = topic_arn(Account{}, "Large");
+  input.message = std::string(150'000, '"');  // Takes 300 KB in JSON.
+  must(topics.publish(std::move(input)));
+  EXPECT_EQ(queue.events, 60);
+  EXPECT_EQ(queue.held, 0u);
+  EXPECT_LT(queue.most, limits::kMaxTransactionBytes + limits::kMaxItemBytes) << "one group of writes";
 }
 
 TEST_F(TopicTest, TopicsAndSubscriptionsAreKeptAndRemoved) {

@@ -1,5 +1,6 @@
 #include "runtime/loop/turn_watch.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -46,6 +47,14 @@ TEST_F(TurnWatchTest, NamesWhatRunsWhileItRuns) {
   EXPECT_TRUE(seen.computes);
   EXPECT_NE(seen.functions.find("freshet::spin_until"), std::string::npos) << seen.functions;
   EXPECT_EQ(seen.functions.find("freshet::Loop"), std::string::npos) << "the loop itself is no news";
+}
+
+TEST_F(TurnWatchTest, AStrippedProgramTellsPlaces) {
+  const std::string place = place_in_program(reinterpret_cast<void*>(&spin_until));
+  EXPECT_EQ(place.rfind("freshet+0x", 0), 0u) << place;
+  EXPECT_EQ(place.find_first_not_of("0123456789abcdef", 10), std::string::npos) << place;
+  EXPECT_GT(place.size(), 11u);
+  EXPECT_EQ(place_in_program(dlsym(RTLD_DEFAULT, "getpid")), "") << "that of a library is no place in the program";
 }
 
 TEST_F(TurnWatchTest, SaysThatTheLoopWaits) {

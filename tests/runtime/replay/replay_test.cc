@@ -212,13 +212,29 @@ TEST(Replay, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(run(with_header("Tasks", "Jobs")), "the fixture is of table Jobs, which the template does not have");
   EXPECT_EQ(run(with_header("\"S\"", "\"N\"")),
             "table Tasks has the key id (N) in the fixture and id (S) in the template");
-  EXPECT_EQ(run(kHeader + record("REMOVE", "1767325601", R"({"id":{"S":"a"}})")),
-            "record 1 is from 2026-01-02T03:46:41.000Z, more than 86400 s after the start of the fixture");
+  EXPECT_EQ(run(kHeader + record("REMOVE", "1798848002", R"({"id":{"S":"a"}})")),
+            "f:2: the change is from 2027-01-02T00:00:02.000Z, more than 366 days after the start of the fixture");
   std::string program = kTemplate;
   const std::string native = "      Runtime: native\n";
   program.replace(program.find(native), native.size(), "      Runtime: python3.11\n      CodeUri: .\n");
-  EXPECT_EQ(run(kHeader, {}, program),
-            "function Work runs as a program, and a replay runs none: give it a native handler");
+  EXPECT_EQ(
+      run(kHeader, {}, program),
+      "function Work runs as a program, and a replay in simulated time runs none: give it a native handler, or play "
+      "the fixture into a daemon");
+}
+
+TEST(Replay, WhatTheStoreRefusesIsNamedByItsLine) {
+  const std::string refused = ": One or more parameter values are not valid. The AttributeValue for a key attribute";
+  const auto item = run(kHeader + "# a comment\n" + R"({"snapshot":{"id":{"S":""}}})" + "\n");
+  EXPECT_EQ(item.substr(0, 3 + refused.size()), "f:3" + refused);
+  const auto change = run(kHeader + kInsertA + "\n\n" + record("INSERT", "1767225602", R"({"id":{"S":""}})"));
+  EXPECT_EQ(change.substr(0, 3 + refused.size()), "f:5" + refused);
+}
+
+TEST(Replay, AFixtureMaySpanManyDays) {
+  const auto out = run(kHeader + kInsertA + record("INSERT", "1769817600", R"({"id":{"S":"late"}})"));
+  EXPECT_EQ(lines_with(out, "apply").back(),
+            R"({"at":"2026-01-31T00:00:00.000Z","apply":"insert","record":2,"keys":{"id":{"S":"late"}}})");
 }
 
 // A handler that writes to the table by whose stream it is invoked, each time another item.

@@ -64,6 +64,27 @@ class StoreFailureTest : public StoreFixture {
   int directories_ = 0;
 };
 
+// No file descriptor is free for a while: reads fail, writes wait, and everything goes on afterwards.
+TEST_F(StoreFailureTest, WithoutFreeDescriptorsTheStoreWaits) {
+  begin_anew();
+  const uint64_t oldest = now(store->stream_bounds("Queue"))->oldest;
+  files.fail_calls(ErrorCode::kUnavailable, [](const std::string& call) { return call.starts_with("open "); });
+  const auto refused = read(oldest);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().message;
+  for (int round = 40; round < 80; ++round) work(round);
+  EXPECT_TRUE(told.empty()) << told.front();
+  files.fail_calls(ErrorCode::kIo, nullptr);
+  scheduler.advance(seconds(2));
+  for (int round = 80; round < 120; ++round) work(round);
+  EXPECT_TRUE(told.empty()) << told.front();
+  const auto page = read(now(store->stream_bounds("Queue"))->oldest);
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_FALSE(page->records.empty());
+  reopen();
+  EXPECT_TRUE(put("Queue", task("after", "PENDING", 1)));
+}
+
 TEST_F(StoreFailureTest, AFailedStoreAnswersStreamReadsWithItsError) {
   open();
   create(queue_definition());

@@ -46,6 +46,33 @@ TEST_F(LogFailureTest, EachCallOfARotationIsForGood) {
   open();
 }
 
+TEST_F(LogFailureTest, WithoutAFreeDescriptorASegmentIsAskedForAgain) {
+  open();
+  for (const bool spare : {false, true}) {
+    SCOPED_TRACE(spare);
+    fill_segment();
+    log->set_reserve(spare ? 4096 : 0);
+    sync();
+    const uint64_t used = log->bytes_used();
+    fail(ErrorCode::kUnavailable, "open data/spare");
+    for (int i = 0; i < 3; ++i) {
+      auto appended = try_append();
+      ASSERT_FALSE(appended);
+      EXPECT_EQ(appended.error().code, ErrorCode::kUnavailable) << appended.error().message;
+    }
+    EXPECT_EQ(log->bytes_used(), used);
+    append("a small one still fits");
+    sync();
+    heal();
+    clock.advance(milliseconds(150));
+    sync();
+    ASSERT_TRUE(try_append());
+  }
+  const auto before = read_all();
+  open();
+  EXPECT_EQ(payloads, before);
+}
+
 // A quota is not seen in the free space: what the disk has refused counts as full until it has given something.
 TEST_F(LogFailureTest, ADiskThatRefusesSpaceIsFullWhateverItSaysOfItsSpace) {
   open();

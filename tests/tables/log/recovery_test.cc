@@ -274,6 +274,44 @@ TEST_F(RecoveryTest, LeftoversOfARemovalAreDeleted) {
   EXPECT_TRUE(log->segments().front().retired);
 }
 
+// Only streams read a retired segment, so the log can go on without it. It says so and waits to be told.
+TEST_F(RecoveryTest, ADamagedRetiredSegmentIsGivenUpWhenLossIsAccepted) {
+  open();
+  while (log->segments().size() < 5) append(std::string(900, 'x'));
+  log->retire_through(3);
+  while (log->segments().size() < 6) append(std::string(900, 'x'));
+  sync();
+  log.reset();
+  std::string damaged = content(2);
+  damaged[30] ^= 1;
+  const auto refused = open_with(2, damaged);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kCorruption);
+  for (const std::string& part :
+       {segment_path(2), std::string("the segment is retired, so that it holds only records of "
+                                     "streams; nothing was changed, restore the file from a "
+                                     "copy, or start once with --accept-loss")}) {
+    EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
+  }
+  EXPECT_EQ(content(2), damaged);
+  options.accept_loss = true;
+  std::string missing;
+  options.on_cut = [&](const LogCut& cut) { missing = cut.missing; };
+  open();
+  EXPECT_EQ(log->segments().front().id, 3u);
+  EXPECT_NE(missing.find(segment_path(2)), std::string::npos);
+  EXPECT_FALSE(files.exists(segment_path(1)));
+  EXPECT_FALSE(files.exists(segment_path(2)));
+  const auto kept = payloads;
+  options.accept_loss = false;
+  open();
+  EXPECT_EQ(payloads, kept) << "nothing is left to accept";
+  damaged = content(4);  // Its items are not anywhere else.
+  damaged[30] ^= 1;
+  options.accept_loss = true;
+  EXPECT_FALSE(open_with(4, damaged));
+}
+
 TEST_F(RecoveryTest, OtherFilesInTheDirectoryAreLeftAlone) {
   open();
   append("a");

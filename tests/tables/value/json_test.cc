@@ -248,14 +248,16 @@ TEST(JsonReading, NestingIsBounded) {
 }
 
 TEST(JsonReading, MalformedTextIsRefusedWithItsOffset) {
-  EXPECT_EQ(malformed(R"({"a":tru})"), "malformed JSON at offset 5: unexpected character");
-  EXPECT_EQ(malformed(R"({"a":01})"), "malformed JSON at offset 5: not a number");
-  EXPECT_EQ(malformed(R"({"a":"\x"})"), "malformed JSON at offset 6: a wrong escape in a string");
-  EXPECT_EQ(malformed("{\"a\":\"\xff\"}"), "malformed JSON at offset 6: not valid UTF-8");
+  EXPECT_EQ(malformed(R"({"a":tru})"), "malformed JSON at offset 5 (line 1, column 6): unexpected character");
+  EXPECT_EQ(malformed(R"({"a":01})"), "malformed JSON at offset 5 (line 1, column 6): not a number");
+  EXPECT_EQ(malformed(R"({"a":"\x"})"), "malformed JSON at offset 6 (line 1, column 7): a wrong escape in a string");
+  EXPECT_EQ(malformed("{\"a\":\"\xff\"}"), "malformed JSON at offset 6 (line 1, column 7): not valid UTF-8");
   EXPECT_EQ(malformed("{\"a\":\"x\ny\"}"),
-            "malformed JSON at offset 7: a control character inside a string must be escaped");
-  EXPECT_EQ(malformed(R"({"a":"x)"), "malformed JSON at offset 7: the text ends inside a string");
-  EXPECT_EQ(malformed(""), "malformed JSON at offset 0: there is no value");
+            "malformed JSON at offset 7 (line 1, column 8): a control character inside a string must be escaped");
+  EXPECT_EQ(malformed(R"({"a":"x)"), "malformed JSON at offset 7 (line 1, column 8): the text ends inside a string");
+  EXPECT_EQ(malformed("{\n \"\u00e4\": 1,\n \"\u00e4\": }"),
+            "malformed JSON at offset 18 (line 3, column 7): unexpected character");
+  EXPECT_EQ(malformed(""), "malformed JSON at offset 0 (line 1, column 1): there is no value");
   for (const char* json : {" ",
                            "{",
                            "[",

@@ -74,7 +74,13 @@ TEST(Compression, HeadersAreRead) {
   EXPECT_FALSE(parse_coding("gzip, gzip"));
   EXPECT_EQ(preferred_coding(""), Coding::kIdentity);
   EXPECT_EQ(preferred_coding("identity"), Coding::kIdentity);
-  EXPECT_EQ(preferred_coding("br, deflate , GZIP"), Coding::kGzip);
+  EXPECT_EQ(preferred_coding("br, deflate , GZIP"), Coding::kDeflate);
+  EXPECT_EQ(preferred_coding("br, gzip , deflate"), Coding::kGzip);
+  EXPECT_EQ(preferred_coding("identity, gzip"), Coding::kIdentity);
+  EXPECT_EQ(preferred_coding("identity;q=0.5, deflate;q=0.50, gzip; q=0.501"), Coding::kGzip);
+  EXPECT_EQ(preferred_coding("deflate;q=0.5, gzip;q=0.5"), Coding::kDeflate);
+  EXPECT_EQ(preferred_coding("gzip;q=0.001, deflate;q=7"), Coding::kDeflate);
+  EXPECT_EQ(preferred_coding("x-gzip"), Coding::kIdentity);
   EXPECT_EQ(preferred_coding("deflate;q=0.5, br"), Coding::kDeflate);
   EXPECT_EQ(preferred_coding("gzip;q=0, deflate; q=0.000"), Coding::kIdentity);
   EXPECT_EQ(preferred_coding(",,;,"), Coding::kIdentity);
@@ -90,9 +96,12 @@ TEST(Compression, OnlyWhatGetsSmallerIsCompressed) {
     EXPECT_EQ(*inflate_body(response.body, coding, 1 << 20), kText);
   }
   HttpResponse small;
-  small.body = std::string(1000, 'x');
+  small.body = std::string(4095, 'x');
   compress_answer(small, Coding::kGzip);
   EXPECT_TRUE(small.headers.empty());
+  small.body += 'x';
+  compress_answer(small, Coding::kGzip);
+  EXPECT_EQ(header(small.headers, "Content-Encoding"), "gzip");
   HttpResponse noise;
   uint32_t state = 7;
   for (int i = 0; i < 5000; ++i) noise.body += static_cast<char>((state = state * 1664525 + 1013904223) >> 24);

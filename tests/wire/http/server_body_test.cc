@@ -129,7 +129,7 @@ TEST_F(ServerBodyTest, OnlyItsOwnPagesMayChangeAnything) {
   EXPECT_EQ(from("https://localhost", "localhost"), 403) << "another port, though neither is named";
   EXPECT_EQ(answer(own, "Origin: http://" + own + "\r\norigin: http://localhost:1\r\n"), 403);
   // No page of this machine can read what it gets.
-  EXPECT_EQ(from("http://localhost:3000", own, "GET"), 404) << "let in, though nothing is there";
+  EXPECT_EQ(from("http://localhost:3000", own, "GET"), 405) << "let in, though only POST is there";
   EXPECT_EQ(from("http://evil.example", own, "GET"), 403);
 }
 
@@ -144,7 +144,7 @@ TEST_F(ServerBodyTest, APageThatNamesNoOriginIsKnownByItsSite) {
   EXPECT_EQ(status("Sec-Fetch-Site: none\r\n"), 200);
   for (const std::string bad : {"same-site", "cross-site", "anything", "none\r\nSec-Fetch-Site: cross-site"}) {
     EXPECT_EQ(status("sec-fetch-site: " + bad + "\r\n"), 403) << bad;
-    EXPECT_EQ(status("sec-fetch-site: " + bad + "\r\n", "GET"), 404) << bad;
+    EXPECT_EQ(status("sec-fetch-site: " + bad + "\r\n", "GET"), 405) << bad;
   }
   RawClient client(server_->port());
   client.send("POST / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\nContent-Length: 0\r\n\r\n");

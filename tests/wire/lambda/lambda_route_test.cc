@@ -211,7 +211,7 @@ TEST_F(LambdaRouteTest, ShowsFunctions) {
       R"({"FunctionName":"Work","FunctionArn":"arn:aws:lambda:us-east-1:000000000000:function:Work",)"
       R"("Runtime":"python3.11","Role":"","Handler":"app.handler","CodeSize":0,"CodeSha256":"","Description":"",)"
       R"("Timeout":3,"MemorySize":128,"Environment":{"Variables":{"A":"b\""}},)"
-      R"("RevisionId":"c9d979e8-7914-ab56-ba4e-76af7f702674","Version":"$LATEST","PackageType":"Zip","State":"Active",)"
+      R"("RevisionId":"c9d979e8-7914-4b56-ba4e-76af7f702674","Version":"$LATEST","PackageType":"Zip","State":"Active",)"
       R"("LastUpdateStatus":"Successful","EphemeralStorage":{"Size":512},"TracingConfig":{"Mode":"PassThrough"}})";
   EXPECT_EQ(call("GET", "/2015-03-31/functions/Work/configuration").body, configuration);
   EXPECT_EQ(call("GET", "/2015-03-31/functions/Work").body,

@@ -5,9 +5,9 @@
 namespace freshet {
 namespace {
 
-HttpResponse get(const std::vector<std::unique_ptr<Route>>& routes, const std::string& path) {
+HttpResponse ask(const std::vector<std::unique_ptr<Route>>& routes, const char* method, const std::string& path) {
   HttpRequest request;
-  request.method = "GET";
+  request.method = method;
   request.target = path;
   for (const auto& route : routes) {
     if (!route->matches(request)) continue;
@@ -20,19 +20,44 @@ HttpResponse get(const std::vector<std::unique_ptr<Route>>& routes, const std::s
   return {};
 }
 
+HttpResponse get(const std::vector<std::unique_ptr<Route>>& routes, const std::string& path) {
+  return ask(routes, "GET", path);
+}
+
+TEST(ServiceRoutes, OtherMethodsAreNotAllowed) {
+  ServiceView view;
+  view.ready = [] { return true; };
+  view.metrics = []() -> Async<std::string> { return std::string(); };
+  const auto routes = make_service_routes(view);
+  for (const auto& [path, allow] : {std::pair("/healthz", "GET, HEAD"), std::pair("/metrics?x=1", "GET, HEAD"),
+                                    std::pair("/readyz", "GET, HEAD"), std::pair("/", "GET, HEAD, POST")}) {
+    const HttpResponse response = ask(routes, "DELETE", path);
+    EXPECT_EQ(response.status, 405) << path;
+    EXPECT_EQ(header(response.headers, "Allow"), allow) << path;
+  }
+}
+
 TEST(ServiceRoutes, ReadyzSaysWhyItIsNotReady) {
   bool ready = false;
-  std::string broken = "the table of queue 'Q' lacks an index\n";
+  std::string broken = "the table of queue 'Q' lacks an index\nand another\n";
   ServiceView view;
   view.ready = [&] { return ready; };
   view.metrics = []() -> Async<std::string> { return std::string(); };
   view.broken = [&] { return broken; };
   const auto routes = make_service_routes(view);
   EXPECT_EQ(get(routes, "/readyz").status, 503);
-  EXPECT_EQ(get(routes, "/readyz").body, "not ready\n") << "draining: nothing else matters";
+  EXPECT_NE(get(routes, "/readyz").body.find("not ready: the daemon starts or stops"), std::string::npos)
+      << "draining: nothing else matters";
   ready = true;
   EXPECT_EQ(get(routes, "/readyz").status, 503);
-  EXPECT_EQ(get(routes, "/readyz").body, "not ready\nthe table of queue 'Q' lacks an index\n");
+  EXPECT_EQ(
+      get(routes, "/readyz")
+          .body.rfind(
+              R"({"error":{"code":"ServiceUnavailableException","message":"not ready: the table of queue 'Q' lacks an )"
+              R"(index; and another"},)",
+              0),
+      0u)
+      << get(routes, "/readyz").body;
   EXPECT_EQ(get(routes, "/healthz").status, 200) << "the process lives";
   broken.clear();
   EXPECT_EQ(get(routes, "/readyz").status, 200);

@@ -49,7 +49,20 @@ TEST(TaskRoute, APathThatIsNotThereIsNotFoundWhateverItsParameters) {
   const std::string missing = R"({"error":{"code":"NotFoundException","message":")";
   EXPECT_EQ(refusal("GET", "/queues/Q/statz?x=1"),
             missing + "GET /queues/Q/statz?x=1 is not part of the task API\"}}\n");
-  EXPECT_EQ(refusal("PUT", "/queues/Q/tasks"), missing + "PUT /queues/Q/tasks is not part of the task API\"}}\n");
+  EXPECT_EQ(refusal("PUT", "/queues/Q/nothing"), missing + "PUT /queues/Q/nothing is not part of the task API\"}}\n");
+}
+
+TEST(TaskRoute, AWrongMethodOfAPathIsNotAllowed) {
+  EXPECT_EQ(refusal("PUT", "/queues/Q/tasks"),
+            R"({"error":{"code":"MethodNotAllowedException","message":"PUT is not served at /queues/Q/tasks; there is )"
+            "GET, HEAD, POST\"}}\n");
+  EXPECT_EQ(
+      refusal("POST", "/queues/Q/stats?x=1"),
+      R"({"error":{"code":"MethodNotAllowedException","message":"POST is not served at /queues/Q/stats; there is )"
+      "GET, HEAD\"}}\n");
+  EXPECT_EQ(refusal("GET", "/queues/Q/take"),
+            R"({"error":{"code":"MethodNotAllowedException","message":"GET is not served at /queues/Q/take; there is )"
+            "POST\"}}\n");
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+#include "app/cli/command_table.h"
+
+#include "app/cli/commands.h"
+#include "app/cli/ordered.h"
+
+namespace freshet::cli {
+namespace {
+
+constexpr const char* kTasks = "Tasks";
+constexpr const char* kOperate = "Operate";
+constexpr const char* kFunctions = "Functions";
+constexpr const char* kExperiments = "Experiments";
+constexpr const char* kMoreQueues = "More queues";
+
+constexpr CommandRow kCommands[] = {
+    {kTasks, "put", add_put},
+    {kTasks, "get", add_get},
+    {kTasks, "explain", add_explain},
+    {kTasks, "list", add_list},
+    {kTasks, "cancel", add_cancel},
+    {kTasks, "redrive", add_redrive},
+    {kOperate, "run", add_run},
+    {kOperate, "stats", add_stats},
+    {kOperate, "watch", add_watch},
+    {kOperate, "completions", add_completions},
+    {kOperate, "man", add_man},
+    {kFunctions, "deploy", add_deploy},
+    {kFunctions, "invoke", add_invoke},
+    {kFunctions, "logs", add_logs},
+    {kExperiments, "record", add_record},
+    {kExperiments, "replay", add_replay},
+    {kExperiments, "simulate", add_simulate},
+    {kExperiments, "bench", add_bench},
+    {kMoreQueues, "priority", add_priority},
+    {kMoreQueues, "filtered", add_filtered},
+    {kMoreQueues, "ordered", add_ordered},
+};
+
+}  // namespace
+
+std::span<const CommandRow> command_table() {
+  return kCommands;
+}
+
+void add_commands(Command app, int& exit_status) {
+  for (const CommandRow& row : kCommands) {
+    row.add(app, exit_status);
+    app.get_subcommand(row.name).group(row.group);
+  }
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,42 @@
+// What `freshet replay --into` sends to a daemon for a fixture. Pure.
+//
+// Of a queue its creations of tasks: an item that waits, or is in work, when it comes. Of any other table every change.
+// docs/formats.md, "Playing a fixture into a daemon".
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/ports.h"
+#include "streams/fixture.h"
+
+namespace freshet::cli {
+
+struct PlayedCall {
+  enum class Kind { kCreate, kPut, kDelete };
+  Kind kind = Kind::kPut;
+  milliseconds at{0};  // After the fixture's start, as recorded. Never before that of the call before.
+  WallTime recorded{};
+  ItemRef item;       // Of kDelete: its keys.
+  std::string place;  // Of the line in the fixture, for messages.
+  std::string order;  // Calls with the same one are sent one after the other, in their order.
+};
+
+struct PlayPlan {
+  std::vector<PlayedCall> calls;           // In the order of the fixture: first the snapshot.
+  std::map<std::string, size_t> left_out;  // Why, and how many.
+};
+
+PlayPlan play_plan(const Fixture& fixture, bool is_queue);
+
+struct PlayedRequest {
+  std::string target;
+  std::string body;
+  HttpHeaders headers;
+};
+
+// A POST. A task's deadline, TTL and delay are as far from `now` as they were from the moment when it was recorded.
+PlayedRequest played_request(const PlayedCall& call, const std::string& table, WallTime now);
+
+}  // namespace freshet::cli

@@ -1,0 +1,52 @@
+// What the command line takes, as plain values read off the tree of commands: --help shows the same tree, so
+// completions and man pages cannot disagree with it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace freshet::cli {
+
+struct OptionFacts {
+  enum class Value { kNone, kText, kFile, kFolder };
+
+  std::vector<std::string> names;  // "--json", "-h"; none of a positional one.
+  std::string positional;          // Its name, like "template"; empty of others.
+  std::string what;
+  Value value = Value::kNone;        // kNone: a flag.
+  std::string placeholder;           // What stands for the value, like FILE or "INT:1 to 100".
+  std::vector<std::string> choices;  // All values that there are; empty: any.
+  std::string standard;              // The default, if there is one.
+  std::string variable;              // The environment variable, if there is one.
+  bool required = false;
+  bool repeatable = false;
+};
+
+struct CommandFacts {
+  std::string path;   // "" of the program itself, "put", "priority peek".
+  std::string group;  // The heading above it in its parent's --help.
+  std::vector<std::string> aliases;
+  std::string what;
+  std::string examples;  // What --help ends with.
+  std::vector<OptionFacts> options;
+  std::vector<CommandFacts> commands;
+
+  std::string name() const;  // The last word of the path.
+};
+
+CommandFacts read_reference(const CLI::App& app);
+
+// Scripts that complete the words of a command line. They need nothing but their shell.
+std::string bash_completions(const CommandFacts& program);
+std::string zsh_completions(const CommandFacts& program);
+std::string fish_completions(const CommandFacts& program);
+
+// Pages for man(1): of the program, and of one of its commands with all that are below it.
+std::string program_page(const CommandFacts& program);
+std::string command_page(const CommandFacts& command);
+
+}  // namespace freshet::cli

@@ -1,0 +1,68 @@
+#include "app/cli/refusal.h"
+
+#include <iostream>
+
+#include "base/plain_text.h"
+
+namespace freshet::cli {
+namespace {
+
+constexpr size_t kMostShown = 1000;  // Of a text that is none of ours.
+
+std::string text_in(const Json& object, const char* name) {
+  const auto member = object.find(name);
+  return member != object.end() && member->is_string() ? member->get<std::string>() : std::string();
+}
+
+// Without the namespace that AWS protocols put before a name.
+std::string without_namespace(std::string code) {
+  code.erase(0, code.find('#') + 1);
+  return code;
+}
+
+RefusalText known_refusal(const Json& document) {
+  if (!document.is_object()) return {};
+  if (const auto error = document.find("error"); error != document.end() && error->is_object()) {
+    return {text_in(*error, "code"), text_in(*error, "message")};
+  }
+  std::string message = text_in(document, "message");
+  if (message.empty()) message = text_in(document, "Message");
+  return {without_namespace(text_in(document, "__type")), std::move(message)};
+}
+
+}  // namespace
+
+RefusalText refusal_in(const Json& document) {
+  RefusalText found = known_refusal(document);
+  if (found.message.empty()) found.message = document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return found;
+}
+
+RefusalText refusal_in(const HttpResponse& response) {
+  const Json document = Json::parse(response.body, nullptr, false);
+  RefusalText found = document.is_discarded() ? RefusalText() : known_refusal(document);
+  if (found.code.empty()) found.code = header(response.headers, "x-amzn-ErrorType");
+  if (found.message.empty()) found.message = response.body.substr(0, kMostShown);
+  return found;
+}
+
+std::string hint_at_key(const RefusalText& refusal, const std::string& credentials) {
+  if (credentials.empty() && refusal.code == "MissingAuthenticationTokenException") {
+    return "; --credentials FILE names the access key to sign with";
+  }
+  if (refusal.code == "UnrecognizedClientException" || refusal.code == "InvalidSignatureException") {
+    return "; the access key is the first one in " + credentials + " (--credentials)";
+  }
+  return {};
+}
+
+int tell_refusal(const HttpResponse& response, const std::string& credentials) {
+  const RefusalText refusal = refusal_in(response);
+  std::cerr << "freshet: "
+            << plain_text(refusal.code + (refusal.code.empty() ? "" : ": ") + refusal.message +
+                          hint_at_key(refusal, credentials))
+            << '\n';
+  return exit_status_of(refusal.code);
+}
+
+}  // namespace freshet::cli

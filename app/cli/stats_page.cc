@@ -1,0 +1,147 @@
+#include "app/cli/stats_page.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "app/cli/table.h"
+#include "app/cli/times.h"
+#include "base/plain_text.h"
+
+namespace freshet::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// In the order of a task's life. SHED is no state: what was shed is counted by its reason.
+constexpr const char* kStates[] = {"PENDING", "DELAYED", "TAKEN", "SUCCESS", "FAILURE", "DEAD", "CANCELLED"};
+
+int64_t count_of(const Json& counts, const std::string& name) {
+  const auto found = counts.find(name);
+  return found != counts.end() && found->is_number() ? found->get<int64_t>() : 0;
+}
+
+Json member(const Json& stats, const char* name) {
+  return stats.value(name, Json::object());
+}
+
+// The sentences about the daemon's clock, the ages and the runner: a line each.
+std::string remarks(const Json& stats) {
+  std::string out;
+  for (const char* name : {"newestAgeMs", "oldestAgeMs"}) {
+    if (stats.contains(name) && stats[name].is_number()) {
+      out += (name[0] == 'n' ? "newest waiting  " : "oldest waiting  ") + age_text(stats[name].get<int64_t>()) + '\n';
+    }
+  }
+  const std::string runner = stats.value("runner", "");
+  if (runner == "none") {
+    out +=
+        "runner none: tasks wait for workers that take them (to hand them to a handler: freshet run ... --parameter "
+        "TaskRunner=http://HOST:PORT/)\n";
+  }
+  if (runner == "fake") out += "runner fake: tasks end as SUCCESS and nothing is done\n";
+  return out;
+}
+
+// Why the runner takes nothing. Empty while it does.
+std::string trouble(const Json& stats) {
+  const Json trouble = member(stats, "runnerTrouble");
+  if (!trouble.is_object() || trouble.empty()) return {};
+  return fmt::format("runner {}: {} for {}, {} tasks came back: {}\n", plain_text(trouble.value("runner", "")),
+                     trouble.value("reachable", false) ? "takes no task" : "cannot be reached",
+                     age_text(trouble.value("sinceMs", int64_t{0})), trouble.value("bounces", uint64_t{0}),
+                     plain_text(trouble.value("message", "")));
+}
+
+std::string clock_trouble(const Json& stats) {
+  if (stats.value("clockTrusted", true)) return {};
+  return "The wall clock is not trusted yet: TTL and sheds wait, and what looks expired is not started.\n";
+}
+
+void append_counts(std::string& out, const char* title, const Json& counts, const char* without = "") {
+  std::string rows;
+  for (const auto& [name, count] : counts.get_ref<const Json::object_t&>()) {
+    if (name != without) rows += fmt::format("  {:<28}{:>12}\n", plain_text(name), count.dump());
+  }
+  if (!rows.empty()) out += std::string(title) + '\n' + rows;
+}
+
+// A count in a row of the page, with its rate if an earlier answer is there.
+class Counts {
+ public:
+  Counts(const Screen& screen, const char* header, const std::optional<StatsBefore>& before, const char* member)
+      : before_(before), counts_before_(before ? cli::member(before->stats, member) : Json::object()) {
+    std::vector<Column> columns{{.header = header}, {.header = "TASKS", .right = true}};
+    if (before) columns.push_back({.header = "PER SECOND", .right = true});
+    table_.emplace(screen, std::move(columns));
+  }
+
+  void add(const std::string& shown, const std::string& name, int64_t count, Colour colour) {
+    std::vector<Cell> row{{shown, count == 0 ? Colour::kDim : colour}, {std::to_string(count)}};
+    if (before_) {
+      const int64_t change = count - count_of(counts_before_, name);
+      row.push_back({change == 0 || before_->seconds <= 0
+                         ? "-"
+                         : fmt::format("{:+.1f}", static_cast<double>(change) / before_->seconds)});
+    }
+    table_->add(std::move(row));
+  }
+  std::string text() const { return table_->text(); }
+
+ private:
+  const std::optional<StatsBefore>& before_;
+  const Json counts_before_;
+  std::optional<Table> table_;
+};
+
+}  // namespace
+
+std::string stats_lines(const Json& stats) {
+  std::string out = clock_trouble(stats);
+  append_counts(out, "depth", stats.at("depth"), "SHED");
+  append_counts(out, "flow", member(stats, "flow"));
+  Json shed = member(stats, "shed");
+  if (stats.contains("shedTotal") && !shed.empty()) shed["total"] = stats["shedTotal"];
+  append_counts(out, "shed", shed);
+  return out + remarks(stats) + trouble(stats);
+}
+
+std::string stats_page(const Json& stats, const Screen& screen, const std::optional<StatsBefore>& before) {
+  std::string out = painted(screen, Colour::kYellow, clock_trouble(stats));
+  Counts depth(screen, "STATUS", before, "depth");
+  for (const char* state : kStates)
+    depth.add(state, state, count_of(stats.at("depth"), state), colour_of_status(state));
+  out += depth.text();
+  const Json flow = member(stats, "flow");
+  if (!flow.empty()) {
+    Counts moves(screen, "MOVES", before, "flow");
+    for (const auto& [name, count] : flow.items()) {
+      const size_t arrow = name.find("->");
+      const std::string from = name.substr(0, arrow);
+      const std::string to = arrow == std::string::npos ? "" : name.substr(arrow + 2);
+      const std::string shown = (from.empty() ? "(new)" : from) + " -> " + (to.empty() ? "(gone)" : to);
+      moves.add(shown, name, count.get<int64_t>(), colour_of_status(to));
+    }
+    out += '\n' + moves.text();
+  }
+  const Json shed = member(stats, "shed");
+  if (!shed.empty()) {
+    Counts reasons(screen, "SHED BY", before, "shed");
+    for (const auto& [name, count] : shed.items()) reasons.add(name, name, count.get<int64_t>(), Colour::kYellow);
+    if (stats.contains("shedTotal")) {
+      out += '\n' + reasons.text() + fmt::format("{} shed in all\n", stats["shedTotal"].get<int64_t>());
+    } else {
+      out += '\n' + reasons.text();
+    }
+  }
+  std::string sentences;
+  const std::string said = remarks(stats) + trouble(stats);
+  for (size_t at = 0; at < said.size();) {
+    const size_t end = said.find('\n', at);
+    for (const auto& line : wrapped(said.substr(at, end - at), screen.width)) sentences += line + '\n';
+    at = end + 1;
+  }
+  return out + (sentences.empty() ? "" : "\n") + sentences;
+}
+
+}  // namespace freshet::cli

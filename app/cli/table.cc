@@ -1,0 +1,82 @@
+#include "app/cli/table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/plain_text.h"
+
+namespace freshet::cli {
+namespace {
+
+constexpr size_t kGap = 2;
+constexpr size_t kLeast = 4;
+
+}  // namespace
+
+void Table::add(std::vector<Cell> row) {
+  for (Cell& cell : row) cell.text = plain_text(cell.text);
+  rows_.push_back(std::move(row));
+}
+
+std::vector<size_t> Table::widths() const {
+  std::vector<size_t> widths;
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    size_t most = columns_of(columns_[i].header);
+    for (const auto& row : rows_) most = std::max(most, columns_of(row[i].text));
+    widths.push_back(most);
+  }
+  const size_t gaps = kGap * (columns_.size() - 1);
+  const size_t room = screen_.width > gaps ? screen_.width - gaps : 0;
+  size_t all = std::accumulate(widths.begin(), widths.end(), size_t{0});
+  const auto shrink = [&](size_t i, size_t least) {
+    const size_t less = std::min(all - room, widths[i] > least ? widths[i] - least : 0);
+    widths[i] -= less;
+    all -= less;
+  };
+  for (size_t i = 0; i < widths.size() && all > room; ++i) {
+    if (columns_[i].gives_way) shrink(i, std::max(kLeast, columns_of(columns_[i].header)));
+  }
+  while (all > room) {
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    if (*widest <= kLeast) break;
+    // One at a time: columns that are equally wide get equally narrow.
+    shrink(static_cast<size_t>(widest - widths.begin()), *widest - 1);
+  }
+  return widths;
+}
+
+void Table::append(std::string& out, const std::vector<Cell>& row, const std::vector<size_t>& widths) const {
+  std::string line;
+  size_t blanks = 0;
+  for (size_t i = 0; i < row.size(); ++i) {
+    const std::string text = cut_to_columns(row[i].text, widths[i]);
+    const size_t padding = widths[i] - columns_of(text);
+    if (columns_[i].right) blanks += padding;
+    if (!text.empty()) line += std::string(std::exchange(blanks, 0), ' ') + painted(screen_, row[i].colour, text);
+    if (!columns_[i].right) blanks += padding;
+    blanks += kGap;
+  }
+  out += line + '\n';
+}
+
+std::string Table::text() const {
+  const auto columns = widths();
+  std::vector<Cell> headers;
+  for (const Column& column : columns_) headers.push_back({column.header, Colour::kBold});
+  std::string out;
+  append(out, headers, columns);
+  for (const auto& row : rows_) append(out, row, columns);
+  return out;
+}
+
+Colour colour_of_status(const std::string& status) {
+  if (status == "SUCCESS") return Colour::kGreen;
+  if (status == "FAILURE" || status == "DEAD") return Colour::kRed;
+  if (status == "SHED" || status == "DELAYED") return Colour::kYellow;
+  if (status == "TAKEN") return Colour::kCyan;
+  if (status == "CANCELLED") return Colour::kDim;
+  return Colour::kPlain;
+}
+
+}  // namespace freshet::cli

@@ -1,0 +1,43 @@
+// Rows in columns, for people. Scripts get JSON or the lines that each command documents, never this.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/terminal.h"
+
+namespace freshet::cli {
+
+struct Cell {
+  std::string text;  // Control characters in it are escaped when it is shown.
+  Colour colour = Colour::kPlain;
+};
+
+struct Column {
+  std::string header;
+  bool right = false;      // Aligned to the right, as numbers are.
+  bool gives_way = false;  // Cut before the others, if the row is wider than the screen.
+};
+
+class Table {
+ public:
+  Table(Screen screen, std::vector<Column> columns) : screen_(screen), columns_(std::move(columns)) {}
+
+  void add(std::vector<Cell> row);  // One cell for each column.
+  // A line for the headers, and one for each row. No line is wider than the screen if it has room for four columns of
+  // text in each.
+  std::string text() const;
+
+ private:
+  std::vector<size_t> widths() const;
+  void append(std::string& out, const std::vector<Cell>& row, const std::vector<size_t>& widths) const;
+
+  const Screen screen_;
+  const std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+// The colour of a task's status.
+Colour colour_of_status(const std::string& status);
+
+}  // namespace freshet::cli

@@ -1,0 +1,29 @@
+// The daemon's log as people read it on a terminal. Everything else gets JSON Lines (base/log.h).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "base/terminal.h"
+
+namespace freshet {
+
+// A line of the log, {"time": ..., "level": ..., "event": ...}, as
+//   10:29:45.123 WARN  TEMPLATE_WARNING: what it says  name=value
+// and what a function printed as
+//   10:29:45.123 Greet 7f3a91c0  the line
+// The time is local. Fields that are empty are left out. Control characters are escaped. A line that is no JSON object
+// is returned as it is, escaped.
+std::string human_line(std::string_view json, const Screen& screen);
+
+// Standard error, a line at a time, as human_line() makes it. Any thread.
+std::unique_ptr<LogSink> make_human_sink(const Screen& screen);
+
+// Whether the log is for people: --log-format says "human", or nothing and standard error is a terminal.
+bool log_is_for_people(std::string_view format);
+// The sink of such a log, or of one of JSON Lines, on standard error.
+std::unique_ptr<LogSink> make_log_sink(std::string_view format);
+
+}  // namespace freshet

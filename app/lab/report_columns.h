@@ -1,0 +1,31 @@
+// The columns of the lab's tables. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/lab/experiment.h"
+
+namespace freshet::lab {
+
+struct Column {
+  const char* title;
+  const char* name;  // Of the figure (docs/overload.md).
+  double scale;
+  int digits;
+  bool half_width = false;  // Shows the confidence interval instead of the mean.
+};
+
+// What a table of policies says first.
+const std::vector<Column>& main_columns();
+// What is measured for some scenarios only: recoveries, groups, runs in real time.
+const std::vector<Column>& special_columns();
+// The main ones, then everything else that there is.
+std::vector<Column> all_columns();
+
+// Those for which something was measured in the cells.
+std::vector<Column> columns_of(const std::vector<Cell>& cells, const std::vector<Column>& columns);
+// "-" where the figure was not measured.
+std::string column_text(const Cell& cell, const Column& column);
+
+}  // namespace freshet::lab

@@ -1,0 +1,219 @@
+#include "functions/queue/task_life.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "functions/queue/attributes.h"
+
+namespace freshet {
+
+namespace {
+
+std::optional<WallTime> time_of(int64_t ms) {
+  if (ms <= 0) return std::nullopt;
+  return WallTime(milliseconds(ms));
+}
+
+std::string text(std::string_view prefix, std::string_view value) {
+  return std::string(prefix) + std::string(value);
+}
+
+class Life {
+ public:
+  Life(const ItemRef& task, std::string_view id) : task_(task), id_(id) {}
+
+  void happened(std::optional<WallTime> at, std::string_view code, std::string message) {
+    events_.push_back({at, {std::string(code), std::move(message)}});
+  }
+
+  void tell_task() {
+    status_ = text_of(task_, attribute::kStatus);
+    happened(time_of(int_of(task_, attribute::kCreated, 0)), "created", "created");
+    tell_history();
+    tell_claim();
+    tell_now();
+  }
+
+  void tell_line(const Item& line, bool is_named, WallTime now);
+  std::vector<LifeEvent> finish() &&;
+
+ private:
+  int64_t updated() const { return int_of(task_, attribute::kUpdated, 0); }
+  void tell_history();
+  void tell_attempt(const Map& entry);
+  void tell_claim();
+  void tell_now();
+  void tell_waiting();
+  bool waited_within(int64_t from_ms, int64_t until_ms, WallTime now) const;
+
+  const ItemRef& task_;
+  const std::string_view id_;
+  std::string_view status_;
+  int64_t last_attempt_ = 0;  // In the history.
+  int64_t last_taken_ = 0;
+  std::vector<LifeEvent> events_;
+};
+
+void Life::tell_history() {
+  const auto stored = task_.find(attribute::kHistory);
+  if (!stored || stored->type() != Type::kList) return;
+  const Value value = stored->decode();
+  for (const auto& entry : value.get_if<List>()->elements) {
+    if (const Map* map = entry.get_if<Map>()) tell_attempt(*map);
+  }
+}
+
+// One that failed.
+void Life::tell_attempt(const Map& entry) {
+  const int64_t attempt = entry.int_or("attempt", 0);
+  const std::string which = "attempt " + std::to_string(attempt);
+  const auto outcome = entry.string_or("outcome");
+  const auto error = entry.string_or("error");
+  const auto ended = time_of(entry.int_or("ended", 0));
+  last_attempt_ = attempt;
+  last_taken_ = entry.int_or("taken", 0);
+  happened(time_of(last_taken_), "taken", "taken: " + which);
+  if (outcome == "lease ended") {
+    happened(ended, "lease-ended", which + " ended: its lease ran out, as its holder sent no heartbeat");
+  } else if (outcome == "daemon died") {
+    happened(ended, "daemon-died", which + " ended: the daemon died while the task was in work");
+  } else {
+    happened(ended, "failed", which + " failed" + (error.empty() ? "" : text(": ", error)));
+  }
+}
+
+// The last one, if it did not fail.
+void Life::tell_claim() {
+  const bool waits = status_ == state::kPending || status_ == state::kDelayed;
+  const int64_t done = attempt_of(task_) - (status_ == state::kTaken ? 1 : 0);
+  if (last_attempt_ > 0 && done < last_attempt_ && (waits || status_ == state::kTaken)) {
+    const bool last = status_ == state::kPending && attempt_of(task_) == 0;
+    happened(last ? time_of(updated()) : std::nullopt, "redriven", "put back to be tried again, with all its attempts");
+  }
+  const int64_t taken = int_of(task_, attribute::kTaken, 0);
+  if (taken == 0 || taken == last_taken_) return;
+  const auto by = text_of(task_, attribute::kTakenBy);
+  std::string message = by.empty() ? "taken" : text("taken by ", by);
+  if (!waits) message += ": attempt " + std::to_string(attempt_of(task_));
+  happened(time_of(taken), "taken", std::move(message));
+  if (waits) happened(time_of(updated()), "returned", "given back: the attempt does not count");
+}
+
+void Life::tell_waiting() {
+  const auto not_before = time_of(int_of(task_, attribute::kNotBefore, 0));
+  const auto since = time_of(std::max(updated(), int_of(task_, attribute::kCreated, 0)));
+  if (!not_before || !since) return;
+  const auto pause = std::max(*not_before - *since, milliseconds(0));
+  happened(since, "delayed", "delayed for " + in_words(pause) + ", until its notBefore");
+}
+
+// How it got into the state that it is in.
+void Life::tell_now() {
+  const auto at = time_of(updated());
+  const auto replaced_by = text_of(task_, attribute::kReplacedBy);
+  const auto error = text_of(task_, attribute::kError);
+  if (status_ == state::kDelayed) {
+    tell_waiting();
+  } else if (status_ == state::kSuccess) {
+    happened(at, "succeeded", "done");
+  } else if (status_ == state::kFailure) {
+    happened(at, "gave-up", "failed for good" + (error.empty() ? "" : text(": ", error)));
+  } else if (status_ == state::kDead) {
+    happened(at, "died", "given up: no attempt is left");
+  } else if (status_ == state::kShed) {
+    happened(at, "shed", text("shed: ", text_of(task_, attribute::kShedReason)));
+  } else if (status_ == state::kCancelled && !replaced_by.empty()) {
+    happened(at, "replaced", text("replaced by a newer task of its key: ", replaced_by));
+  } else if (status_ == state::kCancelled) {
+    happened(at, "cancelled", "cancelled");
+  }
+}
+
+// Whether it was there, and had not ended, at some time between those two.
+bool Life::waited_within(int64_t from_ms, int64_t until_ms, WallTime now) const {
+  if (!task_) return false;
+  const int64_t end = is_live(status_) ? epoch_ms(now) : updated();
+  return until_ms >= int_of(task_, attribute::kCreated, 0) && from_ms <= end;
+}
+
+// `is_named`: else it is an outage of the runner, which matters to all tasks that waited then.
+void Life::tell_line(const Item& line, bool is_named, WallTime now) {
+  const auto what = line.string_or("what", "shed");
+  const auto reason = line.string_or("reason");
+  const int64_t at = line.int_or("at", 0);
+  if (what == "bounced") {
+    const int64_t until = std::max(line.int_or("until", at), at);
+    if (!is_named && !waited_within(at, until, now)) return;
+    const auto* tasks = line.find("tasks");
+    const bool is_alone = !tasks || !tasks->get_if<List>() || tasks->get_if<List>()->elements.size() == 1;
+    const auto count = line.int_or("count", 1);
+    std::string message = "the task runner handed back ";
+    message += !is_named ? "other tasks" : is_alone ? "this task" : "this and other tasks";
+    if (count > 1) message += ", " + std::to_string(count) + " times in " + in_words(milliseconds(until - at));
+    return happened(time_of(at), "bounced", message + text(": ", reason));
+  }
+  if (!is_named) return;
+  if (what == "refused") {
+    const bool one = line.int_or("count", 1) == 1;
+    const int64_t when = one || line.string_or("taskId") == id_ ? at : line.int_or("until", at);
+    return happened(time_of(when), "refused",
+                    "refused when it was to be created: " + text(line.string_or("policy"), ", ") + std::string(reason));
+  }
+  if (task_ && status_ == state::kShed && updated() == at) return;  // The task says so itself.
+  const bool swept = line.string_or("by") == "sweep";
+  const std::string depth = ", while " + std::to_string(line.int_or("depth", 0)) + " were waiting";
+  happened(time_of(at), "shed",
+           text("shed by ", line.string_or("policy")) + text(": ", reason) + depth +
+               (swept ? "; removed from the table" : ""));
+}
+
+// In order. What has no time stays behind what stood before it.
+std::vector<LifeEvent> Life::finish() && {
+  std::vector<std::pair<WallTime, LifeEvent>> timed;
+  WallTime last{};
+  for (auto& event : events_) {
+    last = event.at.value_or(last);
+    timed.emplace_back(last, std::move(event));
+  }
+  std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<LifeEvent> out;
+  out.reserve(timed.size());
+  for (auto& [at, event] : timed) out.push_back(std::move(event));
+  return out;
+}
+
+}  // namespace
+
+std::string in_words(milliseconds time) {
+  const auto ms = std::abs(time.count());
+  if (ms < 10'000) return std::to_string(ms) + " ms";
+  if (ms < 600'000) return std::to_string(ms / 1000) + " s";
+  if (ms < 36'000'000) return std::to_string(ms / 60'000) + " min";
+  return std::to_string(ms / 3'600'000) + " h";
+}
+
+bool names_task(const ItemRef& line, std::string_view id) {
+  if (text_of(line, attribute::kId) == id) return true;
+  const auto tasks = line.find("tasks");
+  if (!tasks || tasks->type() != Type::kList) return false;
+  const Value value = tasks->decode();
+  const auto& names = value.get_if<List>()->elements;
+  return std::any_of(names.begin(), names.end(), [id](const Value& name) {
+    const auto* text = name.get_if<std::string>();
+    return text && *text == id;
+  });
+}
+
+std::vector<LifeEvent> life_of(const ItemRef& task, std::string_view id, const std::vector<ItemRef>& lines,
+                               WallTime now) {
+  Life life(task, id);
+  if (task) life.tell_task();
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    life.tell_line(line->decode(), names_task(*line, id), now);
+  }
+  return std::move(life).finish();
+}
+
+}  // namespace freshet

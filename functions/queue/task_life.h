@@ -1,0 +1,23 @@
+// Tells the life of a task in order, from the task itself, its history of failed attempts, and the lines of the shed
+// log. Pure.
+#pragma once
+
+#include <vector>
+
+#include "runtime/task_queue.h"
+#include "tables/value/item_ref.h"
+
+namespace freshet {
+
+// `task` may be null: it is not in the table any more, or was refused. `lines`: those of the shed log that name it, and
+// those of outages of the runner; what came before or after its life is left out.
+std::vector<LifeEvent> life_of(const ItemRef& task, std::string_view id, const std::vector<ItemRef>& lines,
+                               WallTime now);
+
+// Whether a line of the shed log names that task.
+bool names_task(const ItemRef& line, std::string_view id);
+
+// "850 ms", "12 s", "5 min", "3 h".
+std::string in_words(milliseconds time);
+
+}  // namespace freshet

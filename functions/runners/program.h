@@ -1,0 +1,13 @@
+// Whether a program can be started, as far as that is known before.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace freshet {
+
+// Why it cannot: "there is no such file", say. Empty if it can. A name without a slash is looked for as the spawner
+// does it, in the PATH of this process. Reads the file system.
+std::optional<std::string> cannot_start(const std::string& program);
+
+}  // namespace freshet

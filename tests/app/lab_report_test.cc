@@ -1,0 +1,259 @@
+// What the lab says of its figures: sentences that follow them wherever they go, a table that fits a terminal, and a
+// page on which no text covers another.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+
+#include "app/lab/chart.h"
+#include "app/lab/findings.h"
+#include "app/lab/report.h"
+
+namespace freshet::lab {
+namespace {
+
+Cell cell(const std::string& policy, double load, std::map<std::string, double> figures) {
+  Cell out;
+  out.policy = *policy_of(policy);
+  out.scenario.load = load;
+  for (const auto& [name, value] : figures) out.figures[name] = {value, 0.01};
+  return out;
+}
+
+TEST(LabFindings, SayWhoDoesMoreAndTheContraryWhereItIsSo) {
+  const auto goodput = [](double ours, double fifo) {
+    return goodput_finding({cell("freshet", 0.5, {{"ofClairvoyant", 1}}), cell("fifo", 0.5, {{"ofClairvoyant", 1}}),
+                            cell("freshet", 10, {{"ofClairvoyant", ours}}),
+                            cell("fifo", 10, {{"ofClairvoyant", fifo}})});
+  };
+  EXPECT_EQ(goodput(0.976, 0.02),
+            "Freshet does at least 97 % of what is possible in time from 0.5 to 10 x capacity; FIFO falls to 2 %.");
+  EXPECT_EQ(goodput(0.4, 0.92),
+            "FIFO does at least 92 % of what is possible in time from 0.5 to 10 x capacity; Freshet falls to 40 %.");
+  EXPECT_EQ(goodput(0.976, 0.977),
+            "Freshet and FIFO both do at least 97 % of what is possible in time from 0.5 to 10 x capacity.");
+
+  const auto median = [](double ours, double fifo) {
+    return median_wait_finding({cell("fifo", 2, {{"ageP50Ms", fifo}}), cell("freshet", 2, {{"ageP50Ms", ours}})});
+  };
+  EXPECT_EQ(
+      median(2.7, 15'000),
+      "At 2 x capacity half of the started tasks waited less with Freshet (up to 2.7 ms) than with FIFO (up to 15 "
+      "s).");
+  EXPECT_EQ(median(350, 1.2),
+            "At 2 x capacity half of the started tasks waited longer with Freshet (up to 350 ms) than with FIFO (up to "
+            "1.2 ms).");
+  EXPECT_EQ(
+      waste_finding({cell("freshet", 2, {{"wastedShare", 0.101}}), cell("fifo", 2, {{"wastedShare", 0.1}})}),
+      "At 2 x capacity the workers spend as much of their time on late tasks with Freshet (10 %) as with FIFO (10 "
+      "%).");
+}
+
+TEST(LabFindings, OfRecoveriesAreWithinTheRun) {
+  auto ours = cell("freshet", 3, {{"recoveryMs", 0}});
+  auto fifo = cell("fifo", 3, {{"recoveryMs", 20'000}});
+  for (Cell* one : {&ours, &fifo}) {
+    one->scenario.shape = Shape::kStep;
+    one->scenario.duration = seconds(50);
+  }
+  EXPECT_EQ(
+      recovery_finding({fifo, ours}),
+      "After 10 s at 3 x capacity nine of ten tasks are in time again sooner with Freshet (at once) than with FIFO "
+      "(not within 20 s).");
+  fifo.figures["recoveryMs"].mean = 0;
+  ours.figures["recoveryMs"].mean = 5260;
+  EXPECT_EQ(recovery_finding({fifo, ours}),
+            "After 10 s at 3 x capacity nine of ten tasks are in time again later with Freshet (after 5.3 s) than with "
+            "FIFO (at once).");
+}
+
+TEST(LabFindings, OfOnePolicyAloneAndOfNothing) {
+  EXPECT_EQ(goodput_finding({}), "");
+  EXPECT_EQ(conclusion({}), "");
+  EXPECT_EQ(median_wait_finding({cell("fifo", 2, {})}), "") << "nothing was started";
+  EXPECT_EQ(goodput_finding({cell("fifo", 2, {{"goodput", 0.031}})}), "At 2 x capacity, goodput with FIFO: 3 %.");
+  EXPECT_EQ(conclusion({cell("freshet", 2, {{"goodput", 0.999}})}),
+            "In this scenario Freshet does 99 % of capacity in time.");
+}
+
+TEST(LabFindings, TheConclusionCountsWhereTheOtherIsAhead) {
+  std::vector<Cell> cells = {cell("freshet", 1, {{"ofClairvoyant", 0.9}, {"goodput", 0.9}}),
+                             cell("fifo", 1, {{"ofClairvoyant", 0.95}, {"goodput", 0.95}}),
+                             cell("freshet", 2, {{"ofClairvoyant", 1}, {"goodput", 1}}),
+                             cell("fifo", 2, {{"ofClairvoyant", 0.004}, {"goodput", 0.004}})};
+  EXPECT_EQ(
+      conclusion(cells),
+      "Freshet does at least 90 % of what is possible in time in each of 2 scenarios; FIFO falls to 0.4 %, but does "
+      "more than Freshet in 1 of them.");
+}
+
+TEST(LabChart, TicksAreRound) {
+  EXPECT_EQ(round_ticks(100, 4.5), (std::vector<double>{0, 25, 50, 75, 100}));
+  EXPECT_EQ(round_ticks(104, 4.5), (std::vector<double>{0, 25, 50, 75, 100}));
+  EXPECT_EQ(round_ticks(70, 7.5), (std::vector<double>{0, 10, 20, 30, 40, 50, 60, 70}));
+  EXPECT_EQ(round_ticks(0, 4), (std::vector<double>{0}));
+}
+
+TEST(LabChart, LabelsMoveNoMoreThanTheyMust) {
+  EXPECT_EQ(spread({10, 50, 90}, 15, 0, 100), (std::vector<double>{10, 50, 90}));
+  EXPECT_EQ(spread({50, 50, 50}, 10, 0, 100), (std::vector<double>{40, 50, 60}));
+  EXPECT_EQ(spread({0, 1, 99, 100}, 10, 0, 100), (std::vector<double>{0, 10, 90, 100}));
+  EXPECT_EQ(spread({}, 10, 0, 100), std::vector<double>{});
+}
+
+// Every policy of the lab, in the plots that the story has, with figures that lie close together.
+std::vector<Cell> story() {
+  std::vector<Cell> out;
+  double step = 0;
+  const auto add = [&](const Policy& policy, Scenario scenario, double recovery) {
+    Cell one;
+    one.policy = policy;
+    one.scenario = scenario;
+    for (const char* name : {"goodput", "ofClairvoyant", "wastedShare", "quietInTimeShare", "jain", "lateShare"}) {
+      one.figures[name] = {0.97 + step, 0.01};
+    }
+    one.figures["ageP50Ms"] = one.figures["ageP99Ms"] = {54'321.5 + step, 1};
+    if (recovery >= 0) one.figures["recoveryMs"] = {recovery, 0};
+    for (int p = 0; p <= 100; ++p) one.first.ages.push_back(p + step);
+    one.first.bins.assign(200, Bin{10, 9});
+    out.push_back(one);
+    step += 0.0001;
+  };
+  for (const double load : {0.5, 0.8, 0.95, 1.0, 1.05, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0}) {
+    for (const auto& policy : policies()) {
+      Scenario scenario;
+      scenario.load = load;
+      add(policy, scenario, -1);
+    }
+  }
+  for (const Shape shape : {Shape::kStep, Shape::kStall}) {
+    for (const auto& policy : policies()) {
+      Scenario scenario;
+      scenario.shape = shape;
+      scenario.load = 3;
+      scenario.duration = seconds(50);
+      add(policy, scenario, 100);
+    }
+  }
+  for (const auto& policy : policies()) {
+    Scenario scenario;
+    scenario.load = 3;
+    scenario.quiet_share = 0.001;
+    add(policy, scenario, -1);
+  }
+  return out;
+}
+
+std::string page() {
+  Experiment experiment;
+  experiment.policies = policies();
+  return html_report(experiment, story());
+}
+
+std::vector<std::string> parts_of(const std::string& text, const std::string& begin, const std::string& end) {
+  std::vector<std::string> out;
+  for (size_t at = 0; (at = text.find(begin, at)) != std::string::npos; ++at) {
+    out.push_back(text.substr(at, text.find(end, at) - at));
+  }
+  return out;
+}
+
+size_t count(const std::string& text, const std::string& what) {
+  size_t out = 0;
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++out;
+  return out;
+}
+
+TEST(LabPage, EachPlotShowsSixCurvesAndHidesTheOthers) {
+  const auto html = page();
+  EXPECT_EQ(count(html, "<script"), 0u);
+  EXPECT_EQ(count(html, "<input type=\"checkbox\""), policies().size() - 6 + 1);
+  const auto plots = parts_of(html, "<svg", "</svg>");
+  ASSERT_EQ(plots.size(), 2 * 5u) << "five plots, wide and narrow";
+  for (const auto& plot : plots) {
+    EXPECT_EQ(count(plot, "class=\"line "), policies().size());
+    EXPECT_EQ(count(plot, "class=\"line hidden "), policies().size() - 6);
+    EXPECT_EQ(count(plot, "class=\"name "), policies().size()) << "each is named at its end";
+    for (const char* name : {">Freshet<", ">FIFO<", ">FIFO + TTL<", ">FIFO + CoDel<", ">LIFO + TTL<"}) {
+      EXPECT_EQ(count(plot, name), 1u) << name;
+    }
+  }
+  for (const auto& figure : parts_of(html, "<figure", "</figcaption>")) {
+    EXPECT_EQ(count(figure, "<strong>"), 1u) << figure << "\nbegins with no sentence";
+  }
+}
+
+struct Place {
+  double x, y, from, to;
+};
+
+// Where the texts of a plot are, by a font whose letters are 0.62 of their height wide.
+std::vector<Place> texts_of(const std::string& plot) {
+  const double font = std::stod(plot.substr(plot.find("font-size=\"") + 11));
+  static const std::regex kText("<text x=\"([0-9.]+)\" y=\"([0-9.]+)\" text-anchor=\"([a-z]+)\"[^>]*>([^<]*)<");
+  std::vector<Place> out;
+  for (std::sregex_iterator it(plot.begin(), plot.end(), kText), end; it != end; ++it) {
+    const double x = std::stod((*it)[1]), width = 0.62 * font * static_cast<double>((*it)[4].length());
+    const double from = (*it)[3] == "end" ? x - width : (*it)[3] == "middle" ? x - width / 2 : x;
+    out.push_back({x, std::stod((*it)[2]), from, from + width});
+  }
+  return out;
+}
+
+TEST(LabPage, NoTextCoversAnother) {
+  for (const auto& plot : parts_of(page(), "<svg", "</svg>")) {
+    const double font = std::stod(plot.substr(plot.find("font-size=\"") + 11));
+    const auto texts = texts_of(plot);
+    ASSERT_GT(texts.size(), policies().size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_GE(texts[i].from, -1.0) << "cut off at the left";
+      for (size_t j = 0; j < i; ++j) {
+        const bool beside = texts[i].to <= texts[j].from || texts[j].to <= texts[i].from;
+        EXPECT_TRUE(beside || std::abs(texts[i].y - texts[j].y) >= font) << plot;
+      }
+    }
+  }
+}
+
+TEST(LabPage, PlacesThatAreFreeGoToOthersAndTheirNamesAreText) {
+  Policy rival;
+  rival.name = rival.title = "<b>a & \"b\"</b>";
+  rival.command = "true";
+  Experiment experiment;
+  experiment.policies = {*policy_of("fifo"), rival, *policy_of("freshet-bounded")};
+  std::vector<Cell> cells;
+  for (const auto& policy : experiment.policies) {
+    for (const double load : {1.0, 2.0}) {
+      cells.push_back(cell("fifo", load, {{"goodput", 0.5}}));
+      cells.back().policy = policy;
+    }
+  }
+  const auto html = html_report(experiment, cells);
+  EXPECT_EQ(count(html, "<b>"), 0u);
+  EXPECT_EQ(count(html, "class=\"line hidden"), 0u);
+  EXPECT_EQ(count(html, "<input"), 0u);
+  std::set<std::string> styles;
+  for (const auto& line : parts_of(html, "<polyline class=\"line ", "\" points")) styles.insert(line);
+  EXPECT_EQ(styles.size(), 3u) << "each has a colour of its own";
+}
+
+TEST(LabTable, FitsAHundredColumnsAndEndsWithAConclusion) {
+  auto cells = story();
+  cells.front().policy.title = std::string(60, 'x');
+  for (const char* name : {"createP50Ms", "createP99Ms", "rejectP50Ms", "rejectP99Ms", "rssFirstHalfMiB"}) {
+    cells.back().figures[name] = {123'456.7, 1};
+  }
+  const auto table = table_report(cells);
+  size_t start = 0;
+  for (size_t end = 0; (end = table.find('\n', start)) != std::string::npos; start = end + 1) {
+    EXPECT_LE(end - start, 100u) << table.substr(start, end - start);
+  }
+  auto last = table.substr(table.rfind("\n\n") + 2);
+  std::replace(last.begin(), last.end(), '\n', ' ');
+  EXPECT_EQ(last, conclusion(cells) + " ");
+  EXPECT_EQ(count(table, "create p50"), 1u) << "only where it was measured";
+}
+
+}  // namespace
+}  // namespace freshet::lab

@@ -1,0 +1,45 @@
+#include "app/cli/table.h"
+
+#include <gtest/gtest.h>
+
+namespace freshet::cli {
+namespace {
+
+Screen screen(size_t width, bool colours = false) {
+  return {.terminal = true, .colours = colours, .width = width};
+}
+
+TEST(Table, ColumnsAreAsWideAsWhatTheyHold) {
+  Table table(screen(80), {{.header = "TASK"}, {.header = "AGE", .right = true}, {.header = "PAYLOAD"}});
+  table.add({{"order-17"}, {"9.0 s"}, {"{}"}});
+  table.add({{"注文"}, {"120.0 s"}, {""}});
+  EXPECT_EQ(table.text(),
+            "TASK          AGE  PAYLOAD\n"
+            "order-17    9.0 s  {}\n"
+            "注文      120.0 s\n");
+}
+
+TEST(Table, TheColumnThatGivesWayIsCutFirst) {
+  Table table(screen(30), {{.header = "TASK"}, {.header = "PAYLOAD", .gives_way = true}});
+  table.add({{"order-17-of-today"}, {"{\"from\": \"somewhere\"}"}});
+  EXPECT_EQ(table.text(),
+            "TASK               PAYLOAD\n"
+            "order-17-of-today  {\"from\":...\n");
+}
+
+TEST(Table, NoLineIsWiderThanTheScreen) {
+  Table table(screen(30), {{.header = "TASK"}, {.header = "STATUS"}, {.header = "PAYLOAD", .gives_way = true}});
+  table.add({{std::string(100, 'x')}, {"CANCELLED"}, {std::string(100, 'y')}});
+  EXPECT_EQ(table.text(),
+            "TASK        STATUS     PAYLOAD\n"
+            "xxxxxxx...  CANCELLED  yyyy...\n");
+}
+
+TEST(Table, PaintsWhatItShowsAndEscapesWhatOthersWrote) {
+  Table table(screen(80, true), {{.header = "TASK"}, {.header = "STATUS"}});
+  table.add({{"a\x1b[2J"}, {"DEAD", colour_of_status("DEAD")}});
+  EXPECT_EQ(table.text(), "\033[1mTASK\033[0m      \033[1mSTATUS\033[0m\na\\x1b[2J  \033[31mDEAD\033[0m\n");
+}
+
+}  // namespace
+}  // namespace freshet::cli

@@ -1,0 +1,53 @@
+// A task runner that cannot be started is named where the template is read, and nothing is refused for it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "functions/check_function.h"
+
+namespace freshet {
+namespace {
+
+std::vector<FunctionFault> faults_of(const std::string& runner) {
+  FunctionDefinition function;
+  function.name = "Process";
+  function.handler = "process_tasks";
+  function.environment = {{"QUEUE_TABLE", "QueueTable"}, {"TASK_RUNNER", runner}};
+  return check_function(function, Deployment{});
+}
+
+TEST(CheckRunner, AProgramThatIsNotThereIsAWarning) {
+  const auto faults = faults_of("exec:/nope --now");
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_TRUE(faults[0].warning);
+  EXPECT_EQ(faults[0].property, "Environment.Variables.TASK_RUNNER");
+  EXPECT_TRUE(faults[0].message.starts_with("'/nope': No such file or directory: while that is so, every attempt"))
+      << faults[0].message;
+  EXPECT_NE(faults[0].message.find("write exec:PROGRAM"), std::string::npos) << faults[0].message;
+}
+
+TEST(CheckRunner, AProgramIsLookedForInThePath) {
+  EXPECT_TRUE(faults_of("exec:sh -c true").empty());
+  EXPECT_TRUE(faults_of("exec:/bin/sh -c true").empty());
+  const auto faults = faults_of("exec:no-such-program-of-ours");
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_NE(faults[0].message.find("there is no program 'no-such-program-of-ours' in the PATH"), std::string::npos);
+}
+
+TEST(CheckRunner, WhatMayNotBeExecutedIsAWarning) {
+  const auto folder = std::filesystem::path(::testing::TempDir());
+  const auto file = folder / "check-runner-test.txt";
+  std::ofstream(file) << "text";
+  ASSERT_EQ(faults_of("exec:" + file.string()).size(), 1u);
+  EXPECT_NE(faults_of("exec:" + file.string())[0].message.find("may not be executed"), std::string::npos);
+  EXPECT_EQ(faults_of("exec:" + folder.string()).size(), 1u) << "a folder";
+  std::filesystem::remove(file);
+}
+
+TEST(CheckRunner, OtherRunnersAreNotLookedAt) {
+  for (const char* runner : {"none", "fake", "http://127.0.0.1:9/", "nonsense"}) EXPECT_TRUE(faults_of(runner).empty());
+}
+
+}  // namespace
+}  // namespace freshet
