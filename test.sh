@@ -7,6 +7,7 @@
 #   ./test.sh tidy           clang-tidy over the sources (slow: not part of `all`)
 #   ./test.sh fuzz [SECONDS] libFuzzer on each target of tests/fuzz for that long (60), with clang and both sanitizers; what it
 #                            finds is in build/fuzz/found (builds a tree of its own; not part of `all`)
+#   ./test.sh sim [HOURS]    whole daemons in a simulation, on all cores, for that long (1); goes on where it stopped
 #   ./test.sh long           the same with 200 kills and 5,000 seeds for each property test (about 20 minutes)
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -102,6 +103,20 @@ fuzz() { # seconds for each target
   done
 }
 
+# One process a core; each goes on behind the last seed that it did.
+sim() { # hours
+  local cores number running=() failed=0
+  cores=$(nproc)
+  mkdir -p build/sim
+  for number in $(seq 1 "$cores"); do
+    build/release/tests/sim/freshet_sim --seed "$((1000000 + number))" --stride "$cores" --state "build/sim/next.$number" \
+      --seconds "$(awk -v hours="$1" 'BEGIN {print int(hours * 3600)}')" --shrink &
+    running+=($!)
+  done
+  for number in "${running[@]}"; do wait "$number" || failed=1; done
+  return "$failed"
+}
+
 install_missing "$([ "${1:-}" = fuzz ] && echo fuzz)"
 case "${1:-all}" in
 all)
@@ -129,12 +144,17 @@ fuzz)
   build fuzz
   fuzz "${2:-60}"
   ;;
+sim)
+  cmake --preset release -DFRESHET_TESTS=ON >/dev/null
+  cmake --build --preset release --target freshet_simulation
+  sim "${2:-1}"
+  ;;
 long)
   build release
   FRESHET_KILLS=200 FRESHET_SEEDS=5000 unit release
   ;;
 -h | --help)
-  sed -n '2,11s/^# \{0,1\}//p' "$0"
+  sed -n '2,12s/^# \{0,1\}//p' "$0"
   ;;
 *)
   echo "unknown part '$1'; see ./test.sh --help" >&2

@@ -1,19 +1,16 @@
 #include "app/daemon/daemon.h"
 
-#include <signal.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "app/daemon/deployer.h"
 #include "app/daemon/file_watch.h"
-#include "app/daemon/human_log.h"
 #include "app/daemon/metrics_page.h"
 #include "app/daemon/notify.h"
 #include "app/daemon/plan.h"
@@ -21,13 +18,10 @@
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
 #include "app/daemon/reloads.h"
-#include "app/daemon/secrets.h"
-#include "app/daemon/signals.h"
 #include "app/daemon/start_refusal.h"
 #include "app/daemon/store_memory.h"
 #include "app/daemon/store_options.h"
 #include "app/daemon/trace_files.h"
-#include "app/spawner/spawner.h"
 #include "base/allocation.h"
 #include "base/log.h"
 #include "base/metrics.h"
@@ -40,7 +34,6 @@
 #include "functions/register.h"
 #include "runtime/invoke/uploaded_code.h"
 #include "runtime/loop/loop.h"
-#include "runtime/loop/turn_watch.h"
 #include "runtime/runtime.h"
 #include "runtime/trace/otlp_sender.h"
 #include "tables/engine/embedded.h"
@@ -48,7 +41,6 @@
 #include "wire/dynamodb/route.h"
 #include "wire/filtered/filtered_route.h"
 #include "wire/http/client.h"
-#include "wire/http/io_waiter.h"
 #include "wire/http/server.h"
 #include "wire/lambda/lambda_route.h"
 #include "wire/lambda/management_route.h"
@@ -71,68 +63,55 @@ constexpr seconds kMemoryEvery{10};
 constexpr milliseconds kWatchEvery{500};
 constexpr milliseconds kTracesEnd{2000};
 constexpr milliseconds kLastSync{5000};
-constexpr milliseconds kLongTurn{1000};
 
 std::string data_node(const std::string& data) {
   return data == kMemoryDirectory ? "memory" : "local";
 }
 
-class Daemon {
+class DaemonPage final : public Daemon {
  public:
-  Daemon(const DaemonOptions& options, DaemonPlan plan, SpawnerProcess& spawner)
-      : options_(options),
+  DaemonPage(World& world, const DaemonOptions& options, DaemonPlan plan)
+      : world_(world),
+        options_(options),
         plan_(std::move(plan)),
-        sink_(make_log_sink(options.log_format)),
+        recent_log_(world.log(), kRecentLogBytes),
         ready_file_(options.ready_file),
-        log_(clock_, recent_log_, parse_log_level(options.log_level).value_or(LogLevel::kInfo)),
-        random_(random_seed()),
-        waiter_(clock_),
-        loop_(clock_, waiter_),
-        spawner_(make_spawner(spawner, loop_, loop_, {.on_lost = [this] { spawner_lost(); }})) {}
+        log_(world.clock(), recent_log_, parse_log_level(options.log_level).value_or(LogLevel::kInfo)),
+        random_(world.seed()),
+        loop_(world.clock(), world.waiter()),
+        spawner_(world.make_spawner(loop_, loop_, [this] { spawner_lost(); })) {}
 
-  ~Daemon() {
+  ~DaemonPage() override {
     if (runtime_) runtime_->end_all();  // Handlers hold on to the queues, which go first.
     if (store_) loop_.remove(*store_);
     segments_.reset();
     if (tracer_) tracer_->end();  // Before the client that sends for it.
   }
 
-  int run(Signals& signals) {
+  Result<void> open() override {
     for (const auto& warning : plan_.deployment.warnings)
       log_.warn("TEMPLATE_WARNING", {{"what", warning.to_string()}});
     for (const auto& warning : plan_.warnings) log_.warn("OPTION_WARNING", {{"what", warning}});
-    if (auto bound = bind(); !bound) return refuse(bound.error());
-    if (auto reserved = ready_file_.reserve(); !reserved) return refuse(reserved.error());
-    if (auto traced = open_traces(); !traced) return refuse(traced.error());
-    if (auto opened = open_store(); !opened) return refuse(opened.error());
-    if (auto wired = wire(); !wired) return refuse(wired.error());
-    signals.watch([this] { return loop_.deliver([this] { begin_stop(); }); }, [this] { reloads_->read_again(); });
-    TurnWatch turns(loop_, kLongTurn, [this](const SlowTurn& turn) { tell_turn(turn); });
-    scope_.spawn(start());
-    loop_.run();
-    signals.forget();  // They come at any time, also while what they would call is taken apart.
-    return exit_status_;
+    if (auto bound = bind(); !bound) return bound;
+    if (auto reserved = ready_file_.reserve(); !reserved) return reserved;
+    if (auto traced = open_traces(); !traced) return traced;
+    if (auto opened = open_store(); !opened) return opened;
+    return wire();
   }
+
+  void begin() override { scope_.spawn(start()); }
+  Loop& loop() override { return loop_; }
+  void stop() override { begin_stop(); }
+  void reload() override { reloads_->read_again(); }
+  int exit_status() const override { return exit_status_; }
+  bool ready() const override { return ready_; }
+  const std::optional<Error>& refusal() const override { return refusal_; }
+  EventLog log() const override { return log_; }
 
  private:
-  void tell_turn(const SlowTurn& turn) {
-    const char* state = turn.computes ? "computes" : "waits";
-    log_.warn("TURN_SLOW",
-              {{"ms", turn.taken.count()}, {"part", turn.part}, {"state", state}, {"what", turn.functions}});
-  }
-
-  int refuse(const Error& error) {
-    // A person reads it once.
-    if (!log_is_for_people(options_.log_format)) {
-      log_.error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
-    }
-    print_refusal(error);
-    return 1;
-  }
-
   // Before the store opens, which may take long: whoever chose a wrong address is told at once.
   Result<void> bind() {
-    auto bound = HttpListener::bind(plan_.listen.host, plan_.listen.port);
+    auto bound = HttpListener::bind(plan_.listen.host, plan_.listen.port, world_.network());
     if (!bound) return fail(bound.error().code, bound.error().message + " (--listen takes another address)");
     listener_ = std::move(*bound);
     return {};
@@ -168,6 +147,7 @@ class Daemon {
 
   Result<void> open_store() {
     EmbeddedOptions store = store_options(options_, plan_.durability, log_);
+    store.clock_sync = &world_.clock_sync();
     store.trace_links = tracer_ ? &tracer_->links() : nullptr;
     store.sync_beside = sync_thread_.get();
     store.log_chores = log_chores_thread_.get();
@@ -180,7 +160,7 @@ class Daemon {
       exit_status_ = 1;
       loop_.stop();
     };
-    auto opened = open_embedded(files_.get(), loop_, random_, std::move(store));
+    auto opened = open_embedded(&world_.files(), loop_, random_, std::move(store));
     if (!opened) return fail(open_refusal(opened.error(), options_));
     store_ = std::move(*opened);
     loop_.add(*store_);
@@ -188,19 +168,16 @@ class Daemon {
   }
 
   Result<void> wire() {
-    for (unsigned i = 0; i < options_.io_threads; ++i) {
-      auto thread = IoThread::start(clock_);
-      if (!thread) return fail(thread.error());
-      threads_.push_back(std::move(*thread));
-    }
     // More of them are wanted where there is more to do than one thread can; handshakes of TLS are too long for the
     // loop.
-    if (threads_.size() == 1 && !plan_.tls) waiter_.attach(*threads_[0], loop_);
+    auto threads = world_.make_io_threads(options_.io_threads, loop_, options_.io_threads == 1 && !plan_.tls);
+    if (!threads) return fail(std::move(threads.error()));
+    threads_ = std::move(*threads);
     HttpClientOptions client;
     client.trust = plan_.trust;
-    http_ = make_http_client(std::move(client), io_threads(), clock_, loop_, loop_);
+    http_ = make_http_client(std::move(client), io_threads(), world_.clock(), loop_, loop_);
     code_ = std::make_unique<CodeStore>(place_of_code(), loop_, loop_);
-    runtime_api_ = make_runtime_api(io_threads(), clock_, loop_, loop_);
+    runtime_api_ = make_runtime_api(io_threads(), world_.clock(), loop_, loop_);
     if (!options_.trace_endpoint.empty()) {
       tracer_->add_sink(std::make_unique<OtlpSender>(*http_, loop_, log_, options_.trace_endpoint));
     }
@@ -224,10 +201,10 @@ class Daemon {
                        [this](PlannedDeployment planned) { return deployer_->deploy_in_turn(std::move(planned)); },
                        [this](bool applied) { deployer_->count(applied); }, loop_, loop_, log_});
     filtered_queues_ = std::make_unique<filtered::TableQueues>(runtime_->services(), log_);
-    ordered_tables_ = std::make_unique<ordered::OrderedTables>(*store_, clock_);
+    ordered_tables_ = std::make_unique<ordered::OrderedTables>(*store_, world_.clock());
     objects_ = make_object_client(*http_, loop_);
-    captures_ =
-        std::make_unique<Captures>(CaptureParts{*files_, *capture_sync_thread_, loop_, *objects_, log_, &metrics_});
+    captures_ = std::make_unique<Captures>(
+        CaptureParts{world_.files(), *capture_sync_thread_, loop_, *objects_, log_, &metrics_});
     register_functions(natives_, {*queues_, *captures_, log_});
     return {};
   }
@@ -249,7 +226,8 @@ class Daemon {
     }
     if (started) started = serve();
     if (!started) {
-      exit_status_ = refuse(start_refusal(started.error(), store_->stats(), options_));
+      refusal_ = start_refusal(started.error(), store_->stats(), options_);
+      exit_status_ = 1;
       loop_.stop();
       co_return;
     }
@@ -267,11 +245,11 @@ class Daemon {
   }
 
   // Beside the store's own files; that of a store in memory ends with the daemon.
-  CodePlace place_of_code() {
+  CodePlace place_of_code() const {
     namespace fs = std::filesystem;
     if (options_.data != kMemoryDirectory) return {(fs::absolute(options_.data) / "code").lexically_normal(), false};
     // Nobody can know the name before the directory exists.
-    return {fs::temp_directory_path() / ("freshet-code-" + Random(random_seed()).uuid()), true};
+    return {fs::temp_directory_path() / ("freshet-code-" + Random(world_.seed()).uuid()), true};
   }
 
   // Uploaded code that no function names any more goes.
@@ -349,14 +327,14 @@ class Daemon {
 
   Result<void> serve() {
     std::vector<std::unique_ptr<Route>> routes;
-    routes.push_back(make_task_route(*queues_, clock_));
+    routes.push_back(make_task_route(*queues_, world_.clock()));
     routes.push_back(make_priority_route(*priority_queues_));
     routes.push_back(make_filtered_route(*filtered_queues_));
     routes.push_back(make_ordered_route(*ordered_tables_));
-    routes.push_back(make_dynamodb_route(*store_, clock_,
+    routes.push_back(make_dynamodb_route(*store_, world_.clock(),
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
-    routes.push_back(
-        make_lambda_management_route(*runtime_, *code_, clock_, {options_.read_only_functions, random_.next()}));
+    routes.push_back(make_lambda_management_route(*runtime_, *code_, world_.clock(),
+                                                  {options_.read_only_functions, random_.next()}));
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
                                        {runtime_->account(), random_.next(), options_.read_only_functions}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
@@ -388,10 +366,10 @@ class Daemon {
     }
     if (plan_.credentials) {
       http.gate = make_signature_gate(
-          {*plan_.credentials, options_.deploy.account.region, options_.open_metrics, random_.next()}, clock_);
+          {*plan_.credentials, options_.deploy.account.region, options_.open_metrics, random_.next()}, world_.clock());
     }
-    auto server = HttpServer::start(std::move(http), std::move(listener_), std::move(routes), io_threads(), clock_,
-                                    loop_, loop_, [this] { return store_->durable(); });
+    auto server = HttpServer::start(std::move(http), std::move(listener_), std::move(routes), io_threads(),
+                                    world_.clock(), loop_, loop_, [this] { return store_->durable(); });
     if (!server) return fail(server.error());
     server_ = std::move(*server);
     const std::string url = url_of(plan_.listen.host);
@@ -469,12 +447,12 @@ class Daemon {
     ready_ = false;
     log_.info("STOPPING", {{"drainMs", options_.drain_ms}});
     notify_service_manager("STOPPING=1");
-    scope_.spawn(stop());
+    scope_.spawn(wind_down());
   }
 
   // First work that runs may finish, here and at pull workers, and what does not finish is ended. Then clients get the
   // answers that they wait for. Then the loop ends.
-  Async<void> stop() {
+  Async<void> wind_down() {
     const BootTime deadline = loop_.clock().boot() + milliseconds(options_.drain_ms);
     queues_->drain();
     const bool ended = co_await runtime_->drain(deadline);
@@ -514,26 +492,23 @@ class Daemon {
     while (!tracer_->idle() && loop_.clock().boot() < end) co_await sleep_for(loop_, milliseconds(10));
   }
 
+  World& world_;
   const DaemonOptions& options_;
   DaemonPlan plan_;
-  SystemClock clock_;
-  std::unique_ptr<LogSink> sink_;
-  RecentLog recent_log_{*sink_, kRecentLogBytes};
+  RecentLog recent_log_;
   ReadyFile ready_file_;
   HttpListener listener_;  // Until it serves.
   EventLog log_;
   Random random_;
   Metrics metrics_;
-  IoWaiter waiter_;
   Loop loop_;
   std::unique_ptr<Spawner> spawner_;
-  std::unique_ptr<Files> files_ = make_posix_files();
   // Its end brings a turn, which looks. A loop too full to take that has turns anyway.
   const std::function<void()> wake_ = [this] { [[maybe_unused]] const bool taken = loop_.deliver([] {}); };
-  std::unique_ptr<BackgroundSync> sync_thread_ = make_sync_thread(wake_);
-  std::unique_ptr<BackgroundWork> log_chores_thread_ = make_work_thread(wake_);
-  std::unique_ptr<BackgroundSync> backup_sync_thread_ = make_sync_thread(wake_);
-  std::unique_ptr<BackgroundSync> capture_sync_thread_ = make_sync_thread([] {});
+  std::unique_ptr<BackgroundSync> sync_thread_ = world_.make_sync(loop_, wake_);
+  std::unique_ptr<BackgroundWork> log_chores_thread_ = world_.make_work(loop_, wake_);
+  std::unique_ptr<BackgroundSync> backup_sync_thread_ = world_.make_sync(loop_, wake_);
+  std::unique_ptr<BackgroundSync> capture_sync_thread_ = world_.make_sync(loop_, [] {});
   std::unique_ptr<Tracer> tracer_;  // Null unless traces are kept.
   std::unique_ptr<EmbeddedTables> store_;
   std::vector<std::unique_ptr<IoThread>> threads_;
@@ -558,32 +533,14 @@ class Daemon {
   bool ready_ = false;
   bool stopping_ = false;
   int exit_status_ = 0;
+  std::optional<Error> refusal_;
   uint64_t most_memory_ = 0;  // The store's peak since the loop's thread last gave back its cache.
 };
 
 }  // namespace
 
-int run_daemon(const DaemonOptions& options) {
-  // A SIGHUP that comes while the files are read waits, and is carried out once the daemon is up: it must not end it.
-  sigset_t reload;
-  sigemptyset(&reload);
-  sigaddset(&reload, SIGHUP);
-  pthread_sigmask(SIG_BLOCK, &reload, nullptr);
-  auto plan = plan_daemon(options);
-  if (!plan) {
-    print_refusal(plan.error(), options.deploy.path);
-    return 2;
-  }
-  hide_secrets();
-  Signals signals;
-  signal(SIGPIPE, SIG_IGN);
-  auto spawner = SpawnerProcess::start();  // While there is one thread.
-  if (!spawner) {
-    print_refusal(spawner.error());
-    return 1;
-  }
-  return_unused_memory();
-  return Daemon(options, std::move(*plan), *spawner).run(signals);
+std::unique_ptr<Daemon> make_daemon(World& world, const DaemonOptions& options, DaemonPlan plan) {
+  return std::make_unique<DaemonPage>(world, options, std::move(plan));
 }
 
 }  // namespace freshet

@@ -24,7 +24,6 @@ void tell_clock(const EventLog& log, const WallDoubt& doubt) {
 }  // namespace
 
 EmbeddedOptions store_options(const DaemonOptions& options, const Durability& durability, const EventLog& log) {
-  static const KernelClockSync clock_sync;
   EmbeddedOptions store;
   store.directory = options.data;
   store.durability = durability;
@@ -34,7 +33,6 @@ EmbeddedOptions store_options(const DaemonOptions& options, const Durability& du
   store.accept_loss = options.accept_loss;
   store.ttl_sweep = milliseconds(options.ttl_sweep_ms);
   store.trust_clock = options.trust_clock;
-  store.clock_sync = &clock_sync;
   store.on_clock = [log](const WallDoubt& doubt) { tell_clock(log, doubt); };
   store.on_warning = [log](const std::string& table, const std::string& message) {
     log.warn("STORE_WARNING", {{"table", table}, {"what", message}});

@@ -7,7 +7,7 @@
 
 namespace freshet {
 
-// Sets no threads, trace links or failure handler: the daemon sets those.
+// Sets no threads, clock sync, trace links or failure handler: the daemon sets those.
 EmbeddedOptions store_options(const DaemonOptions& options, const Durability& durability, const EventLog& log);
 
 }  // namespace freshet

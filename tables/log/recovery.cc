@@ -20,8 +20,8 @@ bool all_zero(const char* bytes, size_t size) {
 
 class Recovery {
  public:
-  Recovery(Files& files, const std::string& directory, bool accept_loss, const BatchVisitor& replay)
-      : files_(files), directory_(directory), accept_loss_(accept_loss), replay_(replay) {}
+  Recovery(Files& files, const RecoveryOptions& options, const BatchVisitor& replay)
+      : files_(files), directory_(options.directory), options_(options), replay_(replay) {}
 
   Result<Recovered> run(const std::vector<std::string>& names);
 
@@ -47,13 +47,14 @@ class Recovery {
   Result<void> make_whole();
   Result<void> clear_tail();
   Result<void> sync_kept();
+  Result<void> write_again(File& file, uint64_t from, uint64_t to);
 
   std::string path(uint32_t id) const { return directory_ + "/" + segment_name(id); }
   void saw(LogPosition mark) { out_.durable = std::max(out_.durable, mark); }
 
   Files& files_;
   const std::string& directory_;
-  const bool accept_loss_;
+  const RecoveryOptions& options_;
   const BatchVisitor& replay_;
 
   std::map<uint32_t, Candidate> candidates_;  // Every segment file, then those of the chain.
@@ -249,7 +250,7 @@ Result<void> Recovery::check_sizes() {
 }
 
 Result<void> Recovery::miss(std::string what) {
-  if (accept_loss_) {
+  if (options_.accept_loss) {
     out_.missing += (out_.missing.empty() ? "" : "; ") + what;
     return {};
   }
@@ -331,23 +332,43 @@ Result<void> Recovery::clear_tail() {
   return {};
 }
 
-// What a run without syncs left may be only in the page cache.
+// What is not known as durable may be only in the page cache. If the process before has ended because a sync failed,
+// the kernel takes those pages for written although the disk does not have them: a further sync would succeed and do
+// nothing. Written again, they are dirty again.
 Result<void> Recovery::sync_kept() {
   for (const Segment& segment : out_.segments) {
     if (segment.id < std::max(out_.durable.segment, out_.first_unretired) && segment.id != end_.segment) continue;
     auto file = files_.open(path(segment.id), OpenMode::kReadWrite);
     if (!file) return fail(std::move(file.error()));
+    if (options_.distrust_page_cache) {
+      const uint64_t from = segment.id == out_.durable.segment ? out_.durable.offset : 0;
+      const uint64_t to = segment.id == end_.segment ? end_.offset : segment.bytes;
+      if (auto done = write_again(**file, from, to); !done) return done;
+    }
     if (auto done = (*file)->sync(); !done) return done;
   }
   out_.durable = end_;
   return files_.sync_directory(directory_);
 }
 
+Result<void> Recovery::write_again(File& file, uint64_t from, uint64_t to) {
+  buffer_.resize(kScanBytes);
+  while (from < to) {
+    const size_t size = std::min<uint64_t>(buffer_.size(), to - from);
+    const auto got = file.read_at(from, {buffer_.data(), size});
+    if (!got) return fail(got.error());
+    if (*got == 0) return {};
+    if (auto done = file.write_at(from, {buffer_.data(), *got}); !done) return done;
+    from += *got;
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<Recovered> recover(Files& files, const std::string& directory, const std::vector<std::string>& names,
-                          bool accept_loss, const BatchVisitor& replay) {
-  return Recovery(files, directory, accept_loss, replay).run(names);
+Result<Recovered> recover(Files& files, const RecoveryOptions& options, const std::vector<std::string>& names,
+                          const BatchVisitor& replay) {
+  return Recovery(files, options, replay).run(names);
 }
 
 }  // namespace freshet::log_detail

@@ -26,10 +26,17 @@ struct Recovered {
   std::string missing;     // Describes the loss that was accepted.
 };
 
+struct RecoveryOptions {
+  std::string directory;
+  bool accept_loss = false;  // As in LogOptions.
+  // Writes again what is not known as durable, before it syncs. Without that, what a failed sync of an earlier process
+  // left only in the page cache would be taken for durable. It costs a write of that part of the log.
+  bool distrust_page_cache = true;
+};
+
 // Checks and replays the segments of a directory; `names` lists its files. Changes nothing until everything has been
-// checked. Then cuts the torn tail, if any, and makes everything that it returns durable. `accept_loss`: as in
-// LogOptions.
-Result<Recovered> recover(Files& files, const std::string& directory, const std::vector<std::string>& names,
-                          bool accept_loss, const BatchVisitor& replay);
+// checked. Then cuts the torn tail, if any, and makes everything that it returns durable.
+Result<Recovered> recover(Files& files, const RecoveryOptions& options, const std::vector<std::string>& names,
+                          const BatchVisitor& replay);
 
 }  // namespace freshet::log_detail

@@ -86,7 +86,8 @@ Result<void> SegmentLog::open(const BatchVisitor& replay) {
   if (auto locked = lock(); !locked) return locked;
   const auto names = files_.list(options_.directory);
   if (!names) return fail(names.error());
-  auto recovered = recover(files_, options_.directory, *names, options_.accept_loss, replay);
+  const bool promises = options_.durability.mode != DurabilityMode::kNone;
+  auto recovered = recover(files_, {options_.directory, options_.accept_loss, promises}, *names, replay);
   if (!recovered) return fail(std::move(recovered.error()));
   const bool is_cut = recovered->cut_bytes > 0 || !recovered->missing.empty();
   if (is_cut && options_.on_cut) {

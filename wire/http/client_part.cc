@@ -1,9 +1,5 @@
 #include "wire/http/client_part.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -55,9 +51,7 @@ class ClientPart::Connection final : public IoThread::Handler {
     if (!socket_) return;
     if (connecting_) {
       if (!writable && !readable) return;
-      int error = 0;
-      socklen_t size = sizeof(error);
-      ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+      const int error = socket_->fault();
       if (error != 0) return connect_next(error);
       if (!writable) return;
       connecting_ = false;
@@ -84,14 +78,14 @@ class ClientPart::Connection final : public IoThread::Handler {
 
   // Neither closed by the peer nor with bytes that nobody asked for. What belongs to TLS itself is read on the way.
   bool is_quiet() {
+    if (!tls_) return socket_->is_quiet();
     char byte = 0;
-    const ssize_t n = tls_ ? tls_->receive(&byte, 1) : ::recv(socket_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n < 0 && errno == EAGAIN;
+    return tls_->receive(&byte, 1) < 0 && errno == EAGAIN;
   }
 
   bool begin_tls() {
     owner_.io_.want_back();  // The handshake takes long.
-    tls_ = owner_.options_.trust->connect(socket_.get(), call_->url.host);
+    tls_ = owner_.options_.trust->connect(socket_->descriptor(), call_->url.host);
     if (!tls_) owner_.broken(*this, "cannot begin TLS with a host of that name", false);
     return tls_ != nullptr;
   }
@@ -114,18 +108,12 @@ class ClientPart::Connection final : public IoThread::Handler {
     connecting_ = true;
     while (next_address_ < addresses_.size()) {
       const SocketAddress& address = addresses_[next_address_++];
-      socket_.reset(::socket(address.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+      socket_ = owner_.io_.network().connect(address);
       if (!socket_) {
         error = errno;
         continue;
       }
-      const int on = 1;
-      ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-      if (::connect(socket_.get(), address.get(), address.size) != 0 && errno != EINPROGRESS) {
-        error = errno;
-        continue;
-      }
-      if (auto watched = owner_.io_.watch(socket_.get(), *this); !watched) {
+      if (auto watched = owner_.io_.watch(*socket_, *this); !watched) {
         owner_.broken(*this, watched.error().message, false);
       }
       return;  // Readiness tells how it went, also when it is connected already.
@@ -142,7 +130,7 @@ class ClientPart::Connection final : public IoThread::Handler {
         sent_ += static_cast<size_t>(n);
       } else if (errno == EAGAIN) {
         can_write_ = false;
-      } else if (errno != EINTR) {
+      } else {
         // An answer may be there all the same: a server that refuses a body closes before it has read all.
         const int error = errno;
         const std::string why = fault_of("cannot send: ", error);
@@ -156,17 +144,15 @@ class ClientPart::Connection final : public IoThread::Handler {
   ssize_t send_some() {
     const char* bytes = call_->bytes.data() + sent_;
     const size_t left = call_->bytes.size() - sent_;
-    if (!tls_) return ::send(socket_.get(), bytes, left, MSG_NOSIGNAL);
     const iovec part{const_cast<char*>(bytes), left};
-    return tls_->send(&part, 1);
+    return tls_ ? tls_->send(&part, 1) : socket_->send(&part, 1);
   }
 
   void read() {
     char* const place = owner_.io_.scratch();
     while (true) {
-      const ssize_t n = tls_ ? tls_->receive(place, IoThread::kScratchBytes)
-                             : ::recv(socket_.get(), place, IoThread::kScratchBytes, 0);
-      if (n < 0 && errno == EINTR) continue;
+      const ssize_t n =
+          tls_ ? tls_->receive(place, IoThread::kScratchBytes) : socket_->receive(place, IoThread::kScratchBytes);
       if (n < 0 && errno == EAGAIN) return;
       if (n < 0) return owner_.broken(*this, fault_of("cannot receive: ", errno), may_retry());
       if (n == 0) {
@@ -208,7 +194,7 @@ class ClientPart::Connection final : public IoThread::Handler {
   ClientPart& owner_;
   const uint64_t id_;
   const Key key_;
-  Fd socket_;
+  std::unique_ptr<Socket> socket_;
   std::unique_ptr<TlsStream> tls_;  // The socket's, once it is connected; null without TLS.
   std::vector<SocketAddress> addresses_;
   size_t next_address_ = 0;

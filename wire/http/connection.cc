@@ -1,8 +1,5 @@
 #include "wire/http/connection.h"
 
-#include <sys/socket.h>
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -96,8 +93,8 @@ void append_value(std::string& out, std::string_view value) {
 
 }  // namespace
 
-Connection::Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStream> tls, uint64_t id,
-                       uint64_t listener)
+Connection::Connection(ConnectionOwner& owner, std::unique_ptr<Socket> socket, std::unique_ptr<TlsStream> tls,
+                       uint64_t id, uint64_t listener)
     : owner_(owner),
       socket_(std::move(socket)),
       tls_(std::move(tls)),
@@ -105,29 +102,6 @@ Connection::Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStr
       listener_(listener),
       parser_(owner.options().limits),
       since_(owner.io().now()) {}
-
-ssize_t Connection::receive(char* place, size_t room) {
-  if (tls_) return tls_->receive(place, room);
-  ssize_t n = 0;
-  do {
-    n = ::recv(socket_.get(), place, room, 0);
-  } while (n < 0 && errno == EINTR);
-  return n;
-}
-
-ssize_t Connection::transmit(const iovec* parts, size_t count) {
-  if (tls_) return tls_->send(parts, count);
-  msghdr message{};
-  message.msg_iov = const_cast<iovec*>(parts);
-  message.msg_iovlen = count;
-  ssize_t n = 0;
-  do {
-    // One part is the usual case, and cheaper for the kernel than a list of one.
-    n = count == 1 ? ::send(socket_.get(), parts->iov_base, parts->iov_len, MSG_NOSIGNAL)
-                   : ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
-  } while (n < 0 && errno == EINTR);
-  return n;
-}
 
 void Connection::on_ready(bool readable, bool writable, bool hung_up) {
   if (closed_) return;
@@ -321,12 +295,6 @@ void Connection::probe() {
   if (!std::exchange(flush_wanted_, true)) owner_.has_output(id_);
 }
 
-bool Connection::gone() const {
-  int error = 0;
-  socklen_t size = sizeof(error);
-  return ::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0 || error != 0;
-}
-
 // The client has gone: nobody waits for what is in work or unwritten.
 void Connection::hang_up() {
   if (in_work()) owner_.hung_up(id_);
@@ -509,7 +477,7 @@ void Connection::begin_linger() {
   unread_.clear();
   since_ = owner_.io().now();
   if (tls_) tls_->end();
-  ::shutdown(socket_.get(), SHUT_WR);
+  socket_->end_sending();
   read();
 }
 

@@ -47,7 +47,8 @@ class ConnectionOwner {
 class Connection final : public IoThread::Handler {
  public:
   // With `tls`, which is the socket's, all bytes go through it.
-  Connection(ConnectionOwner& owner, Fd socket, std::unique_ptr<TlsStream> tls, uint64_t id, uint64_t listener);
+  Connection(ConnectionOwner& owner, std::unique_ptr<Socket> socket, std::unique_ptr<TlsStream> tls, uint64_t id,
+             uint64_t listener);
   void on_ready(bool readable, bool writable, bool hung_up) override;
 
   // The answer to a request. Answers go out in the order of the requests.
@@ -57,7 +58,6 @@ class Connection final : public IoThread::Handler {
   void check_timeout(BootTime now);
   void begin_stop();  // Closes as soon as nothing is in work; a request that is not whole by then is refused.
   void close();
-  int fd() const { return socket_.get(); }
   bool has_untaken() const { return held_ > 0; }  // Answers that the client has not taken yet.
 
  private:
@@ -76,8 +76,12 @@ class Connection final : public IoThread::Handler {
 
   void read();
   bool read_once();
-  ssize_t receive(char* place, size_t room);
-  ssize_t transmit(const iovec* parts, size_t count);
+  ssize_t receive(char* place, size_t room) {
+    return tls_ ? tls_->receive(place, room) : socket_->receive(place, room);
+  }
+  ssize_t transmit(const iovec* parts, size_t count) {
+    return tls_ ? tls_->send(parts, count) : socket_->send(parts, count);
+  }
   void consume(std::string_view in, bool is_unread);
   bool accepting() const;
   void take_request();
@@ -90,7 +94,7 @@ class Connection final : public IoThread::Handler {
   void end_of_stream();
   void watch_half_closed();
   void probe();
-  bool gone() const;
+  bool gone() const { return socket_->fault() != 0; }
   void hang_up();
   void refuse_unfinished();
   void write_front();
@@ -104,7 +108,7 @@ class Connection final : public IoThread::Handler {
   size_t pending_output() const;
 
   ConnectionOwner& owner_;
-  Fd socket_;
+  std::unique_ptr<Socket> socket_;
   const std::unique_ptr<TlsStream> tls_;  // Null without TLS.
   const uint64_t id_;
   const uint64_t listener_;

@@ -2,46 +2,32 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <future>
 
 namespace freshet {
 
-namespace {
-// The clock of deadlines goes on while the machine is suspended, the one of timeouts does not.
-constexpr nanoseconds kLongestSleep = seconds(1);
-}  // namespace
-
-void Fd::reset(int fd) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = fd;
-}
-
-Result<std::unique_ptr<IoThread>> IoThread::start(const Clock& clock) {
-  std::unique_ptr<IoThread> io(new IoThread(clock));
-  io->epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  io->wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLET;  // Every write to it rings, so that it need not be read.
-  event.data.ptr = nullptr;
-  if (!io->epoll_ || !io->wake_ || ::epoll_ctl(io->epoll_.get(), EPOLL_CTL_ADD, io->wake_.get(), &event) != 0) {
-    return fail(ErrorCode::kIo, std::string("cannot make an I/O thread: ") + std::strerror(errno));
-  }
+Result<std::unique_ptr<IoThread>> IoThread::start(const Clock& clock, Network& network) {
+  auto poller = network.make_poller(clock);
+  if (!poller) return fail(std::move(poller.error()));
+  std::unique_ptr<IoThread> io(new IoThread(clock, network, std::move(*poller)));
   // Signals are the main thread's.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  io->now_ = clock.boot();
   io->thread_ = std::thread([raw = io.get()] { raw->run(); });
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return io;
+}
+
+Result<std::unique_ptr<IoThread>> IoThread::without_thread(const Clock& clock, Network& network) {
+  auto poller = network.make_poller(clock);
+  if (!poller) return fail(std::move(poller.error()));
+  std::unique_ptr<IoThread> io(new IoThread(clock, network, std::move(*poller)));
+  io->borrower_.store(std::this_thread::get_id());
   return io;
 }
 
@@ -76,18 +62,8 @@ void IoThread::run_and_wait(Work work) {
   done.get_future().wait();
 }
 
-Result<void> IoThread::watch(int fd, Handler& handler) {
-  epoll_event event{};
-  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
-  event.data.ptr = &handler;
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0) return {};
-  return fail(ErrorCode::kIo, std::string("cannot watch a socket: ") + std::strerror(errno));
-}
-
 void IoThread::wake() {
-  const uint64_t one = 1;
-  // Cannot fail but by overflow, and then the thread is awake anyhow.
-  [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof(one));
+  poller_->wake();
 }
 
 void IoThread::lend() {
@@ -148,34 +124,26 @@ void IoThread::run_posted() {
   }
 }
 
-// As epoll_wait(), but to the nanosecond: the loop's deadlines are.
-int IoThread::wait_for_sockets(BootTime until, epoll_event* events, int room) const {
-  for (const Service* service : services_) until = std::min(until, service->next_due());
-  if (until == BootTime::max()) return ::epoll_wait(epoll_.get(), events, room, -1);
-  const nanoseconds left = std::min<nanoseconds>(until - clock_.boot(), kLongestSleep);
-  if (left <= nanoseconds(0)) return ::epoll_wait(epoll_.get(), events, room, 0);
-  const timespec timeout{.tv_sec = left / seconds(1), .tv_nsec = (left % seconds(1)).count()};
-  const int ready = ::epoll_pwait2(epoll_.get(), events, room, &timeout, nullptr);
-  if (ready >= 0 || errno != ENOSYS) return ready;
-  // Linux before 5.11.
-  return ::epoll_wait(epoll_.get(), events, room, static_cast<int>(std::chrono::ceil<milliseconds>(left).count()));
+BootTime IoThread::next_due() const {
+  if (has_posted()) return BootTime{};
+  BootTime due = BootTime::max();
+  for (const Service* service : services_) due = std::min(due, service->next_due());
+  return due;
 }
 
 void IoThread::wait(BootTime until) {
   // A poster that comes after the flag is up wakes us; one that came before is seen by the load.
   sleeping_.store(true);
   if (posted_.load() != nullptr || stopping_.load() || (lent_.load() && !borrowed_here())) until = BootTime{};
-  std::array<epoll_event, 256> events;
-  const int ready = wait_for_sockets(until, events.data(), static_cast<int>(events.size()));
+  for (const Service* service : services_) until = std::min(until, service->next_due());
+  std::array<ReadySocket, 256> sockets;
+  const size_t ready = poller_->wait(until, sockets);
   sleeping_.store(false);
   now_ = clock_.boot();
-  for (int i = 0; i < ready; ++i) {
-    const epoll_event& event = events[static_cast<size_t>(i)];
-    if (event.data.ptr == nullptr) continue;  // Woken for what was posted.
-    ready_sockets_.fetch_add(1, std::memory_order_relaxed);
-    const bool hung_up = (event.events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
-    static_cast<Handler*>(event.data.ptr)
-        ->on_ready((event.events & EPOLLIN) != 0 || hung_up, (event.events & EPOLLOUT) != 0, hung_up);
+  ready_sockets_.fetch_add(ready, std::memory_order_relaxed);
+  for (size_t i = 0; i < ready; ++i) {
+    const ReadySocket& socket = sockets[i];
+    socket.handler->on_ready(socket.readable, socket.writable, socket.hung_up);
   }
 }
 

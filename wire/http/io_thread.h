@@ -20,40 +20,14 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/scheduler.h"
-
-struct epoll_event;
+#include "wire/http/fd.h"
+#include "wire/http/sockets.h"
 
 namespace freshet {
 
-// Owner of a file descriptor. Closes it when destroyed.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (this != &other) reset(std::exchange(other.fd_, -1));
-    return *this;
-  }
-  ~Fd() { reset(); }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void reset(int fd = -1);
-
- private:
-  int fd_ = -1;
-};
-
 class IoThread {
  public:
-  // What happens on a file descriptor. I/O thread.
-  class Handler {
-   public:
-    virtual ~Handler() = default;
-    // Edge-triggered: called once when the descriptor becomes readable, writable, or is hung up, not again until it
-    // has been read or written until it would block. `hung_up`: the peer has closed its sending side, or all of it.
-    virtual void on_ready(bool readable, bool writable, bool hung_up) = 0;
-  };
+  using Handler = SocketHandler;
 
   // A part of the thread's work with its own timing. I/O thread. Added and removed by posted work only.
   class Service {
@@ -64,7 +38,10 @@ class IoThread {
     virtual void run_due(BootTime now) = 0;  // Called at or soon after next_due().
   };
 
-  static Result<std::unique_ptr<IoThread>> start(const Clock& clock);
+  // Clock and network outlive it.
+  static Result<std::unique_ptr<IoThread>> start(const Clock& clock, Network& network = system_network());
+  // Has no thread of its own: whoever makes it runs its turns, by turn(). For simulation.
+  static Result<std::unique_ptr<IoThread>> without_thread(const Clock& clock, Network& network);
   ~IoThread();  // Ends the thread; work that is still posted is dropped. Handlers and services must be gone.
   IoThread(const IoThread&) = delete;
   IoThread& operator=(const IoThread&) = delete;
@@ -90,9 +67,12 @@ class IoThread {
   // How often a socket has been found ready, so far. Any thread.
   uint64_t ready_sockets() const { return ready_sockets_.load(std::memory_order_relaxed); }
   bool has_posted() const { return posted_.load() != nullptr; }
+  // When a turn next has something to do that no socket announces; the past if posted work waits.
+  BootTime next_due() const;
 
   // I/O thread only from here on.
-  Result<void> watch(int fd, Handler& handler);
+  Result<void> watch(Watchable& socket, Handler& handler) { return poller_->watch(socket, handler); }
+  Network& network() { return network_; }
   // Destroys the handler at the end of the turn, so that events of the same turn cannot reach a dead one.
   void retire(std::unique_ptr<Handler> handler) { retired_.push_back(std::move(handler)); }
   void add(Service& service) { services_.push_back(&service); }
@@ -108,16 +88,20 @@ class IoThread {
     Node* next = nullptr;
   };
 
-  explicit IoThread(const Clock& clock) : clock_(clock), scratch_(std::make_unique<char[]>(kScratchBytes)) {}
+  IoThread(const Clock& clock, Network& network, std::unique_ptr<Poller> poller)
+      : clock_(clock),
+        network_(network),
+        poller_(std::move(poller)),
+        now_(clock.boot()),
+        scratch_(std::make_unique<char[]>(kScratchBytes)) {}
   void run();
   void sleep_while_lent();
   void run_posted();
   void wait(BootTime until);
-  int wait_for_sockets(BootTime until, epoll_event* events, int room) const;
 
   const Clock& clock_;
-  Fd epoll_;
-  Fd wake_;
+  Network& network_;
+  const std::unique_ptr<Poller> poller_;
   // Written by any thread.
   std::atomic<Node*> posted_{nullptr};  // Newest first.
   std::atomic<bool> sleeping_{false};

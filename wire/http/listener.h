@@ -1,12 +1,13 @@
-// An address of ours, before and while connections are accepted on it. Bound and not listening yet, it refuses
-// connections and keeps others from listening there only in so far as it finds them listening.
+// A local address that is bound and does not listen yet: it refuses connections, and others may still listen there.
+// A value that is moved to whoever serves it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
-#include "wire/http/io_thread.h"
+#include "wire/http/sockets.h"
 
 namespace freshet {
 
@@ -14,22 +15,18 @@ class HttpListener {
  public:
   HttpListener() = default;
 
-  // An IPv4 or IPv6 literal; port 0 picks a free one. kValidation if it is no literal, kIo with the address if it is
-  // not to be had.
-  static Result<HttpListener> bind(const std::string& address, uint16_t port);
+  // Errors as Network::bind(). The network outlives it.
+  static Result<HttpListener> bind(const std::string& address, uint16_t port, Network& network = system_network());
 
   const std::string& address() const { return address_; }
-  uint16_t port() const { return port_; }
+  uint16_t port() const { return socket_->port(); }
 
-  // Accepts connections from now on; the socket is the caller's. kIo as above. Once.
-  Result<Fd> listen();
+  // Accepts connections from now on; the socket is the caller's. kIo with the address if it cannot be had. Once.
+  Result<std::unique_ptr<Acceptor>> listen();
 
  private:
-  tl::unexpected<Error> refused() const;  // With the reason in errno.
-
   std::string address_;
-  uint16_t port_ = 0;
-  Fd socket_;
+  std::unique_ptr<Acceptor> socket_;
 };
 
 }  // namespace freshet

@@ -1,6 +1,5 @@
 #include "wire/http/resolver.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -22,23 +21,6 @@ void set_port(SocketAddress& address, uint16_t port) {
   } else {
     reinterpret_cast<sockaddr_in6*>(&address.storage)->sin6_port = htons(port);
   }
-}
-
-// The address itself, if `host` is one.
-bool parse_address(const std::string& host, SocketAddress& out) {
-  auto* v4 = reinterpret_cast<sockaddr_in*>(&out.storage);
-  if (::inet_pton(AF_INET, host.c_str(), &v4->sin_addr) == 1) {
-    v4->sin_family = AF_INET;
-    out.size = sizeof(sockaddr_in);
-    return true;
-  }
-  auto* v6 = reinterpret_cast<sockaddr_in6*>(&out.storage);
-  if (::inet_pton(AF_INET6, host.c_str(), &v6->sin6_addr) == 1) {
-    v6->sin6_family = AF_INET6;
-    out.size = sizeof(sockaddr_in6);
-    return true;
-  }
-  return false;
 }
 
 // Blocks; on a helper thread.
@@ -80,15 +62,11 @@ Resolver::~Resolver() {
 }
 
 void Resolver::resolve(const std::string& host, uint16_t port, Done done) {
-  if (SocketAddress address; parse_address(host, address)) {
-    set_port(address, port);
-    return done(std::vector{address});
-  }
+  if (SocketAddress address; parse_socket_address(host, port, address)) return done(std::vector{address});
   if (host == "localhost") {
     std::vector<SocketAddress> both(2);
-    parse_address("127.0.0.1", both[0]);
-    parse_address("::1", both[1]);
-    for (SocketAddress& address : both) set_port(address, port);
+    parse_socket_address("127.0.0.1", port, both[0]);
+    parse_socket_address("::1", port, both[1]);
     return done(std::move(both));
   }
   if (const auto known = known_.find(host); known != known_.end() && known->second.until > io_.now()) {

@@ -4,7 +4,6 @@
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/functional/any_invocable.h>
-#include <sys/socket.h>
 
 #include <memory>
 #include <string>
@@ -15,12 +14,6 @@
 #include "wire/http/io_thread.h"
 
 namespace freshet {
-
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-};
 
 // I/O thread only, but for construction. Destroying it drops what waits.
 class Resolver {

@@ -230,13 +230,13 @@ class Server final : public HttpServer {
     for (auto& [io, part] : parts_) io->run_and_wait([keep = part] { keep->end(); });
   }
 
-  void begin(Fd listener) {
+  void begin(std::unique_ptr<Acceptor> listener) {
     for (auto& [io, part] : parts_) io->post([keep = part] { keep->begin(); });
     accept_from(0, std::move(listener));
   }
 
   Result<uint64_t> listen(HttpListener listener) override {
-    Result<Fd> socket = listener.listen();
+    auto socket = listener.listen();
     if (!socket) return fail(socket.error());
     const uint64_t number = ++last_listener_;
     accept_from(number, std::move(*socket));
@@ -257,15 +257,14 @@ class Server final : public HttpServer {
   }
 
  private:
-  void accept_from(uint64_t listener, Fd accepting) {
-    auto hand_out = [parts = parts_, next = size_t{0}, listener](Fd socket) mutable {
+  void accept_from(uint64_t listener, std::unique_ptr<Acceptor> accepting) {
+    auto hand_out = [parts = parts_, next = size_t{0}, listener](std::unique_ptr<Socket> socket) mutable {
       const auto& [io, part] = parts[next++ % parts.size()];
       if (part == parts[0].second) return part->adopt(std::move(socket), listener);
-      io->post([keep = part, fd = std::move(socket), listener]() mutable { keep->adopt(std::move(fd), listener); });
+      io->post([keep = part, end = std::move(socket), listener]() mutable { keep->adopt(std::move(end), listener); });
     };
-    parts_[0].first->post([part = parts_[0].second, fd = std::move(accepting), hand_out, listener]() mutable {
-      part->listen(listener, std::move(fd), std::move(hand_out));
-    });
+    parts_[0].first->post([part = parts_[0].second, socket = std::move(accepting), hand_out = std::move(hand_out),
+                           listener]() mutable { part->listen(listener, std::move(socket), std::move(hand_out)); });
   }
 
   std::shared_ptr<const ServerShared> shared_;
@@ -284,7 +283,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
                                                       std::vector<IoThread*> threads, const Clock& clock,
                                                       Scheduler& scheduler, Mailbox& mailbox, DurableFunction durable) {
   FRESHET_CHECK(!threads.empty() && threads.size() <= 256, "a server needs 1 to 256 I/O threads");
-  Result<Fd> socket = listener.listen();
+  const uint16_t port = listener.port();
+  auto socket = listener.listen();
   if (!socket) return fail(socket.error());
   options.max_connections = http_server::connections_within_limits(options.max_connections);
   std::vector<std::string> names = options.host_names;
@@ -293,8 +293,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(HttpServerOptions options,
   auto shared = std::make_shared<http_server::ServerShared>(http_server::ServerShared{
       std::move(options), HostCheck(std::move(names)), std::move(cors), std::move(routes), clock, mailbox, {}});
   shared->counters = std::make_shared<http_server::Counters>();
-  auto server = std::make_unique<http_server::Server>(std::move(shared), std::move(threads), scheduler,
-                                                      std::move(durable), listener.port());
+  auto server =
+      std::make_unique<http_server::Server>(std::move(shared), std::move(threads), scheduler, std::move(durable), port);
   server->begin(std::move(*socket));
   return server;
 }

@@ -1,9 +1,5 @@
 #include "wire/http/server_part.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -11,7 +7,6 @@
 #include <optional>
 
 #include "wire/http/compression.h"
-#include "wire/http/peer_owner.h"
 #include "wire/http/request_ids.h"
 
 namespace freshet::http_server {
@@ -84,10 +79,10 @@ std::string ServerPart::too_many_connections() {
 
 class ServerPart::Listener final : public IoThread::Handler {
  public:
-  Listener(ServerPart& part, Fd socket, std::function<void(Fd)> accepted)
+  Listener(ServerPart& part, std::unique_ptr<Acceptor> socket, Accepted accepted)
       : part_(part), socket_(std::move(socket)), accepted_(std::move(accepted)) {}
 
-  int fd() const { return socket_.get(); }
+  Acceptor& socket() { return *socket_; }
   void on_ready(bool, bool, bool) override {
     if (!accept_all()) part_.schedule_tick();
   }
@@ -96,22 +91,15 @@ class ServerPart::Listener final : public IoThread::Handler {
   // False if there were no more file descriptors: the backlog does not ring again for what it holds already.
   bool accept_all() {
     while (socket_) {
-      Fd client(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-      if (!client) {
-        if (errno == EINTR || errno == ECONNABORTED) continue;
-        return errno == EAGAIN;
-      }
-      const int on = 1;
-      ::setsockopt(client.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-      if (part_.options().own_user_only && tcp_peer(client.get()) != PeerOwner::kOurs) {
-        [[maybe_unused]] const ssize_t sent =
-            ::send(client.get(), kOtherUser.data(), kOtherUser.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      std::unique_ptr<Socket> client = socket_->accept();
+      if (!client) return errno == EAGAIN;
+      if (part_.options().own_user_only && !client->is_own_user()) {
+        send_all(*client, kOtherUser);
         continue;
       }
       std::atomic<size_t>& connections = part_.shared_->counters->connections;
       if (connections.load() >= part_.options().max_connections) {
-        const std::string text = part_.options().tls ? std::string() : part_.too_many_connections();
-        [[maybe_unused]] const ssize_t sent = ::send(client.get(), text.data(), text.size(), MSG_NOSIGNAL);
+        if (!part_.options().tls) send_all(*client, part_.too_many_connections());
         continue;
       }
       ++connections;
@@ -122,8 +110,14 @@ class ServerPart::Listener final : public IoThread::Handler {
 
  private:
   ServerPart& part_;
-  Fd socket_;
-  std::function<void(Fd)> accepted_;
+  // What there is no room for is lost: the connection is cut behind it.
+  static void send_all(Socket& socket, std::string_view text) {
+    const iovec part{const_cast<char*>(text.data()), text.size()};
+    if (!text.empty()) socket.send(&part, 1);
+  }
+
+  std::unique_ptr<Acceptor> socket_;
+  Accepted accepted_;
 };
 
 ServerPart::ServerPart(size_t index, IoThread& io, std::shared_ptr<const ServerShared> shared,
@@ -141,12 +135,12 @@ void ServerPart::begin() {
   io_.add(*this);
 }
 
-void ServerPart::listen(uint64_t listener, Fd socket, std::function<void(Fd)> accepted) {
+void ServerPart::listen(uint64_t listener, std::unique_ptr<Acceptor> socket, Accepted accepted) {
   if (stopping_) return;
   auto& place = listeners_[listener];
   place = std::make_unique<Listener>(*this, std::move(socket), std::move(accepted));
   // A listening socket was made a moment ago: watching it cannot fail but for want of memory.
-  if (!io_.watch(place->fd(), *place)) place->close();
+  if (!io_.watch(place->socket(), *place)) place->close();
 }
 
 void ServerPart::close_listener(uint64_t listener) {
@@ -157,14 +151,14 @@ void ServerPart::close_listener(uint64_t listener) {
   listeners_.erase(found);
 }
 
-void ServerPart::adopt(Fd socket, uint64_t listener) {
+void ServerPart::adopt(std::unique_ptr<Socket> socket, uint64_t listener) {
   const uint64_t id = next_connection_++ * 256 + index_;
-  const int fd = socket.get();
+  Socket& end = *socket;
   const TlsContext* context = options().tls.get();
-  std::unique_ptr<TlsStream> tls = context ? context->accept(fd) : nullptr;
+  std::unique_ptr<TlsStream> tls = context ? context->accept(end.descriptor()) : nullptr;
   const bool failed = context && !tls;  // For want of memory.
   auto connection = std::make_unique<Connection>(*this, std::move(socket), std::move(tls), id, listener);
-  if (stopping_ || failed || !io_.watch(fd, *connection)) {
+  if (stopping_ || failed || !io_.watch(end, *connection)) {
     --shared_->counters->connections;
     return;
   }
@@ -402,6 +396,17 @@ void ServerPart::deliver() {
   schedule_tick();
 }
 
+std::vector<Connection*> ServerPart::in_order() const {
+  std::vector<std::pair<uint64_t, Connection*>> all;
+  all.reserve(connections_.size());
+  for (const auto& [id, connection] : connections_) all.emplace_back(id, connection.get());
+  std::sort(all.begin(), all.end());
+  std::vector<Connection*> connections;
+  connections.reserve(all.size());
+  for (const auto& [id, connection] : all) connections.push_back(connection);
+  return connections;
+}
+
 void ServerPart::schedule_tick() {
   if (next_tick_ == BootTime::max()) next_tick_ = io_.now() + tick_;
 }
@@ -411,26 +416,19 @@ void ServerPart::run_due(BootTime now) {
   next_tick_ = BootTime::max();
   bool starved = false;
   for (const auto& [id, listener] : listeners_) starved = !listener->accept_all() || starved;
-  std::vector<Connection*> all;
-  all.reserve(connections_.size());
-  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
-  for (Connection* connection : all) connection->check_timeout(now);
+  for (Connection* connection : in_order()) connection->check_timeout(now);
   if (starved || !connections_.empty() || !outbound_.hung_up.empty() || (stopping_ && !drained_told_)) schedule_tick();
 }
 
 void ServerPart::begin_stop() {
   stopping_ = true;
   while (!listeners_.empty()) close_listener(listeners_.begin()->first);
-  std::vector<Connection*> all;
-  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
-  for (Connection* connection : all) connection->begin_stop();
+  for (Connection* connection : in_order()) connection->begin_stop();
 }
 
 void ServerPart::end() {
   begin_stop();
-  std::vector<Connection*> all;
-  for (const auto& [id, connection] : connections_) all.push_back(connection.get());
-  for (Connection* connection : all) connection->close();
+  for (Connection* connection : in_order()) connection->close();
   outbound_ = {};
   late_.clear();
   unanswered_.clear();

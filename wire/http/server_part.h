@@ -3,10 +3,10 @@
 #pragma once
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/functional/any_invocable.h>
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,15 +35,17 @@ class ServerPart final : public IoThread::Service,
                          public ConnectionOwner,
                          public std::enable_shared_from_this<ServerPart> {
  public:
+  using Accepted = absl::AnyInvocable<void(std::unique_ptr<Socket>)>;
+
   ServerPart(size_t index, IoThread& io, std::shared_ptr<const ServerShared> shared, std::shared_ptr<LoopSide> loop);
   ~ServerPart() override;
 
   void begin();  // Joins the thread's services.
   // Takes connections from it, until it is closed.
-  void listen(uint64_t listener, Fd socket, std::function<void(Fd)> accepted);
+  void listen(uint64_t listener, std::unique_ptr<Acceptor> socket, Accepted accepted);
   void close_listener(uint64_t listener);
-  void adopt(Fd socket, uint64_t listener);  // Serves a connection.
-  void answer(std::vector<Job> jobs);        // Serialises and writes.
+  void adopt(std::unique_ptr<Socket> socket, uint64_t listener);  // Serves a connection.
+  void answer(std::vector<Job> jobs);                             // Serialises and writes.
   void begin_stop();
   void end();  // Closes everything; the part is then out of the thread's hands.
 
@@ -90,6 +92,8 @@ class ServerPart final : public IoThread::Service,
   std::unique_ptr<HttpResponse> decompress(HttpRequest& request) const;
   std::unique_ptr<HttpResponse> overload(const HttpRequest& request) const;
   void answer_at_once(uint64_t connection, uint64_t request_number, HttpResponse response);
+  // The connections, in the order in which they came. A copy, as what is done with one may end it.
+  std::vector<Connection*> in_order() const;
   std::string too_many_connections();
   void flush_all();
   void deliver();

@@ -225,7 +225,7 @@ class HttpRuntimeApi final : public RuntimeApi {
       : threads_(std::move(threads)), clock_(clock), scheduler_(scheduler), mailbox_(mailbox) {}
 
   Result<std::unique_ptr<RuntimeDoor>> open(RuntimeSession& session) override {
-    auto bound = HttpListener::bind("127.0.0.1", 0);
+    auto bound = HttpListener::bind("127.0.0.1", 0, threads_.front()->network());
     if (!bound) return fail(bound.error());
     const std::string address = "127.0.0.1:" + std::to_string(bound->port());
     auto number = listen(std::move(*bound));

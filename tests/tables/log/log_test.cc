@@ -313,6 +313,40 @@ TEST_F(LogTest, AFailedSyncIsFinal) {
   EXPECT_EQ(log->bytes_left(), 0u);
 }
 
+// After a failed sync the kernel takes the pages for written. The next process finds them in the page cache, and its
+// syncs succeed without bringing them to the disk.
+TEST_F(LogTest, WhatAFailedSyncLeftInThePageCacheIsWrittenAgainAtTheNextStart) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    log.reset();
+    SimFiles disk(seed);
+    const auto reopen = [&] {
+      log.reset();
+      payloads.clear();
+      auto opened = open_log(disk, options, [&](const LogBatch& batch) -> Result<void> {
+        payloads.emplace_back(batch.payload);
+        return {};
+      });
+      ASSERT_TRUE(opened) << opened.error().message;
+      log = std::move(*opened);
+    };
+    reopen();
+    append("acknowledged");
+    sync();
+    append("in the page cache");
+    disk.fail_sync(1);
+    ASSERT_FALSE(log->sync(clock.boot(), Waiting::kMany, log->last_sequence()));
+    disk.restart_process();
+    reopen();
+    append("acknowledged later");
+    sync();
+    disk.restart();
+    reopen();
+    EXPECT_EQ(payloads, (Strings{"acknowledged", "in the page cache", "acknowledged later"}));
+    log.reset();
+  }
+}
+
 TEST_F(LogTest, AFailedWriteIsFinalAndItsPartIsCut) {
   open();
   append("kept");

@@ -1,0 +1,74 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "app/daemon/daemon.h"
+#include "app/daemon/human_log.h"
+#include "app/daemon/real_world.h"
+#include "app/daemon/secrets.h"
+#include "app/daemon/signals.h"
+#include "app/daemon/start_refusal.h"
+#include "app/spawner/spawner.h"
+#include "base/allocation.h"
+#include "runtime/loop/turn_watch.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr milliseconds kLongTurn{1000};
+
+int refuse(const Daemon& daemon, const DaemonOptions& options, const Error& error) {
+  // A person reads it once.
+  if (!log_is_for_people(options.log_format)) {
+    daemon.log().error("START_REFUSED", {{"error", error_name(error.code)}, {"message", error.message}});
+  }
+  print_refusal(error);
+  return 1;
+}
+
+int run_until_signal(Daemon& daemon, const DaemonOptions& options, Signals& signals) {
+  if (auto opened = daemon.open(); !opened) return refuse(daemon, options, opened.error());
+  Loop& loop = daemon.loop();
+  signals.watch([&] { return loop.deliver([&daemon] { daemon.stop(); }); }, [&daemon] { daemon.reload(); });
+  const EventLog log = daemon.log();
+  const TurnWatch turns(loop, kLongTurn, [log](const SlowTurn& turn) {
+    const char* state = turn.computes ? "computes" : "waits";
+    log.warn("TURN_SLOW",
+             {{"ms", turn.taken.count()}, {"part", turn.part}, {"state", state}, {"what", turn.functions}});
+  });
+  daemon.begin();
+  loop.run();
+  signals.forget();  // They may come while the daemon is taken apart.
+  if (daemon.refusal()) return refuse(daemon, options, *daemon.refusal());
+  return daemon.exit_status();
+}
+
+}  // namespace
+
+int run_daemon(const DaemonOptions& options) {
+  // A SIGHUP that comes while the files are read waits, and is carried out once the daemon is up: it must not end it.
+  sigset_t reload;
+  sigemptyset(&reload);
+  sigaddset(&reload, SIGHUP);
+  pthread_sigmask(SIG_BLOCK, &reload, nullptr);
+  auto plan = plan_daemon(options);
+  if (!plan) {
+    print_refusal(plan.error(), options.deploy.path);
+    return 2;
+  }
+  hide_secrets();
+  Signals signals;
+  signal(SIGPIPE, SIG_IGN);
+  auto spawner = SpawnerProcess::start();  // While there is one thread.
+  if (!spawner) {
+    print_refusal(spawner.error());
+    return 1;
+  }
+  return_unused_memory();
+  RealWorld world(*spawner, make_log_sink(options.log_format));
+  return run_until_signal(*make_daemon(world, options, std::move(*plan)), options, signals);
+}
+
+}  // namespace freshet

@@ -1,0 +1,110 @@
+#include "tests/sim/machine/caller.h"
+
+#include <utility>
+
+namespace freshet::sim {
+
+namespace {
+
+constexpr const char* kUrl = "http://127.0.0.1:7070";
+constexpr size_t kShown = 200;
+
+std::string text_of(const nlohmann::json& from, const char* name) {
+  const auto found = from.find(name);
+  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Both shapes: {"error": {"code", "message"}} and {"__type", "message"}.
+void read_error(Reply& reply) {
+  if (!reply.body.is_object()) return;
+  if (const auto error = reply.body.find("error"); error != reply.body.end() && error->is_object()) {
+    reply.error = text_of(*error, "code");
+    reply.message = text_of(*error, "message");
+    return;
+  }
+  reply.error = text_of(reply.body, "__type");
+  reply.error.erase(0, reply.error.find('#') + 1);
+  reply.message = text_of(reply.body, "message");
+}
+
+Reply::Kind kind_of(const Result<HttpResponse>& answer) {
+  if (!answer) return was_never_sent(answer.error()) ? Reply::Kind::kRefused : Reply::Kind::kUnknown;
+  if (answer->status < 300) return Reply::Kind::kDone;
+  return answer->status == 500 ? Reply::Kind::kUnknown : Reply::Kind::kRefused;
+}
+
+HttpRequest protocol_request(const std::string& prefix, const std::string& operation, const nlohmann::json& input) {
+  HttpRequest request;
+  request.method = "POST";
+  request.headers = {{"X-Amz-Target", prefix + operation}, {"Content-Type", "application/x-amz-json-1.0"}};
+  request.body = input.dump();
+  return request;
+}
+
+}  // namespace
+
+Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds timeout) {
+  ++calls_;
+  const uint64_t number = calls_;
+  Reply reply;
+  const Clock& clock = scheduler_.clock();
+  reply.span.sent = clock.boot();
+  reply.span.wall_sent = clock.wall();
+  trace_.note("> " + std::to_string(number) + " " + what + " " + request.body.substr(0, kShown));
+  std::string url = kUrl + request.target;
+  Result<HttpResponse> answer = co_await http_.send(std::move(url), std::move(request), timeout);
+  reply.span.answered = clock.boot();
+  reply.span.wall_answered = clock.wall();
+  reply.kind = kind_of(answer);
+  if (answer) {
+    reply.status = answer->status;
+    reply.body = nlohmann::json::parse(answer->body, nullptr, false);
+    if (answer->status >= 300) read_error(reply);
+    trace_.saw(what + " " + std::to_string(reply.status) + (reply.error.empty() ? "" : " " + reply.error));
+    trace_.note("< " + std::to_string(number) + " " + std::to_string(reply.status) + " " +
+                answer->body.substr(0, kShown));
+  } else {
+    reply.error = error_name(answer.error().code);
+    trace_.saw(what + (reply.kind == Reply::Kind::kUnknown ? " unknown" : " not sent"));
+    trace_.note("< " + std::to_string(number) + " " + answer.error().message);
+  }
+  co_return reply;
+}
+
+Async<Reply> Caller::store(std::string operation, nlohmann::json input, milliseconds timeout) {
+  HttpRequest request = protocol_request("DynamoDB_20120810.", operation, input);
+  return call(std::move(operation), std::move(request), timeout);
+}
+
+Async<Reply> Caller::stream(std::string operation, nlohmann::json input, milliseconds timeout) {
+  HttpRequest request = protocol_request("DynamoDBStreams_20120810.", operation, input);
+  return call(std::move(operation), std::move(request), timeout);
+}
+
+Async<Reply> Caller::queue(std::string path, nlohmann::json input, milliseconds timeout) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = "/queues/QueueTable/" + path;
+  request.body = input.dump();
+  return call("queue " + path, std::move(request), timeout);
+}
+
+Async<Reply> Caller::post(std::string path, nlohmann::json input, milliseconds timeout) {
+  HttpRequest request;
+  request.method = "POST";
+  request.target = path;
+  request.body = input.dump();
+  return call("POST " + path, std::move(request), timeout);
+}
+
+Async<Reply> Caller::get(std::string path, milliseconds timeout) {
+  HttpRequest request;
+  request.method = "GET";
+  request.target = path;
+  std::string what = "GET " + path.substr(0, path.find('?'));
+  // Paths that hold an id are one kind.
+  if (const size_t at = what.find("/tasks/"); at != std::string::npos) what.resize(at + 7);
+  return call(std::move(what), std::move(request), timeout);
+}
+
+}  // namespace freshet::sim

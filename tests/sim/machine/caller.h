@@ -1,0 +1,55 @@
+// How the clients of a simulation speak to the daemon: over HTTP, with the product's own client, in simulated time.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/async.h"
+#include "runtime/ports.h"
+#include "tests/sim/machine/judge_tasks.h"
+#include "tests/sim/machine/trace.h"
+
+namespace freshet::sim {
+
+// What a client knows of a request.
+struct Reply {
+  enum class Kind {
+    kDone,     // A success.
+    kRefused,  // An error that says that nothing was done.
+    kUnknown,  // No answer, or a 500: it may have been done, and may be done yet.
+  };
+  Kind kind = Kind::kUnknown;
+  int status = 0;
+  std::string error;  // Its code, of a refusal.
+  std::string message;
+  nlohmann::json body;
+  Span span;
+};
+
+// Loop thread of the clients. What it refers to outlives it.
+class Caller {
+ public:
+  Caller(HttpClient& http, Scheduler& scheduler, Trace& trace) : http_(http), scheduler_(scheduler), trace_(trace) {}
+
+  // An operation of the item store, by its name.
+  Async<Reply> store(std::string operation, nlohmann::json input, milliseconds timeout);
+  Async<Reply> stream(std::string operation, nlohmann::json input, milliseconds timeout);
+  // A route of the task API; GET without a body.
+  Async<Reply> queue(std::string path, nlohmann::json input, milliseconds timeout);
+  Async<Reply> get(std::string path, milliseconds timeout);
+  Async<Reply> post(std::string path, nlohmann::json input, milliseconds timeout);
+
+  Scheduler& scheduler() { return scheduler_; }
+  Trace& trace() { return trace_; }
+  uint64_t calls() const { return calls_; }
+
+ private:
+  Async<Reply> call(std::string what, HttpRequest request, milliseconds timeout);
+
+  HttpClient& http_;
+  Scheduler& scheduler_;
+  Trace& trace_;
+  uint64_t calls_ = 0;
+};
+
+}  // namespace freshet::sim

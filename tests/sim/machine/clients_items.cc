@@ -1,0 +1,288 @@
+#include <map>
+#include <utility>
+
+#include "tests/sim/machine/clients.h"
+
+namespace freshet::sim {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kTable = "Items";
+constexpr milliseconds kPatience{5'000};
+
+Json key_of(const std::string& key) {
+  return {{"id", {{"S", key}}}};
+}
+
+Json item_of(const std::string& key, uint64_t version, const std::string& value) {
+  return {{"id", {{"S", key}}}, {"version", {{"N", std::to_string(version)}}}, {"value", {{"S", value}}}};
+}
+
+// Version n goes on top of n - 1 only.
+void add_condition(Json& put, uint64_t version) {
+  if (version == 1) {
+    put["ConditionExpression"] = "attribute_not_exists(id)";
+    return;
+  }
+  put["ConditionExpression"] = "version = :before";
+  put["ExpressionAttributeValues"] = {{":before", {{"N", std::to_string(version - 1)}}}};
+}
+
+Json put_of(const std::string& key, uint64_t version, const std::string& value) {
+  Json put = {{"TableName", kTable}, {"Item", item_of(key, version, value)}};
+  add_condition(put, version);
+  return put;
+}
+
+struct Seen {
+  uint64_t version = 0;
+  std::string value;
+};
+
+Seen seen_in(const Json& item) {
+  if (!item.is_object() || !item.contains("version")) return {};
+  return {std::stoull(item["version"]["N"].get<std::string>()), item["value"]["S"].get<std::string>()};
+}
+
+Seen seen_in_answer(const Json& answer) {
+  const auto item = answer.find("Item");
+  return item == answer.end() ? Seen() : seen_in(*item);
+}
+
+Async<Reply> read_item(Stage& stage, std::string key) {
+  Json input = {{"TableName", kTable}, {"Key", key_of(key)}, {"ConsistentRead", true}};
+  return stage.caller.store("GetItem", std::move(input), kPatience);
+}
+
+// Reads until there is an answer. The version that the item has.
+Async<uint64_t> find_version(Stage& stage, Random& random, std::string key) {
+  while (!stage.verdict.is_broken()) {
+    const uint64_t known = stage.items.known(key);
+    const Reply reply = co_await read_item(stage, key);
+    if (reply.kind == Reply::Kind::kDone) {
+      const Seen seen = seen_in_answer(reply.body);
+      stage.items.observed(key, seen.version, seen.value, known);
+      ++stage.operations;
+      co_return seen.version;
+    }
+    co_await rest(stage, random, milliseconds(50), milliseconds(1'000));
+  }
+  co_return 0;
+}
+
+std::string padding(Random& random) {
+  return std::string(random.below(20) == 0 ? 4'000 + random.below(30'000) : random.below(200), 'x');
+}
+
+}  // namespace
+
+Async<void> rest(Stage& stage, Random& random, milliseconds least, milliseconds most) {
+  const auto span = static_cast<uint64_t>((most - least).count()) * 1000 + 1;
+  return sleep_for(stage.caller.scheduler(), least + std::chrono::microseconds(random.below(span)));
+}
+
+Async<void> make_items_table(Stage& stage) {
+  Random random(stage.plan.seed);
+  while (!stage.verdict.is_broken()) {
+    Json input = {{"TableName", kTable},
+                  {"KeySchema", {{{"AttributeName", "id"}, {"KeyType", "HASH"}}}},
+                  {"AttributeDefinitions", {{{"AttributeName", "id"}, {"AttributeType", "S"}}}},
+                  {"BillingMode", "PAY_PER_REQUEST"},
+                  {"StreamSpecification", {{"StreamEnabled", true}, {"StreamViewType", "NEW_IMAGE"}}}};
+    const Reply reply = co_await stage.caller.store("CreateTable", std::move(input), kPatience);
+    if (reply.kind == Reply::Kind::kDone || reply.error == "ResourceInUseException") co_return;
+    co_await rest(stage, random, milliseconds(50), milliseconds(500));
+  }
+}
+
+Async<void> write_registers(Stage& stage, Random random, std::string name) {
+  std::map<std::string, uint64_t> versions;  // The last one that is certain.
+  uint64_t tries = 0;
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    const std::string key = "r-" + name + "-" + std::to_string(random.below(12));
+    const uint64_t version = versions[key] + 1;
+    const std::string value = name + "." + std::to_string(++tries) + padding(random);
+    stage.items.begin(key, version, value);
+    Json put = put_of(key, version, value);
+    const milliseconds patience(100 + static_cast<int64_t>(random.below(5'000)));
+    const Reply reply = co_await stage.caller.store("PutItem", std::move(put), patience);
+    if (reply.kind == Reply::Kind::kDone) {
+      stage.items.acknowledged(key, version, value);
+      versions[key] = version;
+      ++stage.operations;
+    } else if (reply.error == "ConditionalCheckFailedException") {
+      stage.items.condition_failed(key, version, value);
+      versions[key] = co_await find_version(stage, random, key);
+    } else if (reply.kind == Reply::Kind::kRefused) {
+      stage.items.refused(key, version, value);
+    } else {
+      versions[key] = co_await find_version(stage, random, key);
+    }
+    if (random.below(4) == 0) versions[key] = co_await find_version(stage, random, key);
+    co_await rest(stage, random, milliseconds(0), milliseconds(random.below(3) == 0 ? 400 : 20));
+  }
+}
+
+Async<void> write_pairs(Stage& stage, Random random, std::string name) {
+  std::map<std::string, uint64_t> versions;
+  uint64_t tries = 0;
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    const std::string number = std::to_string(random.below(4));
+    const std::string left = "pl-" + name + "-" + number;
+    const std::string right = "pr-" + name + "-" + number;
+    const uint64_t version = versions[left] + 1;
+    const std::string value = name + "." + std::to_string(++tries);
+    Json input = {
+        {"TransactItems", {{{"Put", put_of(left, version, value)}}, {{"Put", put_of(right, version, value)}}}},
+        {"ClientRequestToken", "token-" + value}};
+    stage.items.begin(left, version, value);
+    stage.items.begin(right, version, value);
+    Reply reply = co_await stage.caller.store("TransactWriteItems", input, kPatience);
+    // The token makes a second try the same as the first.
+    if (reply.kind == Reply::Kind::kUnknown && random.below(2) == 0) {
+      reply = co_await stage.caller.store("TransactWriteItems", std::move(input), kPatience);
+      if (reply.kind == Reply::Kind::kRefused) reply.kind = Reply::Kind::kUnknown;  // The first may have been done.
+    }
+    if (reply.kind == Reply::Kind::kDone) {
+      stage.items.acknowledged(left, version, value);
+      stage.items.acknowledged(right, version, value);
+      versions[left] = version;
+      ++stage.operations;
+    } else if (reply.kind == Reply::Kind::kRefused && reply.error != "TransactionCanceledException") {
+      stage.items.refused(left, version, value);
+      stage.items.refused(right, version, value);
+    }
+    const uint64_t known = stage.items.known(left);
+    Json read = {{"TransactItems",
+                  {{{"Get", {{"TableName", kTable}, {"Key", key_of(left)}}}},
+                   {{"Get", {{"TableName", kTable}, {"Key", key_of(right)}}}}}}};
+    const Reply both = co_await stage.caller.store("TransactGetItems", std::move(read), kPatience);
+    if (both.kind == Reply::Kind::kDone) {
+      const Seen one = seen_in_answer(both.body["Responses"][0]);
+      const Seen other = seen_in_answer(both.body["Responses"][1]);
+      stage.verdict.expect(one.version == other.version && one.value == other.value, "a transaction is done in part",
+                           left + " and " + right + " differ");
+      stage.items.observed(left, one.version, one.value, known);
+      if (one.version > 0) stage.items.observed(right, other.version, other.value, known);
+      versions[left] = one.version;
+      ++stage.operations;
+    }
+    co_await rest(stage, random, milliseconds(0), milliseconds(200));
+  }
+}
+
+Async<void> count_up(Stage& stage, Random random, std::string name) {
+  const std::string key = "c-" + name;
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    Json input = {{"TableName", kTable},
+                  {"Key", key_of(key)},
+                  {"UpdateExpression", "ADD n :one"},
+                  {"ExpressionAttributeValues", {{":one", {{"N", "1"}}}}},
+                  {"ReturnValues", "UPDATED_NEW"}};
+    stage.items.begin_add(key);
+    const uint64_t known = stage.items.known_adds(key);
+    const Reply reply = co_await stage.caller.store("UpdateItem", std::move(input), kPatience);
+    if (reply.kind == Reply::Kind::kDone) {
+      stage.items.acknowledged_add(key);
+      const std::string count = reply.body["Attributes"]["n"]["N"].get<std::string>();
+      stage.items.observed_count(key, std::stoull(count), known + 1);
+      ++stage.operations;
+    } else if (reply.kind == Reply::Kind::kRefused) {
+      stage.items.refused_add(key);
+    }
+    co_await rest(stage, random, milliseconds(0), milliseconds(100));
+  }
+}
+
+namespace {
+
+// A reader's place in the stream: it goes on behind the last record that it has seen.
+struct Place {
+  std::string stream;
+  std::string shard;
+  std::string last;
+  std::string iterator;
+  bool begins_late = false;
+};
+
+Async<bool> find_shard(Stage& stage, Place& place) {
+  Json input = {{"TableName", kTable}};
+  const Reply table = co_await stage.caller.store("DescribeTable", std::move(input), kPatience);
+  if (table.kind != Reply::Kind::kDone || !table.body["Table"].contains("LatestStreamArn")) co_return false;
+  place.stream = table.body["Table"]["LatestStreamArn"].get<std::string>();
+  Json asked = {{"StreamArn", place.stream}};
+  const Reply stream = co_await stage.caller.stream("DescribeStream", std::move(asked), kPatience);
+  if (stream.kind != Reply::Kind::kDone) co_return false;
+  const Json& shards = stream.body["StreamDescription"]["Shards"];
+  if (shards.empty()) co_return false;
+  place.shard = shards.back()["ShardId"].get<std::string>();
+  co_return true;
+}
+
+Async<bool> find_iterator(Stage& stage, Place& place) {
+  if (place.shard.empty()) {
+    const bool found = co_await find_shard(stage, place);
+    if (!found) co_return false;
+  }
+  Json input = {{"StreamArn", place.stream}, {"ShardId", place.shard}, {"ShardIteratorType", "TRIM_HORIZON"}};
+  if (!place.last.empty()) {
+    input["ShardIteratorType"] = "AFTER_SEQUENCE_NUMBER";
+    input["SequenceNumber"] = place.last;
+  }
+  const Reply reply = co_await stage.caller.stream("GetShardIterator", std::move(input), kPatience);
+  if (reply.error == "TrimmedDataAccessException") {
+    place.last.clear();
+    place.begins_late = true;
+  }
+  if (reply.kind != Reply::Kind::kDone) co_return false;
+  place.iterator = reply.body["ShardIterator"].get<std::string>();
+  co_return true;
+}
+
+void judge_record(Stage& stage, const Json& record, Place& place) {
+  const Json& change = record["dynamodb"];
+  place.last = change["SequenceNumber"].get<std::string>();
+  const std::string key = change["Keys"]["id"]["S"].get<std::string>();
+  const Seen seen = seen_in(change.value("NewImage", Json()));
+  if (seen.version > 0) stage.items.streamed(key, seen.version, seen.value, place.begins_late);
+  ++stage.operations;
+}
+
+}  // namespace
+
+Async<void> follow_stream(Stage& stage, Random random) {
+  Place place;
+  int empty_pages = 0;
+  while (!stage.verdict.is_broken() && (!stage.all_is_read || empty_pages < 3)) {
+    if (place.iterator.empty()) {
+      const bool found = co_await find_iterator(stage, place);
+      if (!found) {
+        co_await rest(stage, random, milliseconds(50), milliseconds(800));
+        continue;
+      }
+    }
+    Json input = {{"ShardIterator", place.iterator}, {"Limit", 1 + random.below(200)}};
+    const Reply reply = co_await stage.caller.stream("GetRecords", std::move(input), kPatience);
+    place.iterator.clear();
+    if (reply.kind == Reply::Kind::kDone) {
+      const Json& records = reply.body["Records"];
+      for (const Json& record : records) judge_record(stage, record, place);
+      empty_pages = stage.all_is_read && records.empty() ? empty_pages + 1 : 0;
+      const bool goes_on = random.below(10) > 0 && reply.body.contains("NextShardIterator");
+      if (goes_on) place.iterator = reply.body["NextShardIterator"].get<std::string>();
+    }
+    co_await rest(stage, random, milliseconds(5), milliseconds(300));
+  }
+}
+
+Async<void> read_all_items(Stage& stage) {
+  Random random(stage.plan.seed + 1);
+  for (const std::string& key : std::set<std::string>(stage.items.keys())) {
+    const uint64_t version = co_await find_version(stage, random, key);
+    (void)version;
+  }
+}
+
+}  // namespace freshet::sim

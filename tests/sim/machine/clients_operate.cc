@@ -1,0 +1,137 @@
+// Hands on a running queue: policies, deployments, redrives, backups.
+#include <utility>
+
+#include "base/text_file.h"
+#include "tests/sim/machine/clients.h"
+#include "tests/sim/source_dir.h"
+
+namespace freshet::sim {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr milliseconds kPatience{5'000};
+
+Json draw_policy(Random& random) {
+  static constexpr const char* kOrders[] = {"lifo", "fifo", "adaptive", "deadline"};
+  static constexpr const char* kMargins[] = {"off", "p90", "yield"};
+  switch (random.below(5)) {
+    case 0:
+      return {{"ORDER", kOrders[random.below(4)]}};
+    case 1:
+      return {{"DEADLINE_MARGIN", kMargins[random.below(3)]}};
+    case 2:
+      return {{"MAX_WAITING", std::to_string(random.below(2) == 0 ? 0 : 20 + random.below(200))}};
+    case 3:
+      return {{"CONCURRENCY", random.below(3) == 0 ? "adaptive" : std::to_string(1 + random.below(8))}};
+    default:
+      return {{"RATE_LIMIT", std::to_string(random.below(2) == 0 ? 0 : 5 + random.below(200))}};
+  }
+}
+
+}  // namespace
+
+Async<void> change_policy(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(200), milliseconds(6'000));
+    Json policy = draw_policy(random);
+    const Reply reply = co_await stage.caller.queue("policy", std::move(policy), kPatience);
+    stage.verdict.expect(reply.status != 400 || reply.error == "ValidationException", "a policy is refused strangely",
+                         reply.error);
+    ++stage.operations;
+  }
+}
+
+Async<void> deploy_again(Stage& stage, Random random) {
+  const std::string file = source_dir() + "/config/lifo.yaml";
+  const auto text = read_text_file(file);
+  while (text && !stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(500), milliseconds(8'000));
+    Json body = {
+        {"file", file},
+        {"template", *text},
+        {"parameters",
+         {"TaskRunner=" + stage.runner, "DefaultTtlSeconds=0", "TaskTimeoutMs=5000",
+          "MaxAttempts=" + std::to_string(3 + random.below(3)), "Concurrency=" + std::to_string(1 + random.below(6))}},
+        {"settings", {"ProcessTasksFunction.LEASE_MS=8000", "ProcessTasksFunction.BACKOFF_MAX_MS=8000"}}};
+    const Reply reply = co_await stage.caller.post("/deploy", std::move(body), kPatience);
+    stage.verdict.expect(reply.status != 400, "a good template is refused", reply.message);
+    ++stage.operations;
+  }
+}
+
+Async<void> redrive_tasks(Stage& stage, Random random) {
+  static constexpr const char* kStates[] = {"DEAD", "FAILURE", "CANCELLED"};
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(500), milliseconds(5'000));
+    Json body = {{"state", kStates[random.below(3)]}, {"limit", 1 + random.below(20)}};
+    const Reply reply = co_await stage.caller.queue("redrive", std::move(body), kPatience);
+    if (reply.kind == Reply::Kind::kDone) ++stage.operations;
+  }
+}
+
+namespace {
+
+// The backup's table, item by item: pairs were written together, so that they are equal in it.
+Async<void> judge_restored(Stage& stage, std::string table) {
+  Json scan = {{"TableName", table}};
+  std::map<std::string, std::string> lefts;
+  std::map<std::string, std::string> rights;
+  while (!stage.verdict.is_broken()) {
+    const Reply page = co_await stage.caller.store("Scan", scan, kPatience);
+    if (page.kind != Reply::Kind::kDone) co_return;
+    for (const Json& item : page.body["Items"]) {
+      const std::string key = item["id"]["S"].get<std::string>();
+      if (!item.contains("value")) continue;
+      if (key.starts_with("pl-")) lefts[key.substr(3)] = item["value"]["S"].get<std::string>();
+      if (key.starts_with("pr-")) rights[key.substr(3)] = item["value"]["S"].get<std::string>();
+    }
+    if (!page.body.contains("LastEvaluatedKey")) break;
+    scan["ExclusiveStartKey"] = page.body["LastEvaluatedKey"];
+  }
+  stage.verdict.expect(lefts == rights, "a backup has a transaction in part", table);
+  ++stage.operations;
+}
+
+// Until it says so, or for a while.
+Async<bool> wait_for_table(Stage& stage, Random& random, std::string table, bool active) {
+  for (int i = 0; i < 40 && !stage.verdict.is_broken(); ++i) {
+    Json input = {{"TableName", table}};
+    const Reply reply = co_await stage.caller.store("DescribeTable", std::move(input), kPatience);
+    const bool there = reply.kind == Reply::Kind::kDone && reply.body["Table"]["TableStatus"] == "ACTIVE";
+    if (active && there) co_return true;
+    if (!active && reply.error == "ResourceNotFoundException") co_return true;
+    co_await rest(stage, random, milliseconds(100), milliseconds(600));
+  }
+  co_return false;
+}
+
+}  // namespace
+
+Async<void> make_backups(Stage& stage, Random random) {
+  for (int number = 1; !stage.calm && !stage.verdict.is_broken(); ++number) {
+    co_await rest(stage, random, milliseconds(1'000), milliseconds(8'000));
+    Json input = {{"TableName", "Items"}, {"BackupName", "backup-" + std::to_string(number)}};
+    const Reply made = co_await stage.caller.store("CreateBackup", std::move(input), kPatience);
+    if (made.kind != Reply::Kind::kDone) continue;
+    const std::string arn = made.body["BackupDetails"]["BackupArn"].get<std::string>();
+    const std::string table = "Restored" + std::to_string(number);
+    Json restore = {{"BackupArn", arn}, {"TargetTableName", table}};
+    Reply restored = co_await stage.caller.store("RestoreTableFromBackup", restore, kPatience);
+    for (int i = 0; i < 5 && restored.kind != Reply::Kind::kDone; ++i) {
+      co_await rest(stage, random, milliseconds(200), milliseconds(1'500));
+      restored = co_await stage.caller.store("RestoreTableFromBackup", restore, kPatience);
+    }
+    const bool active = co_await wait_for_table(stage, random, table, true);
+    if (active) co_await judge_restored(stage, table);
+    Json gone = {{"TableName", table}};
+    const Reply deleted = co_await stage.caller.store("DeleteTable", std::move(gone), kPatience);
+    Json no_backup = {{"BackupArn", arn}};
+    const Reply swept = co_await stage.caller.store("DeleteBackup", std::move(no_backup), kPatience);
+    (void)deleted;
+    (void)swept;
+  }
+}
+
+}  // namespace freshet::sim

@@ -1,0 +1,258 @@
+#include <utility>
+#include <vector>
+
+#include "tests/sim/machine/clients.h"
+
+namespace freshet::sim {
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr milliseconds kPatience{5'000};
+
+std::string text_of(const Json& from, const char* name) {
+  const auto found = from.find(name);
+  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+bool has_error(const Json& element) {
+  return element.is_object() && element.contains("error");
+}
+
+void draw_rank(Stage& stage, Random& random, TasksJudge::NewTask& task, Json& body) {
+  if (stage.plan.has("groups") && random.below(2) == 0) {
+    body["group"] = "g" + std::to_string(random.below(4));
+    task.ranked = true;
+  }
+  if (stage.plan.has("priorities") && random.below(3) == 0) {
+    body["priority"] = static_cast<int64_t>(random.below(201)) - 100;
+    task.ranked = true;
+  }
+  if (!stage.plan.has("keys") || random.below(4) != 0) return;
+  task.key = task.id.substr(0, task.id.find('-')) + ".k" + std::to_string(random.below(3));
+  task.replaces = random.below(3) == 0;
+  body["key"] = task.key;
+  if (task.replaces) body["replace"] = true;
+}
+
+TasksJudge::NewTask draw_task(Stage& stage, Random& random, std::string id, Json& body) {
+  TasksJudge::NewTask task;
+  task.id = std::move(id);
+  body = {{"taskId", task.id}, {"payload", {{"n", random.below(1000)}}}};
+  const WallTime now = stage.caller.scheduler().clock().wall();
+  if (random.below(4) == 0) {
+    task.deadline = now + milliseconds(500 + static_cast<int64_t>(random.below(20'000)));
+    body["deadline"] = epoch_ms(*task.deadline);
+  }
+  if (random.below(6) == 0) {
+    task.delayed = true;
+    body["delayMs"] = 100 + random.below(10'000);
+  }
+  if (random.below(8) == 0) {
+    task.has_ttl = true;
+    body["ttlSeconds"] = 1 + random.below(60);
+  }
+  draw_rank(stage, random, task, body);
+  return task;
+}
+
+}  // namespace
+
+namespace {
+
+void judge_created(Stage& stage, const TasksJudge::NewTask& task, const Reply& reply, bool may_be_there) {
+  const std::string id = text_of(reply.body, "taskId");
+  if (id != task.id) return stage.tasks.kept_for_key(task.id, id);
+  const bool fresh = reply.body.value("created", false);
+  stage.verdict.expect(fresh || may_be_there, "a new task is said to be there already", task.id);
+  stage.tasks.created(task.id, reply.span);
+}
+
+}  // namespace
+
+Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
+  uint64_t number = 0;
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    Json body;
+    const TasksJudge::NewTask task = draw_task(stage, random, name + "-" + std::to_string(++number), body);
+    stage.tasks.begin_create(task);
+    bool may_be_there = false;
+    const BootTime first_sent = stage.caller.scheduler().clock().boot();
+    // A client that gets no answer sends the same again, for a while.
+    for (int i = 0; i < 4 && !stage.verdict.is_broken(); ++i) {
+      const milliseconds patience(100 + static_cast<int64_t>(random.below(4'000)));
+      Reply reply = co_await stage.caller.queue("tasks", body, patience);
+      reply.span.sent = first_sent;  // An earlier try may be the one that made it.
+      if (reply.kind == Reply::Kind::kDone) {
+        judge_created(stage, task, reply, may_be_there);
+        ++stage.operations;
+        break;
+      }
+      may_be_there = may_be_there || reply.kind == Reply::Kind::kUnknown;
+      if (reply.kind == Reply::Kind::kRefused && reply.status != 0 && !may_be_there) {
+        stage.tasks.create_refused(task.id);
+      }
+      co_await rest(stage, random, milliseconds(20), milliseconds(500));
+    }
+    const int64_t pause = random.below(30) == 0 ? 5'000 : random.below(3) == 0 ? 300 : 10;
+    co_await rest(stage, random, milliseconds(0), milliseconds(pause));
+  }
+}
+
+namespace {
+
+// Does one task: for longer than the lease at times, and then tells how it went.
+Async<void> do_task(Stage& stage, Random& random, std::string id, std::string lease, milliseconds lease_time) {
+  using Outcome = TasksJudge::Outcome;
+  const uint64_t fate = stage.calm ? 99 : random.below(100);
+  if (fate < 5) co_return;  // This worker forgets it.
+  const auto longest = stage.calm ? milliseconds(20) : fate < 15 ? lease_time * 2 : lease_time / 4;
+  co_await rest(stage, random, milliseconds(0), longest);
+  Json one = {{"taskId", id}, {"lease", lease}};
+  Outcome outcome = Outcome::kComplete;
+  if (fate < 30) outcome = Outcome::kFail;
+  if (fate >= 30 && fate < 40) outcome = Outcome::kRelease;
+  one["outcome"] = outcome == Outcome::kComplete ? "complete" : outcome == Outcome::kFail ? "fail" : "release";
+  if (outcome != Outcome::kComplete && random.below(2) == 0) one["delayMs"] = random.below(5'000);
+  Json body = {{"settle", Json::array({one})}};
+  stage.tasks.begin_settle(id, lease, outcome);
+  const Reply reply = co_await stage.caller.queue("settle", std::move(body), kPatience);
+  if (reply.kind == Reply::Kind::kUnknown) {
+    stage.tasks.settle_unknown(id);
+  } else if (reply.kind == Reply::Kind::kDone) {
+    const Json& settled = reply.body["settled"][0];
+    if (!has_error(settled)) stage.tasks.settled(id, lease, outcome, text_of(settled, "taskStatus"), reply.span);
+    if (has_error(settled)) stage.caller.trace().saw("settle " + text_of(settled["error"], "code"));
+    ++stage.operations;
+  }
+}
+
+}  // namespace
+
+Async<void> work_on_tasks(Stage& stage, Random random, std::string name) {
+  while (!stage.verdict.is_broken()) {
+    const milliseconds lease(stage.calm ? 30'000 : 500 + static_cast<int64_t>(random.below(15'000)));
+    const milliseconds wait(static_cast<int64_t>(random.below(4'000)));
+    Json body = {{"max", 1 + random.below(5)}, {"leaseMs", lease.count()}, {"waitMs", wait.count()}, {"owner", name}};
+    const uint64_t number = stage.tasks.begin_take(stage.caller.scheduler().clock().boot());
+    const Reply reply = co_await stage.caller.queue("take", std::move(body), wait + kPatience);
+    if (reply.kind == Reply::Kind::kUnknown) stage.tasks.take_unknown(number, reply.span, lease);
+    if (reply.kind != Reply::Kind::kDone) {
+      stage.tasks.take_over(number);
+      co_await rest(stage, random, milliseconds(50), milliseconds(1'000));
+      continue;
+    }
+    ++stage.operations;
+    const Json tasks = reply.body["tasks"];
+    const int life = stage.life;
+    for (const Json& task : tasks) {
+      stage.tasks.taken({text_of(task, "taskId"), text_of(task, "lease"), task.value("attempt", 0), lease}, reply.span,
+                        life);
+    }
+    stage.tasks.take_over(number);
+    for (const Json& task : tasks) {
+      std::string id = text_of(task, "taskId");
+      std::string held = text_of(task, "lease");
+      co_await do_task(stage, random, std::move(id), std::move(held), lease);
+    }
+  }
+}
+
+namespace {
+
+std::map<std::string, int64_t> counts_in(const Json& from) {
+  std::map<std::string, int64_t> counts;
+  for (const auto& [name, count] : from.items()) counts[name] = count.get<int64_t>();
+  return counts;
+}
+
+}  // namespace
+
+Async<void> look_at_queue(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    const uint64_t what = random.below(4);
+    if (what == 0 && !stage.tasks.acknowledged().empty()) {
+      const auto& all = stage.tasks.acknowledged();
+      auto one = all.begin();
+      std::advance(one, random.below(all.size()));
+      const std::string id = *one;
+      const std::string tail = random.below(3) == 0 ? "/explain" : "";
+      const Reply reply = co_await stage.caller.get("/queues/QueueTable/tasks/" + id + tail, kPatience);
+      if (tail.empty() && reply.kind == Reply::Kind::kDone) stage.tasks.seen(id, text_of(reply.body, "taskStatus"));
+      if (tail.empty() && reply.status == 404) stage.tasks.seen(id, std::nullopt);
+    } else if (what == 1) {
+      const Reply ready = co_await stage.caller.get("/readyz", kPatience);
+      (void)ready;
+    } else if (what == 2) {
+      const Reply page = co_await stage.caller.get("/metrics", kPatience);
+      (void)page;
+    } else {
+      const Reply reply = co_await stage.caller.get("/queues/QueueTable/stats", kPatience);
+      if (reply.kind == Reply::Kind::kDone) {
+        stage.tasks.stats(counts_in(reply.body["depth"]), counts_in(reply.body["flow"]));
+      }
+    }
+    ++stage.operations;
+    co_await rest(stage, random, milliseconds(10), milliseconds(1'500));
+  }
+}
+
+Async<void> cancel_tasks(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(100), milliseconds(3'000));
+    const auto& all = stage.tasks.acknowledged();
+    if (all.empty()) continue;
+    auto one = all.begin();
+    std::advance(one, random.below(all.size()));
+    const std::string id = *one;
+    stage.tasks.begin_cancel(id, stage.caller.scheduler().clock().boot());
+    Json body = {{"taskIds", Json::array({id})}};
+    const Reply reply = co_await stage.caller.queue("cancel", std::move(body), kPatience);
+    if (reply.kind != Reply::Kind::kDone) continue;
+    const Json& result = reply.body["results"][0];
+    if (!has_error(result)) stage.tasks.cancelled(id, text_of(result, "taskStatus"));
+    ++stage.operations;
+  }
+}
+
+namespace {
+
+// All tasks of a state, page by page. False if a page could not be had.
+Async<bool> list_state(Stage& stage, std::string state, std::map<std::string, std::string>& into) {
+  std::string cursor;
+  do {
+    std::string path = "/queues/QueueTable/tasks?limit=500&state=" + state;
+    if (!cursor.empty()) path += "&cursor=" + cursor;
+    const Reply reply = co_await stage.caller.get(std::move(path), kPatience);
+    if (reply.kind != Reply::Kind::kDone) co_return false;
+    for (const Json& task : reply.body["tasks"]) into[text_of(task, "taskId")] = state;
+    cursor = text_of(reply.body, "cursor");
+  } while (!cursor.empty());
+  co_return true;
+}
+
+}  // namespace
+
+Async<bool> judge_rest(Stage& stage) {
+  const Reply reply = co_await stage.caller.get("/queues/QueueTable/stats", kPatience);
+  if (reply.kind != Reply::Kind::kDone) co_return false;
+  const auto depth = counts_in(reply.body["depth"]);
+  stage.tasks.stats(depth, counts_in(reply.body["flow"]));
+  for (const char* state : {"PENDING", "TAKEN", "DELAYED"}) {
+    if (const auto found = depth.find(state); found != depth.end() && found->second > 0) co_return false;
+  }
+  std::map<std::string, std::string> all;
+  for (const auto& [state, count] : depth) {
+    const size_t before = all.size();
+    std::string wanted = state;
+    const bool listed = co_await list_state(stage, std::move(wanted), all);
+    if (!listed) co_return false;
+    stage.verdict.expect(static_cast<int64_t>(all.size() - before) == count || stage.plan.has("producers"),
+                         "the books do not equal a scan", state);
+  }
+  stage.tasks.at_rest(all);
+  co_return true;
+}
+
+}  // namespace freshet::sim

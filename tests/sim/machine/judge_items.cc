@@ -1,0 +1,89 @@
+#include "tests/sim/machine/judge_items.h"
+
+#include <algorithm>
+
+namespace freshet::sim {
+
+namespace {
+std::string name_of(const std::string& key, uint64_t version) {
+  return key + " version " + std::to_string(version);
+}
+}  // namespace
+
+void ItemsJudge::begin(const std::string& key, uint64_t version, const std::string& value) {
+  keys_.insert(key);
+  registers_[key].tries[version].insert(value);
+}
+
+void ItemsJudge::pin(const std::string& key, Register& reg, uint64_t version, const std::string& value,
+                     const std::string& how) {
+  verdict_.expect(reg.tries[version].contains(value), "a write appears that nobody made, or that was refused",
+                  name_of(key, version) + " has the value '" + value + "' (" + how + ")");
+  const auto [done, fresh] = reg.done.emplace(version, value);
+  verdict_.expect(fresh || done->second == value, "two writes took the place of one version",
+                  name_of(key, version) + " was '" + done->second + "' and is '" + value + "' (" + how + ")");
+  reg.known = std::max(reg.known, version);
+}
+
+void ItemsJudge::acknowledged(const std::string& key, uint64_t version, const std::string& value) {
+  pin(key, registers_[key], version, value, "acknowledged");
+}
+
+void ItemsJudge::refused(const std::string& key, uint64_t version, const std::string& value) {
+  Register& reg = registers_[key];
+  const auto done = reg.done.find(version);
+  verdict_.expect(done == reg.done.end() || done->second != value, "a refused write was done",
+                  name_of(key, version) + " '" + value + "' was refused, and has been seen");
+  reg.tries[version].erase(value);
+}
+
+void ItemsJudge::condition_failed(const std::string& key, uint64_t version, const std::string& value) {
+  Register& reg = registers_[key];
+  refused(key, version, value);
+  verdict_.expect(!reg.tries[version].empty(), "a condition failed that holds",
+                  name_of(key, version) + ": no other try of it can have been done");
+}
+
+uint64_t ItemsJudge::known(const std::string& key) const {
+  const auto found = registers_.find(key);
+  return found == registers_.end() ? 0 : found->second.known;
+}
+
+void ItemsJudge::observed(const std::string& key, uint64_t version, const std::string& value, uint64_t known) {
+  verdict_.expect(version >= known, "an acknowledged or seen write is lost",
+                  key + " is at version " + std::to_string(version) + ", and was at " + std::to_string(known) +
+                      " before the read was sent");
+  if (version > 0) pin(key, registers_[key], version, value, "read");
+}
+
+uint64_t ItemsJudge::known_adds(const std::string& key) const {
+  const auto found = counters_.find(key);
+  return found == counters_.end() ? 0 : found->second.acknowledged;
+}
+
+void ItemsJudge::observed_count(const std::string& key, uint64_t value, uint64_t known) {
+  verdict_.expect(value >= known, "an acknowledged addition is lost",
+                  key + " is " + std::to_string(value) + ", and " + std::to_string(known) + " were acknowledged");
+  verdict_.expect(value <= counters_[key].begun, "an addition was done twice",
+                  key + " is " + std::to_string(value) + ", and " + std::to_string(counters_[key].begun) +
+                      " were sent and not refused");
+}
+
+void ItemsJudge::streamed(const std::string& key, uint64_t version, const std::string& value, bool begins_late) {
+  Register& reg = registers_[key];
+  const bool next = version == reg.streamed + 1 || (begins_late && version > reg.streamed);
+  verdict_.expect(next, "the stream has a gap, a double or a wrong order",
+                  key + ": version " + std::to_string(version) + " comes after " + std::to_string(reg.streamed));
+  reg.streamed = version;
+  pin(key, reg, version, value, "stream");
+}
+
+void ItemsJudge::stream_is_over() {
+  for (const auto& [key, reg] : registers_) {
+    verdict_.expect(reg.streamed == reg.known, "the stream lacks a change",
+                    key + ": the stream ends at version " + std::to_string(reg.streamed) + ", the item is at " +
+                        std::to_string(reg.known));
+  }
+}
+
+}  // namespace freshet::sim

@@ -1,0 +1,67 @@
+// Judges the item store by its promises: an acknowledged write stays, across kills and power cuts; one without an
+// answer is wholly there or not at all; what a read has shown stays; transactions are all or nothing; a stream has each
+// change of an item once and in order. Written from docs and DESIGN §8, not from the code.
+//
+// A register is an item with a version and a value. Its one writer makes version n only on top of n - 1, by a
+// condition; so of several tries for a version at most one can hold, however late a lost request arrives.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "tests/sim/machine/verdict.h"
+
+namespace freshet::sim {
+
+class ItemsJudge {
+ public:
+  explicit ItemsJudge(Verdict& verdict) : verdict_(verdict) {}
+
+  // Writes. A try is begun, and then acknowledged, refused (certainly not done), found in the way of another version,
+  // or remains unknown.
+  void begin(const std::string& key, uint64_t version, const std::string& value);
+  void acknowledged(const std::string& key, uint64_t version, const std::string& value);
+  void refused(const std::string& key, uint64_t version, const std::string& value);
+  // Its condition did not hold: so another try of that version must have been done.
+  void condition_failed(const std::string& key, uint64_t version, const std::string& value);
+
+  // Reads. `known` is known() as of when the read was sent; version 0: no such item.
+  uint64_t known(const std::string& key) const;
+  void observed(const std::string& key, uint64_t version, const std::string& value, uint64_t known);
+
+  // A counter that only grows by one.
+  void begin_add(const std::string& key) { ++counters_[key].begun; }
+  void acknowledged_add(const std::string& key) { ++counters_[key].acknowledged; }
+  void refused_add(const std::string& key) { --counters_[key].begun; }
+  uint64_t known_adds(const std::string& key) const;
+  void observed_count(const std::string& key, uint64_t value, uint64_t known);
+
+  // The stream, record after record. `begins_late`: records before it may have been trimmed.
+  void streamed(const std::string& key, uint64_t version, const std::string& value, bool begins_late);
+  // At the end, when the stream has been read to its end.
+  void stream_is_over();
+
+  const std::set<std::string>& keys() const { return keys_; }
+
+ private:
+  struct Register {
+    std::map<uint64_t, std::set<std::string>> tries;  // By version: those that may have been done.
+    std::map<uint64_t, std::string> done;             // Those that are certain.
+    uint64_t known = 0;
+    uint64_t streamed = 0;
+  };
+  struct Counter {
+    uint64_t begun = 0;
+    uint64_t acknowledged = 0;
+  };
+  void pin(const std::string& key, Register& reg, uint64_t version, const std::string& value, const std::string& how);
+
+  Verdict& verdict_;
+  std::map<std::string, Register> registers_;
+  std::map<std::string, Counter> counters_;
+  std::set<std::string> keys_;
+};
+
+}  // namespace freshet::sim

@@ -1,0 +1,226 @@
+#include "tests/sim/machine/judge_tasks.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace freshet::sim {
+
+namespace {
+
+std::string ms(BootTime time) {
+  return std::to_string(std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count()) + " ms";
+}
+
+// The states of an arrow "A->B"; "" is outside.
+std::pair<std::string, std::string> ends_of(const std::string& arrow) {
+  const size_t at = arrow.find("->");
+  return {arrow.substr(0, at), arrow.substr(at + 2)};
+}
+
+}  // namespace
+
+void TasksJudge::touch(Task& task, BootTime by) {
+  if (std::exchange(task.touched, true)) return;
+  task.touched_by = by;
+  if (!task.acknowledged) return;
+  const auto found = surely_pending_.find(task.created.answered);
+  if (found == surely_pending_.end()) return;
+  found->second.erase(task.facts.id);
+  if (found->second.empty()) surely_pending_.erase(found);
+}
+
+void TasksJudge::begin_create(const NewTask& task) {
+  tasks_[task.id].facts = task;
+}
+
+void TasksJudge::created(const std::string& id, const Span& span) {
+  Task& task = tasks_[id];
+  if (std::exchange(task.acknowledged, true)) return;
+  task.created = span;
+  acknowledged_.insert(id);
+  const NewTask& facts = task.facts;
+  const bool plain = !task.touched && !facts.delayed && !facts.has_ttl && !facts.deadline && !facts.ranked;
+  if (plain && facts.key.empty()) surely_pending_[span.answered].insert(id);
+  if (facts.key.empty()) return;
+  std::string& before = last_of_key_[facts.key];
+  verdict_.expect(before.empty() || redrives_ || facts.replaces || !surely_lives(before),
+                  "two tasks of one key live at once", before + " and " + id + " of " + facts.key);
+  before = id;
+}
+
+bool TasksJudge::surely_lives(const std::string& id) const {
+  const Task& task = tasks_.at(id);
+  return task.acknowledged && !task.touched && !task.facts.has_ttl && !task.facts.deadline &&
+         unsure_until_ < task.created.sent;
+}
+
+void TasksJudge::kept_for_key(const std::string& id, const std::string& other) {
+  const auto found = tasks_.find(other);
+  verdict_.expect(found != tasks_.end(), "a task appears that nobody created", other);
+  if (found == tasks_.end()) return;
+  verdict_.expect(!found->second.ended, "a key is kept by a task that has ended", other + " keeps out " + id);
+}
+
+void TasksJudge::create_refused(const std::string& id) {
+  const Task& task = tasks_[id];
+  verdict_.expect(!task.acknowledged && task.leases.empty(), "a refused task is there", id);
+}
+
+// A task that was surely PENDING all the while, and created after the taken one, would have been the newer choice.
+void TasksJudge::check_order(const Task& task, const Span& span) {
+  if (!in_order_ || !task.acknowledged || task.facts.delayed || task.facts.ranked || task.attempts > 1) return;
+  if (last_disturbance_ >= task.created.sent || unsure_until_ >= span.sent) return;
+  Doubt doubt{task.facts.id, span, {}, {}};
+  for (auto at = surely_pending_.upper_bound(task.created.answered); at != surely_pending_.end(); ++at) {
+    if (at->first >= span.sent || doubt.newer.size() > 8) break;
+    for (const std::string& id : at->second) {
+      if (tasks_.at(id).created.sent > task.created.answered) doubt.newer.insert(id);
+    }
+  }
+  if (doubt.newer.empty()) return verdict_.expect(true, "", "");
+  for (const auto& [take, sent] : takes_) doubt.overlapping.insert(take);
+  doubts_.push_back(std::move(doubt));
+}
+
+void TasksJudge::judge(const Doubt& doubt) {
+  if (last_disturbance_ >= doubt.span.sent || unsure_until_ >= doubt.span.sent) return;
+  for (const std::string& id : doubt.newer) {
+    const Task& newer = tasks_.at(id);
+    const bool was_taken = newer.touched && newer.touched_by < doubt.span.answered;
+    verdict_.expect(
+        was_taken, "a take does not give the newest task",
+        doubt.id + " was taken although " + id + " is newer and was waiting since " + ms(newer.created.answered));
+  }
+}
+
+uint64_t TasksJudge::begin_take(BootTime now) {
+  takes_.emplace(++last_take_, now);
+  return last_take_;
+}
+
+void TasksJudge::take_over(uint64_t take) {
+  takes_.erase(take);
+  std::vector<Doubt> open;
+  for (Doubt& doubt : doubts_) {
+    doubt.overlapping.erase(take);
+    if (doubt.overlapping.empty()) {
+      judge(doubt);
+    } else {
+      open.push_back(std::move(doubt));
+    }
+  }
+  doubts_ = std::move(open);
+}
+
+void TasksJudge::taken(const TakenTask& taken, const Span& span, int life) {
+  const auto found = tasks_.find(taken.id);
+  verdict_.expect(found != tasks_.end(), "a task appears that nobody created", taken.id);
+  if (found == tasks_.end()) return;
+  Task& task = found->second;
+  verdict_.expect(!task.ended, "a task that is SUCCESS is handed out again", taken.id);
+  verdict_.expect(task.leases.insert(taken.lease).second, "a lease is handed out twice", taken.lease);
+  verdict_.expect(task.lease.empty() || task.lease_life != life || span.answered >= task.lease_sure_until,
+                  "two leases of one task are valid at once",
+                  taken.id + " is taken at " + ms(span.answered) + ", and the lease before holds until " +
+                      ms(task.lease_sure_until));
+  const auto& deadline = task.facts.deadline;
+  verdict_.expect(redrives_ || !deadline || last_disturbance_ >= span.sent || span.wall_sent < *deadline,
+                  "a task is started after its deadline", taken.id);
+  task.attempts = std::max(task.attempts, taken.attempt);
+  if (!task.touched) check_order(task, span);
+  touch(task, span.sent);
+  task.lease = taken.lease;
+  task.lease_life = life;
+  task.lease_sure_until = span.sent + taken.lease_time;
+}
+
+void TasksJudge::take_unknown(uint64_t take, const Span& span, milliseconds lease) {
+  unsure_until_ = std::max(unsure_until_, span.answered + lease + seconds(5));
+  take_over(take);
+  // What may have been taken may come back later, and is then no longer surely PENDING: judge only what comes later.
+  surely_pending_.clear();
+}
+
+void TasksJudge::begin_settle(const std::string& id, const std::string& lease, Outcome outcome) {
+  Task& task = tasks_[id];
+  // From now on it may be somebody else's.
+  if (outcome != Outcome::kHeartbeat && task.lease == lease) task.lease.clear();
+}
+
+void TasksJudge::settled(const std::string& id, const std::string& lease, Outcome outcome, const std::string& status,
+                         const Span& span) {
+  Task& task = tasks_[id];
+  verdict_.expect(task.leases.contains(lease), "a lease is accepted that was not handed out", id);
+  if (outcome == Outcome::kComplete) {
+    verdict_.expect(status == "SUCCESS", "a completed task is not SUCCESS", id + " is " + status);
+    verdict_.expect(!task.ended, "a task is completed twice", id);
+    task.ended = true;
+  }
+  if (outcome == Outcome::kHeartbeat && task.lease == lease) {
+    task.lease_sure_until = std::max(task.lease_sure_until, span.sent);  // Its length is not asked for again.
+  }
+}
+
+void TasksJudge::settle_refused(const std::string&, const std::string&) {}
+
+void TasksJudge::settle_unknown(const std::string& id) {
+  tasks_[id].lease.clear();
+}
+
+void TasksJudge::begin_cancel(const std::string& id, BootTime now) {
+  touch(tasks_[id], now);
+}
+
+void TasksJudge::cancelled(const std::string& id, const std::string& status) {
+  verdict_.expect(status == "CANCELLED" || status == "TAKEN", "a cancelled task is in a wrong state",
+                  id + " is " + status);
+}
+
+void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime now) {
+  const auto found = tasks_.find(id);
+  verdict_.expect(found != tasks_.end(), "a task appears that nobody created", id);
+  if (found == tasks_.end()) return;
+  Task& task = found->second;
+  task.attempts = std::max(task.attempts, attempt);
+  touch(task, BootTime{});
+  // It travels to the runner for a while.
+  const auto& deadline = task.facts.deadline;
+  verdict_.expect(redrives_ || !deadline || now < *deadline + seconds(2) || last_disturbance_ > BootTime{},
+                  "a task is started after its deadline", id);
+}
+
+void TasksJudge::seen(const std::string& id, const std::optional<std::string>& status) {
+  const Task& task = tasks_[id];
+  if (!status) {
+    verdict_.expect(!task.acknowledged || task.facts.has_ttl, "an acknowledged task is lost", id);
+  } else {
+    verdict_.expect(!task.ended || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
+  }
+}
+
+void TasksJudge::stats(const std::map<std::string, int64_t>& depth, const std::map<std::string, int64_t>& flow) {
+  std::map<std::string, int64_t> balance;
+  for (const auto& [arrow, count] : flow) {
+    const auto [from, to] = ends_of(arrow);
+    balance[from] -= count;
+    balance[to] += count;
+  }
+  for (const auto& [state, count] : depth) {
+    verdict_.expect(balance[state] == count, "the books do not balance",
+                    state + ": " + std::to_string(balance[state]) + " came and did not go, " + std::to_string(count) +
+                        " are there");
+  }
+}
+
+void TasksJudge::at_rest(const std::map<std::string, std::string>& status_of_all) {
+  for (const auto& [id, status] : status_of_all) {
+    verdict_.expect(status != "PENDING" && status != "TAKEN" && status != "DELAYED", "a task is never done",
+                    id + " is still " + status);
+    seen(id, status);
+  }
+  for (const std::string& id : acknowledged_) {
+    if (!status_of_all.contains(id)) seen(id, std::nullopt);
+  }
+}
+
+}  // namespace freshet::sim

@@ -1,0 +1,128 @@
+// Judges a queue by its promises: an acknowledged task vanishes only by an arrow in the books; at most one lease on a
+// task is valid, and a stale holder is refused; attempts are exact; a take gives the newest; nothing starts after its
+// deadline; what has ended stays ended; the books balance. Written from docs and DESIGN §8, not from the code.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "tests/sim/machine/verdict.h"
+
+namespace freshet::sim {
+
+// When a request was sent and answered, on both clocks.
+struct Span {
+  BootTime sent{};
+  BootTime answered{};
+  WallTime wall_sent{};
+  WallTime wall_answered{};
+};
+
+struct TakenTask {
+  std::string id;
+  std::string lease;
+  int attempt = 0;
+  milliseconds lease_time{0};
+};
+
+class TasksJudge {
+ public:
+  explicit TasksJudge(Verdict& verdict) : verdict_(verdict) {}
+  // Newest first is not what the queue is set to do all the time.
+  void ignore_order() { in_order_ = false; }
+  // Ended tasks may be redriven: they lose a deadline that has passed, and live beside others of their key.
+  void expect_redrives() { redrives_ = true; }
+
+  struct NewTask {
+    std::string id;
+    std::optional<WallTime> deadline;
+    bool delayed = false;
+    bool has_ttl = false;  // TTL may take it away.
+    bool ranked = false;   // It has a group or a priority: other tasks may rightly go first.
+    std::string key;       // Of all tasks of one key, one producer makes one after the other.
+    bool replaces = false;
+  };
+  void begin_create(const NewTask& task);
+  void created(const std::string& id, const Span& span);
+  // The answer names a task of the same key that lives.
+  void kept_for_key(const std::string& id, const std::string& other);
+  void create_refused(const std::string& id);  // Certainly not done.
+
+  // Takes have numbers of their own. `life` counts the daemons: a new one ends the leases of those before.
+  uint64_t begin_take(BootTime now);
+  void taken(const TakenTask& task, const Span& span, int life);
+  void take_over(uint64_t take);
+  // A take without an answer may have taken anything, for that long.
+  void take_unknown(uint64_t take, const Span& span, milliseconds lease);
+  enum class Outcome { kComplete, kFail, kRelease, kHeartbeat };
+  void begin_settle(const std::string& id, const std::string& lease, Outcome outcome);
+  // `status`: what the task is then.
+  void settled(const std::string& id, const std::string& lease, Outcome outcome, const std::string& status,
+               const Span& span);
+  void settle_refused(const std::string& id, const std::string& lease);  // For sure; a conflict, say.
+  void settle_unknown(const std::string& id);
+  void begin_cancel(const std::string& id, BootTime now);
+  void cancelled(const std::string& id, const std::string& status);
+
+  // The runner was handed a task. No answer to it is known yet.
+  void started_by_runner(const std::string& id, int attempt, WallTime now);
+  // The wall clock was set, or a life ended: order and deadlines cannot be judged across it.
+  void disturbed(BootTime now) { last_disturbance_ = now; }
+
+  // A task as a read shows it; no status: there is none.
+  void seen(const std::string& id, const std::optional<std::string>& status);
+  // Depth by state and flow by arrow, as the stats say.
+  void stats(const std::map<std::string, int64_t>& depth, const std::map<std::string, int64_t>& flow);
+  // At the end: nothing waits, and each acknowledged task without ttl is there.
+  void at_rest(const std::map<std::string, std::string>& status_of_all);
+
+  const std::set<std::string>& acknowledged() const { return acknowledged_; }
+
+ private:
+  struct Task {
+    NewTask facts;
+    bool acknowledged = false;
+    Span created;
+    std::string lease;  // The last one that was handed out; "" if none, or if it was given up.
+    BootTime lease_sure_until{};
+    int lease_life = 0;
+    int attempts = 0;       // The highest that was seen.
+    bool ended = false;     // SUCCESS, for sure.
+    bool touched = false;   // Taken, settled or cancelled by somebody, perhaps: no longer surely PENDING.
+    BootTime touched_by{};  // When the request was sent that did it.
+    std::set<std::string> leases;
+  };
+  // A take that gave `id` although others seem to be newer. Those may have been taken at the same time: it is judged
+  // once all takes that overlapped with it have been answered.
+  struct Doubt {
+    std::string id;
+    Span span;
+    std::set<std::string> newer;
+    std::set<uint64_t> overlapping;
+  };
+  void check_order(const Task& task, const Span& span);
+  void judge(const Doubt& doubt);
+
+  Verdict& verdict_;
+  std::map<std::string, Task> tasks_;
+  std::set<std::string> acknowledged_;
+  // Acknowledged, never touched, without delay, ttl or deadline: surely PENDING. By when they were acknowledged.
+  std::map<BootTime, std::set<std::string>> surely_pending_;
+  BootTime unsure_until_{};  // Takes without an answer may hold anything until then.
+  BootTime last_disturbance_{};
+  std::map<uint64_t, BootTime> takes_;  // Without an answer yet; when they were sent.
+  uint64_t last_take_ = 0;
+  std::vector<Doubt> doubts_;
+  bool in_order_ = true;
+  bool redrives_ = false;
+  std::map<std::string, std::string> last_of_key_;  // The task that was created last.
+  bool surely_lives(const std::string& id) const;
+  void touch(Task& task, BootTime by);
+};
+
+}  // namespace freshet::sim

@@ -1,0 +1,500 @@
+#include "tests/sim/machine/machine.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "app/daemon/plan.h"
+#include "base/check.h"
+#include "tests/sim/machine/handlers.h"
+#include "tests/sim/source_dir.h"
+#include "wire/http/client.h"
+
+namespace freshet::sim {
+
+namespace {
+
+constexpr WallTime kStart{milliseconds(1'800'000'000'000)};
+constexpr milliseconds kLongestRest{3'600'000};
+constexpr uint64_t kMostSteps = 5'000'000;
+
+std::string runner_of(const Plan& plan) {
+  return plan.has("http-runner") ? "http://127.0.0.1:" + std::to_string(kHandlerPort) + "/" : "none";
+}
+
+// Settings of the queue that a part of the plan stands for.
+void add_policies(const Plan& plan, DaemonOptions& options) {
+  Random random(plan.seed + 99);
+  static constexpr const char* kOrders[] = {"fifo", "adaptive", "deadline"};
+  const auto set = [&](const std::string& setting) {
+    options.deploy.settings.push_back("ProcessTasksFunction." + setting);
+  };
+  set("LEASE_MS=8000");
+  set("BACKOFF_MAX_MS=8000");
+  const std::string order = kOrders[random.below(3)];
+  if (plan.has("orders")) set("ORDER=" + order);
+  if (plan.has("bounded")) set("MAX_WAITING=" + std::to_string(30 + random.below(300)));
+  if (plan.has("margins")) set(std::string("DEADLINE_MARGIN=") + (random.below(2) == 0 ? "p90" : "yield"));
+  if (plan.has("adaptive")) set("CONCURRENCY=adaptive");
+  if (plan.has("rate")) set("RATE_LIMIT=" + std::to_string(5 + random.below(100)));
+}
+
+DaemonOptions options_of(const Plan& plan) {
+  DaemonOptions options;
+  options.deploy.path = source_dir() + "/config/lifo.yaml";
+  options.deploy.parameters = {"TaskRunner=" + runner_of(plan), "MaxAttempts=4", "DefaultTtlSeconds=0", "Concurrency=3",
+                               "TaskTimeoutMs=5000"};
+  add_policies(plan, options);
+  options.data = "/simulated/data";
+  options.listen = "127.0.0.1:7070";
+  options.durability = plan.has("interval-durability") ? "interval:50" : "sync";
+  options.segment_bytes = plan.has("small-segments") ? 1u << 20 : 4u << 20;
+  if (plan.has("little-memory")) options.max_memory_bytes = 24u << 20;
+  options.drain_ms = 5'000;
+  return options;
+}
+
+// How a life ends.
+enum class Ending { kKill, kPower, kDrain };
+
+class Machine {
+ public:
+  Machine(const Plan& plan, const RunOptions& run)
+      : plan_(plan),
+        run_(run),
+        trace_(run.print),
+        random_(plan.seed * 7919 + 17),
+        world_(plan.seed, kStart, trace_),
+        options_(options_of(plan)),
+        outside_(world_.clock(), outside_waiter_),
+        outside_io_(*IoThread::without_thread(world_.clock(), world_.network())),
+        http_(make_http_client({}, {outside_io_.get()}, world_.clock(), outside_, outside_)),
+        caller_(*http_, outside_, trace_) {
+    trace_.set_clock(world_.clock());
+    if (plan.has("slow-sync")) world_.set_longest_sync(milliseconds(300));
+    if (plan.has("slow-network")) world_.sim_network().set_delay(milliseconds(1), milliseconds(400));
+  }
+
+  RunResult run() {
+    trace_.note(to_string(plan_));
+    begin_clients();
+    const auto last = static_cast<uint64_t>(plan_.lives);
+    for (uint64_t life = 1; life <= last && goes_on(); ++life) live(life == last);
+    RunResult result;
+    result.holds = !verdict_.is_broken();
+    result.promise = verdict_.promise();
+    result.what = verdict_.what();
+    result.steps = steps_;
+    result.lives = lives_;
+    result.operations = stage_.operations;
+    result.hash = trace_.hash();
+    result.seen = trace_.seen();
+    result.last = trace_.last();
+    return result;
+  }
+
+ private:
+  bool goes_on() const { return !verdict_.is_broken() && (run_.until == 0 || steps_ < run_.until); }
+  BootTime now() const { return world_.clock().boot(); }
+  Random fork() { return Random(random_.next()); }
+
+  void begin_clients() {
+    if (plan_.has("http-runner")) {
+      auto handlers = serve_handlers(stage_, handler_random_, world_.network(), *outside_io_, outside_, outside_);
+      FRESHET_CHECK(handlers.has_value(), "nobody else has the port of the handlers");
+      handlers_ = std::move(*handlers);
+    }
+    clients_.spawn(use_items());
+    const auto spawn = [&](const char* part, auto client) {
+      for (int i = 0; i < plan_.how_many(part); ++i) {
+        clients_.spawn(client(stage_, fork(), part + std::to_string(i)));
+      }
+    };
+    spawn("producers", produce_tasks);
+    if (!plan_.has("http-runner")) spawn("workers", work_on_tasks);
+    // Somebody has to do the work in the end.
+    if (!plan_.has("http-runner") && !plan_.has("workers")) clients_.spawn(work_on_tasks(stage_, fork(), "worker"));
+    for (int i = 0; i < plan_.how_many("lookers"); ++i) clients_.spawn(look_at_queue(stage_, fork()));
+    if (plan_.has("cancellers")) clients_.spawn(cancel_tasks(stage_, fork()));
+    if (plan_.has("policy-changes")) clients_.spawn(change_policy(stage_, fork()));
+    if (plan_.has("deploys")) clients_.spawn(deploy_again(stage_, fork()));
+    if (plan_.has("redrivers")) {
+      tasks_.expect_redrives();
+      clients_.spawn(redrive_tasks(stage_, fork()));
+    }
+    for (const char* part : {"orders", "policy-changes", "margins", "deploys", "redrivers"}) {
+      if (plan_.has(part)) tasks_.ignore_order();
+    }
+  }
+
+  Async<void> use_items() {
+    co_await make_items_table(stage_);
+    for (int i = 0; i < plan_.how_many("registers"); ++i) {
+      clients_.spawn(write_registers(stage_, fork(), std::to_string(i)));
+    }
+    for (int i = 0; i < plan_.how_many("pairs"); ++i) clients_.spawn(write_pairs(stage_, fork(), std::to_string(i)));
+    for (int i = 0; i < plan_.how_many("counters"); ++i) clients_.spawn(count_up(stage_, fork(), std::to_string(i)));
+    if (plan_.has("stream")) stream_.spawn(follow_stream(stage_, fork()));
+    if (plan_.has("backups")) clients_.spawn(make_backups(stage_, fork()));
+  }
+
+  // A daemon from its start to its end.
+  void live(bool is_last) {
+    ++lives_;
+    ++life_;
+    calm_ = is_last;
+    if (is_last) end_faults();
+    if (!is_last && plan_.has("wrong-start") && random_.below(3) == 0) {
+      world_.sim_clock().step_wall(milliseconds(static_cast<int64_t>(random_.below(7'200'000))));
+      tasks_.disturbed(now());
+      fault("wrong-start");
+    }
+    if (!is_last && plan_.has("bit-rot") && random_.below(2) == 0) rot();
+    if (!start_daemon()) {
+      if (is_last) verdict_.broken("the store does not open again", opening_error_);
+      take_down(Ending::kKill);
+      return;
+    }
+    const auto length = static_cast<uint64_t>(plan_.longest_life.count());
+    const BootTime end = now() + milliseconds(is_last ? 0 : static_cast<int64_t>(100 + random_.below(length)));
+    plan_next_fault();
+    while (goes_on() && now() < end && !daemon_->loop().stopped()) step();
+    if (is_last) come_to_rest();
+    if (!goes_on()) return;
+    end_life(is_last ? Ending::kDrain : draw_ending());
+  }
+
+  bool start_daemon() {
+    auto plan = plan_daemon(options_);
+    FRESHET_CHECK(plan.has_value(), plan.error().message.c_str());
+    trace_.note("== life " + std::to_string(lives_));
+    daemon_ = make_daemon(world_, options_, std::move(*plan));
+    if (auto opened = daemon_->open(); !opened) {
+      opening_error_ = opened.error().message;
+      trace_.note("the start is refused: " + opening_error_);
+      trace_.saw("start refused");
+      const bool disk_is_bad =
+          plan_.has("calls-fail") || plan_.has("disk-full") || plan_.has("write-fails") || plan_.has("sync-fails");
+      verdict_.expect(disk_is_bad || world_.sim_files().crashed(), "a start is refused without a reason",
+                      opening_error_);
+      return false;
+    }
+    daemon_->begin();
+    return true;
+  }
+
+  // A bit of a segment that is not the last one is another. The start must say so, and it is then right again. (In the
+  // last one, what is behind the last known sync cannot be told from a torn write.)
+  void rot() {
+    SimFiles& files = world_.sim_files();
+    const auto names = files.list(options_.data);
+    std::vector<std::string> segments;
+    if (names) {
+      std::copy_if(names->begin(), names->end(), std::back_inserter(segments),
+                   [](const std::string& name) { return name.starts_with("segment-"); });
+    }
+    if (segments.size() < 2) return;
+    const std::string path = options_.data + "/" + segments[random_.below(segments.size() - 1)];
+    const std::string before = files.content(path);
+    if (before.empty()) return;
+    std::string after = before;
+    const size_t at = random_.below(after.size());
+    after[at] = static_cast<char>(after[at] ^ (1 << random_.below(8)));
+    fault("bit-rot");
+    trace_.note("   " + path + ", offset " + std::to_string(at));
+    files.set_content(path, after);
+    auto plan = plan_daemon(options_);
+    {
+      auto daemon = make_daemon(world_, options_, std::move(*plan));
+      const auto opened = daemon->open();
+      trace_.saw(opened ? "bit-rot harmless" : "bit-rot refused");
+      verdict_.expect(opened || opened.error().message.find(path) != std::string::npos,
+                      "damage is refused without naming the file", opened ? "" : opened.error().message);
+      files.crash_at(files.calls());
+      world_.forget_io();
+    }
+    files.restart_process();
+    files.set_content(path, before);
+  }
+
+  Ending draw_ending() {
+    std::vector<Ending> endings;
+    if (plan_.has("kill")) endings.push_back(Ending::kKill);
+    if (plan_.has("power")) endings.push_back(Ending::kPower);
+    if (plan_.has("drain")) endings.push_back(Ending::kDrain);
+    return endings.empty() ? Ending::kDrain : endings[random_.below(endings.size())];
+  }
+
+  void end_life(Ending ending) {
+    if (daemon_->loop().stopped()) {
+      trace_.saw("stopped by itself");
+      trace_.note("the daemon has ended by itself with " + std::to_string(daemon_->exit_status()));
+    } else if (ending == Ending::kDrain) {
+      drain();
+    }
+    if (goes_on()) take_down(ending);
+  }
+
+  void drain() {
+    fault("drain");
+    daemon_->loop().post([this] { daemon_->stop(); });
+    // Its own deadline and the last sync; and turns enough to see them, as the machine may have paused.
+    const BootTime deadline = now() + milliseconds(options_.drain_ms) + seconds(30);
+    uint64_t steps_after = 0;
+    while (goes_on() && !daemon_->loop().stopped() && steps_after < 20'000) {
+      step();
+      if (now() >= deadline) ++steps_after;
+    }
+    if (goes_on()) {
+      verdict_.expect(daemon_->loop().stopped(), "a stop takes longer than it may", "SIGTERM did not end the daemon");
+    }
+  }
+
+  // SIGKILL, or the end of a process that has stopped anyway; then, perhaps, what a power cut leaves of the disk.
+  void take_down(Ending ending) {
+    SimFiles& files = world_.sim_files();
+    const bool power = ending == Ending::kPower;
+    fault(power ? "power" : "kill");
+    files.crash_at(files.calls());  // Nothing that its destruction does reaches the disk.
+    if (power) world_.sim_network().freeze_some(1000);
+    world_.forget_io();
+    daemon_.reset();
+    if (power) {
+      files.restart();
+    } else {
+      files.restart_process();
+    }
+    tasks_.disturbed(now());
+    world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(random_.below(4) == 0 ? 30'000 : 500))));
+  }
+
+  // Faults end, and everything must be done within a time.
+  void come_to_rest() {
+    const BootTime deadline = now() + kLongestRest + stepped_back_;
+    Scope judging;
+    bool rested = false;
+    judging.spawn(judge(rested));
+    while (goes_on() && !rested && now() < deadline) {
+      if (daemon_->loop().stopped()) {
+        return verdict_.broken("the daemon ends without a fault", "exit " + std::to_string(daemon_->exit_status()));
+      }
+      step();
+    }
+    if (!goes_on() || rested) return;
+    verdict_.broken("it does not come to rest", "an hour after the last fault");
+  }
+
+  Async<void> judge(bool& rested) {
+    Random random = fork();
+    while (!verdict_.is_broken()) {
+      co_await rest(stage_, random, milliseconds(500), milliseconds(1'000));
+      const bool done = co_await judge_rest(stage_);
+      if (done) break;
+    }
+    co_await read_all_items(stage_);
+    stage_.all_is_read = true;
+    while (stream_.size() > 0 && !verdict_.is_broken()) {
+      co_await rest(stage_, random, milliseconds(100), milliseconds(500));
+    }
+    if (plan_.has("stream")) items_.stream_is_over();
+    const Reply ready = co_await caller_.get("/readyz", milliseconds(5'000));
+    verdict_.expect(ready.status == 200, "it is not ready although nothing is wrong", std::to_string(ready.status));
+    rested = true;
+  }
+
+  // Everything that is to be done at this moment, or a jump to the next one.
+  void step() {
+    ++steps_;
+    if (steps_ > kMostSteps) return verdict_.broken("it goes on for ever", "no end after millions of steps");
+    SimNetwork& network = world_.sim_network();
+    network.run_due();
+    bool worked = turn_outside();
+    worked = turn_daemon() || worked;
+    if (now() >= next_fault_) {
+      make_fault();
+      return plan_next_fault();
+    }
+    if (worked || network.has_ready_sockets()) return;
+    BootTime next = std::min({network.next_event(), outside_.next_deadline(), outside_io_->next_due(),
+                              daemon_->loop().next_deadline(), next_fault_});
+    if (world_.io() != nullptr) next = std::min(next, world_.io()->next_due());
+    if (next == BootTime::max()) return verdict_.broken("nothing will ever happen", "no timer is set");
+    if (next <= now()) {
+      // Somebody wants a turn for something that it then does not do.
+      verdict_.expect(++idle_turns_ < 10'000, "it spins without progress", "turns at one moment");
+      world_.sim_clock().advance(std::chrono::microseconds(1));
+      return;
+    }
+    idle_turns_ = 0;
+    world_.sim_clock().advance_to(next);
+  }
+
+  bool turn_outside() {
+    bool worked = false;
+    if (world_.sim_network().has_ready_sockets() || outside_io_->next_due() <= now()) {
+      outside_io_->turn(BootTime{});
+      worked = true;
+    }
+    if (outside_.ready()) {
+      outside_.turn();
+      worked = true;
+    }
+    return worked;
+  }
+
+  bool turn_daemon() {
+    if (daemon_->loop().stopped()) return false;
+    bool worked = false;
+    IoThread* io = world_.io();
+    if (io != nullptr && (world_.sim_network().has_ready_sockets() || io->next_due() <= now())) {
+      io->turn(BootTime{});
+      worked = true;
+    }
+    if (daemon_->loop().ready()) {
+      daemon_->loop().turn();
+      worked = true;
+      // Work takes time.
+      world_.sim_clock().advance(std::chrono::microseconds(1 + random_.below(40)));
+    }
+    return worked;
+  }
+
+  void plan_next_fault() {
+    if (calm_ || faults_per_second_ == 0) {
+      next_fault_ = BootTime::max();
+      return;
+    }
+    const double mean = 1000.0 / static_cast<double>(faults_per_second_);
+    const auto wait = static_cast<int64_t>(mean * 2e6 * random_.unit()) + 1;
+    next_fault_ = now() + std::chrono::microseconds(wait);
+  }
+
+  void fault(const std::string& name) {
+    trace_.saw("fault " + name);
+    trace_.note("!! " + name);
+  }
+
+  void end_faults() {
+    world_.sim_network().refuse_connections(0);
+    world_.sim_network().set_delay(std::chrono::microseconds(20), std::chrono::microseconds(200));
+    world_.sim_files().set_disk_bytes(std::numeric_limits<uint64_t>::max());
+    world_.set_longest_sync(milliseconds(3));
+    next_fault_ = BootTime::max();
+  }
+
+  // One of the faults that the plan has, the more often the more of it there are.
+  void make_fault() {
+    uint64_t drawn = random_.below(static_cast<uint64_t>(faults_per_second_));
+    for (const char* name : kFaults) {
+      const auto share = static_cast<uint64_t>(plan_.how_many(name));
+      if (drawn < share) return make_fault(name);
+      drawn -= share;
+    }
+  }
+
+  void make_fault(const std::string& name) {
+    fault(name);
+    if (name.starts_with("sync") || name.starts_with("write") || name.starts_with("calls") || name == "disk-full") {
+      return disturb_disk(name);
+    }
+    if (name == "cut") world_.sim_network().cut_some(100 + random_.below(900));
+    if (name == "freeze") world_.sim_network().freeze_some(100 + random_.below(900));
+    if (name == "refuse") world_.sim_network().refuse_connections(random_.below(2) == 0 ? 0 : random_.below(1000));
+    if (name == "second-daemon") start_second();
+    if (name == "slow-turn") world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(900))));
+    if (name == "pause") world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(120'000))));
+    if (name == "wall-step") {
+      const auto far = static_cast<int64_t>(random_.below(random_.below(2) == 0 ? 50'000 : 5'000'000));
+      const bool back = random_.below(2) == 0;
+      if (back) stepped_back_ += milliseconds(far);  // What is delayed to a time waits for it.
+      world_.sim_clock().step_wall(milliseconds(back ? -far : far));
+      tasks_.disturbed(now());
+    }
+  }
+
+  void disturb_disk(const std::string& name) {
+    SimFiles& files = world_.sim_files();
+    if (name == "sync-fails") files.fail_sync(1 + random_.below(3));
+    if (name == "write-fails") files.fail_write(1 + random_.below(3));
+    if (name == "disk-full") {
+      const bool ends = random_.below(2) == 0;
+      files.set_disk_bytes(ends ? std::numeric_limits<uint64_t>::max()
+                                : files.bytes_allocated() + random_.below(3u << 20));
+    }
+    if (name != "calls-fail") return;
+    // A kind of call fails, once or from now on.
+    static constexpr const char* kCalls[] = {"open", "rename", "remove", "sync directory", "allocate", "list", "read"};
+    const std::string kind = kCalls[random_.below(std::size(kCalls))];
+    auto left = std::make_shared<uint64_t>(random_.below(2) == 0 ? 1 : 1'000'000);
+    const ErrorCode code = random_.below(4) == 0 ? ErrorCode::kDiskFull : ErrorCode::kIo;
+    trace_.note("   " + kind + " fails " + std::to_string(*left) + " times");
+    files.fail_calls(code, [kind, left](const std::string& call) {
+      if (!call.starts_with(kind) || *left == 0) return false;
+      --*left;
+      return true;
+    });
+  }
+
+  // Another daemon on the same folder: it must be refused, and do no harm.
+  void start_second() {
+    DaemonOptions options = options_;
+    options.listen = "127.0.0.1:7071";
+    auto plan = plan_daemon(options);
+    IoThread* io = world_.io();
+    {
+      auto second = make_daemon(world_, options, std::move(*plan));
+      auto opened = second->open();
+      verdict_.expect(!opened, "two daemons have one folder", "the second one was let in");
+      if (!opened) trace_.note("the second daemon: " + opened.error().message);
+    }
+    world_.set_io(io);
+  }
+
+  static constexpr const char* kFaults[] = {"sync-fails", "write-fails", "calls-fail",   "disk-full",
+                                            "cut",        "freeze",      "refuse",       "wall-step",
+                                            "pause",      "slow-turn",   "second-daemon"};
+
+  const Plan& plan_;
+  const RunOptions& run_;
+  Trace trace_;
+  Random random_;
+  Random handler_random_{random_.next()};
+  SimWorld world_;
+  const DaemonOptions options_;
+  Verdict verdict_;
+  ItemsJudge items_{verdict_};
+  TasksJudge tasks_{verdict_};
+  int life_ = 0;
+  bool calm_ = false;
+  // The clients' side.
+  SimWaiter outside_waiter_{world_.sim_clock()};
+  Loop outside_;
+  std::unique_ptr<IoThread> outside_io_;
+  std::unique_ptr<HttpClient> http_;
+  Caller caller_;
+  Stage stage_{caller_, plan_, items_, tasks_, verdict_, life_, calm_, runner_of(plan_), false, 0};
+  std::unique_ptr<HttpServer> handlers_;
+  Scope clients_;
+  Scope stream_;
+  // The daemon's.
+  std::unique_ptr<Daemon> daemon_;
+  std::string opening_error_;
+  const int64_t faults_per_second_ = [this] {
+    int64_t all = 0;
+    for (const char* name : kFaults) all += plan_.how_many(name);
+    return all;
+  }();
+  BootTime next_fault_ = BootTime::max();
+  uint64_t lives_ = 0;
+  uint64_t steps_ = 0;
+  uint64_t idle_turns_ = 0;
+  milliseconds stepped_back_{0};
+};
+
+}  // namespace
+
+RunResult run_machine(const Plan& plan, const RunOptions& options) {
+  return Machine(plan, options).run();
+}
+
+}  // namespace freshet::sim

@@ -1,0 +1,91 @@
+#include "tests/sim/machine/plan.h"
+
+#include <algorithm>
+
+#include "base/random.h"
+
+namespace freshet::sim {
+
+namespace {
+
+struct Part {
+  const char* name;
+  int chance;  // Of a hundred seeds, so many have it.
+  int least;
+  int most;
+};
+
+// Ends of lives; what is wrong with the disk, the clock and the network; settings; clients.
+constexpr Part kParts[] = {
+    {"kill", 60, 20, 300},
+    {"power", 50, 20, 300},
+    {"drain", 40, 10, 200},
+    {"second-daemon", 20, 10, 100},
+    {"sync-fails", 25, 5, 60},
+    {"write-fails", 25, 5, 60},
+    {"calls-fail", 20, 5, 60},
+    {"disk-full", 25, 10, 60},
+    {"slow-sync", 40, 1, 1},
+    {"wall-step", 30, 10, 100},
+    {"wrong-start", 20, 1, 1},
+    {"pause", 20, 5, 50},
+    {"slow-turn", 40, 10, 300},
+    {"cut", 40, 10, 400},
+    {"freeze", 30, 10, 300},
+    {"refuse", 20, 10, 200},
+    {"slow-network", 30, 1, 1},
+    {"small-segments", 60, 1, 1},
+    {"little-memory", 10, 1, 1},
+    {"interval-durability", 10, 1, 1},
+    {"http-runner", 40, 1, 1},
+    {"registers", 80, 1, 4},
+    {"pairs", 50, 1, 2},
+    {"counters", 40, 1, 2},
+    {"stream", 50, 1, 1},
+    {"producers", 90, 1, 3},
+    {"workers", 90, 1, 4},
+    {"lookers", 50, 1, 2},
+    {"cancellers", 30, 1, 1},
+    // Further kinds of tasks, and of hands on the queue.
+    {"keys", 30, 1, 1},
+    {"groups", 30, 1, 1},
+    {"priorities", 30, 1, 1},
+    {"orders", 40, 1, 1},
+    {"bounded", 20, 1, 1},
+    {"margins", 20, 1, 1},
+    {"adaptive", 20, 1, 1},
+    {"rate", 15, 1, 1},
+    {"policy-changes", 25, 1, 1},
+    {"deploys", 20, 1, 1},
+    {"redrivers", 25, 1, 1},
+    {"backups", 15, 1, 1},
+    {"bit-rot", 15, 1, 1},
+};
+
+}  // namespace
+
+Plan draw_plan(uint64_t seed, const std::set<std::string>& without) {
+  Random random(seed ^ 0x9e3779b97f4a7c15ull);
+  Plan plan;
+  plan.seed = seed;
+  plan.lives = 1 + static_cast<int>(random.below(random.below(4) == 0 ? 20 : 6));
+  plan.longest_life = milliseconds(2'000 + static_cast<int64_t>(random.below(58'000)));
+  for (const Part& part : kParts) {
+    const bool there = random.below(100) < static_cast<uint64_t>(part.chance);
+    const auto span = static_cast<uint64_t>(part.most - part.least + 1);
+    const int often = part.least + static_cast<int>(random.below(span));
+    if (there && !without.contains(part.name)) plan.parts[part.name] = often;
+  }
+  // What the seed draws comes first, so that leaving something out changes nothing else.
+  if (without.contains("lives")) plan.lives = 1;
+  return plan;
+}
+
+std::string to_string(const Plan& plan) {
+  std::string text = "seed " + std::to_string(plan.seed) + ", " + std::to_string(plan.lives) + " lives of at most " +
+                     std::to_string(plan.longest_life.count()) + " ms:";
+  for (const auto& [name, often] : plan.parts) text += " " + name + "=" + std::to_string(often);
+  return text;
+}
+
+}  // namespace freshet::sim

@@ -1,0 +1,113 @@
+// Sockets in memory, on simulated time and from a seed. The twin of wire/http/sockets.cc.
+//
+// Bytes take a drawn time to arrive, in order within a connection. A sender blocks when the receiver does not read. A
+// connection can be cut (both ends see a reset) or frozen (nothing arrives any more, and nobody is told: a peer whose
+// machine has lost its power or its cable). One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "wire/http/sockets.h"
+
+namespace freshet::sim {
+
+class SimNetwork final : public Network {
+ public:
+  // The clock outlives it.
+  SimNetwork(const Clock& clock, uint64_t seed);
+  SimNetwork(const SimNetwork&) = delete;
+  SimNetwork& operator=(const SimNetwork&) = delete;
+  ~SimNetwork() override;
+
+  Result<std::unique_ptr<Acceptor>> bind(const std::string& address, uint16_t port) override;
+  std::unique_ptr<Socket> connect(const SocketAddress& address) override;
+  Result<std::unique_ptr<Poller>> make_poller(const Clock& clock) override;
+
+  // When something arrives next; BootTime::max() for never.
+  BootTime next_event() const { return events_.empty() ? BootTime::max() : events_.begin()->first.first; }
+  // Lets everything arrive whose time has come.
+  void run_due();
+
+  // Faults. A delay holds for what is sent from now on.
+  void set_delay(nanoseconds least, nanoseconds most);
+  // Cuts or freezes each open connection with that chance in a thousand. How many were hit.
+  size_t cut_some(uint64_t per_thousand);
+  size_t freeze_some(uint64_t per_thousand);
+  // The next connections are refused with that chance in a thousand.
+  void refuse_connections(uint64_t per_thousand) { refused_per_thousand_ = per_thousand; }
+
+  uint64_t bytes_carried() const { return bytes_; }
+  bool has_ready_sockets() const { return rung_ > 0; }
+  size_t connections() const { return links_.size(); }
+
+ private:
+  friend class SimSocket;
+  friend class SimAcceptor;
+  friend class SimPoller;
+  friend class SimWatchable;
+  // A direction's end, at its receiver.
+  struct End {
+    std::string arrived;                // Received and not read.
+    size_t in_flight = 0;               // Bytes on their way to it.
+    BootTime last_arrival{};            // So that nothing overtakes.
+    bool ended = false;                 // The sender sends no more, and all that it sent has arrived.
+    bool reset = false;                 // The connection is broken, as this end knows.
+    bool sender_blocked = false;        // The sender was told EAGAIN.
+    class SimSocket* socket = nullptr;  // Null: closed here, or not accepted yet.
+    bool closed = false;                // By its owner.
+  };
+  struct Link {
+    uint64_t id = 0;
+    End ends[2];  // 0 belongs to the side that connected.
+    bool established = false;
+    bool frozen = false;
+  };
+  struct Watch {
+    SocketHandler* handler = nullptr;
+    bool readable = false;
+    bool writable = false;
+    bool hung_up = false;
+    bool queued = false;
+  };
+
+  void at(BootTime when, std::function<void()> event) {
+    events_.emplace(std::pair(when, ++last_event_), std::move(event));
+  }
+  nanoseconds delay();
+  BootTime arrival(End& to);
+  void send(Link& link, int from, std::string bytes);
+  void end_stream(Link& link, int from);
+  void reset(Link& link, int from);
+  void arrive_reset(Link& link, int at_end);
+  void close_end(Link& link, int side);
+  void forget(uint64_t link);
+  Link* find(uint64_t id);
+  void try_connect(uint64_t link, uint16_t port);
+  size_t hit_some(uint64_t per_thousand, const std::function<void(Link&)>& what);
+
+  const Clock& clock_;
+  Random random_;
+  nanoseconds least_{20'000};
+  nanoseconds most_{200'000};
+  uint64_t refused_per_thousand_ = 0;
+  std::map<std::pair<BootTime, uint64_t>, std::function<void()>> events_;
+  uint64_t last_event_ = 0;
+  std::map<uint64_t, std::unique_ptr<Link>> links_;
+  uint64_t last_link_ = 0;
+  std::map<uint16_t, class SimAcceptor*> listening_;
+  std::set<uint16_t> bound_;
+  uint16_t next_port_ = 40'000;
+  uint64_t bytes_ = 0;
+  size_t rung_ = 0;  // Sockets that wait for a turn of their poller.
+};
+
+}  // namespace freshet::sim

@@ -1,0 +1,32 @@
+// The first promise that was broken, if any. Judges write it, the machine stops at it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace freshet::sim {
+
+class Verdict {
+ public:
+  // `promise`: a few words that stay the same for the same kind of fault; `what`: this case of it.
+  void broken(const std::string& promise, const std::string& what) {
+    if (!promise_.empty()) return;
+    promise_ = promise;
+    what_ = what;
+  }
+  void expect(bool holds, const std::string& promise, const std::string& what) {
+    ++checks_;
+    if (!holds) broken(promise, what);
+  }
+  bool is_broken() const { return !promise_.empty(); }
+  const std::string& promise() const { return promise_; }
+  const std::string& what() const { return what_; }
+  uint64_t checks() const { return checks_; }
+
+ private:
+  std::string promise_;
+  std::string what_;
+  uint64_t checks_ = 0;
+};
+
+}  // namespace freshet::sim
