@@ -78,10 +78,12 @@ Result<void> check_keys(const KeySchema& keys, const std::string& at, KeyTypes& 
 // Of a global index, whose parts may have several attributes.
 Result<void> check_composite(const KeySchema& keys, const std::string& at, KeyTypes& types) {
   if (!keys.is_composite()) return check_keys(keys, at, types);
-  if (keys.more_partition.size() >= limits::kMaxKeyPartAttributes ||
-      keys.more_sort.size() >= limits::kMaxKeyPartAttributes) {
-    return invalid("Invalid KeySchema: A key has more than " + std::to_string(limits::kMaxKeyPartAttributes) +
-                   " attributes of one KeyType");
+  const std::pair<const char*, size_t> parts[] = {{"HASH", 1 + keys.more_partition.size()},
+                                                  {"RANGE", keys.sort ? 1 + keys.more_sort.size() : 0}};
+  for (const auto& [kind, count] : parts) {
+    if (count <= limits::kMaxKeyPartAttributes) continue;
+    return invalid("Invalid KeySchema: At most " + std::to_string(limits::kMaxKeyPartAttributes) + " " + kind +
+                   " key attributes are allowed, but there are " + std::to_string(count));
   }
   if (!keys.more_sort.empty() && !keys.sort) return invalid("Invalid KeySchema: The first RANGE attribute is missing");
   std::set<std::string_view> names;
@@ -90,7 +92,7 @@ Result<void> check_composite(const KeySchema& keys, const std::string& at, KeyTy
     const std::string member = at + "keySchema." + std::to_string(++position) + ".member";
     if (auto done = check_key(*key, member, types); !done) return done;
     if (!names.insert(key->name).second) {
-      return invalid("Invalid KeySchema: The attribute " + key->name + " is there twice");
+      return invalid("Invalid KeySchema: Two key attributes have the same name: " + key->name);
     }
   }
   return {};

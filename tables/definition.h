@@ -133,7 +133,8 @@ struct TableDescription {
   TableDefinition definition;
   std::string id;  // UUID.
   WallTime created{};
-  std::string stream_label;  // Empty without a stream. "2026-11-21T00:08:52.709"
+  std::optional<WallTime> by_request_since;  // Its last change to be billed by request; empty: none since it was made.
+  std::string stream_label;                  // Empty without a stream. "2026-11-21T00:08:52.709"
   uint64_t items = 0;
   uint64_t bytes = 0;  // As the service counts sizes.
   std::vector<IndexState> indexes;

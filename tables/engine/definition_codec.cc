@@ -151,6 +151,9 @@ Item table_to_item(const StoredTable& table) {
   item.set("number", Value::number(table.number));
   item.set("id", Value(description.id));
   item.set("created", Value::number(epoch_ms(description.created)));
+  if (description.by_request_since) {
+    item.set("by_request_since", Value::number(epoch_ms(*description.by_request_since)));
+  }
   item.set("label", Value(description.stream_label));
   item.set("next", Value::number(static_cast<int64_t>(table.stream_next)));
   item.set("oldest", Value::number(static_cast<int64_t>(table.stream_oldest)));
@@ -167,6 +170,9 @@ Result<StoredTable> table_from_item(const Item& item) {
   table.number = static_cast<uint32_t>(item.int_or("number", 0));
   table.description.id = item.string_or("id");
   table.description.created = WallTime(milliseconds(item.int_or("created", 0)));
+  if (item.contains("by_request_since")) {
+    table.description.by_request_since = WallTime(milliseconds(item.int_or("by_request_since", 0)));
+  }
   table.description.stream_label = item.string_or("label");
   table.stream_next = static_cast<uint64_t>(item.int_or("next", 1));
   table.stream_oldest = static_cast<uint64_t>(item.int_or("oldest", 1));

@@ -287,6 +287,8 @@ Async<Result<TableDescription>> Engine::alter_table(TableDefinition definition) 
   if (auto ok = committer_.admit_upkeep(table->memory_to_become(definition)); !ok) return Out(fail(ok.error()));
   if (table->definition().stream && definition.stream != table->definition().stream) close_stream(*table);
   const std::string label = definition.stream ? new_label(definition.name) : std::string();
+  const bool was_provisioned = table->definition().settings.throughput.has_value();
+  if (was_provisioned && !definition.settings.throughput) table->set_by_request_since(scheduler_.clock().wall());
   table->alter(std::move(definition), label);
   catalog_.count(*table);
   catching_up_ = table->is_behind() || catching_up_;
@@ -358,7 +360,7 @@ void Engine::go_on(std::vector<WriteInput>& inputs, Results<WriteOutput>& output
   while (outputs.size() < inputs.size() && spent < kTurnEffort) {
     Effort effort(kMostItemEffort);
     outputs.push_back(std::visit([&](auto& one) { return write(one, effort); }, inputs[outputs.size()]));
-    spent += kMostItemEffort - effort.left();
+    spent += kMostItemEffort - effort.left() + effort.noted();
   }
 }
 

@@ -203,6 +203,10 @@ KeyView ItemKey::view() const {
   return view;
 }
 
+Result<void> check_part_size(size_t bytes, bool partition) {
+  return check_total(bytes, partition);
+}
+
 Result<void> check_partition_size(const KeyAttribute& key, const Value& value) {
   return check_size(key, value, true, {});
 }

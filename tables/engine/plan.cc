@@ -36,12 +36,12 @@ ItemRef item_at(const OrderedItems::Place& place) {
 }
 
 // Binds the condition, then checks that all placeholders are used, then that the condition holds.
-Result<void> check_condition(Expressions& expressions, Effort& effort, const std::string& text, const KeySchema& keys,
-                             const ItemRef& old, bool with_item) {
+Result<void> check_condition(Expressions& expressions, Effort& effort, const std::string& text,
+                             const TableDefinition& table, const ItemRef& old, bool with_item) {
   auto condition = expressions.condition(text);
   if (!condition) return fail(condition.error());
   if (auto ok = expressions.finish(); !ok) return ok;
-  if (auto ok = check_keys(*condition, keys); !ok) return ok;
+  if (auto ok = check_keys(*condition, table); !ok) return ok;
   if (!*condition) return {};
   const bool holds = Evaluator(*condition).holds(old, effort);
   if (effort.is_spent()) return too_much_effort(ExpressionKind::kCondition);
@@ -105,7 +105,7 @@ Result<ItemRef> update_item(const BoundUpdate& update, const TableDefinition& de
   for (const auto name : names) {
     const auto value = old.find(name);
     if (!value) continue;
-    if (!effort.spend(kDecoding * value->encoded().size())) return too_much_effort(ExpressionKind::kUpdate);
+    effort.note(kDecoding * value->encoded().size());
     some.append_sorted(std::string(name), value->decode());
   }
   auto item = apply(update, std::move(some));
@@ -180,7 +180,7 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
   const OrderedItems::Place place = current(**table, input.item);
   ItemRef old = item_at(place);
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, effort, input.condition, definition.keys, old, input.return_item_on_failure);
+  auto ok = check_condition(expressions, effort, input.condition, definition, old, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
   ItemRef after = ItemRef::encode(input.item);
   if (!guards_hold(input, old, after)) return fail(condition_failed(old, input.return_item_on_failure).error());
@@ -193,13 +193,13 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
   if (auto ok = check_returns(input.return_values); !ok) return fail(ok.error());
-  const KeySchema& keys = (*table)->definition().keys;
-  if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
+  const TableDefinition& definition = (*table)->definition();
+  if (auto ok = check_key(input.key, definition.keys); !ok) return fail(ok.error());
 
   const OrderedItems::Place place = current(**table, input.key);
   ItemRef old = item_at(place);
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, effort, input.condition, keys, old, input.return_item_on_failure);
+  auto ok = check_condition(expressions, effort, input.condition, definition, old, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
   Plan plan = make_plan(**table, place, old, {}, input);
   if (input.return_values == ReturnValues::kAllOld) plan.output.attributes = std::move(old);
@@ -217,9 +217,8 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
   Expressions expressions(cache, input.placeholders);
   auto update = expressions.update(input.update);
   if (!update) return fail(update.error());
-  if (auto ok = check_update(*update, definition.keys); !ok) return fail(ok.error());
-  auto condition =
-      check_condition(expressions, effort, input.condition, definition.keys, old, input.return_item_on_failure);
+  if (auto ok = check_update(*update, definition); !ok) return fail(ok.error());
+  auto condition = check_condition(expressions, effort, input.condition, definition, old, input.return_item_on_failure);
   if (!condition) return fail(condition.error());
   if (!old && !creates(*update)) {
     // There is nothing to remove, but errors in a path do not depend on the item's existence.
@@ -239,11 +238,11 @@ Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& 
 Result<Plan> plan_write(const Catalog& catalog, ExpressionCache& cache, Effort& effort, ConditionCheckInput& input) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
-  const KeySchema& keys = (*table)->definition().keys;
-  if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
+  const TableDefinition& definition = (*table)->definition();
+  if (auto ok = check_key(input.key, definition.keys); !ok) return fail(ok.error());
   const ItemRef item = item_at(current(**table, input.key));
   Expressions expressions(cache, input.placeholders);
-  auto ok = check_condition(expressions, effort, input.condition, keys, item, input.return_item_on_failure);
+  auto ok = check_condition(expressions, effort, input.condition, definition, item, input.return_item_on_failure);
   if (!ok) return fail(ok.error());
   Plan plan;
   if (input.measure) plan.output.cost = cost_of_write(**table, input.key, item, item);

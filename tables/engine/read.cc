@@ -89,6 +89,7 @@ Result<void> check_projected(const Source& source, const Shape& shape) {
   return {};
 }
 
+// A query of a global index must not filter by what the index lacks.
 Result<void> check_filter_attributes(const Source& source, const Shape& shape) {
   if (shape.index_attributes.empty() || !shape.filter || source.index->definition.local) return {};
   for (const auto name : top_level_attributes(shape.filter)) {
@@ -100,7 +101,7 @@ Result<void> check_filter_attributes(const Source& source, const Shape& shape) {
   return {};
 }
 
-// What an index lacks, the filter of a statement does not see, although its entries are whole items.
+// Hides from the filter the attributes that the index lacks: its entries are whole items.
 void limit_filter(Shape& shape) {
   if (shape.index_attributes.empty() || !shape.filter) return;
   const auto names = top_level_attributes(shape.filter);
@@ -117,8 +118,9 @@ Result<Shape> make_shape(Expressions& expressions, const Source& source, const I
   auto projection = expressions.projection(input.projection);
   if (!projection) return fail(projection.error());
   if (auto ok = expressions.finish(); !ok) return fail(ok.error());
-  if (auto ok = check_keys(*filter, source.keys()); !ok) return fail(ok.error());
-  if (auto ok = check_keys(*projection, source.keys()); !ok) return fail(ok.error());
+  const TableDefinition& definition = source.table->definition();
+  if (auto ok = check_keys(*filter, definition); !ok) return fail(ok.error());
+  if (auto ok = check_keys(*projection, definition); !ok) return fail(ok.error());
   if (input.count_only && *projection) {
     return invalid("Cannot specify the ProjectionExpression when choosing to get only the Count");
   }
@@ -126,16 +128,18 @@ Result<Shape> make_shape(Expressions& expressions, const Source& source, const I
   shape.projection = std::move(*projection);
   shape.limit = input.limit;
   shape.count_only = input.count_only;
-  if (source.index) shape.held = held_attributes(source.table->definition(), source.index->definition);
+  if (source.index) shape.held = held_attributes(definition, source.index->definition);
   std::sort(shape.held.begin(), shape.held.end());
   shape.index_attributes = shape.held;
   shape.measure = input.measure;
-  if (input.by_statement) limit_filter(shape);
-  if (!shape.held.empty() && source.index->definition.local) {
+  constexpr bool kIsQuery = std::is_same_v<Input, QueryInput>;
+  const bool local = source.index && source.index->definition.local;
+  if (input.by_statement || (!kIsQuery && !local)) limit_filter(shape);
+  if (!shape.held.empty() && local) {
     fetch_rest(shape, input.all_attributes, !input.by_statement);
   }
   if (auto ok = check_projected(source, shape); !ok) return fail(ok.error());
-  if (!input.by_statement) {
+  if (kIsQuery && !input.by_statement) {
     if (auto ok = check_filter_attributes(source, shape); !ok) return fail(ok.error());
   }
   shape.weight = weight(shape.filter) + weight(shape.projection) + shape.held.size() + shape.filter_view.size();
@@ -401,6 +405,25 @@ bool is_empty(const KeyRange& range) {
   return order == std::partial_ordering::greater;
 }
 
+// What a condition asks for may not be longer than a key may be.
+Result<void> check_sizes(const KeyRange& range, const KeySchema& keys) {
+  if (auto ok = check_partition_size(keys.partition, range.partition); !ok) return ok;
+  const auto size = [](const Value& value) { return KeyBytes(value).view().size(); };
+  const auto sum = [&](const std::vector<Value>& values) {
+    size_t bytes = 0;
+    for (const auto& value : values) bytes += size(value);
+    return bytes;
+  };
+  if (!range.more_partition.empty()) {
+    if (auto ok = check_part_size(size(range.partition) + sum(range.more_partition), true); !ok) return ok;
+  }
+  size_t longest = 0;
+  if (range.lower) longest = size(range.lower->value);
+  if (range.upper) longest = std::max(longest, size(range.upper->value));
+  if (range.prefix) longest = std::max(longest, size(*range.prefix));
+  return check_part_size(sum(range.first_sort) + longest, false);
+}
+
 Result<void> check_query_start(const Source& source, const KeyRange& range, const Item& start) {
   if (auto ok = check_start_key(source, start, false); !ok) return ok;
   const KeySchema& keys = source.keys();
@@ -416,9 +439,10 @@ Result<ItemRef> read_one(const Catalog& catalog, const GetItemInput& input, cons
                          ItemRef* whole) {
   auto table = catalog.find(input.table);
   if (!table) return fail(table.error());
-  const KeySchema& keys = (*table)->definition().keys;
+  const TableDefinition& definition = (*table)->definition();
+  const KeySchema& keys = definition.keys;
   if (auto ok = check_key(input.key, keys); !ok) return fail(ok.error());
-  if (auto ok = check_keys(projection, keys); !ok) return fail(ok.error());
+  if (auto ok = check_keys(projection, definition); !ok) return fail(ok.error());
   const ItemKey key(input.key, keys);
   const ItemRef* found = (*table)->find(key.view());
   if (!found) return ItemRef{};
@@ -436,7 +460,7 @@ Result<Page> query_page(const Catalog& catalog, ExpressionCache& cache, PagePlac
   if (!shape) return fail(shape.error());
   auto range = key_range(*condition, source->keys());
   if (!range) return fail(range.error());
-  if (auto ok = check_partition_size(source->keys().partition, range->partition); !ok) return fail(ok.error());
+  if (auto ok = check_sizes(*range, source->keys()); !ok) return fail(ok.error());
   if (!input.by_statement) {
     if (auto ok = check_filter(shape->filter, source->keys()); !ok) return fail(ok.error());
   }

@@ -6,16 +6,17 @@
 namespace freshet {
 namespace {
 
-Result<void> check_condition(Expressions& expressions, const std::string& text) {
+Result<void> check_condition(Expressions& expressions, const std::string& text,
+                             std::string_view absent = "ConditionExpression is null") {
   if (auto condition = expressions.condition(text); !condition) return fail(condition.error());
-  return expressions.finish();
+  return expressions.finish(absent);
 }
 
 template <class Input>  // Of a query or a scan.
-Result<void> check_page(Expressions& expressions, const Input& input) {
+Result<void> check_page(Expressions& expressions, const Input& input, std::string_view absent) {
   if (auto filter = expressions.filter(input.filter); !filter) return fail(filter.error());
   if (auto projection = expressions.projection(input.projection); !projection) return fail(projection.error());
-  return expressions.finish();
+  return expressions.finish(absent);
 }
 
 }  // namespace
@@ -40,12 +41,6 @@ Result<void> check_put_item(Item& item) {
   return check_item_size(item, false);
 }
 
-Error counted(Error error) {
-  constexpr std::string_view kCount = "1 validation error detected: ";
-  if (error.code == ErrorCode::kValidation && !error.message.starts_with(kCount)) error.message.insert(0, kCount);
-  return error;
-}
-
 Result<void> check_expressions(ExpressionCache& cache, const PutItemInput& input) {
   Expressions expressions(cache, input.placeholders);
   return check_condition(expressions, input.condition);
@@ -54,7 +49,7 @@ Result<void> check_expressions(ExpressionCache& cache, const PutItemInput& input
 Result<void> check_expressions(ExpressionCache& cache, const UpdateItemInput& input) {
   Expressions expressions(cache, input.placeholders);
   if (auto update = expressions.update(input.update); !update) return fail(update.error());
-  return check_condition(expressions, input.condition);
+  return check_condition(expressions, input.condition, "UpdateExpression and ConditionExpression are null");
 }
 
 Result<void> check_expressions(ExpressionCache& cache, const DeleteItemInput& input) {
@@ -76,13 +71,13 @@ Result<void> check_request(ExpressionCache& cache, const QueryInput& input) {
   Expressions expressions(cache, input.placeholders);
   auto condition = expressions.key_condition(input.key_condition);
   if (!condition) return fail(condition.error());
-  if (auto ok = check_page(expressions, input); !ok) return ok;
+  if (auto ok = check_page(expressions, input, "FilterExpression and KeyConditionExpression are null"); !ok) return ok;
   return check_key_condition(*condition);
 }
 
 Result<void> check_request(ExpressionCache& cache, const ScanInput& input) {
   Expressions expressions(cache, input.placeholders);
-  return check_page(expressions, input);
+  return check_page(expressions, input, "FilterExpression is null");
 }
 
 }  // namespace freshet

@@ -10,8 +10,6 @@ namespace freshet {
 
 // What is wrong with an item that is put: sets with duplicates, the size. Sorts its sets.
 Result<void> check_put_item(Item& item);
-// "1 validation error detected: ..."
-Error counted(Error error);
 // Of the values that an update or a put makes.
 Result<void> normalize_item(Item& item);
 Result<void> check_item_size(const Item& item, bool update);
@@ -39,11 +37,11 @@ Error first_fault(ExpressionCache& cache, const Input& input, Error found) {
   return fine ? std::move(found) : std::move(fine.error());
 }
 
-// The same of a write by itself, where the service counts faults of expressions.
+// The same of a write: faults of its expressions come first.
 template <class Input>
 Error first_write_fault(ExpressionCache& cache, Input& input, Error found) {
   if (found.code != ErrorCode::kValidation && found.code != ErrorCode::kResourceNotFound) return found;
-  if (auto fine = check_expressions(cache, input); !fine) return counted(std::move(fine.error()));
+  if (auto fine = check_expressions(cache, input); !fine) return std::move(fine.error());
   auto fine = check_request(cache, input);
   return fine ? std::move(found) : std::move(fine.error());
 }

@@ -125,6 +125,7 @@ class Table {
   // Where its items came from, if from a backup. Until all are there nobody but the restoring reads or writes it.
   const std::optional<RestoreOrigin>& restored() const { return description_.restored; }
   bool is_restoring() const { return description_.restored && description_.restored->in_progress; }
+  void set_by_request_since(WallTime time) { description_.by_request_since = time; }
   void set_restored() { description_.restored->in_progress = false; }
   // Of a table that is no more: forgets up to `limit` entries; how many it were.
   size_t drop(size_t limit);

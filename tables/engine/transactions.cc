@@ -13,7 +13,8 @@
 namespace freshet {
 namespace {
 
-constexpr const char* kTooLarge = "The aggregate size of the items in a transaction cannot exceed 4 MB";
+constexpr const char* kTooLarge = "Transaction payload size cannot exceed 4 MB";
+constexpr const char* kTooLargeToRead = "The aggregate size of the items in a transaction cannot exceed 4 MB";
 constexpr const char* kTooMuchEffort =
     "The expressions of the transaction compare too much with large attributes; use fewer operands, or less items";
 
@@ -24,7 +25,7 @@ Result<void> check_update_keys(ExpressionCache& cache, const WriteInput& action,
   Expressions expressions(cache, input->placeholders);
   auto update = expressions.update(input->update);
   if (!update) return fail(update.error());
-  if (auto ok = check_update(*update, table.keys); !ok) return ok;
+  if (auto ok = check_update(*update, table); !ok) return ok;
   const auto edits = plain_edits(*update);
   return edits ? check_no_empty_index_key(*edits, table) : Result<void>{};
 }
@@ -40,16 +41,8 @@ const std::string& table_of(const WriteInput& action) {
   return std::visit([](const auto& one) -> const std::string& { return one.table; }, action);
 }
 
-const std::string& table_of(const GetItemInput& action) {
-  return action.table;
-}
-
 const Item& key_of(const WriteInput& action) {
   return std::visit([](const auto& one) -> const Item& { return input_key(one); }, action);
-}
-
-const Item& key_of(const GetItemInput& action) {
-  return action.key;
 }
 
 // Says which item an action is about, or nothing where its key is none (planning says what is wrong with it).
@@ -78,39 +71,32 @@ Result<void> check_distinct(const Catalog& catalog, ExpressionCache& cache, cons
 
 // --- How large it is ---
 
-// Of each action the item before and after.
-using Images = std::vector<std::pair<ItemRef, ItemRef>>;
-
-uint64_t encoded_bytes(const ItemRef& item) {
-  return item ? item.encoded().size() : 0;
-}
-
-uint64_t sum(const Images& images, uint64_t (*size)(const ItemRef&)) {
+// What the service counts of a request: the items or keys, and the values in its expressions.
+uint64_t payload_bytes(const std::vector<WriteInput>& actions) {
   uint64_t bytes = 0;
-  for (const auto& [before, after] : images) bytes += std::max(size(before), size(after));
+  for (const auto& action : actions) {
+    // What is written to tables of ours cannot be asked for in smaller pieces.
+    if (table_of(action).starts_with(kSystemTablePrefix)) continue;
+    bytes += billed_size(key_of(action));
+    std::visit([&](const auto& one) { bytes += billed_size(one.placeholders.values); }, action);
+  }
   return bytes;
 }
 
-bool is_too_large(const Images& images) {
-  return may_exceed(sum(images, encoded_bytes), limits::kMaxTransactionBytes) &&
-         sum(images, billed_bytes) > limits::kMaxTransactionBytes;
-}
-
-// Checks the size of existing items before it evaluates any condition or makes any projection.
-template <class Action>
-bool is_too_large(const Catalog& catalog, const std::vector<Action>& actions) {
-  constexpr size_t kNeverTooMany = limits::kMaxTransactionBytes / limits::kMaxItemBytes;
-  if (actions.size() <= kNeverTooMany) return false;
-  Images images;
+// Of the items that a request reads, before any projection is made.
+bool are_too_large(const Catalog& catalog, const std::vector<GetItemInput>& actions) {
+  uint64_t bytes = 0;
   for (const auto& action : actions) {
-    const auto table = catalog.find(table_of(action));
-    if (!table) continue;
-    const KeySchema& keys = (*table)->definition().keys;
-    if ((*table)->definition().system || !check_item_keys(key_of(action), keys)) continue;
-    const ItemRef* item = (*table)->find(ItemKey(key_of(action), keys).view());
-    if (item) images.emplace_back(*item, ItemRef());
+    const auto table = catalog.find(action.table);
+    if (!table || !check_item_keys(action.key, (*table)->definition().keys)) continue;
+    const ItemRef* item = (*table)->find(ItemKey(action.key, (*table)->definition().keys).view());
+    if (!item) continue;
+    // Most are small; a large one is counted.
+    if (may_exceed(item->encoded().size(), limits::kMaxTransactionBytes / limits::kMaxTransactionActions)) {
+      bytes += billed_bytes(*item);
+    }
   }
-  return is_too_large(images);
+  return bytes > limits::kMaxTransactionBytes;
 }
 
 // --- Why it is cancelled ---
@@ -131,11 +117,16 @@ class Reasons {
   bool add(const Error& error) {
     auto reason = reason_of(error);
     if (!reason) return false;
+    invalid_ = error.code == ErrorCode::kValidation;
+    if (invalid_) detail_->reasons.assign(detail_->reasons.size(), {});
     detail_->reasons.push_back(std::move(*reason));
     cancelled_ = true;
     return true;
   }
   bool cancelled() const { return cancelled_; }
+  // The last action is invalid: it alone has a reason, and no other one is looked at.
+  bool invalid() const { return invalid_; }
+  void fill(size_t actions) { detail_->reasons.resize(actions); }
   tl::unexpected<Error> failure() const {
     std::string codes;
     for (const auto& reason : detail_->reasons) codes += (codes.empty() ? "" : ", ") + reason.code;
@@ -147,6 +138,7 @@ class Reasons {
  private:
   std::shared_ptr<TransactionCanceled> detail_ = std::make_shared<TransactionCanceled>();
   bool cancelled_ = false;
+  bool invalid_ = false;
 };
 
 // --- Tokens ---
@@ -266,6 +258,7 @@ Result<TransactWriteOutput> Transactions::write(TransactWriteInput& input) {
     auto ok = std::visit([&](auto& one) { return check_request(cache_, one); }, action);
     if (!ok) return fail(ok.error());
   }
+  if (payload_bytes(input.actions) > limits::kMaxTransactionBytes) return invalid(kTooLarge);
   if (auto ok = check_distinct(catalog_, cache_, input.actions); !ok) return fail(ok.error());
   if (input.token.empty()) return carry_out(input, {});
 
@@ -286,8 +279,6 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
   Mutation mutation;
   TransactWriteOutput output;
   Reasons reasons;
-  Images images;
-  if (is_too_large(catalog_, input.actions)) return invalid(kTooLarge);
   Effort effort(kMostTransactionEffort);
   // All plans see the state before the transaction, as its items are distinct.
   for (auto& action : input.actions) {
@@ -295,20 +286,15 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
     if (effort.is_spent()) return invalid(kTooMuchEffort);
     if (!planned) {
       if (!reasons.add(planned.error())) return fail(planned.error());
+      if (reasons.invalid()) break;
       continue;
     }
     reasons.none();
     output.outputs.push_back(std::move(planned->output));
-    const auto& change = planned->change;
-    // The service's limit is for its clients. What is written to tables of ours cannot be asked for in smaller pieces.
-    if (!(*catalog_.find(table_of(action)))->definition().system) {
-      images.emplace_back(change ? change->before : planned->unchanged, change ? change->after : planned->unchanged);
-    }
-    if (!change) continue;
-    mutation.push_back(std::move(*planned->change));
+    if (planned->change) mutation.push_back(std::move(*planned->change));
   }
+  reasons.fill(input.actions.size());
   if (reasons.cancelled()) return reasons.failure();
-  if (is_too_large(images)) return invalid(kTooLarge);
   Table* tokens = input.token.empty() ? nullptr : token_table();
   if (tokens) mutation.push_back(token_change(*tokens, input.token, request));
   if (auto ok = committer_.admit(mutation); !ok) return fail(ok.error());
@@ -326,7 +312,7 @@ Result<std::vector<ReadOutput>> Transactions::read(const std::vector<GetItemInpu
     if (!projection) return fail(projection.error());
     projections.push_back(std::move(*projection));
   }
-  if (is_too_large(catalog_, inputs)) return invalid(kTooLarge);
+  if (are_too_large(catalog_, inputs)) return invalid(kTooLargeToRead);
   auto projection = projections.begin();
   std::set<std::pair<const Table*, std::string>> seen;
   std::vector<ReadOutput> outputs;
@@ -344,14 +330,16 @@ Result<std::vector<ReadOutput>> Transactions::read(const std::vector<GetItemInpu
     auto answer = read_measured(catalog_, input, wanted);
     if (!answer) {
       if (!reasons.add(answer.error())) return fail(answer.error());
+      if (reasons.invalid()) break;
       continue;
     }
     reasons.none();
     bytes += answer->bytes;
     outputs.push_back(std::move(*answer));
   }
+  reasons.fill(inputs.size());
   if (reasons.cancelled()) return reasons.failure();
-  if (bytes > limits::kMaxTransactionBytes) return invalid(kTooLarge);
+  if (bytes > limits::kMaxTransactionBytes) return invalid(kTooLargeToRead);
   return outputs;
 }
 

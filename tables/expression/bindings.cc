@@ -125,7 +125,7 @@ Result<void> Expressions::check_placeholders() {
           expression::concat("ExpressionAttributeNames contains invalid value: Empty attribute name for key ", key));
     }
     if (name.size() > limits::kMaxAttributeNameBytes) {
-      return invalid("1 validation error detected: Attribute name is too large, must be less than 65536 bytes");
+      return invalid("Attribute name is too large, must be less than 65536 bytes");
     }
   }
   for (const auto& entry : placeholders_.values) {
@@ -230,14 +230,15 @@ Result<BoundProjection> Expressions::projection(std::string_view text) {
   return bound;
 }
 
-Result<void> Expressions::finish() {
+Result<void> Expressions::finish(std::string_view absent) {
   if (auto fine = check_placeholders(); !fine) return fine;
   if (!any_) {
-    for (const auto& [field, given] : {std::pair("ExpressionAttributeNames", !used_names_.empty()),
-                                       std::pair("ExpressionAttributeValues", !used_values_.empty())}) {
-      if (given) return invalid(expression::concat(field, " can only be specified when using expressions"));
+    if (!used_names_.empty()) {
+      return invalid("ExpressionAttributeNames can only be specified when using expressions");
     }
-    return {};
+    if (used_values_.empty()) return {};
+    return invalid(expression::concat("ExpressionAttributeValues can only be specified when using expressions",
+                                      absent.empty() ? "" : ": ", absent));
   }
   std::vector<std::string_view> unused;
   for (size_t i = 0; i < used_names_.size(); ++i) {

@@ -154,6 +154,7 @@ class Walk {
         if (arguments[0].kind != Operand::Kind::kPath) {
           fail(concat("Operator or function requires a document path; operator or function: ", name));
         }
+        if (call.function == Function::kIfNotExists) distinct(arguments, name);
         break;
       case Function::kAttributeType:
         distinct(arguments, name);

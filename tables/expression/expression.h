@@ -111,8 +111,9 @@ class Expressions {
   Result<BoundCondition> key_condition(std::string_view text);
   Result<BoundUpdate> update(std::string_view text);
   Result<BoundProjection> projection(std::string_view text);
-  // After all have been bound: refuses placeholders that none of them uses.
-  Result<void> finish();
+  // After all have been bound: refuses placeholders that none of them uses. Where there is no expression at all,
+  // `absent` tells which ones there could be: "ConditionExpression is null".
+  Result<void> finish(std::string_view absent = {});
 
  private:
   Result<BoundCondition> bind_condition(std::string_view text, ExpressionKind kind);
@@ -144,15 +145,18 @@ class Effort {
     left_ = spent_ ? 0 : left_ - units;
     return !spent_;
   }
+  // Work that the size of the item itself bounds: it counts for the length of a turn, but is never refused.
+  void note(uint64_t units) { noted_ += units; }
   bool is_spent() const { return spent_; }
   uint64_t left() const { return left_; }
+  uint64_t noted() const { return noted_; }
 
  private:
   uint64_t left_;
+  uint64_t noted_ = 0;
   bool spent_ = false;
 };
-// The bounds for the expressions of one write, or a filter on one item; and for all those of a transaction together. A
-// list_append to all that a transaction may hold must stay below: 4 MB as the service counts them are up to 6 MB here.
+// The bounds for the conditions of one write, or a filter on one item; and for all those of a transaction together.
 inline constexpr uint64_t kMostItemEffort = 32u << 20;
 inline constexpr uint64_t kMostTransactionEffort = 128u << 20;
 // kValidation, with a message of Freshet's own.
@@ -177,9 +181,9 @@ bool evaluate(const BoundCondition& condition, const ItemRef& item);
 size_t weight(const BoundCondition& condition);
 // A query's filter may not look at the keys of what is read (the table or the index).
 Result<void> check_filter(const BoundCondition& filter, const KeySchema& keys);
-// Keys are scalars: no path may look into them. For conditions, scan filters and projections.
-Result<void> check_keys(const BoundCondition& condition, const KeySchema& keys);
-Result<void> check_keys(const BoundProjection& projection, const KeySchema& keys);
+// No path may look into a key attribute of the table or of any of its indexes: keys are scalars.
+Result<void> check_keys(const BoundCondition& condition, const TableDefinition& table);
+Result<void> check_keys(const BoundProjection& projection, const TableDefinition& table);
 
 // --- Updates ---
 
@@ -194,8 +198,10 @@ bool creates(const BoundUpdate& update);
 // Empty optional for an update that does more. The values live as long as what the update was bound from.
 using ItemEdits = absl::InlinedVector<ItemEdit, 8>;
 std::optional<ItemEdits> plain_edits(const BoundUpdate& update);
-// An update may not touch key attributes of the table.
-Result<void> check_update(const BoundUpdate& update, const KeySchema& keys);
+// The message of apply() for an operand, or what it is added to, that is not of the type that the action needs.
+inline constexpr std::string_view kOperandType = "An operand in the update expression has an incorrect data type";
+// An update may not write key attributes of the table, nor look into those of the table or an index.
+Result<void> check_update(const BoundUpdate& update, const TableDefinition& table);
 // UPDATED_OLD: the old item's values at the update's paths, with the maps and lists around them. Leaves out paths that
 // do not exist.
 Item updated_attributes(const BoundUpdate& update, const Item& before);

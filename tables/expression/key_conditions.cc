@@ -167,6 +167,40 @@ Result<void> check_known(const std::vector<KeyTest>& tests, const KeySchema& key
   return {};
 }
 
+bool is_equality(const KeyTest* test) {
+  return test && test->op == Operator::kEqual;
+}
+
+std::string joined_names(const std::vector<std::string_view>& names) {
+  std::string out;
+  for (const auto name : names) out += concat(out.empty() ? "" : ", ", name);
+  return out;
+}
+
+// The rules of an index whose parts have several attributes: each HASH attribute has one value, and so has each RANGE
+// attribute before the last one with a condition.
+Result<void> check_composite(const std::vector<KeyTest>& tests, const KeySchema& keys) {
+  std::vector<std::string_view> wrong;
+  for (const auto* key : keys.partition_attributes()) {
+    if (!is_equality(find_test(tests, key->name))) wrong.push_back(key->name);
+  }
+  if (!wrong.empty()) {
+    return invalid(
+        concat("HASH key attributes ", joined_names(wrong), " must have equality conditions specified in the query"));
+  }
+  const auto attributes = keys.sort_attributes();
+  size_t last = attributes.size();
+  while (last > 0 && !find_test(tests, attributes[last - 1]->name)) --last;
+  for (size_t i = 0; i + 1 < last; ++i) {
+    if (!is_equality(find_test(tests, attributes[i]->name))) wrong.push_back(attributes[i]->name);
+  }
+  if (wrong.empty()) return {};
+  return invalid(concat("RANGE key attributes ", joined_names(wrong),
+                        " must have equality conditions specified in the query because a condition is present on key "
+                        "attribute ",
+                        attributes[last - 1]->name));
+}
+
 // Each of its attributes has one value.
 Result<void> read_partition(const std::vector<KeyTest>& tests, const KeySchema& keys, KeyRange& range) {
   const auto attributes = keys.partition_attributes();
@@ -227,6 +261,9 @@ Result<KeyRange> key_range(const BoundCondition& key_condition, const KeySchema&
     return invalid(expression::concat("The number of query conditions (", std::to_string(tests->size()),
                                       ") exceeds the number of key attributes defined in the schema (",
                                       std::to_string(attributes), ")"));
+  }
+  if (keys.is_composite()) {
+    if (auto done = expression::check_composite(*tests, keys); !done) return fail(done.error());
   }
   KeyRange range;
   if (auto done = expression::read_partition(*tests, keys, range); !done) return fail(done.error());

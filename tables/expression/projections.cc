@@ -1,4 +1,4 @@
-// Projections, and what keys ask of the paths of any expression.
+// Projections, and the rules for key attributes in the paths of any expression.
 
 #include <algorithm>
 
@@ -17,20 +17,32 @@ bool is_key(std::string_view name, const KeySchema& keys) {
   return has(keys.more_partition) || has(keys.more_sort);
 }
 
-Error nested_key(std::string_view name) {
-  return Error{ErrorCode::kValidation,
-               expression::concat("Key attributes must be scalars; list random access '[]' and map lookup '.' are not "
-                                  "allowed: Key: ",
-                                  name),
-               nullptr};
+bool is_index_key(std::string_view name, const TableDefinition& table) {
+  return std::any_of(table.indexes.begin(), table.indexes.end(),
+                     [&](const IndexDefinition& index) { return is_key(name, index.keys); });
 }
 
-// The first path that looks into a key attribute.
-std::optional<Error> key_path_error(const expression::Path& path, const Bindings& bindings, const KeySchema& keys) {
-  const auto name = expression::element_name(path[0], bindings);
-  if (path.size() == 1 || !is_key(name, keys)) return std::nullopt;
-  return nested_key(name);
-}
+// Keeps the error of the first path that looks into a key attribute.
+class KeyPaths {
+ public:
+  KeyPaths(const Bindings& bindings, const TableDefinition& table) : bindings_(bindings), table_(table) {}
+
+  void operator()(const expression::Path& path) {
+    if (path.size() == 1 || !done_) return;
+    const auto name = expression::element_name(path[0], bindings_);
+    const bool own = is_key(name, table_.keys);
+    if (!own && !is_index_key(name, table_)) return;
+    done_ = invalid(expression::concat(
+        "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: ",
+        own ? "Key: " : "IndexKey: ", name));
+  }
+  Result<void> take() { return std::move(done_); }
+
+ private:
+  const Bindings& bindings_;
+  const TableDefinition& table_;
+  Result<void> done_;
+};
 
 std::vector<std::string_view> root_names(const expression::Compiled& compiled, const Bindings& bindings) {
   std::vector<std::string_view> names;
@@ -41,26 +53,21 @@ std::vector<std::string_view> root_names(const expression::Compiled& compiled, c
 
 }  // namespace
 
-Result<void> check_keys(const BoundCondition& condition, const KeySchema& keys) {
+Result<void> check_keys(const BoundCondition& condition, const TableDefinition& table) {
   if (!condition) return {};
-  std::optional<Error> error;
-  expression::each_path(condition.compiled->root, [&](const expression::Path& path) {
-    if (!error) error = key_path_error(path, condition.bindings, keys);
-  });
-  if (error) return fail(std::move(*error));
-  return {};
+  KeyPaths paths(condition.bindings, table);
+  expression::each_path(condition.compiled->root, paths);
+  return paths.take();
 }
 
-Result<void> check_keys(const BoundProjection& projection, const KeySchema& keys) {
+Result<void> check_keys(const BoundProjection& projection, const TableDefinition& table) {
   if (!projection) return {};
-  for (const auto& path : projection.compiled->paths) {
-    if (auto error = key_path_error(path, projection.bindings, keys)) return fail(std::move(*error));
-  }
-  return {};
+  KeyPaths paths(projection.bindings, table);
+  for (const auto& path : projection.compiled->paths) paths(path);
+  return paths.take();
 }
 
 Result<void> check_filter(const BoundCondition& filter, const KeySchema& keys) {
-  if (auto scalars = check_keys(filter, keys); !scalars) return scalars;
   for (const auto name : top_level_attributes(filter)) {
     if (!is_key(name, keys)) continue;
     return invalid(expression::concat(
@@ -69,12 +76,14 @@ Result<void> check_filter(const BoundCondition& filter, const KeySchema& keys) {
   return {};
 }
 
-Result<void> check_update(const BoundUpdate& update, const KeySchema& keys) {
+Result<void> check_update(const BoundUpdate& update, const TableDefinition& table) {
   if (!update) return {};
+  KeyPaths paths(update.bindings, table);
+  for (const auto& action : update.compiled->actions) expression::each_path(action, paths);
+  if (auto scalars = paths.take(); !scalars) return scalars;
   for (const auto* path : update.compiled->written) {
     const auto name = expression::element_name((*path)[0], update.bindings);
-    if (!is_key(name, keys)) continue;
-    if (path->size() > 1) return fail(nested_key(name));
+    if (!is_key(name, table.keys)) continue;
     return invalid(expression::concat("One or more parameter values were invalid: Cannot update attribute ", name,
                                       ". This attribute is part of the key"));
   }

@@ -12,7 +12,6 @@ namespace expression {
 namespace {
 
 constexpr const char* kBadPath = "The document path provided in the update expression is invalid for update";
-constexpr const char* kBadType = "An operand in the update expression has an incorrect data type";
 constexpr const char* kMissing = "The provided expression refers to an attribute that does not exist in the item";
 constexpr const char* kTooDeep =
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
@@ -130,7 +129,7 @@ class Update {
     if (!right) return fail(right.error());
     const auto* a = (*left)->get_if<Decimal>();
     const auto* b = (*right)->get_if<Decimal>();
-    if (!a || !b) return invalid(kBadType);
+    if (!a || !b) return invalid(std::string(kOperandType));
     auto sum = action.arithmetic == '+' ? Decimal::add(*a, *b) : Decimal::subtract(*a, *b);
     if (!sum) return fail(sum.error());
     write.owned = Value(*sum);
@@ -145,7 +144,7 @@ class Update {
       write.borrowed = addend;
       return write;
     }
-    if (held->type() != addend->type()) return invalid(kBadType);
+    if (held->type() != addend->type()) return invalid(std::string(kOperandType));
     if (const auto* number = addend->get_if<Decimal>()) {
       auto sum = Decimal::add(*held->get_if<Decimal>(), *number);
       if (!sum) return fail(sum.error());
@@ -165,7 +164,7 @@ class Update {
     const Value* gone = bindings_.values[action.left.slot];
     const Value* held = find(action.path, item_, bindings_);
     if (!held) return std::optional<Write>();
-    if (held->type() != gone->type()) return invalid(kBadType);
+    if (held->type() != gone->type()) return invalid(std::string(kOperandType));
     Write write{&action, nullptr, {}, false};
     if (const auto* strings = gone->get_if<StringSet>()) {
       StringSet left{without(held->get_if<StringSet>()->members, strings->members)};
@@ -206,7 +205,7 @@ class Update {
       auto part = operand(argument, argument_storage);
       if (!part) return fail(part.error());
       const auto* list = (*part)->get_if<List>();
-      if (!list) return invalid(kBadType);
+      if (!list) return invalid(std::string(kOperandType));
       size += billed_size(**part);
       if (size > 2 * limits::kMaxItemBytes) return too_large_item(true);  // Both lists may have their own overhead.
       joined.elements.insert(joined.elements.end(), list->elements.begin(), list->elements.end());

@@ -1,4 +1,4 @@
-// Visits every path of a condition, in the order of the text, and counts its operands.
+// Visits every path of a condition or an action of an update, in the order of the text, and counts operands.
 #pragma once
 
 #include "tables/expression/ast.h"
@@ -15,6 +15,13 @@ template <class Visit>
 void each_path(const Condition& condition, Visit&& visit) {
   for (const auto& operand : condition.operands) each_path(operand, visit);
   for (const auto& child : condition.children) each_path(child, visit);
+}
+
+template <class Visit>
+void each_path(const Action& action, Visit&& visit) {
+  visit(action.path);
+  if (action.kind == ActionKind::kSet) each_path(action.left, visit);
+  if (action.arithmetic != 0) each_path(action.right, visit);
 }
 
 // How many operands there are to look at; a call and its arguments count each.

@@ -67,10 +67,12 @@ tl::unexpected<Error> too_many_digits() {
   return invalid("Attempting to store more than 38 significant digits in a Number");
 }
 
+tl::unexpected<Error> overflow() {
+  return invalid("Number overflow. Attempting to store a number with magnitude larger than supported range");
+}
+
 Result<void> check_range(int64_t magnitude) {
-  if (magnitude > kMaxMagnitude) {
-    return invalid("Number overflow. Attempting to store a number with magnitude larger than supported range");
-  }
+  if (magnitude > kMaxMagnitude) return overflow();
   if (magnitude < kMinMagnitude) {
     return invalid("Number underflow. Attempting to store a number with magnitude smaller than supported range");
   }
@@ -354,9 +356,9 @@ Result<Decimal> Decimal::add(const Decimal& a, const Decimal& b) {
   // The lowest digit of `low` stays in the result unless both end at the same place, so a shifted `high` above
   // 2 * 10^38 cannot come back under 39 digits; below that nothing here overflows 128 bits.
   int shift = high.exponent_ - low.exponent_;
-  if (shift > kMaxDigits || shift + count_digits(high.coefficient_) > kMaxDigits + 1) return too_many_digits();
+  if (shift > kMaxDigits || shift + count_digits(high.coefficient_) > kMaxDigits + 1) return overflow();
   u128 limit = 2 * kPowers[kMaxDigits];
-  if (high.coefficient_ > limit / kPowers[static_cast<size_t>(shift)]) return too_many_digits();
+  if (high.coefficient_ > limit / kPowers[static_cast<size_t>(shift)]) return overflow();
   u128 shifted = high.coefficient_ * kPowers[static_cast<size_t>(shift)];
 
   Decimal result;
@@ -372,7 +374,7 @@ Result<Decimal> Decimal::add(const Decimal& a, const Decimal& b) {
   if (result.coefficient_ == 0) return Decimal();
   int exponent = low.exponent_ + strip_zeros(result.coefficient_);
   int digits = count_digits(result.coefficient_);
-  if (digits > kMaxDigits) return too_many_digits();
+  if (digits > kMaxDigits) return overflow();
   if (auto range = check_range(exponent + digits - 1); !range) return fail(std::move(range.error()));
   result.exponent_ = static_cast<int16_t>(exponent);
   return result;

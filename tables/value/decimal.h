@@ -33,7 +33,8 @@ class Decimal {
   // Rounds towards negative infinity and saturates. For times that clients wrote as numbers.
   int64_t floor_int64() const;
 
-  // Exact sum and difference, or kValidation when the result needs more than 38 digits or leaves the range.
+  // Exact sum and difference, or kValidation when the result needs more than 38 digits or leaves the range: the service
+  // calls both an overflow.
   static Result<Decimal> add(const Decimal& a, const Decimal& b);
   static Result<Decimal> subtract(const Decimal& a, const Decimal& b);
   Decimal negated() const;

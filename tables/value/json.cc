@@ -406,7 +406,7 @@ Result<Map> map_at(const JsonView& json, size_t depth, const Read& read) {
   entries.reserve(json.size());
   for (JsonView member : json) {
     if (member.name().size() > limits::kMaxAttributeNameBytes) {
-      return invalid("1 validation error detected: Attribute name is too large, must be less than 65536 bytes");
+      return invalid("Attribute name is too large, must be less than 65536 bytes");
     }
     Result<Value> value = read(member, depth);
     if (!value) return fail(std::move(value.error()));

@@ -226,7 +226,7 @@ TEST_F(CompositeTest, KeysOfTablesAndLocalIndexesHaveOneAttributeAPart) {
   d.indexes[0].local = false;
   d.indexes[0].keys.more_sort.push_back({"x", Type::kString});
   EXPECT_EQ(text(now(store->create_table(d))),
-            "ValidationException: Invalid KeySchema: The attribute x is there twice");
+            "ValidationException: Invalid KeySchema: Two key attributes have the same name: x");
   d.indexes[0].keys.more_sort = {{"a", Type::kString}, {"b", Type::kString}, {"c", Type::kString}};
   d.indexes[0].keys.more_partition = d.indexes[0].keys.more_sort;
   for (auto& key : d.indexes[0].keys.more_partition) key.name += "p";
@@ -234,7 +234,7 @@ TEST_F(CompositeTest, KeysOfTablesAndLocalIndexesHaveOneAttributeAPart) {
   d.name = "More";
   d.indexes[0].keys.more_sort.push_back({"d", Type::kString});
   EXPECT_EQ(text(now(store->create_table(d))),
-            "ValidationException: Invalid KeySchema: A key has more than 4 attributes of one KeyType");
+            "ValidationException: Invalid KeySchema: At most 4 RANGE key attributes are allowed, but there are 5");
 }
 
 TEST_F(CompositeTest, AllAttributesOfAPartTogetherAreBounded) {

@@ -133,8 +133,7 @@ TEST_F(TransactionTest, AtMostAHundredActionsAndFourMegabytes) {
     one.item.set("x", Value(std::string(390 << 10, 'x')));
     large.emplace_back(std::move(one));
   }
-  EXPECT_EQ(text(transact(large)),
-            "ValidationException: The aggregate size of the items in a transaction cannot exceed 4 MB");
+  EXPECT_EQ(text(transact(large)), "ValidationException: Transaction payload size cannot exceed 4 MB");
   large.pop_back();
   ASSERT_TRUE(transact(large));
   std::vector<GetItemInput> gets;
@@ -172,24 +171,30 @@ TEST_F(TransactionTest, ItsConditionsAreBoundedTogether) {
   EXPECT_EQ(get("Queue", key("never")), Item{});
 }
 
-TEST_F(TransactionTest, WhatIsThereCountsBeforeAnyConditionIsEvaluated) {
+TEST_F(TransactionTest, WhatIsThereCountsOnlyForReads) {
   create(queue_definition());
   std::vector<WriteInput> checks;
+  std::vector<WriteInput> deletes;
   std::vector<GetItemInput> gets;
-  for (int i = 0; i < 11; ++i) {
+  for (int i = 0; i < 50; ++i) {
     const std::string id = "large" + std::to_string(i);
     Item item = task(id, "PENDING", 1);
     item.set("x", Value(std::string(395 << 10, 'x')));
     ASSERT_TRUE(put("Queue", item));
-    checks.emplace_back(ConditionCheckInput{"Queue", key(id), "attribute_exists(nothing)", {}});
-    gets.push_back({"Queue", key(id), "id", {}});
+    checks.emplace_back(ConditionCheckInput{"Queue", key(id), "attribute_exists(x)", {}});
+    deletes.emplace_back(DeleteItemInput{"Queue", key(id), {}, {}});
+    if (i < 11) gets.push_back({"Queue", key(id), "id", {}});
   }
-  const std::string too_large =
-      "ValidationException: The aggregate size of the items in a transaction cannot exceed 4 MB";
-  EXPECT_EQ(text(transact(checks)), too_large);
-  EXPECT_EQ(text(now(store->transact_get(gets))), too_large);
-  checks.pop_back();
-  EXPECT_THAT(text(transact(checks)), testing::HasSubstr("Transaction cancelled"));
+  EXPECT_EQ(text(now(store->transact_get(gets))),
+            "ValidationException: The aggregate size of the items in a transaction cannot exceed 4 MB")
+      << "before any projection is made";
+  EXPECT_EQ(text(transact(checks)), "ok");
+  EXPECT_EQ(text(transact(deletes, "t")), "ok");
+  EXPECT_EQ(now(store->describe_table("Queue"))->items, 0u);
+  turn();
+  reopen();
+  EXPECT_EQ(now(store->describe_table("Queue"))->items, 0u);
+  EXPECT_TRUE(transact(deletes, "t")->repeated);
 }
 
 // Each of a batch is for itself, so others have their turn in between.
@@ -242,7 +247,7 @@ TEST_F(TransactionTest, AFilterOverOneLargeItemIsBounded) {
             "use fewer operands, or keep what it looks at small");
 }
 
-TEST_F(TransactionTest, SizesAreTheServicesAndChecksCountToo) {
+TEST_F(TransactionTest, SizesAreTheServicesAndValuesCountToo) {
   create(queue_definition());
   Item tiny;  // Encoded half as large again as the service counts.
   for (int i = 0; i < 20'000; ++i) tiny.append_sorted("a" + std::to_string(10'000 + i), Value("x"));
@@ -257,18 +262,61 @@ TEST_F(TransactionTest, SizesAreTheServicesAndChecksCountToo) {
   ASSERT_GT(29 * ItemRef::encode(std::get<PutItemInput>(many[0]).item).encoded().size(), limits::kMaxTransactionBytes);
   EXPECT_EQ(text(transact(many)), "ok");
   EXPECT_EQ(text(transact(many)), "ok") << "nothing changes";
-  const std::string too_large =
-      "ValidationException: The aggregate size of the items in a transaction cannot exceed 4 MB";
-  PutItemInput more = put_of("more");
-  more.item.set("x", Value(std::string(390 << 10, 'x')));
+  const std::string too_large = "ValidationException: Transaction payload size cannot exceed 4 MB";
+  std::vector<WriteInput> more = many;
   for (int i = 0; i < 2; ++i) {
-    more.item.set("id", Value("more" + std::to_string(i)));
-    many.emplace_back(more);
+    ConditionCheckInput check{"Queue", key("more" + std::to_string(i)), "x <> :x", {}};
+    check.placeholders.values = Map{{":x", Value(std::string(390 << 10, 'x'))}};
+    more.emplace_back(check);
   }
-  EXPECT_EQ(text(transact(many)), too_large) << "with those that change nothing";
-  for (int i = 0; i < 29; ++i)
-    many[i] = ConditionCheckInput{"Queue", key("tiny" + std::to_string(i)), "attribute_exists(id)", {}};
-  EXPECT_EQ(text(transact(many)), too_large) << "with those that are checked";
+  EXPECT_EQ(text(transact(more)), too_large) << "with the values of conditions";
+  more.pop_back();
+  many.emplace_back(put_of("small"));
+  EXPECT_EQ(text(transact(many)), "ok");
+}
+
+// Lists in a hundred items of the largest size are appended to at once, and replay finds the batch.
+TEST_F(TransactionTest, AHundredLargeItemsMayChange) {
+  create(queue_definition());
+  std::vector<WriteInput> updates;
+  for (int i = 0; i < 100; ++i) {
+    const std::string id = "item" + std::to_string(i);
+    Item item = key(id);
+    item.set("l", Value(List{std::vector<Value>(133'000, Value::number(1))}));
+    ASSERT_TRUE(put("Queue", std::move(item)));
+    UpdateItemInput update{"Queue", key(id), "SET l = list_append(l, :more)", {}, {}};
+    update.placeholders.values = Map{{":more", Value(List{{Value::number(2)}})}};
+    updates.emplace_back(std::move(update));
+  }
+  const auto done = transact(updates);
+  ASSERT_TRUE(done) << done.error().message;
+  turn();
+  reopen();
+  const auto size = [&](int i) {
+    return get("Queue", key("item" + std::to_string(i))).find("l")->get_if<List>()->elements.size();
+  };
+  EXPECT_EQ(size(0), 133'001u);
+  EXPECT_EQ(size(99), 133'001u);
+}
+
+// Four megabytes of a request may all be lists that are appended.
+TEST_F(TransactionTest, FourMegabytesMayBeAppended) {
+  create(queue_definition());
+  std::vector<WriteInput> updates;
+  const Value half(List{std::vector<Value>(66'000, Value::number(1))});
+  const auto append = [&](int i) {
+    UpdateItemInput update{
+        "Queue", key(std::to_string(i)), "SET l = list_append(if_not_exists(l, :none), :more)", {}, {}};
+    update.placeholders.values = Map{{":more", half}, {":none", Value(List{})}};
+    return update;
+  };
+  for (int i = 0; i < 20; ++i) updates.emplace_back(append(i));
+  EXPECT_EQ(text(transact(updates)), "ok");
+  EXPECT_EQ(text(transact(updates)), "ok") << "to as much";
+  EXPECT_EQ(get("Queue", key("19")).find("l")->get_if<List>()->elements.size(), 132'000u);
+  updates.emplace_back(append(20));
+  updates.emplace_back(append(21));
+  EXPECT_EQ(text(transact(updates)), "ValidationException: Transaction payload size cannot exceed 4 MB");
 }
 
 TEST_F(TransactionTest, ATokenIsGoodForTenMinutesAlsoAcrossARestart) {

@@ -280,20 +280,24 @@ TEST(Conditions, AttributesThatAreRead) {
 }
 
 TEST(Conditions, FiltersKeepAwayFromKeys) {
-  const KeySchema keys{{"pk", Type::kString}, KeyAttribute{"sk", Type::kNumber}};
+  TableDefinition table;
+  table.keys = {{"pk", Type::kString}, KeyAttribute{"sk", Type::kNumber}};
+  table.indexes.emplace_back().keys.partition = {"g", Type::kString};
   ExpressionCache cache;
   Placeholders placeholders{{{"#s", "sk"}}, {{":v", n(1)}}};
   Expressions expressions(cache, placeholders);
-  EXPECT_TRUE(check_filter(*expressions.filter("a = :v"), keys));
-  EXPECT_EQ(check_filter(*expressions.filter("a = :v AND #s > :v"), keys).error().message,
+  EXPECT_TRUE(check_filter(*expressions.filter("a = :v"), table.keys));
+  EXPECT_EQ(check_filter(*expressions.filter("a = :v AND #s > :v"), table.keys).error().message,
             "Filter Expression can only contain non-primary key attributes: Primary key attribute: sk");
   const std::string nested =
-      "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: ";
-  EXPECT_EQ(check_filter(*expressions.filter("attribute_exists(#s[0])"), keys).error().message, nested + "sk");
-  EXPECT_EQ(check_keys(*expressions.condition("pk.a = :v"), keys).error().message, nested + "pk");
-  EXPECT_EQ(check_keys(*expressions.projection("a, pk.a"), keys).error().message, nested + "pk");
-  EXPECT_TRUE(check_keys(*expressions.projection("a.b, pk"), keys));
-  EXPECT_TRUE(check_keys(*expressions.filter("pk = :v"), keys));
+      "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: ";
+  EXPECT_EQ(check_keys(*expressions.filter("attribute_exists(#s[0])"), table).error().message, nested + "Key: sk");
+  EXPECT_EQ(check_keys(*expressions.condition("pk.a = :v"), table).error().message, nested + "Key: pk");
+  EXPECT_EQ(check_keys(*expressions.projection("a, pk.a"), table).error().message, nested + "Key: pk");
+  EXPECT_TRUE(check_keys(*expressions.projection("a.b, pk"), table));
+  EXPECT_EQ(check_keys(*expressions.projection("a, g.a"), table).error().message, nested + "IndexKey: g");
+  EXPECT_EQ(check_keys(*expressions.condition("a = :v AND g[0] = :v"), table).error().message, nested + "IndexKey: g");
+  EXPECT_TRUE(check_keys(*expressions.filter("pk = :v"), table));
 }
 
 }  // namespace

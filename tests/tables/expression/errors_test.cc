@@ -367,7 +367,10 @@ TEST(ExpressionErrors, OperandTypesOfUpdates) {
          {"set a = if_not_exists(:s, c)",
           "Operator or function requires a document path; operator or function: if_not_exists"},
          {"set a = if_not_exists(if_not_exists(a, b), c)",
-          "Operator or function requires a document path; operator or function: if_not_exists"}});
+          "Operator or function requires a document path; operator or function: if_not_exists"},
+         {"set b = if_not_exists(a.#b, a.#b)",
+          "The first operand must be distinct from the remaining operands for this operator or function; operator: "
+          "if_not_exists, first operand: [a, b]"}});
 }
 
 TEST(ExpressionErrors, FirstOperandIsDistinct) {

@@ -134,13 +134,21 @@ TEST(KeyConditions, OfSeveralAttributes) {
   EXPECT_EQ(range("e > :e AND d = :d AND c = :c AND b = :b AND a = :a", values("abcde"), keys), "a=x b=1 c=y c=2 >z");
   EXPECT_EQ(range("a = :a AND b = :b AND begins_with(c, :c)", values("abc"), keys), "a=x b=1 ^y");
   const std::pair<std::string, std::string> refusals[] = {
-      {"a = :a", "Query condition missed key schema element: b"},
-      {"b = :b AND c = :c", "Query condition missed key schema element: a"},
-      {"a = :a AND b > :b", "Query key condition not supported"},
-      {"a = :a AND b = :b AND d = :d", "Query condition missed key schema element: c"},
-      {"a = :a AND b = :b AND c = :c AND e = :e", "Query condition missed key schema element: d"},
-      {"a = :a AND b = :b AND c > :c AND d = :d", "Query key condition not supported"},
-      {"a = :a AND b = :b AND begins_with(c, :c) AND d = :d", "Query key condition not supported"},
+      {"a = :a", "HASH key attributes b must have equality conditions specified in the query"},
+      {"b = :b AND c = :c", "HASH key attributes a must have equality conditions specified in the query"},
+      {"a = :a AND b > :b", "HASH key attributes b must have equality conditions specified in the query"},
+      {"a = :a AND b = :b AND d = :d",
+       "RANGE key attributes c must have equality conditions specified in the query because a condition is present on "
+       "key attribute d"},
+      {"a = :a AND b = :b AND c = :c AND e = :e",
+       "RANGE key attributes d must have equality conditions specified in the query because a condition is present on "
+       "key attribute e"},
+      {"a = :a AND b = :b AND c > :c AND d = :d",
+       "RANGE key attributes c must have equality conditions specified in the query because a condition is present on "
+       "key attribute d"},
+      {"a = :a AND b = :b AND begins_with(c, :c) AND d = :d",
+       "RANGE key attributes c must have equality conditions specified in the query because a condition is present on "
+       "key attribute d"},
       {"a = :a AND b = :b AND z = :c", "Query condition missed key schema element: c"},
       {"a = :a AND b = :b AND c = :c AND d = :d AND e = :e AND z = :e",
        "The number of query conditions (6) exceeds the number of key attributes defined in the schema (5)"}};

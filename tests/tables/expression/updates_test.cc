@@ -240,7 +240,9 @@ TEST(Updates, DeleteFromASmallSetWhatALargeOneHas) {
 }
 
 TEST(Updates, CreateTouchAndKeys) {
-  const KeySchema keys{{"pk", Type::kString}, KeyAttribute{"sk", Type::kNumber}};
+  TableDefinition table;
+  table.keys = {{"pk", Type::kString}, KeyAttribute{"sk", Type::kNumber}};
+  table.indexes.emplace_back().keys.partition = {"g", Type::kString};
   ExpressionCache cache;
   Placeholders placeholders{{{"#s", "sk"}}, {{":v", numbers({1})}}};
   Expressions expressions(cache, placeholders);
@@ -251,13 +253,20 @@ TEST(Updates, CreateTouchAndKeys) {
   EXPECT_TRUE(touches(*expressions.update("SET a.b = :v"), "a"));
   EXPECT_FALSE(touches(*expressions.update("SET a.b = :v"), "b"));
   EXPECT_FALSE(touches({}, "b"));
-  EXPECT_TRUE(check_update(*expressions.update("SET a = pk"), keys));
-  EXPECT_EQ(check_update(*expressions.update("SET a = :v REMOVE #s"), keys).error().message,
+  EXPECT_TRUE(check_update(*expressions.update("SET a = pk"), table));
+  const std::string nested =
+      "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: ";
+  EXPECT_EQ(check_update(*expressions.update("SET a = :v REMOVE #s"), table).error().message,
             "One or more parameter values were invalid: Cannot update attribute sk. This attribute is part of the key");
-  EXPECT_EQ(check_update(*expressions.update("SET pk = :v"), keys).error().message,
+  EXPECT_EQ(check_update(*expressions.update("SET pk = :v"), table).error().message,
             "One or more parameter values were invalid: Cannot update attribute pk. This attribute is part of the key");
-  EXPECT_EQ(check_update(*expressions.update("SET pk.a = :v"), keys).error().message,
-            "Key attributes must be scalars; list random access '[]' and map lookup '.' are not allowed: Key: pk");
+  EXPECT_EQ(check_update(*expressions.update("SET pk.a = :v"), table).error().message, nested + "Key: pk");
+  EXPECT_EQ(check_update(*expressions.update("SET a = if_not_exists(pk.a, :v)"), table).error().message,
+            nested + "Key: pk");
+  EXPECT_TRUE(check_update(*expressions.update("SET g = :v REMOVE b[0]"), table));
+  for (const char* text : {"REMOVE g[0]", "SET a = :v, b = g.c", "ADD g.a :v", "SET a = b + g[1]"}) {
+    EXPECT_EQ(check_update(*expressions.update(text), table).error().message, nested + "IndexKey: g") << text;
+  }
 }
 
 TEST(Updates, ResultsAreBounded) {

@@ -184,8 +184,7 @@ TEST(JsonReading, NamesOfAttributesAreBounded) {
     return item ? std::string() : std::string(error_name(item.error().code)) + ": " + item.error().message;
   };
   const std::string longest(65'535, 'x');
-  const std::string too_long =
-      "ValidationException: 1 validation error detected: Attribute name is too large, must be less than 65536 bytes";
+  const std::string too_long = "ValidationException: Attribute name is too large, must be less than 65536 bytes";
   EXPECT_EQ(error(R"({")" + longest + R"(":{"S":"a"}})"), "");
   EXPECT_EQ(error(R"({"x)" + longest + R"(":{"S":"a"}})"), too_long);
   EXPECT_EQ(error(R"({"m":{"M":{"x)" + longest + R"(":{"S":"a"}}}})"), too_long);
