@@ -39,8 +39,11 @@ std::string local_time(int64_t ms) {
 
 void print_head(const Json& answer) {
   const Json task = answer.value("task", Json::object());
+  const Json status = task.value("taskStatus", Json());
   std::cout << plain_text(answer.value("taskId", "")) << ": "
-            << (task.contains("taskStatus") ? plain_text(text_of(task["taskStatus"])) : "not there");
+            << (status.is_string() ? plain_text(status.get<std::string>())
+                : task.empty()     ? "not there"
+                                   : "no state");
   if (answer.contains("ageMs")) std::cout << ", " << age_text(answer["ageMs"].get<int64_t>()) << " old";
   for (const auto& [member, title] : {std::pair("priority", "priority"), std::pair("group", "group"),
                                       std::pair("attempt", "attempt"), std::pair("maxAttempts", "of at most")}) {
