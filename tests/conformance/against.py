@@ -16,8 +16,8 @@ import sys
 import unittest
 import urllib.parse
 
-SUITES = ("conformance", "protocol", "tables", "transactions", "streams", "statement", "validation", "legacy",
-          "backups", "clients")
+SUITES = ("conformance", "protocol", "tables", "transactions", "streams", "statement", "validation", "service",
+          "legacy", "backups", "clients")
 
 
 class Listing(unittest.TestResult):

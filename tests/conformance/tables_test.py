@@ -159,7 +159,8 @@ class Tags(Case):
         self.assertEqual(len(tags()), 31)
         self.client.untag_resource(ResourceArn=arn, TagKeys=[f"k{i}" for i in range(30)])
         self.assertEqual(tags(), {"made": "with the table"})
-        self.fails("ResourceNotFoundException", "not found", self.client.list_tags_of_resource, ResourceArn=arn + "-not")
+        self.fails("AccessDeniedException", "User is not authorized to perform: dynamodb:ListTagsOfResource on resource: ",
+                   self.client.list_tags_of_resource, ResourceArn=arn + "-not")
 
 
 class Account(Case):

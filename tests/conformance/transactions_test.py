@@ -47,17 +47,16 @@ class Transactions(Case):
 
     def test_cancellation_reasons(self):
         self.client.put_item(TableName=self.name, Item=dict(key("there"), v={"N": "1"}))
-        reasons = self.reasons([
-            self.put("new"),
-            self.put("there", ConditionExpression="attribute_not_exists(pk)", ReturnValuesOnConditionCheckFailure="ALL_OLD"),
-            {"Update": {"TableName": self.name, "Key": key("other"), "UpdateExpression": "SET w = v + :one",
-                        "ExpressionAttributeValues": {":one": {"N": "1"}}}}])
-        self.assertEqual([r["Code"] for r in reasons], ["None", "ConditionalCheckFailed", "ValidationError"])
-        self.assertEqual(reasons[1]["Message"], "The conditional request failed")
-        self.assertEqual(reasons[1]["Item"], dict(key("there"), v={"N": "1"}))
-        self.assertNotIn("Item", reasons[0])
-        self.assertIn("The provided expression refers to an attribute that does not exist in the item",
-                      reasons[2]["Message"])
+        taken = self.put("there", ConditionExpression="attribute_not_exists(pk)", ReturnValuesOnConditionCheckFailure="ALL_OLD")
+        invalid = {"Update": {"TableName": self.name, "Key": key("other"), "UpdateExpression": "SET w = v + :one",
+                              "ExpressionAttributeValues": {":one": {"N": "1"}}}}
+        self.assertEqual(self.reasons([self.put("new"), taken]), [
+            {"Code": "None"}, {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed",
+                               "Item": dict(key("there"), v={"N": "1"})}])
+        # An action that is invalid comes first and alone.
+        absent = {"Code": "ValidationError",
+                  "Message": "The provided expression refers to an attribute that does not exist in the item"}
+        self.assertEqual(self.reasons([self.put("new"), taken, invalid]), [{"Code": "None"}, {"Code": "None"}, absent])
         self.assertIsNone(self.get("new"))
 
     def test_keys_of_wrong_types_cancel_and_empty_ones_are_refused(self):

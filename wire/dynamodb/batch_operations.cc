@@ -311,15 +311,22 @@ bool repeats_key(const std::vector<TableGets>& all) {
   return false;
 }
 
+void check_not_empty(const Input& in, std::string_view operation) {
+  if (!in.is_empty("RequestItems")) return;
+  in.checks().add(
+      {ErrorCode::kValidation, "The requestItems parameter is required for " + std::string(operation), nullptr});
+}
+
 }  // namespace
 
 Parsed parse_batch_get_item(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   std::vector<TableGets> all;
   size_t keys = 0;
+  check_not_empty(in, "BatchGetItem");
   in.check_table_names("RequestItems");
-  for (const auto& [name, request] : in.map("RequestItems", Need::kRequired, {1, limits::kMaxBatchGets})) {
+  for (const auto& [name, request] : in.map("RequestItems", Need::kRequired, {0, limits::kMaxBatchGets})) {
     TableGets gets;
     gets.name = name;
     gets.table = table_name_of(name).value_or(name);
@@ -358,13 +365,14 @@ Parsed parse_batch_get_item(const JsonView& body) {
 }
 
 Parsed parse_batch_write_item(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   const CapacityReport report = capacity_report_of(in);
   const bool metrics = wants_collection_metrics(in);
   std::vector<Write> writes;
+  check_not_empty(in, "BatchWriteItem");
   in.check_table_names("RequestItems");
-  for (const auto& [name, requests] : in.lists("RequestItems", {1, limits::kMaxBatchWrites})) {
+  for (const auto& [name, requests] : in.lists("RequestItems", {0, limits::kMaxBatchWrites})) {
     for (const Input& request : requests) {
       const auto put = request.structure("PutRequest");
       const auto gone = request.structure("DeleteRequest");

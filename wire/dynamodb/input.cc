@@ -5,8 +5,8 @@
 #include <cstdlib>
 
 #include "base/limits.h"
-#include "tables/engine/request_checks.h"
 #include "tables/expression/expression.h"
+#include "wire/dynamodb/tag_text.h"
 
 namespace freshet::dynamodb {
 
@@ -15,9 +15,24 @@ namespace {
 constexpr size_t kMaxViolations = 10;  // The service names no more than that.
 constexpr size_t kShown = 1024;        // Of a name or value of the request, in a message.
 
-std::string camel(std::string_view name) {
-  std::string out(name);
-  if (!out.empty() && out[0] >= 'A' && out[0] <= 'Z') out[0] = static_cast<char>(out[0] + ('a' - 'A'));
+// Stands before and behind a client's own key in a path: its letters are left alone.
+constexpr char kKeyMark = '\x01';
+
+// A path as messages show it, each member with a small first letter if that is asked for.
+std::string shown_path(std::string_view path, bool small) {
+  std::string out;
+  out.reserve(path.size());
+  bool in_key = false;
+  bool first = true;
+  for (const char c : path) {
+    if (c == kKeyMark) {
+      in_key = !in_key;
+      continue;
+    }
+    const bool lowered = small && first && !in_key && c >= 'A' && c <= 'Z';
+    out += lowered ? static_cast<char>(c + ('a' - 'A')) : c;
+    first = c == '.' && !in_key;
+  }
   return out;
 }
 
@@ -60,6 +75,11 @@ void Checks::unsatisfied(std::optional<std::string_view> value, const std::strin
   violations_.push_back("Value " + shown + " at '" + path + "' failed to satisfy constraint: " + rule);
 }
 
+void Checks::out_of_bounds(const std::string& path, const std::string& rule) {
+  if (violations_.size() >= kMaxViolations) return;
+  violations_.push_back("Value at '" + path + "' failed to satisfy constraint: Member must " + rule);
+}
+
 Result<void> Checks::result() const {
   if (serialization_) return fail(*serialization_);
   if (missing_) return fail(*missing_);
@@ -70,7 +90,7 @@ Result<void> Checks::result() const {
     for (size_t i = 1; i < count; ++i) message += "; " + violations_[i];
     return invalid(std::move(message));
   }
-  if (validation_) return fail(form_ == Form::kCounted ? counted(*validation_) : *validation_);
+  if (validation_) return fail(*validation_);
   return {};
 }
 
@@ -79,9 +99,22 @@ Input::Input(JsonView object, Checks& checks, std::string path)
   if (auto fine = object_.as_object(); !fine) checks_.add(fine.error());
 }
 
+std::string Input::full_path(std::string_view name) const {
+  std::string out = path_;
+  if (!out.empty()) out += '.';
+  return out.append(name.substr(0, kShown));  // The name of a map's entry is the client's.
+}
+
 std::string Input::path_of(std::string_view name) const {
-  name = name.substr(0, kShown);  // Of a map it is the client's.
-  return path_.empty() ? camel(name) : path_ + "." + camel(name);
+  return shown_path(full_path(name), true);
+}
+
+void Input::break_bound(std::string_view shown, std::string_view name, const std::string& rule) const {
+  if (checks_.plane() == Checks::Plane::kItems) {
+    checks_.out_of_bounds(shown_path(full_path(name), false), rule);
+  } else {
+    checks_.violated(shown, path_of(name), rule);
+  }
 }
 
 std::optional<JsonView> Input::need(std::string_view name, Need need) const {
@@ -92,11 +125,16 @@ std::optional<JsonView> Input::need(std::string_view name, Need need) const {
 
 void Input::check_length(std::string_view value, std::string_view name, Range length) const {
   const auto size = static_cast<int64_t>(value.size());
+  check_size(size, name, length, value, value);
+}
+
+void Input::check_size(int64_t size, std::string_view name, Range length, std::string_view none,
+                       std::string_view some) const {
   if (size < length.least) {
-    checks_.violated(value, path_of(name), "have length greater than or equal to " + std::to_string(length.least));
+    break_bound(none, name, "have length greater than or equal to " + std::to_string(length.least));
   }
   if (size > length.most) {
-    checks_.violated(value, path_of(name), "have length less than or equal to " + std::to_string(length.most));
+    break_bound(some, name, "have length less than or equal to " + std::to_string(length.most));
   }
 }
 
@@ -120,6 +158,15 @@ std::string Input::pattern_text(std::string_view name, Need needed, Range length
   return value;
 }
 
+std::string Input::tag_text(std::string_view name, Range characters) const {
+  std::string value = text(name, Need::kRequired);
+  if (has(name)) check_size(count_characters(value), name, characters, value, value);
+  if (!is_tag_text(value)) {
+    checks_.violated(value, path_of(name), "satisfy regular expression pattern: " + std::string(kTagPattern));
+  }
+  return value;
+}
+
 bool Input::flag(std::string_view name, bool fallback) const {
   const auto value = object_.bool_or(name, fallback);
   if (value) return *value;
@@ -137,10 +184,10 @@ std::optional<int64_t> Input::number(std::string_view name, Range range) const {
   }
   const std::string shown = std::to_string(*value);
   if (*value < range.least) {
-    checks_.violated(shown, path_of(name), "have value greater than or equal to " + std::to_string(range.least));
+    break_bound(shown, name, "have value greater than or equal to " + std::to_string(range.least));
   }
   if (*value > range.most) {
-    checks_.violated(shown, path_of(name), "have value less than or equal to " + std::to_string(range.most));
+    break_bound(shown, name, "have value less than or equal to " + std::to_string(range.most));
   }
   return *value;
 }
@@ -264,7 +311,9 @@ Placeholders Input::placeholders() const {
 }
 
 std::optional<std::string> table_name_of(std::string_view arn) {
-  const size_t start = arn.starts_with("arn:") ? arn.find(":table/") : std::string_view::npos;
+  const size_t service = arn.starts_with("arn:") ? arn.find(':', 4) : std::string_view::npos;
+  if (service == std::string_view::npos || !arn.substr(service).starts_with(":dynamodb:")) return std::nullopt;
+  const size_t start = arn.find(":table/", service);
   const std::string_view name = start == std::string_view::npos ? std::string_view{} : arn.substr(start + 7);
   if (name.empty() || !is_name(name)) return std::nullopt;
   return std::string(name);
@@ -277,7 +326,12 @@ std::optional<std::string> Input::table_of_arn() const {
 
 std::string Input::table() const {
   if (auto name = table_of_arn()) return std::move(*name);
-  return pattern_text("TableName", Need::kRequired, {1, static_cast<int64_t>(limits::kMaxTableNameBytes)});
+  std::string name = pattern_text("TableName", Need::kRequired, {1, INT64_MAX});
+  if (name.size() > limits::kMaxTableNameBytes) {  // With the value, also where items are read and written.
+    checks_.violated(name, path_of("TableName"),
+                     "have length less than or equal to " + std::to_string(limits::kMaxTableNameBytes));
+  }
+  return name;
 }
 
 std::string Input::managed_table() const {
@@ -291,7 +345,7 @@ std::string Input::managed_table() const {
 std::optional<Input> Input::structure(std::string_view name, Need needed) const {
   const auto member = need(name, needed);
   if (!member) return std::nullopt;
-  return Input(*member, checks_, path_of(name));
+  return Input(*member, checks_, full_path(name));
 }
 
 std::optional<JsonView> Input::array(std::string_view name, Need needed, Range length) const {
@@ -302,13 +356,7 @@ std::optional<JsonView> Input::array(std::string_view name, Need needed, Range l
     checks_.add(value.error());
     return std::nullopt;
   }
-  const auto size = static_cast<int64_t>(value->size());
-  if (size < length.least) {
-    checks_.violated("[]", path_of(name), "have length greater than or equal to " + std::to_string(length.least));
-  }
-  if (size > length.most) {
-    checks_.violated("[...]", path_of(name), "have length less than or equal to " + std::to_string(length.most));
-  }
+  check_size(static_cast<int64_t>(value->size()), name, length, "[]", "[...]");
   return *value;
 }
 
@@ -320,13 +368,7 @@ std::optional<JsonView> Input::object(std::string_view name, Need needed, Range 
     checks_.add(value.error());
     return std::nullopt;
   }
-  const auto size = static_cast<int64_t>(value->size());
-  if (size < length.least) {
-    checks_.violated("{}", path_of(name), "have length greater than or equal to " + std::to_string(length.least));
-  }
-  if (size > length.most) {
-    checks_.violated("{...}", path_of(name), "have length less than or equal to " + std::to_string(length.most));
-  }
+  check_size(static_cast<int64_t>(value->size()), name, length, "{}", "{...}");
   return *value;
 }
 
@@ -334,7 +376,7 @@ std::vector<Input> Input::list(std::string_view name, Need needed, Range length)
   std::vector<Input> out;
   const auto value = array(name, needed, length);
   if (!value) return out;
-  const std::string path = path_of(name);
+  const std::string path = full_path(name);
   for (const JsonView element : *value) {
     if (out.size() == kMostStructures || checks_.is_decided()) break;
     out.emplace_back(element, checks_, path + "." + std::to_string(out.size() + 1) + ".member");
@@ -376,11 +418,11 @@ std::vector<std::pair<std::string, Input>> Input::map(std::string_view name, Nee
   std::vector<std::pair<std::string, Input>> out;
   const auto value = object(name, needed, length);
   if (!value) return out;
-  const std::string path = path_of(name);
+  const std::string path = full_path(name) + "." + kKeyMark;
   for (const JsonView entry : *value) {
     if (out.size() == kMostStructures || checks_.is_decided()) break;
     const std::string key(entry.name());
-    out.emplace_back(key, Input(entry, checks_, path + "." + key.substr(0, kShown) + ".member"));
+    out.emplace_back(key, Input(entry, checks_, path + key.substr(0, kShown) + kKeyMark + ".member"));
   }
   return out;
 }
@@ -389,7 +431,7 @@ std::vector<std::pair<std::string, std::vector<Input>>> Input::lists(std::string
   std::vector<std::pair<std::string, std::vector<Input>>> out;
   const auto value = object(name, Need::kRequired, length);
   if (!value) return out;
-  const Input tables(*value, checks_, path_of(name));
+  const Input tables(*value, checks_, full_path(name));
   for (const JsonView entry : *value) {
     if (out.size() == kMostStructures || checks_.is_decided()) break;
     std::string key(entry.name());
@@ -403,6 +445,11 @@ std::vector<std::pair<std::string, std::vector<Input>>> Input::lists(std::string
     out.emplace_back(std::move(key), std::move(list));
   }
   return out;
+}
+
+bool Input::is_empty(std::string_view name) const {
+  const auto member = object_.find(name);
+  return member && (member->is(JsonKind::kObject) || member->is(JsonKind::kArray)) && member->size() == 0;
 }
 
 void Input::refuse(std::initializer_list<std::string_view> names) const {

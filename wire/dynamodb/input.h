@@ -3,6 +3,7 @@
 // What is wrong is collected in a Checks, so that reading code stays flat and all violated constraints are named at
 // once, as the service does: members of a wrong type first (kSerialization), then constraints ("2 validation errors
 // detected: ..."), then values that no item may hold. Members that the service does not know are ignored.
+// Operations on items and on tables spell a violated constraint differently (Plane).
 // One thread; views into the request's document.
 #pragma once
 
@@ -22,10 +23,11 @@ namespace freshet::dynamodb {
 
 class Checks {
  public:
-  enum class Form { kPlain, kCounted };
-  // With kCounted a single error of the third rank is told as "1 validation error detected: ...", too, as the service
-  // does for PutItem, UpdateItem and DeleteItem.
-  explicit Checks(Form form = Form::kPlain) : form_(form) {}
+  // kTables: "Value '0' at 'limit' failed ...". kItems: where a number or a length is out of its bounds, the value is
+  // left out and the member spelled as in the API: "Value at 'Limit' failed ..."; other constraints as for kTables.
+  enum class Plane { kTables, kItems };
+  explicit Checks(Plane plane = Plane::kTables) : plane_(plane) {}
+  Plane plane() const { return plane_; }
   // Keeps the first error of each rank.
   void add(Error error);
   // A parameter that must be there in the words of the operations on tables. Told before everything but wrong types.
@@ -34,12 +36,14 @@ class Checks {
   void violated(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
   // The same with a whole rule: "Map keys must ...".
   void unsatisfied(std::optional<std::string_view> value, const std::string& path, const std::string& rule);
+  // "Value at 'path' failed to satisfy constraint: Member must RULE".
+  void out_of_bounds(const std::string& path, const std::string& rule);
   // A member has a wrong type: that is told, whatever else there is, so that nothing further need be read.
   bool is_decided() const { return serialization_.has_value(); }
   Result<void> result() const;
 
  private:
-  const Form form_;
+  const Plane plane_;
   std::optional<Error> serialization_;
   std::optional<Error> missing_;
   std::vector<std::string> violations_;
@@ -54,7 +58,7 @@ struct Range {
   int64_t most = INT64_MAX;
 };
 
-// The members of one structure. `path` is how the service spells its place: "keySchema.1.member".
+// The members of one structure. `path` is its place in the request, with members as in the API: "KeySchema.1.member".
 class Input {
  public:
   Input(JsonView object, Checks& checks, std::string path = {});
@@ -63,10 +67,14 @@ class Input {
   Input(const Input& other, Checks& checks) : object_(other.object_), checks_(checks), path_(other.path_) {}
 
   bool has(std::string_view name) const { return object_.find(name).has_value(); }
+  // Whether the member is there, and a map or list without entries.
+  bool is_empty(std::string_view name) const;
   Checks& checks() const { return checks_; }
 
   std::string text(std::string_view name, Need need = Need::kOptional, Range length = {}) const;
   std::string pattern_text(std::string_view name, Need need, Range length) const;  // [a-zA-Z0-9_.-]+
+  // The key or value of a tag: letters, digits and blanks of any script, and some signs. Counted in characters.
+  std::string tag_text(std::string_view name, Range characters) const;
   bool flag(std::string_view name, bool fallback = false) const;
   std::optional<int64_t> number(std::string_view name, Range range = {}) const;
   std::optional<WallTime> time(std::string_view name) const;  // Epoch seconds, with a fraction.
@@ -100,14 +108,20 @@ class Input {
   // Parameters of the service that this server does not have: named, never dropped.
   void refuse(std::initializer_list<std::string_view> names) const;
 
+  // The place of a member as most messages spell it: "keySchema.1.member.keyType".
   std::string path_of(std::string_view name) const;
 
  private:
+  std::string full_path(std::string_view name) const;
   std::optional<JsonView> need(std::string_view name, Need need) const;
   std::optional<JsonView> object(std::string_view name, Need need, Range length) const;
   std::optional<std::string> table_of_arn() const;
   std::optional<JsonView> array(std::string_view name, Need need, Range length) const;
   void check_length(std::string_view value, std::string_view name, Range length) const;
+  // Tells that a member breaks a bound; `shown` is its value.
+  void break_bound(std::string_view shown, std::string_view name, const std::string& rule) const;
+  void check_size(int64_t size, std::string_view name, Range length, std::string_view none,
+                  std::string_view some) const;
 
   JsonView object_;
   Checks& checks_;

@@ -15,8 +15,8 @@ namespace {
 template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>
 class WriteOperation final : public Operation {
  public:
-  WriteOperation(In&& input, CapacityReport report, bool metrics)
-      : input_(std::move(input)), table_(input_.table), report_(report), metrics_(metrics) {
+  WriteOperation(In&& input, CapacityReport report, bool metrics, bool legacy)
+      : input_(std::move(input)), table_(input_.table), report_(report), metrics_(metrics), legacy_(legacy) {
     input_.measure = report_ != CapacityReport::kNone || metrics_;
   }
 
@@ -46,7 +46,7 @@ class WriteOperation final : public Operation {
 
  private:
   Result<void> keep(Result<WriteOutput> output) {
-    if (!output) return fail(std::move(output.error()));
+    if (!output) return fail(legacy_ ? legacy_update_error(std::move(output.error())) : std::move(output.error()));
     output_ = std::move(*output);
     return {};
   }
@@ -59,6 +59,7 @@ class WriteOperation final : public Operation {
   const std::string table_;
   const CapacityReport report_;
   const bool metrics_;
+  const bool legacy_;  // The update was an AttributeUpdates.
   WriteOutput output_;
 };
 
@@ -134,17 +135,17 @@ class GetOperation final : public Operation {
 };
 
 template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>
-Parsed made(const Input& in, In&& input) {
+Parsed made(const Input& in, In&& input, bool legacy = false) {
   const CapacityReport report = capacity_report_of(in);
   const bool metrics = wants_collection_metrics(in);
   if (auto fine = in.checks().result(); !fine) return fail(fine.error());
-  return std::make_unique<WriteOperation<In, kCall>>(std::move(input), report, metrics);
+  return std::make_unique<WriteOperation<In, kCall>>(std::move(input), report, metrics, legacy);
 }
 
 }  // namespace
 
 Parsed parse_put_item(const JsonView& body) {
-  Checks checks(Checks::Form::kCounted);
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   PutItemInput input;
   input.table = in.table();
@@ -155,7 +156,7 @@ Parsed parse_put_item(const JsonView& body) {
 }
 
 Parsed parse_update_item(const JsonView& body) {
-  Checks checks(Checks::Form::kCounted);
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   UpdateItemInput input;
   input.table = in.table();
@@ -166,11 +167,11 @@ Parsed parse_update_item(const JsonView& body) {
       legacy ? legacy_update(in, input.placeholders) : in.expression("UpdateExpression", ExpressionKind::kUpdate);
   input.return_values = return_values_of(in, {"ALL_NEW", "UPDATED_OLD", "ALL_OLD", "UPDATED_NEW"});
   read_write_parameters(in, legacy, input);
-  return made<UpdateItemInput, &Tables::update_item>(in, std::move(input));
+  return made<UpdateItemInput, &Tables::update_item>(in, std::move(input), legacy);
 }
 
 Parsed parse_delete_item(const JsonView& body) {
-  Checks checks(Checks::Form::kCounted);
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   DeleteItemInput input;
   input.table = in.table();
@@ -181,7 +182,7 @@ Parsed parse_delete_item(const JsonView& body) {
 }
 
 Parsed parse_get_item(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   GetItemInput input;
   input.table = in.table();

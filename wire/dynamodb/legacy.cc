@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "tables/expression/expression.h"
+
 namespace freshet::dynamodb {
 
 namespace {
@@ -253,6 +255,17 @@ std::string listed(const Input& in, std::initializer_list<std::string_view> name
   return out;
 }
 
+// Which of these expressions there could be for values to stand in: ": ConditionExpression is null".
+std::string absent(std::initializer_list<std::string_view> expressions) {
+  std::string out;
+  size_t count = 0;
+  for (const auto name : expressions) {
+    if (name == "ProjectionExpression") continue;  // Has no values.
+    out += (count++ == 0 ? ": " : " and ") + std::string(name);
+  }
+  return count == 0 ? out : out + (count == 1 ? " is null" : " are null");
+}
+
 }  // namespace
 
 bool has_legacy(const Input& in, std::initializer_list<std::string_view> legacy,
@@ -266,8 +279,11 @@ bool has_legacy(const Input& in, std::initializer_list<std::string_view> legacy,
         "Can not use both expression and non-expression parameters in the same request: Non-expression parameters: {" +
         old + "} Expression parameters: {" + modern + "}");
   }
-  for (const std::string name : {"ExpressionAttributeNames", "ExpressionAttributeValues"}) {
-    if (in.has(name)) refuse(name + " can only be specified when using expressions");
+  if (in.has("ExpressionAttributeNames")) {
+    refuse("ExpressionAttributeNames can only be specified when using expressions");
+  }
+  if (in.has("ExpressionAttributeValues")) {
+    refuse("ExpressionAttributeValues can only be specified when using expressions" + absent(expressions));
   }
   return true;
 }
@@ -325,6 +341,17 @@ std::string legacy_update(const Input& in, Placeholders& placeholders) {
   add("ADD", parts.add);
   add("DELETE", parts.drop);
   return out;
+}
+
+Error legacy_query_error(Error error) {
+  if (error.message.starts_with("The number of query conditions ")) error.message = "Query key condition not supported";
+  return error;
+}
+
+Error legacy_update_error(Error error) {
+  // Only ADD and DELETE ask for a type there.
+  if (error.message == kOperandType) error.message = "Type mismatch for attribute to update";
+  return error;
 }
 
 std::string legacy_projection(const Input& in, Placeholders& placeholders, std::vector<std::string>* names) {

@@ -24,4 +24,8 @@ std::string legacy_filter(const Input& in, std::string_view member, Placeholders
 // AttributesToGet; `names` gets them if that is not null.
 std::string legacy_projection(const Input& in, Placeholders& placeholders, std::vector<std::string>* names = nullptr);
 
+// The store's error of a request that had AttributeUpdates or KeyConditions, in the service's words for these.
+Error legacy_update_error(Error error);
+Error legacy_query_error(Error error);
+
 }  // namespace freshet::dynamodb

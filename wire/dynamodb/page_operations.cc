@@ -1,7 +1,6 @@
 // Query and Scan.
 #include <algorithm>
 
-#include "tables/engine/request_checks.h"
 #include "tables/expression/expression.h"
 #include "tables/value/json.h"
 #include "wire/dynamodb/capacity.h"
@@ -23,14 +22,12 @@ Select select_of(const Input& in) {
   return value == "COUNT" ? Select::kCount : Select::kDefault;
 }
 
-// Of Query, these are counted; of Scan, not.
-void check_select(const Input& in, Select select, bool counts) {
+void check_select(const Input& in, Select select) {
   const bool projected = in.has("AttributesToGet") || in.has("ProjectionExpression");
   const std::string specified =
       std::string("Cannot specify the ") + (in.has("AttributesToGet") ? "AttributesToGet" : "ProjectionExpression");
   const auto refuse = [&](std::string_view text) {
-    Error error{ErrorCode::kValidation, std::string(text), nullptr};
-    in.checks().add(counts ? counted(std::move(error)) : std::move(error));
+    in.checks().add({ErrorCode::kValidation, std::string(text), nullptr});
   };
   if (projected && select == Select::kCount) {
     refuse(specified + " when choosing to get only the Count");
@@ -49,19 +46,21 @@ void check_select(const Input& in, Select select, bool counts) {
 template <class In, Async<Result<Page>> (Tables::*kCall)(In)>
 class PageOperation final : public Operation {
  public:
-  PageOperation(In&& input, Select select, CapacityReport report)
+  PageOperation(In&& input, Select select, CapacityReport report, bool legacy_keys = false)
       : input_(std::move(input)),
         table_(input_.table),
         index_(input_.index),
         consistent_(input_.consistent),
         select_(select),
-        report_(report) {}
+        report_(report),
+        legacy_keys_(legacy_keys) {}
 
   Async<Result<void>> run(Tables& tables) override {
     if (is_system_table(table_)) return Result<void>(item_table_not_found());
     input_.all_attributes = select_ == Select::kAll;
     input_.measure = report_ != CapacityReport::kNone;
-    const bool about_index = !index_.empty() && (select_ == Select::kAll || report_ == CapacityReport::kIndexes);
+    const bool about_index =
+        !index_.empty() && (select_ == Select::kAll || report_ == CapacityReport::kIndexes || legacy_keys_);
     if (about_index) return run_with_description(tables);
     Async<Result<Page>> answer = (tables.*kCall)(std::move(input_));
     if (answer.is_ready()) return keep(answer.take());
@@ -92,7 +91,7 @@ class PageOperation final : public Operation {
 
  private:
   Result<void> keep(Result<Page> page) {
-    if (!page) return fail(std::move(page.error()));
+    if (!page) return fail(legacy_keys_ ? legacy_query_error(std::move(page.error())) : std::move(page.error()));
     page_ = std::move(*page);
     return {};
   }
@@ -112,6 +111,10 @@ class PageOperation final : public Operation {
           "index " +
           index_ + " because its projection type is not ALL");
     }
+    if (index && legacy_keys_ && index->keys.is_composite()) {
+      co_return invalid("One or more parameter values were invalid: KeyConditions is not supported for index " +
+                        index_ + ", which has several HASH or RANGE key attributes: use KeyConditionExpression");
+    }
     Result<Page> page = co_await (tables.*kCall)(std::move(input_));
     co_return keep(std::move(page));
   }
@@ -122,6 +125,7 @@ class PageOperation final : public Operation {
   const bool consistent_;
   const Select select_;
   const CapacityReport report_;
+  const bool legacy_keys_;  // It has KeyConditions.
   bool local_ = false;
   Page page_;
 };
@@ -130,7 +134,7 @@ class PageOperation final : public Operation {
 Item start_key(const Input& in) {
   constexpr std::string_view kPlain[] = {"contains duplicates", "number set", "numeric value", "significant digits",
                                          "number with magnitude"};
-  Checks own;
+  Checks own(Checks::Plane::kItems);
   Item key = Input(in, own).item("ExclusiveStartKey", Need::kOptional);
   if (auto fine = own.result(); !fine) {
     Error error = std::move(fine.error());
@@ -184,12 +188,12 @@ bool is_legacy_query(const Input& in) {
 }  // namespace
 
 Parsed parse_query(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   const Select select = select_of(in);
   QueryInput input;
   const bool legacy = is_legacy_query(in);
-  check_select(in, select, true);
+  check_select(in, select);
   read_page_parameters(in, select, legacy, "QueryFilter", input);
   if (in.has("KeyConditions")) {
     input.key_condition = legacy_key_condition(in, input.placeholders);
@@ -204,17 +208,18 @@ Parsed parse_query(const JsonView& body) {
   input.forward = in.flag("ScanIndexForward", true);
   const CapacityReport report = capacity_report_of(in);
   if (auto fine = checks.result(); !fine) return fail(fine.error());
-  return std::make_unique<PageOperation<QueryInput, &Tables::query>>(std::move(input), select, report);
+  return std::make_unique<PageOperation<QueryInput, &Tables::query>>(std::move(input), select, report,
+                                                                     in.has("KeyConditions"));
 }
 
 Parsed parse_scan(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   const Select select = select_of(in);
   ScanInput input;
   const bool legacy = has_legacy(in, {"AttributesToGet", "ScanFilter", "ConditionalOperator"},
                                  {"ProjectionExpression", "FilterExpression"});
-  check_select(in, select, false);
+  check_select(in, select);
   read_page_parameters(in, select, legacy, "ScanFilter", input);
   const auto segment = in.number("Segment", {0, 999'999});
   const auto total = in.number("TotalSegments", {1, 1'000'000});

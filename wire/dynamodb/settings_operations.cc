@@ -17,8 +17,8 @@ class TagOperation : public Operation {
  public:
   explicit TagOperation(std::string arn) : arn_(std::move(arn)) {}
   Async<Result<void>> run(Tables& tables) override {
-    std::string name = arn_.substr(arn_.find(kTable) + kTable.size());
-    if (is_system_table(name)) co_return missing();
+    std::string name = table_name_of(arn_).value_or("");
+    if (name.empty() || is_system_table(name)) co_return missing();
     Result<TableDescription> found = co_await tables.describe_table(std::move(name));
     if (!found && found.error().code == ErrorCode::kResourceNotFound) co_return missing();
     if (!found) co_return fail(found.error());
@@ -35,11 +35,13 @@ class TagOperation : public Operation {
  protected:
   // Looks at the tags or changes them; true if the table is to get them.
   virtual Result<bool> change(std::map<std::string, std::string>& tags) = 0;
-
- private:
-  tl::unexpected<Error> missing() const {
+  // There is no such table.
+  virtual tl::unexpected<Error> missing() const {
     return fail(ErrorCode::kResourceNotFound, "Requested resource not found: ResourcArn: " + arn_ + " not found");
   }
+  const std::string& arn() const { return arn_; }
+
+ private:
   const std::string arn_;
 };
 
@@ -99,6 +101,12 @@ class ListTags final : public TagOperation {
     more_ = next != tags.end();
     return false;
   }
+  // The service does not tell who may not read whether there is something.
+  tl::unexpected<Error> missing() const override {
+    return fail(
+        ErrorCode::kAccessDenied,
+        "User is not authorized to perform: dynamodb:ListTagsOfResource on resource: " + (arn().empty() ? "*" : arn()));
+  }
   const std::string after_;
   std::vector<std::pair<std::string, std::string>> page_;
   bool more_ = false;
@@ -137,15 +145,33 @@ class ContinuousBackups final : public Operation {
   bool enabled_ = false;
 };
 
-// A table's ARN; what else it may be is refused by the service in these words.
+bool is_table_arn(const std::string& arn) {
+  const auto table = table_name_of(arn);
+  return table && table->size() >= limits::kMinTableNameBytes && table->size() <= limits::kMaxTableNameBytes;
+}
+
+void refuse_arn(const Input& in, const std::string& arn) {
+  in.checks().add({ErrorCode::kValidation, "Invalid TableArn: Invalid ResourceArn provided as input " + arn, nullptr});
+}
+
+// A table's ARN; the service refuses what is none in one of two ways.
 std::string resource(const Input& in) {
   std::string arn = in.text("ResourceArn", Need::kOptional, {1, 1283});
-  const auto table = table_name_of(arn);
-  const bool good = table && table->size() >= limits::kMinTableNameBytes && table->size() <= limits::kMaxTableNameBytes;
-  if (in.has("ResourceArn") && !good) {
-    in.checks().add(
-        {ErrorCode::kValidation, "Invalid TableArn: Invalid ResourceArn provided as input " + arn, nullptr});
+  if (!in.has("ResourceArn") || is_table_arn(arn)) return arn;
+  if (arn.starts_with("arn:")) {
+    refuse_arn(in, arn);
+  } else {
+    refuse_parameter(in, "ARNs must start with 'arn:': " + arn);
   }
+  return arn;
+}
+
+// The ARN of a resource that is only read: one that is malformed is answered like one that is not there, unless it is
+// of an index.
+std::string read_resource(const Input& in) {
+  std::string arn = in.text("ResourceArn", Need::kOptional, {0, 1283});
+  const size_t table = arn.find(kTable);
+  if (table != std::string::npos && arn.find("/index/", table) != std::string::npos) refuse_arn(in, arn);
   return arn;
 }
 
@@ -186,7 +212,7 @@ Parsed parse_untag_resource(const JsonView& body) {
 Parsed parse_list_tags_of_resource(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  std::string arn = resource(in);
+  std::string arn = read_resource(in);
   std::string after = in.text("NextToken");
   if (auto fine = result_of(in); !fine) return fail(fine.error());
   return std::make_unique<ListTags>(std::move(arn), std::move(after));

@@ -72,8 +72,6 @@ Error statement_error(Error error, bool insert) {
     return {ErrorCode::kConditionalCheckFailed, kDuplicate, std::make_shared<DuplicateItem>(error.detail)};
   }
   if (error.code != ErrorCode::kValidation) return error;
-  constexpr std::string_view kCount = "1 validation error detected: ";
-  if (error.message.starts_with(kCount)) error.message.erase(0, kCount.size());
   if (!error.message.starts_with("Invalid ")) return error;
   for (const auto kind : {ExpressionKind::kCondition, ExpressionKind::kFilter, ExpressionKind::kUpdate,
                           ExpressionKind::kKeyCondition, ExpressionKind::kProjection}) {

@@ -27,6 +27,15 @@ bool is_hash_behind_range(const std::vector<std::string>& kinds) {
   return std::find(range, kinds.end(), "HASH") != kinds.end();
 }
 
+// The first name that stands there twice; "" if there is none.
+std::string repeated_name(const std::vector<std::string>& names) {
+  std::set<std::string_view> seen;
+  for (const std::string& name : names) {
+    if (!seen.insert(name).second) return name;
+  }
+  return {};
+}
+
 // What is wrong with a key schema, the first that the service would tell; "" if nothing.
 std::string key_schema_fault(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
                              const AttributeTypes& types, Keys of) {
@@ -39,7 +48,7 @@ std::string key_schema_fault(const std::vector<std::string>& names, const std::v
            "AttributeDefinitions. Keys: [" +
            joined(names) + "], AttributeDefinitions: [" + joined(defined) + "]";
   }
-  if (names.size() == 2 && names[0] == names[1]) {
+  if (names.size() == 2 && names[0] == names[1] && kinds[1] == "RANGE") {
     return "Both the Hash Key and the Range Key element in the KeySchema have the same name";
   }
   if (!kinds.empty() && kinds[0] != "HASH") {
@@ -48,8 +57,20 @@ std::string key_schema_fault(const std::vector<std::string>& names, const std::v
   if (!of.composite && kinds.size() == 2 && kinds[1] != "RANGE") {
     return "Invalid KeySchema: The second KeySchemaElement is not a RANGE key type";
   }
-  if (is_hash_behind_range(kinds)) return "Invalid KeySchema: HASH key types must come before RANGE key types";
+  if (is_hash_behind_range(kinds)) {
+    return "Invalid KeySchema: HASH key attributes must precede RANGE key attributes";
+  }
   return {};
+}
+
+// The elements as messages show them.
+std::string shown_keys(const std::vector<std::string>& names, const std::vector<std::string>& kinds) {
+  std::string out = "[";
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) out += ", ";
+    out += "KeySchemaElement(attributeName=" + names[i] + ", keyType=" + kinds[i] + ")";
+  }
+  return out + "]";
 }
 
 // The keys of a table or index by the attributes' types. Notes which attributes are used.
@@ -57,9 +78,13 @@ KeySchema read_keys(const Input& in, const AttributeTypes& types, Keys of, std::
   std::vector<std::string> names;
   std::vector<std::string> kinds;
   const auto most = static_cast<int64_t>(of.composite ? 2 * limits::kMaxKeyPartAttributes : 2);
-  for (const Input& element : in.list("KeySchema", Need::kRequired, {1, most})) {
+  for (const Input& element : in.list("KeySchema", Need::kRequired, {1, INT64_MAX})) {
     names.push_back(element.text("AttributeName", Need::kRequired, {1, 255}));
     kinds.push_back(element.choice("KeyType", {"HASH", "RANGE"}, Need::kRequired));
+  }
+  if (static_cast<int64_t>(names.size()) > most) {
+    in.checks().violated(shown_keys(names, kinds), in.path_of("KeySchema"),
+                         "have length less than or equal to " + std::to_string(most));
   }
   KeySchema keys;
   const std::string fault = key_schema_fault(names, kinds, types, of);
@@ -148,7 +173,10 @@ AttributeTypes read_attributes(const Input& in, Need need) {
   for (const Input& attribute : in.list("AttributeDefinitions", need)) {
     const std::string name = attribute.text("AttributeName", Need::kRequired, {1, 255});
     const std::string type = attribute.choice("AttributeType", {"B", "N", "S"}, Need::kRequired);
-    types[name] = type == "N" ? Type::kNumber : type == "B" ? Type::kBinary : Type::kString;
+    const Type key_type = type == "N" ? Type::kNumber : type == "B" ? Type::kBinary : Type::kString;
+    if (types.emplace(name, key_type).first->second != key_type) {
+      refuse_parameter(in, "Duplicate AttributeName with another AttributeType in AttributeDefinitions: " + name);
+    }
   }
   return types;
 }
@@ -164,6 +192,9 @@ IndexDefinition read_index(const Input& in, bool local, const AttributeTypes& ty
                        : kind == "KEYS_ONLY" ? Projection::kKeysOnly
                                              : Projection::kAll;
     index.included = projection->texts("NonKeyAttributes", {1, 20});
+    if (const std::string name = repeated_name(index.included); !name.empty()) {
+      refuse_parameter(in, "Duplicate name in NonKeyAttributes: " + name);
+    }
     if (kind.empty()) {
       in.checks().add(
           {ErrorCode::kValidation, "One or more parameter values were invalid: Unknown ProjectionType: null", nullptr});
@@ -214,8 +245,8 @@ std::optional<StreamChange> read_stream(const Input& in) {
 std::map<std::string, std::string> read_tags(const Input& in, Need need) {
   std::map<std::string, std::string> tags;
   for (const Input& tag : in.list("Tags", need)) {
-    std::string key = tag.text("Key", Need::kRequired, {1, 128});
-    std::string value = tag.text("Value", Need::kRequired, {0, 256});
+    std::string key = tag.tag_text("Key", {1, 128});
+    std::string value = tag.tag_text("Value", {0, 256});
     if (!tags.emplace(std::move(key), std::move(value)).second) {
       refuse_parameter(in, "Duplicate tag keys in request");
     }

@@ -113,6 +113,32 @@ void append_restore_summary(std::string& json, const RestoreOrigin& restored, co
   json += restored.in_progress ? "true}" : "false}";
 }
 
+// Of a table that is billed by request, or was at some time.
+void append_billing(std::string& json, const TableDescription& table) {
+  const bool by_request = !table.definition.settings.throughput;
+  if (!by_request && !table.by_request_since) return;
+  json += ",\"BillingModeSummary\":{\"BillingMode\":";
+  json += by_request ? "\"PAY_PER_REQUEST\"" : "\"PROVISIONED\"";
+  json += ",\"LastUpdateToPayPerRequestDateTime\":" + seconds_of(table.by_request_since.value_or(table.created)) + '}';
+}
+
+// What DescribeTable and DeleteTable both show behind the throughput.
+void append_sizes_and_names(std::string& json, const TableDescription& table, const std::string& arn) {
+  json += ",\"TableSizeBytes\":" + std::to_string(table.bytes) + ",\"ItemCount\":" + std::to_string(table.items);
+  append_member(json, "TableArn", arn);
+  append_member(json, "TableId", table.id);
+  append_billing(json, table);
+  if (table.definition.settings.table_class.empty()) return;
+  json += ",\"TableClassSummary\":{";
+  append_member(json, "TableClass", table.definition.settings.table_class);
+  json += '}';
+}
+
+void append_protection(std::string& json, const TableDefinition& table) {
+  json += table.settings.deletion_protection ? ",\"DeletionProtectionEnabled\":true"
+                                             : ",\"DeletionProtectionEnabled\":false";
+}
+
 }  // namespace
 
 void append_units(std::string& json, const std::optional<Throughput>& throughput) {
@@ -167,15 +193,7 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
   append_member(json, "TableStatus", table.restored && table.restored->in_progress ? "CREATING" : status);
   json += ",\"CreationDateTime\":" + seconds_of(table.created);
   append_throughput(json, definition.settings.throughput);
-  json += ",\"TableSizeBytes\":" + std::to_string(table.bytes) + ",\"ItemCount\":" + std::to_string(table.items);
-  append_member(json, "TableArn", arn);
-  append_member(json, "TableId", table.id);
-  if (!definition.settings.throughput) json += ",\"BillingModeSummary\":{\"BillingMode\":\"PAY_PER_REQUEST\"}";
-  if (!definition.settings.table_class.empty()) {
-    json += ",\"TableClassSummary\":{";
-    append_member(json, "TableClass", definition.settings.table_class);
-    json += '}';
-  }
+  append_sizes_and_names(json, table, arn);
   append_indexes(json, table, true, arn);
   append_indexes(json, table, false, arn);
   if (definition.stream) {
@@ -186,8 +204,18 @@ void append_table_json(std::string& json, const TableDescription& table, std::st
     append_member(json, "LatestStreamArn", arn + "/stream/" + table.stream_label);
   }
   if (table.restored) append_restore_summary(json, *table.restored, place);
-  json += definition.settings.deletion_protection ? ",\"DeletionProtectionEnabled\":true}"
-                                                  : ",\"DeletionProtectionEnabled\":false}";
+  append_protection(json, definition);
+  json += '}';
+}
+
+void append_deleted_table_json(std::string& json, const TableDescription& table, const Place& place) {
+  json += '{';
+  append_member(json, "TableName", table.definition.name);
+  append_member(json, "TableStatus", "DELETING");
+  append_throughput(json, table.definition.settings.throughput);
+  append_sizes_and_names(json, table, place.table_arn(table.definition.name));
+  append_protection(json, table.definition);
+  json += '}';
 }
 
 }  // namespace freshet::dynamodb

@@ -14,6 +14,9 @@ namespace freshet::dynamodb {
 // {"TableName":...,"KeySchema":[...],...}. `status` is ACTIVE, UPDATING or DELETING; CREATING is shown where it is.
 void append_table_json(std::string& json, const TableDescription& table, std::string_view status, const Place& place);
 
+// The same without keys, indexes, stream and times: what DeleteTable answers.
+void append_deleted_table_json(std::string& json, const TableDescription& table, const Place& place);
+
 void append_member(std::string& json, std::string_view name, std::string_view text);  // ,"name":"text"
 // ,"ProvisionedThroughput":{...}: zeros where it is billed by request.
 void append_units(std::string& json, const std::optional<Throughput>& throughput);

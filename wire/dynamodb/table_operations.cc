@@ -64,7 +64,7 @@ class DeleteTable final : public Operation {
   }
   void write(std::string& json, const Place& place) const override {
     json += "{\"TableDescription\":";
-    append_table_json(json, table_, "DELETING", place);
+    append_deleted_table_json(json, table_, place);
     json += '}';
   }
 

@@ -149,7 +149,7 @@ void read_write(const Input& in, std::vector<WriteInput>& actions) {
 }  // namespace
 
 Parsed parse_transact_write_items(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   TransactWriteInput input;
   input.token = in.text("ClientRequestToken", Need::kOptional, {1, 36});
@@ -161,7 +161,7 @@ Parsed parse_transact_write_items(const JsonView& body) {
 }
 
 Parsed parse_transact_get_items(const JsonView& body) {
-  Checks checks;
+  Checks checks(Checks::Plane::kItems);
   const Input in(body, checks);
   const CapacityReport report = capacity_report_of(in);
   std::vector<GetItemInput> inputs;

@@ -20,7 +20,8 @@ TEST_F(DynamoDbTest, CreatesDescribesListsAndDeletesTables) {
   for (const char* part :
        {R"("TableName":"Tasks")", R"("TableStatus":"ACTIVE")", R"("CreationDateTime":1800000000.123)",
         R"("TableArn":"arn:aws:dynamodb:us-east-1:000000000000:table/Tasks")", R"("IndexName":"by-state")",
-        R"("Projection":{"ProjectionType":"KEYS_ONLY"})", R"("BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"})",
+        R"("Projection":{"ProjectionType":"KEYS_ONLY"})", R"("BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST",)",
+        R"("LastUpdateToPayPerRequestDateTime":1800000000.123})",
         R"("KeySchema":[{"AttributeName":"state","KeyType":"HASH"},{"AttributeName":"at","KeyType":"RANGE"}])",
         R"({"AttributeName":"at","AttributeType":"N"})", R"("StreamViewType":"NEW_IMAGE")",
         R"("LatestStreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/Tasks/stream/)"}) {
@@ -153,10 +154,9 @@ TEST_F(DynamoDbTest, QueriesAndScansInPages) {
       "for global secondary index by-state because its projection type is not ALL");
   EXPECT_EQ(error("Query", query + R"(,"ConsistentRead":true})"),
             "ValidationException: Consistent reads are not supported on global secondary indexes");
-  EXPECT_EQ(
-      error("Query", query + R"(,"Limit":0})"),
-      "ValidationException: 1 validation error detected: Value '0' at 'limit' failed to satisfy constraint: Member "
-      "must have value greater than or equal to 1");
+  EXPECT_EQ(error("Query", query + R"(,"Limit":0})"),
+            "ValidationException: 1 validation error detected: Value at 'Limit' failed to satisfy constraint: Member "
+            "must have value greater than or equal to 1");
   EXPECT_EQ(
       error("Query", R"({"TableName":"Tasks"})"),
       "ValidationException: Either the KeyConditions or KeyConditionExpression parameter must be specified in the "
@@ -260,22 +260,22 @@ TEST_F(DynamoDbTest, RefusesBadRequestsInTheServicesWords) {
       {"PutItem", R"({"TableName":"Tasks","Item":[]})",
        "SerializationException: Start of list found where not expected (at Item)"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"},"n":{"N":"x"}}})",
-       "ValidationException: 1 validation error detected: The parameter cannot be converted to a numeric value: x"},
+       "ValidationException: The parameter cannot be converted to a numeric value: x"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"x":{"S":"a"}}})",
        "ValidationException: One or more parameter values were invalid: Missing the key id in the item"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ReturnValues":"ALL_NEW"})",
-       "ValidationException: 1 validation error detected: ReturnValues can only be ALL_OLD or NONE"},
+       "ValidationException: ReturnValues can only be ALL_OLD or NONE"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ReturnValues":"hi"})",
        "ValidationException: 1 validation error detected: Value 'hi' at 'returnValues' failed to satisfy constraint: "
        "Member must satisfy enum value set: [ALL_NEW, UPDATED_OLD, ALL_OLD, NONE, UPDATED_NEW]"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ConditionExpression":""})",
-       "ValidationException: 1 validation error detected: Invalid ConditionExpression: The expression can not be "
-       "empty;"},
+       "ValidationException: Invalid ConditionExpression: The expression can not be empty;"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ExpressionAttributeValues":{":a":{"N":"1"}}})",
-       "ValidationException: 1 validation error detected: ExpressionAttributeValues can only be specified when using "
-       "expressions"},
+       "ValidationException: ExpressionAttributeValues can only be specified when using expressions: "
+       "ConditionExpression "
+       "is null"},
       {"PutItem", R"({"TableName":"Tasks","Item":{"id":{"S":"a"}},"ExpressionAttributeNames":{}})",
-       "ValidationException: 1 validation error detected: ExpressionAttributeNames must not be empty"},
+       "ValidationException: ExpressionAttributeNames must not be empty"},
       {"GetItem", R"({"TableName":"None","Key":{"id":{"S":"a"}}})",
        "ResourceNotFoundException: Requested resource not found"},
       {"GetItem", R"({"TableName":"Tasks","Key":{"id":{"N":"1"}}})",
@@ -397,8 +397,7 @@ TEST_F(DynamoDbTest, WritesAndReadsBatches) {
                 "arn:aws:dynamodb:us-east-1:000000000000:table/Tasks":[{"DeleteRequest":{"Key":{"id":{"S":"a"}}}}]}})"),
             "ValidationException: Provided list of item keys contains duplicates");
   EXPECT_EQ(error("BatchGetItem", R"({"RequestItems":{}})"),
-            "ValidationException: 1 validation error detected: Value '{}' at 'requestItems' failed to satisfy "
-            "constraint: Member must have length greater than or equal to 1");
+            "ValidationException: The requestItems parameter is required for BatchGetItem");
 }
 
 // A hundred copies of 15 MB, each of them checked, were 1.5 GB.

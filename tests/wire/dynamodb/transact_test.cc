@@ -62,13 +62,13 @@ TEST_F(TransactTest, ReportsTwiceTheCapacity) {
 TEST_F(TransactTest, ChecksRequests) {
   const std::string enums = R"(,"ReturnConsumedCapacity":"BOGUS","ReturnItemCollectionMetrics":"BOGUS2")";
   EXPECT_EQ(refused(put("a"), enums + R"(,"ClientRequestToken":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")"),
-            "ValidationException: 3 validation errors detected: Value 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx' at "
-            "'clientRequestToken' failed to satisfy constraint: Member must have length less than or equal to 36; "
+            "ValidationException: 3 validation errors detected: Value at 'ClientRequestToken' "
+            "failed to satisfy constraint: Member must have length less than or equal to 36; "
             "Value 'BOGUS' at 'returnConsumedCapacity' failed to satisfy constraint: Member must satisfy enum value "
             "set: [INDEXES, TOTAL, NONE]; Value 'BOGUS2' at 'returnItemCollectionMetrics' failed to satisfy "
             "constraint: Member must satisfy enum value set: [SIZE, NONE]");
   EXPECT_EQ(refused(""),
-            "ValidationException: 1 validation error detected: Value '[]' at 'transactItems' failed to satisfy "
+            "ValidationException: 1 validation error detected: Value at 'TransactItems' failed to satisfy "
             "constraint: Member must have length greater than or equal to 1");
   EXPECT_EQ(refused(R"({"Put":{"TableName":"Tasks","Item":{"id":{"S":"a"}}},"Delete":{"TableName":"Tasks",
               "Key":{"id":{"S":"a"}}}})"),

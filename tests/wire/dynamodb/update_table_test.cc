@@ -91,8 +91,10 @@ TEST_F(UpdateTableTest, IndexesMayHaveKeysOfSeveralAttributes) {
               HasSubstr(R"("Items":[{"id":{"S":"t1"}},{"id":{"S":"t0"}}])"));
   EXPECT_EQ(error("Query", query(all, R"(,"ExclusiveStartKey":{"a":{"S":"x"},"id":{"S":"t2"}})")),
             "ValidationException: The provided starting key is invalid");
-  EXPECT_EQ(error("Query", query("a = :x AND b = :y AND d = :z")),
-            "ValidationException: Query condition missed key schema element: c");
+  EXPECT_EQ(
+      error("Query", query("a = :x AND b = :y AND d = :z")),
+      "ValidationException: RANGE key attributes c must have equality conditions specified in the query because a "
+      "condition is present on key attribute d");
   EXPECT_EQ(
       error("Query", query(all, R"(,"FilterExpression":"d <> :z")")),
       "ValidationException: Filter Expression can only contain non-primary key attributes: Primary key attribute: d");
@@ -101,23 +103,25 @@ TEST_F(UpdateTableTest, IndexesMayHaveKeysOfSeveralAttributes) {
                              R"("b":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"y"}]},)"
                              R"("c":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"z"}]},)"
                              R"("d":{"ComparisonOperator":"GT","AttributeValueList":[{"S":"0"}]}}})";
-  EXPECT_THAT(ok("Query", legacy), HasSubstr(R"("Count":2)"));
+  EXPECT_EQ(error("Query", legacy),
+            "ValidationException: One or more parameter values were invalid: KeyConditions is not supported for index "
+            "deep, which has several HASH or RANGE key attributes: use KeyConditionExpression");
   EXPECT_THAT(describe(), HasSubstr(R"("ItemCount":3)"));
   EXPECT_EQ(describe().find(R"("IndexSizeBytes":0,"ItemCount":3)"), std::string::npos);
 }
 
 TEST_F(UpdateTableTest, ChecksKeysOfSeveralAttributes) {
   EXPECT_EQ(refused(create_composite(key_schema({"a", "b", "c", "d", "e"}, {}), "abcde")),
-            "ValidationException: Invalid KeySchema: A key has more than 4 attributes of one KeyType");
+            "ValidationException: Invalid KeySchema: At most 4 HASH key attributes are allowed, but there are 5");
   EXPECT_THAT(refused(create_composite(key_schema({"a", "b", "c", "d", "e"}, {"f", "g", "h", "i"}), "abcdefghi")),
               HasSubstr("Member must have length less than or equal to 8"));
   EXPECT_EQ(refused(create_composite(key_schema({"a"}, {"b", "b"}), "ab")),
-            "ValidationException: Invalid KeySchema: The attribute b is there twice");
+            "ValidationException: Invalid KeySchema: Two key attributes have the same name: b");
   EXPECT_EQ(
       refused(create_composite(R"("KeySchema":[{"AttributeName":"a","KeyType":"HASH"},{"AttributeName":"b","KeyType")"
                                R"(:"RANGE"},{"AttributeName":"c","KeyType":"HASH"}])",
                                "abc")),
-      "ValidationException: Invalid KeySchema: HASH key types must come before RANGE key types");
+      "ValidationException: Invalid KeySchema: HASH key attributes must precede RANGE key attributes");
   EXPECT_EQ(refused(create_composite(key_schema({}, {"a", "b"}), "ab")),
             "ValidationException: Invalid KeySchema: The first KeySchemaElement is not a HASH key type");
 }
@@ -148,8 +152,10 @@ TEST_F(UpdateTableTest, ChangesWhatIsShown) {
   EXPECT_THAT(describe(), HasSubstr(R"("NumberOfDecreasesToday":0,"ReadCapacityUnits":5,"WriteCapacityUnits":7)"));
   EXPECT_THAT(describe(), Not(HasSubstr("PAY_PER_REQUEST")));
   EXPECT_THAT(refused(capacity), HasSubstr("The provisioned throughput for the table will not change."));
+  clock_.advance(seconds(7));
   update(R"("BillingMode":"PAY_PER_REQUEST")");
-  EXPECT_THAT(describe(), HasSubstr(R"("BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST"})"));
+  EXPECT_THAT(describe(), HasSubstr(R"("BillingModeSummary":{"BillingMode":"PAY_PER_REQUEST",)"
+                                    R"("LastUpdateToPayPerRequestDateTime":1800000007.123})"));
   update(R"("TableClass":"STANDARD_INFREQUENT_ACCESS")");
   EXPECT_THAT(describe(), HasSubstr(R"("TableClassSummary":{"TableClass":"STANDARD_INFREQUENT_ACCESS"})"));
   update(R"("DeletionProtectionEnabled":true)");
@@ -178,10 +184,10 @@ TEST_F(UpdateTableTest, Tags) {
   EXPECT_EQ(error("TagResource", "{" + arn_ + R"(,"Tags":[]})"),
             "ValidationException: Atleast one Tag needs to be provided as Input.");
   EXPECT_EQ(error("ListTagsOfResource", R"({"ResourceArn":"arn:aws:dynamodb:us-east-1:000000000000:table/None"})"),
-            "ResourceNotFoundException: Requested resource not found: ResourcArn: "
-            "arn:aws:dynamodb:us-east-1:000000000000:table/None not found");
+            "AccessDeniedException: User is not authorized to perform: dynamodb:ListTagsOfResource on resource: "
+            "arn:aws:dynamodb:us-east-1:000000000000:table/None");
   EXPECT_EQ(error("ListTagsOfResource", R"({"ResourceArn":"Tasks"})"),
-            "ValidationException: Invalid TableArn: Invalid ResourceArn provided as input Tasks");
+            "AccessDeniedException: User is not authorized to perform: dynamodb:ListTagsOfResource on resource: Tasks");
   for (const char* operation : {"TagResource", "UntagResource", "ListTagsOfResource"}) {
     EXPECT_EQ(error(operation, "{}"), "ValidationException: Invalid TableArn") << operation;
   }

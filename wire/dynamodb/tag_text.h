@@ -1,0 +1,19 @@
+// What the keys and values of tags may hold. Source: "Tagging restrictions" of the service's Developer Guide. Any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace freshet::dynamodb {
+
+// How a message names what is_tag_text() checks.
+inline constexpr std::string_view kTagPattern = "^([\\p{L}\\p{Z}\\p{N}_.:/=+\\-@]*)$";
+
+// Whether it has only letters, digits and blanks of any script, and the signs + - = . _ : / @. `text` is UTF-8.
+bool is_tag_text(std::string_view text);
+
+// The length in characters of a text in UTF-8.
+int64_t count_characters(std::string_view text);
+
+}  // namespace freshet::dynamodb
