@@ -21,8 +21,9 @@ class TurnsTest : public ::testing::Test {
   }
   bool is_refused(const std::string& function) {
     const auto outcome = world.wait(world.runtime->invoker().invoke(function, R"("caller")"));
-    if (!outcome) EXPECT_EQ(outcome.error().code, ErrorCode::kTooManyRequests);
-    return !outcome;
+    if (outcome) return false;
+    EXPECT_EQ(outcome.error().code, ErrorCode::kTooManyRequests);
+    return true;
   }
   int events(const std::string& function) {
     const auto all = world.payloads(function);
