@@ -35,6 +35,8 @@ std::string plain(const std::string& text) {
       out += "\\-";
     } else if (code == '\n') {
       out += ' ';
+    } else if (code == ',' && at < text.size() && text[at] != ' ') {
+      out += ",\\:";  // A long list of words may be broken there.
     } else if (code < 0x80) {
       out += static_cast<char>(code);
     } else {

@@ -119,6 +119,11 @@ done
 """
 
 
+# As the fixture's first lines say.
+BURST = ("freshet replay streams/fixtures/burst.jsonl --expect streams/fixtures/burst.expected.jsonl "
+         + " ".join(f"--set ProcessTasksFunction.{setting}" for setting in ("TASK_RUNNER=fake", "CONCURRENCY=2", "FAKE_MS=1000")))
+
+
 def readme_commands(heading):
     section = (ROOT / "README.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return [line[4:] for line in section.splitlines() if line.startswith("    ")]
@@ -195,10 +200,9 @@ class Debian(unittest.TestCase):
         self.assertIn("(adds up)", self.system.session(demo))
 
     def test_what_ships_is_found_from_anywhere(self):
-        said = self.session_of("""
+        said = self.session_of(f"""
             cd /
-            freshet replay streams/fixtures/burst.jsonl --expect streams/fixtures/burst.expected.jsonl \
-              --set ProcessTasksFunction.TASK_RUNNER=fake
+            {BURST}
             freshet ordered replay streams/fixtures/ordered-ratings.jsonl --expect streams/fixtures/ordered-ratings.expected.jsonl \
               --definition streams/fixtures/ordered-ratings.json
             for options in config/lifo.yaml config/lifo-sample.yaml "--priority-queue config/priority-queue.json" \
@@ -277,7 +281,7 @@ freshet run config/lifo.yaml --data /var/lib/freshet >/tmp/daemon.log 2>&1 & dae
 """ + UNTIL_READY + r"""
 freshet put '{"event": "delivered", "parcel": "FR1"}' --ttl 600
 freshet stats
-freshet replay streams/fixtures/burst.jsonl --expect streams/fixtures/burst.expected.jsonl --set ProcessTasksFunction.TASK_RUNNER=fake
+""" + BURST + """
 kill $daemon; wait $daemon
 """)
         self.assertRegex(said, r"PENDING\s+1\b")
