@@ -192,6 +192,7 @@ void add_play_options(Command replay, PlayOptions& play) {
       .check(whole(1, 256))
       .needs(into)
       .capture_default_str();
+  replay.get_option("--region").description("Region in ARNs; with --into the daemon's, for signatures");
   replay.add_option("--credentials", play.credentials, "With --into: file of the access key to sign with")
       .file()
       .envname("FRESHET_CREDENTIALS");
