@@ -200,9 +200,9 @@ class Debian(unittest.TestCase):
         self.assertIn("(adds up)", self.system.session(demo))
 
     def test_what_ships_is_found_from_anywhere(self):
-        said = self.session_of(f"""
+        said = self.session_of("""
             cd /
-            {BURST}
+            BURST
             freshet ordered replay streams/fixtures/ordered-ratings.jsonl --expect streams/fixtures/ordered-ratings.expected.jsonl \
               --definition streams/fixtures/ordered-ratings.json
             for options in config/lifo.yaml config/lifo-sample.yaml "--priority-queue config/priority-queue.json" \
@@ -211,7 +211,7 @@ class Debian(unittest.TestCase):
               until [ -s /tmp/ready ]; do kill -0 $daemon || { cat /tmp/daemon.log; exit 1; }; sleep 0.05; done
               kill $daemon; wait $daemon; rm -f /tmp/ready; echo "SERVED $options"
             done
-            """)
+            """.replace("BURST", BURST))
         self.assertEqual(said.count("SERVED"), 5, said)
 
     def test_completions_and_pages(self):
