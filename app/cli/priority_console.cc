@@ -8,7 +8,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -18,19 +17,19 @@
 
 #include "app/cli/priority_json.h"
 #include "app/cli/priority_steps.h"
+#include "app/cli/priority_words.h"
 #include "base/plain_text.h"
 
 namespace freshet::cli {
 namespace {
 
-constexpr std::array<const char*, 28> kCommands = {
-    "aws",  "create-test", "ct",    "data",    "dlq", "done",   "en",     "enqueue", "fail",  "h",
-    "help", "id",          "info",  "invalid", "ls",  "peek",   "purge",  "q",       "qstat", "qstats",
-    "quit", "ready",       "reset", "stat",    "sys", "system", "update", "?"};
+constexpr std::array<const char*, 29> kCommands = {
+    "aws",    "connect", "create-test", "ct",    "data",    "dlq", "done",   "en",     "enqueue", "fail",
+    "h",      "help",    "id",          "info",  "invalid", "ls",  "peek",   "purge",  "q",       "qstat",
+    "qstats", "quit",    "ready",       "reset", "stat",    "sys", "system", "update", "?"};
 
 constexpr const char* kHelp =
-    "  ... this is CLI HELP!\n"
-    "    > aws <profile> [<region>]       [Connect to the daemon again; profile and region have no effect here]\n"
+    "    > connect                        [Connect to the daemon again]\n"
     "    > qstat | qstats                 [Statistics of the queue]\n"
     "    > dlq                            [Statistics of the dead-letter queue]\n"
     "    > create-test | ct               [Make the test records A-101, A-202, A-303 and A-404, over what is there]\n"
@@ -49,6 +48,10 @@ constexpr const char* kHelp =
     "      > fail                         [Processing failed: back into the queue]\n"
     "      > invalid                      [Its data is invalid: into the dead-letter queue]\n"
     "    > id                             [No current record any more]\n";
+
+constexpr const char* kSampleHelp =
+    "  ... this is CLI HELP!\n"
+    "    > aws <profile> [<region>]       [Connect to the daemon again; profile and region have no effect here]\n";
 
 char* complete(const char* text, int state) {
   static size_t next = 0;
@@ -97,21 +100,15 @@ class Lines {
 
 class Console {
  public:
-  explicit Console(const Remote& remote) : session_(remote), steps_(session_) {}
+  Console(const Remote& remote, bool sample)
+      : remote_(remote), words_(console_words(sample)), session_(remote), steps_(session_) {}
 
   int run() {
-    std::cout << "===========================================================\n"
-                 ">> Welcome to Queueing AWS Blog Post's CLI Tool!\n"
-                 "===========================================================\n"
-                 " for help, enter one of the following: ? or h or help\n"
-                 " all commands in CLIs need to be typed in lowercase\n"
-              << " current directory is: [" << plain_text(std::filesystem::current_path().string()) << "/.]\n";
+    std::cout << console_greeting(words_, remote_.queue, remote_.url);
     connect();
     Lines lines;
     for (;;) {
-      const std::string prompt =
-          record_.is_null() ? " >> Enter command: " : "ID <" + plain_text(id_) + "> >> Enter command: ";
-      const auto line = lines.next(prompt);
+      const auto line = lines.next(console_prompt(words_, remote_.queue, record_.is_null() ? "" : id_));
       if (!line) break;
       std::istringstream words(*line);
       std::string command;
@@ -122,7 +119,7 @@ class Console {
       if (command == "quit" || command == "q") break;
       obey(command, arguments);
     }
-    std::cout << ">> CLI is ending\n\n\n";
+    std::cout << words_.end;
     return session_.exit_status();
   }
 
@@ -131,8 +128,7 @@ class Console {
 
   void connect() {
     connected_ = !session_.call("GET", "/stats").is_null();
-    std::cout << (connected_ ? " ... AWS session is properly established!\n"
-                             : " ... AWS session could not be established!\n");
+    std::cout << (connected_ ? words_.connected : words_.not_connected);
   }
   // The result's record becomes the current one; or nothing does.
   void take(const Json& result) {
@@ -161,20 +157,21 @@ class Console {
 
   void obey(const std::string& command, const Arguments& arguments) {
     if (command == "h" || command == "?" || command == "help") {
+      if (words_.sample) std::cout << kSampleHelp;
       std::cout << kHelp;
-    } else if (command == "aws") {
-      if (arguments.empty()) {
-        std::cout << "     ERROR: 'aws <profile> [<region>]' command requires parameter(s) to be specified!\n";
+    } else if (command == "connect" || command == "aws") {
+      if (command == "aws" && arguments.empty() && words_.sample) {
+        std::cout << words_.connect_to_nothing;
       } else {
         connect();
       }
     } else if (command == "id" && arguments.empty()) {
       take(nullptr);
-      std::cout << "     Going back to standard CLI mode!\n";
+      std::cout << words_.no_current_record_now;
     } else if (!std::count(kCommands.begin(), kCommands.end(), command)) {
-      std::cout << " ... unrecognized command!\n";
+      std::cout << words_.unknown_command;
     } else if (!connected_) {
-      std::cout << "     Need first to run 'aws' command\n";
+      std::cout << words_.connect_first;
     } else if (!obey_table(command, arguments)) {
       obey_record(command, arguments);
     }
@@ -184,7 +181,12 @@ class Console {
   bool obey_table(const std::string& command, const Arguments& arguments) {
     if (command == "id") {
       take(steps_.find(arguments[0]));
-      show("Shipment's [" + arguments[0] + "] record dump", sample_record(record_));
+      if (!words_.sample && record_.is_null()) {
+        std::cout << "     There is no record " << plain_text(arguments[0]) << ".\n";
+      } else {
+        show(words_.sample ? "Shipment's [" + arguments[0] + "] record dump" : "Record " + arguments[0],
+             sample_record(record_));
+      }
     } else if (command == "ls") {
       list();
     } else if (command == "purge") {
@@ -194,7 +196,7 @@ class Console {
     } else if (command == "qstat" || command == "qstats" || (command == "stat" && !record_.is_null())) {
       show_stats("Queue status");
     } else if (command == "stat") {
-      std::cout << "     ERROR: 'stat' command can be only used in the ID mode. Use 'qstat' instead!\n";
+      std::cout << words_.stat_without_record;
     } else if (command == "dlq") {
       const Json dead = session_.call("GET", "/dlq");
       if (!dead.is_null()) show("DLQ status", sample_dead(dead));
@@ -206,10 +208,7 @@ class Console {
 
   void obey_record(const std::string& command, const Arguments& arguments) {
     if (record_.is_null()) {
-      const bool system = command == "sys" || command == "system";
-      std::cout << "     ERROR: "
-                << (system ? "`system` or `sys`" : "'" + (command == "en" ? "enqueue" : command) + "'")
-                << " command can be only used in the CLI's App mode. Call first `id <record-id>`\n";
+      std::cout << needs_record(words_, command);
     } else if (command == "sys" || command == "system") {
       show("ID's system info:", sample_system_info(record_));
       std::cout << '\n';
@@ -219,7 +218,7 @@ class Console {
       show("Record's dump:", sample_record(record_));
     } else if (command == "reset" || command == "ready") {
       put_again(command == "ready" ? "READY_TO_SHIP" : "UNDER_CONSTRUCTION");
-      show("Reseted system info:", sample_system_info(record_));
+      show(words_.reset_info, sample_system_info(record_));
     } else if (command == "enqueue" || command == "en") {
       enqueue();
     } else if (command == "peek") {
@@ -234,7 +233,7 @@ class Console {
   void list() {
     const Json page = steps_.first_ten();
     if (page.is_null()) return;
-    std::cout << (page["records"].empty() ? "     Shipment table is empty!\n" : "     List of first 10 IDs:\n");
+    std::cout << (page["records"].empty() ? words_.no_records : words_.first_records);
     for (const auto& record : page["records"]) {
       std::cout << "      >> ID : " << plain_text(record.value("id", ""))
                 << " - status: " << plain_text(record.value("status", "")) << '\n';
@@ -243,8 +242,7 @@ class Console {
   void purge() {
     const Json page = steps_.first_ten();
     if (page.is_null()) return;
-    std::cout << (page["records"].empty() ? "     Shipment table is empty ... nothing to remove!\n"
-                                          : "     List of removed IDs:\n");
+    std::cout << (page["records"].empty() ? words_.no_records_to_delete : words_.deleted_records);
     for (const auto& record : page["records"]) {
       complain("delete", steps_.call("delete", Json{{"id", record.value("id", "")}}));
       std::cout << "      >> Removed ID : " << plain_text(record.value("id", "")) << '\n';
@@ -291,7 +289,7 @@ class Console {
   }
   void update(const Arguments& arguments) {
     if (arguments.empty()) {
-      std::cout << "     ERROR: 'update <status>' command requires a new Stataus parameter to be specified!\n";
+      std::cout << words_.no_status;
       return;
     }
     std::string status = arguments[0];
@@ -309,23 +307,21 @@ class Console {
   void settle(const std::string& command) {
     const std::string id = id_;
     const Json body{{"id", id}};
-    std::string told = "Processing for ID [" + id + "] ";
     if (command == "done") {
       complain("updateStatus", steps_.call("status", Json{{"id", id}, {"status", "COMPLETED"}}));
       complain("remove", steps_.call("remove", body));
-      told += "is completed successfully! Remove from the queue!";
     } else if (command == "fail") {
       complain("restore", steps_.call("restore", body));
-      told += "has failed! Put the record back to the queue!";
     } else {
       complain("sendToDLQ", steps_.call("dlq", body));
-      told += "has failed .. invalid data! Send record to DLQ!";
     }
     take(steps_.find(id));
-    std::cout << "     " << plain_text(told) << '\n';
+    std::cout << settled(words_, command, id);
     show_stats("Queue status");
   }
 
+  const Remote& remote_;
+  const ConsoleWords& words_;
   Session session_;
   PrioritySteps steps_;
   Json record_;     // The current one, as its item; null for none.
@@ -335,8 +331,8 @@ class Console {
 
 }  // namespace
 
-int run_priority_console(const Remote& remote) {
-  return Console(remote).run();
+int run_priority_console(const Remote& remote, bool sample) {
+  return Console(remote, sample).run();
 }
 
 }  // namespace freshet::cli

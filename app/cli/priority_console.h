@@ -1,4 +1,4 @@
-// The priority-queue sample's interactive console, spoken to a running daemon: its commands, words and JSON.
+// An interactive console for a priority queue of a running daemon, with the commands and the JSON of the sample's own.
 #pragma once
 
 #include "app/cli/remote.h"
@@ -6,6 +6,7 @@
 namespace freshet::cli {
 
 // Reads commands until `quit` or the end of standard input; with history and completion on a terminal.
-int run_priority_console(const Remote& remote);
+// `sample`: it greets and answers in the sample's words.
+int run_priority_console(const Remote& remote, bool sample);
 
 }  // namespace freshet::cli

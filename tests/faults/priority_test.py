@@ -148,7 +148,7 @@ CONSOLE = [
 
 
 def console(freshet):
-    run = freshet("priority", "console", stdin="\n".join(word for word, _ in CONSOLE) + "\nquit\n")
+    run = freshet("priority", "console", "--sample", stdin="\n".join(word for word, _ in CONSOLE) + "\nquit\n")
     assert run.stdout.startswith("===========================================================\n>> Welcome to Queueing"), run.stdout
     said = run.stdout
     for word, expected in CONSOLE:
@@ -158,6 +158,48 @@ def console(freshet):
     assert said.endswith(">> CLI is ending\n\n\n"), said
 
 
+def published_design(binary, folder):
+    """The second definition: the indexes that the post names, and `queued` stays 1 while a record is in flight."""
+    daemon = Daemon(binary, folder / "published", "--priority-queue", ROOT / "config/priority-queue-published.json",
+                    template=None).start()
+    try:
+        table = daemon.dynamodb("DescribeTable", TableName="Shipment")["Table"]
+        names = {index["IndexName"]: index["KeySchema"][0]["AttributeName"] for index in table["GlobalSecondaryIndexes"]}
+        assert names["queued-last_updated_timestamp-index"] == "queued", names
+        assert names["DLQ-last_updated_timestamp-index"] == "DLQ", names
+        root = "/priority/Shipment"
+        for record in ("A-1", "A-2"):
+            daemon.call("POST", root + "/put", {"id": record, "status": "READY_TO_SHIP"})
+            daemon.call("POST", root + "/enqueue", {"id": record})
+        taken = daemon.call("POST", root + "/peek", {})["records"][0]
+        assert taken["peeked_id"] == "A-1", taken
+        item = daemon.dynamodb("GetItem", TableName="Shipment", Key={"id": {"S": "A-1"}})["Item"]
+        assert item["queued"] == {"N": "1"} and item["system_info"]["M"]["queue_selected"] == {"BOOL": True}, item
+        found = daemon.dynamodb("Query", TableName="Shipment", IndexName="queued-last_updated_timestamp-index",
+                                KeyConditionExpression="queued = :one", ExpressionAttributeValues={":one": {"N": "1"}})
+        assert [one["id"]["S"] for one in found["Items"]] == ["A-1", "A-2"], found
+        assert daemon.stop() == 0
+    finally:
+        daemon.kill()
+
+
+def console_in_own_words(freshet):
+    said = freshet("priority", "console", stdin="\n".join((
+        "ls", "nonsense", "sys", "stat", "create-test", "id nobody", "id A-101", "update", "enqueue", "peek", "invalid",
+        "fail", "peek", "done", "ready", "id", "connect", "help", "purge", "quit")) + "\n").stdout
+    assert said.startswith("Freshet: priority queue 'Shipment' at http://127.0.0.1:"), said
+    for expected in ("Type `help` for the commands, `quit` to end.", "Connected.", "Shipment> ", "The table has no records.",
+                     "There is no such command; `help` lists what there is.", "`sys` needs a current record; `id <id>`",
+                     "`stat` needs a current record", "There is no record nobody.", "Record A-101\n{", "Shipment A-101> ",
+                     "`update` needs a status: READY_TO_SHIP.", "Record A-101 is in the dead-letter queue.",
+                     "Record A-101 is back in the queue.", "Record A-101 is completed and out of the queue.",
+                     "System info, begun anew:", "No record is the current one any more.", "> connect ", "Deleted records:"):
+        assert expected in said, (expected, said)
+    assert said.endswith("Bye.\n"), said
+    for word in ("AWS", "Welcome", "CLI"):
+        assert word not in said, (word, said)
+
+
 def console_with_odd_items(freshet, daemon):
     """Items that no queue wrote do not end the console."""
     daemon.dynamodb("PutItem", TableName="Shipment", Item={"id": {"S": "bare"}, "data": {"S": "text"}})
@@ -165,7 +207,7 @@ def console_with_odd_items(freshet, daemon):
     daemon.dynamodb("PutItem", TableName="Shipment", Item={"id": {"S": "numbered"}, "system_info": {"M": {"status": {"N": "1"}}}})
     words = [f"id {record}\n{word}" for record in ("bare", "odd", "numbered") for word in ("sys", "data", "info", "enqueue", "ready")]
     run = freshet("priority", "console", stdin="\n".join(words) + "\nid bare\nenqueue\npeek\ndone\npurge\nquit\n")
-    assert "record peeked is: [bare]" in run.stdout and run.stdout.endswith(">> CLI is ending\n\n\n"), run
+    assert "record peeked is: [bare]" in run.stdout and run.stdout.endswith("Bye.\n"), run
 
 
 def console_on_terminal(freshet):
@@ -189,12 +231,12 @@ def console_on_terminal(freshet):
         os.close(terminal)
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
-    talk((b"", b"Enter command: "), (b"create-t\t\n", b"Creating shipment with ID : A-404"), (b"", b"Enter command: "),
-         (b"quit\n", b"CLI is ending"))
+    talk((b"", b"Shipment> "), (b"create-t\t\n", b"Creating shipment with ID : A-404"), (b"", b"Shipment> "),
+         (b"quit\n", b"Bye."))
     assert "create-test" in (freshet.folder / ".freshet_history").read_text()
     # Up twice: over `quit`, to what was completed.
-    talk((b"", b"Enter command: "), (b"\x1b[A\x1b[A\n", b"Creating shipment with ID : A-404"), (b"", b"Enter command: "),
-         (b"quit\n", b"CLI is ending"))
+    talk((b"", b"Shipment> "), (b"\x1b[A\x1b[A\n", b"Creating shipment with ID : A-404"), (b"", b"Shipment> "),
+         (b"quit\n", b"Bye."))
 
 
 def producer_and_consumer(daemon):
@@ -237,6 +279,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         wrong_definition(arguments.binary, folder)
+        published_design(arguments.binary, folder)
         daemon = Daemon(arguments.binary, folder / "data", "--priority-queue", ROOT / "config/priority-queue.json", template=None)
         daemon.start()
         try:
@@ -248,6 +291,7 @@ def main():
             commands(freshet, daemon)
             sample_commands(freshet, daemon)
             console(freshet)
+            console_in_own_words(freshet)
             console_with_odd_items(freshet, daemon)
             console_on_terminal(freshet)
             producer_and_consumer(daemon)

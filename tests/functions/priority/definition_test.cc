@@ -26,6 +26,20 @@ TEST(DefinitionTest, TheShippedExample) {
   EXPECT_EQ((*read)[1].settings.numbers.in_flight, 12);
 }
 
+// Names and numbers of the post, not those of the sample's repository.
+TEST(DefinitionTest, ThePublishedDesign) {
+  const auto text = read_text_file(source_dir() + "/config/priority-queue-published.json");
+  ASSERT_TRUE(text);
+  const auto read = read_definitions(*text);
+  ASSERT_TRUE(read) << read.error().message;
+  const Settings& s = read->front().settings;
+  EXPECT_EQ(s.queue_index, "queued-last_updated_timestamp-index");
+  EXPECT_EQ(s.dead_index, "DLQ-last_updated_timestamp-index");
+  EXPECT_TRUE(s.in_place);
+  EXPECT_EQ(s.visibility, milliseconds(60'000));
+  EXPECT_EQ(s.max_failures, 0);
+}
+
 TEST(DefinitionTest, EverySetting) {
   const auto read = read_definitions(R"({
     "name": "q", "table": "T", "state_table": "S", "partition_key": {"name": "pk"},
