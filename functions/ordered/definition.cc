@@ -41,6 +41,7 @@ constexpr std::array<std::pair<std::string_view, Unit>, 5> kUnits = {{{"seconds"
                                                                       {"token", Unit::kToken}}};
 constexpr std::array<std::pair<std::string_view, Ties>, 2> kTies = {
     {{"arrival", Ties::kArrival}, {"content", Ties::kContent}}};
+constexpr std::array<std::pair<std::string_view, Old>, 2> kOld = {{{"refuse", Old::kRefuse}, {"accept", Old::kAccept}}};
 
 // {"name": "PK", "type": "S"}
 void read_key(JsonMembers& whole, std::string_view member, KeyAttribute& key) {
@@ -91,8 +92,9 @@ void read_times(JsonMembers& members, Settings& settings) {
 Result<Definition> read_one(const JsonView& json) {
   Definition definition{{}, {{"PK", Type::kString}, {}}};
   Settings& settings = definition.settings;
-  JsonMembers members(json, {"name", "table", "partition_key", "sort_key", "attributes", "unit", "token_type",
-                             "timestamp_path", "max_skew_ms", "tombstone_retention_ms", "update_attributes", "ties"});
+  JsonMembers members(
+      json, {"name", "table", "partition_key", "sort_key", "attributes", "unit", "token_type", "timestamp_path",
+             "max_skew_ms", "tombstone_retention_ms", "update_attributes", "ties", "old_timestamps"});
   members.text("name", settings.name);
   members.text("table", settings.table);
   if (settings.name.empty()) settings.name = settings.table;
@@ -100,6 +102,7 @@ Result<Definition> read_one(const JsonView& json) {
   read_times(members, settings);
   read_updates(members, settings.update_attributes);
   choose(members, "ties", kTies, settings.ties);
+  choose(members, "old_timestamps", kOld, settings.old);
   read_key(members, "partition_key", definition.keys.partition);
   if (members.find("sort_key")) {
     definition.keys.sort.emplace();

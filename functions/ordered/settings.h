@@ -30,6 +30,12 @@ enum class Ties {
   kContent,  // A delete before an update before a put; of two of a kind the one whose content has the larger digest.
 };
 
+// What becomes of a write whose timestamp is older than tombstones are kept.
+enum class Old {
+  kRefuse,  // Nobody knows whether the item was deleted since: TOO_OLD.
+  kAccept,  // For imports: it is carried out unless something newer is there. Tombstones are kept from now on.
+};
+
 struct Settings {
   std::string name;   // Of the definition.
   std::string table;  // Of the items.
@@ -41,6 +47,7 @@ struct Settings {
   milliseconds retention{7LL * 86'400'000};    // Of tombstones.
   std::vector<std::string> update_attributes;  // Those of guarded updates; none: there are no guarded updates.
   Ties ties = Ties::kArrival;
+  Old old = Old::kRefuse;
 
   bool has_clock() const { return unit != Unit::kToken; }
 };

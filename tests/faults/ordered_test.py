@@ -70,9 +70,28 @@ def routes(binary, folder):
         assert scan["count"] == 1 and scan["items"][0]["SK"] == "Movie#B", scan
         assert daemon.call("POST", "/ordered/Devices/put", {"item": {"device": "d", "reading": {"at": at}}})["timestamp"] == at
         assert daemon.call("POST", "/ordered/Devices/update", {"key": {"device": "d"}, "set": {"label": "x"}, "timestamp": at})["applied"]
+        the_rows_of_the_post(daemon)
         bad_input(daemon, at)
     finally:
         daemon.kill()
+
+
+def the_rows_of_the_post(daemon):
+    # Years old; the shipped definition takes them.
+    for pk, sk, rating, at in (("User#1", "Movie#A", 3, 1721769060000), ("User#1", "Movie#B", 4, 1721768150000),
+                               ("User#2", "Movie#A", 1, 1721767220000), ("User#2", "Movie#Z", 5, 1721757100000)):
+        row = {"PK": "post " + pk, "SK": sk, "Rating": rating, "Timestamp": at}
+        assert daemon.call("POST", PATH + "/put", {"item": row})["applied"], row
+    newer = {"PK": "post User#1", "SK": "Movie#A", "Rating": 5, "Timestamp": 1721770090000}
+    assert daemon.call("POST", PATH + "/put", {"item": newer})["applied"]
+    older = daemon.call("POST", PATH + "/put", {"item": {**newer, "Rating": 1, "Timestamp": 1721769060000}})
+    assert older["outcome"] == "OLDER", older
+    gone = {"PK": "post User#2", "SK": "Movie#Z"}
+    assert daemon.call("POST", PATH + "/delete", {"key": gone, "timestamp": 1721757900000})["applied"]
+    late = daemon.call("POST", PATH + "/put", {"item": {**gone, "Rating": 5, "Timestamp": 1721757100000}})
+    assert late["outcome"] == "OLDER", late
+    error = refused(daemon, "/ordered/Devices/put", {"item": {"device": "d", "reading": {"at": 1721757100000}}})
+    assert "'outcome': 'TOO_OLD'" in said(error) and "old_timestamps" in said(error), error
 
 
 def bad_input(daemon, at):

@@ -133,13 +133,18 @@ std::optional<Refusal> check_age(const Value& stamp, const Settings& s, WallTime
                                                   " ms ahead of the clock here, where max_skew is " +
                                                   std::to_string(s.max_skew.count()) + " ms" + hint};
   }
+  // One in the wrong unit is nothing to import.
+  if (s.old == Old::kAccept && hint.empty()) return {};
   return Refusal{OrderedCode::kTooOld,
                  stamp_text + " is " + std::to_string(now_ms - at) + " ms ago, and tombstones are kept for " +
-                     std::to_string(s.retention.count()) + " ms: the item may have been deleted since" + hint};
+                     std::to_string(s.retention.count()) + " ms: the item may have been deleted since" +
+                     (hint.empty() ? R"(. For imports set "old_timestamps": "accept" in the definition)" : hint)};
 }
 
 int64_t expires_s(const Value& stamp, const Settings& s, WallTime now) {
-  const int64_t from = epoch_ms(s.has_clock() ? time_of(stamp, s.unit) : now);
+  int64_t from = epoch_ms(s.has_clock() ? time_of(stamp, s.unit) : now);
+  // An old delete is an import. By its own time its tombstone would be gone before an older put comes.
+  if (s.old == Old::kAccept && !in_range(from, s, epoch_ms(now))) from = epoch_ms(now);
   return -floor_div(-(from + s.retention.count()), 1000);
 }
 

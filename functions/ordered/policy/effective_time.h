@@ -34,11 +34,12 @@ std::variant<Value, Refusal> read_stamp(const Value& given, const Settings& sett
 // What stands at a path like "event.at" or "times[0].end" in a record; null if nothing does.
 const Value* at_path(const Item& record, std::string_view path);
 
-// Nothing if a write with that timestamp may be carried out now. Tokens have no age.
+// Nothing if a write with that timestamp may be carried out now. Tokens have no age. With Old::kAccept an old timestamp
+// is refused only if it is one of another unit.
 std::optional<Refusal> check_age(const Value& stamp, const Settings& settings, WallTime now);
 
 // The TTL of a tombstone: the first whole second at which it has been kept for the retention, from its own time on (of
-// tokens: from now on).
+// tokens, and of old timestamps with Old::kAccept: from now on).
 int64_t expires_s(const Value& stamp, const Settings& settings, WallTime now);
 
 }  // namespace freshet::ordered

@@ -71,6 +71,30 @@ TEST_P(GuardedTableTest, TombstonesExpireAndWhatIsOlderThenIsRefused) {
   EXPECT_TRUE(put(rating(2), at(20'000)).ok());
 }
 
+// The rows of the post's example are years old.
+TEST_P(GuardedTableTest, AnImportTakesOldTimestamps) {
+  Definition definition = ratings();
+  open(definition);
+  const Value first = Value::number(1'721'757'100'000);
+  const Value second = Value::number(1'721'757'900'000);
+  world.clock.step_wall(milliseconds(1'764'000'000'000 - world.now_ms()));
+  const auto refused = put(rating(5), first);
+  EXPECT_EQ(refused.code, Code::kTooOld);
+  EXPECT_NE(refused.detail.find(R"("old_timestamps": "accept")"), std::string::npos) << refused.detail;
+  definition.settings.old = Old::kAccept;
+  open(definition);
+  EXPECT_TRUE(put(rating(5), first).ok());
+  EXPECT_EQ(stars(), 5);
+  EXPECT_TRUE(erase(second).ok());
+  EXPECT_EQ(raw().int_or("TTL", 0), 1'764'000'000 + 7 * 86'400) << "kept from now on, or it would be gone at once";
+  EXPECT_EQ(put(rating(4), first).code, Code::kOlder) << "the tombstone stands";
+  const auto in_seconds = put(rating(4), Value::number(1'764'000'000));
+  EXPECT_EQ(in_seconds.code, Code::kTooOld) << "that is no import";
+  EXPECT_TRUE(put(rating(4), Value::number(1'763'999'999'000)).ok());
+  EXPECT_TRUE(erase(Value::number(1'763'999'999'500)).ok());
+  EXPECT_EQ(raw().int_or("TTL", 0), 1'764'000'000 + 7 * 86'400) << "what is not old keeps its own time";
+}
+
 TEST_P(GuardedTableTest, WhatLiesAheadOrIsInTheWrongUnitIsRefused) {
   open();
   put(rating(3), at(-1000));
