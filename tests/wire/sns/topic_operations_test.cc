@@ -14,7 +14,7 @@ TEST_F(SnsTopicTest, ATopicIsMadeOnce) {
   EXPECT_THAT(body, MatchesRegex("<CreateTopicResponse xmlns=\"http://sns.amazonaws.com/doc/2010-03-31/\">"
                                  "<CreateTopicResult><TopicArn>" +
                                  arn_ +
-                                 "</TopicArn></CreateTopicResult><ResponseMetadata><RequestId>[A-Z0-9]+</RequestId>"
+                                 "</TopicArn></CreateTopicResult><ResponseMetadata><RequestId>[0-9a-f-]+</RequestId>"
                                  "</ResponseMetadata></CreateTopicResponse>"));
   EXPECT_EQ(within(ok("CreateTopic", {{"Name", "News"}}), "TopicArn"), arn_);
   EXPECT_EQ(world_.stored("topic"), 1u);
