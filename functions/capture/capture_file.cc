@@ -59,13 +59,20 @@ Result<void> CaptureFile::take_over(CaptureLimits limits) {
 Result<void> CaptureFile::open(uint64_t first) {
   auto names = parts_.files.list(directory_);
   if (!names && first == 0) return {};
+  const std::string folder = directory_.substr(0, directory_.rfind('/'));
   if (!names) {
+    // Only the table's folder is ours to make: where the folder itself is gone, its disk may be, and another one would
+    // fill up in its place.
+    if (auto there = parts_.files.list(folder); !there) {
+      return fail(there.error().code, "the folder of captured changes cannot be read: " + there.error().message +
+                                          ". Put it back; is its disk mounted?");
+    }
     auto made = parts_.files.create_directories(directory_);
     if (!made) return made;
     names.emplace();
   }
   // Of whoever was here before it is not known.
-  auto synced = parts_.files.sync_directory(directory_.substr(0, directory_.rfind('/')));
+  auto synced = parts_.files.sync_directory(folder);
   if (synced) synced = parts_.files.sync_directory(directory_);
   if (!synced) return synced;
   std::vector<CaptureName> open_ones;

@@ -4,7 +4,8 @@
 // No line is lost and none is written twice, whatever is delivered again and wherever a crash comes: append() has
 // succeeded when the lines are durable; which records are there is read from the files themselves, so what comes again
 // is left out. When the open file is taken over (by a new process, or after a sync that failed) its whole lines are
-// written anew, and a torn one is left out. An error (a full disk) leaves what was there before.
+// written anew, and a torn one is left out. An error (a full disk) leaves what was there before. The table's folder is
+// made if it is not there; the folder that it lies in must be.
 //
 // A file that is gone from the folder when its lines are synced fails the append: they are written to a new one when
 // the records come again. A file without lines is closed after limits.age, so that streams of before hold no

@@ -176,6 +176,23 @@ TEST(Capture, NoLineIsLostInAFileThatWasTakenAway) {
   EXPECT_EQ(world.content(W::part(4)), W::lines(4, 6));
 }
 
+// Its disk may have been unmounted: the mount point below it must not fill up in its place.
+TEST(Capture, AFolderThatIsGoneIsNotMadeAgain) {
+  W world;
+  ASSERT_TRUE(world.append(W::batch(1, 3)));
+  ASSERT_TRUE(world.files.remove("/changes/T/" + W::part(1)));
+  EXPECT_FALSE(world.append(W::batch(4, 6)));
+  bool made = false;
+  world.files.fail_calls(ErrorCode::kNotFound, [&](const std::string& call) {
+    made = made || call.starts_with("create directory");
+    return call.starts_with("list /changes");
+  });
+  EXPECT_THAT(why(world.append(W::batch(4, 6))), HasSubstr("Put it back; is its disk mounted?"));
+  EXPECT_FALSE(made);
+  world.files.fail_calls(ErrorCode::kNotFound, nullptr);
+  EXPECT_TRUE(world.append(W::batch(4, 6)));
+}
+
 TEST(Capture, AFolderThatIsGivenABucketLaterGoesThereAsAWhole) {
   W world;
   ASSERT_TRUE(world.append(W::batch(1, 3)));
