@@ -40,7 +40,7 @@ void note_no_effects(Properties& properties) {
   properties.no_effect(
       {"AutoPublishAlias", "AutoPublishAliasAllProperties", "AutoPublishCodeSha256", "DeploymentPreference",
        "VersionDescription", "VersionDeletionPolicy", "PublishToLatestPublished"},
-      "functions have no versions");
+      "a template deploys $LATEST; the Lambda API makes versions and aliases");
   properties.no_effect(
       {"ProvisionedConcurrencyConfig", "SnapStart", "RuntimeManagementConfig", "CapacityProviderConfig"},
       "there are no cold starts");
@@ -249,7 +249,8 @@ void DeploymentBuilder::add_lambda_function(const Resource& resource, Properties
 void DeploymentBuilder::add_invoke_config(const Resource& resource, Properties& properties) {
   InvokeConfig config;
   config.function = function_name(reference(Kind::kFunction, properties, "FunctionName"));
-  if (properties.text("Qualifier") != "$LATEST") properties.no_effect({"Qualifier"}, "functions have no versions");
+  if (properties.text("Qualifier") != "$LATEST")
+    properties.no_effect({"Qualifier"}, "a template deploys $LATEST; the Lambda API makes versions and aliases");
   read_async(properties, config.async);
   names_.push_back({invoke_config_of(config.function), resource.id, resource.line});
   invoke_configs_.push_back(std::move(config));

@@ -153,7 +153,8 @@ TEST(Deployment, NamesWhatHasNoEffect) {
           "t.yaml:14: F.Properties.Tags: has no effect here: tags are not kept",
           "t.yaml:15: T2.Properties.Tags: has no effect here: tags are not kept",
           "t.yaml:16: T2.Properties.DisplayName: has no effect here: there is no e-mail or text message to show it",
-          "t.yaml:18: C.Properties.Qualifier: has no effect here: functions have no versions",
+          "t.yaml:18: C.Properties.Qualifier: has no effect here: a template deploys $LATEST; the Lambda API makes "
+          "versions and aliases",
           "t.yaml:19: Sim.Properties.Tags: has no effect here: tags are not kept"}));
 }
 
