@@ -40,6 +40,20 @@ std::string value_name(const std::string& type) {
   return base == "INT" || base == "UINT" || base == "FLOAT" ? "NUMBER" : base;
 }
 
+// "{bash,zsh}" as "bash, zsh"; empty if the description names each of them.
+std::string missing_words(const std::string& braces, const std::string& description) {
+  std::string words;
+  bool missing = false;
+  for (size_t at = 1; at < braces.size();) {
+    const size_t end = std::min(braces.find_first_of(",}", at), braces.size());
+    const std::string word = braces.substr(at, end - at);
+    missing = missing || description.find(word) == std::string::npos;
+    words += (words.empty() ? "" : ", ") + word;
+    at = end + 1;
+  }
+  return missing ? words : "";
+}
+
 // The values that the checks of an option allow, as they say it: "1 to 64". Empty if its description names them.
 std::string allowed_values(const CLI::Option& option) {
   std::string allowed;
@@ -48,7 +62,11 @@ std::string allowed_values(const CLI::Option& option) {
     const size_t next = type.find(':', at + 1);
     const std::string one = type.substr(at + 1, next == std::string::npos ? next : next - at - 1);
     at = next;
-    const bool known = one.empty() || one == "DIR" || one == "FILE" || one.starts_with("SIZE ") || one.starts_with("{");
+    if (one.starts_with("{")) {
+      allowed += missing_words(one, option.get_description());
+      continue;
+    }
+    const bool known = one.empty() || one == "DIR" || one == "FILE" || one.starts_with("SIZE ");
     if (known || option.get_description().find(one) != std::string::npos) continue;
     allowed += (allowed.empty() ? "" : ", ") + one;
   }

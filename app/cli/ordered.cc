@@ -7,7 +7,6 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/exact_json.h"
-#include "app/cli/refusal.h"
 #include "app/cli/ordered.h"
 #include "app/cli/progress.h"
 #include "app/cli/refusal.h"
@@ -133,7 +132,8 @@ class Commands : public Subcommands<OrderedOptions> {
     Command command = add(name, what, std::move(run));
     command
         .add_option("--timestamp", options().timestamp,
-                    "Timestamp of the write: a number in the definition's unit, or an ISO 8601 time [default: now]")
+                    "Timestamp of the data: a number in the definition's unit, or an ISO 8601 time. When you repeat a "
+                    "write, give that of the first attempt [default: the record's own, or now]")
         .check(not_empty());
     return command;
   }

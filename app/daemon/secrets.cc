@@ -14,9 +14,10 @@ namespace {
 
 // The variables that the daemon or its libraries read after the start. All others have been read by then, or do not
 // concern the daemon and may hold anything.
-constexpr std::array<std::string_view, 14> kNames{
-    "PATH", "TZ",      "LANG",          "LANGUAGE",    "TMPDIR",        "TMP",          "TEMP",
-    "HOME", "TEMPDIR", "NOTIFY_SOCKET", "HOSTALIASES", "SSL_CERT_FILE", "SSL_CERT_DIR", "WATCHDOG_USEC",
+constexpr std::array<std::string_view, 16> kNames{
+    "PATH",     "TZ",      "LANG",          "LANGUAGE",    "TMPDIR",        "TMP",          "TEMP",
+    "HOME",     "TEMPDIR", "NOTIFY_SOCKET", "HOSTALIASES", "SSL_CERT_FILE", "SSL_CERT_DIR", "WATCHDOG_USEC",
+    "NO_COLOR", "TERM",
 };
 constexpr std::array<std::string_view, 9> kBeginnings{
     "LC_", "RES_", "LOCALDOMAIN", "OPENSSL_", "MALLOC_", "GLIBC_", "LLVM_PROFILE_", "ASAN_", "UBSAN_",

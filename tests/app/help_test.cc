@@ -16,11 +16,12 @@ TEST(Help, TellsTheValuesOfAnOptionInPlainWords) {
   CLI::App app("Put water into a bucket");
   use_help(app, {.width = 60});
   int liters = 7;
-  std::string colour = "red", bucket;
+  std::string colour = "red", bucket, size;
   const Command command(app);
   command.add_option("bucket", bucket, "The bucket").required();
   command.add_option("--liters", liters, "How much water").check(whole(1, 10)).envname("LITERS").capture_default_str();
   command.add_option("--colour", colour, "red or blue").one_of({"red", "blue"});
+  command.add_option("--size", size, "How large").one_of({"small", "large"});
   command.footer(
       "Two buckets that stand\nbeside each other:\n  pour a --liters 2 --colour \"red blue\" && pour bucket-b --liters "
       "3");
@@ -38,6 +39,7 @@ TEST(Help, TellsTheValuesOfAnOptionInPlainWords) {
             "                      How much water [1 to 10; default: 7;\n"
             "                      LITERS]\n"
             "      --colour WORD   red or blue\n"
+            "      --size WORD     How large [small, large]\n"
             "\n"
             "Two buckets that stand beside each other:\n"
             "  pour a --liters 2 --colour \"red blue\" && pour bucket-b \\\n"

@@ -72,7 +72,7 @@ def lists(screen, daemon):
     assert "there are more: --limit 20" in screen("list", "--limit", 2, streams=("stdout", "stderr"))
     # A script gets lines without headers, as ever, and of an empty list nothing at all.
     plain = screen.piped("list")
-    assert re.match(r"order-2 {32}PENDING {8}\d\.\d s  \{", plain.stdout) and plain.stdout.count("\n") == 3, plain
+    assert re.match(r"order-2 {32}PENDING +[\d.]+ (s|min)  \{", plain.stdout) and plain.stdout.count("\n") == 3, plain
     for words in (["list", "--state", "DEAD"], ["list", "--state", "dead"]):
         empty = screen.piped(*words)
         assert empty.stdout == "" and empty.stderr == "no task is DEAD (--state names another state)\n", empty
