@@ -33,7 +33,7 @@ double since_ms(SteadyClock::time_point t) {
   return std::chrono::duration<double, std::milli>(SteadyClock::now() - t).count();
 }
 
-// What the workers saw. Shared by their threads.
+// Counts what the workers saw. Their threads share it.
 class Observations {
  public:
   void started(double age_ms) {

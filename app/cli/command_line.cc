@@ -66,8 +66,8 @@ int parse_and_run(int argc, char** argv) {
     say(explain_usage(app, error));
     return kUsage;
   } catch (const nlohmann::json::exception&) {
-    // What was asked answers in JSON, but with other members or types: some other server.
-    std::cerr << "freshet: what answers there does so, but not as Freshet does: is that the daemon's address?\n";
+    // The answer is JSON, but with other members or types: it is some other server's.
+    std::cerr << "freshet: the server answers, but not as Freshet does: is that the daemon's address?\n";
     return kFailed;
   }
   return exit_status;

@@ -1,4 +1,4 @@
-// What --help prints: wrapped at the width of the screen, and the values that an option takes in plain words.
+// The output of --help: wrapped at the width of the screen, and with the values of an option in plain words.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ class Option;
 
 namespace freshet::cli {
 
-// What is wrong with a value, for a person; empty if nothing is. `allowed` is shown by --help.
+// `wrong` returns what is wrong with a value, for a person; empty if nothing is. --help shows `allowed`.
 struct Check {
   std::function<std::string(const std::string& text)> wrong;
   std::string allowed = {};

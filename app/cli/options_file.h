@@ -7,8 +7,8 @@
 
 namespace freshet::cli {
 
-// Of a command that has been parsed: gives each option that may be given several times, and has got its value from its
-// environment variable, one value for each line of that variable. Lines that are empty are skipped.
+// For a command that has been parsed: an option that may be repeated, and got its value from its environment variable,
+// gets one value for each line of that variable. Empty lines are skipped.
 void split_environment_lists(Command command);
 
 // Sets the options of a command that has been parsed, but those that the command line or the environment sets, from a

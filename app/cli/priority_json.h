@@ -10,7 +10,7 @@ namespace freshet::cli {
 // "k" : v, two blanks a level, arrays on one line, empty ones as [ ] and { }.
 std::string sample_pretty(const Json& json);
 
-// Of an item as plain JSON; null of null.
+// Parts of an item, which is plain JSON; null for null.
 Json sample_record(const Json& item);
 Json sample_system_info(const Json& item);
 Json sample_data(const Json& item);

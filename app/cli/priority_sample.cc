@@ -40,7 +40,7 @@ class Step {
     if (!options_.receipt.empty()) body["receipt"] = options_.receipt;
     return body;
   }
-  // Of the record that is named, the part that `view` picks; or why there is none.
+  // Shows the part of the named record that `view` picks, or says why there is none.
   int show(Json (*view)(const Json& item)) {
     const Json result = steps_.find(options_.id);
     if (!is_success(result)) return tell(result);

@@ -26,7 +26,7 @@ class Progress {
 
   // Each text replaces the one before. It holds no control characters and no line feeds.
   void show(const std::string& text);
-  void wipe();  // What a terminal shows. A later text is shown again.
+  void wipe();  // Removes the line from a terminal. A later text is shown again.
   void end();   // Wipes it. No line comes any more.
 
  private:

@@ -1,4 +1,4 @@
-// What the commands that talk to a running daemon share: its address, its queue, calls and their errors.
+// The part that commands for a running daemon share: its address, its queue, calls and their errors.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct Remote {
   std::string url = "http://127.0.0.1:7070";
   std::string queue = "QueueTable";
   std::string option = "--queue";  // Names the queue, in hints.
-  std::string root = "/queues/";   // What the queue's name stands behind.
+  std::string root = "/queues/";   // The path before the queue's name.
   std::string credentials;         // File of the access key that requests are signed with; empty: they are not.
   std::string ca;                  // File of certificates to trust besides the system's.
   bool json = false;

@@ -1,4 +1,4 @@
-// What `freshet stats` prints of an answer of GET /queues/NAME/stats.
+// The output of `freshet stats`, from an answer of GET /queues/NAME/stats.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -25,7 +25,8 @@ class Subcommands {
     command.callback([options = options_, run = std::move(run), &status = exit_status_] { status = run(*options); });
     return command;
   }
-  // With the options of who works with a queue: which one, if none is named, and what calls of it begin with.
+  // With the options of a command on a queue. `queue` is the default name, `root` the path before it, `of_the_queue`
+  // the description of --queue.
   Command begin(const char* name, const char* what, Run run, const char* queue, const char* root,
                 const std::string& of_the_queue) {
     const Command command = begin(name, what, std::move(run));

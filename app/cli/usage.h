@@ -1,4 +1,4 @@
-// What the program says to a command line that it cannot carry out: the command, what is wrong, what would be right.
+// The messages for a command line that cannot be carried out: the command, what is wrong, what would be right.
 #pragma once
 
 #include <string>

@@ -173,7 +173,7 @@ void Child::keep_allowed(std::string& bytes, Allowance& allowance, std::chrono::
 std::vector<Output> Child::take_output(std::chrono::steady_clock::time_point now, bool all) {
   std::vector<Output> outputs;
   const auto take = [&](OutputStream stream, std::string& bytes, Allowance& allowance) {
-    // What was dropped is told before what comes after it.
+    // The count of dropped bytes is reported before the bytes that follow them.
     const uint64_t dropped_before = allowance.dropped;
     keep_allowed(bytes, allowance, now);
     if (!bytes.empty()) {

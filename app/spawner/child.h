@@ -32,10 +32,11 @@ class Child {
 
   // Non-blocking: moves what can be moved now.
   void feed_input();
-  // What is there now, but no more than a pipe holds: one that writes without end must not keep the others waiting.
+  // Reads the output that is there now, but no more than a pipe holds: a program that writes without end must not keep
+  // the others waiting.
   void read_output();
-  // Of a followed program: what was read since the last call, if there is any. `now` is for its rate; `all` also tells
-  // what was dropped at the end.
+  // For a followed program: the output that was read since the last call, if there is any. `now` is for its rate; `all`
+  // also tells what was dropped at the end.
   bool follows() const { return follow_; }
   std::vector<Output> take_output(std::chrono::steady_clock::time_point now, bool all);
 

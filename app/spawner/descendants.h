@@ -18,8 +18,8 @@ namespace freshet::spawner {
 using Reaped = std::function<void(pid_t, int wait_status)>;
 bool end_descendants(const Reaped& reaped, int (*kill)(pid_t, int) = ::kill);
 
-// What the descendants of each of `roots` have together. Memory is theirs alone: files that they map and memory that
-// they share are not counted. One look at the system's processes, whatever the number of roots.
+// The memory and threads that all descendants of one root have together. Memory is theirs alone: files that they map
+// and memory that they share are not counted. One look at the system's processes, whatever the number of roots.
 struct Usage {
   uint64_t memory = 0;  // Bytes.
   uint64_t threads = 0;

@@ -71,7 +71,7 @@ pid_t start(const Program& program, int& why) {
   return failed ? 0 : pid;
 }
 
-// Of all that the spawner has open only the program's ends stay, as 0 to 2, and the report.
+// Keeps only the program's ends of its pipes, as 0 to 2, and the report open, of all that the spawner has open.
 void take_files(const Program& program) {
   dup2(program.input, STDIN_FILENO);
   dup2(program.output, STDOUT_FILENO);

@@ -20,7 +20,7 @@ struct Report {
   bool all_ended = false;  // Nothing is left below the keeper.
 };
 
-// What the program becomes. Pointers as execvpe wants them; file descriptors above 2, but the report's.
+// The program that the process becomes. Pointers as execvpe wants them; file descriptors above 2, but the report's.
 struct Program {
   char* const* argv;
   char* const* environment;

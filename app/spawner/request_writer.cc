@@ -8,7 +8,7 @@
 namespace freshet::spawner {
 namespace {
 
-// What it holds in memory while it waits; 0 for a kill.
+// The memory that a request holds while it waits; 0 for a kill.
 size_t bytes_of(const Request& request) {
   const auto* start = std::get_if<StartRequest>(&request);
   if (start == nullptr) return 0;

@@ -191,7 +191,7 @@ class Server {
     }
   }
 
-  // What a keeper that was killed, or gave up, has left is our child now.
+  // The processes that a killed keeper, or one that gave up, has left are our children now.
   void end_strays() {
     --stray_rounds_;
     std::set<pid_t> keepers;

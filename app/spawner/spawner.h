@@ -34,7 +34,7 @@ class SpawnerProcess {
 struct SpawnerOptions {
   // Loop thread, once: the spawner process has ended by itself. Whoever waits for a program is told kUnavailable next.
   std::function<void()> on_lost;
-  // What may wait to be written to the spawner process; above it a run is kUnavailable.
+  // Bytes that may wait to be written to the spawner process; beyond them a run is kUnavailable.
   size_t max_waiting_bytes = 64u << 20;
 };
 
