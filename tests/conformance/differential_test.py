@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+"""The differential fuzzer by itself, with two sides that are made here: what it finds, what it makes of it, and what it lets pass."""
+import pathlib
+import random
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import differential  # noqa: E402
+import differential_reasons  # noqa: E402
+import differential_shrink  # noqa: E402
+from differential_requests import Requests  # noqa: E402
+from differential_sides import Answer, Sides, comparable  # noqa: E402
+
+
+class Stub:
+    """A side that answers all the same, but for what `refuses` says."""
+
+    def __init__(self, refuses=lambda operation, body: None):
+        self.refuses = refuses
+        self.asked = []
+
+    def send(self, operation, body):
+        self.asked.append((operation, body))
+
+    def receive(self):
+        message = self.refuses(*self.asked[-1])
+        return (400, {"__type": "a#ValidationException", "message": message}) if message else (200, {"Responses": {}})
+
+    def once(self, operation, body):
+        self.send(operation, body)
+        return self.receive()
+
+    def rest(self, operation, body, status, document):
+        return status, document
+
+
+def dislikes_add(operation, body):
+    return "no ADD" if operation == "UpdateItem" and "ADD" in str(body.get("UpdateExpression")) else None
+
+
+def requests(seed, prefix="d"):
+    return Requests(random.Random(seed), prefix)
+
+
+def first_difference(sides):
+    source = requests(1)
+    while True:
+        creates, some = source.episode()
+        found = differential.Episode(sides).run(creates + some)
+        if found:
+            return found
+
+
+class Finding(unittest.TestCase):
+    def test_a_difference_is_found_and_made_small(self):
+        sides = Sides(Stub(), Stub(dislikes_add))
+        found = first_difference(sides)
+        self.assertEqual((found.operation, found.theirs.message), ("UpdateItem", "no ADD"))
+        small = differential_shrink.shrink(found, lambda some: differential.Episode(sides).run(some))
+        self.assertEqual((small.before, list(small.body)), ([], ["UpdateExpression"]))
+        self.assertEqual(small.body["UpdateExpression"].split(" ")[0], "ADD")
+        self.assertIn("Freshet:        {\"Responses\": {}}\n  DynamoDB Local: 400 ValidationException: no ADD", str(small))
+
+    def test_equal_sides_have_none(self):
+        sides = Sides(Stub(dislikes_add), Stub(dislikes_add))
+        creates, some = requests(2).episode()
+        episode = differential.Episode(sides)
+        self.assertIsNone(episode.run(creates + some))
+        self.assertEqual((episode.asked, episode.explained.total()), (len(creates + some), 0))
+
+    def test_items_that_differ_at_the_end_are_one(self):
+        sides = Sides(Stub(), Stub(lambda operation, body: "another item" if operation == "Scan" else None))
+        found = differential.Episode(sides).run([("CreateTable", {"TableName": "t"}), ("PutItem", {"TableName": "t"})])
+        self.assertEqual((found.operation, len(found.before)), ("Scan", 2))
+
+    def test_a_seed_makes_the_same_requests(self):
+        self.assertEqual(requests(3).episode(), requests(3).episode())
+        self.assertNotEqual(requests(3).episode(), requests(4).episode())
+
+    def test_every_operation_is_there(self):
+        source = requests(5)
+        seen = {operation for _ in range(30) for operation, _ in source.episode()[1]}
+        self.assertLessEqual({"PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan", "TransactWriteItems", "TransactGetItems",
+                              "BatchWriteItem", "BatchGetItem", "ExecuteStatement", "BatchExecuteStatement", "ExecuteTransaction",
+                              "CreateTable", "DescribeTable", "DeleteTable", "UpdateTimeToLive", "DescribeTimeToLive"}, seen)
+
+
+def error(message, kind="ValidationException"):
+    return Answer(400, {"__type": kind, "message": message})
+
+
+class Reasons(unittest.TestCase):
+    def settle(self, ours, theirs, operation="PutItem", body=None):
+        return differential_reasons.settle(operation, body or {}, ours, theirs)
+
+    def test_there_are_not_many_and_each_says_why(self):
+        names = [one.name for one in differential_reasons.REASONS]
+        self.assertLessEqual(len(names), 30)
+        self.assertEqual(len(set(names)), len(names))
+        for one in differential_reasons.REASONS:
+            self.assertGreater(len(one.why.split()), 5, one.name)
+
+    def test_what_no_reason_is_for(self):
+        item = Answer(200, {"Item": {"pk": {"S": "a"}}})
+        for ours, theirs in ((item, Answer(200, {"Item": {"pk": {"S": "b"}}})), (item, Answer(200, {})), (item, error("anything")),
+                             (error("anything"), Answer(200, {})), (error("anything"), error("another")),
+                             (error("The conditional request failed", "ConditionalCheckFailedException"), Answer(200, {})),
+                             (error("", "InternalServerError"), error("anything"))):
+            self.assertIsNone(self.settle(ours, theirs), (str(ours), str(theirs)))
+            self.assertIsNone(self.settle(ours, theirs, "Query"), (str(ours), str(theirs)))
+
+    def test_the_rest_of_an_answer_still_counts(self):
+        number = lambda text, more: Answer(200, {"Item": {"n": {"N": text}, **more}})  # noqa: E731
+        self.assertEqual(self.settle(number("0.1", {}), number("0.10", {})), ["number spelling"])
+        self.assertIsNone(self.settle(number("0.1", {}), number("0.11", {})))
+        self.assertIsNone(self.settle(number("0.1", {}), number("0.10", {"a": {"S": ""}})))
+
+    def test_parts_of_a_batch_each_need_a_reason(self):
+        part = lambda message: {"Error": {"Code": "ValidationError", "Message": message}}  # noqa: E731
+        ours = Answer(200, {"Responses": [part("The provided key element does not match the schema"), {}]})
+        body = {"Statements": [{}, {}]}
+        theirs = [part("Key attribute should be present in the item: Key pk"), {}]
+        self.assertEqual(self.settle(ours, Answer(200, {"Responses": theirs}), "BatchExecuteStatement", body), ["keys"])
+        theirs = [part("Key attribute should be present in the item: Key pk"), {"Item": {"pk": {"S": "a"}}}]
+        self.assertIsNone(self.settle(ours, Answer(200, {"Responses": theirs}), "BatchExecuteStatement", body))
+
+    def test_what_has_no_order(self):
+        answer = lambda *items: comparable("Scan", {}, 200, {"Items": list(items)})  # noqa: E731
+        one, two = {"s": {"SS": ["a", "b"]}}, {"n": {"N": "1"}}
+        self.assertTrue(answer(one, two).same(answer(two, {"s": {"SS": ["b", "a"]}})))
+        self.assertFalse(comparable("Query", {}, 200, {"Items": [one, two]}).same(comparable("Query", {}, 200, {"Items": [two, one]})))
+        self.assertFalse(answer({"l": {"L": [one, two]}}).same(answer({"l": {"L": [two, one]}})))
+
+
+if __name__ == "__main__":
+    unittest.main()
