@@ -19,7 +19,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ROOT / "build/package"
 SYSTEMS = PACKAGES / "systems"
-MOST_INSTALLED = 12 << 20
+MOST_PROGRAM, MOST_INSTALLED = 12 << 20, 13 << 20
 SKIPPED = 77
 
 
@@ -143,6 +143,7 @@ class Debian(unittest.TestCase):
     def test_it_is_small_and_whole(self):
         size = sum(1024 * ((file.lstat().st_size + 1023) // 1024) for file in map(self.path, self.files()) if file.is_file())
         self.assertLessEqual(size, MOST_INSTALLED)
+        self.assertLessEqual(self.path("/usr/bin/freshet").stat().st_size, MOST_PROGRAM)
         self.assertNotIn(".symtab", done(["readelf", "-SW", self.path("/usr/bin/freshet")]))
         self.assertEqual(self.system.sh("dpkg -V freshet").stdout, "")
         for file in ("/usr/share/man/man1/freshet-put.1.gz", "/usr/share/bash-completion/completions/freshet",
