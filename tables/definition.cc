@@ -75,7 +75,7 @@ Result<void> check_keys(const KeySchema& keys, const std::string& at, KeyTypes& 
   return {};
 }
 
-// Of a global index, whose parts may have several attributes.
+// Checks the key of a global index, whose parts may have several attributes.
 Result<void> check_composite(const KeySchema& keys, const std::string& at, KeyTypes& types) {
   if (!keys.is_composite()) return check_keys(keys, at, types);
   const std::pair<const char*, size_t> parts[] = {{"HASH", 1 + keys.more_partition.size()},

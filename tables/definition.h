@@ -1,4 +1,4 @@
-// What a table is: keys, indexes, stream, TTL, books. Value types, used by the seam, templates and the wire.
+// Definitions of tables: keys, indexes, stream, TTL, books. Value types, used by the seam, templates and the wire.
 #pragma once
 
 #include <cstdint>
@@ -85,7 +85,7 @@ struct Throughput {
   bool operator==(const Throughput&) const = default;
 };
 
-// What clients set and are shown again. Only deletion_protection changes what the store does.
+// Settings that clients make and are shown again. Only deletion_protection changes how the store behaves.
 struct TableSettings {
   std::optional<Throughput> throughput;  // Empty: billed by request.
   std::map<std::string, Throughput, std::less<>> index_throughput;

@@ -74,7 +74,7 @@ struct DeleteItemInput {
   bool measure = false;
 };
 
-// Of a transaction: the condition must hold; nothing is written.
+// A transaction's condition that must hold; it writes nothing.
 struct ConditionCheckInput {
   std::string table;
   Item key;
@@ -107,7 +107,7 @@ struct EditItemInput {
 
 using WriteInput = std::variant<PutItemInput, UpdateItemInput, DeleteItemInput, ConditionCheckInput>;
 
-// What a write would cost at the service (Developer Guide, "Write capacity unit consumption").
+// The cost of a write at the service (Developer Guide, "Write capacity unit consumption").
 struct WriteCost {
   struct Index {
     std::string name;
@@ -179,7 +179,7 @@ struct QueryInput {
   bool count_only = false;
   bool all_attributes = false;  // Of a local index: also those that it does not hold.
   bool measure = false;         // Fills Page::billed_bytes and fetched_units.
-  // Of a PartiQL statement: the filter may look at keys, and sees of an index what that holds.
+  // For a PartiQL statement: the filter may look at keys, and sees only the attributes that the index holds.
   bool by_statement = false;
 };
 
@@ -207,7 +207,7 @@ struct Page {
   Item last_evaluated_key;     // Empty when the end was reached.
   uint64_t scanned_bytes = 0;  // Stored ones, of what was looked at.
   uint64_t billed_bytes = 0;   // The same as the service counts sizes: of an index what that holds.
-  // Of a local index that lacks what is asked for: what fetching each item from the table takes, in read units.
+  // For a local index that lacks some wanted attributes: read units for fetching each item from the table.
   uint64_t fetched_units = 0;
 };
 

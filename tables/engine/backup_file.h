@@ -21,7 +21,7 @@ class BackupWriter {
   BackupWriter& operator=(const BackupWriter&) = delete;
 
   Result<void> add(const ItemRef& item);
-  // What is left, and the mark at the end; to be synced by the owner.
+  // Writes the rest, and the mark at the end; the owner syncs it.
   Result<void> finish();
   File& file() { return *file_; }
   uint64_t bytes() const { return written_; }

@@ -358,7 +358,7 @@ Result<void> BackupStore::publish(const Making& making) {
   return {};
 }
 
-// Of the disk that is full, or of any other error of its file: only the backup is lost.
+// After a full disk, or any other error of its file: only the backup is lost.
 void BackupStore::give_up(const Making& making, const Error& error) {
   warn(making.table->definition().name, "backup " + making.id + " is given up: " + error.message);
   for (const std::string& left : {part_path(making.id), path(making.id)}) {

@@ -10,7 +10,7 @@ constexpr uint8_t kOldestVersion = 1;  // Has no closed streams and no keys of s
 
 enum Tag : uint8_t { kCounters = 1, kTable = 2, kDrop = 3, kPut = 4, kDelete = 5, kFlow = 6, kClosedStream = 7 };
 
-// Of kPut and kDelete.
+// Flags of kPut and kDelete.
 enum Flag : uint8_t { kHasChange = 1, kIsInsert = 2, kByTtl = 4, kHasBefore = 8 };
 
 uint8_t flags_of(const StoredChange& change) {

@@ -1,4 +1,4 @@
-// What one batch of the log says: docs/formats.md, "Batch payload". Writing is appending records; reading hands them to
+// The payload of one log batch: docs/formats.md, "Batch payload". Writing is appending records; reading hands them to
 // a sink in order.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace freshet {
 
-// Of the whole store. In every checkpoint.
+// Counters of the whole store. In every checkpoint.
 struct StoredCounters {
   uint64_t hash_seed = 0;
   uint64_t next_creation = 1;

@@ -15,7 +15,7 @@
 
 namespace freshet {
 
-// What the books call the status of an item: the string in its status attribute, or the whole number from 0 to 999; "?"
+// The status of an item in the books: the string in its status attribute, or the whole number from 0 to 999; "?"
 // when that is missing, empty, of another type or value or longer than 64 bytes, or when there are 100 others already
 // (so that a client cannot fill the books, which every segment of the log repeats); "" for no item.
 inline constexpr std::string_view kNoStatus = "?";

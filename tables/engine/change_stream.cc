@@ -59,7 +59,7 @@ size_t memory_of(const StreamRecord& record) {
   return bytes;
 }
 
-// What the log has does not tell who wrote it.
+// The log does not say who wrote a record.
 bool is_skipped(const StreamRecord& record, const StreamSkip& skip) {
   return (skip.queue_writes && record.by_queue) || skip.kinds[StreamSkip::kind_index(record.kind, record.by_ttl)];
 }
@@ -94,7 +94,7 @@ void StreamMemory::added(ChangeStream& stream, size_t bytes) {
 void StreamMemory::shrink() {
   while (bytes_ > budget_) {
     ChangeStream* oldest = order_.front();
-    // What is not in the log yet has no other home.
+    // Records that are not in the log yet are nowhere else.
     if (oldest->tail_.front().sequence >= oldest->logged_next_) return;
     order_.pop_front();
     bytes_ -= oldest->drop_oldest();

@@ -29,7 +29,7 @@ struct StreamRecord {
   bool by_queue = false;  // Of one read back from the log it is not known.
 };
 
-// What images a stream keeps: the view's, or both for a recorder.
+// The images that a stream keeps: the view's, or both for a recorder.
 bool needs_before(StreamView view);
 
 class ChangeStream;

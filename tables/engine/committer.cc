@@ -129,7 +129,7 @@ Result<void> Committer::admit(const Mutation& mutation) {
     waits = waits || own;
     grows = grows || (!own && change.after && (!change.before || after > before + kGrowth));
   }
-  // Of several changes, deletes make up for what the others add: a token that stands beside them, too.
+  // Among several changes deletes make up for what the others add, a token beside them included.
   const bool more = added > removed;
   grows = grows && more;
   if (log_) {

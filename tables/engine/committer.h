@@ -72,7 +72,7 @@ class Committer {
   // When commit() has something to do although nothing else happens (durability by interval, unhurried writes).
   BootTime next_due() const;
 
-  // What live items take in the log, as of the last batch.
+  // The size of live items in the log, as of the last batch.
   uint64_t live_bytes() const { return live_bytes_; }
   // Space that growth leaves alone, and that completions and deletes leave to compaction.
   uint64_t reserve_bytes() const;

@@ -36,7 +36,7 @@ class Compactor::Finder final : public BatchSink {
     puts_.push_back({table, *key, put.item});
     return {};
   }
-  // What was read since the last time; while its bytes are there.
+  // Looks up the items read since the last time, while their bytes are there.
   void look_up() {
     if (puts_.empty()) return;
     const OrderedItems& items = puts_.front().table->items();
@@ -153,7 +153,7 @@ bool Compactor::step() {
     const bool dead = !catalog_.live.has_any(cursor_->segment);
     if (dead && options_.check_dead_segments) check_dead();
     if (cursor_->offset >= end || dead) {
-      // What made the last of its items dead may be pending: a header that retires the segment must not be on disk
+      // The write that made its last item dead may be pending: a header that retires the segment must not be on disk
       // before that is.
       if (!committer_.flush()) return false;
       finish_segment();

@@ -29,11 +29,11 @@ class Compactor {
   class Finder;
 
   bool space_is_low() const;
-  // What the log may take before there is reason to clean it.
+  // The size of the log beyond which it is cleaned.
   uint64_t bound() const;
   // The segment to clean next: the oldest that is not retired, if there is reason to.
   std::optional<uint32_t> choose() const;
-  // What segments take that replay would read; the others are kept for streams only.
+  // The size of the segments that replay would read; the others are kept for streams only.
   uint64_t unretired_bytes() const;
   void begin_segment();
   // One bounded step; false when it could not go on for want of space.

@@ -1,4 +1,4 @@
-// What operations would cost at the service, for those who ask (ReturnConsumedCapacity, ReturnItemCollectionMetrics).
+// The cost of operations at the service, for callers that ask (ReturnConsumedCapacity, ReturnItemCollectionMetrics).
 // Loop thread only.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace freshet {
 
-// Of a write of the item with that key. Null refs for absent; both may be, and both may be the same.
+// The cost of a write of the item with that key. Null refs for absent; both may be, and both may be the same.
 std::shared_ptr<const WriteCost> cost_of_write(const Table& table, const Item& key, const ItemRef& before,
                                                const ItemRef& after);
-// What writing an item, or an entry of an index, of that size takes.
+// Units for reading or writing an item, or an entry of an index, of that size.
 uint64_t read_units_of(uint64_t bytes);  // Consistent ones.
 uint64_t write_units_of(uint64_t bytes);
 

@@ -8,7 +8,7 @@ Value key_to_value(const KeyAttribute& key) {
   return Value(Map{{"name", Value(key.name)}, {"type", Value(type_name(key.type))}});
 }
 
-// What has several attributes a part says so under names of its own: an older program finds no key there and refuses.
+// Keys with several attributes a part have names of their own: an older program finds no key there and refuses.
 Value keys_to_value(const KeySchema& keys) {
   if (keys.is_composite()) {
     const auto list = [](const KeyAttributes& attributes) {

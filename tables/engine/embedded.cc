@@ -485,7 +485,7 @@ Async<Result<StreamPage>> Engine::wait_stream(ReadStreamInput input) {
   for (;;) {
     auto page = read_ready(input);
     if (!page || !page->records.empty() || scheduler_.clock().boot() >= input.wait_until) co_return page;
-    // Of a closed stream nothing more comes.
+    // A closed stream gets nothing more.
     if (!input.label.empty() && catalog_.find_closed(input.table, input.label)) co_return page;
     // The reader wants to know now and then how far it is.
     if (page->next >= first + kSkippedBeforeAnswer) co_return page;

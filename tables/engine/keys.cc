@@ -19,7 +19,7 @@ size_t content_size(const Value& value) {
   return 1;  // Numbers are neither empty nor too long.
 }
 
-// Of all attributes of that part of a key together.
+// Checks the size of all attributes of that part of a key together.
 Result<void> check_total(size_t size, bool partition) {
   if (partition && size > limits::kMaxPartitionKeyBytes) {
     // The service's own words, without a blank before the number.
@@ -89,7 +89,7 @@ Result<void> check_item_key(const Item& item, const KeyAttribute& attribute, boo
 // Who gives a value to the key of a secondary index: the service refuses an empty one in other words.
 enum class Writer { kPut, kUpdate };
 
-// What nearly every value is: of the right type, and neither empty nor too long for any part of a key.
+// True for nearly every value: it has the right type, and is neither empty nor too long for any part of a key.
 bool is_plain_key(const Value& value, Type type) {
   if (!value.is(type)) return false;
   static_assert(limits::kMaxSortKeyBytes <= limits::kMaxPartitionKeyBytes);
@@ -241,7 +241,7 @@ uint64_t look_of(std::string_view name) {
   return name.empty() ? 0 : uint64_t{1} << ((name.size() + 5 * static_cast<unsigned char>(name.back())) % 64);
 }
 
-// Of entries of an item, or edits of one: whether each that is a key of an index is a plain one, as they nearly always
+// Whether each entry or edit of an item that is a key of an index is a plain one, as they nearly always
 // are; then nothing else needs to be looked at. `visit(check)` calls check(name, value) of each.
 template <class Visit>
 bool are_plain_keys(const TableDefinition& definition, const Visit& visit) {

@@ -99,7 +99,7 @@ class ItemKey {
 };
 
 // The size of a value that a query asks the partition key for.
-// Of a part of a key whose values have so many bytes together.
+// Checks the size of a part of a key, all of whose values together have that many bytes.
 Result<void> check_part_size(size_t bytes, bool partition);
 Result<void> check_partition_size(const KeyAttribute& key, const Value& value);
 // A key as GetItem, UpdateItem and DeleteItem take it: exactly the key attributes, of the right types and sizes.

@@ -104,7 +104,7 @@ class OrderedItems {
   Place place(const KeyView& key) const;
   // Partitions, by hash(), that are about to be looked up one after the other.
   void prefetch(std::span<const uint64_t> hashes) const { set_.prefetch(hashes); }
-  // What a write did at that place; `before` is what stands there. Null refs for absent, not both.
+  // Applies a write at that place; `before` stands there now. Null refs for absent, not both.
   void change(const Place& place, const ItemRef& before, const ItemRef& after);
 
   // Secondary indexes. What a write did; keys are empty where the item is not in the index.
@@ -139,9 +139,9 @@ class OrderedItems {
   // The first entry not before the place; the first one after it.
   Iterator at(const Probe& place) const { return set_.lower_bound(place); }
   Iterator after(const Probe& place) const { return set_.upper_bound(place); }
-  // Of a main table: the first entry after the place of that item, which need not be there.
+  // In a main table: the first entry after the place of that item, which need not be there.
   Iterator after(const ItemRef& item) const;
-  // Of a main table: whether `a` stands before `b`.
+  // In a main table: whether `a` stands before `b`.
   bool precedes(const ItemRef& a, const ItemRef& b) const;
   Probe probe(const KeyView& key, Probe::Tie tie = Probe::Tie::kBefore) const {
     return probe_of(hash(key.partition), key, tie);

@@ -51,7 +51,7 @@ class Picked {
   bool may_have(uint64_t mask) const { return (mask & ~there_) == 0; }
   // The bit of a mask; none for slots beyond those that fit.
   static uint64_t mask_of(size_t slot) { return slot < 64 ? uint64_t{1} << slot : 0; }
-  // What the attribute takes in the item, with its name; 0 if it is not there.
+  // The size of the attribute in the item, with its name; 0 if it is not there.
   size_t size_of(size_t slot) const {
     return values_[slot].empty() ? 0 : (*names_)[slot].size() + values_[slot].size() + 1;
   }

@@ -116,7 +116,7 @@ Result<ItemRef> update_item(const BoundUpdate& update, const TableDefinition& de
   return edit_item(edits, definition, old);
 }
 
-// What UpdateItem gives back.
+// The attributes that UpdateItem gives back.
 ItemRef updated(ReturnValues wanted, const BoundUpdate& update, const ItemRef& before, const ItemRef& after) {
   const auto some = [](const Item& item) { return item.empty() ? ItemRef{} : ItemRef::encode(item); };
   switch (wanted) {
@@ -140,7 +140,7 @@ bool same_attribute(const ItemRef& a, const ItemRef& b, std::string_view name) {
   return in_a ? in_b && in_a->encoded() == in_b->encoded() : !in_b;
 }
 
-// What the caller relied on still holds.
+// Whether the item is still as the caller saw it.
 bool is_unchanged(const ItemRef& old, const EditItemInput& input) {
   if (!old) return false;
   if (old.identity() == input.seen.identity()) return true;

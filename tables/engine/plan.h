@@ -1,4 +1,4 @@
-// What a write would do: the checks of the item store, and the change that follows. Planning changes nothing.
+// Plans of writes: the checks of the item store, and the change that follows. Planning changes nothing.
 // Loop thread only.
 #pragma once
 

@@ -12,7 +12,7 @@
 namespace freshet {
 namespace {
 
-// What a query or scan walks over.
+// The table or index that a query or scan walks over.
 struct Source {
   const Table* table = nullptr;
   const SecondaryIndex* index = nullptr;  // Null for the table itself.
@@ -21,7 +21,7 @@ struct Source {
   const KeySchema& keys() const { return items->keys(); }
 };
 
-// What is done with every entry of the walk.
+// How a walk filters, shapes and counts its entries.
 struct Shape {
   BoundCondition filter;
   BoundProjection projection;
@@ -70,7 +70,7 @@ bool hold_all(const std::vector<std::string>& names, const std::vector<std::stri
   return std::all_of(wanted.begin(), wanted.end(), [&](std::string_view name) { return holds(names, name); });
 }
 
-// What a local index lacks is fetched from the table, as on the service.
+// Attributes that a local index lacks come from the table, as on the service.
 void fetch_rest(Shape& shape, bool all_attributes, bool filter_sees_all) {
   shape.fetches = all_attributes || !hold_all(shape.held, top_level_attributes(shape.projection)) ||
                   (filter_sees_all && !hold_all(shape.held, top_level_attributes(shape.filter)));
@@ -217,7 +217,7 @@ class PageBuilder {
     page_.billed_bytes += shape_.held.empty() ? billed_bytes(item) : billed_bytes(item, shape_.held);
     if (shape_.fetches) page_.fetched_units += read_units_of(billed_bytes(item));
   }
-  // What an index that holds only some attributes has of the item.
+  // The size of the item's attributes that the index holds.
   size_t held_size(const ItemRef& item) {
     values_.assign(shape_.held.size(), {});
     item.pick(shape_.held, values_.data());
@@ -405,7 +405,7 @@ bool is_empty(const KeyRange& range) {
   return order == std::partial_ordering::greater;
 }
 
-// What a condition asks for may not be longer than a key may be.
+// A value in a key condition may not be longer than a key.
 Result<void> check_sizes(const KeyRange& range, const KeySchema& keys) {
   if (auto ok = check_partition_size(keys.partition, range.partition); !ok) return ok;
   const auto size = [](const Value& value) { return KeyBytes(value).view().size(); };

@@ -1,4 +1,4 @@
-// What is wrong with a request in itself, whatever tables there are and whatever they hold: items too large, sets with
+// Faults of a request in itself, whatever tables there are and whatever they hold: items too large, sets with
 // duplicates, expressions that are none, placeholders that are not defined or not used. The service looks at all of it
 // before it looks for the table. Loop thread only.
 #pragma once
@@ -8,9 +8,9 @@
 
 namespace freshet {
 
-// What is wrong with an item that is put: sets with duplicates, the size. Sorts its sets.
+// Checks an item that is put: sets with duplicates, the size. Sorts its sets.
 Result<void> check_put_item(Item& item);
-// Of the values that an update or a put makes.
+// Checks the values that an update or a put makes.
 Result<void> normalize_item(Item& item);
 Result<void> check_item_size(const Item& item, bool update);
 

@@ -137,7 +137,7 @@ class ShardedSet {
     return place;
   }
 
-  // Of many lookups that are about to come: each asks the processor for what it goes through, so that they wait for the
+  // For many lookups about to come: each asks the processor for what it goes through, so that they wait for the
   // memory together and not one after the other.
   void prefetch(std::span<const uint64_t> hashes) const {
     for (const uint64_t hash : hashes) __builtin_prefetch(&tree_near(hash));
@@ -161,7 +161,7 @@ class ShardedSet {
     if (added) grown(tree);
     return added;
   }
-  // Of values in their order: behind all others.
+  // For values that come in their order: adds behind all others.
   void append(T value) {
     Tree& last = tree_of(value);
     last.insert(last.end(), std::move(value));

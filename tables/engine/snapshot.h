@@ -13,7 +13,7 @@ namespace freshet {
 
 class Snapshot {
  public:
-  // Of what is there now; outlived by `items`, which must tell of every change from now on.
+  // Holds the items of now; `items` outlives it and must report every change from now on.
   explicit Snapshot(const OrderedItems& items) : items_(items) {}
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;

@@ -60,7 +60,7 @@ struct SecondaryIndex {
   std::optional<Backfill> backfill;
 
   uint64_t bytes_of(const ItemRef& item, const Picked& picked) const;
-  // What a write did; null refs for absent.
+  // Applies a write; null refs for absent.
   void change(const ItemRef& before, const Picked& old, const ItemRef& after, const Picked& now);
 };
 
@@ -127,7 +127,7 @@ class Table {
   bool is_restoring() const { return description_.restored && description_.restored->in_progress; }
   void set_by_request_since(WallTime time) { description_.by_request_since = time; }
   void set_restored() { description_.restored->in_progress = false; }
-  // Of a table that is no more: forgets up to `limit` entries; how many it were.
+  // For a table that is dropped: forgets up to `limit` entries and returns their number.
   size_t drop(size_t limit);
   // A recorder asks for both images whatever the view.
   void keep_images(bool keep) { keep_images_ = keep; }
@@ -140,7 +140,7 @@ class Table {
   void finish_loads();
   size_t drop_old(size_t limit);
   std::string_view status(const ItemRef& item, const Picked& picked) const;
-  // What the TTL order and the books see of an item; of a null ref nothing.
+  // The attributes of an item that the TTL order and the books look at; none for a null ref.
   struct Observed {
     TtlOrder::Seen seen;
     Counted counted;

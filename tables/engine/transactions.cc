@@ -18,7 +18,7 @@ constexpr const char* kTooLargeToRead = "The aggregate size of the items in a tr
 constexpr const char* kTooMuchEffort =
     "The expressions of the transaction compare too much with large attributes; use fewer operands, or less items";
 
-// What the update itself does to key attributes is known without the item.
+// Faults of the update with key attributes show without the item.
 Result<void> check_update_keys(ExpressionCache& cache, const WriteInput& action, const TableDefinition& table) {
   const auto* input = std::get_if<UpdateItemInput>(&action);
   if (!input) return {};
@@ -71,11 +71,11 @@ Result<void> check_distinct(const Catalog& catalog, ExpressionCache& cache, cons
 
 // --- How large it is ---
 
-// What the service counts of a request: the items or keys, and the values in its expressions.
+// The service counts the items or keys of a request, and the values in its expressions.
 uint64_t payload_bytes(const std::vector<WriteInput>& actions) {
   uint64_t bytes = 0;
   for (const auto& action : actions) {
-    // What is written to tables of ours cannot be asked for in smaller pieces.
+    // Writes to Freshet's own tables cannot be split.
     if (table_of(action).starts_with(kSystemTablePrefix)) continue;
     bytes += billed_size(key_of(action));
     std::visit([&](const auto& one) { bytes += billed_size(one.placeholders.values); }, action);
@@ -83,7 +83,7 @@ uint64_t payload_bytes(const std::vector<WriteInput>& actions) {
   return bytes;
 }
 
-// Of the items that a request reads, before any projection is made.
+// Counts the items that a request reads, before any projection is made.
 bool are_too_large(const Catalog& catalog, const std::vector<GetItemInput>& actions) {
   uint64_t bytes = 0;
   for (const auto& action : actions) {
@@ -298,7 +298,7 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
   Table* tokens = input.token.empty() ? nullptr : token_table();
   if (tokens) mutation.push_back(token_change(*tokens, input.token, request));
   if (auto ok = committer_.admit(mutation); !ok) return fail(ok.error());
-  // What is refused changes nothing: the table is made for the first that is admitted. It and one token are small.
+  // A refused transaction changes nothing: the first admitted one makes the table. It and one token are small.
   if (!tokens && !input.token.empty()) mutation.push_back(token_change(make_token_table(), input.token, request));
   committer_.apply(std::move(mutation));
   return output;

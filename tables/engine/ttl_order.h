@@ -40,7 +40,7 @@ class TtlOrder {
       return expires != other.expires ? expires < other.expires : creation < other.creation;
     }
   };
-  // What a write did. Null refs for absent, with nothing seen.
+  // Applies a write. Null refs for absent, with nothing seen.
   void change(const ItemRef& before, const Seen& old_seen, const ItemRef& after, const Seen& new_seen);
   // Recovery: adds the item's entry, if it has one; then takes all of them.
   void add_to(std::vector<Entry>& entries, const ItemRef& item, const Seen& seen);

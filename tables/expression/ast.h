@@ -1,4 +1,4 @@
-// What the parser makes of an expression, and the checks that wait for a request's placeholders.
+// The parser's output for an expression, and the checks that wait for a request's placeholders.
 // Immutable once compiled; shared by all requests that use the same text.
 #pragma once
 
@@ -94,7 +94,7 @@ struct Check {
   std::string text;
 };
 
-// What all compiled expressions share.
+// The members that all compiled expressions share.
 struct Compiled {
   ExpressionKind kind = ExpressionKind::kCondition;
   std::vector<std::string> names;   // Slot -> "#n".

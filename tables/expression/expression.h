@@ -37,7 +37,7 @@ namespace expression {
 struct Compiled;
 }
 
-// What an expression is for; its errors start with "Invalid <name>: ".
+// The use of an expression; its errors start with "Invalid <name>: ".
 enum class ExpressionKind : uint8_t { kCondition, kFilter, kUpdate, kKeyCondition, kProjection };
 std::string_view expression_name(ExpressionKind kind);  // "ConditionExpression", ...
 
@@ -73,7 +73,7 @@ class ExpressionCache {
   std::unique_ptr<Impl> impl_;
 };
 
-// What an expression's "#n" and ":v" stand for in one request: views into that request's Placeholders.
+// The names and values of an expression's "#n" and ":v" in one request: views into that request's Placeholders.
 struct Bindings {
   absl::InlinedVector<std::string_view, 4> names;  // By slot of the compiled expression.
   absl::InlinedVector<const Value*, 4> values;     // By slot; never null.
@@ -194,7 +194,7 @@ Result<Item> apply(const BoundUpdate& update, Item item);
 // Whether the update makes an item where there is none: one that only removes (REMOVE, DELETE) does not, and then
 // leaves nothing behind. If apply() finds an error in the bare key, that is still its error.
 bool creates(const BoundUpdate& update);
-// What an update does that only sets whole attributes to values of the request, or removes some: sorted by name.
+// The edits of an update that only sets whole attributes to values of the request, or removes some: sorted by name.
 // Empty optional for an update that does more. The values live as long as what the update was bound from.
 using ItemEdits = absl::InlinedVector<ItemEdit, 8>;
 std::optional<ItemEdits> plain_edits(const BoundUpdate& update);
@@ -231,7 +231,7 @@ struct KeyRange {
   std::optional<Value> prefix;  // S or B.
   bool contains(const Value& sort_key) const;
 
-  // Of keys with several attributes: what the others of the partition are, and what the first ones of the sort key are.
+  // For keys with several attributes: the values of the others of the partition, and of the first ones of the sort key.
   // Bounds and prefix are then of the one that follows these.
   std::vector<Value> more_partition{};
   std::vector<Value> first_sort{};

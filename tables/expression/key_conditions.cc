@@ -207,7 +207,7 @@ Result<void> read_partition(const std::vector<KeyTest>& tests, const KeySchema& 
   for (const auto* key : attributes) {
     if (!find_test(tests, key->name)) return missed(*key);
   }
-  // What the others are matters more than how this part is asked for.
+  // The values of the others matter more than the operator for this part.
   if (auto done = check_known(tests, keys); !done) return done;
   for (const auto* key : attributes) {
     const KeyTest& test = *find_test(tests, key->name);

@@ -1,4 +1,4 @@
-// What the operators and functions of conditions return for decoded values. They return false for values of types that
+// The operators and functions of conditions for decoded values. They return false for values of types that
 // they do not support. Pure; any thread.
 #pragma once
 

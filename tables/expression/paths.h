@@ -41,17 +41,17 @@ std::string path_text(const Path& path, const Bindings& bindings);
 // as a map); else the service's message about the first pair.
 std::string overlap_message(const std::vector<const Path*>& paths, const Bindings& bindings);
 
-// What the elements of a path after the first, up to `end`, lead to from `value`; null if there is nothing.
+// Follows the elements of a path after the first, up to `end`, from `value`; null if there is nothing.
 const Value* follow(const Path& path, size_t end, const Value* value, const Bindings& bindings);
 inline const Value* find(const Path& path, const Item& item, const Bindings& bindings) {
   return follow(path, path.size(), item.find(element_name(path[0], bindings)), bindings);
 }
-// What the path's last element is looked up in. Only for paths of two elements and more.
+// The map or list that holds the path's last element. Only for paths of two elements and more.
 inline const Value* find_parent(const Path& path, const Item& item, const Bindings& bindings) {
   return follow(path, path.size() - 1, item.find(element_name(path[0], bindings)), bindings);
 }
 
-// What `item` holds at the paths, with the maps and lists around it; elements of a list keep their order.
+// The values of `item` at the paths, with the maps and lists around them; elements of a list keep their order.
 Item extract(const std::vector<const Path*>& paths, const Item& item, const Bindings& bindings);
 // The same for a stored value; decodes only the part at the path. Not null.
 Item extract(const std::vector<const Path*>& paths, const ItemRef& item, const Bindings& bindings);

@@ -16,7 +16,7 @@ constexpr const char* kMissing = "The provided expression refers to an attribute
 constexpr const char* kTooDeep =
     "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
 
-// What an action does to its place: the new value, or its removal.
+// The effect of an action on its place: the new value, or its removal.
 struct Write {
   const Action* action;
   const Value* borrowed = nullptr;  // From the placeholders.
@@ -222,7 +222,7 @@ class Update {
     return is_index(path.back()) ? parent->is(Type::kList) : parent->is(Type::kMap);
   }
 
-  // Of the list as it was: what the same update appends there is not meant.
+  // Looks at the list as it was: elements that the same update appends do not count.
   bool is_past_the_end(const Path& path) const {
     if (path.size() == 1 || !is_index(path.back())) return false;
     const auto* list = find_parent(path, item_, bindings_)->get_if<List>();

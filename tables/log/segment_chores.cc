@@ -1,4 +1,4 @@
-// What the log has done beside it: segments cut to what they hold, removed ones deleted, spares made.
+// The log's work on another thread: it cuts segments to their contents, deletes removed ones and makes spares.
 #include <utility>
 
 #include "tables/log/segment_log.h"

@@ -357,7 +357,7 @@ Result<void> SegmentLog::sync(BootTime now, Waiting waiting, uint64_t wanted) {
   const bool ends = syncing_.has_value();
   if (ends) {
     if (!options_.beside->over()) {
-      // What came meanwhile waits no longer than its interval.
+      // Batches that came meanwhile wait no longer than their interval.
       if (options_.durability.mode == DurabilityMode::kInterval && last_sequence_ > syncing_->sequence &&
           !interval_end_)
         interval_end_ = now + options_.durability.interval;

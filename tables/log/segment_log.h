@@ -116,7 +116,7 @@ class SegmentLog final : public Log {
   };
   std::optional<Syncing> syncing_;  // The open segment, beside us.
 
-  // What is done with LogOptions::chores, one at a time.
+  // The work that LogOptions::chores does, one at a time.
   enum class Chore { kNone, kCut, kDelete, kSpare };
   Chore chore_ = Chore::kNone;
   struct Cut {

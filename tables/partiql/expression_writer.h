@@ -24,7 +24,7 @@ class ExpressionWriter {
   std::string conjunction(const std::vector<const expression::Condition*>& conditions);
   std::string update(const std::vector<expression::Action>& actions);
 
-  // What the expressions written so far use, of each value a copy. Once, at the end.
+  // The placeholders that the expressions use, with a copy of each value. Call it once, at the end.
   Placeholders take();
 
  private:

@@ -30,7 +30,7 @@ bool is_choice(const Condition& condition, std::string_view attribute) {
          std::all_of(condition.operands.begin() + 1, condition.operands.end(), is_value);
 }
 
-// What a condition of one key attribute and values tests; none of what a key condition cannot say.
+// The test that a condition makes on one key attribute; none if a key condition cannot express it.
 std::optional<SortTest> range_test(const Condition& condition, std::string_view attribute) {
   const auto& operands = condition.operands;
   switch (condition.op) {
@@ -122,7 +122,7 @@ class Decomposition {
     std::move(more.begin(), more.end(), std::back_inserter(branches));
   }
 
-  // Of a condition that is keyed.
+  // Only for a condition that is keyed.
   Branches by_partition(const Condition& condition) {
     Branches out;
     if (too_many_) return out;
@@ -175,7 +175,7 @@ class Decomposition {
     });
   }
 
-  // What the parts, all of which hold, say of the sort key; the rest of them is filter.
+  // The ranges of the sort key that all parts together allow; the rest of the parts is filter.
   Branches by_sort(const std::vector<const Condition*>& parts) {
     const auto equal = std::find_if(parts.begin(), parts.end(), [this](const Condition* part) {
       return keys_.sort && equality_on(*part, keys_.sort->name).has_value();

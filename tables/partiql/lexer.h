@@ -34,7 +34,7 @@ struct Token {
 // `/* */`) separate them. Never fails.
 std::vector<Token> lex(std::string_view text);
 
-// What stands between the quotes of a kQuoted or kString, doubled quotes made single.
+// The text between the quotes of a kQuoted or kString, doubled quotes made single.
 std::string unquoted(std::string_view token);
 
 // "line:column:length" as the service writes places: lines and columns count from 1, both they and the length count

@@ -143,7 +143,7 @@ constexpr int kFirstSmall = -65;
 constexpr int kFirstCommon = -63;
 constexpr int kMaxPairs = 20;  // Of 38 digits, with one before and one behind them for alignment.
 
-// What stands before the pairs of a number that is not zero.
+// The bytes before the pairs of a number that is not zero.
 struct OrderedHeader {
   bool negative = false;
   int exponent = 0;  // Of base 100, of the first pair.

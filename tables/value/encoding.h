@@ -112,7 +112,7 @@ inline std::string_view take_value(std::string_view& in) {
   return take_bytes(in, static_cast<size_t>(behind_value(in.data()) - in.data()));
 }
 
-// What stands behind the type byte, and behind the length where there is one.
+// The bytes behind the type byte, and behind the length where there is one.
 inline std::string_view content_of(std::string_view value) {
   const char* at = value.data();
   return take_content(at);

@@ -26,7 +26,7 @@ class ValueView {
   std::string_view encoded() const { return encoded_; }
   std::string_view bytes() const;  // Of S and B: the content.
   Decimal number() const;          // Of N.
-  // Of S, N and B: bytes whose memcmp order is the order of the values (S and B as they are, N in ordered form). This
+  // For S, N and B: bytes whose memcmp order is the order of the values (S and B as they are, N in ordered form). This
   // is how sort keys are compared.
   std::string_view key_bytes() const;
   Value decode() const;
@@ -35,7 +35,7 @@ class ValueView {
   std::string_view encoded_;
 };
 
-// What becomes of one attribute: the new value, or null for its removal.
+// A change of one attribute: the new value, or null for its removal.
 struct ItemEdit {
   std::string_view name;
   const Value* value = nullptr;

@@ -126,7 +126,7 @@ inline size_t copy_plain(std::string_view text, char* out) {
   return n;
 }
 
-// What stands around names and values. Eight bytes are copied, whatever the size.
+// The text around names and values. Eight bytes are copied, whatever the size.
 struct Piece {
   char text[8];
   size_t size;
@@ -172,7 +172,7 @@ void add_escape(Text& out, char c) {
   out.add(kHex[static_cast<unsigned char>(c) & 15]);
 }
 
-// What stands in a string from its first character on that does not stand for itself: seldom anything.
+// Adds the rest of a string from the first character that needs an escape; mostly there is none.
 [[gnu::noinline]] void add_rest(Text& out, std::string_view text) {
   while (!text.empty()) {
     size_t taken = 1;
@@ -322,8 +322,8 @@ struct Writer {
 
 // --- Reading ---
 //
-// What is wrong with a value in the protocol's form is said in the service's words, which do not name the place; what
-// is no such form at all, or plain JSON, with the place.
+// Faults of a value in the protocol's form have the service's words, which do not name the place. Faults of anything
+// else, plain JSON included, name the place.
 
 std::string at(const JsonView& json) {
   std::string path = json.path();
@@ -540,7 +540,7 @@ void append_items_json(std::string& out, std::span<const ItemRef> items) {
   for (const ItemRef& item : items) stored += item.encoded().size();
   const size_t expected = 2 * stored;  // About what names, tags and quotes make of it.
   out.reserve(out.size() + expected);
-  // Of a large page only as much is touched as it comes to: answers that wait to be taken hold their memory.
+  // A large page takes memory as it grows and not before: answers that wait for their client hold theirs.
   Text text(out, std::min(expected, kPageAhead));
   text.add('[');
   for (const ItemRef& item : items) {

@@ -6,7 +6,7 @@
 //   auto table = body->string_or("TableName");
 //   if (auto item = body->find("Item")) return item_of(*item);
 //
-// What is read is strict JSON (RFC 8259) in valid UTF-8, one value per document, at most kMaxDepth deep. Of a name that
+// Reads strict JSON (RFC 8259) in valid UTF-8, one value per document, at most kMaxDepth deep. Where a name
 // occurs twice in one object the last one counts, as with most parsers. Errors are kSerialization and say where: the
 // byte offset in malformed text, else the path of the member ("Item.tags.SS[2]").
 // Threading: a document and its views belong to one thread at a time; different documents are independent.

@@ -135,7 +135,7 @@ Map& Map::operator=(Map&&) noexcept = default;
 Map::~Map() = default;
 
 const Value* Map::find(std::string_view name) const {
-  // Of few, all are looked at: names mostly differ in length already, and order takes comparing their bytes.
+  // A linear search is best among few: names mostly differ in length already, and order takes comparing bytes.
   constexpr size_t kFew = 8;
   if (entries_.size() <= kFew) {
     for (const Entry& entry : entries_) {

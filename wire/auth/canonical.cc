@@ -17,7 +17,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// What is no escape stands for itself.
+// Text that is no escape stands for itself.
 std::string decode(std::string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -61,7 +61,7 @@ class SignatureGate final : public RequestGate {
     response->body = sns::error_document(response->status, code, fault.message, id);
     return response;
   }
-  // What tells nothing but that the server is there, and the confirmation of a subscription, whose token is the proof.
+  // Requests that only ask if the server is there, and the confirmation of a subscription, whose token is the proof.
   bool is_open(const HttpRequest& request) const {
     if (request.method != "GET" && request.method != "HEAD") return false;
     const std::string_view path = sigv4::path_of(request.target);

@@ -19,7 +19,7 @@ constexpr std::string_view kInvalid = "InvalidSignatureException";
 constexpr std::string_view kUnrecognized = "UnrecognizedClientException";
 constexpr std::string_view kUnknownToken = "The security token included in the request is invalid.";
 
-// What a request says of its signature.
+// A request's statements about its signature.
 struct Claim {
   std::string algorithm;
   std::string credential;
@@ -238,7 +238,7 @@ Fault read_claim(const HttpRequest& request, const QueryMembers& query, Claim& c
   return presigned ? read_query(query, claim) : read_header(request, authorization, claim);
 }
 
-// What a request claims, and the key that it names. Null with a fault.
+// Reads the request's claim and finds the key that it names. Null with a fault.
 const AccessKey* check_claim(const HttpRequest& request, const QueryMembers& query, const Credentials& credentials,
                              const SignatureScope& scope, WallTime now, Claim& claim, Fault& wrong) {
   wrong = read_claim(request, query, claim);

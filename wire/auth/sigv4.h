@@ -33,7 +33,7 @@ struct SignatureFault {
 std::optional<SignatureFault> check_signature(const HttpRequest& request, const Credentials& credentials,
                                               const SignatureScope& scope, WallTime now);
 
-// What can be said of it from the head alone, before there is a body: everything but the signature itself.
+// Checks all that the head alone shows, before there is a body: everything but the signature itself.
 std::optional<SignatureFault> check_signature_head(const HttpRequest& head, const Credentials& credentials,
                                                    const SignatureScope& scope, WallTime now);
 

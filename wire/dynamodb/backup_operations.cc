@@ -11,7 +11,7 @@ namespace {
 
 constexpr Range kArnLength{37, 1024};
 
-// What the ARN of a backup names; empty parts if it names none.
+// The parts of a backup's ARN; empty if it names none.
 struct BackupName {
   std::string table;
   std::string id;
@@ -259,7 +259,7 @@ Result<void> choose_billing(const RestoreChange& change, TableSettings& settings
   return {};
 }
 
-// What the table is to be: without stream, TTL, tags, books and protection, as the service leaves them out.
+// The definition of the restored table: without stream, TTL, tags, books and protection, as at the service.
 Result<TableDefinition> restored(const RestoreChange& change, const TableDefinition& source) {
   TableDefinition table;
   table.name = change.table;

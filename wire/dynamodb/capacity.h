@@ -1,4 +1,4 @@
-// What a request would cost at the service: ReturnConsumedCapacity and ReturnItemCollectionMetrics (Developer Guide,
+// The cost of a request at the service: ReturnConsumedCapacity and ReturnItemCollectionMetrics (Developer Guide,
 // "Read/write capacity mode").
 #pragma once
 

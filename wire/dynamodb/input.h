@@ -1,6 +1,6 @@
 // Reading a request's members with the service's own checks and texts.
 //
-// What is wrong is collected in a Checks, so that reading code stays flat and all violated constraints are named at
+// Faults are collected in a Checks, so that reading code stays flat and all violated constraints are named at
 // once, as the service does: members of a wrong type first (kSerialization), then constraints ("2 validation errors
 // detected: ..."), then values that no item may hold. Members that the service does not know are ignored.
 // Operations on items and on tables spell a violated constraint differently (Plane).

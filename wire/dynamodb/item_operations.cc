@@ -11,7 +11,7 @@ namespace freshet::dynamodb {
 
 namespace {
 
-// What the three writes have in common. `In` is the store's input, `kCall` its member function.
+// Shared by the three writes. `In` is the store's input, `kCall` its member function.
 template <class In, Async<Result<WriteOutput>> (Tables::*kCall)(In)>
 class WriteOperation final : public Operation {
  public:

@@ -153,7 +153,7 @@ std::string condition(const Input& in, const std::string& attribute, Writer& wri
   return comparison(writer, attribute, name, std::move(values));
 }
 
-// What an Expected without an operator says: a value, or that there is none.
+// An Expected without an operator: the value that must be there, or that there is none.
 std::string plain_expectation(const Input& in, const std::string& attribute, Writer& writer) {
   const bool has_value = in.has("Value");
   const bool exists = in.flag("Exists", true);

@@ -196,7 +196,7 @@ Error in_member(size_t index, Error error) {
   return error;
 }
 
-// What both kinds of transactions do before they read or write.
+// The steps of both kinds of transactions before they read or write.
 class TransactionStatements : public Operation {
  public:
   TransactionStatements(std::vector<TransactionMember> members, CapacityReport report, UnitKind kind)

@@ -13,7 +13,7 @@
 
 namespace freshet::dynamodb {
 
-// What answers say of the place they come from.
+// The account, region and address that answers name.
 struct Place {
   std::string region;
   std::string account;

@@ -244,7 +244,7 @@ class EndpointsOperation final : public Operation {
   const std::string host_;
 };
 
-// What is said of an operation that is not here: one of the service's, or nobody's.
+// The message for an operation that is not here: one of the service's, or nobody's.
 std::string unknown_operation(std::string_view target) {
   static constexpr std::string_view kAbsent[] = {
       "CreateGlobalTable",

@@ -1,4 +1,4 @@
-// What the three operations on PartiQL statements have in common: reading them, finding their tables, their errors.
+// Shared by the three operations on PartiQL statements: reading them, finding their tables, their errors.
 #pragma once
 
 #include <memory>

@@ -17,7 +17,7 @@ using partiql::Statement;
 
 constexpr Range kTokenLength{1, 32768};
 
-// What an answer to any statement has.
+// The parts of an answer to any statement.
 class Answer {
  public:
   explicit Answer(CapacityReport report) : report_(report) {}

@@ -16,7 +16,7 @@ struct StatementPosition {
   Item start_key;     // In it; empty for its beginning.
 };
 
-// What a statement and its parameters are recognized by.
+// Identifies a statement and its parameters.
 std::string statement_fingerprint(std::string_view text, const std::vector<Value>& parameters);
 
 std::string write_token(const std::string& fingerprint, const StatementPosition& position);

@@ -72,7 +72,7 @@ class DescribeStream final : public Operation {
       json += ",\"SequenceNumberRange\":{";
       const StreamBounds& bounds = stream_.bounds;
       append_member(json, "StartingSequenceNumber", sequence_number(bounds.oldest));
-      // Of one without records: where it starts.
+      // A stream without records: where it starts.
       if (stream_.closed) {
         append_member(json, "EndingSequenceNumber", sequence_number(std::max(bounds.oldest, bounds.next - 1)));
       }

@@ -36,7 +36,7 @@ std::string repeated_name(const std::vector<std::string>& names) {
   return {};
 }
 
-// What is wrong with a key schema, the first that the service would tell; "" if nothing.
+// The fault of a key schema that the service would report first; "" if there is none.
 std::string key_schema_fault(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
                              const AttributeTypes& types, Keys of) {
   std::vector<std::string> defined;

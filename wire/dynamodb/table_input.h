@@ -16,7 +16,7 @@ inline constexpr size_t kMaxTags = 50;
 
 using AttributeTypes = std::map<std::string, Type>;
 AttributeTypes read_attributes(const Input& in, Need need);
-// Of an IndexName, a KeySchema and a Projection; `used` notes the attributes of its keys.
+// Reads an IndexName, a KeySchema and a Projection; `used` notes the attributes of its keys.
 IndexDefinition read_index(const Input& in, bool local, const AttributeTypes& types, std::set<std::string>& used);
 std::optional<Throughput> read_throughput(const Input& in, std::string_view member = "ProvisionedThroughput");
 struct StreamChange {

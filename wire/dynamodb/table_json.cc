@@ -113,7 +113,7 @@ void append_restore_summary(std::string& json, const RestoreOrigin& restored, co
   json += restored.in_progress ? "true}" : "false}";
 }
 
-// Of a table that is billed by request, or was at some time.
+// Only for a table that is billed by request, or was at some time.
 void append_billing(std::string& json, const TableDescription& table) {
   const bool by_request = !table.definition.settings.throughput;
   if (!by_request && !table.by_request_since) return;
@@ -122,7 +122,7 @@ void append_billing(std::string& json, const TableDescription& table) {
   json += ",\"LastUpdateToPayPerRequestDateTime\":" + seconds_of(table.by_request_since.value_or(table.created)) + '}';
 }
 
-// What DescribeTable and DeleteTable both show behind the throughput.
+// The members that DescribeTable and DeleteTable both show behind the throughput.
 void append_sizes_and_names(std::string& json, const TableDescription& table, const std::string& arn) {
   json += ",\"TableSizeBytes\":" + std::to_string(table.bytes) + ",\"ItemCount\":" + std::to_string(table.items);
   append_member(json, "TableArn", arn);

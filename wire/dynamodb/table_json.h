@@ -20,7 +20,7 @@ void append_deleted_table_json(std::string& json, const TableDescription& table,
 void append_member(std::string& json, std::string_view name, std::string_view text);  // ,"name":"text"
 // ,"ProvisionedThroughput":{...}: zeros where it is billed by request.
 void append_units(std::string& json, const std::optional<Throughput>& throughput);
-// What backups say of indexes: ,"LocalSecondaryIndexes":[...], or the global ones; nothing if there are none.
+// The indexes in a backup's description: ,"LocalSecondaryIndexes":[...], or the global ones; nothing if there are none.
 void append_index_infos(std::string& json, const TableDefinition& table, bool local);
 void append_key_schema(std::string& json, const KeySchema& keys);  // "KeySchema":[...]
 std::string seconds_of(WallTime time);                             // As timestamps are written: "1800000000.123".

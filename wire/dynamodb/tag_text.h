@@ -1,4 +1,4 @@
-// What the keys and values of tags may hold. Source: "Tagging restrictions" of the service's Developer Guide. Any
+// Keys and values of tags: characters and lengths. Source: the service's Developer Guide, "Tagging restrictions". Any
 // thread.
 #pragma once
 

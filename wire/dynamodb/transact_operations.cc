@@ -103,7 +103,7 @@ std::string required_expression(const Input& in, std::string_view name, Expressi
   return in.expression(name, kind);
 }
 
-// What all four actions have in common.
+// Shared by all four actions.
 template <class Action>
 Action read_action(const Input& in) {
   Action action;

@@ -105,7 +105,7 @@ Result<void> change_index(const IndexChange& change, const TableDescription& now
   return {};
 }
 
-// What the table is to become.
+// The definition that the change makes.
 Result<TableDefinition> changed(const TableChange& change, const TableDescription& now) {
   TableDefinition table = now.definition;
   if (auto ok = change_billing(change, table.settings); !ok) return fail(ok.error());

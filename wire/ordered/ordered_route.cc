@@ -93,7 +93,7 @@ class OrderedRoute final : public Route {
   }
 
  private:
-  // What is there for other methods, or "".
+  // The methods that the target allows, or "".
   static std::string_view allowed_at(const Target& target) {
     JsonDocument document;
     const auto body = document.parse("{}");

@@ -12,7 +12,7 @@
 
 namespace freshet::ordered {
 
-// What is asked of one route. The call runs on the loop and fills the answer, which is written on an I/O thread.
+// A request for one route. The call runs on the loop and fills the answer, which is written on an I/O thread.
 struct Asked {
   std::optional<Error> error;
   std::function<Async<void>(OrderedWrites& table, Answer& answer)> call;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kHashStep = 1u << 20;  // In one turn of the loop.
 constexpr size_t kShown = 300;          // Of an error's text.
 
-// What stands in <NAME>...</NAME> of an error document; empty if it is none.
+// The text in <NAME>...</NAME> of an error document; empty if there is none.
 std::string_view element(std::string_view xml, std::string_view name) {
   const std::string open = "<" + std::string(name) + ">";
   const size_t begin = xml.find(open);

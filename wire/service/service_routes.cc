@@ -35,7 +35,7 @@ Async<HttpResponse> metrics(std::function<Async<std::string>()> source) {
 
 std::vector<std::unique_ptr<Route>> make_service_routes(ServiceView view) {
   std::vector<std::unique_ptr<Route>> routes;
-  // What the service answers at its root; some clients look there.
+  // The service's answer at its root; some clients look there.
   const auto root = [](const HttpRequest& request) -> Async<HttpResponse> {
     return text("healthy: " + std::string(header(request.headers, "Host")) + " ");
   };

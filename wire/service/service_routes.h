@@ -18,7 +18,7 @@ struct ServiceView {
   std::function<std::string()> broken = nullptr;
 };
 
-// What the view's functions capture outlives the routes. They run on the loop.
+// Objects that the view's functions capture outlive the routes. The functions run on the loop.
 std::vector<std::unique_ptr<Route>> make_service_routes(ServiceView view);
 
 }  // namespace freshet

@@ -15,7 +15,7 @@
 
 namespace freshet::sns {
 
-// What a request knows of the server that it came to.
+// The server that a request came to.
 struct Place {
   Account account;
   std::string server;  // http://HOST:PORT, as the client spells it.
@@ -49,7 +49,7 @@ Parsed parse_publish_batch(const QueryForm& form, const Place& place);
 Parsed parse_subscribe(const QueryForm& form, const Place& place);
 Parsed parse_confirm_subscription(const QueryForm& form, const Place& place);
 Parsed parse_unsubscribe(const QueryForm& form, const Place& place);
-// What an endpoint visits to be sent nothing more: with its token, without a signature.
+// The link that unsubscribes an endpoint: with its token, without a signature.
 Parsed parse_unsubscribe_by_token(const QueryForm& form, const Place& place);
 Parsed parse_list_subscriptions(const QueryForm& form, const Place& place);
 Parsed parse_list_subscriptions_by_topic(const QueryForm& form, const Place& place);

@@ -22,7 +22,7 @@ class QueryForm {
 
   const std::string* find(std::string_view name) const;  // Null if absent. Valid as long as the form.
   std::string text(std::string_view name) const;         // "" if absent.
-  // What the names of the entries of a list begin with, "Tags.member.2", in the order of their numbers. "Tags.member"
+  // The beginnings of the names of a list's entries, "Tags.member.2", in the order of their numbers. "Tags.member"
   // is the list's.
   std::vector<std::string> entries(std::string_view list) const;
 

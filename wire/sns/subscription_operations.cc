@@ -67,7 +67,7 @@ class ConfirmSubscription final : public Operation {
 class Unsubscribe final : public Operation {
  public:
   Unsubscribe(const Place& place, std::string arn) : Operation(place), arn_(std::move(arn)) {}
-  // What is not there is unsubscribed.
+  // A subscription that is not there counts as unsubscribed.
   Async<Result<void>> run(Runtime& runtime) override {
     auto done = co_await runtime.unsubscribe(std::move(arn_));
     if (!done && done.error().code == ErrorCode::kNotFound) co_return Result<void>();
@@ -100,7 +100,7 @@ class UnsubscribeByToken final : public Operation {
 
 class ListSubscriptions final : public Operation {
  public:
-  // Of that topic, or of all for "".
+  // Lists those of that topic, or all for "".
   ListSubscriptions(const Place& place, std::string topic, std::string after)
       : Operation(place), topic_(std::move(topic)), after_(std::move(after)) {}
   Async<Result<void>> run(Runtime& runtime) override {

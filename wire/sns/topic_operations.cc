@@ -63,7 +63,7 @@ class ListTopics final : public Operation {
   std::vector<std::string> names_;
 };
 
-// What the service shows where no policy is set. Access is not checked by policy.
+// The policy that the service shows where none is set. Access is not checked by policy.
 std::string default_policy(const Account& account, const std::string& arn) {
   return fmt::format(
       R"({{"Version":"2008-10-17","Id":"__default_policy_ID","Statement":[{{"Sid":"__default_statement_ID",)"
