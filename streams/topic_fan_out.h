@@ -43,8 +43,8 @@ class Filterable {
 // How the payload for one subscription differs from that for others.
 struct PayloadShape {
   std::string protocol;
-  bool raw = false;  // An endpoint's that wants the message alone.
-  std::string subscription_arn;
+  bool raw = false;                  // An endpoint's that wants the message alone.
+  std::string subscription_arn;      // Of a function's; others do not show it.
   std::string unsubscribe_url = {};  // Or empty.
 };
 

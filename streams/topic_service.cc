@@ -300,8 +300,12 @@ Delivery TopicService::delivery_to(const Subscription& subscription, FanOut& out
   const SubscriptionDefinition& definition = subscription.definition;
   const std::string arn = arn_of(definition);
   Delivery delivery{delivery_target(definition, arn), {}};
-  PayloadShape shape{definition.protocol, definition.raw_delivery, arn};
-  if (is_endpoint(definition)) shape.unsubscribe_url = unsubscribe_url(subscription);
+  PayloadShape shape{definition.protocol, definition.raw_delivery, {}};
+  if (!is_endpoint(definition)) {
+    shape.subscription_arn = arn;
+  } else if (!definition.raw_delivery) {
+    shape.unsubscribe_url = unsubscribe_url(subscription);
+  }
   if (is_large(*out.message)) {
     size_t& bare = out.bare_bytes[{shape.protocol, shape.raw}];
     if (bare == 0) bare = payload_in(*out.message, {shape.protocol, shape.raw, {}}).size();

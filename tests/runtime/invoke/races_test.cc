@@ -29,7 +29,7 @@ struct RaceWorld {
     std::set<std::string> all;
     for (const auto& topic : world.runtime->topics()) all.insert("topic " + topic.name);
     for (const auto& one : world.runtime->subscriptions()) {
-      all.insert("subscription " + one.topic + ":" + one.id + (one.raw_delivery ? " raw" : ""));
+      all.insert("subscription " + one.topic + ":" + one.id + " " + one.filter_policy);
     }
     for (const auto& one : world.runtime->mappings()) {
       all.insert("mapping " + one.definition.id + " " + std::to_string(one.definition.batch_size));
@@ -83,13 +83,13 @@ TEST(Races, ASubscriptionThatIsEndedWhileItChangesStaysEnded) {
     RaceWorld race(seed);
     World& world = race.world;
     const std::string arn = world.must(world.runtime->subscribe(race.to_a("one")));
-    ChangeSubscription raw = [](SubscriptionDefinition& definition, SubscriptionSettings&) {
-      definition.raw_delivery = true;
+    ChangeSubscription filter = [](SubscriptionDefinition& definition, SubscriptionSettings&) {
+      definition.filter_policy = R"({"k":["v"]})";
       return Result<void>();
     };
-    auto changed = world.runtime->topic_service().change_subscription(arn, raw);
+    auto changed = world.runtime->topic_service().change_subscription(arn, filter);
     auto ended = world.runtime->unsubscribe(arn);
-    auto late = world.runtime->topic_service().change_subscription(arn, raw);
+    auto late = world.runtime->topic_service().change_subscription(arn, filter);
     EXPECT_TRUE(world.wait(std::move(changed))) << seed;
     EXPECT_TRUE(world.wait(std::move(ended))) << seed;
     EXPECT_FALSE(world.wait(std::move(late))) << seed;

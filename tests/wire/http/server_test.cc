@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
 #include <set>
 
 #include "tests/wire/http/harness.h"
@@ -381,93 +380,6 @@ TEST_P(HttpServerTest, UnknownPathsAreNotFoundAndTheConnectionGoesOn) {
             "\"__type\":\"NotFound\",\"message\":\"nothing is served at GET /nothing\"}\n");
   client.send(get("/echo"));
   EXPECT_EQ(status_of(client.answer()), 200);
-}
-
-std::string field(const std::string& answer, const std::string& name) {
-  const size_t at = answer.find("\r\n" + name + ": ");
-  if (at == std::string::npos) return "";
-  const size_t begin = at + name.size() + 4;
-  return answer.substr(begin, answer.find("\r\n", begin) - begin);
-}
-
-TEST_P(HttpServerTest, EveryAnswerHasAnIdAndSaysWhoServes) {
-  start();
-  std::set<std::string> ids;
-  for (int i = 0; i < 2; ++i) {  // Connections.
-    RawClient client(server_->port());
-    for (const char* path : {"/echo", "/nothing", "/echo"}) {
-      client.send(get(path));
-      const std::string answer = client.answer();
-      EXPECT_EQ(field(answer, "Server"), "Freshet") << answer;
-      EXPECT_EQ(field(answer, "x-request-id").size(), 16u) << answer;
-      ids.insert(field(answer, "x-request-id"));
-    }
-  }
-  EXPECT_EQ(ids.size(), 6u);
-  RawClient client(server_->port());
-  client.send(get("/echo", "X-Request-ID: mine/1\r\n"));
-  EXPECT_EQ(field(client.answer(), "x-request-id"), "mine/1");
-  client.send(get("/echo", "X-Request-Id: " + std::string(129, 'x') + "\r\n"));
-  EXPECT_EQ(field(client.answer(), "x-request-id").size(), 16u);
-  client.send(get("/?x=1", "X-Request-Id: mine\r\n"));
-  const std::string aws = client.answer();
-  EXPECT_EQ(field(aws, "x-amzn-RequestId").size(), 52u) << aws;
-  EXPECT_EQ(field(aws, "x-request-id"), "") << aws;
-  EXPECT_EQ(field(aws, "Server"), "Server") << aws;
-}
-
-TEST_P(HttpServerTest, AServerMayLeaveItsAnswersUnmarked) {
-  HttpServerOptions options;
-  options.marks_answers = false;
-  start(std::move(options));
-  RawClient client(server_->port());
-  client.send(get("/echo"));
-  const std::string answer = client.answer();
-  EXPECT_EQ(field(answer, "Server") + field(answer, "x-request-id"), "") << answer;
-}
-
-class Lines final : public LogSink {
- public:
-  void write(LogLevel, std::string_view line) override {
-    const std::lock_guard lock(mutex_);
-    all_ += std::string(line) + "\n";
-  }
-  std::string all() {
-    const std::lock_guard lock(mutex_);
-    return all_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::string all_;
-};
-
-TEST_P(HttpServerTest, WhatIsRefusedOrFailsIsLoggedByItsId) {
-  Lines lines;
-  const SystemClock clock;
-  HttpServerOptions options;
-  options.log = EventLog(clock, lines, LogLevel::kInfo);
-  start(std::move(options));
-  RawClient client(server_->port());
-  client.send(get("/echo", "X-Request-Id: fine\r\n"));
-  EXPECT_EQ(status_of(client.answer()), 200);
-  client.send(get("/nothing", "X-Request-Id: gone\r\n"));
-  EXPECT_EQ(status_of(client.answer()), 404);
-  loop_->run([&] { broken_ = true; });
-  client.send(get("/echo", "X-Request-Id: broken\r\n"));
-  EXPECT_EQ(status_of(client.answer()), 500);
-  const std::string log = lines.all();
-  EXPECT_EQ(log.find("fine"), std::string::npos) << log;
-  EXPECT_NE(log.find(R"("level":"info","event":"REQUEST_REFUSED","requestId":"gone","request":"GET /nothing",)"
-                     R"("status":404,"code":"NotFoundException","message":"nothing is served at GET /nothing")"),
-            std::string::npos)
-      << log;
-  EXPECT_NE(log.find(R"("level":"warn","event":"REQUEST_FAILED","requestId":"broken","request":"GET /echo",)"
-                     R"("status":500,"code":"InternalServerError","message":"the disk is gone")"),
-            std::string::npos)
-      << log;
-  TearDown();  // Before the lines go.
-  loop_.reset();
 }
 
 TEST_P(HttpServerTest, AHangUpDestroysTheRunningExchange) {
