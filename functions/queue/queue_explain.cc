@@ -210,9 +210,10 @@ void Queue::explain_runner(Explanation& out) {
   const auto lasted = std::max(wall() - trouble->since, milliseconds(0));
   const auto pause = std::chrono::ceil<milliseconds>(downstream_.breaker.next(boot()) - boot());
   const std::string next = downstream_.breaker.open() ? "; it is asked again with the next task, " + when(pause) : "";
-  const std::string bounces = trouble->bounces == 1 ? "1 task" : std::to_string(trouble->bounces) + " tasks";
-  Sayer{out}(trouble->reachable ? "runner-busy" : "runner-unreachable",
-             runner + what + trouble->message + " (" + bounces + " handed back in " + in_words(lasted) + ")" + next);
+  const std::string bounces = trouble->bounces == 1 ? "once" : std::to_string(trouble->bounces) + " times";
+  Sayer{out}(
+      trouble->reachable ? "runner-busy" : "runner-unreachable",
+      runner + what + trouble->message + " (tasks came back " + bounces + " in " + in_words(lasted) + ")" + next);
 }
 
 // `makes_room`: the task is in work, and a newer one of its key waits for it.
