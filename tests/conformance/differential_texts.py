@@ -58,7 +58,7 @@ SAME = {
         (r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Statement wasn't well formed, can't be processed: .*|Aliasing is not supported|"
          r"Unrecognized function: .*|Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported)",
          r"Statement wasn't well formed, can't be processed: .*|Unsupported operation: \w+|Unexpected from source|"
-         r"Invalid operation\. Only select, insert, update and delete operations are valid|Unsupported operation in transaction\.|Validation failed in TransactStatements\[\d+\]: Unexpected path component at .*|"
+         r"The argument to NOT must be a Type or Expression|Invalid operation\. Only select, insert, update and delete operations are valid|Unsupported operation in transaction\.|Validation failed in TransactStatements\[\d+\]: Unexpected path component at .*|"
          r"(?:Validation failed in TransactStatements\[\d+\]: )?Empty bags are not supported .*|"
          r"EXISTS can only be used in ExecuteTransaction write requests\."),
         (r"Select statements within BatchExecuteStatement must specify the primary key in the where clause\.|Key attribute's data type .*",
