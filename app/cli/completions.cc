@@ -55,9 +55,8 @@ std::string first_line(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-}  // namespace
-
-std::string bash_completions(const CommandFacts& program) {
+// The branches of _freshet_facts(): what each command takes.
+std::string bash_facts(const CommandFacts& program) {
   std::string facts;
   visit_all(program, [&](const CommandFacts& command) {
     std::vector<std::string> options;
@@ -82,6 +81,11 @@ std::string bash_completions(const CommandFacts& program) {
       facts += "      valued=\n";
     facts += "      ;;\n";
   });
+  return facts;
+}
+
+// The branches of _freshet_step(): the commands by their names and aliases.
+std::string bash_paths(const CommandFacts& program) {
   std::string paths;
   visit_all(program, [&](const CommandFacts& command) {
     for (const std::string& alias : command.aliases) {
@@ -90,6 +94,12 @@ std::string bash_completions(const CommandFacts& program) {
     }
     if (!command.path.empty()) paths += "    " + quoted(command.path) + ") path=" + quoted(command.path) + " ;;\n";
   });
+  return paths;
+}
+
+}  // namespace
+
+std::string bash_completions(const CommandFacts& program) {
   return R"(# Completion of freshet's commands for bash. Made by `freshet completions bash`.
 # Load it with: source <(freshet completions bash)
 
@@ -97,14 +107,14 @@ std::string bash_completions(const CommandFacts& program) {
 _freshet_facts() {
   valued=1 value=()
   case $path in
-)" + facts +
+)" + bash_facts(program) +
          R"(  esac
 }
 
 # The command that the words up to here name, with one word more.
 _freshet_step() {
   case "${path:+$path }$1" in
-)" + paths +
+)" + bash_paths(program) +
          R"(  esac
 }
 

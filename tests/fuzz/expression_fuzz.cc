@@ -38,8 +38,15 @@ Placeholders usual_placeholders() {
   return placeholders;
 }
 
+TableDefinition usual_table() {
+  TableDefinition table;
+  table.name = "Usual";
+  table.keys = {{"id", Type::kString}, KeyAttribute{"at", Type::kNumber}};
+  return table;
+}
+
 KeySchema usual_keys() {
-  return {{"id", Type::kString}, KeyAttribute{"at", Type::kNumber}};
+  return usual_table().keys;
 }
 
 std::string json_of(const Item& item) {
@@ -112,7 +119,7 @@ class Run {
     const auto bound = filter ? expressions.filter(text) : expressions.condition(text);
     finish(expressions);
     if (!bound) return error(bound.error());
-    static_cast<void>(filter ? check_filter(*bound, usual_keys()) : check_keys(*bound, usual_keys()));
+    static_cast<void>(filter ? check_filter(*bound, usual_keys()) : check_keys(*bound, usual_table()));
     const ItemRef stored = ItemRef::encode(item_);
     require(evaluate(*bound, item_) == evaluate(*bound, stored), "a condition differs on the stored form", text);
     require(evaluate(*bound, Item()) == evaluate(*bound, ItemRef()), "a condition differs on no item", text);
@@ -136,7 +143,7 @@ class Run {
     const auto bound = expressions.update(text);
     finish(expressions);
     if (!bound) return error(bound.error());
-    static_cast<void>(check_update(*bound, usual_keys()));
+    static_cast<void>(check_update(*bound, usual_table()));
     static_cast<void>(top_level_attributes(*bound));
     static_cast<void>(creates(*bound));
     const auto updated = apply(*bound, item_);
@@ -157,7 +164,7 @@ class Run {
     const auto bound = expressions.projection(text);
     finish(expressions);
     if (!bound) return error(bound.error());
-    static_cast<void>(check_keys(*bound, usual_keys()));
+    static_cast<void>(check_keys(*bound, usual_table()));
     const Item projected = project(*bound, item_);
     require(projected == project(*bound, ItemRef::encode(item_)), "a projection differs on the stored form", text);
     static_cast<void>(top_level_attributes(*bound));

@@ -162,7 +162,10 @@ TEST_F(Repository, EveryPackageHasItsReasonInTheReadme) {
   int seen = 0;
   for (std::string line; std::getline(packages, line);) {
     if (line.empty() || line[0] == '#') continue;
-    const std::string package = line.substr(line.find(' ') + 1);
+    std::istringstream words(line);
+    std::string kind;
+    std::string package;
+    words >> kind >> package;
     EXPECT_THAT(readme.str(), HasSubstr("`" + package + "`")) << "no reason for it under Dependencies";
     ++seen;
   }

@@ -79,7 +79,7 @@ TEST_F(UpkeepTest, MillisecondsInTtlAreToldOnceOrRead) {
   EXPECT_EQ(get("Reads", key("a")), Item{});
   EXPECT_NE(get("Queue", key("a")), Item{});
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings[0], HasSubstr("Queue: the TTL attribute ttl holds 1700000001000"));
+  EXPECT_THAT(warnings[0], HasSubstr("the TTL attribute ttl of table Queue holds 1700000001000"));
 }
 
 TEST_F(UpkeepTest, AJumpOfTheWallClockPausesTheSweep) {

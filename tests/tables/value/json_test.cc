@@ -255,7 +255,7 @@ TEST(JsonReading, MalformedTextIsRefusedWithItsOffset) {
             "malformed JSON at offset 7 (line 1, column 8): a control character inside a string must be escaped");
   EXPECT_EQ(malformed(R"({"a":"x)"), "malformed JSON at offset 7 (line 1, column 8): the text ends inside a string");
   EXPECT_EQ(malformed("{\n \"\u00e4\": 1,\n \"\u00e4\": }"),
-            "malformed JSON at offset 18 (line 3, column 7): unexpected character");
+            "malformed JSON at offset 19 (line 3, column 7): unexpected character");
   EXPECT_EQ(malformed(""), "malformed JSON at offset 0 (line 1, column 1): there is no value");
   for (const char* json : {" ",
                            "{",
