@@ -77,12 +77,12 @@ def ended(stats, state):
     return sum(count for arrow, count in stats["flow"].items() if arrow.endswith("->" + state))
 
 
-def show(started, stats, sent, total):
+def show(started, stats, sent):
     depth = stats["depth"]
-    age = lambda name: f"{stats[name] / 1000:5.1f} s" if stats.get(name) is not None else "      -"
-    print(f"  {time.monotonic() - started:5.1f} s  arrived {sent:5d}/{total}  waiting {depth.get('PENDING', 0):5d}  "
-          f"done {ended(stats, 'SUCCESS'):5d}  shed {sum(stats['shed'].values()):5d}   "
-          f"waiting: newest {age('newestAgeMs')}, oldest {age('oldestAgeMs')}", flush=True)
+    ages = [stats.get(name) for name in ("newestAgeMs", "oldestAgeMs")]
+    old = "" if None in ages else f"({ages[0] / 1000:.1f} to {ages[1] / 1000:.1f} s old)"
+    print(f"  {time.monotonic() - started:4.1f} s  arrived {sent:4d}  waiting {depth.get('PENDING', 0):4d} {old:18s}  "
+          f"done {ended(stats, 'SUCCESS'):4d}  shed {sum(stats['shed'].values()):4d}", flush=True)
 
 
 def read_tasks():
@@ -116,11 +116,11 @@ def run(binary, work, order, kill):
                 sent += len(tasks[sent:sent + BATCH])
             stats = daemon.call("GET", QUEUE + "/stats")
             if now - shown >= 1:
-                show(started, stats, sent, len(tasks))
+                show(started, stats, sent)
                 shown = now
             live = sum(stats["depth"].get(state, 0) for state in ("PENDING", "TAKEN", "DELAYED"))
             if sent == len(tasks) and live == 0:
-                show(started, stats, sent, len(tasks))
+                show(started, stats, sent)
                 break
             time.sleep(0.05)
         report = http.client.HTTPConnection("127.0.0.1", handler_port, timeout=10)
@@ -154,7 +154,7 @@ def main():
     share, done, good = {}, {}, True
     try:
         for order, title, kill in (("lifo", "Newest first, with a kill -9 in the middle", True),
-                                   ("fifo", "The same load, first in first out", False)):
+                                   ("fifo", "The same load, first in, first out", False)):
             print(f"\n{title}:", flush=True)
             stats, ages, total = run(options.binary, work, order, kill)
             done[order] = ended(stats, "SUCCESS")
@@ -162,12 +162,14 @@ def main():
             good = check_books(stats, total) and good
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(f"\nDone within {USEFUL_MS / 1000:.0f} s of arrival, with a downstream that can take {160 / RATE:.0%} of the load:")
-    for order, name in (("lifo", "newest first"), ("fifo", "first in first out")):
+    print(f"\nDone within {USEFUL_MS / 1000:.0f} s of arrival; the downstream can take {160 / RATE:.0%} of the load:")
+    for order, name in (("lifo", "newest first"), ("fifo", "first in, first out")):
         print(f"  {name:20s} {share[order]:5.1f} %  {'#' * round(share[order] / 2)}")
-    print(f"The share is of all {total} tasks. First in first out finishes more of them in the end ({done['fifo']} to {done['lifo']}): after the burst\n"
-          f"it still has the tasks that came last, which are worth {TTL_SECONDS} s, where newest first goes back to older ones, which expire\n"
-          f"sooner. But it finishes them late: it is in time only until its backlog is {USEFUL_MS / 1000:.0f} s deep.")
+    print(f"The shares are of all {total} tasks. First in, first out is in time only until its\n"
+          f"backlog is {USEFUL_MS / 1000:.0f} s deep; then every task that it finishes is late.")
+    if done["fifo"] > done["lifo"]:
+        print(f"It finishes more tasks in the end ({done['fifo']}, newest first {done['lifo']}): after the\n"
+              f"burst it still has the youngest ones; newest first has old ones, which expire.")
     good = good and share["lifo"] > share["fifo"]
     sys.exit(0 if good else 1)
 

@@ -12,6 +12,7 @@ GET /report tells what it has done: how many tasks, and how old each was when it
 """
 import http.server
 import json
+import shutil
 import sys
 import threading
 import time
@@ -20,6 +21,13 @@ SERVICE_SECONDS = 0.025
 SLOTS = threading.BoundedSemaphore(4)
 SHOWN = 20 if sys.stderr.isatty() else 0  # Tasks that a person sees go by.
 ages_ms = []  # One entry per finished task; list.append is atomic.
+
+
+def show(line):
+    """One line of the terminal. In one write, so that threads do not mix their lines."""
+    width = shutil.get_terminal_size().columns
+    sys.stderr.write((line if len(line) <= width else line[:width - 3] + "...") + "\n")
+    sys.stderr.flush()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -34,7 +42,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         payload = task.get("payload")
         event = payload.get("event") if isinstance(payload, dict) else payload
         if len(ages_ms) <= SHOWN:
-            print(f"{task['taskId']}: {json.dumps(payload)}", file=sys.stderr, flush=True)
+            show(f"{task['taskId']}: {json.dumps(payload)}")
         self.answer({"event": event, "accepted": True})
 
     def do_GET(self):
@@ -60,8 +68,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 def greeting(port):
-    return (f"A handler of tasks at http://127.0.0.1:{port}/: 4 at a time, 25 ms each. The first {SHOWN} are shown; all of "
-            f"them: http://127.0.0.1:{port}/report. Ctrl-C ends it.")
+    return (f"A handler of tasks at http://127.0.0.1:{port}/: 4 at a time, 25 ms each.\n"
+            f"It shows the first {SHOWN}; http://127.0.0.1:{port}/report has all. Ctrl-C ends it.")
 
 
 def main():
