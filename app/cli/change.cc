@@ -145,7 +145,8 @@ class Redrive {
   void tell_rest() const {
     if (named_ > redriven_) {
       std::cerr << "freshet: " << named_ - redriven_ << " of " << named_ << " are not " << plain_text(options_.state)
-                << (where_.empty() ? "" : " or not as --where says") << ", and stay as they are\n";
+                << (where_.empty() ? "" : " or not as --where says") << ", and stay as they are"
+                << (where_.empty() ? " (--state names another state)\n" : "\n");
     }
     if (named_ < options_.ids.size()) {
       tell_left(options_.ids, named_, "--limit " + std::to_string(options_.limit.value_or(0)));

@@ -32,14 +32,6 @@ void append_example(std::string& out, std::string line, size_t width) {
   out += line + '\n';
 }
 
-std::string value_name(const std::string& type) {
-  const std::string base = type.substr(0, type.find(':'));
-  if (type.find(":SIZE") != std::string::npos) return "SIZE";
-  if (type.find(":{") != std::string::npos) return "WORD";
-  if (type.find(":DIR") != std::string::npos) return "FOLDER";
-  return base == "INT" || base == "UINT" || base == "FLOAT" ? "NUMBER" : base;
-}
-
 // "{bash,zsh}" as "bash, zsh"; empty if the description names each of them.
 std::string missing_words(const std::string& braces, const std::string& description) {
   std::string words;
@@ -52,25 +44,6 @@ std::string missing_words(const std::string& braces, const std::string& descript
     at = end + 1;
   }
   return missing ? words : "";
-}
-
-// The values that the checks of an option allow, as they say it: "1 to 64". Empty if its description names them.
-std::string allowed_values(const CLI::Option& option) {
-  std::string allowed;
-  const std::string type = option.get_type_name();
-  for (size_t at = type.find(':'); at != std::string::npos;) {
-    const size_t next = type.find(':', at + 1);
-    const std::string one = type.substr(at + 1, next == std::string::npos ? next : next - at - 1);
-    at = next;
-    if (one.starts_with("{")) {
-      allowed += missing_words(one, option.get_description());
-      continue;
-    }
-    const bool known = one.empty() || one == "DIR" || one == "FILE" || one.starts_with("SIZE ");
-    if (known || option.get_description().find(one) != std::string::npos) continue;
-    allowed += (allowed.empty() ? "" : ", ") + one;
-  }
-  return allowed;
 }
 
 class Help : public CLI::Formatter {
@@ -165,6 +138,32 @@ class Help : public CLI::Formatter {
 };
 
 }  // namespace
+
+std::string allowed_values(const CLI::Option& option) {
+  std::string allowed;
+  const std::string type = option.get_type_name();
+  for (size_t at = type.find(':'); at != std::string::npos;) {
+    const size_t next = type.find(':', at + 1);
+    const std::string one = type.substr(at + 1, next == std::string::npos ? next : next - at - 1);
+    at = next;
+    if (one.starts_with("{")) {
+      allowed += missing_words(one, option.get_description());
+      continue;
+    }
+    const bool known = one.empty() || one == "DIR" || one == "FILE" || one.starts_with("SIZE ");
+    if (known || option.get_description().find(one) != std::string::npos) continue;
+    allowed += (allowed.empty() ? "" : ", ") + one;
+  }
+  return allowed;
+}
+
+std::string value_name(const std::string& type) {
+  const std::string base = type.substr(0, type.find(':'));
+  if (type.find(":SIZE") != std::string::npos) return "SIZE";
+  if (type.find(":{") != std::string::npos) return "WORD";
+  if (type.find(":DIR") != std::string::npos) return "FOLDER";
+  return base == "INT" || base == "UINT" || base == "FLOAT" ? "NUMBER" : base;
+}
 
 void use_help(CLI::App& app, const Screen& screen) {
   const auto help = std::make_shared<Help>(screen);

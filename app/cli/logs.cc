@@ -119,6 +119,16 @@ class Printer {
   const Screen screen_ = screen_of(STDOUT_FILENO);
 };
 
+// Why no line was printed.
+std::string why_nothing(const LogsOptions& options) {
+  if (!options.function.empty()) {
+    return "the log has no line of function '" + plain_text(options.function) + "'" +
+           (options.where.empty() ? "" : " that --where matches");
+  }
+  if (!options.where.empty()) return "no line of the log matches --where";
+  return options.all ? "the log is empty" : "no function has logged anything (--all: also what the daemon logs)";
+}
+
 int logs(const LogsOptions& options) {
   auto client = connect_to(options.remote.url, options.remote.credentials, options.remote.ca);
   if (!client) {
@@ -146,7 +156,7 @@ int logs(const LogsOptions& options) {
     std::cout << std::flush;
     if (!std::cout) return kFailed;
     if (options.follow || !piece->body.empty()) continue;
-    if (!printed) std::cerr << (options.all ? "nothing there\n" : "nothing there (--all: also what the daemon logs)\n");
+    if (!printed) std::cerr << why_nothing(options) << '\n';
     return kDone;
   }
   return kDone;
@@ -155,7 +165,7 @@ int logs(const LogsOptions& options) {
 std::string check_condition(const std::string& text) {
   const size_t equals = text.find('=');
   const bool good = equals != std::string::npos && equals > 0 && equals + 1 < text.size();
-  return good ? std::string() : "'" + text + "': it is NAME=VALUE";
+  return good ? std::string() : "'" + text + "' must be NAME=VALUE";
 }
 
 }  // namespace
@@ -170,7 +180,7 @@ void add_logs(Command app, int& exit_status) {
                   "NAME=VALUE: only lines that hold it, like taskId=order-17; repeatable, all of them must hold")
       .one_value_each()
       .check({check_condition});
-  command.add_flag("--all", options->all, "Also what the daemon and its built-in functions have logged");
+  command.add_flag("--all", options->all, "Also what the daemon itself has logged");
   options->remote.add_connection_options(command);
   command.add_flag("--json", options->remote.json, "Print the log's own JSON Lines");
   command.footer(

@@ -92,8 +92,7 @@ std::string option_head(const OptionFacts& option) {
   for (const std::string& name : option.names) head += (head.empty() ? "" : ", ") + ("\\fB" + plain(name) + "\\fR");
   if (option.names.empty()) return "\\fI" + plain(option.positional) + "\\fR";
   if (option.value == Value::kNone) return head;
-  const std::string type = option.placeholder.substr(0, option.placeholder.find(':'));
-  return head + " \\fI" + plain(option.choices.empty() ? type : "WORD") + "\\fR";
+  return head + " \\fI" + plain(option.placeholder) + "\\fR";
 }
 
 std::string option_paragraph(const OptionFacts& option) {
@@ -103,8 +102,8 @@ std::string option_paragraph(const OptionFacts& option) {
     std::string all;
     for (const std::string& choice : option.choices) all += (all.empty() ? "" : ", ") + choice;
     add("One of: " + all + ".");
-  } else if (const size_t colon = option.placeholder.find(':'); colon != std::string::npos) {
-    add("Allowed: " + option.placeholder.substr(colon + 1) + ".");
+  } else if (!option.allowed.empty()) {
+    add("Allowed: " + option.allowed + ".");
   }
   if (!option.standard.empty()) add("Default: " + option.standard + ".");
   if (!option.variable.empty()) add("Variable: " + option.variable + ".");

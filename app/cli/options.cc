@@ -1,10 +1,12 @@
 #include "app/cli/options.h"
 
 #include <CLI/CLI.hpp>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "app/cli/shipped.h"
@@ -32,6 +34,22 @@ T value_of(const std::string& option, const std::string& text) {
   T value{};
   if (!CLI::detail::lexical_cast(text, value)) throw CLI::ValidationError(option, "'" + text + "' is not a number");
   return value;
+}
+
+// True for a unit that the library takes behind a number: none, B, K, KB, Ki, KiB, and so on to E, in any case.
+bool is_unit(std::string_view text) {
+  const auto take = [&](std::string_view letters) {
+    if (text.empty()) return false;
+    const char lower = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+    const bool found = letters.find(lower) != std::string_view::npos;
+    if (found) text.remove_prefix(1);
+    return found;
+  };
+  while (take(" ")) continue;
+  if (take("kmgtpe")) take("i");
+  take("b");
+  while (take(" ")) continue;
+  return text.empty();
 }
 
 }  // namespace
@@ -74,7 +92,7 @@ Option Option::size() {
         uint64_t number = 0;
         const char* last = text.data() + text.size();
         const auto [end, error] = std::from_chars(text.data(), last, number);
-        const bool whole = error == std::errc{} && (end == last || (*end != '.' && *end != ','));
+        const bool whole = error == std::errc{} && is_unit(std::string_view(end, last));
         return whole ? std::string() : "'" + text + "' is not a size, like 4096, 64KiB or 2GB";
       },
       ""));
@@ -90,7 +108,11 @@ Option Option::check(Check check) {
 Option Option::one_of(std::initializer_list<const char*> words) {
   const std::vector<std::string> known(words.begin(), words.end());
   std::string names;
-  for (const auto& word : known) names += (names.empty() ? "" : ",") + word;
+  std::string placeholder;
+  for (const auto& word : known) {
+    names += (names.empty() ? "" : ", ") + word;
+    placeholder += (placeholder.empty() ? "{" : ",") + word;
+  }
   option_->transform(CLI::Validator(
       [known, names](std::string& text) {
         for (const auto& word : known) {
@@ -101,7 +123,7 @@ Option Option::one_of(std::initializer_list<const char*> words) {
         }
         return "'" + text + "' is none of " + names + did_you_mean(text, known);
       },
-      "{" + names + "}"));
+      placeholder + "}"));
   return *this;
 }
 

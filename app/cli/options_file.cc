@@ -1,7 +1,9 @@
 #include "app/cli/options_file.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
@@ -29,7 +31,9 @@ class OptionsFile {
     std::ifstream in(path_, std::ios::binary);
     std::string text;
     if (in) std::getline(in, text, '\0');
-    if (!in.eof() || in.bad()) throw CLI::FileError("--config: cannot read '" + path_ + "'", CLI::ExitCodes::FileError);
+    if (!in.eof() || in.bad()) {
+      throw CLI::FileError("--config: cannot read '" + path_ + "': " + std::strerror(errno), CLI::ExitCodes::FileError);
+    }
     size_t from = 0;
     while (from < text.size()) {
       const size_t end = std::min(text.find('\n', from), text.size());

@@ -1,8 +1,10 @@
 // freshet put: creates tasks from the command line or from JSON Lines.
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -216,7 +218,7 @@ int put(const PutOptions& options) {
   }
   std::ifstream in(options.file);
   if (!in) {
-    std::cerr << "freshet: cannot read '" << plain_text(options.file) << "'\n";
+    std::cerr << "freshet: cannot read '" << plain_text(options.file) << "': " << std::strerror(errno) << '\n';
     return kUsage;
   }
   return put_lines(options, in);

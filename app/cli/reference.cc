@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/cli/help.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -35,10 +37,12 @@ OptionFacts read_option(const CLI::Option& option) {
   facts.required = option.get_required();
   facts.repeatable = option.get_expected_max() > 1;
   if (option.get_items_expected_max() == 0) return facts;
-  facts.placeholder = option.get_type_name();
-  facts.choices = choices_of(facts.placeholder);
-  const auto begins = [&](const char* type) { return facts.placeholder.rfind(type, 0) == 0; };
-  const bool folder = begins(kFolder) || facts.placeholder.find(":DIR") != std::string::npos;
+  const std::string type = option.get_type_name();
+  facts.placeholder = value_name(type);
+  facts.choices = choices_of(type);
+  facts.allowed = allowed_values(option);
+  const auto begins = [&](const char* name) { return type.rfind(name, 0) == 0; };
+  const bool folder = begins(kFolder) || type.find(":DIR") != std::string::npos;
   facts.value = folder          ? OptionFacts::Value::kFolder
                 : begins(kFile) ? OptionFacts::Value::kFile
                                 : OptionFacts::Value::kText;

@@ -18,7 +18,8 @@ struct OptionFacts {
   std::string positional;          // Its name, like "template"; empty of others.
   std::string what;
   Value value = Value::kNone;        // kNone: a flag.
-  std::string placeholder;           // What stands for the value, like FILE or "INT:1 to 100".
+  std::string placeholder;           // The word for the value, like FILE or NUMBER.
+  std::string allowed;               // The values that may be given, like "1 to 100"; empty: `what` says it.
   std::vector<std::string> choices;  // All values that there are; empty: any.
   std::string standard;              // The default, if there is one.
   std::string variable;              // The environment variable, if there is one.

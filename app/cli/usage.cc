@@ -117,15 +117,25 @@ std::string explain_commands(const CLI::App& app, const std::string& word) {
     }
   }
   const std::string path = path_of(app);
+  const bool several = names.find(',') != std::string::npos;
+  if (word == "help") nearest = "--help";
   const std::string what = word.empty() ? "a command is missing" : "'" + plain_text(word) + "' is no command";
-  return path + ": " + what + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nThere are " + names +
-         "; " + path + " COMMAND --help explains each.";
+  return path + ": " + what + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nThere " +
+         (several ? "are " : "is ") + names + "; " + path + " COMMAND --help explains each.";
 }
 
 std::string explain_usage(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& command = last_command(app);
   const std::string path = path_of(command);
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return path + ": " + explain_extras(app, command);
+  const auto extras = app.remaining(true);
+  if (!extras.empty() && extras.front()[0] != '-' && !command.get_subcommands({}).empty()) {
+    return explain_commands(command, extras.front());
+  }
+  // `freshet -x`: the library says that the command is missing.
+  const bool missing = error.get_name() == "RequiredError" && option_in(command, error.what()) == nullptr;
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || (missing && !extras.empty())) {
+    return path + ": " + explain_extras(app, command);
+  }
   return path + ": " + reworded(command, error) + "\n" + path + " --help explains the options.";
 }
 

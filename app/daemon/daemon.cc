@@ -265,7 +265,13 @@ class DaemonPage final : public Daemon {
       const auto& tables = plan_.deployment.tables;
       if (std::any_of(tables.begin(), tables.end(), [&](const auto& one) { return one.name == table; })) continue;
       auto described = co_await store_->describe_table(table);
-      if (!described) co_return fail(described.error().code, "--queue " + table + ": " + described.error().message);
+      if (described) continue;
+      const Error& error = described.error();
+      const bool none = error.code == ErrorCode::kResourceNotFound;
+      co_return fail(error.code,
+                     "--queue " + table + ": " +
+                         (none ? "there is no table '" + table + "', neither in the template nor in the data folder"
+                               : error.message));
     }
     co_return Result<void>();
   }

@@ -48,7 +48,7 @@ Result<Durability> parse_durability(const std::string& text) {
       ms <= 60'000) {
     return Durability{DurabilityMode::kInterval, milliseconds(ms)};
   }
-  return invalid("--durability '" + text + "': it is sync, interval:<ms> (1 to 60000) or none");
+  return invalid("--durability '" + text + "' must be sync, interval:MS (1 to 60000) or none");
 }
 
 }  // namespace freshet

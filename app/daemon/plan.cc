@@ -28,7 +28,7 @@ Result<std::map<std::string, std::string>> parse_parameters(const std::vector<st
   std::map<std::string, std::string> parameters;
   for (const auto& text : texts) {
     const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0) return invalid("--parameter '" + text + "': it is NAME=VALUE");
+    if (equals == std::string::npos || equals == 0) return invalid("--parameter '" + text + "' must be NAME=VALUE");
     parameters[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return parameters;

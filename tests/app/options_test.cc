@@ -103,7 +103,7 @@ TEST(WordOption, TakesCapitalsOrNotAndNamesTheNearest) {
   };
   EXPECT_EQ(parse("pending"), "");
   EXPECT_EQ(state, "PENDING");
-  EXPECT_EQ(parse("PENDNG"), "--state: 'PENDNG' is none of PENDING,DEAD (did you mean 'PENDING'?)");
+  EXPECT_EQ(parse("PENDNG"), "--state: 'PENDNG' is none of PENDING, DEAD (did you mean 'PENDING'?)");
 }
 
 TEST_F(OptionsTest, RepeatableOptionsTakeOneWordEach) {
@@ -196,9 +196,9 @@ TEST_F(OptionsTest, WhatIsWrongInTheFileIsNamedWithItsLine) {
   EXPECT_EQ(error_of("data = x\nio-threads = 65").substr(0, 4), ":2: ");
   EXPECT_EQ(error_of("segment-bytes = many").substr(0, 4), ":1: ");
   file_ = "/nowhere/at/all";
-  EXPECT_EQ(parse({}), "--config: cannot read '/nowhere/at/all'");
+  EXPECT_EQ(parse({}), "--config: cannot read '/nowhere/at/all': No such file or directory");
   file_ = "/";
-  EXPECT_EQ(parse({}), "--config: cannot read '/'");
+  EXPECT_EQ(parse({}), "--config: cannot read '/': Is a directory");
 }
 
 }  // namespace

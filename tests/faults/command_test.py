@@ -121,13 +121,13 @@ def many_ids(freshet, daemon):
     assert json.loads(run.stdout) == {"redriven": 2100}, run
     run = freshet("redrive", "--state", "CANCELLED", "--limit", 50, *ids[1000:])
     assert "50 back to PENDING" in run.stdout and daemon.stats()["depth"]["CANCELLED"] >= 150, run
-    assert "1100 of 1150 are not CANCELLED, and stay as they are" in run.stderr, run
+    assert "1100 of 1150 are not CANCELLED, and stay as they are (--state names another state)\n" in run.stderr, run
     assert "--limit 50: left are the ids from 'm2150' on (150 of 1300)" in run.stderr, run
     freshet("cancel", *ids)
     # All that are named, however many, unless --limit is given.
     run = freshet("redrive", "--state", "CANCELLED", *ids, *ids[:1])
     assert run.stdout == "2300 back to PENDING\n" and daemon.stats()["depth"]["CANCELLED"] == 0, run
-    assert run.stderr == "freshet: 1 of 2301 are not CANCELLED, and stay as they are\n", run
+    assert run.stderr == "freshet: 1 of 2301 are not CANCELLED, and stay as they are (--state names another state)\n", run
     freshet("cancel", *ids)
     # An id that is not there ends it: what is left is said.
     run = freshet("redrive", "--state", "CANCELLED", *ids[:1000], "not-there", *ids[1000:], status=3)
@@ -167,6 +167,18 @@ def full_disk(freshet, daemon):
 def wrong_words(freshet):
     for words, said in ((["lst"], "'lst' is no command; did you mean 'list'?\nThere are put, get, "),
                         (["frobnicate"], "'frobnicate' is no command\nThere are put, "),
+                        (["help"], "freshet: 'help' is no command; did you mean '--help'?\nThere are put, "),
+                        (["-v"], "freshet: there is no option -v; freshet --help lists them\n"),
+                        (["bench", "overlod"], "freshet bench: 'overlod' is no command; did you mean 'overload'?\nThere is overload; "),
+                        (["stats", "--url", "http://127.0.0.1:70700"], "the port must be a number from 0 to 65535 (like http://127.0.0.1:7070)\n"),
+                        (["stats", "--url", "http://none.invalid:7070"], "Is the name of the host right? --url (or FRESHET_URL) is the daemon's address\n"),
+                        (["stats", "--ca", "/nowhere"], "cannot use the certificates of '/nowhere': No such file or directory\n"),
+                        (["put", "--file", "/nowhere"], "freshet: cannot read '/nowhere': No such file or directory\n"),
+                        (["run", "--config", "/nowhere"], "freshet run: --config: cannot read '/nowhere': No such file or directory\n"),
+                        (["run", "--max-data-bytes", "2GBB"], "--max-data-bytes: '2GBB' is not a size, like 4096, 64KiB or 2GB\n"),
+                        (["run", "config/lifo.yaml", "--parameter", "A"], "--parameter 'A' must be NAME=VALUE\n"),
+                        (["run", "--durability", "x"], "--durability 'x' must be sync, interval:MS (1 to 60000) or none\n"),
+                        (["logs", "--where", "a"], "freshet logs: --where: 'a' must be NAME=VALUE\n"),
                         (["priority", "peekk"], "freshet priority: 'peekk' is no command; did you mean 'peek'?\nThere are put, "),
                         (["filtered"], "freshet filtered: a command is missing\nThere are "),
                         ([], "a command is missing\nThere are put, "),
@@ -183,8 +195,8 @@ def wrong_words(freshet):
                         (["bench", "overload", "--load", "x"], "--load: 'x' is not a number\n"),
                         (["bench", "overload", "--real", "--record", "/nowhere"], "--record: there is no folder '/nowhere'\n"),
                         (["simulate", "x", "--policy", "fifo,"], "--policy: 'fifo,' has an empty member: write it like A,B\n"),
-                        (["list", "--state", "PENDNG"], "is none of PENDING,TAKEN,DELAYED,SUCCESS,FAILURE,DEAD,CANCELLED,SHED (did you mean 'PENDING'?)"),
-                        (["redrive", "--state", "succes"], "'succes' is none of DEAD,FAILURE,CANCELLED,SHED\n"),
+                        (["list", "--state", "PENDNG"], "is none of PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD, CANCELLED, SHED (did you mean 'PENDING'?)"),
+                        (["redrive", "--state", "succes"], "'succes' is none of DEAD, FAILURE, CANCELLED, SHED\n"),
                         (["run", "--listen", "0.0.0.0:7070"], "'0.0.0.0:7070': an address beyond loopback needs --credentials FILE"),
                         (["stats", "--url", "http://127.0.0.1:1"], "Is the daemon running? freshet run TEMPLATE starts one; --url"),
                         (["run", "config/lifo.yaml", "--set", "ProcessTasksFunction.TASK_RUNER=fake"],
@@ -207,8 +219,11 @@ def wrong_words(freshet):
                         (["bench", "overload", "--first-seed", "18446744073709551616"],
                          "--first-seed: '18446744073709551616' is not a whole number from 0 to 2^64 - 1"),
                         (["run", "--io-threads", "many"], "--io-threads: 'many' is not a whole number from 1 to 64")):
-        run = freshet(*words, status=6 if "--url" in words else 2)
+        run = freshet(*words, status=6 if words[1:2] == ["--url"] and "70700" not in words[2] else 2)
         assert said in run.stderr, (words, run)
+    # Whether the table is there is known only when the store is open.
+    run = freshet("run", "--data", ":memory:", "--queue", "None", status=1)
+    assert "freshet: --queue None: there is no table 'None', neither in the template nor in the data folder\n" in run.stderr, run
 
 
 def other_server(freshet):
@@ -301,7 +316,8 @@ def main():
             full_disk(freshet, daemon)
             wrong_words(freshet)
             other_server(freshet)
-            assert "nothing there (--all" in freshet("logs").stderr
+            assert "no function has logged anything (--all" in freshet("logs").stderr
+            assert "the log has no line of function 'None'" in freshet("logs", "None").stderr
             fixtures(freshet)
             documented_session(options.binary, pathlib.Path(folder))
             assert daemon.stop() == 0, daemon.log_tail()

@@ -170,6 +170,13 @@ class ManPages(unittest.TestCase):
             for option in options_of_help(command):
                 self.assertIn(f"\\fB{option}\\fR", text, command)
 
+    def test_values_have_the_words_of_help(self):
+        for command in commands_of_help():
+            text = (self.place / f"freshet-{command}.1").read_text()
+            self.assertNotRegex(text, r"\\fI(U?INT|FLOAT)\\fR|Allowed: (DIR|SIZE)", command)
+        page = (self.place / "freshet-run.1").read_text().replace("\\-", "-")
+        self.assertIn("\\fB--io-threads\\fR \\fINUMBER\\fR\nThreads that read and write HTTP.\nAllowed: 1 to 64.\n", page)
+
     def test_unknown_commands_and_folders_are_refused(self):
         done = run(BINARY, "man", "nothing")
         self.assertEqual(done.returncode, 2)

@@ -3,6 +3,8 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <charconv>
+#include <cstring>
 #include <utility>
 // Asio on GCC 12 needs <utility> before it.
 #include <boost/asio/connect.hpp>
@@ -24,6 +26,13 @@ namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 
+// OpenSSL has no words for an error of the system, such as a missing file.
+std::string reason_of(const boost::system::error_code& error) {
+  const auto code = static_cast<unsigned>(error.value());
+  const bool by_system = error.category() == asio::error::get_ssl_category() && ERR_SYSTEM_ERROR(code);
+  return by_system ? std::strerror(ERR_GET_REASON(code)) : error.message();
+}
+
 class BeastBlockingClient final : public BlockingClient {
  public:
   BeastBlockingClient(std::string host, std::string port, bool secure, BlockingClientOptions options)
@@ -37,7 +46,7 @@ class BeastBlockingClient final : public BlockingClient {
     context_.set_default_verify_paths(error);
     if (ca_file.empty()) return {};
     context_.load_verify_file(ca_file, error);
-    if (error) return invalid("cannot use the certificates of '" + ca_file + "': " + error.message());
+    if (error) return invalid("cannot use the certificates of '" + ca_file + "': " + reason_of(error));
     return {};
   }
 
@@ -177,7 +186,10 @@ Result<std::unique_ptr<BlockingClient>> BlockingClient::make(const std::string& 
     port = host.substr(colon + 1);
     host.resize(colon);
   }
-  if (port.empty() || port.find_first_not_of("0123456789") != std::string::npos) return wrong("the port is no number");
+  uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (error != std::errc{} || end != port.data() + port.size())
+    return wrong("the port must be a number from 0 to 65535");
   if (host.empty()) return wrong("the host is missing");
   if (host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   auto client = std::make_unique<BeastBlockingClient>(std::move(host), std::move(port), secure, std::move(options));

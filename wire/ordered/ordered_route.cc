@@ -22,8 +22,8 @@ class OrderedExchange final : public Exchange {
     std::string names;
     for (const auto& one : tables_.names()) names += (names.empty() ? "" : ", ") + one;
     answer_.what = Error{ErrorCode::kNotFound,
-                         "there are no ordered writes '" + name_ + "'; " +
-                             (names.empty() ? "define some with --ordered-writes FILE" : "there is " + names),
+                         "there is no table with ordered writes '" + name_ + "'; " +
+                             (names.empty() ? "define one with --ordered-writes FILE" : "there is " + names),
                          nullptr};
     return {};
   }
