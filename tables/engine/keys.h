@@ -98,9 +98,9 @@ class ItemKey {
   JoinedKey joined_;  // Empty where a part has one attribute.
 };
 
-// The size of a value that a query asks the partition key for.
 // Checks the size of a part of a key, all of whose values together have that many bytes.
 Result<void> check_part_size(size_t bytes, bool partition);
+// Checks the size of a value that a query asks the partition key for.
 Result<void> check_partition_size(const KeyAttribute& key, const Value& value);
 // A key as GetItem, UpdateItem and DeleteItem take it: exactly the key attributes, of the right types and sizes.
 Result<void> check_key(const Item& key, const KeySchema& keys);
