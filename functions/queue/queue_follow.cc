@@ -231,18 +231,21 @@ void Queue::write_spells(bool all) {
   for (Spell* spell : spells_.due(boot(), all)) scope_.spawn(write_spell(*spell));
 }
 
-// The spell stays where it is while this writes it.
+// The spell stays where it is while this writes it. Its place is chosen when the write begins: lines that come while
+// the depth is read may have gone round the ring. A line that the store refuses is written again later.
 Async<void> Queue::write_spell(Spell& spell) {
   spell.writing = true;
-  spell.changed = false;
   spell.written = boot();
+  const uint64_t depth = co_await pending_depth();
+  spell.changed = false;
   spell.number = shed_log_->place(spell.number);
-  const uint64_t place = *spell.number;
   ShedLine line = spell.line;
-  line.depth = co_await pending_depth();
-  auto added = co_await shed_log_->put(std::move(line), place);
+  line.depth = depth;
+  auto added = co_await shed_log_->put(std::move(line), *spell.number);
   spell.writing = false;
-  if (!added) log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
+  if (added) co_return;
+  spell.changed = true;
+  log_.warn("SHED_LOG_FAILED", {{"queue", table_}, {"message", added.error().message}});
 }
 
 ShedLine Queue::refused_line(const NewTask& task, std::string policy, std::string reason) const {

@@ -163,6 +163,20 @@ TEST_P(ExplainTest, ASpellEndsAfterAMinute) {
   EXPECT_EQ((*lines)[1].decode().int_or("count", 0), 2);
 }
 
+TEST_P(ExplainTest, ALineThatTheStoreRefusedIsWrittenLater) {
+  QueueSettings settings;
+  settings.admission.max_waiting = 1;
+  auto& queue = world.start(settings);
+  create(queue, {"a"});
+  auto table = world.wait(world.store->delete_table(std::string(ShedLog::kTable)));
+  ASSERT_TRUE(table);
+  ASSERT_FALSE(create(queue, named({"b"})[0]));
+  world.pass(milliseconds(100));
+  ASSERT_TRUE(world.wait(world.store->create_table(table->definition)));
+  world.pass(seconds(5));
+  EXPECT_EQ(explain(queue, "b").log.size(), 1u);
+}
+
 // What the sweep removed is read in the stream, and told once, however soon the daemon ends after that.
 TEST_P(ExplainTest, ARestartTellsNoShedAgain) {
   world.start();
