@@ -58,9 +58,11 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
 }
 
 void LeaseBook::observe(std::string id, Lease lease, BootTime now) {
-  auto it = leases_.find(id);
-  bool known = it != leases_.end() && it->second.lease.token == lease.token && it->second.lease.beat == lease.beat;
-  if (!known) start(std::move(id), std::move(lease), now);
+  if (const Lease* known = find(id); known && known->token == lease.token) {
+    if (lease.beat <= known->beat) return;
+    lease.mine = known->mine;
+  }
+  start(std::move(id), std::move(lease), now);
 }
 
 const Lease* LeaseBook::find(const std::string& id) const {

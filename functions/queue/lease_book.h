@@ -35,7 +35,8 @@ class LeaseBook {
 
   // The lease runs from `now`, whatever was known of the task.
   void start(std::string id, Lease lease, BootTime now);
-  // The lease was read somewhere: it runs from `now` if this (token, beat) is new, else it goes on.
+  // The lease was read somewhere: it runs from `now` if the token or a higher beat is new, else it goes on. A lease
+  // that is known as this Queue object's stays so.
   void observe(std::string id, Lease lease, BootTime now);
   // Null if none. Valid until the book changes.
   const Lease* find(const std::string& id) const;

@@ -187,6 +187,20 @@ TEST(LeaseBook, TimesFromFirstSightOfTokenAndBeat) {
   EXPECT_EQ(book.size(), 0u);
 }
 
+// A heartbeat is in the store before its answer is here, and a late store shows older ones.
+TEST(LeaseBook, ALeaseOfItsOwnStaysItsOwnWhateverBeatIsRead) {
+  LeaseBook book;
+  BootTime start{};
+  book.start("t", Lease{"l", 3, 1000_ms, true, {}}, start);
+  book.observe("t", Lease{"l", 4, 1000_ms, false, {}}, start + 500_ms);
+  EXPECT_EQ(book.mine(), 1u);
+  EXPECT_EQ(book.next_end(), start + 1500_ms);
+  book.observe("t", Lease{"l", 3, 1000_ms, false, {}}, start + 900_ms);
+  EXPECT_EQ(book.next_end(), start + 1500_ms) << "an older beat says nothing new";
+  book.observe("t", Lease{"m", 0, 1000_ms, false, {}}, start + 900_ms);
+  EXPECT_EQ(book.mine(), 0u) << "another's claim";
+}
+
 TEST(LeaseBook, NamesTheFirstToEndFirstAndCountsItsOwn) {
   LeaseBook book;
   BootTime start{};
