@@ -45,6 +45,19 @@ FunctionDefinition version_of(const FunctionDefinition& latest, uint64_t number)
   return version;
 }
 
+// Whether a version is what publishing the function again would make of it. Both the time and the rest: programs in a
+// folder change in place, and then all functions and versions of that folder are of the same time.
+bool is_the_same(const FunctionDefinition& version, const FunctionDefinition& latest) {
+  FunctionDefinition again = latest;
+  again.name = version.name;
+  again.version = version.version;
+  again.description = version.description;  // It may have been given for the version alone.
+  again.reserved_concurrency = version.reserved_concurrency;
+  again.async = version.async;
+  again.async_modified_ms = version.async_modified_ms;
+  return again == version;
+}
+
 bool points_to(const FunctionAlias& alias, const std::string& version) {
   return alias.version == version || alias.weights.contains(version);
 }
@@ -142,7 +155,7 @@ Async<Result<FunctionPtr>> FunctionRegistry::publish(std::string name, std::opti
   if (auto good = check(*latest); !good) co_return fail(std::move(good.error()));
   FunctionQualifiers beside = qualifiers(name);
   const auto last = functions_.find(qualified(name, std::to_string(beside.last_version)));
-  if (last != functions_.end() && last->second->modified_ms == latest->modified_ms) co_return last->second;
+  if (last != functions_.end() && is_the_same(*last->second, *latest)) co_return last->second;
   FunctionDefinition version = version_of(*latest, ++beside.last_version);
   if (description) version.description = *description;
   std::vector<WriteInput> writes{put_system_item(to_item(version)), put_system_item(to_item(beside))};

@@ -71,7 +71,9 @@ class Places {
   // Until when the place that an event of it wants is kept for a caller. Empty: none is kept.
   std::optional<BootTime> kept_until(const FunctionDefinition& function) const {
     const auto turn = turns_.find(pool_of(function));
-    return turn == turns_.end() ? std::nullopt : turn->second.kept_until;
+    // With a lower limit than before there may be no place to keep, until one is freed.
+    if (turn == turns_.end() || free_of(function) <= 0) return std::nullopt;
+    return turn->second.kept_until;
   }
   void forget(const FunctionDefinition& function) {
     if (function.reserved_concurrency) turns_.erase(std::string(pool_of(function)));

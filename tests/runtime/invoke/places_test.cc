@@ -119,5 +119,27 @@ TEST(Draining, CallersFromOutsideAreRefusedAndCallsOfFunctionsServed) {
   world.must(std::move(running));
 }
 
+TEST(Places, NoneIsKeptWhereTheLimitLeavesNone) {
+  Places places(10, [](const std::string&, bool) {});
+  FunctionDefinition function = World::function("F", {}, 2);
+  const BootTime now{seconds(100)};
+  const auto first = places.take(function, Places::For::kCaller, now);
+  {
+    const auto second = places.take(function, Places::For::kCaller, now);
+    EXPECT_FALSE(places.take(function, Places::For::kEvent, now));
+    EXPECT_TRUE(second);
+  }
+  {
+    const auto second = places.take(function, Places::For::kEvent, now);  // An event's turn.
+    EXPECT_FALSE(places.take(function, Places::For::kCaller, now));
+    EXPECT_TRUE(second);
+  }
+  EXPECT_FALSE(places.take(function, Places::For::kEvent, now));
+  EXPECT_TRUE(places.kept_until(function));
+  function.reserved_concurrency = 1;
+  EXPECT_FALSE(places.take(function, Places::For::kEvent, now));
+  EXPECT_FALSE(places.kept_until(function)) << "who waits for that time would look again and again";
+}
+
 }  // namespace
 }  // namespace freshet

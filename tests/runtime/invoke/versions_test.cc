@@ -55,6 +55,24 @@ TEST_F(VersionsTest, AVersionRunsUnderItsOwnNameAndAnAliasAsWhatItPointsTo) {
   EXPECT_EQ(world.runtime->versions("F").size(), 2u);
 }
 
+// Programs that changed in their folder make the function and its versions of one time.
+TEST_F(VersionsTest, AChangedFunctionIsPublishedAlsoAfterItsFolderHasChanged) {
+  FunctionDefinition program;
+  program.name = "F";
+  program.host = "process";
+  program.runtime = "python3.11";
+  program.handler = "app.handler";
+  program.code = "/code";
+  world.must(world.runtime->put_function(program));
+  EXPECT_EQ(publish().version, "1");
+  program.timeout = seconds(7);
+  world.must(world.runtime->put_function(program));
+  world.sim.run_for(seconds(1));
+  EXPECT_EQ(world.must(world.runtime->renew_functions("/code")).size(), 2u);
+  EXPECT_EQ(publish().version, "2");
+  EXPECT_EQ(publish().version, "2") << "nothing has changed since";
+}
+
 TEST_F(VersionsTest, AnAliasSharesByWeight) {
   world.add_function("F");
   publish();
