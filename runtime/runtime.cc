@@ -138,7 +138,9 @@ struct Runtime::Parts {
   std::multiset<std::string> leaving;  // Folders of code, until it is durable that they were left.
   const std::shared_ptr<bool> alive = std::make_shared<bool>(true);  // For work that is posted.
   Scope telling;                                                     // Ended before what it works on,
-  Turns mapping_changes{ports.scheduler};                            // and so is this.
+  Turns mapping_changes{ports.scheduler};                            // and so are these.
+  Turns endpoint_changes{ports.scheduler};  // Of subscriptions, and of the functions that stand for their endpoints.
+  Detached detached{ports.scheduler};
 };
 
 EventSourceMapping& Runtime::Parts::add_mapping(MappingDefinition definition, std::optional<MappingPosition> position) {
@@ -219,8 +221,15 @@ Async<bool> Runtime::drain(BootTime deadline) {
   while (p.busy() && p.ports.scheduler.clock().boot() < deadline) {
     co_await sleep_for(p.ports.scheduler, kDrainLook);
   }
-  for (auto& [id, mapping] : p.mappings) co_await mapping->save();
+  // In its turn, as a client may still change or remove one of them.
+  auto saved = p.mapping_changes.run<Result<void>>([this] { return save_mappings_now(); });
+  co_await saved;
   co_return !p.busy();
+}
+
+Async<Result<void>> Runtime::save_mappings_now() {
+  for (auto& [id, mapping] : parts_->mappings) co_await mapping->save();
+  co_return Result<void>();
 }
 
 void Runtime::end_all() {
@@ -278,14 +287,10 @@ bool Runtime::uses_code(const std::string& folder) const {
 }
 
 Async<Result<void>> Runtime::remove_function(std::string name) {
-  std::vector<FunctionPtr> gone{parts_->functions.find(name)};
-  for (const std::string& each : parts_->functions.qualified_names(name)) gone.push_back(parts_->functions.find(each));
-  auto done = co_await parts_->functions.remove(std::move(name));
-  if (!done) co_return done;
-  for (const FunctionPtr& function : gone) {
-    if (function) parts_->gone(function);
-  }
-  co_return done;
+  auto gone = co_await parts_->functions.remove(std::move(name));
+  if (!gone) co_return fail(std::move(gone.error()));
+  for (const FunctionPtr& function : *gone) parts_->gone(function);
+  co_return Result<void>();
 }
 
 Async<Result<FunctionDefinition>> Runtime::publish_version(std::string name, std::optional<std::string> description,
@@ -303,10 +308,14 @@ Async<Result<void>> Runtime::remove_version(std::string name, std::string versio
 }
 
 Async<Result<FunctionQualifiers>> Runtime::change_qualifiers(std::string name, FunctionRegistry::Change change) {
-  std::vector<FunctionPtr> before;
-  for (const std::string& each : parts_->functions.qualified_names(name))
-    before.push_back(parts_->functions.find(each));
-  auto done = co_await parts_->functions.change_qualifiers(std::move(name), std::move(change));
+  std::vector<FunctionPtr> before;  // As it was when this change's turn came.
+  FunctionRegistry::Change seeing = [this, &before, name, change = std::move(change)](FunctionQualifiers& now) {
+    for (const std::string& each : parts_->functions.qualified_names(name)) {
+      before.push_back(parts_->functions.find(each));
+    }
+    return change(now);
+  };
+  auto done = co_await parts_->functions.change_qualifiers(std::move(name), std::move(seeing));
   if (!done) co_return done;
   for (const FunctionPtr& function : before) {
     if (!function) continue;
@@ -331,6 +340,10 @@ Async<Result<void>> Runtime::put_topic(TopicDefinition topic) {
 }
 
 Async<Result<void>> Runtime::remove_topic(std::string name) {
+  return parts_->endpoint_changes.run<Result<void>>([this, name = std::move(name)] { return remove_topic_now(name); });
+}
+
+Async<Result<void>> Runtime::remove_topic_now(std::string name) {
   auto gone = co_await parts_->topics.remove_topic(std::move(name));
   if (!gone) co_return fail(std::move(gone.error()));
   for (const std::string& endpoint : *gone) parts_->remove_endpoints(endpoint);
@@ -338,6 +351,11 @@ Async<Result<void>> Runtime::remove_topic(std::string name) {
 }
 
 Async<Result<std::string>> Runtime::subscribe(SubscriptionDefinition subscription) {
+  return parts_->endpoint_changes.run<Result<std::string>>(
+      [this, subscription = std::move(subscription)] { return subscribe_now(subscription); });
+}
+
+Async<Result<std::string>> Runtime::subscribe_now(SubscriptionDefinition subscription) {
   SubscriptionDefinition asked = subscription;
   auto arn = co_await parts_->topics.subscribe(std::move(subscription));
   if (arn && asked.protocol != "lambda") {
@@ -348,6 +366,11 @@ Async<Result<std::string>> Runtime::subscribe(SubscriptionDefinition subscriptio
 }
 
 Async<Result<void>> Runtime::unsubscribe(std::string subscription_arn) {
+  return parts_->endpoint_changes.run<Result<void>>(
+      [this, arn = std::move(subscription_arn)] { return unsubscribe_now(arn); });
+}
+
+Async<Result<void>> Runtime::unsubscribe_now(std::string subscription_arn) {
   const std::string arn = subscription_arn;
   auto done = co_await parts_->topics.unsubscribe(std::move(subscription_arn));
   if (done) parts_->remove_endpoints(arn);
@@ -356,6 +379,14 @@ Async<Result<void>> Runtime::unsubscribe(std::string subscription_arn) {
 
 Async<Result<SubscriptionState>> Runtime::request_subscription(SubscriptionDefinition asked,
                                                                ChangeSubscription configure, std::string server) {
+  return parts_->endpoint_changes.run<Result<SubscriptionState>>(
+      [this, asked = std::move(asked), configure = std::move(configure), server = std::move(server)] {
+        return request_subscription_now(asked, configure, server);
+      });
+}
+
+Async<Result<SubscriptionState>> Runtime::request_subscription_now(SubscriptionDefinition asked,
+                                                                   ChangeSubscription configure, std::string server) {
   std::string place = server;
   auto state = co_await parts_->topics.request_subscription(std::move(asked), std::move(configure), std::move(place));
   if (!state || !state->settings.pending) co_return state;
@@ -368,6 +399,14 @@ Async<Result<SubscriptionState>> Runtime::request_subscription(SubscriptionDefin
 
 Async<Result<SubscriptionState>> Runtime::confirm_subscription(std::string topic, std::string token,
                                                                bool authenticated) {
+  return parts_->endpoint_changes.run<Result<SubscriptionState>>(
+      [this, topic = std::move(topic), token = std::move(token), authenticated] {
+        return confirm_subscription_now(topic, token, authenticated);
+      });
+}
+
+Async<Result<SubscriptionState>> Runtime::confirm_subscription_now(std::string topic, std::string token,
+                                                                   bool authenticated) {
   auto state = co_await parts_->topics.confirm_subscription(std::move(topic), std::move(token), authenticated);
   if (!state) co_return state;
   parts_->remove_endpoints(state->arn);
@@ -458,6 +497,10 @@ std::vector<MappingState> Runtime::mappings() const {
         {mapping->definition(), mapping->position(), mapping->last_error(), mapping->state(), mapping->last_result()});
   }
   return all;
+}
+
+Detached& Runtime::detached() {
+  return parts_->detached;
 }
 
 void Runtime::serve_processes(ProgramSettings settings) {

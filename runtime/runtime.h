@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/async.h"
+#include "base/detached.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/wall_guard.h"
@@ -123,7 +124,7 @@ class Runtime {
   // What is there now, sorted by name or id.
   std::vector<FunctionDefinition> functions() const;      // Without versions.
   std::vector<FunctionDefinition> all_functions() const;  // With them.
-  bool uses_code(const std::string& folder) const;  // A function names it, or something still runs from it.
+  bool uses_code(const std::string& folder) const;        // A function names it, or something still runs from it.
   std::vector<TopicDefinition> topics() const;
   std::vector<SubscriptionDefinition> subscriptions() const;
   std::vector<MappingState> mappings() const;
@@ -138,9 +139,19 @@ class Runtime {
   TopicService& topic_service();  // For what touches no subscription's endpoint; that is here.
   Services& services();           // What native functions see.
   const Account& account() const;
+  // For requests that change something by calls of the runtime: a client that hangs up ends none of them half-way. What
+  // runs there ends before the runtime's parts do.
+  Detached& detached();
 
  private:
   // Each in its turn.
+  Async<Result<void>> remove_topic_now(std::string name);
+  Async<Result<std::string>> subscribe_now(SubscriptionDefinition subscription);
+  Async<Result<void>> unsubscribe_now(std::string subscription_arn);
+  Async<Result<SubscriptionState>> request_subscription_now(SubscriptionDefinition asked, ChangeSubscription configure,
+                                                            std::string server);
+  Async<Result<SubscriptionState>> confirm_subscription_now(std::string topic, std::string token, bool authenticated);
+  Async<Result<void>> save_mappings_now();
   Async<Result<std::string>> put_mapping_now(MappingDefinition mapping);
   Async<Result<void>> remove_mapping_now(std::string id);
 

@@ -154,7 +154,7 @@ Async<Result<FunctionPtr>> FunctionRegistry::update(std::string name, Update upd
   co_return stored;
 }
 
-Async<Result<void>> FunctionRegistry::remove(std::string name) {
+Async<Result<std::vector<FunctionPtr>>> FunctionRegistry::remove(std::string name) {
   Turn turn(*this, name);
   while (!turn.try_begin()) {
     const Promise<bool> over = turn.wait();
@@ -163,20 +163,25 @@ Async<Result<void>> FunctionRegistry::remove(std::string name) {
   if (!functions_.contains(name)) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no function \"{}\"", name));
   }
-  std::vector<WriteInput> writes{delete_system_item(kQualifiersKind, name)};
-  std::vector<std::string> gone{name};
-  for (const FunctionDefinition& version : versions(name)) gone.push_back(version.name);
-  // The function itself last: of more than one transaction a crash may leave the first ones, and then it is removed
-  // again.
-  for (auto each = gone.rbegin(); each != gone.rend(); ++each) {
-    writes.emplace_back(delete_system_item(kFunctionKind, *each));
+  // Of more than one transaction a crash may leave the first ones. So the number of the last version stays as long as
+  // there are versions, and the function itself goes last: it can be removed again.
+  std::vector<WriteInput> writes;
+  for (const FunctionDefinition& version : versions(name)) {
+    writes.emplace_back(delete_system_item(kFunctionKind, version.name));
   }
+  writes.emplace_back(delete_system_item(kQualifiersKind, name));
+  writes.emplace_back(delete_system_item(kFunctionKind, name));
   auto written = co_await write_together(tables_, std::move(writes));
   if (!written) co_return fail(std::move(written.error()));
-  for (const std::string& each : gone) functions_.erase(each);
+  std::vector<FunctionPtr> gone{functions_.find(name)->second};
+  for (const std::string& each : qualified_names(name)) {
+    gone.push_back(find(each));
+    functions_.erase(each);
+  }
+  functions_.erase(name);
   qualifiers_.erase(name);
   refresh(name);
-  co_return Result<void>();
+  co_return gone;
 }
 
 FunctionPtr FunctionRegistry::find(const std::string& name_or_arn) const {

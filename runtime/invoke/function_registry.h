@@ -45,7 +45,8 @@ class FunctionRegistry {
   // included, come one after the other.
   using Update = std::function<Result<FunctionDefinition>(const FunctionDefinition* now)>;
   Async<Result<FunctionPtr>> update(std::string name, Update update);
-  Async<Result<void>> remove(std::string name);  // With its versions, aliases and policies. kNotFound.
+  // With its versions, aliases and policies. What is gone, as it was then: the function, versions, aliases. kNotFound.
+  Async<Result<std::vector<FunctionPtr>>> remove(std::string name);
 
   // Publishes the function as it is as a version, once `check` has seen it; errors of `check` too. If nothing was
   // published or changed since the last version, that version is the answer. `description`: of the version, instead of

@@ -177,11 +177,14 @@ class ManagementExchange final : public Exchange {
 
  private:
   Async<void> work() {
-    auto answer = co_await operation_->run(shared_->backend);
+    // To its end, also if the client hangs up: this exchange is gone then.
+    auto going = shared_->backend.runtime.detached().run<Result<HttpResponse>>(
+        [shared = shared_, operation = operation_] { return operation->run(shared->backend); });
+    auto answer = co_await going;
     answer_ = answer ? std::move(*answer) : answer_of(refusal_of(answer.error()));
   }
   const std::shared_ptr<Shared> shared_;
-  std::unique_ptr<Operation> operation_;
+  std::shared_ptr<Operation> operation_;
   HttpResponse answer_;
 };
 

@@ -96,6 +96,8 @@ class AddPermission final : public Operation {
                                     statement_json(permission_, function_arn(account, resource_.name()))};
     size_t size = 0;
     FunctionRegistry::Change change = [&](FunctionQualifiers& now) -> Result<void> {
+      // It may be gone by now: nothing may stay for another alias of that name.
+      if (auto there = function_named(backend.runtime, resource_.name()); !there) return fail(std::move(there.error()));
       std::vector<PolicyStatement>& policy = now.policies[resource_.qualifier];
       if (auto good = check_revision(permission_.revision, policy, *function, account); !good) return good;
       const auto same = [&](const PolicyStatement& other) { return other.id == statement.id; };

@@ -1,6 +1,8 @@
 // Changes of one function that overlap, over a store that takes its time: none is lost.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "tests/runtime/invoke/world.h"
 
 namespace freshet {
@@ -111,6 +113,23 @@ TEST(FunctionUpdates, CodeIsLeftOnlyWhenThatIsDurable) {
   }
   EXPECT_GT(times_left, 0u);
   EXPECT_LT(times_left, kSeeds);
+}
+
+TEST(FunctionUpdates, AFunctionThatChangesWhileItIsRemovedLeavesAllItsCode) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::set<std::string> left;
+    RuntimeOptions options;
+    options.on_code_left = [&left](const std::string& folder) { left.insert(folder); };
+    World world(options, seed);
+    world.must(world.runtime->put_function(program("F", "/one")));
+    auto put = world.runtime->put_function(program("F", "/two"));
+    auto removed = world.runtime->remove_function("F");
+    world.must(std::move(put));
+    world.must(std::move(removed));
+    world.sim.run_for(seconds(1));
+    EXPECT_EQ(left, (std::set<std::string>{"/one", "/two"}));
+  }
 }
 
 TEST(FunctionUpdates, WhoeverKeepsCodeIsToldWhenItIsLeft) {

@@ -171,5 +171,34 @@ TEST(Races, AChangeOfAMappingThatIsNotThereYetSkipsNoRecord) {
   }
 }
 
+// A browser that confirms a subscription may hang up before it has the answer.
+TEST(Races, ASubscriptionThatIsConfirmedGetsMessagesThoughNobodyWaitsForTheAnswer) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    RaceWorld race(seed);
+    World& world = race.world;
+    Random steps(seed);
+    SubscriptionDefinition asked{"", "News", "http", "http://there/", "", false, false};
+    ChangeSubscription as_it_is = [](SubscriptionDefinition&, SubscriptionSettings&) { return Result<void>(); };
+    const auto pending =
+        world.must(world.runtime->request_subscription(std::move(asked), std::move(as_it_is), "http://here"));
+    world.sim.run_for(seconds(1));
+    {
+      const auto confirmed = world.runtime->confirm_subscription("News", pending.settings.token);
+      for (uint64_t turns = steps.below(12); turns > 0; --turns) {
+        if (!world.sim.loop().ready()) world.sim.run_for(milliseconds(1));
+        world.sim.loop().turn();
+      }
+    }
+    world.sim.run_for(seconds(1));
+    world.http.sent.clear();
+    PublishInput input;
+    input.topic_arn = "News";
+    input.message = "hello";
+    world.must(world.runtime->publisher().publish(std::move(input)));
+    world.sim.run_for(seconds(1));
+    EXPECT_EQ(world.http.sent.size(), 1u) << seed;
+  }
+}
+
 }  // namespace
 }  // namespace freshet
