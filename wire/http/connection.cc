@@ -51,6 +51,8 @@ std::string_view status_text(int status) {
       return "Conflict";
     case 410:
       return "Gone";
+    case 412:
+      return "Precondition Failed";
     case 413:
       return "Content Too Large";
     case 415:
@@ -205,12 +207,14 @@ Connection::Slot& Connection::open_slot(const HttpRequest& request) {
     if (is_name(name, "x-request-id") && is_good_request_id(value)) slot.id = value;
     if (is_name(name, "x-amz-target")) operation = value;
   }
-  slot.what = std::exchange(spare_what_, {});
-  slot.what = request.method;
-  slot.what += ' ';
+  slot.what.append(request.method);
+  slot.what.append(" ");
   // Not the query: a signature or a token in it is nobody else's business.
-  slot.what += std::string_view(request.target).substr(0, std::min(request.target.find('?'), kMostTold));
-  if (!operation.empty() && slot.api == ApiKind::kAws) (slot.what += ' ') += operation.substr(0, kMostTold);
+  const std::string_view target = request.target;
+  slot.what.append(target.substr(0, std::min(target.find('?'), kMostTold)));
+  if (operation.empty() || slot.api != ApiKind::kAws) return slot;
+  slot.what.append(" ");
+  slot.what.append(operation);
   return slot;
 }
 
@@ -334,7 +338,6 @@ void Connection::write_front() {
     const bool close_after = slot.close_after || (last && (owner_.stopping() || half_closed_));
     refusing_ = refusing_ || close_after;
     append_answer(slot, number, close_after);
-    spare_what_ = std::move(slot.what);
   }
   slots_.erase(slots_.begin(), slots_.begin() + static_cast<ptrdiff_t>(done));
   first_request_ += done;
@@ -378,7 +381,9 @@ void Connection::append_headers(std::string& out, const Slot& slot, uint64_t num
     out += id;
     out += "\r\n";
   }
-  if (slot.response.status >= 400) owner_.refused({id, slot.what, slot.response.status, slot.response.body});
+  if (slot.response.status < 400) return;
+  const std::string_view code = header(slot.response.headers, "x-amzn-ErrorType");
+  owner_.refused({id, slot.what.view(), slot.response.status, slot.response.body, code});
 }
 
 void Connection::append_answer(Slot& slot, uint64_t number, bool close_after) {

@@ -2,6 +2,8 @@
 // Not for use outside wire/http.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -61,6 +63,21 @@ class Connection final : public IoThread::Handler {
   bool has_untaken() const { return held_ > 0; }  // Answers that the client has not taken yet.
 
  private:
+  // "GET /queues", for the log: what there is no room for is left out. Without an allocation, as each request has one.
+  class RequestName {
+   public:
+    void append(std::string_view text) {
+      const size_t size = std::min(text.size(), text_.size() - size_);
+      std::copy_n(text.data(), size, text_.data() + size_);
+      size_ += size;
+    }
+    std::string_view view() const { return {text_.data(), size_}; }
+
+   private:
+    std::array<char, 232> text_;
+    size_t size_ = 0;
+  };
+
   // A request that is not answered yet.
   struct Slot {
     bool done = false;
@@ -69,7 +86,7 @@ class Connection final : public IoThread::Handler {
     bool http10 = false;
     ApiKind api = ApiKind::kOwn;
     std::string id;    // The client's own; empty if it has none.
-    std::string what;  // "GET /queues"; for the log.
+    RequestName what;  // For the log.
     std::string page;  // Which may read the answer; empty if the request is none of a web page.
     HttpResponse response;
   };
@@ -131,7 +148,6 @@ class Connection final : public IoThread::Handler {
   std::vector<Slot> slots_;
   std::vector<std::string> out_;  // To be written, in order.
   std::string spare_;             // Keeps its memory for the next answer.
-  std::string spare_what_;        // The same, of Slot::what.
   size_t out_offset_ = 0;         // Written of out_[0].
   size_t discarded_ = 0;          // While lingering.
   BootTime since_;                // Start of what the timeout watches: idling, the request, the last write, lingering.

@@ -84,7 +84,7 @@ void RefusalLog::tell(const RefusedRequest& request) {
              {{"requestId", request.id},
               {"request", request.what.substr(0, kMostWhat)},
               {"status", request.status},
-              {"code", error.code},
+              {"code", request.code.empty() ? std::string_view(error.code) : request.code},
               {"message", std::string_view(error.message).substr(0, kMostMessage)},
               {"untold", outcome ? 0 : std::exchange(bucket.untold, 0)}});
 }

@@ -15,7 +15,8 @@ struct RefusedRequest {
   std::string_view id;
   std::string_view what;  // "POST /queues/Q/tasks"; empty if that could not be read.
   int status = 0;
-  std::string_view body;  // Of the answer: JSON or XML with the error's code and message.
+  std::string_view body;       // Of the answer: JSON or XML with the error's code and message.
+  std::string_view code = {};  // Of the answer's headers, where the Lambda API has it; empty: the body has it.
 };
 
 // REQUEST_REFUSED (info) for 4xx, REQUEST_FAILED (warn) for 5xx. A condition that does not hold is an answer and no

@@ -27,13 +27,17 @@ uint64_t request_number_of(uint64_t seed, uint64_t connection, uint64_t request)
 
 std::string protocol_request_id(uint64_t number) {
   constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ012345";
-  std::string id(52, '\0');
+  constexpr int kRounds = 4;
+  constexpr int kDigits = 13;  // Of a round; the last one has four bits.
+  std::array<char, kRounds * kDigits> id;
   uint64_t state = number;
-  for (size_t at = 0; at < id.size();) {
+  char* at = id.data();
+  for (int round = 0; round < kRounds; ++round) {
     uint64_t bits = next_bits(state);
-    for (int i = 0; i < 12 && at < id.size(); ++i, bits >>= 5) id[at++] = kAlphabet[bits & 31];
+#pragma GCC unroll 13
+    for (int i = 0; i < kDigits; ++i, bits >>= 5) *at++ = kAlphabet.data()[bits & 31];
   }
-  return id;
+  return {id.data(), id.size()};
 }
 
 std::array<char, 16> own_request_id(uint64_t number) {
