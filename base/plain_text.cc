@@ -7,12 +7,21 @@
 namespace freshet {
 namespace {
 
+// Not a control character by its class, but as bad on a terminal: it ends a line (U+2028, U+2029), or makes the text
+// after it run from right to left, so that a line shows other words than it has.
+bool steers_text(int code) {
+  return code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
 // The control character whose sequence of that length starts `text`; -1 if it is another character.
 int control_at(std::string_view text, size_t length) {
-  const auto c = static_cast<unsigned char>(text[0]);
-  if (length == 1) return c < 0x20 || c == 0x7f ? c : -1;
-  const auto second = length == 2 ? static_cast<unsigned char>(text[1]) : 0;
-  return c == 0xc2 && second < 0xa0 ? second : -1;  // U+0080 to U+009F.
+  const auto bits = [&](size_t i, int mask) { return static_cast<unsigned char>(text[i]) & mask; };
+  if (length == 1) return text[0] == 0x7f || bits(0, 0xff) < 0x20 ? text[0] : -1;
+  if (length > 3) return -1;
+  const int code =
+      length == 2 ? bits(0, 0x1f) << 6 | bits(1, 0x3f) : bits(0, 0x0f) << 12 | bits(1, 0x3f) << 6 | bits(2, 0x3f);
+  return code < 0xa0 || steers_text(code) ? code : -1;
 }
 
 void append_escape(std::string& out, int control) {

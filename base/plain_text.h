@@ -11,8 +11,9 @@ namespace freshet {
 // The length of the well-formed UTF-8 sequence at the start of `text`, which must not be empty; 0 if there is none.
 size_t utf8_length(std::string_view text);
 
-// The text on one line: every control character (C0, DEL, C1) as \n, \r, \t, \x1b or \u009b, and every byte that is not
-// UTF-8 as \xff. Everything else, including backslashes, stays as it is.
+// The text on one line: every control character (C0, DEL, C1), every separator of lines and paragraphs and every mark
+// that changes the direction of text as \n, \r, \t, \x1b, \u009b or \u202e, and every byte that is not UTF-8 as \xff.
+// Everything else, including backslashes, stays as it is.
 std::string plain_text(std::string_view text);
 // The same, but keeps line feeds: for text with several lines.
 std::string plain_lines(std::string_view text);

@@ -51,10 +51,13 @@ std::string shown(const std::string& text) {
   return plain_text(blanks);
 }
 
-// A value with blanks in it is quoted: it is not to look like several.
+// A value with blanks or quotes in it is quoted: it is not to look like several.
 std::string value_of(const Json& value) {
   const std::string text = shown(text_of(value));
-  return text.find(' ') != std::string::npos ? '"' + text + '"' : text;
+  if (text.find_first_of(" \"") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\\\"") : std::string(1, c);
+  return quoted + '"';
 }
 
 class HumanSink final : public LogSink {

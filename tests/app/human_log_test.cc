@@ -51,6 +51,16 @@ TEST_F(HumanLogTest, NothingThatOthersWroteMovesTheCursor) {
   EXPECT_EQ(line(R"({"time":5,"level":{},"event":null,"cut":"x"})").find('\n'), std::string::npos);
 }
 
+// A task id is a client's text: what stands in it must not pass for fields of the daemon.
+TEST_F(HumanLogTest, AValueCannotEndItsQuotes) {
+  EXPECT_EQ(
+      line(R"({"time":"2026-11-21T09:29:45.123Z","level":"info","event":"X","taskId":"a\" state=DEAD b=\"","n":1})"),
+      R"(10:29:45.123 INFO  X  taskId="a\" state=DEAD b=\"" n=1)");
+  EXPECT_EQ(
+      line("{\"time\":\"2026-11-21T09:29:45.123Z\",\"level\":\"info\",\"event\":\"X\",\"taskId\":\"\xe2\x80\xae\"}"),
+      "10:29:45.123 INFO  X  taskId=\\u202e");
+}
+
 TEST_F(HumanLogTest, LevelsHaveColours) {
   EXPECT_EQ(line(R"({"time":"2026-11-21T09:29:45.123Z","level":"warn","event":"X"})", true),
             "\033[2m10:29:45.123\033[0m \033[33mWARN \033[0m \033[1mX\033[0m");

@@ -32,6 +32,17 @@ TEST(PlainTextTest, EveryControlCharacterIsEscapedAndNothingElse) {
   EXPECT_EQ(plain_text("gr\xc3\xbc\xc3\x9f \\n \xf0\x9f\x8c\x8a"), "gr\xc3\xbc\xc3\x9f \\n \xf0\x9f\x8c\x8a");
 }
 
+// Such a character shows the rest of the line in another order, or on a line of its own: a task id could hide words.
+TEST(PlainTextTest, MarksOfDirectionAndSeparatorsOfLinesAreEscaped) {
+  EXPECT_EQ(plain_text("a\xd8\x9c\xe2\x80\x8e\xe2\x80\x8f z"), "a\\u061c\\u200e\\u200f z");
+  EXPECT_EQ(plain_text("\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xe2\x80\xae"), "\\u2028\\u2029\\u202a\\u202e");
+  EXPECT_EQ(plain_text("\xe2\x81\xa6\xe2\x81\xa9"), "\\u2066\\u2069");
+  const std::string_view others =
+      "\xe2\x80\x8d \xe2\x80\xa6 \xe2\x80\xaf \xd7\x90 \xd8\xa7 \xe2\x81\xa5";  // Joiner, ellipsis, letters.
+  EXPECT_EQ(plain_text(others), others);
+  EXPECT_EQ(plain_json("\"\xe2\x80\xae\""), "\"\\u202e\"");
+}
+
 // A terminal that does not speak UTF-8 obeys single bytes from 0x80 on.
 TEST(PlainTextTest, BytesThatAreNoUtf8AreEscapedOneByOne) {
   EXPECT_EQ(plain_text("a\x9b\xff"), "a\\x9b\\xff");

@@ -20,7 +20,7 @@ struct RefusalLogTest : testing::Test {
   RefusalLog log{EventLog(clock, lines, LogLevel::kInfo), clock};
 
   void tell(int status, std::string_view body = R"({"error":{"code":"C","message":"m"}})") {
-    log.tell({"id", "GET /x", status, body});
+    log.tell({"id", "GET /x", status, body, {}});
   }
   bool last_has(const std::string& text) const { return lines.all.back().find(text) != std::string::npos; }
 };
@@ -38,6 +38,11 @@ TEST_F(RefusalLogTest, ReadsTheErrorsOfAllApis) {
     tell(400, body);
     EXPECT_TRUE(last_has(R"("code":"","message":"")")) << body << lines.all.back();
   }
+}
+
+TEST_F(RefusalLogTest, TheLambdaApiHasItsCodeInAHeader) {
+  log.tell({"id", "GET /x", 404, R"({"Type":"User","Message":"words"})", "ResourceNotFoundException"});
+  EXPECT_TRUE(last_has(R"("code":"ResourceNotFoundException","message":"words")")) << lines.all.back();
 }
 
 TEST_F(RefusalLogTest, AConditionThatDoesNotHoldIsNoFault) {

@@ -16,11 +16,15 @@ using wire_test::LoopThread;
 using wire_test::RawClient;
 using wire_test::status_of;
 
-// Answers everything but /nothing.
+// Answers everything but /nothing; /412 with that status.
 class AnyRoute final : public Route {
  public:
   bool matches(const HttpRequest& request) const override { return request.target != "/nothing"; }
-  std::unique_ptr<Exchange> accept(HttpRequest) override { return answer_with_response(HttpResponse{}); }
+  std::unique_ptr<Exchange> accept(HttpRequest request) override {
+    HttpResponse response;
+    if (request.target == "/412") response.status = 412;
+    return answer_with_response(std::move(response));
+  }
 };
 
 class ServerMarksTest : public testing::Test {
@@ -83,6 +87,15 @@ TEST_F(ServerMarksTest, EveryAnswerHasAnIdAndSaysWhoServes) {
   EXPECT_EQ(field(aws, "x-amzn-RequestId").size(), 52u) << aws;
   EXPECT_EQ(field(aws, "x-request-id"), "") << aws;
   EXPECT_EQ(field(aws, "Server"), "Server") << aws;
+}
+
+// The Lambda API answers so when a RevisionId is not the newest.
+TEST_F(ServerMarksTest, AFailedPreconditionIsCalledSo) {
+  start();
+  RawClient client(server_->port());
+  client.send(get("/412"));
+  const std::string answer = client.answer();
+  EXPECT_TRUE(answer.starts_with("HTTP/1.1 412 Precondition Failed\r\n")) << answer;
 }
 
 TEST_F(ServerMarksTest, AServerMayLeaveItsAnswersUnmarked) {
