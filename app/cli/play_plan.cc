@@ -118,7 +118,8 @@ std::string create_body(const ItemRef& task, WallTime recorded, WallTime now) {
     const int64_t moved = epoch_ms(now) + std::min(deadline, kLatestMs) - at;
     add_member(out, attribute::kDeadline, std::to_string(std::clamp<int64_t>(moved, 1, kLatestMs)));
   }
-  if (const int64_t delay = int_of(task, attribute::kNotBefore, 0) - at; delay > 0) {
+  const int64_t not_before = std::clamp<int64_t>(int_of(task, attribute::kNotBefore, 0), 0, kLatestMs);
+  if (const int64_t delay = not_before - at; delay > 0) {
     add_member(out, "delayMs", std::to_string(std::min(delay, kLongestMs)));
   }
   for (const auto& [name, value] : item) {

@@ -71,6 +71,12 @@ TEST(PlayPlan, TimesOfATaskAreAsFarAheadAsTheyWere) {
             R"({"taskId":"a","ttlSeconds":59.500,"deadline":1768225603000,"delayMs":500})");
 }
 
+TEST(PlayPlan, ANotBeforeBeforeAllTimesIsNoDelay) {
+  const auto never = R"(,"notBefore":{"N":"-9223372036854775808"})";
+  EXPECT_EQ(body(fixture(record("INSERT", "1767225600.5", task("a", "DELAYED", never))), WallTime(seconds(kStart))),
+            R"({"taskId":"a"})");
+}
+
 TEST(PlayPlan, ATaskKeepsWhatItsClientSaid) {
   EXPECT_EQ(
       body(fixture(record(
