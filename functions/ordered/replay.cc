@@ -241,7 +241,7 @@ class Replay {
     out += R"(,"outcome":")" + std::string(code_name(result.code)) + "\"}\n";
   }
 
-  // True if the ends are the same. Each record arrives once while it is taken, half of them again at any time.
+  // True if the ends are the same. Each record arrives once while it is in time, half of them again at any time.
   Result<bool> interleave(uint64_t seed, Outcomes& outcomes, uint64_t& deliveries) {
     Random random(seed);
     const milliseconds in_time = settings_.retention - std::max(settings_.retention / 10, milliseconds(900));
@@ -255,8 +255,11 @@ class Replay {
       ++deliveries;
     };
     for (const Record& record : records_) {
-      add(record, record.stamped - ahead(), record.stamped + in_time);
-      while (random.below(2) == 0) add(record, record.stamped - ahead(), most);
+      const WallTime taken_until = record.stamped + in_time;
+      add(record, record.stamped - ahead(), taken_until);
+      // Where old writes are carried out, one that comes when tombstones have gone may bring a deleted item back.
+      const WallTime latest = settings_.old == Old::kAccept ? taken_until : most;
+      while (random.below(2) == 0) add(record, record.stamped - ahead(), latest);
     }
     for (auto& one : of_writers) {
       std::sort(one.begin(), one.end(), [](const Delivery& a, const Delivery& b) { return a.at < b.at; });
@@ -278,6 +281,7 @@ class Replay {
   // sooner has kept its time: nothing that is so old is taken any more.
   Items comparable(Items items, WallTime end) const {
     const Names& n = settings_.names;
+    if (settings_.old == Old::kAccept) drop_old_tombstones(items, end);
     for (auto& [key, text] : items) {
       auto item = parse_item_json(text);
       if (!item) continue;
@@ -293,6 +297,16 @@ class Replay {
       append_item_json(text, *item);
     }
     return items;
+  }
+  // An import keeps the tombstone of an old delete from its arrival on: where the write came at its time, it is gone.
+  void drop_old_tombstones(Items& items, WallTime end) const {
+    std::erase_if(items, [&](const auto& entry) {
+      const auto item = parse_item_json(entry.second);
+      if (!item || !is_tombstone(ItemRef::encode(*item), settings_)) return false;
+      const Value* stamp = item->find(settings_.names.timestamp);
+      return stamp != nullptr && stamp->is(Type::kNumber) &&
+             time_of(*stamp, settings_.unit) + settings_.retention <= end;
+    });
   }
   bool compare_ends(const std::string& which, const Items& there, const Items& wanted, WallTime end) {
     const Items is = comparable(there, end);
