@@ -1,5 +1,7 @@
 #include "wire/http/target.h"
 
+#include <algorithm>
+
 namespace freshet {
 namespace {
 
@@ -45,6 +47,11 @@ std::optional<std::string> form_decode(std::string_view text) {
   return percent_decode(text, true);
 }
 
+std::string shown_path(std::string_view target) {
+  constexpr size_t kMost = 200;
+  return std::string(target.substr(0, std::min(target.find('?'), kMost)));
+}
+
 Result<Target> parse_target(std::string_view target) {
   Target parsed;
   const auto mark = target.find('?');
@@ -62,7 +69,7 @@ Result<Target> parse_target(std::string_view target) {
     return name && value;
   });
   if (!path_good || !query_good) {
-    return invalid("the request target '" + std::string(target.substr(0, 200)) + "' has a broken % sequence");
+    return invalid("the request target '" + shown_path(target) + "' has a broken % sequence");
   }
   return parsed;
 }

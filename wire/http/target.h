@@ -19,6 +19,10 @@ struct Target {
 // A name or a value of a form or a query, in which '+' is a blank. Empty for a broken percent sequence.
 std::optional<std::string> form_decode(std::string_view text);
 
+// The path of a target as it was sent, at most 200 bytes, for messages. These stand in the log, and a query may hold a
+// signature or a token.
+std::string shown_path(std::string_view target);
+
 // kValidation for a broken percent sequence.
 Result<Target> parse_target(std::string_view target);
 

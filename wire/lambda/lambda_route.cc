@@ -237,7 +237,7 @@ class LambdaRoute final : public Route {
   std::unique_ptr<Exchange> not_there(const HttpRequest& request) {
     return refuse(
         {501, "NotImplemented",
-         request.method + " " + request.target.substr(0, 200) + " is not served; docs/compatibility.md lists what is"});
+         request.method + " " + shown_path(request.target) + " is not served; docs/compatibility.md lists what is"});
   }
 
   std::unique_ptr<Exchange> list(const std::map<std::string, std::string>& query) {

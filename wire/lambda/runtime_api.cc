@@ -212,7 +212,7 @@ class RuntimeRoute final : public Route {
       }
     }
     return std::make_unique<Refusal>(error_of(
-        404, "NotFound", request.method + " " + request.target.substr(0, 200) + " is not part of the Runtime API"));
+        404, "NotFound", request.method + " " + shown_path(request.target) + " is not part of the Runtime API"));
   }
 
  private:

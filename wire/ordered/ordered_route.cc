@@ -84,7 +84,7 @@ class OrderedRoute final : public Route {
       }
       return std::make_unique<FixedAnswer>(
           Error{ErrorCode::kNotFound,
-                request.method + " " + request.target.substr(0, 200) +
+                request.method + " " + shown_path(request.target) +
                     " is not part of the API of ordered writes (docs/ordered-writes.md)",
                 nullptr});
     }

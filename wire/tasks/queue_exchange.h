@@ -140,7 +140,7 @@ class QueueRoute final : public Route {
         return answer_with_response(method_not_allowed(request, allowed));
       }
       return std::make_unique<QueueNames<Queues>>(Error{ErrorCode::kNotFound,
-                                                        request.method + " " + request.target.substr(0, 200) +
+                                                        request.method + " " + shown_path(request.target) +
                                                             " is not part of the " + std::string(api_.what) + " API (" +
                                                             std::string(api_.docs) + ")",
                                                         nullptr});

@@ -15,7 +15,7 @@ namespace {
 using tasks::Desk;
 
 Error no_such_path(const HttpRequest& request) {
-  return {ErrorCode::kNotFound, request.method + " " + request.target.substr(0, 200) + " is not part of the task API",
+  return {ErrorCode::kNotFound, request.method + " " + shown_path(request.target) + " is not part of the task API",
           nullptr};
 }
 
@@ -28,7 +28,7 @@ std::optional<Error> stray_parameter(const HttpRequest& request, const Target& t
   for (const auto& [name, value] : target.query) {
     if (!known.empty() && name == known) continue;
     return Error{ErrorCode::kValidation,
-                 "'" + name + "' in the query of " + request.method + " " + request.target.substr(0, 200) + ": " +
+                 "'" + name + "' in the query of " + request.method + " " + shown_path(request.target) + ": " +
                      (request.method == "POST" ? "the body has all parameters"
                       : known.empty()          ? "there are no parameters"
                                                : "there is " + known),
@@ -62,7 +62,9 @@ Result<ListInput> list_input(const Target& target) {
     } else if (name == "order" && (value == "newest" || value == "oldest")) {
       input.oldest_first = value == "oldest";
     } else if (name != "limit") {
-      return invalid("'" + name + "=" + value + "': there are state, limit, cursor and order (newest or oldest)");
+      // Not the value of another name: this may be a signature, and messages stand in the log.
+      return invalid("'" + name + (name == "order" ? "=" + value : "") +
+                     "': there are state, limit, cursor and order (newest or oldest)");
     }
   }
   return input;
