@@ -177,10 +177,12 @@ Async<void> look_at_queue(Stage& stage, Random random) {
       auto one = all.begin();
       std::advance(one, random.below(all.size()));
       const std::string id = *one;
+      const bool had_ended = stage.tasks.has_ended(id);
       const std::string tail = random.below(3) == 0 ? "/explain" : "";
       const Reply reply = co_await stage.caller.get("/queues/QueueTable/tasks/" + id + tail, kPatience);
-      if (tail.empty() && reply.kind == Reply::Kind::kDone) stage.tasks.seen(id, text_of(reply.body, "taskStatus"));
-      if (tail.empty() && reply.status == 404) stage.tasks.seen(id, std::nullopt);
+      if (tail.empty() && reply.kind == Reply::Kind::kDone)
+        stage.tasks.seen(id, text_of(reply.body, "taskStatus"), had_ended);
+      if (tail.empty() && reply.status == 404) stage.tasks.seen(id, std::nullopt, had_ended);
     } else if (what == 1) {
       const Reply ready = co_await stage.caller.get("/readyz", kPatience);
       (void)ready;

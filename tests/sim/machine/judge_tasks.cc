@@ -189,12 +189,17 @@ void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime 
                   "a task is started after its deadline", id);
 }
 
-void TasksJudge::seen(const std::string& id, const std::optional<std::string>& status) {
+bool TasksJudge::has_ended(const std::string& id) const {
+  const auto found = tasks_.find(id);
+  return found != tasks_.end() && found->second.ended;
+}
+
+void TasksJudge::seen(const std::string& id, const std::optional<std::string>& status, bool had_ended) {
   const Task& task = tasks_[id];
   if (!status) {
     verdict_.expect(!task.acknowledged || task.facts.has_ttl, "an acknowledged task is lost", id);
   } else {
-    verdict_.expect(!task.ended || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
+    verdict_.expect(!had_ended || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
   }
 }
 
@@ -216,10 +221,10 @@ void TasksJudge::at_rest(const std::map<std::string, std::string>& status_of_all
   for (const auto& [id, status] : status_of_all) {
     verdict_.expect(status != "PENDING" && status != "TAKEN" && status != "DELAYED", "a task is never done",
                     id + " is still " + status);
-    seen(id, status);
+    seen(id, status, has_ended(id));
   }
   for (const std::string& id : acknowledged_) {
-    if (!status_of_all.contains(id)) seen(id, std::nullopt);
+    if (!status_of_all.contains(id)) seen(id, std::nullopt, has_ended(id));
   }
 }
 

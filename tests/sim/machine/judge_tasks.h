@@ -74,8 +74,10 @@ class TasksJudge {
   // The wall clock was set, or a life ended: order and deadlines cannot be judged across it.
   void disturbed(BootTime now) { last_disturbance_ = now; }
 
-  // A task as a read shows it; no status: there is none.
-  void seen(const std::string& id, const std::optional<std::string>& status);
+  // True once it is SUCCESS for sure.
+  bool has_ended(const std::string& id) const;
+  // A task as a read shows it; no status: there is none. `had_ended`: has_ended() as of when the read was sent.
+  void seen(const std::string& id, const std::optional<std::string>& status, bool had_ended);
   // Depth by state and flow by arrow, as the stats say.
   void stats(const std::map<std::string, int64_t>& depth, const std::map<std::string, int64_t>& flow);
   // At the end: nothing waits, and each acknowledged task without ttl is there.
