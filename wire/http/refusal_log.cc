@@ -47,6 +47,13 @@ CodeAndMessage error_in(std::string_view body) {
   return {std::move(code), std::move(message)};
 }
 
+// The service repeats an Authorization header that is not complete; what stands in it is for its client alone.
+std::string_view without_secrets(std::string_view message) {
+  constexpr std::string_view kRepeated = "Authorization=";
+  const size_t at = message.find(kRepeated);
+  return at == std::string_view::npos ? message : message.substr(0, at + kRepeated.size());
+}
+
 // A condition that does not hold: whoever wrote it wanted to know. Such a body begins with its code.
 bool is_outcome(std::string_view body) {
   const std::string_view begin = body.substr(0, 100);
@@ -85,7 +92,7 @@ void RefusalLog::tell(const RefusedRequest& request) {
               {"request", request.what.substr(0, kMostWhat)},
               {"status", request.status},
               {"code", request.code.empty() ? std::string_view(error.code) : request.code},
-              {"message", std::string_view(error.message).substr(0, kMostMessage)},
+              {"message", without_secrets(error.message).substr(0, kMostMessage)},
               {"untold", outcome ? 0 : std::exchange(bucket.untold, 0)}});
 }
 

@@ -45,6 +45,11 @@ TEST_F(RefusalLogTest, TheLambdaApiHasItsCodeInAHeader) {
   EXPECT_TRUE(last_has(R"("code":"ResourceNotFoundException","message":"words")")) << lines.all.back();
 }
 
+TEST_F(RefusalLogTest, AnAuthorizationHeaderIsNotRepeated) {
+  tell(403, R"({"__type":"IncompleteSignatureException","message":"It needs 'Date'. Authorization=Bearer 5ec2e7"})");
+  EXPECT_TRUE(last_has("It needs 'Date'. Authorization=\"")) << lines.all.back();
+}
+
 TEST_F(RefusalLogTest, AConditionThatDoesNotHoldIsNoFault) {
   tell(400, R"({"__type":"com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException","message":"m"})");
   tell(400, R"({"__type":"com.amazonaws.dynamodb.v20120810#TransactionCanceledException","Message":"m"})");
