@@ -12,8 +12,8 @@ struct PlayOptions {
   std::string credentials;
   std::string ca;
   std::string region = "us-east-1";  // Of the daemon, for signatures.
-  std::string table;  // Empty: the fixture's.
-  double speed = 1;   // Recorded seconds a second.
+  std::string table;                 // Empty: the fixture's.
+  double speed = 1;                  // Recorded seconds a second.
   int connections = 8;
   bool json = false;
 };
