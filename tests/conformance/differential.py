@@ -34,8 +34,13 @@ SHRUNK = 20  # Differences that one process makes small.
 class Difference:
     """A request that was answered differently, and the requests before it that it needs."""
 
-    def __init__(self, before, operation, body, ours, theirs):
+    def __init__(self, before, operation, body, ours, theirs, at_end=False):
+        self.at_end = at_end  # Seen when the items were compared, not in a request of the episode.
         self.before, self.operation, self.body, self.ours, self.theirs = before, operation, body, ours, theirs
+
+    def requests(self):
+        """All that it needs, in order."""
+        return self.before + ([] if self.at_end else [(self.operation, self.body)])
 
     def kind(self):
         """What it is about, without names and values: two of one kind are one fault."""
@@ -75,7 +80,10 @@ class Episode:
                     self.found.append(found)
                 if not goes_on:
                     return found
-            return self.compare_items()
+            last = self.compare_items()
+            if last and self.survey:
+                self.found.append(last)
+            return last
         finally:
             for name in self.names:
                 for side in self.sides.both:
@@ -114,8 +122,12 @@ class Episode:
         for name in dict.fromkeys(self.names):
             body = {"TableName": name}
             ours, theirs = self.sides.ask("Scan", body)
-            if not ours.same(theirs):
-                return Difference(list(self.done), "Scan", body, ours, theirs)
+            if ours.same(theirs):
+                continue
+            reasons = differential_reasons.settle("Scan", body, ours, theirs)
+            self.explained.update(reasons or [])
+            if reasons is None:
+                return Difference(list(self.done), "Scan", body, ours, theirs, at_end=True)
         return None
 
 

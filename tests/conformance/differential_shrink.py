@@ -30,18 +30,17 @@ def shrink(found, run):
 
     def still(requests):
         nonlocal tries
+        if tries <= 0:
+            return None
         tries -= 1
         again = run(requests)
         return again if again and again.kind() == kind else None
 
-    best = still(found.before + [(found.operation, found.body)]) if found.operation != "Scan" else None
-    if best is None:  # Not by itself: the comparison at the end of an episode, for one.
-        best = found
-    best = _drop(best, still)
+    best = _drop(still(found.requests()) or found, still)
     changed = True
     while changed and tries > 0:
         changed = False
-        requests = best.before + [(best.operation, best.body)]
+        requests = best.requests()
         for place in range(len(requests) - 1, -1, -1):
             operation, body = requests[place]
             for less in smaller(body):
@@ -62,9 +61,9 @@ def _drop(best, still):
     while size:
         place = 0
         while place < len(best.before):
-            before = best.before[:place] + best.before[place + size:]
-            again = still(before + [(best.operation, best.body)])
-            if again:
+            requests = best.requests()
+            again = still(requests[:place] + requests[place + size:])
+            if again and len(again.before) < len(best.before):
                 best = again
             else:
                 place += size

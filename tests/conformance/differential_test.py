@@ -4,6 +4,7 @@ import pathlib
 import random
 import sys
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import differential  # noqa: E402
@@ -131,6 +132,22 @@ class Reasons(unittest.TestCase):
         self.assertTrue(answer(one, two).same(answer(two, {"s": {"SS": ["b", "a"]}})))
         self.assertFalse(comparable("Query", {}, 200, {"Items": [one, two]}).same(comparable("Query", {}, 200, {"Items": [two, one]})))
         self.assertFalse(answer({"l": {"L": [one, two]}}).same(answer({"l": {"L": [two, one]}})))
+
+
+class AtTheEnd(unittest.TestCase):
+    def test_a_difference_of_the_items_at_the_end_is_made_small(self):
+        def episode(requests):
+            needed = [one for one in requests if one[1].get("Item") == "needed"]
+            return differential.Difference(list(requests), "Scan", {}, "ours", "theirs", at_end=True) if needed else None
+
+        def kind(self):
+            return "the items differ"
+
+        puts = [("PutItem", {"Item": str(number)}) for number in range(20)]
+        found = differential.Difference(puts + [("PutItem", {"Item": "needed"})] + puts, "Scan", {}, "ours", "theirs", at_end=True)
+        with unittest.mock.patch.object(differential.Difference, "kind", kind):
+            small = differential_shrink.shrink(found, episode)
+        self.assertEqual(small.before, [("PutItem", {"Item": "needed"})])
 
 
 if __name__ == "__main__":

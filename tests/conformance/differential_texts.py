@@ -36,7 +36,7 @@ SAME = {
     "numbers": ("the service says which number it is, and that a sum is too large", [
         (r"(.*)The parameter cannot be converted to a numeric value(?:: .*?)?( for key :\w+)?",
          r"(.*)A value provided cannot be converted into a number( for key :\w+)?"),
-        (r"(.*)(?:Attempting to store more than 38 significant digits in a Number|Number overflow\. .*?)( for key :\w+)?",
+        (r"(.*)(?:Attempting to store more than 38 significant digits in a Number|Number overflow\. .*?)(?: under root)?( for key :\w+)?",
          r"(.*)DynamoDB only supports precision up to 38 digits( for key :\w+)?")]),
     "unprojected": ("of attributes that a global index lacks, keys in a filter and values of its keys, the two name others first, and in a "
                     "text of their own", [
@@ -57,7 +57,7 @@ SAME = {
     "statements": ("of a statement that is no statement Freshet says which one it is and at which place", [
         (r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Statement wasn't well formed, can't be processed: .*|Aliasing is not supported|"
          r"Unrecognized function: .*|Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported)",
-         r"Statement wasn't well formed, can't be processed: .*|Unsupported operation: \w+|Unexpected from source|"
+         r"Statement wasn't well formed, can't be processed: .*|Unsupported operation: \w+|Unexpected from source|Aliasing is not supported|"
          r"The argument to NOT must be a Type or Expression|Invalid operation\. Only select, insert, update and delete operations are valid|Unsupported operation in transaction\.|Validation failed in TransactStatements\[\d+\]: Unexpected path component at .*|"
          r"(?:Validation failed in TransactStatements\[\d+\]: )?Empty bags are not supported .*|"
          r"EXISTS can only be used in ExecuteTransaction write requests\."),
@@ -72,6 +72,7 @@ SAME = {
         (r"Invalid KeyConditionExpression: ((?:Invalid operator used in KeyConditionExpression|KeyConditionExpressions cannot have) .*)",
          r"((?:Invalid operator used in KeyConditionExpression|KeyConditionExpressions cannot have) .*)"),
         (r"(Duplicate primary key exists in table)",) * 2,
+        (r"(Query condition missed key schema element): .*", r"(Query condition missed key schema element)"),
         (r"(.*?)(?:One or more parameter values were invalid: )?Input collection .* contains duplicates! under root",
          r"(.*?)Input collection contains duplicates"),
         (r"(.*Input collection .* contains duplicates)\.(.*)", r"(.*Input collection .* contains duplicates)(.*)"),
