@@ -63,7 +63,7 @@ namespace {
 
 void judge_created(Stage& stage, const TasksJudge::NewTask& task, const Reply& reply, bool may_be_there) {
   const std::string id = text_of(reply.body, "taskId");
-  if (id != task.id) return stage.tasks.kept_for_key(task.id, id);
+  if (id != task.id) return stage.tasks.kept_for_key(task.id, id, reply.span);
   const bool fresh = reply.body.value("created", false);
   stage.verdict.expect(fresh || may_be_there, "a new task is said to be there already", task.id);
   stage.tasks.created(task.id, reply.span);

@@ -54,11 +54,13 @@ bool TasksJudge::surely_lives(const std::string& id) const {
          unsure_until_ < task.created.sent;
 }
 
-void TasksJudge::kept_for_key(const std::string& id, const std::string& other) {
+void TasksJudge::kept_for_key(const std::string& id, const std::string& other, const Span& span) {
   const auto found = tasks_.find(other);
   verdict_.expect(found != tasks_.end(), "a task appears that nobody created", other);
   if (found == tasks_.end()) return;
-  verdict_.expect(!found->second.ended, "a key is kept by a task that has ended", other + " keeps out " + id);
+  const Task& task = found->second;
+  verdict_.expect(!task.ended || task.known_ended >= span.sent, "a key is kept by a task that has ended",
+                  other + " keeps out " + id);
 }
 
 void TasksJudge::create_refused(const std::string& id) {
@@ -155,6 +157,7 @@ void TasksJudge::settled(const std::string& id, const std::string& lease, Outcom
     verdict_.expect(status == "SUCCESS", "a completed task is not SUCCESS", id + " is " + status);
     verdict_.expect(!task.ended, "a task is completed twice", id);
     task.ended = true;
+    task.known_ended = span.answered;
   }
   if (outcome == Outcome::kHeartbeat && task.lease == lease) {
     task.lease_sure_until = std::max(task.lease_sure_until, span.sent);  // Its length is not asked for again.

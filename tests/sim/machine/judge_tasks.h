@@ -49,8 +49,8 @@ class TasksJudge {
   };
   void begin_create(const NewTask& task);
   void created(const std::string& id, const Span& span);
-  // The answer names a task of the same key that lives.
-  void kept_for_key(const std::string& id, const std::string& other);
+  // The answer names a task of the same key that lives, or lived when the request was sent.
+  void kept_for_key(const std::string& id, const std::string& other, const Span& span);
   void create_refused(const std::string& id);  // Certainly not done.
 
   // Takes have numbers of their own. `life` counts the daemons: a new one ends the leases of those before.
@@ -93,10 +93,11 @@ class TasksJudge {
     std::string lease;  // The last one that was handed out; "" if none, or if it was given up.
     BootTime lease_sure_until{};
     int lease_life = 0;
-    int attempts = 0;       // The highest that was seen.
-    bool ended = false;     // SUCCESS, for sure.
-    bool touched = false;   // Taken, settled or cancelled by somebody, perhaps: no longer surely PENDING.
-    BootTime touched_by{};  // When the request was sent that did it.
+    int attempts = 0;        // The highest that was seen.
+    bool ended = false;      // SUCCESS, for sure.
+    BootTime known_ended{};  // Since then.
+    bool touched = false;    // Taken, settled or cancelled by somebody, perhaps: no longer surely PENDING.
+    BootTime touched_by{};   // When the request was sent that did it.
     std::set<std::string> leases;
   };
   // A take that gave `id` although others seem to be newer. Those may have been taken at the same time: it is judged
