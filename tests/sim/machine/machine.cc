@@ -259,6 +259,7 @@ class Machine {
     if (power) world_.sim_network().freeze_some(1000);
     world_.forget_io();
     daemon_.reset();
+    ++life_;  // What is sent until the next one starts is nobody's for sure.
     if (power) {
       files.restart();
     } else {
