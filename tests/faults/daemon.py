@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -141,6 +142,7 @@ def main(description, done, *tests):
             try:
                 test(options.binary, pathlib.Path(folder))
             except (AssertionError, OSError, Refused, RuntimeError) as error:
+                traceback.print_exception(error)
                 print(f"FAILED: {getattr(test, '__name__', test)}: {error!r}")
                 sys.exit(1)
     print(done)

@@ -264,7 +264,7 @@ def test_an_exception_between_two_invocations(binary, folder):
             pid = int(answer.rstrip("x"))
             assert len(answer) == len(str(pid)) + (5 << 20)
             wait_until_gone(pid)
-            assert f"between {how}" in daemon.log_path.read_text()
+            wait_for(lambda how=how: f"between {how}" in daemon.log_path.read_text(), "what the program said is in the log")
             next_pid = daemon.invoke("BetweenNode", {"file": str(ran)})
             assert next_pid != pid
             assert ran.read_text().split()[-2:] == [str(pid), str(next_pid)] and len(ran.read_text().split()) == 2 * number

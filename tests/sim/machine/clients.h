@@ -21,7 +21,6 @@ struct Stage {
   ItemsJudge& items;
   TasksJudge& tasks;
   Verdict& verdict;
-  const int& life;           // Counts the daemons.
   const bool& calm;          // Faults are over: tasks are done, nothing new is made.
   std::string runner;        // TaskRunner of the template.
   bool all_is_read = false;  // Nothing changes any more: who follows the stream comes to its end.

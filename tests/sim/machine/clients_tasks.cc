@@ -135,7 +135,6 @@ Async<void> work_on_tasks(Stage& stage, Random random, std::string name) {
     const milliseconds lease(stage.calm ? 30'000 : 500 + static_cast<int64_t>(random.below(15'000)));
     const milliseconds wait(static_cast<int64_t>(random.below(4'000)));
     Json body = {{"max", 1 + random.below(5)}, {"leaseMs", lease.count()}, {"waitMs", wait.count()}, {"owner", name}};
-    const int life = stage.life;  // An answer may arrive when the daemon that gave it is gone.
     const uint64_t number = stage.tasks.begin_take(stage.caller.scheduler().clock().boot());
     const Reply reply = co_await stage.caller.queue("take", std::move(body), wait + kPatience);
     if (reply.kind == Reply::Kind::kUnknown) stage.tasks.take_unknown(number, reply.span, lease);
@@ -147,8 +146,7 @@ Async<void> work_on_tasks(Stage& stage, Random random, std::string name) {
     ++stage.operations;
     const Json tasks = reply.body["tasks"];
     for (const Json& task : tasks) {
-      stage.tasks.taken({text_of(task, "taskId"), text_of(task, "lease"), task.value("attempt", 0), lease}, reply.span,
-                        life);
+      stage.tasks.taken({text_of(task, "taskId"), text_of(task, "lease"), task.value("attempt", 0), lease}, reply.span);
     }
     stage.tasks.take_over(number);
     for (const Json& task : tasks) {

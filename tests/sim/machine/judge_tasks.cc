@@ -114,14 +114,15 @@ void TasksJudge::take_over(uint64_t take) {
   doubts_ = std::move(open);
 }
 
-void TasksJudge::taken(const TakenTask& taken, const Span& span, int life) {
+void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   const auto found = tasks_.find(taken.id);
   verdict_.expect(found != tasks_.end(), "a task appears that nobody created", taken.id);
   if (found == tasks_.end()) return;
   Task& task = found->second;
   verdict_.expect(!task.ended, "a task that is SUCCESS is handed out again", taken.id);
+  const std::string giver = taken.lease.substr(0, taken.lease.rfind(':'));
   verdict_.expect(task.leases.insert(taken.lease).second, "a lease is handed out twice", taken.lease);
-  verdict_.expect(task.lease.empty() || task.lease_life != life || span.answered >= task.lease_sure_until,
+  verdict_.expect(task.lease.empty() || task.lease_giver != giver || span.answered >= task.lease_sure_until,
                   "two leases of one task are valid at once",
                   taken.id + " is taken at " + ms(span.answered) + ", and the lease before holds until " +
                       ms(task.lease_sure_until));
@@ -132,7 +133,7 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span, int life) {
   if (!task.touched) check_order(task, span);
   touch(task, span.sent);
   task.lease = taken.lease;
-  task.lease_life = life;
+  task.lease_giver = giver;
   task.lease_sure_until = span.sent + taken.lease_time;
 }
 

@@ -53,9 +53,9 @@ class TasksJudge {
   void kept_for_key(const std::string& id, const std::string& other, const Span& span);
   void create_refused(const std::string& id);  // Certainly not done.
 
-  // Takes have numbers of their own. `life` counts the daemons: a new one ends the leases of those before.
+  // Takes have numbers of their own. A lease names the daemon that gave it: a new one ends those of the ones before.
   uint64_t begin_take(BootTime now);
-  void taken(const TakenTask& task, const Span& span, int life);
+  void taken(const TakenTask& task, const Span& span);
   void take_over(uint64_t take);
   // A take without an answer may have taken anything, for that long.
   void take_unknown(uint64_t take, const Span& span, milliseconds lease);
@@ -92,7 +92,7 @@ class TasksJudge {
     Span created;
     std::string lease;  // The last one that was handed out; "" if none, or if it was given up.
     BootTime lease_sure_until{};
-    int lease_life = 0;
+    std::string lease_giver;
     int attempts = 0;        // The highest that was seen.
     bool ended = false;      // SUCCESS, for sure.
     BootTime known_ended{};  // Since then.

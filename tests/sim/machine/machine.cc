@@ -141,7 +141,6 @@ class Machine {
   // A daemon from its start to its end.
   void live(bool is_last) {
     ++lives_;
-    ++life_;
     calm_ = is_last;
     if (is_last) end_faults();
     if (!is_last && plan_.has("wrong-start") && random_.below(3) == 0) {
@@ -259,7 +258,6 @@ class Machine {
     if (power) world_.sim_network().freeze_some(1000);
     world_.forget_io();
     daemon_.reset();
-    ++life_;  // What is sent until the next one starts is nobody's for sure.
     if (power) {
       files.restart();
     } else {
@@ -465,7 +463,6 @@ class Machine {
   Verdict verdict_;
   ItemsJudge items_{verdict_};
   TasksJudge tasks_{verdict_};
-  int life_ = 0;
   bool calm_ = false;
   // The clients' side.
   SimWaiter outside_waiter_{world_.sim_clock()};
@@ -473,7 +470,7 @@ class Machine {
   std::unique_ptr<IoThread> outside_io_;
   std::unique_ptr<HttpClient> http_;
   Caller caller_;
-  Stage stage_{caller_, plan_, items_, tasks_, verdict_, life_, calm_, runner_of(plan_), false, 0};
+  Stage stage_{caller_, plan_, items_, tasks_, verdict_, calm_, runner_of(plan_), false, 0};
   std::unique_ptr<HttpServer> handlers_;
   Scope clients_;
   Scope stream_;
