@@ -1,5 +1,5 @@
-// Work that goes on to its end, also if the one who asked for it goes away meanwhile: a client that hangs up must not
-// leave a change that is written and not yet said in memory. Loop thread only.
+// Runs work to its end even if its caller goes away meanwhile. Without it, a client that hangs up could leave a change
+// that is in the store and not in memory. Loop thread only.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace freshet {
 
 class Detached {
  public:
-  // The scheduler outlives it. Its end ends all work that is under way; who waits for that waits for ever.
+  // The scheduler outlives it. Destroying it ends all running work; a caller that still waits is never resumed.
   explicit Detached(Scheduler& scheduler) : scheduler_(scheduler) {}
   Detached(const Detached&) = delete;
   Detached& operator=(const Detached&) = delete;

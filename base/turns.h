@@ -15,7 +15,7 @@ namespace freshet {
 
 class Turns {
  public:
-  // The scheduler outlives it. Its end ends a change that is under way; who waits for it waits for ever.
+  // The scheduler outlives it. Destroying it ends the running change; a caller that still waits is never resumed.
   explicit Turns(Scheduler& scheduler) : scheduler_(scheduler) {}
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;

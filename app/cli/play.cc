@@ -41,7 +41,7 @@ double ms(SteadyClock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// What came of the calls. Any thread.
+// Counts the outcomes of the calls. Any thread.
 class Outcomes {
  public:
   void accepted(bool created) {
@@ -184,7 +184,7 @@ class Player {
     return kUsage;
   }
 
-  // Whether the table is a queue; else whether it is there, with the fixture's key.
+  // Asks if the table is a queue. If it is none, checks that it exists and has the fixture's key.
   int look_at_target() {
     const auto queues = clients_.front()->call("GET", "/queues", "");
     if (!queues) return unreachable(queues.error());

@@ -1,6 +1,7 @@
-// What `freshet replay --into` sends to a daemon for a fixture. Pure.
+// Plans the calls that `freshet replay --into` sends to a daemon for a fixture. Pure.
 //
-// Of a queue its creations of tasks: an item that waits, or is in work, when it comes. Of any other table every change.
+// For a queue it plans the creation of each task that is PENDING, DELAYED or TAKEN when its record comes; for any other
+// table it plans every change.
 // docs/formats.md, "Playing a fixture into a daemon".
 #pragma once
 

@@ -14,7 +14,7 @@ namespace freshet {
 std::vector<LifeEvent> life_of(const ItemRef& task, std::string_view id, const std::vector<ItemRef>& lines,
                                WallTime now);
 
-// Whether a line of the shed log names that task.
+// True if a line of the shed log names that task.
 bool names_task(const ItemRef& line, std::string_view id);
 
 // "850 ms", "12 s", "5 min", "3 h".
