@@ -1,0 +1,191 @@
+#include "functions/queue/policy/key_limits.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace freshet {
+
+namespace {
+
+constexpr double kNeeded = 1;  // Tokens that a start needs.
+constexpr double kTiny = 1e-9;
+
+double seconds_between(BootTime from, BootTime to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+double KeyLimits::refilled(double tokens, BootTime at, BootTime now) const {
+  if (limits_.rate <= 0) return limits_.burst;
+  return std::min(limits_.burst, tokens + limits_.rate * std::max(seconds_between(at, now), 0.0));
+}
+
+double KeyLimits::tokens_unseen(BootTime now) const {
+  return refilled(tokens_born_, born_, now);
+}
+
+void KeyLimits::refill(Key& key, BootTime now) const {
+  key.tokens = refilled(key.tokens, key.at, now);
+  key.at = now;
+}
+
+bool KeyLimits::may(const Key& key, uint64_t claims, double cost) const {
+  const uint64_t busy = key.in_flight + key.claims + claims;
+  if (limits_.concurrency > 0 && busy >= static_cast<uint64_t>(limits_.concurrency)) return false;
+  return limits_.rate <= 0 || key.tokens - cost >= kNeeded - kTiny;
+}
+
+// When a bucket with `tokens` now holds `wanted`. At most a day: it is looked at again then.
+BootTime KeyLimits::time_of(double tokens, double wanted, BootTime now) const {
+  if (limits_.rate <= 0 || tokens >= wanted) return now;
+  const double wait = std::min((wanted - tokens) / limits_.rate, 24 * 3600.0);
+  return now + std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(wait)) + nanoseconds(1);
+}
+
+KeyLimits::Keys::iterator KeyLimits::find(std::string_view key, BootTime now) {
+  auto it = keys_.find(key);
+  if (it == keys_.end()) {
+    it = keys_.try_emplace(std::string(key)).first;
+    it->second.tokens = tokens_unseen(now);
+    name_bytes_ += it->first.capacity();
+  } else {
+    refill(it->second, now);
+  }
+  it->second.at = now;
+  return it;
+}
+
+void KeyLimits::plan(Keys::value_type& key, BootTime when) {
+  Key& state = key.second;
+  if (state.event != BootTime{}) events_.erase({state.event, state.number});
+  state.event = when;
+  if (when == BootTime{}) return;
+  state.number = ++number_;
+  events_.emplace(std::pair(when, state.number), &key.first);
+}
+
+// Everything that follows from a change of a key: whether it is at its limit, when it is looked at again, and whether
+// it can be forgotten.
+void KeyLimits::settle(Keys::iterator it, BootTime now) {
+  Key& key = it->second;
+  const bool held = !may(key, 0, 0);
+  const bool changed = held != key.held;
+  key.held = held;
+  if (changed) at_limit_ += held ? 1 : -1;
+  if (changed && told_) told_(it->first, !held);
+  const bool idle = key.in_flight == 0 && key.claims == 0;
+  if (held && key.tokens < kNeeded - kTiny) {
+    plan(*it, time_of(key.tokens, kNeeded, now));
+  } else if (held || !idle) {
+    plan(*it, BootTime{});  // The end of a task is the next that happens to it.
+  } else if (limits_.rate > 0 && key.tokens < limits_.burst - kTiny) {
+    plan(*it, time_of(key.tokens, limits_.burst, now));
+  } else {
+    plan(*it, BootTime{});
+    name_bytes_ -= it->first.capacity();
+    keys_.erase(it);
+  }
+}
+
+void KeyLimits::set(const Limits& limits, BootTime now) {
+  if (limits == limits_) return;
+  // A rate that was not counted until now begins with empty buckets.
+  const bool is_new = limits_.rate <= 0;
+  tokens_born_ = is_new ? 0 : std::min(tokens_unseen(now), limits.burst);
+  born_ = now;
+  std::vector<std::string> names;
+  names.reserve(keys_.size());
+  for (auto& [name, key] : keys_) {
+    refill(key, now);
+    key.tokens = is_new ? 0 : std::min(key.tokens, limits.burst);
+    names.push_back(name);
+  }
+  limits_ = limits;
+  for (const auto& name : names) settle(keys_.find(name), now);
+  if (!limits_.any()) clear(now);
+}
+
+void KeyLimits::clear(BootTime now) {
+  keys_.clear();
+  events_.clear();
+  at_limit_ = 0;
+  name_bytes_ = 0;
+  tokens_born_ = 0;
+  born_ = now;
+}
+
+bool KeyLimits::may_start(std::string_view key, BootTime now, uint64_t claims, double cost) {
+  if (!on()) return true;
+  const auto known = keys_.find(key);
+  if (known == keys_.end()) {
+    Key unseen;
+    unseen.tokens = tokens_unseen(now);
+    const bool room = keys_.size() < kMostKeys;
+    if (room && may(unseen, claims, cost)) return true;
+    if (!room || claims > 0) return false;
+  } else {
+    refill(known->second, now);
+    if (may(known->second, claims, cost)) return true;
+    if (claims > 0) return false;
+  }
+  settle(find(key, now), now);
+  return false;
+}
+
+void KeyLimits::started(std::string_view key, double cost, BootTime now) {
+  if (!on()) return;
+  const auto it = find(key, now);
+  ++it->second.claims;
+  if (limits_.rate > 0) it->second.tokens -= cost;
+  settle(it, now);
+}
+
+void KeyLimits::claimed(std::string_view key, double cost, bool ok, BootTime now) {
+  const auto known = keys_.find(key);
+  if (known == keys_.end()) return;  // The limits are others since then.
+  Key& state = known->second;
+  if (state.claims > 0) --state.claims;
+  if (ok) return;
+  refill(state, now);
+  if (limits_.rate > 0) state.tokens = std::min(state.tokens + cost, limits_.burst);
+  settle(known, now);
+}
+
+void KeyLimits::in_flight(std::string_view key, uint64_t tasks, BootTime now) {
+  if (!on() || (tasks == 0 && !keys_.contains(key))) return;
+  const auto it = find(key, now);
+  it->second.in_flight = tasks;
+  settle(it, now);
+}
+
+void KeyLimits::charge(std::string_view key, double difference, BootTime now) {
+  if (limits_.rate <= 0 || difference == 0) return;
+  const auto it = find(key, now);
+  it->second.tokens = std::min(it->second.tokens - difference, limits_.burst);
+  settle(it, now);
+}
+
+bool KeyLimits::due(BootTime now, size_t most) {
+  for (; most > 0 && next_due() <= now; --most) settle(find(*events_.begin()->second, now), now);
+  return next_due() <= now;
+}
+
+std::optional<KeyLimits::Standing> KeyLimits::standing(std::string_view key, BootTime now) const {
+  if (!on()) return std::nullopt;
+  const auto known = keys_.find(key);
+  Key state = known == keys_.end() ? Key() : known->second;
+  state.tokens = known == keys_.end() ? tokens_unseen(now) : refilled(state.tokens, state.at, now);
+  if (may(state, 0, 0)) return std::nullopt;
+  const bool is_rate = limits_.rate > 0 && state.tokens < kNeeded - kTiny;
+  return Standing{is_rate, time_of(state.tokens, kNeeded, now), state.in_flight + state.claims};
+}
+
+size_t KeyLimits::bytes() const {
+  // A node of the map, and an entry of the events with its share of the tree.
+  constexpr size_t kKey = sizeof(Keys::value_type) + 4 * sizeof(void*);
+  constexpr size_t kEvent = 2 * (sizeof(std::pair<BootTime, uint64_t>) + sizeof(void*));
+  return keys_.size() * kKey + events_.size() * kEvent + name_bytes_;
+}
+
+}  // namespace freshet

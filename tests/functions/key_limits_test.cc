@@ -1,0 +1,238 @@
+// The limits of each key by itself: never above them in any window, whatever comes; and the memory that they take.
+#include "functions/queue/policy/key_limits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/random.h"
+#include "tests/sim/seeds.h"
+
+namespace freshet {
+namespace {
+
+BootTime at(int64_t ms) {
+  return BootTime(milliseconds(ms));
+}
+
+KeyLimits::Limits limits(double rate, double burst = 1, int concurrency = 0) {
+  return {rate, burst, concurrency};
+}
+
+TEST(KeyLimits, WithoutLimitsEverythingMayStartAndNothingIsKept) {
+  KeyLimits keys;
+  EXPECT_FALSE(keys.on());
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(keys.may_start("a", at(0)));
+    keys.started("a", 1, at(0));
+    keys.in_flight("a", static_cast<uint64_t>(i), at(0));
+  }
+  EXPECT_EQ(keys.known(), 0u);
+  EXPECT_EQ(keys.next_due(), BootTime::max());
+}
+
+TEST(KeyLimits, AfterARestartNoBurstComes) {
+  KeyLimits keys;
+  keys.set(limits(5, 10), at(1000));
+  EXPECT_FALSE(keys.may_start("a", at(1000)));
+  EXPECT_FALSE(keys.may_start("a", at(1199)));
+  EXPECT_TRUE(keys.may_start("a", at(1201)));
+  keys.started("a", 1, at(1201));
+  EXPECT_FALSE(keys.may_start("a", at(1202)));
+  EXPECT_TRUE(keys.may_start("b", at(1202))) << "a key at its limit holds up no other";
+}
+
+TEST(KeyLimits, AfterAPauseTheBurstMayStart) {
+  KeyLimits keys;
+  keys.set(limits(5, 3), at(0));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(keys.may_start("a", at(10'000)));
+    keys.started("a", 1, at(10'000));
+  }
+  EXPECT_FALSE(keys.may_start("a", at(10'000)));
+  const auto why = keys.standing("a", at(10'100));
+  ASSERT_TRUE(why);
+  EXPECT_TRUE(why->is_rate);
+  EXPECT_EQ(std::chrono::floor<milliseconds>(why->at.time_since_epoch()).count(), 10'200);
+}
+
+TEST(KeyLimits, TheEndOfATaskMakesRoomForAnother) {
+  KeyLimits keys;
+  std::vector<std::pair<std::string, bool>> told;
+  keys.tell([&](std::string_view key, bool may) { told.emplace_back(key, may); });
+  keys.set(limits(0, 1, 2), at(0));
+  for (uint64_t i = 1; i <= 2; ++i) {
+    ASSERT_TRUE(keys.may_start("a", at(0)));
+    keys.started("a", 1, at(0));
+    keys.claimed("a", 1, true, at(0));
+    keys.in_flight("a", i, at(0));
+  }
+  EXPECT_FALSE(keys.may_start("a", at(0)));
+  EXPECT_EQ(keys.at_limit(), 1u);
+  EXPECT_EQ(keys.next_due(), BootTime::max()) << "no time will help";
+  const auto why = keys.standing("a", at(0));
+  ASSERT_TRUE(why);
+  EXPECT_FALSE(why->is_rate);
+  EXPECT_EQ(why->in_flight, 2u);
+  keys.in_flight("a", 1, at(5));
+  EXPECT_EQ(told, (std::vector<std::pair<std::string, bool>>{{"a", false}, {"a", true}}));
+  EXPECT_TRUE(keys.may_start("a", at(5)));
+  EXPECT_FALSE(keys.may_start("a", at(5), 1)) << "beside one that a take has chosen";
+  keys.in_flight("a", 0, at(6));
+  EXPECT_EQ(keys.known(), 0u);
+}
+
+TEST(KeyLimits, AClaimThatFailsCostsNothing) {
+  KeyLimits keys;
+  keys.set(limits(1, 1, 1), at(0));
+  ASSERT_TRUE(keys.may_start("a", at(1001)));
+  keys.started("a", 1, at(1001));
+  EXPECT_FALSE(keys.may_start("a", at(1001)));
+  keys.claimed("a", 1, false, at(1001));
+  EXPECT_TRUE(keys.may_start("a", at(1001)));
+  EXPECT_EQ(keys.at_limit(), 0u);
+}
+
+TEST(KeyLimits, TheTrueCostIsChargedOrGivenBack) {
+  KeyLimits keys;
+  keys.set(limits(100, 100), at(0));
+  keys.started("a", 1, at(10'000));
+  keys.charge("a", 811, at(10'000));  // It was 812.
+  EXPECT_FALSE(keys.may_start("a", at(17'000)));
+  EXPECT_TRUE(keys.may_start("a", at(17'140)));
+  keys.started("b", 500, at(20'000));
+  EXPECT_FALSE(keys.may_start("b", at(20'000)));
+  keys.charge("b", -450, at(20'000));
+  EXPECT_TRUE(keys.may_start("b", at(20'000)));
+  keys.charge("b", -1000, at(20'000));
+  keys.started("b", 100, at(20'000));
+  EXPECT_FALSE(keys.may_start("b", at(20'000))) << "a bucket never holds more than its burst";
+}
+
+TEST(KeyLimits, AChangeHoldsAtOnceAndForgetsNothing) {
+  KeyLimits keys;
+  std::set<std::string> held;
+  keys.tell(
+      [&](std::string_view key, bool may) { may ? (void)held.erase(std::string(key)) : (void)held.emplace(key); });
+  keys.set(limits(1), at(0));
+  keys.started("a", 1, at(5000));
+  keys.claimed("a", 1, true, at(5000));
+  keys.in_flight("a", 1, at(5000));
+  EXPECT_EQ(held.size(), 1u);
+  keys.set(limits(1000), at(5000));
+  EXPECT_FALSE(keys.may_start("a", at(5000)));
+  EXPECT_TRUE(keys.may_start("a", at(5002)));
+  keys.set(limits(1000, 1, 1), at(5002));
+  EXPECT_FALSE(keys.may_start("a", at(5010))) << "it has one in flight";
+  keys.set(limits(0), at(5010));
+  EXPECT_TRUE(held.empty());
+  EXPECT_TRUE(keys.may_start("a", at(5010)));
+  EXPECT_EQ(keys.known(), 0u);
+  keys.set(limits(1), at(6000));
+  EXPECT_FALSE(keys.may_start("a", at(6000))) << "a limit that is new begins with empty buckets";
+}
+
+struct Start {
+  int64_t ms;
+  double cost;
+};
+
+void expect_within(const std::vector<Start>& starts, double rate, double burst, double most) {
+  for (size_t i = 0; i < starts.size(); ++i) {
+    double sum = 0;
+    for (size_t j = i; j < starts.size() && j < i + 200; ++j) {
+      const double time = static_cast<double>(starts[j].ms - starts[i].ms) / 1000;
+      ASSERT_LE(sum, rate * time + burst + 1e-6) << "from " << starts[i].ms << " to " << starts[j].ms;
+      sum += starts[j].cost;
+      ASSERT_LE(sum, rate * time + burst + most + 1e-6);
+    }
+  }
+}
+
+void random_run(uint64_t seed) {
+  Random random(seed);
+  KeyLimits keys;
+  std::set<std::string> held;
+  keys.tell([&](std::string_view key, bool may) {
+    ASSERT_NE(held.contains(std::string(key)), !may) << "a change that is none";
+    may ? (void)held.erase(std::string(key)) : (void)held.emplace(key);
+  });
+  const bool counts_cost = random.below(2) == 0;
+  const KeyLimits::Limits all{1 + 20 * random.unit(), 1 + static_cast<double>(random.below(5)),
+                              static_cast<int>(random.below(4))};
+  keys.set(all, at(0));
+  std::map<std::string, std::vector<Start>> starts;
+  std::map<std::string, uint64_t> busy;
+  for (int64_t now = 0; now < 60'000; now += static_cast<int64_t>(random.below(20))) {
+    while (keys.due(at(now), 2)) {
+    }
+    // One of ten keys is far louder than the rest.
+    const std::string key = random.below(2) == 0 ? "loud" : "k" + std::to_string(random.below(9));
+    if (busy[key] > 0 && random.below(4) == 0) {
+      keys.in_flight(key, --busy[key], at(now));
+      continue;
+    }
+    const bool may = keys.may_start(key, at(now));
+    ASSERT_EQ(may, !keys.standing(key, at(now)));
+    if (!may) {
+      ASSERT_TRUE(held.contains(key));
+      continue;
+    }
+    const double cost = counts_cost ? 10 * random.unit() + 0.1 : 1;
+    keys.started(key, cost, at(now));
+    const bool ok = random.below(10) > 0;
+    keys.claimed(key, cost, ok, at(now));
+    if (ok) {
+      starts[key].push_back({now, cost});
+      keys.in_flight(key, ++busy[key], at(now));
+    }
+    if (all.concurrency > 0) {
+      ASSERT_LE(busy[key], static_cast<uint64_t>(all.concurrency));
+    }
+    ASSERT_EQ(held.size(), keys.at_limit());
+  }
+  for (const auto& [key, of_key] : starts) {
+    SCOPED_TRACE(key);
+    ASSERT_GT(of_key.size(), 10u);
+    expect_within(of_key, all.rate, all.burst, counts_cost ? 10.1 : 1);
+  }
+  for (auto& [key, count] : busy) {
+    if (count > 0) keys.in_flight(key, 0, at(60'000));
+  }
+  while (keys.next_due() != BootTime::max()) keys.due(keys.next_due(), 10);
+  EXPECT_EQ(keys.known(), 0u) << "whoever is full and idle is forgotten";
+  EXPECT_EQ(keys.bytes(), 0u);
+}
+
+TEST(KeyLimits, NeverAboveTheLimitsInAnyWindow) {
+  for (const auto seed : test_seeds(20)) {
+    SCOPED_TRACE(seed);
+    random_run(seed);
+  }
+}
+
+TEST(KeyLimits, AHundredThousandKeysTakeBoundedMemoryAndGoAgain) {
+  constexpr int kKeys = 100'000;
+  KeyLimits keys;
+  keys.set(limits(1), at(0));
+  for (int i = 0; i < kKeys; ++i) {
+    const auto key = "customer-" + std::to_string(i);
+    ASSERT_TRUE(keys.may_start(key, at(5000)));
+    keys.started(key, 1, at(5000));
+    keys.claimed(key, 1, true, at(5000));
+    keys.in_flight(key, 1, at(5000));
+    keys.in_flight(key, 0, at(5000));
+  }
+  EXPECT_EQ(keys.at_limit(), static_cast<size_t>(kKeys));
+  EXPECT_LT(keys.bytes(), kKeys * 300u);
+  int steps = 0;
+  while (keys.due(at(6001), 1000)) ++steps;
+  EXPECT_EQ(keys.known(), 0u);
+  EXPECT_LE(steps, 2 * kKeys / 1000) << "each key is looked at when it may start, and when it is full";
+}
+
+}  // namespace
+}  // namespace freshet
