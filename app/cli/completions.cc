@@ -103,7 +103,7 @@ std::string bash_completions(const CommandFacts& program) {
   return R"(# Completion of freshet's commands for bash. Made by `freshet completions bash`.
 # Load it with: source <(freshet completions bash)
 
-# What the command `path` takes; of its option $1 how its values are completed, if it has any.
+# Sets the words that the command `path` takes, and how the values of its option $1 are completed, if it has any.
 _freshet_facts() {
   valued=1 value=()
   case $path in
@@ -268,7 +268,7 @@ std::string fish_completions(const CommandFacts& program) {
   return R"(# Completion of freshet's commands for fish. Made by `freshet completions fish`.
 # Load it with: freshet completions fish | source
 
-# Whether the words up to the cursor name just this command.
+# Succeeds if the words up to the cursor name just this command.
 function __freshet_at
   set -l path ''
   for word in (commandline -opc)[2..-1]

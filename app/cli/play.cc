@@ -132,7 +132,7 @@ class Outcomes {
   size_t sent_ = 0, accepted_ = 0, existing_ = 0, unknown_ = 0;
   std::map<std::string, size_t> refusals_;  // By code.
   std::string first_refusal_, first_code_, first_unknown_;
-  size_t last_ = 0;  // Of the calls that were sent, the last one in the plan.
+  size_t last_ = 0;  // The place in the plan of the last call that was sent.
   double most_behind_ms_ = 0, behind_ms_ = 0;
 };
 

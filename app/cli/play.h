@@ -11,7 +11,7 @@ struct PlayOptions {
   std::string url;
   std::string credentials;
   std::string ca;
-  std::string region = "us-east-1";  // Of the daemon, for signatures.
+  std::string region = "us-east-1";  // The daemon's region, for signatures.
   std::string table;                 // Empty: the fixture's.
   double speed = 1;                  // Recorded seconds a second.
   int connections = 8;

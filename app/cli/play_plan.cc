@@ -11,8 +11,8 @@
 namespace freshet::cli {
 namespace {
 
-constexpr int64_t kLongestMs = int64_t{366} * 24 * 3600 * 1000;  // Of a task's TTL and delay, as the task API has it.
-constexpr int64_t kLatestMs = 253'402'300'799'999;               // Of a deadline: the end of the year 9999.
+constexpr int64_t kLongestMs = int64_t{366} * 24 * 3600 * 1000;  // The task API's limit for a task's TTL and delay.
+constexpr int64_t kLatestMs = 253'402'300'799'999;               // The latest deadline: the end of the year 9999.
 
 class Planner {
  public:

@@ -19,8 +19,8 @@ struct PlayedCall {
   Kind kind = Kind::kPut;
   milliseconds at{0};  // After the fixture's start, as recorded. Never before that of the call before.
   WallTime recorded{};
-  ItemRef item;       // Of kDelete: its keys.
-  std::string place;  // Of the line in the fixture, for messages.
+  ItemRef item;       // With kDelete only its keys.
+  std::string place;  // Names the line in the fixture, for messages.
   std::string order;  // Calls with the same one are sent one after the other, in their order.
 };
 

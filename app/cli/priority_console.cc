@@ -148,7 +148,7 @@ class Console {
     const Json stats = session_.call("GET", "/stats");
     if (!stats.is_null()) show(title, sample_stats(stats));
   }
-  // Of a call whose result the sample does not look at either.
+  // For a call whose result the sample does not look at either.
   void complain(const char* method, const Json& result) {
     if (result.is_null() || is_success(result)) return;
     std::cerr << method << "() - " << plain_text(code_of(result)) << '\n'

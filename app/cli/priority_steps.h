@@ -1,5 +1,5 @@
-// What the priority-queue sample's console does with a queue, without its words: for the console itself and for the
-// commands of the same names.
+// The steps of the priority-queue sample's console, without its words. The console itself and the commands of the same
+// names use them.
 #pragma once
 
 #include <string>

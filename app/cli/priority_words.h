@@ -1,4 +1,4 @@
-// What the console of priority queues says around its JSON: in Freshet's words, or in those of the sample's own
+// The words that the console of priority queues prints around its JSON: Freshet's own, or those of the sample's own
 // console, mistakes included, for scripts that were written for that.
 #pragma once
 

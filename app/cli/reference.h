@@ -1,4 +1,4 @@
-// What the command line takes, as plain values read off the tree of commands: --help shows the same tree, so
+// The commands and their options, as plain values read off the tree of commands. --help shows the same tree, so
 // completions and man pages cannot disagree with it.
 #pragma once
 
@@ -32,7 +32,7 @@ struct CommandFacts {
   std::string group;  // The heading above it in its parent's --help.
   std::vector<std::string> aliases;
   std::string what;
-  std::string examples;  // What --help ends with.
+  std::string examples;  // --help ends with them.
   std::vector<OptionFacts> options;
   std::vector<CommandFacts> commands;
 

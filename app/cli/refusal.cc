@@ -7,7 +7,7 @@
 namespace freshet::cli {
 namespace {
 
-constexpr size_t kMostShown = 1000;  // Of a text that is none of ours.
+constexpr size_t kMostShown = 1000;  // The limit for a text that is none of ours.
 
 std::string text_in(const Json& object, const char* name) {
   const auto member = object.find(name);

@@ -1,4 +1,4 @@
-// What an answer with an error status says, whichever API it comes from. Nothing of another server's answer is trusted:
+// Reads an answer with an error status, whichever API it comes from. Nothing of another server's answer is trusted:
 // members of a wrong type count as absent.
 #pragma once
 
@@ -13,14 +13,14 @@ struct RefusalText {
   std::string message;
 };
 
-// Of {"error": {"code", "message"}}, which all of Freshet's own routes answer; of {"__type", "message"}, as AWS
-// protocols have it; else the text itself.
+// Reads {"error": {"code", "message"}}, which all of Freshet's own routes answer, or {"__type", "message"}, as AWS
+// protocols have it. Any other answer is taken as text.
 RefusalText refusal_in(const HttpResponse& response);
 // The same of a document that was read already. Without a message in it, the message is the document.
 RefusalText refusal_in(const Json& document);
 
-// What to do about it, with "; " before it; empty if nothing is known. `credentials`: the file of --credentials, or
-// empty.
+// Says what to do about it, with "; " before it; empty if nothing is known. `credentials`: the file of --credentials,
+// or empty.
 std::string hint_at_key(const RefusalText& refusal, const std::string& credentials);
 
 // Says it on standard error, with the hint. Returns the exit status.

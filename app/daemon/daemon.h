@@ -31,7 +31,7 @@ class Daemon {
   virtual void stop() = 0;
   // Reads the template again and applies it. Any thread.
   virtual void reload() = 0;
-  // What the program returns once the loop has stopped.
+  // The program returns it once the loop has stopped.
   virtual int exit_status() const = 0;
   virtual bool ready() const = 0;  // Requests are served.
   // Why the start failed after begin(), in words for the person who starts it.

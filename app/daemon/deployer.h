@@ -60,7 +60,7 @@ class Deployer {
 // "dryRun": false}. `file` is the template's absolute path: what it names (CodeUri) is beside it, on this machine. The
 // answer: {"changes": [{"change", "type", "name", "detail"}], "warnings": [...], "outputs": {...}}.
 struct DeployPlace {
-  TemplateOptions options;          // Of the daemon: its account, and whether it keeps traces.
+  TemplateOptions options;          // The daemon's: its account, and whether it keeps traces.
   std::vector<std::string> queues;  // Those of --queue.
   bool read_only = false;           // Only "dryRun": all else is kAccessDenied.
 };

@@ -14,7 +14,7 @@ class ReadyFile {
   explicit ReadyFile(std::string path) : path_(std::move(path)) {}  // Empty: there is none, and nothing is done.
   ReadyFile(const ReadyFile&) = delete;
   ReadyFile& operator=(const ReadyFile&) = delete;
-  ~ReadyFile();  // What was written stays: the next run removes it.
+  ~ReadyFile();  // The file stays: the next run removes it.
 
   // Sees that it can be written, and removes one of an earlier run: it would say ready all the time that the store
   // takes to open. kConflict if it is that of a daemon that runs; kIo if something other than a file has that name.

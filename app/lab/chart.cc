@@ -14,7 +14,7 @@ namespace {
 // Lengths are those of the viewBox.
 struct Canvas {
   const char* style;
-  double left, width, height;  // Of the plot's area.
+  double left, width, height;  // The plot's area.
   double names, hidden_names;  // Widths of the columns behind it.
   double font;
 };
@@ -164,7 +164,7 @@ class Drawing {
     out_ += fmt::format("<polyline class=\"line {}\" points=\"{}\"/>\n", line.look.style, points);
   }
 
-  // Of the lines that are hidden, or of the others.
+  // Names the lines that are hidden, or the others.
   void names(bool hidden) {
     std::vector<const Line*> named;
     for (const auto& line : lines_) {
@@ -218,7 +218,7 @@ std::vector<double> round_ticks(double most, double steps) {
 std::vector<double> spread(std::vector<double> wanted, double gap, double least, double most) {
   // Labels that touch stand together as a block around the middle of what they want.
   struct Block {
-    double sum;  // Of what its labels want, each less its distance from the first.
+    double sum;  // Adds up the places that its labels want, each less its distance from the first.
     size_t count;
     double first;
   };

@@ -23,7 +23,7 @@ struct Experiment {
   // In real time: policies that the daemon offers, and rivals, run there; the clairvoyant in simulated time beside
   // them.
   std::optional<RealOptions> real;
-  // Of runs that are over and runs in all; called by one thread at a time. May be empty.
+  // Gets the number of finished runs and of all runs. One thread calls it at a time. May be empty.
   std::function<void(size_t, size_t)> on_progress;
 };
 
@@ -32,7 +32,7 @@ struct Cell {
   Scenario scenario;
   Policy policy;
   std::map<std::string, Estimate> figures;
-  Figures first;  // Of the first seed: for plots.
+  Figures first;  // The first seed's figures, for plots.
 };
 
 // In order: by scenario, then by policy. Where the clairvoyant takes part, the others have `ofClairvoyant`: their

@@ -128,8 +128,8 @@ class Reading {
     set("needlesslyRefused", needlessly_refused(changes));
   }
 
-  // Of the refused: those before whose deadline a slot stood idle, for a tenth of a task at least. `changes`: when
-  // slots were taken and free again.
+  // The share of refused tasks before whose deadline a slot stood idle for a tenth of a task at least. `changes` says
+  // when slots were taken and free again.
   double needlessly_refused(const std::vector<std::pair<nanoseconds, int>>& changes) const {
     std::vector<std::pair<nanoseconds, nanoseconds>> idle{{nanoseconds(0), nanoseconds::max()}};  // From, until.
     int busy = 0;

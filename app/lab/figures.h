@@ -1,4 +1,4 @@
-// What a run came to, from its ledger.
+// The figures of a run, computed from its ledger.
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ Figures figures_of(const Ledger& ledger);
 // Over seeds.
 struct Estimate {
   double mean = 0;
-  double half_width = 0;  // Of the 95 % confidence interval of the mean; 0 for a single seed.
+  double half_width = 0;  // Half of the mean's 95 % confidence interval; 0 for a single seed.
 };
 Estimate estimate(const std::vector<double>& samples);
 

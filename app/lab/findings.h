@@ -1,6 +1,6 @@
-// What the figures of an experiment say, in sentences. Each is computed from the figures and says the contrary where
-// they do. A finding compares two of the policies: Freshet as it comes (else the first of Freshet's own) with FIFO
-// (else the first that is neither Freshet's own nor the clairvoyant). Pure.
+// Puts the figures of an experiment into sentences. Each sentence is computed from the figures and says the contrary
+// where they do. A finding compares two of the policies: Freshet as it comes (else the first of Freshet's own) with
+// FIFO (else the first that is neither Freshet's own nor the clairvoyant). Pure.
 #pragma once
 
 #include <string>

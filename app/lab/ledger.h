@@ -1,4 +1,5 @@
-// What became of every task of one run. Written by the model or by the run of the real queue, read by figures.h.
+// The ledger says what became of every task of one run. The model or the run of the real queue writes it; figures.h
+// reads it.
 #pragma once
 
 #include <optional>
@@ -14,9 +15,9 @@ struct Job {
 
   Arrival arrival;
   Fate fate = Fate::kWaiting;
-  int tries_left = 0;         // Of its client, after this one.
+  int tries_left = 0;         // The tries that its client has left after this one.
   nanoseconds left = kNever;  // When it was started, shed or rejected.
-  nanoseconds end = kNever;   // Of kStarted.
+  nanoseconds end = kNever;   // Set with kStarted.
 
   bool in_time() const { return fate == Fate::kStarted && end <= milliseconds(arrival.deadline_ms); }
 };
@@ -33,7 +34,7 @@ class Ledger {
   void ended(size_t job, nanoseconds now) { jobs_[job].end = now; }
   void shed(size_t job, nanoseconds now) { leave(job, Job::Fate::kShed, now); }
   void reject(size_t job, nanoseconds now) { leave(job, Job::Fate::kRejected, now); }
-  // What the client does at the task's deadline: another attempt, if it has not been served in time and has tries left.
+  // The attempt that the client makes at the task's deadline, if the task was not served in time and it has tries left.
   std::optional<Arrival> retry(size_t job) const;
   // How long the next call will take: the clairvoyant asks.
   nanoseconds next_service() { return calls_.of(starts_); }

@@ -53,7 +53,7 @@ class Model {
   struct Event {
     nanoseconds at;
     size_t job;
-    nanoseconds start = Job::kNever;  // Of the end of a call.
+    nanoseconds start = Job::kNever;  // When a call ended.
     bool operator>(const Event& other) const { return std::pair(at, job) > std::pair(other.at, other.job); }
   };
 
@@ -155,8 +155,8 @@ class Model {
     return false;
   }
 
-  // Of those that the next call would still finish in time, the most urgent. If there is none, the slot waits for a
-  // fresher one, unless the call takes longer than any task is given: then it is spent on the one with least to lose.
+  // Picks the most urgent task that the next call would still finish in time. If there is none, the slot waits for a
+  // fresher one, unless the call takes longer than any task is given: then it takes the task with least to lose.
   std::optional<size_t> pick_knowing() {
     shed_past();
     if (urgent_.empty()) return std::nullopt;
@@ -195,8 +195,8 @@ class Model {
 void run_model(const Policy& policy, uint64_t seed, Ledger& ledger) {
   const auto arrivals = arrivals_of(ledger.scenario(), seed);
   if (!policy.clairvoyant) return Model(policy, ledger).run(arrivals);
-  // Whether to wait for a fresher task or to spend a long call on one that is lost anyway: how long to wait at most is
-  // a matter of what comes later. The best of several.
+  // A slot may wait for a fresher task or spend a long call on one that is lost anyway. The best limit of the wait
+  // depends on later tasks, so several are tried.
   const auto mean = ledger.scenario().mean;
   uint64_t best = 0;
   Ledger tried = ledger;

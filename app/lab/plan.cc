@@ -12,7 +12,7 @@ struct Scale {
   int slots;
   nanoseconds mean;
 };
-constexpr int64_t kLongestMean = 60'000'000;  // Of either unit, so that it fits; check() knows better.
+constexpr int64_t kLongestMean = 60'000'000;  // Fits in either unit; check() knows better.
 constexpr Scale kSlow{16, milliseconds(100)};
 constexpr Scale kFast{1, milliseconds(1)};
 
@@ -35,7 +35,7 @@ Result<Scale> scale_of(const std::string& text) {
   return out;
 }
 
-// Of short services a fifth of a minute has as many tasks.
+// With short services a fifth of a minute has as many tasks.
 seconds length_of(const Plan& plan, Shape shape, Scale scale) {
   if (plan.seconds > 0) return seconds(plan.seconds);
   if (shape == Shape::kStep) return kCalm + kStep + seconds(20);

@@ -17,14 +17,14 @@ struct Plan {
   std::vector<double> deadlines;
   std::vector<int> retries;
   bool groups = false;  // A quiet group beside one that is a thousand times louder.
-  int seconds = 0;      // Of each run; 0: as each shape needs.
+  int seconds = 0;      // The length of each run; 0: as each shape needs.
 
   bool is_default() const;
 };
 
 inline const std::vector<double> kLoads = {0.5, 0.8, 0.95, 1, 1.05, 1.2, 1.5, 2, 3, 5, 10};
 
-// What is not chosen, as in real time: some loads at the slower scale, a few seconds each.
+// Fills in what the user did not choose, for runs in real time: some loads at the slower scale, a few seconds each.
 Plan for_real_time(Plan plan);
 
 // The product of all lists; or, if nothing was chosen, the story that docs/overload.md tells: the sweep over all loads

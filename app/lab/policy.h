@@ -28,7 +28,7 @@ struct Policy {
   Dropper dropper = Dropper::kNone;
   bool clairvoyant = false;  // Knows how long the next call will take.
   bool product = false;      // Runs in the real queue.
-  std::string command;       // Of a rival, which runs in real time only: starts its driver (real/rival.h).
+  std::string command;       // Starts a rival's driver (real/rival.h). Rivals run in real time only.
 };
 
 // How many tasks may wait under a policy that is bounded: what can be served in half a deadline.

@@ -10,15 +10,15 @@ namespace freshet::lab {
 
 struct Column {
   const char* title;
-  const char* name;  // Of the figure (docs/overload.md).
+  const char* name;  // The figure's name in docs/overload.md.
   double scale;
   int digits;
   bool half_width = false;  // Shows the confidence interval instead of the mean.
 };
 
-// What a table of policies says first.
+// The columns that a table of policies shows first.
 const std::vector<Column>& main_columns();
-// What is measured for some scenarios only: recoveries, groups, runs in real time.
+// The columns that only some scenarios have: recoveries, groups, runs in real time.
 const std::vector<Column>& special_columns();
 // The main ones, then everything else that there is.
 std::vector<Column> all_columns();

@@ -63,7 +63,7 @@ class Looks {
   }
 
   const Look& of(const Policy& policy) const { return looks_.at(policy.name); }
-  // What is drawn later lies above: hidden curves, the wide one of Freshet, the others, what is possible.
+  // Later curves lie above earlier ones: hidden curves, the wide one of Freshet, the others, the possible.
   int order(const Policy& policy) const { return order_.at(policy.name); }
   const std::vector<const Policy*>& hidden() const { return hidden_; }
 
@@ -102,7 +102,7 @@ class Section {
     plot.x = {"load, x capacity", Unit::kNone, true, 0, {1, 10, 2, 5, 0.5, 3, 0.8, 1.5}};
     plot.y = {"Goodput: done within the deadline, % of capacity", Unit::kNone, false, 100, {}};
     std::string out;
-    // Of a single load a table says as much.
+    // For a single load a table says as much.
     const auto other = std::find_if(cells.begin(), cells.end(),
                                     [&](const Cell& one) { return one.scenario.load != cells.front().scenario.load; });
     if (other == cells.end()) {
@@ -171,7 +171,7 @@ class Section {
     return cell.scenario.shape == Shape::kPoisson && cell.scenario.retries == 0 && cell.scenario.quiet_share == 0;
   }
 
-  // Of a figure for which the clairvoyant does not stand for what is possible.
+  // For a figure whose bound is not the clairvoyant's.
   Look aside(const Policy& policy) const {
     auto look = looks_.of(policy);
     if (policy.clairvoyant) look.name = "the clairvoyant";
@@ -203,7 +203,7 @@ class Section {
     return lines;
   }
 
-  // Of the tasks that were created within a second around each moment.
+  // For the tasks that were created within a second around each moment.
   std::vector<Line> time_lines(const Cells& cells) const {
     std::vector<Line> lines;
     constexpr size_t kSecond = seconds(1) / kBin;

@@ -16,7 +16,8 @@ constexpr double kBurst = 5;  // x the rate between bursts.
 constexpr seconds kBurstLength{2};
 constexpr seconds kBurstPeriod{10};
 
-// Of lognormal: sigma is 1. Of bimodal: nine of ten are short, the tenth takes ten times as long.
+// The lognormal distribution has a sigma of 1. In the bimodal one nine of ten are short; the tenth takes ten times as
+// long.
 constexpr double kShort = 1 / 1.9;
 constexpr double kLong = 10 / 1.9;
 

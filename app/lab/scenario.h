@@ -1,5 +1,5 @@
-// What the overload lab offers its policies: when tasks come, when they are due, and how long calls to the downstream
-// take. Everything follows from the scenario and a seed, so that all policies see the same.
+// A scenario of the overload lab says when tasks come, when they are due, and how long calls to the downstream take.
+// Everything follows from the scenario and a seed, so that all policies see the same.
 //
 // Service times belong to calls, not to tasks: the n-th task that is started, whichever it is, takes the n-th time of
 // the seed's sequence. That is how a downstream behaves whose work is opaque, and it lets a clairvoyant scheduler know
@@ -38,7 +38,7 @@ struct Scenario {
   double quiet_share = 0;    // Share of tasks that belong to the quiet group; 0: no groups.
   bool quiet_alone = false;  // Without the loud group, to compare with.
   seconds duration{60};
-  // Of a trace: instead of shape and load, service and deadline.
+  // A trace replaces shape, load, service and deadline.
   const struct Trace* trace = nullptr;
 
   double capacity() const { return slots / std::chrono::duration<double>(mean).count(); }  // Tasks a second.
@@ -61,7 +61,7 @@ std::string_view name_of(Service service);
 Result<Shape> shape_of(std::string_view name);
 Result<Service> service_of(std::string_view name);
 
-// What can be wrong with one: a load, a deadline or numbers of slots that make no sense.
+// Refuses a load, a deadline or numbers of slots that make no sense.
 Result<void> check(const Scenario& scenario);
 
 // First attempts of all clients.
@@ -71,7 +71,7 @@ std::vector<Arrival> arrivals_of(const Scenario& scenario, uint64_t seed);
 class CallTimes {
  public:
   CallTimes(const Scenario& scenario, uint64_t seed) : scenario_(&scenario), random_(seed ^ 0x5e971ce5u) {}
-  // Of the n-th call, from 0. Any n; asked before in order.
+  // The service time of the n-th call, from 0. The first request for each n must come in order.
   nanoseconds of(size_t n);
   // When a call ends that begins at `start` and takes `service`: later if the workers stall meanwhile.
   nanoseconds end(nanoseconds start, nanoseconds service) const;

@@ -125,7 +125,8 @@ class Reader {
     return {};
   }
 
-  // Whether a change begins where the last one of its task ended, if it is known: changes may be in the snapshot too.
+  // Checks that a change begins where the last one of its task ended, if that is known: changes may be in the snapshot
+  // too.
   Result<void> follows(const ChangeRecord& record, const std::string& id, std::string_view last) const {
     if (last.empty()) return {};
     const bool comes = record.kind == ChangeRecord::Kind::kInsert;
@@ -172,7 +173,7 @@ class Reader {
   }
 
   const Fixture& fixture_;
-  std::vector<const ChangeRecord*> records_;  // Of the fixture, in order.
+  std::vector<const ChangeRecord*> records_;  // The fixture's, in order.
   WallTime origin_{};
   std::map<std::string, Seen> tasks_;
   std::vector<std::pair<nanoseconds, nanoseconds>> calls_;  // When each began, and how long it took.

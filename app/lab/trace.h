@@ -7,7 +7,7 @@
 
 namespace freshet::lab {
 
-// What the recorded run did with them.
+// The outcome of the recorded run.
 struct RealRun {
   uint64_t tasks = 0;
   uint64_t done = 0;

@@ -42,7 +42,7 @@ class Child {
 
   milliseconds timeout() const { return timeout_; }
   void set_timed_out() { result_.timed_out = true; }
-  // Whether there is anything to look at.
+  // True if there is anything to look at.
   bool watched() const { return memory_limit_ > 0 || thread_limit_ > 0; }
   // True, and said in the answer, if it has more than it may have.
   bool takes_too_much(uint64_t memory, uint64_t threads);

@@ -21,7 +21,7 @@ struct StartRequest {
 struct KillRequest {
   uint64_t id = 0;
 };
-struct FlushRequest {  // Of a program that is followed.
+struct FlushRequest {  // Asks for the output of a program that is followed.
   uint64_t id = 0;
 };
 using Request = std::variant<StartRequest, KillRequest, FlushRequest>;

@@ -28,7 +28,7 @@ class RequestWriter {
   struct Waiting {
     Request request;
     size_t bytes;
-    size_t sent;  // Of its frame.
+    size_t sent;  // The bytes of its frame that are sent.
   };
   void write_all();
   // From `sent` on, which it counts up. False: not all of it, for want of room (`flags`: MSG_DONTWAIT) or of a reader.
@@ -40,7 +40,7 @@ class RequestWriter {
   std::condition_variable wake_;
   // Under the mutex.
   std::deque<Waiting> queue_;
-  size_t bytes_ = 0;      // Of the queue and of what is being written.
+  size_t bytes_ = 0;      // Counts the queue and the request that is being written.
   bool writing_ = false;  // The thread; the socket is its own then.
   bool closed_ = false;
 

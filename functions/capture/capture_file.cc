@@ -71,7 +71,7 @@ Result<void> CaptureFile::open(uint64_t first) {
     if (!made) return made;
     names.emplace();
   }
-  // Of whoever was here before it is not known.
+  // It is not known what an earlier process synced.
   auto synced = parts_.files.sync_directory(folder);
   if (synced) synced = parts_.files.sync_directory(directory_);
   if (!synced) return synced;
@@ -141,7 +141,7 @@ Result<void> CaptureFile::go_on(const CaptureName& part, bool newest) {
 
 Result<std::unique_ptr<File>> CaptureFile::replace(const std::string& path, std::string_view content) {
   const std::string copy = path + ".new";
-  (void)parts_.files.remove(copy);  // Of a time before that was cut off.
+  (void)parts_.files.remove(copy);  // An earlier attempt that was cut off left it.
   auto file = parts_.files.open(copy, OpenMode::kCreate);
   if (!file) return file;
   auto done = (*file)->write_at(0, content);

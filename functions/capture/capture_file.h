@@ -47,7 +47,7 @@ struct Appended {
 
 class CaptureFile {
  public:
-  // What the parts refer to outlives it. Nothing is opened yet.
+  // The objects that the parts refer to outlive it. Nothing is opened yet.
   CaptureFile(CaptureFileParts parts, std::string directory, std::string_view stream_label);
   CaptureFile(const CaptureFile&) = delete;
   CaptureFile& operator=(const CaptureFile&) = delete;
@@ -88,11 +88,11 @@ class CaptureFile {
   bool busy_ = false;
   TimerId timer_ = 0;
   std::unique_ptr<File> file_;  // Null: what is there must be looked at before anything is written.
-  CaptureName part_;            // Of the open file.
-  uint64_t size_ = 0;           // Of its lines, all durable.
+  CaptureName part_;            // The open file's name.
+  uint64_t size_ = 0;           // The bytes of its lines, all durable.
   bool torn_ = false;           // Behind them may be anything, until the append under way is over.
   uint64_t first_ = 0;          // Its first and, if it has lines, last record.
-  uint64_t last_ = 0;           // Of all files. Records up to it are written.
+  uint64_t last_ = 0;           // The last sequence number in all files. Records up to it are written.
   SequenceGaps gaps_;           // But for these, which a filter has left out.
 };
 

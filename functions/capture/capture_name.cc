@@ -39,7 +39,7 @@ std::optional<CaptureName> parse_capture_name(std::string_view name) {
   if (!first) return std::nullopt;
   out.first = *first;
   if (!open) out.last = parse_sequence_number(numbers.substr(hyphen + 1));
-  // What to_string() would not make is somebody else's.
+  // A name that to_string() would not make is somebody else's.
   if ((!open && !out.last) || to_string(out) != name) return std::nullopt;
   return out;
 }

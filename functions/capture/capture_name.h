@@ -15,7 +15,7 @@ namespace freshet {
 struct CaptureName {
   std::string label;  // As in names: see label_in_names().
   uint64_t first = 0;
-  std::optional<uint64_t> last;  // Of finished ones.
+  std::optional<uint64_t> last;  // Set for finished files.
 };
 
 std::string label_in_names(std::string_view stream_label);

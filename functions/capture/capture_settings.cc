@@ -111,7 +111,7 @@ Result<void> check_folder(Files& files, const std::string& folder) {
   const auto wrong = [&](const Error& error) { return bad_folder(folder, error.message); };
   if (auto names = files.list(folder); !names) return wrong(names.error());
   const std::string probe = folder + "/.freshet-probe";
-  (void)files.remove(probe);  // Of a check that was cut off.
+  (void)files.remove(probe);  // A check that was cut off left it.
   auto file = files.open(probe, OpenMode::kCreate);
   if (!file) return wrong(file.error());
   file->reset();

@@ -22,7 +22,7 @@ struct CaptureSettings {
   std::string folder;
   CaptureLimits limits;
   ObjectTarget target;  // Where finished files go; with an empty endpoint they stay.
-  std::string prefix;   // Of the objects' keys: empty, or with a '/' at its end.
+  std::string prefix;   // Begins the objects' keys: empty, or with a '/' at its end.
 };
 
 Result<CaptureSettings> capture_settings(const Environment& environment);

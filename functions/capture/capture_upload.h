@@ -1,7 +1,7 @@
 // Takes finished files to a bucket, one after the other in the order they came, and removes each here when it is there.
-// What fails is tried again, later and later, for as long as it takes; meanwhile the files stay. A file's name says
-// what is in it and its content never changes, so putting it twice (a crash in between, an answer that was lost) leaves
-// one object. Loop thread.
+// An upload that fails is tried again, later and later, for as long as it takes; meanwhile the files stay. A file's
+// name says what is in it and its content never changes, so putting it twice (a crash in between, an answer that was
+// lost) leaves one object. Loop thread.
 #pragma once
 
 #include <deque>
@@ -28,7 +28,7 @@ struct CaptureUploadParts {
 
 class CaptureUpload {
  public:
-  // What the parts refer to outlives it.
+  // The objects that the parts refer to outlive it.
   explicit CaptureUpload(CaptureUploadParts parts) : parts_(std::move(parts)) {}
   CaptureUpload(const CaptureUpload&) = delete;
   CaptureUpload& operator=(const CaptureUpload&) = delete;
@@ -58,7 +58,7 @@ class CaptureUpload {
   ObjectTarget target_;
   std::string prefix_;
   std::deque<Waiting> waiting_;
-  std::set<std::string> paths_;  // Of those that wait.
+  std::set<std::string> paths_;  // The files that wait.
   bool running_ = false;
   Scope work_;  // Last: ended first.
 };

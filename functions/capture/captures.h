@@ -31,7 +31,7 @@ struct CaptureParts {
 
 class Captures {
  public:
-  // What the parts refer to outlives it; it outlives its Asyncs.
+  // The objects that the parts refer to outlive it; it outlives its Asyncs.
   explicit Captures(CaptureParts parts);
   Captures(const Captures&) = delete;
   Captures& operator=(const Captures&) = delete;

@@ -10,7 +10,7 @@ Result<CountSettings> count_settings(const Environment& environment) {
   CountSettings settings;
   reader.table("METRICS_TABLE", settings.metrics_table, "the name of the table that holds the counters");
   reader.text("COUNT_ATTRIBUTE", settings.attribute);
-  // Of a partition key, with a table's name before it.
+  // The value is a part of a partition key, with a table's name before it.
   const size_t most = limits::kMaxPartitionKeyBytes - limits::kMaxTableNameBytes - 1;
   if (settings.attribute.empty() || settings.attribute.size() > most) {
     reader.report(

@@ -22,9 +22,9 @@ namespace freshet {
 
 struct CountPosition {
   std::string stream;     // Label.
-  uint64_t sequence = 0;  // Of the last record that is counted.
+  uint64_t sequence = 0;  // The last record that is counted.
   std::string counting;   // Not empty: a first count is being written under that id, and nothing else here holds.
-  WallTime as_of{};       // Of that record.
+  WallTime as_of{};       // That record's time.
 };
 
 class CounterTable {
@@ -60,7 +60,7 @@ class CounterTable {
   const std::string counted_;
 };
 
-// What is wrong with these keys for a metrics table, or nothing.
+// Says why these keys do not suit a metrics table; empty if they do.
 std::optional<std::string> wrong_metrics_keys(const TableDefinition& table);
 
 }  // namespace freshet

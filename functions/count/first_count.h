@@ -13,9 +13,9 @@
 namespace freshet {
 
 struct FirstCountInput {
-  KeySchema keys;  // Of the table.
+  KeySchema keys;  // The table's keys.
   std::string table;
-  std::string label;    // Of its stream, which it has now and which has both images.
+  std::string label;    // The label of the stream that it has now, which has both images.
   uint64_t before = 1;  // The sequence of the record. It can be read.
   std::string attribute;
 };

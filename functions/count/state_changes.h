@@ -1,4 +1,4 @@
-// What change records do to the numbers of items per value of one attribute. Pure functions.
+// Change records move the numbers of items per value of one attribute. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace freshet {
 
-// What an item counts as. The text of the attribute if it is a string, number or bool; kNoState if the item has none or
-// null; kOtherState for other types and texts beyond kMaxLabel. In a text '%', '#' and a '(' at its begin are written
-// as %25, %23 and %28, so that no value looks like another or like one of the constants.
+// The label under which an item counts: the text of the attribute if it is a string, number or bool; kNoState if the
+// item has none or null; kOtherState for other types and texts beyond kMaxLabel. In a text '%', '#' and a '(' at its
+// begin are written as %25, %23 and %28, so that no value looks like another or like one of the constants.
 std::string state_label(const ItemRef& item, std::string_view attribute);
 inline constexpr std::string_view kNoState = "(none)";
 inline constexpr std::string_view kOtherState = "(other)";

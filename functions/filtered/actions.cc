@@ -114,7 +114,7 @@ UpdateItemInput Actions::member_update(const std::string& id) const {
   return update;
 }
 
-// What was decided by them holds only while they are the same.
+// A decision that was made by them holds only while they are the same.
 void Actions::rely_on_attributes(UpdateItemInput& update, const FilteredMember& member) const {
   size_t i = 0;
   for (const auto& attribute : settings_.attributes) {

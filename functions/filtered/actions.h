@@ -32,7 +32,7 @@ class Actions {
   // it was read, empty if none. Without it, the member has the entry's time or none, as members that others queued do.
   void assign_member(const EntryFacts& entry, const std::optional<std::string>& queued_at,
                      const std::string& assignment, const std::string& request);
-  // Of one that is available and has its attributes as they were read.
+  // The member must be available and have its attributes as they were read.
   void give_member(const FilteredMember& member, const std::string& assignment, const std::string& request);
   void withdraw_member(const FilteredMember& member);
   void release_member(const FilteredMember& member);

@@ -32,7 +32,7 @@ struct QueueFacts {
   int64_t requests = 0;
 };
 struct EntryFacts {
-  std::string id;   // Of the member.
+  std::string id;   // The member's id.
   std::string at;   // Its sort key.
   QueueSet queues;  // All that the member waits in.
 };
@@ -71,7 +71,7 @@ class Items {
   Result<RequestFacts> request(const ItemRef& item) const;
   Value alternatives(const Alternatives& alternatives) const;
 
-  // What an entry has of its member, without the key.
+  // The attributes that an entry copies from its member, without the key.
   Item copy_of(const ItemRef& member, const std::string& id) const;
 
  private:

@@ -8,7 +8,7 @@ namespace {
 constexpr int kMostAttempts = 1000;
 constexpr milliseconds kLongest{int64_t{24} * 3600 * 1000};
 
-// Of each a name for messages and what it is set to.
+// Pairs a name for messages with the setting's value.
 using Named = std::vector<std::pair<std::string, std::string>>;
 
 Result<void> check_different(Named names) {

@@ -67,7 +67,7 @@ struct Retry {
 
 struct Settings {
   std::string name;
-  std::string table;          // Of the entries, and of requests.
+  std::string table;          // Holds the entries and the requests.
   std::string members_table;  // Empty: the same.
   std::string queues_table;   // Empty: the same.
   std::vector<FilterAttribute> attributes;

@@ -51,7 +51,7 @@ class TableQueue final : public FilteredQueue {
   Async<Result<Recount>> recount() override;
 
  private:
-  // What one attempt came to: nothing if somebody else was faster.
+  // The result of one attempt: empty if somebody else was faster.
   template <class T>
   using Attempt = Result<std::optional<T>>;
 

@@ -176,7 +176,7 @@ Async<TableQueue::Attempt<Assigned>> TableQueue::begin_waiting(const Job& job, S
   co_return outcome_of(request);
 }
 
-// Of the first alternative that has one: the member that waits longest, or shortest.
+// Finds the member that waits longest, or shortest, of the first alternative that has one.
 Async<Result<std::optional<TableQueue::Head>>> TableQueue::find_head(const Job& job,
                                                                      std::vector<std::string>* passed) const {
   for (const auto& queues : job.alternatives) {

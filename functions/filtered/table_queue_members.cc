@@ -89,7 +89,7 @@ Async<Result<MemberPage>> TableQueue::list_members(ListMembersInput input) {
   if (!page) co_return fail(page.error());
   for (const auto& item : page->items) {
     auto member = items_.member(item);
-    // What is no member is not one that is listed; get says what is wrong with it.
+    // An item that is no member is not listed; get says what is wrong with it.
     if (member && (input.status.empty() || member->status == input.status)) out.members.push_back(std::move(*member));
   }
   const std::string_view last = page->last_evaluated_key.string_or(settings_.names.sort);
@@ -226,8 +226,8 @@ Async<Result<FilteredMember>> TableQueue::withdraw(std::string id) {
   }
 }
 
-// Whether the request that the member names is its own: then both are over at once. One that is gone, or that no queue
-// wrote, keeps nobody assigned.
+// True if the request that the member names is its own: then both are over at once. A request that is gone, or that no
+// queue wrote, keeps nobody assigned.
 Async<Result<bool>> TableQueue::has_request(FilteredMember member) const {
   if (member.request.empty()) co_return false;
   auto request = co_await find_request(member.request);

@@ -36,8 +36,8 @@ Async<Result<std::optional<WaitingFacts>>> TableQueue::oldest_waiting(QueueSet q
   co_return oldest;
 }
 
-// Of the entries on the way to it that no request waits by any more, however many there are, nothing is left: a crash
-// between two transactions, or another client, left them behind.
+// Removes all entries on the way to it that no request waits by any more. A crash between two transactions, or another
+// client, left them behind.
 Async<Result<std::optional<RequestFacts>>> TableQueue::oldest_request(QueueSet queues) {
   for (int lost = 0;;) {
     auto entry = co_await oldest_waiting(queues);
@@ -188,7 +188,7 @@ Async<Result<bool>> TableQueue::match_queue(size_t queue) {
 
 Async<Result<size_t>> TableQueue::match_waiting() {
   size_t matched = 0;
-  std::optional<Error> first_error;  // Of one queue, which keeps no other one from its turn.
+  std::optional<Error> first_error;  // One queue's error keeps no other one from its turn.
   Item start;
   do {
     auto page = co_await page_of(settings_.queues_in(), settings_.layout.queues, 100, std::move(start), true);

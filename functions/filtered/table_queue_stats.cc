@@ -1,4 +1,4 @@
-// What is there: the counters of the queues, and counting again.
+// The counters of the queues, and counting again.
 #include "functions/filtered/table_queue.h"
 
 namespace freshet::filtered {
@@ -7,7 +7,7 @@ namespace {
 constexpr uint32_t kPage = 100;
 constexpr size_t kAtOnce = 500;  // Queues made ready for an answer in one turn of the loop.
 constexpr size_t kMostDifferences = 100;
-constexpr int kMostCounts = 100;  // Of a queue that changes again and again.
+constexpr int kMostCounts = 100;  // A queue that changes again and again is counted no more often.
 
 void differs(Recount& recount, std::string what) {
   ++recount.wrong;
@@ -30,7 +30,7 @@ Async<Result<FilteredStats>> TableQueue::stats() {
     for (const auto& item : page->items) {
       const auto key = item.find(settings_.names.sort);
       const auto queue = key ? combinations_.find(key->bytes()) : std::nullopt;
-      if (!queue) continue;  // Of another definition.
+      if (!queue) continue;  // The id belongs to another definition.
       auto facts = items_.queue(item, *queue, true);
       if (!facts) co_return fail(facts.error());
       out.queues[*queue].version = facts->version;

@@ -3,7 +3,7 @@
 namespace freshet::filtered {
 namespace {
 
-// Whether keys that begin with one prefix could be keys of the other.
+// True if keys that begin with one prefix could be keys of the other.
 bool overlap(const std::string& a, const std::string& b) {
   return a.starts_with(b) || b.starts_with(a);
 }

@@ -8,7 +8,7 @@
 namespace freshet::ordered {
 namespace {
 
-constexpr int kTries = 10;  // Of a put or delete beside updates, against updates that are faster.
+constexpr int kTries = 10;  // A put or delete tries so often against updates that are faster.
 
 std::string as_text(const Value& value) {
   std::string out;
@@ -26,7 +26,7 @@ Refusal wrong(std::string why) {
   return {OrderedCode::kInvalid, std::move(why)};
 }
 
-// What stood against the write, where the store says so.
+// The item that stood against the write, where the store says so.
 ItemRef item_in(const Error& error) {
   const auto* failed = dynamic_cast<const ConditionFailed*>(error.detail.get());
   return failed != nullptr ? failed->item : ItemRef();
@@ -196,7 +196,7 @@ OrderedResult GuardedTable::refused(Refusal refusal, std::optional<Value> stamp)
 OrderedResult GuardedTable::failed(const Error& error, const Write& write) const {
   OrderedResult result = refused({OrderedCode::kStoreError, error.message}, write.stamp);
   result.error = error.code;
-  // What the store finds wrong with the item itself.
+  // The store found a fault in the item itself.
   if (error.code == ErrorCode::kValidation) result.code = OrderedCode::kInvalid;
   return result;
 }
@@ -217,7 +217,7 @@ OrderedResult GuardedTable::older(const Write& write, const Facts* facts, const 
   return result;
 }
 
-// What stood against the write, or why it cannot be judged.
+// Reads what stood against the write, or says why it cannot be judged.
 std::variant<Facts, OrderedResult> GuardedTable::facts_of(const Write& write, const ItemRef& found) const {
   auto facts = read_facts(found, settings_);
   if (facts) return std::move(*facts);

@@ -17,10 +17,10 @@ namespace freshet::ordered {
 
 struct HedgeSettings {
   size_t window = 1000;                // Calls that the percentile is of.
-  size_t least = 20;                   // Of them, before anything is hedged.
+  size_t least = 20;                   // So many calls come before anything is hedged.
   nanoseconds least_delay{1'000'000};  // No hedge is made sooner: scheduling alone takes longer.
-  double most_share = 0.1;   // Of all calls that may be hedged: when everything is slow, more load does not help.
-  int max_attempts = 4;      // Of a call that is refused for now; each may be hedged.
+  double most_share = 0.1;   // The share of calls that may be hedged: when everything is slow, more load does not help.
+  int max_attempts = 4;      // Counts a call that is refused for now; each may be hedged.
   milliseconds backoff{20};  // Before the second attempt, then doubled; a random half of it is left out.
   milliseconds most_backoff{2000};
 };
@@ -68,7 +68,7 @@ class Hedger {
   };
 
   nanoseconds wait_before(int attempt);
-  bool may_hedge() const;  // Whether the share allows one more.
+  bool may_hedge() const;  // True if the share allows one more.
 
   template <class T>
   static Async<void> attempt(Async<T> work, bool by_hedge, Promise<std::shared_ptr<Answer<T>>> first) {
@@ -89,7 +89,7 @@ class Hedger {
       ++counts_.hedges;
       attempts.spawn(attempt<T>(begin(), true, first));
     };
-    // What takes just as long as usual is not late.
+    // A call that takes just as long as usual is not late.
     const Timer timer{scheduler_, after ? scheduler_.call_after(*after + nanoseconds(1), hedge) : TimerId{0}};
     const auto answer = co_await first.future();
     if (answer->by_hedge) ++counts_.won;

@@ -11,7 +11,7 @@ namespace freshet::ordered {
 
 class LatencyWindow {
  public:
-  // Of the last `size` calls; tells nothing before there were `least` of them. 1 <= least <= size.
+  // Keeps the last `size` calls and tells nothing before there were `least` of them. 1 <= least <= size.
   LatencyWindow(size_t size, size_t least) : size_(size), least_(least) {}
 
   void add(nanoseconds took);

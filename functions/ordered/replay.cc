@@ -17,7 +17,7 @@ std::string key_text(const Item& key) {
   return out;
 }
 
-// What a record of a table with ordered writes, or of another one, says as a write.
+// Reads a record of a table with ordered writes, or of another one, as a write.
 class RecordReader {
  public:
   RecordReader(const Fixture& fixture, const Settings& settings)
@@ -332,7 +332,7 @@ class Replay {
   const ReplayOptions& options_;
   std::vector<Record> records_;
   std::vector<const Record*> sorted_;
-  WallTime first_{};  // Of the timestamps.
+  WallTime first_{};  // The first timestamp.
   WallTime last_{};
   ReplayOutput output_;
 };

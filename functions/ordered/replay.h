@@ -14,7 +14,7 @@
 namespace freshet::ordered {
 
 struct ReplayOptions {
-  uint64_t seed = 1;  // Of the first interleaving; the next ones have the next numbers.
+  uint64_t seed = 1;  // Seeds the first interleaving; the next ones have the next numbers.
   uint64_t interleavings = 100;
   int writers = 4;                                // 1..100.
   std::function<void(uint64_t)> on_interleaving;  // After each, with its number from 1; may be empty.

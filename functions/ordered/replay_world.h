@@ -1,4 +1,4 @@
-// What a replay of ordered writes runs on: simulated time, a store in memory that answers late, one table. Internal to
+// A replay of ordered writes runs on simulated time, a store in memory that answers late, and one table. Internal to
 // replay.cc.
 #pragma once
 
@@ -52,7 +52,7 @@ class ReplayWorld {
   void deliver(const std::vector<std::vector<Delivery>>& of_writers, WallTime end,
                std::map<std::string, uint64_t>& outcomes);
 
-  // What is in the table, tombstones too, in the item store's JSON by that of the key.
+  // All items of the table, tombstones too, in the item store's JSON. They are sorted by the JSON of their keys.
   std::map<std::string, std::string> items();
 
  private:

@@ -16,8 +16,8 @@ namespace freshet::ordered {
 struct Names {
   std::string timestamp = "Timestamp";
   std::string deleted = "Deleted";                   // True in tombstones, which have nothing but keys and these.
-  std::string ttl = "TTL";                           // Of tombstones: epoch seconds.
-  std::string update_timestamp = "UpdateTimestamp";  // Of the last guarded update, where it is newer than the rest.
+  std::string ttl = "TTL";                           // When a tombstone expires, in epoch seconds.
+  std::string update_timestamp = "UpdateTimestamp";  // The last guarded update's, where it is newer than the rest.
   std::string tie = "Tie";                           // With Ties::kContent: what decides between equal timestamps.
   std::string update_tie = "UpdateTie";              // The same for guarded updates.
 };
@@ -26,25 +26,25 @@ enum class Unit { kSeconds, kMilliseconds, kMicroseconds, kNanoseconds, kToken }
 std::string_view unit_name(Unit unit);  // "milliseconds"; "token"
 
 enum class Ties {
-  kArrival,  // Of writes with equal timestamps the one that arrives last stays.
+  kArrival,  // If timestamps are equal, the write that arrives last stays.
   kContent,  // A delete before an update before a put; of two of a kind the one whose content has the larger digest.
 };
 
-// What becomes of a write whose timestamp is older than tombstones are kept.
+// Decides about a write whose timestamp is older than tombstones are kept.
 enum class Old {
   kRefuse,  // Nobody knows whether the item was deleted since: TOO_OLD.
   kAccept,  // For imports: it is carried out unless something newer is there. Tombstones are kept from now on.
 };
 
 struct Settings {
-  std::string name;   // Of the definition.
-  std::string table;  // Of the items.
+  std::string name;   // The definition's name.
+  std::string table;  // Holds the items.
   Names names;
   Unit unit = Unit::kMilliseconds;
-  Type token_type = Type::kNumber;  // Of Unit::kToken: kNumber or kString; timestamps are numbers.
+  Type token_type = Type::kNumber;  // With Unit::kToken kNumber or kString; timestamps are numbers.
   std::string timestamp_path;       // Where it stands in a record: "event.at", "times[0]"; empty: the first attempt.
   milliseconds max_skew{300'000};
-  milliseconds retention{7LL * 86'400'000};    // Of tombstones.
+  milliseconds retention{7LL * 86'400'000};    // Tombstones are kept so long.
   std::vector<std::string> update_attributes;  // Those of guarded updates; none: there are no guarded updates.
   Ties ties = Ties::kArrival;
   Old old = Old::kRefuse;

@@ -183,7 +183,7 @@ Result<Definition> read_own(const JsonView& json) {
   return definition;
 }
 
-// What both foreign forms come down to: a table, and which of its indexes are the queue's.
+// Both foreign forms come down to a table and those of its indexes that are the queue's.
 Result<Definition> of_table(std::string name, TableDefinition table) {
   Definition definition;
   definition.settings.name = std::move(name);

@@ -11,7 +11,7 @@
 namespace freshet::priority {
 namespace {
 
-// Of versions, counters and queue numbers: far from where adding one overflows.
+// The limit of versions, counters and queue numbers is far from where adding one overflows.
 constexpr int64_t kMostCount = int64_t{1} << 53;
 
 std::string key_text(const Value& value) {

@@ -44,7 +44,7 @@ struct RecordFacts {
   std::string status;     // The initial state if there is none.
   int64_t version = 0;
   std::string created;
-  std::string last_updated;            // Of system_info.
+  std::string last_updated;            // A member of system_info.
   std::optional<int64_t> number;       // `queued`
   std::optional<int64_t> dead_number;  // `DLQ`
   bool selected = false;
@@ -56,7 +56,7 @@ struct RecordFacts {
   std::optional<int64_t> priority;
   Place place = Place::kOutside;
   ItemRef item;  // The item that they were read from.
-  // Of a record in flight: when its visibility timeout is over.
+  // When the visibility timeout of a record in flight is over.
   int64_t due_ms(const Settings& settings) const;
 };
 
@@ -79,7 +79,7 @@ Result<RecordFacts> read_facts(const ItemRef& item, const KeySchema& keys, const
 // from being peeked to the dead-letter queue.
 size_t largest_bytes(const RecordFacts& facts, const Settings& settings);
 
-// Whether the receipt is that of the record's last peek, by anybody.
+// True if the receipt is that of the record's last peek, by anybody.
 bool holds_receipt(const RecordFacts& facts, std::string_view receipt);
 std::string make_receipt(int64_t peeked_ms, uint64_t random);
 

@@ -19,7 +19,7 @@ struct Names {
   std::string queued = "queued";
   std::string dead = "DLQ";
   std::string priority = "priority";      // A number.
-  std::string order = "queue_order";      // Of Order::kBoth: priority and timestamp in one text.
+  std::string order = "queue_order";      // For Order::kBoth: priority and timestamp in one text.
   std::string visible_at = "visible_at";  // Epoch milliseconds; there while in flight or delayed.
 };
 
@@ -37,7 +37,7 @@ struct Numbers {
   int64_t ready = 1;
   int64_t in_flight = 2;
   int64_t delayed = 3;
-  int64_t dead = 1;  // Of `DLQ`.
+  int64_t dead = 1;  // The value of `DLQ`.
 };
 inline constexpr int64_t kLargestNumber = 999;  // So that the books can name them.
 
@@ -49,8 +49,8 @@ enum class Order {
 inline constexpr int64_t kLargestPriority = 1'000'000'000;  // And its negative.
 
 struct Settings {
-  std::string name;         // Of the queue.
-  std::string table;        // Of the records.
+  std::string name;         // The queue's name.
+  std::string table;        // Holds the records.
   std::string state_table;  // Where the queue's attributes live; empty: in the records themselves.
   Names names;
   States states;
@@ -70,12 +70,12 @@ struct Settings {
   int64_t max_failures = 0;  // Then the dead-letter queue; 0: never.
   BackoffSettings backoff{milliseconds(0), milliseconds(300'000), 2, 0.5};
   bool strict = false;           // One record in flight at most.
-  bool require_receipt = false;  // Of what settles a record in flight.
+  bool require_receipt = false;  // Each call that settles a record in flight needs one.
   char key_separator = '|';      // Between partition and sort key in ids, of tables that have both.
   milliseconds sweep{1000};      // How often the timer looks for what is due.
 
   const std::string& states_in() const { return state_table.empty() ? table : state_table; }
-  // What the queue's index is sorted by.
+  // The attribute that sorts the queue's index.
   const std::string& order_attribute() const;
   bool forward() const;
 };

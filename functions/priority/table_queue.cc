@@ -11,7 +11,7 @@
 namespace freshet::priority {
 namespace {
 
-constexpr int kTries = 5;  // Of a call that names no version, against writers that are faster.
+constexpr int kTries = 5;  // A call that names no version tries so often against writers that are faster.
 
 }  // namespace
 

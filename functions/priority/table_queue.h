@@ -48,7 +48,7 @@ class TableQueue final : public PriorityQueue {
   Async<Result<bool>> sweep(uint32_t limit, std::vector<std::string>* passed);
 
   struct IndexLook {
-    std::string lost;       // What a client had dropped, and is made again; "" if nothing.
+    std::string lost;       // Names what a client had dropped and is made again; "" if nothing.
     std::string broken;     // Why the queue cannot serve all requests now; "" if it can.
     bool building = false;  // That is over once an index is built.
   };
@@ -76,7 +76,8 @@ class TableQueue final : public PriorityQueue {
   Async<Result<DeadStats>> dlq_stats() override;
 
  private:
-  // What a call decided about the facts: no, or how the record changes. Without an update it is a success as it is.
+  // A call's decision about the facts: a refusal, or the change of the record. Without an update it is a success as it
+  // is.
   using Decision = std::variant<Refusal, std::optional<RecordUpdate>>;
   using Decide = std::function<Decision(const RecordFacts&)>;
   struct Found {  // The record that a call names, or why there is none.

@@ -16,7 +16,7 @@ bool is_priority(const Value& value) {
   return whole && rank >= -kLargestPriority && rank <= kLargestPriority;
 }
 
-// What was put beside the attributes that the queue keeps.
+// Checks the attributes that were put beside those that the queue keeps.
 Result<void> check_attributes(const PutRecordInput& input, const KeySchema& keys, const Settings& settings) {
   const Names& names = settings.names;
   const std::string* const reserved[] = {&names.system_info, &names.last_updated, &names.queued,
@@ -102,7 +102,7 @@ Async<PriorityResult> TableQueue::put_record(PutRecordInput input, bool keep_ver
     auto looked = co_await find(input.id);
     RecordFacts facts;
     if (auto* no = std::get_if<PriorityResult>(&looked)) {
-      // What cannot be read is replaced all the same; what is not there is made.
+      // A record that cannot be read is replaced all the same; one that is not there is made.
       if (no->code != PriorityCode::kIdNotFound && no->code != PriorityCode::kIllegalState) co_return std::move(*no);
       if (no->code == PriorityCode::kIllegalState && keep_version) co_return std::move(*no);
     } else {

@@ -28,7 +28,7 @@ void append_escaped(std::string& out, uint32_t point) {
   append_escaped(out, 0xdc00 + (point & 0x3ff));
 }
 
-// Of valid JSON: a control character in it stands between its parts, and all else that is no ASCII inside a string.
+// The JSON is valid: a control character in it stands between its parts, and all else that is no ASCII inside a string.
 std::string on_one_line(std::string_view json) {
   std::string out;
   while (!json.empty()) {

@@ -1,4 +1,4 @@
-// What a caller of Invoke says of itself: X-Amz-Client-Context, the Base64 of a JSON object. Any thread.
+// A caller of Invoke describes itself in X-Amz-Client-Context, the Base64 of a JSON object. Any thread.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ namespace freshet {
 struct StoredCode {
   std::string folder;                     // Absolute.
   std::string sha256;                     // Base64, of the archive.
-  uint64_t bytes = 0;                     // Of the archive.
+  uint64_t bytes = 0;                     // The archive's size.
   std::shared_ptr<const void> hold = {};  // The folder stays as long as somebody has that. Loop thread.
 };
 
@@ -36,8 +36,8 @@ struct CodePlace {
 };
 
 struct CodeLimits {
-  uint64_t unpacked = uint64_t{250} << 20;  // Of one archive.
-  uint64_t all = uint64_t{8} << 30;         // Of all folders together.
+  uint64_t unpacked = uint64_t{250} << 20;  // The limit of one archive.
+  uint64_t all = uint64_t{8} << 30;         // The limit of all folders together.
   size_t waiting = 16;                      // Archives.
 };
 
@@ -48,7 +48,7 @@ class CodeStore {
   CodeStore(CodePlace place, Scheduler& scheduler, Mailbox& mailbox, CodeLimits limits = {});
   CodeStore(const CodeStore&) = delete;
   CodeStore& operator=(const CodeStore&) = delete;
-  ~CodeStore();  // What waits is dropped; what is unpacked is given up at its next file.
+  ~CodeStore();  // Drops archives that wait; the one that is being unpacked ends at its next file.
 
   // `in_use` says whether somebody runs from a folder, or will. Before the first left().
   void ask(std::function<bool(const std::string& folder)> in_use) { in_use_ = std::move(in_use); }

@@ -26,7 +26,7 @@ using lambda::answer_of;
 using lambda::Refusal;
 using lambda::refusal_of;
 
-// What the paths of the API are about, behind their date.
+// The paths of the API name one of these behind their date.
 constexpr std::array<std::string_view, 6> kKinds{"functions", "event-source-mappings", "layers",
                                                  "tags",      "account-settings",      "code-signing-configs"};
 constexpr size_t kMaxListed = 50;
@@ -56,7 +56,7 @@ class LambdaExchange : public Exchange {
 
   const std::shared_ptr<Shared> shared_;
   std::optional<Refusal> refusal_;
-  std::string request_id_;  // Of the invocation, if there is one: the caller finds it in the log by that.
+  std::string request_id_;  // The invocation's, if there is one: the caller finds it in the log by that.
 };
 
 class Refused final : public LambdaExchange {

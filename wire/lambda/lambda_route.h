@@ -21,7 +21,7 @@ namespace freshet {
 
 struct LambdaPlace {
   Account account;
-  uint64_t seed = 0;  // Of request ids.
+  uint64_t seed = 0;  // Seeds the request ids.
   // Clients may not change functions, so they do not see their variables either: these hold passwords.
   bool hides_environment = false;
 };

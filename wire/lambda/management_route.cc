@@ -65,7 +65,7 @@ HttpResponse answer_with(int status, std::string body) {
 
 namespace {
 
-// Whether a call may name a version or an alias.
+// Says if a call may name a version or an alias.
 enum class Names { kFunction, kQualified };
 
 // '*' stands for the part that names something.

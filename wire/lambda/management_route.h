@@ -11,8 +11,8 @@
 namespace freshet {
 
 struct ManagementOptions {
-  bool read_only = false;  // What would change anything is AccessDeniedException.
-  uint64_t seed = 0;       // Of request ids.
+  bool read_only = false;  // Operations that change anything are answered AccessDeniedException.
+  uint64_t seed = 0;       // Seeds the request ids.
 };
 // Runtime, store and clock outlive the route. Stands before make_lambda_route(), which says no to what nobody serves.
 std::unique_ptr<Route> make_lambda_management_route(Runtime& runtime, CodeStore& code, const Clock& clock,

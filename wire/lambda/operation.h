@@ -18,7 +18,7 @@
 
 namespace freshet::lambda {
 
-// What operations work on; all outlives them.
+// Operations work on these; all of them outlive the operation.
 struct Backend {
   Runtime& runtime;
   CodeStore& code;
@@ -35,7 +35,7 @@ struct Request {
   const Account& account;  // Whose functions these are.
   std::string name;        // The part of the path that names a function or a mapping; "" if there is none.
   std::string qualifier;   // A version or an alias of that function; "" for $LATEST.
-  std::string part;        // What the path names behind that: an alias, or a statement of a policy.
+  std::string part;        // The path names it behind that: an alias, or a statement of a policy.
   std::map<std::string, std::string> query;
   std::optional<JsonView> body;  // An object; nothing for methods without one.
   EnvironmentShown shown = EnvironmentShown::kYes;

@@ -260,7 +260,7 @@ class HttpRuntimeApi final : public RuntimeApi {
     options.own_user_only = true;
     std::vector<std::unique_ptr<Route>> routes;
     routes.push_back(std::make_unique<RuntimeRoute>(sessions_));
-    // What an event shows was made durable by the host that hands it out; acknowledgements show nothing.
+    // The host makes an event durable before it hands it out; acknowledgements show nothing.
     auto server = HttpServer::start(std::move(options), std::move(listener), std::move(routes), threads_, clock_,
                                     scheduler_, mailbox_, [] { return Async<Result<void>>(Result<void>()); });
     if (!server) return fail(server.error());

@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-// Of APPNOTE.TXT: signatures and the fixed part of each record.
+// Signatures and the fixed part of each record, from APPNOTE.TXT.
 constexpr uint32_t kEndSignature = 0x06054b50;
 constexpr uint32_t kCentralSignature = 0x02014b50;
 constexpr uint32_t kLocalSignature = 0x04034b50;
@@ -112,7 +112,7 @@ Result<Member> member_at(std::string_view archive, size_t at, size_t& next) {
   return member;
 }
 
-// What an archive makes: every file and every folder, those that names only imply too.
+// Every file and every folder that an archive makes, those that names only imply too.
 class Paths {
  public:
   Result<void> add(const ZipEntry& entry) {
@@ -132,7 +132,7 @@ class Paths {
     }
     return {};
   }
-  std::unordered_map<std::string, bool> folders_;  // Whether a path is one.
+  std::unordered_map<std::string, bool> folders_;  // True for a path that is a folder.
 };
 
 Result<std::vector<Member>> directory_of(std::string_view archive, uint64_t limit) {

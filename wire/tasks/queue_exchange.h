@@ -1,4 +1,4 @@
-// What the APIs of queues by name share: GET /ROOT lists them, everything else is a call on /ROOT/NAME. A call is read
+// The APIs of queues by name share this: GET /ROOT lists them, everything else is a call on /ROOT/NAME. A call is read
 // on an I/O thread, works on its queue on the loop, and writes its answer on the I/O thread again.
 #pragma once
 
@@ -33,7 +33,7 @@ class QueueExchange final : public Exchange {
  public:
   using Queue = std::remove_pointer_t<decltype(std::declval<Queues&>().find(""))>;
   using Call = std::function<Async<void>(Queue& queue, QueueExchange& self)>;
-  // What one request comes to: an error, or a call.
+  // One request becomes an error or a call.
   struct Asked {
     std::optional<Error> error;
     Call call;

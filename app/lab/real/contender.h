@@ -19,13 +19,13 @@ struct RealOptions {
   bool is_stopped() const { return stopped && stopped(); }
 
   std::string binary;               // This program: the daemon.
-  std::string durability = "sync";  // Of the daemon.
+  std::string durability = "sync";  // The daemon's --durability.
   bool check_simulate = false;      // Also record each run and see what `freshet simulate` says of it.
   std::string record;               // Folder for a recording of each run of the daemon; empty: none.
-  std::function<bool()> stopped;    // Whether somebody wants the experiment to end. Asked now and then; may be empty.
+  std::function<bool()> stopped;    // Says whether to end the experiment. Asked now and then; may be empty.
 };
 
-// What a run comes to when it is ended by `stopped`.
+// The error of a run that `stopped` has ended.
 inline Error stopped_early() {
   return {ErrorCode::kCancelled, "stopped before its end", nullptr};
 }
@@ -36,7 +36,7 @@ struct Origin {
   WallTime wall;
 };
 
-// What a contender works with. All outlive it. Loop thread.
+// A contender works with these. All of them outlive it. Loop thread.
 struct Bench {
   const Policy& policy;
   Ledger& ledger;

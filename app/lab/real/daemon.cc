@@ -21,10 +21,10 @@ namespace {
 constexpr seconds kPatience{30};
 constexpr milliseconds kLook{10};
 constexpr milliseconds kRecordWait{500};
-// What is left of a task stays in the table for so long after its deadline: in the long run, memory does not grow by
-// what is over.
+// A finished task stays in the table for so long after its deadline. In the long run, finished tasks take no more
+// memory.
 constexpr seconds kKept{60};
-constexpr seconds kUnlimited{3600};  // Of tasks without a deadline.
+constexpr seconds kUnlimited{3600};  // Tasks without a deadline get this one.
 
 double ms(nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
@@ -132,7 +132,7 @@ class Daemon final : public Contender {
     out << shipped_template();
     if (!out.flush()) return fail(ErrorCode::kIo, "cannot write '" + path + "'");
     std::vector<std::string> argv = {"env"};
-    // What is set for the daemons of its user is not for this one.
+    // Settings for the daemons of its user are not for this one.
     for (char** variable = environ; *variable != nullptr; ++variable) {
       const std::string text = *variable;
       if (text.starts_with("FRESHET_")) argv.insert(argv.end(), {"-u", text.substr(0, text.find('='))});
@@ -232,7 +232,7 @@ class Daemon final : public Contender {
       if (number < ledger.jobs().size()) ledger.shed(number, task.at - origin_.wall);
     }
     if (sheds.size() >= all) return;
-    // Of a long run TTL has removed most of them. They were shed at their deadlines, or close to them.
+    // In a long run TTL has removed most of them. They were shed at their deadlines, or close to them.
     for (size_t number = 0; number < ledger.jobs().size(); ++number) {
       const Job& job = ledger.jobs()[number];
       const milliseconds due(job.arrival.deadline_ms);
@@ -283,7 +283,7 @@ class Daemon final : public Contender {
     return bench_.options.check_simulate ? simulate(*fixture) : Result<void>();
   }
 
-  // What the lab in simulated time makes of what was recorded of this run.
+  // Runs the lab in simulated time on the recording of this run.
   Result<void> simulate(const Fixture& fixture) {
     const auto read = read_recording(fixture);
     if (!read) return fail(read.error());
@@ -303,7 +303,7 @@ class Daemon final : public Contender {
   std::optional<Child> daemon_;
   std::optional<DaemonApi> api_;
   Origin origin_{};
-  std::vector<double> lags_;                // Of the generator: from when a task was due to its request, ms.
+  std::vector<double> lags_;                // The generator's: from when a task was due to its request, ms.
   std::vector<double> accepted_, refused_;  // How long answers took since the task was due, ms.
   std::map<std::string, double> figures_;
   std::optional<Error> failure_;

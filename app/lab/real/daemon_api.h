@@ -1,4 +1,4 @@
-// What the lab asks the daemon under test besides creating tasks.
+// The lab's requests to the daemon under test, besides creating tasks.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class DaemonApi {
 
   HttpClient& http_;
   const std::string base_;
-  std::string next_;  // Of record().
+  std::string next_;  // Where record() goes on.
 };
 
 }  // namespace freshet::lab

@@ -39,7 +39,7 @@ std::string count(size_t n) {
   return n == std::numeric_limits<size_t>::max() ? "more than can be counted" : std::to_string(n);
 }
 
-// What one transaction must hold, known before there is any member.
+// One transaction must hold all of it. This is known before there is any member.
 Result<void> check_members(const Settings& settings) {
   Arithmetic combinations;
   std::string names;

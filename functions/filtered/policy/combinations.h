@@ -25,7 +25,7 @@ using Alternatives = std::vector<QueueSet>;
 inline constexpr size_t kMostQueuesAtOnce = (limits::kMaxTransactionActions - 2) / 2;
 inline constexpr size_t kMostQueues = 10'000;
 inline constexpr size_t kMostBits = 63;
-inline constexpr size_t kMostAlternatives = 100;  // Of a request.
+inline constexpr size_t kMostAlternatives = 100;  // A request has no more.
 
 class Combinations {
  public:
@@ -55,7 +55,7 @@ class Combinations {
   QueueSet product(const std::vector<std::vector<size_t>>& values) const;
 
   std::vector<FilterAttribute> attributes_;
-  std::vector<std::map<std::string, size_t, std::less<>>> indexes_;  // Of each attribute, by value.
+  std::vector<std::map<std::string, size_t, std::less<>>> indexes_;  // For each attribute, by value.
   std::vector<std::string> keys_;
   std::vector<std::string> waiting_keys_;
   std::map<std::string, size_t, std::less<>> by_key_;

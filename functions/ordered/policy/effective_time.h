@@ -26,12 +26,12 @@ Value stamp_of(WallTime now, Unit unit);
 // When a timestamp says it was, rounded down; not of tokens.
 WallTime time_of(const Value& stamp, Unit unit);
 
-// What somebody gave as the timestamp, in the form in which it is stored: a whole number in the settings' unit, made of
-// an ISO 8601 time if it is a string; a token as it is. The reason of a refusal goes on from the name of where it
+// Turns a given timestamp into its stored form: a whole number in the settings' unit, made of an ISO 8601 time if it is
+// a string; a token stays as it is. The reason of a refusal goes on from the name of where it
 // stood.
 std::variant<Value, Refusal> read_stamp(const Value& given, const Settings& settings);
 
-// What stands at a path like "event.at" or "times[0].end" in a record; null if nothing does.
+// Finds the value at a path like "event.at" or "times[0].end" in a record; null if there is none.
 const Value* at_path(const Item& record, std::string_view path);
 
 // Nothing if a write with that timestamp may be carried out now. Tokens have no age. With Old::kAccept an old timestamp

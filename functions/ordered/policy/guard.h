@@ -20,10 +20,10 @@ enum class Kind { kPut, kDelete, kUpdate };
 struct Write {
   Kind kind = Kind::kPut;
   Value stamp;
-  std::string tie;  // Of Ties::kContent; "" otherwise.
+  std::string tie;  // Set with Ties::kContent; "" otherwise.
 };
 
-// What decides in an item.
+// The parts of an item that decide.
 struct Facts {
   std::optional<Value> stamp;
   std::string tie;  // "" if it has none: gives way to every other.
@@ -39,9 +39,9 @@ bool is_tombstone(const ItemRef& item, const Settings& settings);
 // a kind; a delete's stands behind every put's.
 std::string tie_of_put(const Item& item);
 std::string tie_of_delete();
-std::string tie_of_update(const Map& set);  // What is not set is removed: it says all.
+std::string tie_of_update(const Map& set);  // An update removes what it does not set, so `set` says all.
 
-// Whether the write is not older than what puts and deletes left / than the last update.
+// True if the write is not older than what puts and deletes left / than the last update.
 bool whole_gives_way(const Facts& facts, const Write& write, Ties ties);
 bool update_gives_way(const Facts& facts, const Write& write, Ties ties);
 
@@ -53,8 +53,8 @@ class Guard {
   void add_to(PutItemInput& put, const Write& write) const;
   void add_to(UpdateItemInput& update, const Write& write) const;
 
-  // What a put or delete writes where the update in `found` is newer: that stays. Under the condition that it is still
-  // the last update, and that the other register gives way.
+  // Adds the update in `found`, which is newer than the put or delete and stays. The put then has the condition that it
+  // is still the last update, and that the other register gives way.
   void merge(PutItemInput& put, const Write& write, const Item& found) const;
 
  private:

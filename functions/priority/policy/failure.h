@@ -10,7 +10,7 @@ namespace freshet::priority {
 
 struct Return {
   Place to = Place::kReady;  // kReady, kDelayed or kDead.
-  milliseconds delay{0};     // Of kDelayed.
+  milliseconds delay{0};     // Set with kDelayed.
   int64_t failures = 0;      // As they are then.
 };
 

@@ -18,7 +18,7 @@ using Verdict = std::optional<Refusal>;  // Empty: it may.
 // True if the record is in the last state: no consumer gets it, and only a put changes it.
 bool is_final(const RecordFacts& facts, const Settings& settings);
 
-// Of every call: the version and the receipt that it names, if any.
+// Every call is checked so: the version and the receipt that it names, if any, must be the record's.
 Verdict may_change(const RecordFacts& facts, const RecordCall& call);
 
 Verdict may_update_status(const RecordFacts& facts, const Settings& settings, const std::string& status);
