@@ -1,0 +1,347 @@
+#include "functions/queue/policy/adaptive_rate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace freshet {
+
+namespace {
+
+constexpr double kFirst = 5;       // Units a second, at the start.
+constexpr double kDoubling = 0.7;  // Seconds, while nothing was refused yet.
+constexpr double kGrowth = 0.09;   // After x seconds of growth the rate is
+                                   // exp(kGrowth x^2) times the limit.
+constexpr double kBelieve = 0.85;  // What is known of a bucket is forgotten that far each time.
+constexpr double kMostDebtSeconds = 15;
+constexpr double kJump = 1.6;
+constexpr double kStep = 1.06;
+constexpr double kLongCycle = 10;
+constexpr double kMostBurst = 2;   // Seconds.
+constexpr double kBelow = 0.03;    // After a refusal the rate is that much below the limit at first.
+constexpr double kAtRest = 0.995;  // Of the limit.
+constexpr double kEach = 80;       // Units to be accepted for each that was refused.
+constexpr double kMostDebt = 4 * kEach;
+constexpr double kLostShare = 0.03;  // Of the time may be lost by pauses that the downstream asks for.
+constexpr milliseconds kShortPause{2'000};
+constexpr double kMostLostSeconds = 60;
+constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
+constexpr double kLag = 0.05;        // Of an interval: a start that is that late does not delay the next.
+constexpr double kLeastCycle = 1;    // Seconds that can be measured.
+constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused.
+constexpr milliseconds kLongestPause{600'000};
+constexpr nanoseconds kPart = milliseconds(250);
+constexpr int kBlame = 3;
+constexpr int kDoubts = 8;
+
+double in_seconds(nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
+nanoseconds of_seconds(double time) {
+  return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(std::min(time, 3600.0)));
+}
+
+}  // namespace
+
+void AdaptiveRate::Recent::pass(BootTime now) {
+  const int64_t part = now.time_since_epoch() / kPart;
+  for (int64_t i = std::max(part_ + 1, part - 4); i <= part; ++i) parts_[static_cast<size_t>(i % 5)] = 0;
+  part_ = part;
+}
+void AdaptiveRate::Recent::add(BootTime now, double units) {
+  pass(now);
+  parts_[static_cast<size_t>(part_ % 5)] += static_cast<float>(units);
+}
+double AdaptiveRate::Recent::rate(BootTime now) {
+  pass(now);
+  double sum = 0;
+  for (const float part : parts_) sum += part;
+  return sum / (1 + in_seconds(now.time_since_epoch() % kPart));
+}
+
+void AdaptiveRate::Most::pass(BootTime now) {
+  if (now < from_ + seconds(10)) return;
+  before_ = now < from_ + seconds(20) ? now_ : 0;
+  now_ = 0;
+  from_ = now;
+}
+void AdaptiveRate::Most::add(BootTime now, uint32_t value) {
+  pass(now);
+  now_ = std::max(now_, value);
+}
+uint32_t AdaptiveRate::Most::get(BootTime now) {
+  pass(now);
+  return std::max(now_, before_);
+}
+
+AdaptiveRate::AdaptiveRate(double least, double most)
+    : least_(least), most_(most), limit_(std::clamp(kFirst, least, most)) {}
+
+void AdaptiveRate::set_bounds(double least, double most) {
+  least_ = least;
+  most_ = most;
+  limit_ = std::clamp(limit_, least_, most_);
+}
+
+double AdaptiveRate::rate() const {
+  const double rate = said_ > 0 ? std::min(limit_, said_) : limit_;
+  return std::clamp(rate, least_, most_);
+}
+
+double AdaptiveRate::pace(BootTime now) const {
+  if (cap_ > 0) return most_;
+  double pace = limit_;
+  if (growing_ && grew_at_ != BootTime{}) {
+    const double x = in_seconds(now - grew_at_ - grow_idle_);
+    pace *= searching_ ? std::exp2(x / kDoubling) : std::exp(kGrowth * x * x);
+  } else if (!growing_) {
+    const double left = std::min(1.0, debt_ / kEach);
+    pace *= kAtRest - kBelow * left * left;
+  }
+  if (said_ > 0) pace = std::min(pace, said_ * kAtRest);
+  if (window_end_ > now) {
+    pace = std::max(window_left_, 0.0) / std::max(in_seconds(window_end_ - now), 0.05);
+  }
+  return std::clamp(pace, least_, most_);
+}
+
+size_t AdaptiveRate::room() const {
+  if (cap_ == 0) return SIZE_MAX;
+  const uint32_t most = cap_ + (debt_ <= 0 && !cap_known_ ? step_ : 0);
+  return most > in_flight_ ? most - in_flight_ : 0;
+}
+
+// When the next one is due by the pace alone.
+BootTime AdaptiveRate::due(BootTime now) const {
+  const double pace = this->pace(now);
+  return std::max({base_ + of_seconds(owed_ / pace), now - of_seconds(kLag / pace), paused_until_});
+}
+
+size_t AdaptiveRate::allowed(BootTime now, size_t wanted) {
+  const BootTime due = this->due(now);
+  if (due > now || wanted == 0) return 0;
+  const double pace = this->pace(now);
+  const double more = std::max(0.0, std::floor((in_seconds(now - due) + kAtOnce) * pace) - 1);
+  return std::min({wanted, room(), 1 + static_cast<size_t>(std::min(more, 1e6))});
+}
+
+BootTime AdaptiveRate::next(BootTime now) const {
+  if (room() == 0) return now + seconds(3600);
+  return std::max(now, due(now) + nanoseconds(1));
+}
+
+AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
+  const BootTime due = this->due(now);
+  if (last_start_ == BootTime{}) {
+    new_cycle(now);
+    grew_at_ = now;
+  } else if (const auto late = now - std::max(base_ + of_seconds(owed_ / pace(now)), paused_until_);
+             late > milliseconds(20) && late > of_seconds(0.2 / pace(now))) {
+    idle_ += late;
+    if (growing_) grow_idle_ += late;
+  }
+  if (run_ > 0 && since_refusal_ > 0) end_run(last_start_);
+  ++since_refusal_;
+  base_ = std::max(due, std::min(base_ + of_seconds(owed_ / pace(now)), now));
+  owed_ = units;
+  last_start_ = now;
+  cycle_units_ += units;
+  grown_units_ += units;
+  window_left_ -= units;
+  recent_.add(now, units);
+  return {now, static_cast<float>(units), ++in_flight_};
+}
+
+void AdaptiveRate::new_cycle(BootTime at) {
+  cycle_at_ = at;
+  cycle_units_ = 0;
+  idle_ = nanoseconds(0);
+}
+
+// So many units were accepted.
+void AdaptiveRate::pay(BootTime now, double units) {
+  const bool owed = debt_ > 0;
+  debt_ = std::max(0.0, debt_ - units);
+  if (debt_ > 0 || growing_ || run_ > 0) return;
+  growing_ = true;
+  grew_at_ = owed ? now : now;
+  grow_idle_ = nanoseconds(0);
+  grown_units_ = 0;
+}
+
+void AdaptiveRate::accepted(const Start& start, BootTime now, const LimitHints& hints, std::optional<double> units) {
+  if (in_flight_ > 0) --in_flight_;
+  most_accepted_.add(now, start.in_flight);
+  if (units) owed_ += *units - start.units;
+  if (cap_ > 0 && start.in_flight > cap_) {
+    cap_ = start.in_flight;
+    step_ = std::min<uint32_t>(step_ * 2, 1u << 20);
+  }
+  hear(start, now, hints);
+  pay(now, start.units);
+}
+
+void AdaptiveRate::abandoned(const Start&) {
+  if (in_flight_ > 0) --in_flight_;
+}
+
+void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
+  if (hints.retry_after) {
+    const auto wait = std::clamp(*hints.retry_after, milliseconds(0), kLongestPause);
+    // A long pause is a window that was used up, and no loss.
+    asked_ = true;
+    const bool lost = wait <= kShortPause && now + wait > paused_until_;
+    if (lost) debt_ = std::min(debt_ + in_seconds(wait) * limit_ / kLostShare, kMostLostSeconds * limit_);
+    asked_long_ = asked_long_ || wait > kShortPause;
+    paused_until_ = std::max(paused_until_, now + wait);
+    return;
+  }
+  if (run_ < 2) return;
+  const double lasted = in_seconds(now - run_at_);
+  const double wait = std::ldexp(1 / rate(), static_cast<int>(std::min(run_, 30u)) - 1);
+  paused_until_ = std::max(paused_until_, now + of_seconds(std::min(wait, std::max(kLongestProbe, lasted / 10))));
+}
+
+void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& hints) {
+  if (in_flight_ > 0) --in_flight_;
+  cycle_units_ -= start.units;
+  grown_units_ -= start.units;
+  recent_.add(now, -start.units);
+  hear(start, now, hints);
+  if (cap_known_ || blames_concurrency(start, now)) return over_cap(start, now);
+  since_refusal_ = 0;
+  if (run_++ == 0) run_at_ = now;
+  const double measured = in_seconds(now - cycle_at_ - idle_);
+  const double cost = measured >= kLeastCycle ? kEach : kEach / 4;
+  debt_ = std::max(debt_, std::min(kMostDebt, debt_ + cost));
+  pause(now, hints);
+  if (growing_) cut();
+}
+
+// Grows no more; what the limit is then is decided when something is accepted
+// again.
+void AdaptiveRate::cut() {
+  grew_ = !searching_;
+  grew_from_ = limit_;
+  grew_for_ = searching_ ? 0 : in_seconds(last_start_ - grew_at_ - grow_idle_);
+  if (searching_) limit_ = std::clamp(0.7 * pace(last_start_), least_, most_);
+  growing_ = false;
+  searching_ = false;
+}
+
+// Something was accepted at `at` after a run of refusals.
+void AdaptiveRate::end_run(BootTime at) {
+  const double lasted = in_seconds(at - cycle_at_ - idle_);
+  const nanoseconds run = at - run_at_;
+  run_ = 0;
+  if (lasted < kLeastCycle) return cut_again();
+  cuts_ = 0;
+  const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
+  estimate(accepted, lasted, run);
+  limit_ = std::clamp(limit_, least_, most_);
+  if (!asked_) debt_ = std::min(debt_, kMostDebtSeconds * limit_);
+  asked_ = asked_long_ = false;
+  last_units_ = accepted;
+  last_seconds_ = lasted;
+  new_cycle(at);
+  cycle_units_ = 1;
+}
+
+// It was refused again too soon to measure anything.
+void AdaptiveRate::cut_again() {
+  constexpr double kCuts[] = {0.93, 0.85, 0.7};
+  if (cuts_ == 0 && jumped_ && limit_ > grew_from_) {
+    limit_ = limit_ > kJump * grew_from_ ? std::sqrt(limit_ * grew_from_) : grew_from_;
+  } else {
+    limit_ *= kCuts[std::min<size_t>(cuts_, 2)];
+  }
+  ++cuts_;
+  limit_ = std::max(limit_, least_);
+  if (!asked_) debt_ = std::min(debt_, kEach / 3);
+}
+
+// What the downstream took beyond `limit` while the rate grew.
+double AdaptiveRate::beyond(double limit) const {
+  constexpr int kSteps = 16;
+  const double from = limit > grew_from_ ? std::sqrt(std::log(limit / grew_from_) / kGrowth) : 0;
+  if (grew_for_ <= from) return 0;
+  const double step = (grew_for_ - from) / kSteps;
+  double sum = 0;
+  for (int i = 0; i < kSteps; ++i) {
+    const double x = from + (i + 0.5) * step;
+    sum += (grew_from_ * std::exp(kGrowth * x * x) - limit) * step;
+  }
+  return sum;
+}
+
+// The limit beyond which it took as much as its bucket is believed to hold.
+double AdaptiveRate::limit_by_growth() const {
+  double low = grew_from_;
+  double high = grew_from_ * std::exp(kGrowth * grew_for_ * grew_for_);
+  for (int i = 0; i < 20; ++i) {
+    const double middle = (low + high) / 2;
+    (beyond(middle) > burst_ * middle + 1 ? low : high) = middle;
+  }
+  return low;
+}
+
+// `whole`: what was accepted in the cycle. As long as the limit stays, it is at
+// most that: a bucket that was full for a while lost something.
+void AdaptiveRate::estimate(double accepted, double lasted, nanoseconds run) {
+  const double whole = accepted / lasted;
+  const bool grew = std::exchange(grew_, false);
+  jumped_ = false;
+  const bool by_order = asked_ && !asked_long_;
+  if (!by_order && in_seconds(run) > std::max(1.0, 0.2 * lasted)) {
+    limit_ = lasted < kLongCycle ? (accepted + last_units_) / (lasted + last_seconds_) : whole;
+    return;
+  }
+  if (grew) {
+    burst_ *= kBelieve;
+    limit_ = std::max(whole, limit_by_growth());
+    const bool far = grew_from_ * kJump < grew_from_ * std::exp(kGrowth * grew_for_ * grew_for_);
+    if (!far) limit_ = std::min(limit_, kStep * grew_from_);
+    jumped_ = true;
+    return;
+  }
+  // It was refused at rest: the bucket was empty before and is now, so that
+  // this is the limit.
+  const double last = limit_;
+  limit_ = std::min(last, std::max(whole, 0.8 * last));
+  if (grew_for_ > 0) burst_ = std::clamp((beyond(limit_) - 1) / limit_, 0.0, kMostBurst);
+  grew_for_ = 0;
+}
+
+bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now) {
+  if (cap_ > 0) return true;
+  if (now < no_cap_until_) return false;
+  const uint32_t most = most_accepted_.get(now);
+  blame_ = start.in_flight > most && most > 0 ? blame_ + 1 : std::max(blame_ - 2, -4);
+  if (blame_ < kBlame) return false;
+  cap_ = std::max(1u, most);
+  step_ = 1;
+  doubts_ = 0;
+  growing_ = searching_ = false;
+  return true;
+}
+
+void AdaptiveRate::over_cap(const Start& start, BootTime now) {
+  debt_ = std::min(kMostDebt, debt_ + 1.4 * kEach);
+  step_ = 1;
+  if (cap_known_ || start.in_flight > cap_) return;
+  cap_ = std::max(1u, std::min(start.in_flight - 1, static_cast<uint32_t>(0.8 * cap_)));
+  if (++doubts_ >= kDoubts) leave_cap(now);
+}
+
+void AdaptiveRate::leave_cap(BootTime now) {
+  cap_ = 0;
+  blame_ = 0;
+  no_cap_for_ = std::clamp<nanoseconds>(2 * no_cap_for_, seconds(60), seconds(3600));
+  no_cap_until_ = now + no_cap_for_;
+  limit_ = std::clamp(recent_.rate(now), least_, most_);
+  new_cycle(now);
+}
+
+void AdaptiveRate::hear(const Start&, BootTime, const LimitHints&) {}
+
+}  // namespace freshet

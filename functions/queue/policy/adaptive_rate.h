@@ -1,0 +1,157 @@
+// The highest rate of starts that a downstream does not refuse, learnt from
+// what it refuses (RATE_LIMIT=adaptive). Pure state with an explicit now; a few
+// hundred bytes, so that each key may have one.
+//
+// A unit is a task, or whatever its cost counts. Times never go back. Every
+// started() is followed by exactly one of accepted(), refused() and abandoned()
+// with what it returned.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+#include "functions/queue/policy/limit_hints.h"
+
+namespace freshet {
+
+class AdaptiveRate {
+ public:
+  // What started() gives, for its answer.
+  struct Start {
+    BootTime at{};
+    float units = 1;
+    uint32_t in_flight = 0;  // Calls under way, with this one.
+  };
+
+  // Units a second; 0 < least <= most.
+  AdaptiveRate(double least, double most);
+  // Other bounds, from now on. What was learnt stays, within them.
+  void set_bounds(double least, double most);
+
+  // How many of `wanted` calls of one unit each may start now.
+  size_t allowed(BootTime now, size_t wanted);
+  // When the next one may start, if no answer comes before. At least `now`. A
+  // time that is far away (an hour) if only the end of a call can let another
+  // one start.
+  BootTime next(BootTime now) const;
+
+  // A call starts that costs so many units: more than one delays the next start
+  // accordingly.
+  [[nodiscard]] Start started(BootTime now, double units = 1);
+  // The downstream took it, whatever came of it. `units`: what it turned out to
+  // cost.
+  void accepted(const Start& start, BootTime now, const LimitHints& hints = {}, std::optional<double> units = {});
+  // It was refused, as beyond a limit.
+  void refused(const Start& start, BootTime now, const LimitHints& hints = {});
+  // Nobody knows: it was not sent, or its answer never came.
+  void abandoned(const Start& start);
+
+  // The limit as it is believed to be, in units a second. `least` until
+  // something is known.
+  double rate() const;
+  // How many calls may be under way; 0: no limit of that kind is known.
+  size_t concurrency() const { return cap_; }
+  size_t in_flight() const { return in_flight_; }
+  // The downstream asked not to be called before that.
+  BootTime paused_until() const { return paused_until_; }
+
+ private:
+  // Counts of units over the last second or so, in quarters.
+  class Recent {
+   public:
+    void add(BootTime now, double units);
+    double rate(BootTime now);
+
+   private:
+    void pass(BootTime now);
+    std::array<float, 5> parts_{};
+    int64_t part_ = 0;
+  };
+  // The greatest number under way that was accepted in the last 10 to 20 s.
+  class Most {
+   public:
+    void add(BootTime now, uint32_t value);
+    uint32_t get(BootTime now);
+
+   private:
+    void pass(BootTime now);
+    uint32_t now_ = 0, before_ = 0;
+    BootTime from_{};
+  };
+
+  double pace(BootTime now) const;
+  BootTime due(BootTime now) const;
+  size_t room() const;
+  void pay(BootTime now, double units);
+  void end_run(BootTime at);
+  void cut_again();
+  void estimate(double accepted, double lasted, nanoseconds run);
+  double beyond(double limit) const;
+  double limit_by_growth() const;
+  void cut();
+  void new_cycle(BootTime at);
+  void hear(const Start& start, BootTime now, const LimitHints& hints);
+  void probe_more();
+  bool blames_concurrency(const Start& start, BootTime now);
+  void over_cap(const Start& start, BootTime now);
+  void leave_cap(BootTime now);
+  void pause(BootTime now, const LimitHints& hints);
+
+  double least_;
+  double most_;
+
+  // Pacing: the next start is due `owed_` units after `base_`.
+  BootTime base_{};
+  double owed_ = 0;
+  BootTime paused_until_{};
+  BootTime last_start_{};
+  uint32_t in_flight_ = 0;
+
+  // The rate.
+  double limit_;
+  double burst_ = 0;                          // Of a bucket: it holds what the limit gives in so many seconds.
+  bool jumped_ = false;                       // The limit was raised by what the rate grew to.
+  double last_units_ = 0, last_seconds_ = 0;  // Of the last cycle.
+  bool grew_ = false;                         // The last growth ended in this cycle;
+  double grew_from_ = 1;                      // it began at this rate
+  double grew_for_ = 0;                       // and lasted so many seconds. 0: it has been used.
+  bool searching_ = true;                     // Nothing was refused yet.
+  bool growing_ = true;
+  BootTime grew_at_{};  // Since when; idle time excluded.
+  double grown_units_ = 0;
+  double debt_ = 0;      // Units to be accepted before it asks for more again.
+  BootTime cycle_at_{};  // The end of the last run of refusals.
+  double cycle_units_ = 0;
+  nanoseconds idle_{0};  // Of the cycle: nobody wanted to start anything.
+  nanoseconds grow_idle_{0};
+  Recent recent_;
+
+  // A run of refusals: nothing was accepted in between.
+  uint32_t run_ = 0;
+  uint32_t since_refusal_ = 0;
+  BootTime run_at_{};
+  bool asked_ = false;       // The downstream asked for a pause in it,
+  bool asked_long_ = false;  // that was long.
+  uint32_t cuts_ = 0;        // In a cycle too short to measure anything.
+
+  // A limit of calls under way.
+  uint32_t cap_ = 0;
+  uint32_t step_ = 1;
+  bool cap_known_ = false;  // The downstream says so.
+  int blame_ = 0;
+  int doubts_ = 0;
+  BootTime no_cap_until_{};
+  nanoseconds no_cap_for_{0};
+  Most most_accepted_;
+
+  // By what the downstream says of itself.
+  double said_ = 0;         // Its limit, in units a second; 0: not known.
+  BootTime window_end_{};   // Of a window of some seconds; the past: not known.
+  double window_left_ = 0;  // Units that may start until then.
+  BootTime heard_at_{};     // Start of the newest call whose answer had hints.
+};
+
+}  // namespace freshet

@@ -1,0 +1,19 @@
+// Facts about its limit that a downstream sends with an answer, whether it took the call or refused it.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+struct LimitHints {
+  std::optional<milliseconds> retry_after;  // Of a refusal: no call before that.
+  std::optional<double> limit;              // So many units
+  std::optional<milliseconds> window;       // in that time,
+  std::optional<double> remaining;          // of which so many are left,
+  std::optional<milliseconds> reset;        // until all are there again.
+  bool concurrent = false;                  // `limit` and `remaining` count calls under way.
+};
+
+}  // namespace freshet
