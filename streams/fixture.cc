@@ -71,6 +71,19 @@ Result<KeyAttribute> read_key(const JsonView& json, std::string_view where) {
   return key;
 }
 
+Result<std::map<std::string, std::string>> read_policy(const JsonView& line) {
+  std::map<std::string, std::string> out;
+  auto policy = line.find("policy");
+  if (!policy) return out;
+  if (!policy->is(JsonKind::kObject)) return invalid("policy must be an object of settings, like {\"ORDER\":\"lifo\"}");
+  for (const JsonView setting : *policy) {
+    auto value = setting.as_string();
+    if (!value) return invalid("policy: the value of " + std::string(setting.name()) + " must be a string");
+    out[std::string(setting.name())] = std::string(*value);
+  }
+  return out;
+}
+
 Result<FixtureHeader> read_header(const JsonView& line) {
   auto format = line.string_or("freshet");
   if (!format || *format != kFormat) {
@@ -97,6 +110,9 @@ Result<FixtureHeader> read_header(const JsonView& line) {
   auto parsed_view = parse_stream_view(*view);
   if (!parsed_view) return invalid("the view '" + std::string(*view) + "' is unknown");
   header.view = *parsed_view;
+  auto policy = read_policy(line);
+  if (!policy) return fail(policy.error());
+  header.policy = std::move(*policy);
   auto time = parse_time(*start);
   if (!time) return invalid("start must be a time such as 2026-11-21T00:08:52.709Z");
   header.start = *time;
@@ -264,7 +280,8 @@ Error Fixture::in_file(Error error) const {
 }
 
 std::string header_line(const FixtureHeader& header) {
-  std::string out = "{\"freshet\":\"fixture\",\"version\":" + std::to_string(kFixtureVersion) + ",\"table\":";
+  const int version = header.policy.empty() ? 1 : kFixtureVersion;
+  std::string out = "{\"freshet\":\"fixture\",\"version\":" + std::to_string(version) + ",\"table\":";
   append_json_string(out, header.table);
   out += ",\"partitionKey\":";
   append_key(out, header.keys.partition);
@@ -277,6 +294,13 @@ std::string header_line(const FixtureHeader& header) {
     out += ",\"note\":";
     append_json_string(out, header.note);
   }
+  for (const auto& [name, value] : header.policy) {
+    out += name == header.policy.begin()->first ? ",\"policy\":{" : ",";
+    append_json_string(out, name);
+    out += ':';
+    append_json_string(out, value);
+  }
+  if (!header.policy.empty()) out += '}';
   return out + "}\n";
 }
 

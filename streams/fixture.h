@@ -3,6 +3,7 @@
 // down in docs/formats.md, "Fixtures". Pure functions; same input, same bytes.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace freshet {
 
-inline constexpr int kFixtureVersion = 1;
+inline constexpr int kFixtureVersion = 2;
 inline constexpr size_t kMaxFixtureLine = 4u << 20;
 
 struct FixtureHeader {
@@ -23,6 +24,9 @@ struct FixtureHeader {
   StreamView view = StreamView::kKeysOnly;  // Of the table's stream when it was recorded; for information.
   WallTime start{};                         // When the snapshot was taken; replay begins there.
   std::string note;                         // For people.
+  // For a queue's table, the settings that were in force when the recording began, by name. Empty: not known. Only a
+  // fixture that has one is of version 2; the others are still written as version 1, which older programs read.
+  std::map<std::string, std::string> policy = {};
   bool operator==(const FixtureHeader&) const = default;
 };
 

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <thread>
 
+#include "app/cli/bench_limits.h"
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
@@ -26,6 +27,8 @@ struct OverloadOptions {
   std::vector<std::string> rivals;  // NAME=COMMAND
   bool json = false;
   std::string html;
+  std::string scenarios;  // "limits"; empty: those of the plan.
+  LimitsOptions limits;
 };
 
 volatile sig_atomic_t interrupted = 0;
@@ -58,6 +61,19 @@ Result<lab::Policy> rival_of(const std::string& text) {
   return rival;
 }
 
+// A run in real time needs this program's path, and ends its daemon when it is ended.
+Result<void> prepare_real(OverloadOptions& options) {
+  if (auto durability = parse_durability(options.real_options.durability); !durability) return fail(durability.error());
+  stop_on_signals();
+  options.real_options.stopped = [] { return interrupted != 0; };
+  std::error_code error;
+  options.real_options.binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  if (error) return fail(ErrorCode::kIo, "cannot find this program: " + error.message());
+  options.experiment.jobs = 1;
+  options.experiment.real = options.real_options;
+  return {};
+}
+
 Result<void> choose(OverloadOptions& options) {
   auto& experiment = options.experiment;
   auto scenarios = lab::scenarios_of(options.real ? lab::for_real_time(options.plan) : options.plan);
@@ -77,19 +93,37 @@ Result<void> choose(OverloadOptions& options) {
     if (!rival) return fail(rival.error());
     experiment.policies.push_back(std::move(*rival));
   }
-  if (!options.real) return {};
-  if (auto durability = parse_durability(options.real_options.durability); !durability) return fail(durability.error());
-  experiment.jobs = 1;
-  stop_on_signals();
-  options.real_options.stopped = [] { return interrupted != 0; };
-  std::error_code error;
-  options.real_options.binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  if (error) return fail(ErrorCode::kIo, "cannot find this program: " + error.message());
-  experiment.real = options.real_options;
-  return {};
+  return options.real ? prepare_real(options) : Result<void>();
+}
+
+int run_limits(OverloadOptions& options) {
+  auto& limits = options.limits;
+  limits.policies = options.policies;
+  limits.first_seed = options.experiment.first_seed;
+  limits.seeds = options.experiment.seeds;
+  limits.jobs = options.experiment.jobs;
+  limits.json = options.json;
+  limits.seconds = options.plan.seconds;
+  if (!options.html.empty()) {
+    return wrong(invalid("--scenarios limits writes no page: --html does not go with it").value());
+  }
+  if (!options.rivals.empty()) {
+    return wrong(invalid("--scenarios limits has models of others: --rival does not go with it").value());
+  }
+  if (!options.plan.is_default()) {
+    return wrong(invalid("--scenarios limits has its own load: --shape, --load, --service, --scale, --deadline, "
+                         "--retries and --groups do not go with it")
+                     .value());
+  }
+  if (options.real) {
+    if (auto ready = prepare_real(options); !ready) return wrong(ready.error());
+    limits.real = options.real_options;
+  }
+  return run_bench_limits(limits);
 }
 
 int run_overload(OverloadOptions& options) {
+  if (!options.scenarios.empty()) return run_limits(options);
   auto& experiment = options.experiment;
   if (auto chosen = choose(options); !chosen) return wrong(chosen.error());
   std::ofstream html;
@@ -150,7 +184,8 @@ void add_bench_overload(Command bench, int& exit_status) {
   list("--policy", options->policies, "Policies to compare [default: all]");
   const auto seeds = command
                          .add_option("--seeds", options->experiment.seeds,
-                                     "Runs of each combination, each with its own seed [default: 5, or 1 in real time]")
+                                     "Runs of each combination, each with its own seed [default: 5, or 1 in real "
+                                     "time, or 10 of limits]")
                          .check(whole(1, 1000));
   command.add_option("--first-seed", options->experiment.first_seed, "Seed of the first run")
       .check(seed())
@@ -178,10 +213,23 @@ void add_bench_overload(Command bench, int& exit_status) {
                   "NAME=COMMAND: another queue and the driver that runs it (bench/rivals); repeatable")
       .one_value_each()
       .needs(real);
+  const auto scenarios =
+      command
+          .add_option("--scenarios", options->scenarios,
+                      "limits: a flood before a downstream with a limit that changes unannounced, instead of what the "
+                      "options above describe")
+          .one_of({"limits"});
+  list("--limiter", options->limits.limiters,
+       "How that downstream limits: token-bucket, window-1s, window-60s, sliding-10s, shared, concurrency "
+       "[default: all]")
+      .needs(scenarios);
+  list("--headers", options->limits.headers, "What it says of its limit: none, retry-after, ratelimit [default: all]")
+      .needs(scenarios);
   command.add_flag("--json", options->json, "Print one JSON document instead of a table");
   command.add_option("--html", options->html, "Write a page with plots, too").file();
   command.callback([options, seeds, &exit_status] {
     if (options->real && !seeds.given()) options->experiment.seeds = 1;
+    if (!options->scenarios.empty() && !options->real && !seeds.given()) options->experiment.seeds = 10;
     exit_status = run_overload(*options);
   });
 }

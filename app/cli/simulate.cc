@@ -1,8 +1,10 @@
-// freshet simulate: a recorded trace of a queue under other policies. docs/overload.md.
+// freshet simulate: a recorded trace of a queue under its own policy, other settings, or other policies.
+// docs/overload.md.
 #include <fmt/format.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
@@ -19,6 +21,8 @@ using Json = nlohmann::json;
 struct SimulateOptions {
   std::string trace;
   std::vector<std::string> policies;
+  std::vector<std::string> settings;  // NAME=VALUE
+  std::string downstream;             // As lab::parse_downstream() reads it; empty: not told.
   int slots = 0;
   uint64_t seed = 1;
   bool json = false;
@@ -29,64 +33,163 @@ int wrong(const Error& error) {
   return kUsage;
 }
 
+// One row: a policy of the lab, or settings of the queue.
+struct Attempt {
+  std::string name;
+  std::optional<lab::Policy> policy = {};
+  QueueSettings settings = {};
+  Environment set = {};  // The changes by --set.
+};
+
 struct Outcome {
-  std::string policy;
+  const Attempt* attempt;
   lab::TraceOutcome counts;
 };
 
-void print(const SimulateOptions& options, const lab::Scenario& scenario, const lab::RealRun& real,
-           const std::vector<Outcome>& outcomes) {
-  if (options.json) {
-    Json out{{"slots", scenario.slots},
-             {"seconds", std::chrono::duration<double>(scenario.duration).count()},
-             {"recorded", {{"tasks", real.tasks}, {"done", real.done}, {"inTime", real.in_time}, {"shed", real.shed}}},
-             {"policies", Json::array()}};
-    for (const auto& one : outcomes) {
-      out["policies"].push_back(Json{{"policy", one.policy},
-                                     {"tasks", one.counts.tasks},
-                                     {"done", one.counts.done},
-                                     {"inTime", one.counts.in_time},
-                                     {"shed", one.counts.shed},
-                                     {"ageP50Ms", one.counts.age_p50_ms},
-                                     {"ageP99Ms", one.counts.age_p99_ms}});
-    }
-    std::cout << out.dump() << '\n';
+struct Simulation {
+  const SimulateOptions& options;
+  const lab::Recording& recording;
+  lab::Scenario scenario;
+  lab::DownstreamSpec downstream;
+  std::vector<Attempt> attempts = {};
+  std::vector<Outcome> outcomes = {};
+};
+
+Json json_of(const Simulation& simulation) {
+  const auto& real = simulation.recording.real;
+  Json out{{"slots", simulation.scenario.slots},
+           {"seconds", std::chrono::duration<double>(simulation.scenario.duration).count()},
+           {"recorded",
+            {{"tasks", real.tasks},
+             {"done", real.done},
+             {"inTime", real.in_time},
+             {"shed", real.shed},
+             {"refused", real.refused}}},
+           {"recordedPolicy", simulation.recording.policy},
+           {"notes", lab::assumptions(simulation.recording, simulation.scenario, simulation.downstream)},
+           {"policies", Json::array()}};
+  for (const auto& one : simulation.outcomes) {
+    out["policies"].push_back(Json{{"policy", one.attempt->name},
+                                   {"set", one.attempt->set},
+                                   {"tasks", one.counts.tasks},
+                                   {"done", one.counts.done},
+                                   {"inTime", one.counts.in_time},
+                                   {"shed", one.counts.shed},
+                                   {"refused", one.counts.refused},
+                                   {"ageP50Ms", one.counts.age_p50_ms},
+                                   {"ageP99Ms", one.counts.age_p99_ms}});
+  }
+  return out;
+}
+
+void print(const Simulation& simulation) {
+  if (simulation.options.json) {
+    std::cout << json_of(simulation).dump() << '\n';
     return;
   }
-  const auto row = [](const std::string& name, uint64_t tasks, uint64_t done, uint64_t in_time, uint64_t shed) {
-    return fmt::format("{:20}{:>9}{:>9}{:>9}{:>9}", name, tasks, done, in_time, shed);
+  const auto row = [](const std::string& name, uint64_t tasks, uint64_t done, uint64_t in_time, uint64_t shed,
+                      uint64_t refused) {
+    return fmt::format("{:20}{:>9}{:>9}{:>9}{:>9}{:>9}", name, tasks, done, in_time, shed, refused);
   };
-  std::cout << fmt::format("{:20}{:>9}{:>9}{:>9}{:>9}{:>12}{:>12}\n", "", "tasks", "done", "in time", "shed", "age p50",
-                           "age p99");
-  std::cout << row("as recorded", real.tasks, real.done, real.in_time, real.shed) << '\n';
-  for (const auto& one : outcomes) {
-    std::cout << row(one.policy, one.counts.tasks, one.counts.done, one.counts.in_time, one.counts.shed)
-              << fmt::format("{:>9.1f} ms{:>9.1f} ms\n", one.counts.age_p50_ms, one.counts.age_p99_ms);
+  const auto& real = simulation.recording.real;
+  std::cout << fmt::format("{:20}{:>9}{:>9}{:>9}{:>9}{:>9}{:>12}{:>12}\n", "", "tasks", "done", "in time", "shed",
+                           "refused", "age p50", "age p99")
+            << row("as recorded", real.tasks, real.done, real.in_time, real.shed, real.refused) << '\n';
+  for (const auto& one : simulation.outcomes) {
+    const auto& counts = one.counts;
+    std::cout << row(one.attempt->name, counts.tasks, counts.done, counts.in_time, counts.shed, counts.refused)
+              << fmt::format("{:>9.1f} ms{:>9.1f} ms\n", counts.age_p50_ms, counts.age_p99_ms);
+  }
+  std::cout << '\n';
+  if (!simulation.recording.policy.empty()) {
+    std::cout << "recorded policy:";
+    for (const auto& [name, value] : simulation.recording.policy) std::cout << ' ' << name << '=' << plain_text(value);
+    std::cout << '\n';
+  }
+  for (const auto& note : lab::assumptions(simulation.recording, simulation.scenario, simulation.downstream)) {
+    std::cout << note << '\n';
   }
 }
 
+Result<Environment> changes_of(const SimulateOptions& options) {
+  Environment out;
+  for (const auto& text : options.settings) {
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return invalid("--set '" + text + "' must be NAME=VALUE, like --set RATE_LIMIT=19");
+    }
+    out[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return out;
+}
+
+// The recorded policy, if there is one; that with what --set changes; the lab's policies that are named.
+Result<void> choose(Simulation& simulation) {
+  const auto& options = simulation.options;
+  const auto& recording = simulation.recording;
+  const auto changes = changes_of(options);
+  if (!changes) return fail(changes.error());
+  if (recording.policy.empty() && changes->empty() && options.policies.empty()) {
+    return invalid(options.trace +
+                   " is of format 1, which does not hold the policy that was in force: tell it with --set, like --set "
+                   "CONCURRENCY=8 --set RATE_LIMIT=19, or name policies to try with --policy");
+  }
+  const auto add = [&](std::string name, const Environment& set) -> Result<void> {
+    auto settings = lab::recorded_settings(recording, set);
+    if (!settings) return fail(settings.error());
+    simulation.attempts.push_back({std::move(name), {}, std::move(*settings), set});
+    return {};
+  };
+  if (!recording.policy.empty()) {
+    if (auto ok = add("recorded policy", {}); !ok) return ok;
+  }
+  if (!changes->empty()) {
+    if (auto ok = add("with --set", *changes); !ok) return ok;
+  }
+  for (const auto& name : options.policies) {
+    auto policy = lab::policy_of(name);
+    if (!policy) return fail(policy.error());
+    simulation.attempts.push_back({policy->name, std::move(*policy)});
+  }
+  return {};
+}
+
+Result<void> run_attempts(Simulation& simulation) {
+  const auto all = " of " + std::to_string(simulation.attempts.size()) + " policies";
+  Progress progress("0" + all);
+  for (const auto& attempt : simulation.attempts) {
+    const auto counts = attempt.policy ? lab::run_trace(simulation.recording, simulation.scenario, *attempt.policy,
+                                                        simulation.downstream, simulation.options.seed)
+                                       : lab::run_trace(simulation.recording, simulation.scenario, attempt.settings,
+                                                        simulation.downstream, simulation.options.seed);
+    if (!counts) {
+      progress.end();
+      return fail(counts.error());
+    }
+    simulation.outcomes.push_back({&attempt, *counts});
+    progress.show(std::to_string(simulation.outcomes.size()) + all);
+  }
+  progress.end();
+  return {};
+}
+
 int run_simulate(const SimulateOptions& options) {
+  const auto downstream =
+      options.downstream.empty() ? Result<lab::DownstreamSpec>() : lab::parse_downstream(options.downstream);
+  if (!downstream) return wrong(downstream.error());
   const auto text = read_text_file(options.trace);
   if (!text) return wrong(text.error());
   const auto fixture = read_fixture(*text, options.trace);
   if (!fixture) return wrong(fixture.error());
   const auto recording = lab::read_recording(*fixture);
   if (!recording) return wrong(recording.error());
-  const auto scenario = lab::scenario_of(*recording, options.slots);
-  std::vector<Outcome> outcomes;
-  Progress progress("0 of " + std::to_string(options.policies.size()) + " policies");
-  for (const auto& name : options.policies) {
-    const auto policy = lab::policy_of(name);
-    const auto counts = policy ? lab::run_trace(*recording, scenario, *policy, options.seed) : fail(policy.error());
-    if (!counts) {
-      progress.end();
-      return wrong(counts.error());
-    }
-    outcomes.push_back({policy->name, *counts});
-    progress.show(std::to_string(outcomes.size()) + " of " + std::to_string(options.policies.size()) + " policies");
+  if (auto ok = lab::check_downstream(*recording, !options.downstream.empty()); !ok) {
+    return wrong(fixture->in_file(ok.error()));
   }
-  progress.end();
-  print(options, scenario, recording->real, outcomes);
+  Simulation simulation{options, *recording, lab::scenario_of(*recording, options.slots), *downstream};
+  if (auto ok = choose(simulation); !ok) return wrong(ok.error());
+  if (auto ok = run_attempts(simulation); !ok) return wrong(ok.error());
+  print(simulation);
   return kDone;
 }
 
@@ -94,21 +197,32 @@ int run_simulate(const SimulateOptions& options) {
 
 void add_simulate(Command app, int& exit_status) {
   auto options = std::make_shared<SimulateOptions>();
-  options->policies = {"freshet",  "freshet-margin", "freshet-adaptive", "freshet-deadline",
-                       "fifo-ttl", "fifo-codel",     "clairvoyant"};
   const Command command =
-      app.add_subcommand("simulate", "Say what a recorded load would have come to under other policies");
+      app.add_subcommand("simulate", "Say what a recorded load would have come to under other settings or policies");
   command.footer(
-      "The trace is a recording of a queue's table: when tasks came, when they were due, how long they took. "
-      "Freshet's\n"
-      "own policies run in its queue and processor, the others in the lab's model (docs/overload.md).\n"
+      "The trace is a recording of a queue's table: when tasks came, when they were due, how long they took, and "
+      "which\n"
+      "policy was in force. That policy is played; --set changes settings of it, --policy adds policies of the lab.\n"
+      "Freshet's own policies run in its queue and processor, the others in the lab's model (docs/overload.md).\n"
       "  freshet record --seconds 60 --out load.jsonl\n"
-      "  freshet simulate load.jsonl --policy freshet,fifo-ttl --slots 8");
+      "  freshet simulate load.jsonl --set RATE_LIMIT=15 --downstream 'token-bucket 20/s burst 5'\n"
+      "  freshet simulate load.jsonl --policy freshet-deadline,fifo-ttl --slots 8");
   command.add_option("trace", options->trace, "File written by freshet record").file().required();
   command
-      .add_list("--policy", options->policies, "Policies to try, with commas between: those of freshet bench overload")
-      .capture_default_str();
-  command.add_option("--slots", options->slots, "Tasks that are in work at once [default: the most that were recorded]")
+      .add_option("--set", options->settings,
+                  "NAME=VALUE: a setting of the queue that differs from the recorded policy (docs/operations.md); "
+                  "repeatable")
+      .one_value_each();
+  command.add_option("--downstream", options->downstream,
+                     "Limiter behind the queue: none, 'token-bucket 20/s burst 5', 'window 600/60s', "
+                     "'sliding 100/10s' or 'concurrency 8'; with 'retry-after' or 'ratelimit' behind it if it answers "
+                     "with those headers");
+  command.add_list("--policy", options->policies,
+                   "Policies to try, too, with commas between: those of freshet bench overload");
+  command
+      .add_option("--slots", options->slots,
+                  "Tasks that the downstream works on at once [default: the most that were recorded, or that the "
+                  "recorded policy lets it]")
       .check(whole(1, 10'000));
   command.add_option("--seed", options->seed, "Seed of the service times of tasks whose end was not recorded")
       .check(seed())

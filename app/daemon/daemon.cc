@@ -11,9 +11,11 @@
 
 #include "app/daemon/deployer.h"
 #include "app/daemon/file_watch.h"
+#include "app/daemon/human_log.h"
 #include "app/daemon/metrics_page.h"
 #include "app/daemon/notify.h"
 #include "app/daemon/plan.h"
+#include "app/daemon/reading_notice.h"
 #include "app/daemon/ready_file.h"
 #include "app/daemon/recent_log.h"
 #include "app/daemon/record_route.h"
@@ -48,6 +50,7 @@
 #include "wire/ordered/ordered_route.h"
 #include "wire/priority/priority_route.h"
 #include "wire/s3/object_client.h"
+#include "wire/service/audited_route.h"
 #include "wire/service/service_routes.h"
 #include "wire/sns/sns_route.h"
 #include "wire/tasks/task_route.h"
@@ -155,11 +158,15 @@ class DaemonPage final : public Daemon {
     store.memory_beside = [this] {
       return server_ ? memory_of_clients(server_->connections(), server_->in_flight()) : 0;
     };
+    const milliseconds every = log_is_for_people(options_.log_format) ? seconds(1) : seconds(10);
+    store.on_reading = [notice = std::make_shared<ReadingNotice>(world_.clock(), log_, every)](
+                           uint64_t segment, uint64_t segments) { notice->at(segment, segments); };
     store.on_failure = [this](const Error& error) {
       log_.error("STORE_FAILED", {{"error", error_name(error.code)}, {"message", error.message}});
       exit_status_ = 1;
       loop_.stop();
     };
+    memory_limit_ = store.max_memory_bytes;
     auto opened = open_embedded(&world_.files(), loop_, random_, std::move(store));
     if (!opened) return fail(open_refusal(opened.error(), options_));
     store_ = std::move(*opened);
@@ -198,7 +205,9 @@ class DaemonPage final : public Daemon {
     deployer_ = std::make_unique<Deployer>(Deployer::Parts{*store_, *runtime_, *queues_, log_});
     reloads_ = std::make_unique<Reloads>(
         Reloads::Parts{[this] { return read_template(); },
-                       [this](PlannedDeployment planned) { return deployer_->deploy_in_turn(std::move(planned)); },
+                       [this](PlannedDeployment planned) {
+                         return deployer_->deploy_in_turn(std::move(planned), {"local", "reload", {}});
+                       },
                        [this](bool applied) { deployer_->count(applied); }, loop_, loop_, log_});
     filtered_queues_ = std::make_unique<filtered::TableQueues>(runtime_->services(), log_);
     ordered_tables_ = std::make_unique<ordered::OrderedTables>(*store_, world_.clock());
@@ -240,6 +249,7 @@ class DaemonPage final : public Daemon {
     reloads_->begin();
     if (watch_) watch_files();
     notify_service_manager("READY=1");
+    if (options_.on_ready) options_.on_ready(url_of(plan_.listen.host));
     if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
     give_back_memory();
   }
@@ -286,7 +296,8 @@ class DaemonPage final : public Daemon {
     // Without a template what was deployed before stays as it is.
     if (!options_.deploy.path.empty()) {
       PlannedDeployment planned{plan_.deployment, plan_.queues};
-      auto applied = co_await deployer_->deploy(std::move(planned));
+      Actor starter{"local", "start", {}};
+      auto applied = co_await deployer_->deploy(std::move(planned), std::move(starter));
       if (!applied) co_return fail(applied.error());
     } else {
       auto opened = co_await deployer_->open_queues(plan_.queues);
@@ -333,28 +344,30 @@ class DaemonPage final : public Daemon {
 
   Result<void> serve() {
     std::vector<std::unique_ptr<Route>> routes;
-    routes.push_back(make_task_route(*queues_, world_.clock()));
+    routes.push_back(make_task_route(*queues_, world_.clock(), {&queues_->audit(), plan_.credentials.has_value()}));
     routes.push_back(make_priority_route(*priority_queues_));
     routes.push_back(make_filtered_route(*filtered_queues_));
     routes.push_back(make_ordered_route(*ordered_tables_));
     routes.push_back(make_dynamodb_route(*store_, world_.clock(),
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
-    routes.push_back(make_lambda_management_route(*runtime_, *code_, world_.clock(),
-                                                  {options_.read_only_functions, random_.next()}));
+    auto functions =
+        make_lambda_management_route(*runtime_, *code_, world_.clock(), {options_.read_only_functions, random_.next()});
+    routes.push_back(
+        make_audited_route(std::move(functions), "function", queues_->audit(), plan_.credentials.has_value()));
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
                                        {runtime_->account(), random_.next(), options_.read_only_functions}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));
-    routes.push_back(
-        make_deploy_route(*deployer_, {template_options(options_), options_.queues, options_.read_only_functions}));
+    routes.push_back(make_deploy_route(*deployer_, {template_options(options_), options_.queues,
+                                                    options_.read_only_functions, plan_.credentials.has_value()}));
     routes.push_back(make_log_route(recent_log_, loop_, loop_));
-    routes.push_back(make_record_route(*store_, loop_, runtime_->account()));
+    routes.push_back(make_record_route(*store_, *queues_, loop_, runtime_->account()));
     if (tracer_) {
       for (auto& route : routes) route = make_traced_route(std::move(route), tracer_->links());
     }
     ServiceView view{[this] { return ready_; },
                      [this] {
-                       return metrics_page(
-                           {metrics_, *queues_, loop_, *store_, *runtime_, *deployer_, tracer_.get(), segments_.get()});
+                       return metrics_page({metrics_, *queues_, loop_, *store_, *runtime_, *deployer_, tracer_.get(),
+                                            segments_.get(), memory_limit_});
                      },
                      [this] { return queues_->broken() + priority_queues_->broken(); }};
     for (auto& route : make_service_routes(view)) routes.push_back(std::move(route));
@@ -410,6 +423,9 @@ class DaemonPage final : public Daemon {
   Result<PlannedDeployment> read_template() const {
     const std::string& path = options_.deploy.path;
     if (path.empty()) return invalid("there is no template to read again");
+    if (!options_.deploy.text.empty()) {
+      return plan_deployment_of(template_options(options_), options_.deploy.text, options_.queues);
+    }
     auto text = read_text_file(path);
     if (!text) return fail(std::move(text.error()));
     return plan_deployment_of(template_options(options_), std::move(*text), options_.queues);
@@ -420,7 +436,7 @@ class DaemonPage final : public Daemon {
     for (const FunctionDefinition& function : runtime_->all_functions()) {
       if (function.host == "process") paths.insert(function.code);
     }
-    if (!options_.deploy.path.empty()) paths.insert(options_.deploy.path);
+    if (options_.deploy.text.empty() && !options_.deploy.path.empty()) paths.insert(options_.deploy.path);
     return paths;
   }
 
@@ -539,6 +555,7 @@ class DaemonPage final : public Daemon {
   bool ready_ = false;
   bool stopping_ = false;
   int exit_status_ = 0;
+  uint64_t memory_limit_ = 0;
   std::optional<Error> refusal_;
   uint64_t most_memory_ = 0;  // The store's peak since the loop's thread last gave back its cache.
 };

@@ -22,7 +22,11 @@ class Recordings {
     for (const auto& [table, timer] : timers_) scheduler_.cancel(timer);
   }
   Result<void> touch(const std::string& table) {
-    if (auto kept = store_.keep_images(table, true); !kept) return kept;
+    if (auto kept = store_.keep_images(table, true); !kept) {
+      if (kept.error().code != ErrorCode::kResourceNotFound) return kept;
+      return fail(ErrorCode::kResourceNotFound,
+                  "there is no table '" + table + "' (GET /queues lists the tables that are queues)");
+    }
     TimerId& timer = timers_[table];
     if (timer != 0) scheduler_.cancel(timer);
     timer = scheduler_.call_after(kPatience, [this, table] { end(table); });
@@ -55,8 +59,12 @@ Result<uint64_t> number_of(const Target& target, const char* name, uint64_t fall
 
 class Recorder {
  public:
-  Recorder(EmbeddedTables& store, Scheduler& scheduler, Account account)
-      : store_(store), scheduler_(scheduler), account_(std::move(account)), recordings_(store, scheduler) {}
+  Recorder(EmbeddedTables& store, TaskQueues& queues, Scheduler& scheduler, Account account)
+      : store_(store),
+        queues_(queues),
+        scheduler_(scheduler),
+        account_(std::move(account)),
+        recordings_(store, scheduler) {}
 
   Async<HttpResponse> answer(std::string request_target) {
     auto chunk = co_await piece(std::move(request_target));
@@ -86,6 +94,7 @@ class Recorder {
     if (*from == 0) {
       BeginFixtureInput input;
       input.table = table;
+      if (TaskQueue* queue = queues_.find(table); queue != nullptr) input.policy = queue->policy();
       co_return co_await begin_fixture(store_, scheduler_, std::move(input));
     }
     ContinueFixtureInput input;
@@ -105,6 +114,7 @@ class Recorder {
   }
 
   EmbeddedTables& store_;
+  TaskQueues& queues_;
   Scheduler& scheduler_;
   const Account account_;
   Recordings recordings_;
@@ -112,8 +122,9 @@ class Recorder {
 
 }  // namespace
 
-std::unique_ptr<Route> make_record_route(EmbeddedTables& store, Scheduler& scheduler, Account account) {
-  auto recorder = std::make_shared<Recorder>(store, scheduler, std::move(account));
+std::unique_ptr<Route> make_record_route(EmbeddedTables& store, TaskQueues& queues, Scheduler& scheduler,
+                                         Account account) {
+  auto recorder = std::make_shared<Recorder>(store, queues, scheduler, std::move(account));
   return make_simple_route("GET", "/record",
                            [recorder](const HttpRequest& request) { return recorder->answer(request.target); });
 }

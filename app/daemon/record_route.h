@@ -6,12 +6,14 @@
 #include <memory>
 
 #include "runtime/ports.h"
+#include "runtime/task_queue.h"
 #include "streams/arn.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet {
 
-// Both outlive the route.
-std::unique_ptr<Route> make_record_route(EmbeddedTables& store, Scheduler& scheduler, Account account);
+// The recording of a queue's table begins with the queue's policy. All outlive the route.
+std::unique_ptr<Route> make_record_route(EmbeddedTables& store, TaskQueues& queues, Scheduler& scheduler,
+                                         Account account);
 
 }  // namespace freshet

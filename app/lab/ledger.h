@@ -19,7 +19,9 @@ struct Job {
   nanoseconds left = kNever;  // When it was started, shed or rejected.
   nanoseconds end = kNever;   // Set with kStarted.
 
-  bool in_time() const { return fate == Fate::kStarted && end <= milliseconds(arrival.deadline_ms); }
+  bool failed = false;  // kStarted: its last call failed.
+
+  bool in_time() const { return fate == Fate::kStarted && !failed && end <= milliseconds(arrival.deadline_ms); }
 };
 
 class Ledger {

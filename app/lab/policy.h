@@ -28,6 +28,7 @@ struct Policy {
   Dropper dropper = Dropper::kNone;
   bool clairvoyant = false;  // Knows how long the next call will take.
   bool product = false;      // Runs in the real queue.
+  Environment settings;      // Further settings of the queue; in real time only.
   std::string command;       // Starts a rival's driver (real/rival.h). Rivals run in real time only.
 };
 

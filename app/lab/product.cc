@@ -8,6 +8,7 @@
 #include "functions/queue/attributes.h"
 #include "functions/queue/queues.h"
 #include "runtime/loop/sim_loop.h"
+#include "runtime/replay/record.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet::lab {
@@ -75,8 +76,8 @@ class LabRunner final : public Runner {
       line_.push_back(turn);
       co_await turn.future();
     }
-    const nanoseconds end =
-        ledger_.start(number_of(text_of(task, attribute::kId)), scheduler_.clock().boot() - origin_);
+    const size_t number = number_of(text_of(task, attribute::kId));
+    const nanoseconds end = ledger_.start(number, scheduler_.clock().boot() - origin_);
     co_await sleep_until(scheduler_, origin_ + end);
     if (line_.empty()) {
       --busy_;
@@ -84,7 +85,12 @@ class LabRunner final : public Runner {
       line_.front().set(true);
       line_.pop_front();
     }
-    co_return RunResult{};
+    RunResult result;
+    if (ledger_.jobs()[number].failed) {
+      result.kind = RunResult::Kind::kFailure;
+      result.error = "failed as recorded";
+    }
+    co_return result;
   }
 
  private:
@@ -97,8 +103,8 @@ class LabRunner final : public Runner {
 
 class Product {
  public:
-  Product(const Policy& policy, uint64_t seed, Ledger& ledger)
-      : policy_(policy), ledger_(ledger), arrivals_(arrivals_of(ledger.scenario(), seed)), random_(seed) {}
+  Product(const ProductSetup& setup, uint64_t seed, Ledger& ledger)
+      : setup_(setup), ledger_(ledger), arrivals_(arrivals_of(ledger.scenario(), seed)), random_(seed) {}
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
   ~Product() {
@@ -117,16 +123,21 @@ class Product {
     ProcessSettings settings;
     settings.max_active = std::chrono::ceil<milliseconds>(length + seconds(60));
     settings.linger = settings.max_active;
-    settings.queue = settings_;
-    LabRunner runner(ledger_, loop(), origin_);
+    settings.queue = setup_.settings;
+    const auto runner = make_downstream();
     FunctionDefinition function;
     Context context{*services_, function, {}};
     const EventLog log;
-    Processor processor(context, *queue_, runner, settings, log);
+    Processor processor(context, *queue_, *runner, settings, log);
     scope_.spawn(process(processor));
     scope_.spawn(clients());
     sim_.run_for(length);
     auto end = finish();
+    if (end && setup_.records) {
+      auto recorded = finish_recording();
+      if (!recorded) return fail(recorded.error());
+      end->recording = std::move(*recorded);
+    }
     scope_.clear();
     return end;
   }
@@ -134,6 +145,17 @@ class Product {
  private:
   Loop& loop() { return sim_.loop(); }
   nanoseconds now() { return loop().clock().boot() - origin_; }
+
+  HttpClient& http() { return setup_.downstream == nullptr ? static_cast<HttpClient&>(http_) : *setup_.downstream; }
+
+  std::unique_ptr<Runner> make_downstream() {
+    if (setup_.downstream == nullptr) return std::make_unique<LabRunner>(ledger_, loop(), origin_);
+    setup_.downstream->begin(ledger_, loop(), origin_, setup_.downstream_slots);
+    RunnerSettings settings;
+    settings.kind = RunnerKind::kHttp;
+    settings.url = "http://downstream/";
+    return make_runner(settings, *services_);
+  }
 
   Result<void> open() {
     EmbeddedOptions options;
@@ -143,24 +165,41 @@ class Product {
     store_ = std::move(*store);
     loop().add(*store_);
     services_ =
-        std::make_unique<freshet::Services>(freshet::Services{*store_, topics_, loop(), random_, http_, spawner_});
+        std::make_unique<freshet::Services>(freshet::Services{*store_, topics_, loop(), random_, http(), spawner_});
     auto created = wait(store_->create_table(queue_table()));
     if (!created) return fail(created.error());
     queues_ = std::make_unique<Queues>(*services_, EventLog(), QueueIdentity{"lab", "1"});
-    settings_.order = order_of(policy_.from);
-    settings_.deadline_margin = policy_.margin;
-    if (policy_.bounded) settings_.admission.max_waiting = bound_of(ledger_.scenario());
-    settings_.admission.refuse_late = policy_.refuses_late;
-    settings_.work.adaptive = policy_.searches;
-    settings_.shed_log_lines = 1000;
-    settings_.work.concurrency = ledger_.scenario().slots;
-    auto opened = wait(queues_->open(std::string(kTable), settings_));
+    auto opened = wait(queues_->open(std::string(kTable), setup_.settings));
     if (!opened) return fail(opened.error());
     queue_ = *opened;
     queues_->begin();
     sim_.run_ready();
     origin_ = loop().clock().boot();
+    return setup_.records ? begin_recording() : Result<void>();
+  }
+
+  Result<void> begin_recording() {
+    if (auto kept = store_->keep_images(std::string(kTable), true); !kept) return kept;
+    BeginFixtureInput input;
+    input.table = kTable;
+    input.policy = queue_->policy();
+    auto begun = wait(begin_fixture(*store_, loop(), std::move(input)));
+    if (!begun) return fail(begun.error());
+    recording_ = std::move(*begun);
     return {};
+  }
+
+  Result<std::string> finish_recording() {
+    for (;;) {
+      ContinueFixtureInput input;
+      input.table = kTable;
+      input.from = recording_.next;
+      auto more = wait(continue_fixture(*store_, std::move(input)));
+      if (!more) return fail(more.error());
+      if (more->lines.empty()) return std::move(recording_.lines);
+      recording_.lines += more->lines;
+      recording_.next = more->next;
+    }
   }
 
   template <class T>
@@ -191,8 +230,24 @@ class Product {
     tasks[0].id = std::to_string(number);
     tasks[0].deadline = start_wall() + milliseconds(arrival.deadline_ms);
     if (ledger_.scenario().quiet_share > 0) tasks[0].group = arrival.quiet ? "quiet" : "loud";
+    add_details(number, tasks[0]);
     auto created = co_await queue_->create(std::move(tasks));
-    if (!created[0]) ledger_.reject(number, now());
+    // One of its key that waits takes its place.
+    if (!created[0] || !created[0]->created) ledger_.reject(number, now());
+  }
+
+  // A trace knows more of a task than its times.
+  void add_details(size_t number, NewTask& task) const {
+    const Trace* trace = ledger_.scenario().trace;
+    if (trace == nullptr || number >= trace->tasks.size()) return;
+    const TraceTask& details = trace->tasks[number];
+    task.group = details.group;
+    task.key = details.key;
+    task.replace = details.replace;
+    task.priority = details.priority;
+    task.cost = details.cost;
+    task.delay = details.delay;
+    task.max_attempts = details.max_attempts;
   }
 
   Async<void> look_again(size_t number) {
@@ -238,7 +293,7 @@ class Product {
     uint64_t accepted = 0;
     for (const auto& job : ledger_.jobs()) {
       accepted += job.fate != Job::Fate::kRejected;
-      ended += job.fate == Job::Fate::kStarted && job.end <= now();
+      ended += job.fate == Job::Fate::kStarted && !job.failed && job.end <= now();
     }
     uint64_t stock = 0;
     for (const auto& [name, count] : books.stock) stock += count;
@@ -252,7 +307,7 @@ class Product {
     return end;
   }
 
-  const Policy& policy_;
+  const ProductSetup& setup_;
   Ledger& ledger_;
   const std::vector<Arrival> arrivals_;
   Random random_;
@@ -265,15 +320,32 @@ class Product {
   std::unique_ptr<freshet::Services> services_;
   std::unique_ptr<Queues> queues_;
   Queue* queue_ = nullptr;
-  QueueSettings settings_;
+  FixtureChunk recording_;
   BootTime origin_{};
   Scope scope_;
 };
 
 }  // namespace
 
+ProductSetup setup_of(const Policy& policy, const Scenario& scenario) {
+  ProductSetup setup;
+  auto& settings = setup.settings;
+  settings.order = order_of(policy.from);
+  settings.deadline_margin = policy.margin;
+  if (policy.bounded) settings.admission.max_waiting = bound_of(scenario);
+  settings.admission.refuse_late = policy.refuses_late;
+  settings.work.adaptive = policy.searches;
+  settings.shed_log_lines = 1000;
+  settings.work.concurrency = scenario.slots;
+  return setup;
+}
+
+Result<ProductEnd> run_product(const ProductSetup& setup, uint64_t seed, Ledger& ledger) {
+  return Product(setup, seed, ledger).run();
+}
+
 Result<ProductEnd> run_product(const Policy& policy, uint64_t seed, Ledger& ledger) {
-  return Product(policy, seed, ledger).run();
+  return run_product(setup_of(policy, ledger.scenario()), seed, ledger);
 }
 
 }  // namespace freshet::lab

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/lab/ledger.h"
+#include "app/lab/limited.h"
 #include "app/lab/policy.h"
 #include "base/result.h"
 
@@ -14,11 +15,24 @@ namespace freshet::lab {
 // The books of the queue at the end.
 struct ProductEnd {
   std::map<std::string, uint64_t> depth;  // By state.
-  uint64_t peak_store_bytes = 0;          // Of items and indexes.
+  std::string recording;                  // With `records`: a fixture of the whole run.
+  uint64_t peak_store_bytes = 0;          // Counts items and indexes.
 };
 
-// The whole scenario; the ledger has what became of each task. `policy` is one of `product`. kCorruption when the
-// queue's books do not balance with each other or with the ledger.
+// The conditions of a run.
+struct ProductSetup {
+  QueueSettings settings;
+  // Works on the tasks; null: the scenario's slots do. It outlives the run.
+  LimitedDownstream* downstream = nullptr;
+  int downstream_slots = 0;  // Its slots, as for LimitedDownstream::begin().
+  bool records = false;
+};
+// How the queue is set for one of the policies that are `product`.
+ProductSetup setup_of(const Policy& policy, const Scenario& scenario);
+
+// The whole scenario; the ledger has what became of each task. kCorruption when the queue's books do not balance with
+// each other or with the ledger.
+Result<ProductEnd> run_product(const ProductSetup& setup, uint64_t seed, Ledger& ledger);
 Result<ProductEnd> run_product(const Policy& policy, uint64_t seed, Ledger& ledger);
 
 }  // namespace freshet::lab

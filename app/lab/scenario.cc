@@ -188,6 +188,10 @@ nanoseconds CallTimes::of(size_t n) {
   return drawn_[n];
 }
 
+bool CallTimes::fails(size_t n) const {
+  return scenario_->trace && n < scenario_->trace->failed.size() && scenario_->trace->failed[n];
+}
+
 nanoseconds CallTimes::end(nanoseconds start, nanoseconds service) const {
   if (scenario_->shape != Shape::kStall || scenario_->trace) return start + service;
   const nanoseconds from = kCalm;

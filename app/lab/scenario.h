@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,22 @@ struct Arrival {
   bool quiet = false;
 };
 
+// How a task of a trace was created, beside its times.
+struct TraceTask {
+  std::string group;
+  std::string key;
+  bool replace = false;  // It takes the place of the one of its key that waits.
+  int priority = 0;
+  std::optional<double> cost;
+  std::optional<milliseconds> delay;
+  std::optional<int> max_attempts;
+};
+
 struct Trace {
   std::vector<Arrival> arrivals;      // By time.
   std::vector<nanoseconds> services;  // As observed, in order of their starts.
+  std::vector<bool> failed = {};      // The calls among them that failed. Empty: none did.
+  std::vector<TraceTask> tasks = {};  // One for each arrival. Empty: they have nothing but their times.
 };
 
 std::string_view name_of(Shape shape);
@@ -73,6 +87,8 @@ class CallTimes {
   CallTimes(const Scenario& scenario, uint64_t seed) : scenario_(&scenario), random_(seed ^ 0x5e971ce5u) {}
   // The service time of the n-th call, from 0. The first request for each n must come in order.
   nanoseconds of(size_t n);
+  // The n-th call fails. Beyond what was observed, none does.
+  bool fails(size_t n) const;
   // When a call ends that begins at `start` and takes `service`: later if the workers stall meanwhile.
   nanoseconds end(nanoseconds start, nanoseconds service) const;
 

@@ -15,6 +15,7 @@ namespace {
 
 // A deadline that never comes, of tasks that have none.
 constexpr milliseconds kNeverDue{int64_t{10} * 366 * 24 * 3600 * 1000};
+constexpr std::string_view kProcessor = "process_tasks";  // As it names itself on the tasks that it takes.
 constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
 
 class Reader {
@@ -41,6 +42,11 @@ class Reader {
     int64_t deadline_ms = 0;  // Since the origin.
     std::string status;       // As the last change left it; empty: none has, or it is gone.
   };
+  struct Call {
+    nanoseconds began;
+    nanoseconds took;
+    bool failed;
+  };
 
   Result<void> check_whole() const {
     if (records_.empty()) return invalid("the trace holds no changes: nothing happened while it was recorded");
@@ -63,6 +69,21 @@ class Reader {
 
   nanoseconds since_origin(WallTime at) const { return std::max(at - origin_, milliseconds(0)); }
 
+  static TraceTask details_of(const ItemRef& task, WallTime at) {
+    TraceTask out;
+    out.group = text_of(task, attribute::kGroup);
+    out.key = key_of(task);
+    out.replace = comes_to_replace(task);
+    out.priority = static_cast<int>(std::clamp<int64_t>(int_of(task, attribute::kPriority, 0), -100, 100));
+    if (const double cost = cost_of(task, -1); cost >= 0) out.cost = cost;
+    const WallTime due{milliseconds(int_of(task, attribute::kNotBefore, 0))};
+    if (text_of(task, attribute::kStatus) == state::kDelayed && due > at) out.delay = due - at;
+    if (const int64_t attempts = int_of(task, attribute::kMaxAttempts, 0); attempts > 0) {
+      out.max_attempts = static_cast<int>(std::min<int64_t>(attempts, 1000));
+    }
+    return out;
+  }
+
   void come(const ItemRef& task, nanoseconds at) {
     Arrival arrival;
     arrival.at = at;
@@ -73,7 +94,7 @@ class Reader {
     }
     arrival.deadline_ms = (due - origin_).count();
     tasks_[std::string(text_of(task, attribute::kId))].deadline_ms = arrival.deadline_ms;
-    out_.trace.arrivals.push_back(arrival);
+    arrivals_.emplace_back(arrival, details_of(task, origin_ + std::chrono::floor<milliseconds>(at)));
   }
 
   Result<void> waiting_at_the_start() {
@@ -146,27 +167,50 @@ class Reader {
       if (task.taken.count() < 0) {
         task.taken = now;
         out_.real.most_in_work = std::max(out_.real.most_in_work, ++in_work_);
+        out_.real.pulled += text_of(record.after, attribute::kTakenBy) != kProcessor;
       }
       return;
     }
     out_.real.shed += status == state::kShed;
+    out_.real.cancelled += status == state::kCancelled && !has(record.after, attribute::kReplacedBy);
     if (task.taken.count() < 0) return;
     --in_work_;
-    if (status == state::kSuccess) {
-      calls_.emplace_back(task.taken, std::max(now - task.taken, nanoseconds(1)));
-      ++out_.real.done;
-      out_.real.in_time += now <= milliseconds(task.deadline_ms);
-    }
+    end_attempt(record, task, now);
     task.taken = nanoseconds(-1);
   }
 
+  void end_attempt(const ChangeRecord& record, const Seen& task, nanoseconds now) {
+    const auto status = text_of(record.after, attribute::kStatus);
+    const bool done = status == state::kSuccess;
+    const bool again = status == state::kPending || status == state::kDelayed;
+    const bool given_back = again && int_of(record.after, attribute::kAttempt, 0) < attempt_before(record);
+    out_.real.refused += given_back;
+    if (!done && (given_back || status == state::kCancelled || status == state::kShed)) return;
+    calls_.push_back({task.taken, std::max(now - task.taken, nanoseconds(1)), !done});
+    out_.real.done += done;
+    out_.real.failed += !done;
+    out_.real.in_time += done && now <= milliseconds(task.deadline_ms);
+  }
+
+  static int64_t attempt_before(const ChangeRecord& record) {
+    return record.before ? int_of(record.before, attribute::kAttempt, 0) : 0;
+  }
+
   Result<Recording> finish() {
-    if (out_.trace.arrivals.empty()) return invalid("the trace holds no task that came");
-    if (calls_.empty()) return invalid("the trace holds no task that was done: how long calls take is not known");
-    std::stable_sort(calls_.begin(), calls_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    for (const auto& call : calls_) out_.trace.services.push_back(call.second);
-    std::stable_sort(out_.trace.arrivals.begin(), out_.trace.arrivals.end(),
-                     [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+    if (arrivals_.empty()) return invalid("the trace holds no task that came");
+    if (out_.real.done == 0) return invalid("the trace holds no task that was done: how long calls take is not known");
+    std::stable_sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return a.began < b.began; });
+    for (const auto& call : calls_) {
+      out_.trace.services.push_back(call.took);
+      out_.trace.failed.push_back(call.failed);
+    }
+    std::stable_sort(arrivals_.begin(), arrivals_.end(),
+                     [](const auto& a, const auto& b) { return a.first.at < b.first.at; });
+    for (auto& [arrival, details] : arrivals_) {
+      out_.trace.arrivals.push_back(arrival);
+      out_.trace.tasks.push_back(std::move(details));
+    }
+    out_.policy = fixture_.header.policy;
     out_.real.tasks = out_.trace.arrivals.size();
     out_.length = end_;
     return std::move(out_);
@@ -176,7 +220,8 @@ class Reader {
   std::vector<const ChangeRecord*> records_;  // The fixture's, in order.
   WallTime origin_{};
   std::map<std::string, Seen> tasks_;
-  std::vector<std::pair<nanoseconds, nanoseconds>> calls_;  // When each began, and how long it took.
+  std::vector<std::pair<Arrival, TraceTask>> arrivals_;
+  std::vector<Call> calls_;
   int in_work_ = 0;
   nanoseconds end_{0};
   Recording out_;

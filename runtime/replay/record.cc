@@ -104,7 +104,7 @@ Async<Result<FixtureChunk>> begin_fixture(Tables& tables, Scheduler& scheduler, 
       co_await roll_forward(tables, scheduler, std::move(name), std::move(*scanned), before->next, after->next);
   if (!snapshot) co_return fail(std::move(snapshot.error()));
 
-  FixtureHeader header{input.table, definition.keys, *definition.stream, now, input.note};
+  FixtureHeader header{input.table, definition.keys, *definition.stream, now, input.note, std::move(input.policy)};
   FixtureChunk chunk{header_line(header), after->next};
   for (const auto& [keys, item] : *snapshot) chunk.lines += snapshot_line(item);
   co_return chunk;

@@ -5,6 +5,7 @@
 // keep_images) from before begin_fixture() on; else a later record without its new image is an error.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "base/async.h"
@@ -22,7 +23,8 @@ struct FixtureChunk {
 struct BeginFixtureInput {
   std::string table;
   std::string note;
-  size_t max_items = 200'000;  // kLimitExceeded for a table with more.
+  std::map<std::string, std::string> policy = {};  // For a queue's table, the settings in force.
+  size_t max_items = 200'000;                      // kLimitExceeded for a table with more.
 };
 
 // Header and snapshot. Writes may go on meanwhile: the snapshot is what the table held at one moment, and `next` is the

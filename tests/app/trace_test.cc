@@ -63,6 +63,29 @@ TEST(Trace, HoldsArrivalsServiceTimesAndWhatBecameOfThem) {
   EXPECT_EQ(recording->length, milliseconds(400));
 }
 
+TEST(Trace, FailedCallsAndThoseGivenBackAreToldApart) {
+  const auto attempt = [](const std::string& id, const std::string& status, int attempts) {
+    Item item = task(id, status).decode();
+    item.set("attempt", Value::number(attempts));
+    return ItemRef::encode(item);
+  };
+  Tape tape;
+  tape.life("done", 0, 10, 20, 0);
+  tape.insert(30, task("a", "PENDING"));
+  tape.modify(40, task("a", "PENDING"), attempt("a", "TAKEN", 1));
+  tape.modify(50, attempt("a", "TAKEN", 1), attempt("a", "DELAYED", 0));
+  tape.modify(60, attempt("a", "DELAYED", 0), attempt("a", "TAKEN", 1));
+  tape.modify(90, attempt("a", "TAKEN", 1), attempt("a", "DELAYED", 1));
+  tape.fixture.header.policy = {{"RATE_LIMIT", "19"}};
+  const auto recording = read_recording(tape.fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_EQ(recording->real.refused, 1u);
+  EXPECT_EQ(recording->real.failed, 1u);
+  EXPECT_EQ(recording->trace.services, (std::vector<nanoseconds>{milliseconds(10), milliseconds(30)}));
+  EXPECT_EQ(recording->trace.failed, (std::vector<bool>{false, true}));
+  EXPECT_EQ(recording->policy.at("RATE_LIMIT"), "19");
+}
+
 TEST(Trace, WhatWaitedAtTheStartComesFirst) {
   Tape tape;
   tape.fixture.snapshot.push_back(task("old", "PENDING").decode());

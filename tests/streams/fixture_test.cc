@@ -52,6 +52,26 @@ Fixture sample() {
   return out;
 }
 
+TEST(Fixture, OfAQueueHoldsThePolicyThatWasInForce) {
+  auto fixture = sample();
+  EXPECT_NE(header_line(fixture.header).find(R"("version":1,)"), std::string::npos) << "older programs read it";
+  fixture.header.policy = {{"CONCURRENCY", "8"}, {"RATE_LIMIT", "19"}};
+  const std::string text = write_fixture(fixture, {});
+  EXPECT_NE(text.find(R"("version":2,)"), std::string::npos);
+  EXPECT_NE(text.find(R"("policy":{"CONCURRENCY":"8","RATE_LIMIT":"19"}})"), std::string::npos) << text;
+  auto read = read_fixture(text, "f");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->header, fixture.header);
+  EXPECT_EQ(write_fixture(*read, {}), text);
+
+  const std::string start = R"({"freshet":"fixture","version":2,"table":"T","partitionKey":{"name":"id","type":"S"},)"
+                            R"("start":"2026-01-01T00:00:00.000Z","policy":)";
+  EXPECT_EQ(read_fixture(start + "7}\n", "f").error().message,
+            R"(f:1: policy must be an object of settings, like {"ORDER":"lifo"})");
+  EXPECT_EQ(read_fixture(start + R"({"CONCURRENCY":8}})" + "\n", "f").error().message,
+            "f:1: policy: the value of CONCURRENCY must be a string");
+}
+
 TEST(Fixture, IsTheSameBytesAfterReadingAndWriting) {
   std::string text = write_fixture(sample(), {});
   auto read = read_fixture(text, "f");
@@ -150,7 +170,7 @@ TEST(Fixture, WrongLinesAreNamed) {
       {"{\n", "f:1: "},
       {"[]\n", "f:1: expected a JSON object"},
       {"\n{\"a\":1}\n", "f:2: the first line must be a fixture's header"},
-      {header("\"version\":1", "\"version\":2"), "f:1: the fixture has version 2; this program reads up to 1"},
+      {header("\"version\":1", "\"version\":3"), "f:1: the fixture has version 3; this program reads up to 2"},
       {header("\"version\":1", "\"version\":0"), "f:1: version is missing"},
       {header("Tasks", ""), "f:1: table is missing"},
       {header("NEW_IMAGE", "NEW"), "f:1: the view 'NEW' is unknown"},

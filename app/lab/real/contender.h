@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "app/lab/downstream_text.h"
 #include "app/lab/ledger.h"
 #include "app/lab/policy.h"
 #include "base/async.h"
@@ -14,15 +15,22 @@
 
 namespace freshet::lab {
 
+// A limiter before the handler, and every call that it saw.
+struct RealLimit {
+  DownstreamSpec downstream;
+  std::vector<LimitedCall> calls = {};
+};
+
 struct RealOptions {
   bool records() const { return check_simulate || !record.empty(); }
   bool is_stopped() const { return stopped && stopped(); }
 
-  std::string binary;               // This program: the daemon.
-  std::string durability = "sync";  // The daemon's --durability.
-  bool check_simulate = false;      // Also record each run and see what `freshet simulate` says of it.
-  std::string record;               // Folder for a recording of each run of the daemon; empty: none.
-  std::function<bool()> stopped;    // Says whether to end the experiment. Asked now and then; may be empty.
+  std::string binary;                // This program: the daemon.
+  std::string durability = "sync";   // The daemon's --durability.
+  bool check_simulate = false;       // Also record each run and see what `freshet simulate` says of it.
+  std::shared_ptr<RealLimit> limit;  // Null: there is none.
+  std::string record;                // Folder for a recording of each run of the daemon; empty: none.
+  std::function<bool()> stopped;     // Says whether to end the experiment. Asked now and then; may be empty.
 };
 
 // The error of a run that `stopped` has ended.

@@ -189,10 +189,13 @@ class Daemon final : public Contender {
       failed(answer.error());
       co_return;
     }
-    const double took = ms(now() - bench_.ledger.jobs()[number].arrival.at);
+    const Arrival& arrival = bench_.ledger.jobs()[number].arrival;
+    const double took = ms(now() - arrival.at);
+    // It was held up on its way, and its deadline has passed.
+    const bool is_late = answer->status == 400 && now() >= milliseconds(arrival.deadline_ms);
     if (answer->status == 200) {
       accepted_.push_back(took);
-    } else if (answer->status == 429 || answer->status == 503) {
+    } else if (answer->status == 429 || answer->status == 503 || is_late) {
       bench_.ledger.reject(number, now());
       refused_.push_back(took);
     } else {
@@ -287,12 +290,17 @@ class Daemon final : public Contender {
   Result<void> simulate(const Fixture& fixture) {
     const auto read = read_recording(fixture);
     if (!read) return fail(read.error());
-    const auto outcome = run_trace(*read, scenario_of(*read, scenario().slots), bench_.policy, bench_.seed);
+    const auto settings = recorded_settings(*read, {});
+    if (!settings) return fail(settings.error());
+    const auto& limit = bench_.options.limit;
+    const auto outcome = run_trace(*read, scenario_of(*read, scenario().slots), *settings,
+                                   limit ? limit->downstream : DownstreamSpec(), bench_.seed);
     if (!outcome) return fail(outcome.error());
     const auto over = [](uint64_t said, uint64_t was) {
       return static_cast<double>(said) / static_cast<double>(std::max<uint64_t>(1, was));
     };
     figures_["simulatedDoneOverReal"] = over(outcome->done, read->real.done);
+    if (read->real.refused > 0) figures_["simulatedRefusedOverReal"] = over(outcome->refused, read->real.refused);
     figures_["simulatedInTimeOverReal"] = over(outcome->in_time, read->real.in_time);
     if (read->real.shed > 0) figures_["simulatedShedOverReal"] = over(outcome->shed, read->real.shed);
     return {};
@@ -330,6 +338,7 @@ Result<std::vector<std::string>> daemon_settings(const Policy& policy, const Sce
                                "CONCURRENCY=" + (policy.searches ? "adaptive" : std::to_string(scenario.slots)),
                                "MAX_WAITING=" + std::to_string(policy.bounded ? bound_of(scenario) : 0)};
   if (policy.refuses_late) out.emplace_back("REFUSE_LATE=on");
+  for (const auto& [name, value] : policy.settings) out.push_back(name + "=" + value);
   return out;
 }
 

@@ -40,15 +40,24 @@ struct HandlerCall {
   ~HandlerCall() {
     --handler.under_way_;
     if (has_slot) handler.leave_slot();
+    if (is_granted) handler.limiter_->ended(handler.now());
   }
   Handler& handler;
   bool has_slot = false;
+  bool is_granted = false;  // By a limiter.
 };
 
 void Handler::leave_slot() {
   --busy_;
   // All look again, in their order: the first of them may have hung up meanwhile.
   for (auto& one : std::exchange(waiting_, {})) one.set(true);
+}
+
+HttpResponse Handler::with_hints(HttpResponse response, const LimiterAnswer& answer) const {
+  if (limiter_ != nullptr) {
+    response.headers = hints(answer, hints_.kind, hints_.form, scheduler_.clock().wall());
+  }
+  return response;
 }
 
 Async<HttpResponse> Handler::answer(std::string body) {
@@ -64,6 +73,13 @@ Async<HttpResponse> Handler::answer(std::string body) {
     co_return answer_of(400, R"({"error":"taskId must be the number of a task of this run"})");
   }
   HandlerCall call(*this);
+  LimiterAnswer grant;
+  if (limiter_ != nullptr) {
+    grant = limiter_->ask(now());
+    calls_->push_back({now(), grant.granted});
+    if (!grant.granted) co_return with_hints(answer_of(429, "{}"), grant);
+    call.is_granted = true;
+  }
   while (busy_ >= ledger_.scenario().slots) {
     Promise<bool> free(scheduler_);
     waiting_.push_back(free);
@@ -79,7 +95,7 @@ Async<HttpResponse> Handler::answer(std::string body) {
   co_await sleep_until(scheduler_, origin_ + end);
   ledger_.ended(*number, now());
   ++counts_.done;
-  co_return answer_of(200, R"({"done":true})");
+  co_return with_hints(answer_of(200, R"({"done":true})"), grant);
 }
 
 }  // namespace freshet::lab

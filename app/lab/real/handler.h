@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/lab/ledger.h"
+#include "app/lab/limited.h"
 #include "base/async.h"
 #include "runtime/ports.h"
 
@@ -25,6 +26,12 @@ class Handler {
   // All outlive the calls.
   Handler(Ledger& ledger, Scheduler& scheduler) : ledger_(ledger), scheduler_(scheduler) {}
   void begin(BootTime origin) { origin_ = origin; }
+  // From now on calls that the limiter refuses are answered 429. Both outlive the calls.
+  void limit(Limiter& limiter, LimitedDownstream::Hints hints, std::vector<LimitedCall>& calls) {
+    limiter_ = &limiter;
+    hints_ = hints;
+    calls_ = &calls;
+  }
   // `body` is a JSON object whose `taskId` is the number of a task in the ledger. Waits for a slot, then as long as the
   // call takes. 400 if it is none; 503 with a Retry-After of an hour after close().
   Async<HttpResponse> answer(std::string body);
@@ -38,10 +45,14 @@ class Handler {
 
   nanoseconds now() const { return scheduler_.clock().boot() - origin_; }
   void leave_slot();
+  HttpResponse with_hints(HttpResponse response, const LimiterAnswer& answer) const;
 
   Ledger& ledger_;
   Scheduler& scheduler_;
   BootTime origin_{};
+  Limiter* limiter_ = nullptr;
+  LimitedDownstream::Hints hints_{};
+  std::vector<LimitedCall>* calls_ = nullptr;
   int under_way_ = 0;
   int busy_ = 0;
   std::vector<Promise<bool>> waiting_;  // For a slot, oldest first.

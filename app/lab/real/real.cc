@@ -95,6 +95,10 @@ class LiveRun {
     if (!started) co_return started;
     const Origin origin = soon();
     handler_.begin(origin.boot);
+    if (const auto& limit = options_.limit) {
+      limiter_ = make_limiter(*limit->downstream.limiter);
+      handler_.limit(*limiter_, limit->downstream.hints, limit->calls);
+    }
     contender_->begin(origin);
     co_await watch(origin.boot);
     handler_.close();
@@ -145,6 +149,7 @@ class LiveRun {
   SystemClock clock_;
   IoWaiter waiter_{clock_};
   Loop loop_{clock_, waiter_};
+  std::unique_ptr<Limiter> limiter_;
   Handler handler_;
   std::unique_ptr<IoThread> io_;
   std::unique_ptr<HttpServer> server_;
@@ -158,6 +163,7 @@ class LiveRun {
 }  // namespace
 
 nanoseconds length_of_run(const Scenario& scenario) {
+  if (scenario.trace != nullptr) return scenario.duration;
   const double patience = scenario.deadline > 0 ? scenario.deadline : 100;
   const auto longest = nanoseconds(static_cast<int64_t>(patience * static_cast<double>(scenario.mean.count())));
   return scenario.duration + std::min<nanoseconds>(longest, kAfter);

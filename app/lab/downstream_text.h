@@ -1,0 +1,27 @@
+// How a person says what limiter stands behind a queue: `freshet simulate --downstream`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "app/lab/limited.h"
+#include "base/result.h"
+
+namespace freshet::lab {
+
+struct DownstreamSpec {
+  std::optional<LimiterSpec> limiter;  // Empty: there is none.
+  LimitedDownstream::Hints hints = {};
+};
+
+// "none", or a limiter with its limit, and what it says of it:
+//   token-bucket 20/s [burst 5]     a burst of a second's worth if none is given
+//   window 600/60s                  so many in each window of a fixed grid
+//   sliding 100/10s                 so many in any span of that length
+//   concurrency 8                   so many at once
+// each with " retry-after" or " ratelimit" behind it if it answers with those headers. Limits are a number from 1 to a
+// million over a duration of 10 ms to a day. kValidation, with what would be right.
+Result<DownstreamSpec> parse_downstream(std::string_view text);
+
+}  // namespace freshet::lab

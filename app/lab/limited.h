@@ -1,0 +1,69 @@
+// A downstream behind a limiter, as the HTTP runner sees it: it answers 429 where the limiter refuses, with the headers
+// that it sends, and works on the rest as long as the ledger says.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "app/lab/ledger.h"
+#include "app/lab/limiter.h"
+#include "base/async.h"
+#include "runtime/ports.h"
+
+namespace freshet::lab {
+
+enum class HintKind {
+  kNone,        // Nothing but the status.
+  kRetryAfter,  // On a refusal, in whole seconds, rounded up (RFC 9110, 10.2.3). No limiter of concurrency knows it.
+  kRateLimit,   // RateLimit headers on every answer.
+};
+// How RateLimit headers are written. All are in use.
+enum class HintForm {
+  kStructured,  // RateLimit-Policy: "default";q=20;w=1, RateLimit: "default";r=3;t=1
+                // (draft-ietf-httpapi-ratelimit-headers).
+  kThree,       // RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset in seconds (its earlier versions).
+  kEpoch,       // X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset in epoch seconds (as GitHub's API).
+};
+
+std::string_view name_of(HintKind kind);
+const std::vector<HintKind>& hint_kinds();
+Result<HintKind> hint_kind_of(std::string_view name);
+// Headers of an answer.
+HttpHeaders hints(const LimiterAnswer& answer, HintKind kind, HintForm form, WallTime now);
+
+// One call that came.
+struct LimitedCall {
+  nanoseconds at{0};
+  bool granted = false;
+};
+
+// Loop thread. All outlive it.
+class LimitedDownstream final : public HttpClient {
+ public:
+  struct Hints {
+    HintKind kind = HintKind::kNone;
+    HintForm form = HintForm::kStructured;
+  };
+  LimitedDownstream(Limiter& limiter, Hints hints) : limiter_(limiter), hints_(hints) {}
+
+  // Where the run begins. `slots`: so many are worked on at once, the others that were granted wait; 0: all are.
+  void begin(Ledger& ledger, Scheduler& scheduler, BootTime origin, int slots = 0);
+  // The body is a task as the HTTP runner sends it, whose `taskId` is its number in the ledger.
+  Async<Result<HttpResponse>> send(std::string url, HttpRequest request, milliseconds timeout) override;
+  const std::vector<LimitedCall>& calls() const { return calls_; }
+
+ private:
+  nanoseconds now() const { return scheduler_->clock().boot() - origin_; }
+
+  Limiter& limiter_;
+  const Hints hints_;
+  Ledger* ledger_ = nullptr;
+  Scheduler* scheduler_ = nullptr;
+  BootTime origin_{};
+  int slots_ = 0;
+  int busy_ = 0;
+  std::deque<Promise<bool>> line_;
+  std::vector<LimitedCall> calls_;
+};
+
+}  // namespace freshet::lab

@@ -1,0 +1,176 @@
+// A recording, simulated under the policy that it holds, comes to what the recorded run came to: rate limits, limits by
+// key, failures, the breaker and a limiter behind the queue included.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/lab/downstream_text.h"
+#include "app/lab/product.h"
+#include "app/lab/trace_run.h"
+
+namespace freshet::lab {
+namespace {
+
+struct Conditions {
+  Environment policy;
+  const char* downstream = "none";
+  int arrivals_a_second = 100;
+  bool keyed = false;
+  double failing = 0;  // Share of the calls.
+};
+
+// 30 s of tasks that wait 5 s at most, and calls of 100 ms on average.
+Trace load_of(const Conditions& run) {
+  Random random(5);
+  Trace out;
+  const auto draw = [&random](double mean_ns) {
+    return nanoseconds(1 + static_cast<int64_t>(exponential(random) * mean_ns));
+  };
+  for (nanoseconds now{0}; now < seconds(30); now += draw(1e9 / run.arrivals_a_second)) {
+    Arrival arrival;
+    arrival.at = now;
+    arrival.deadline_ms = deadline_ms(now, seconds(5));
+    out.arrivals.push_back(arrival);
+    TraceTask task;
+    if (run.keyed) task.group = "tenant-" + std::to_string(random.below(3));
+    out.tasks.push_back(task);
+  }
+  for (int i = 0; i < 4000; ++i) {
+    out.services.push_back(draw(100e6));
+    out.failed.push_back(random.unit() < run.failing);
+  }
+  return out;
+}
+
+// The recording that a daemon would have made.
+Fixture recorded(const Conditions& run) {
+  const Trace load = load_of(run);
+  Scenario scenario;
+  scenario.trace = &load;
+  scenario.slots = 1000;
+  scenario.mean = milliseconds(100);
+  scenario.duration = seconds(30);
+  Ledger ledger(scenario, 1);
+  const auto downstream = parse_downstream(run.downstream);
+  EXPECT_TRUE(downstream) << downstream.error().message;
+  const auto settings = with_policy(QueueSettings(), run.policy);
+  EXPECT_TRUE(settings) << settings.error().message;
+  ProductSetup setup;
+  setup.settings = *settings;
+  setup.records = true;
+  std::unique_ptr<Limiter> limiter;
+  std::optional<LimitedDownstream> limited;
+  if (downstream->limiter) {
+    limiter = make_limiter(*downstream->limiter);
+    setup.downstream = &limited.emplace(*limiter, downstream->hints);
+  }
+  const auto end = run_product(setup, 1, ledger);
+  EXPECT_TRUE(end) << end.error().message;
+  auto fixture = read_fixture(end->recording, "load.jsonl");
+  EXPECT_TRUE(fixture) << fixture.error().message;
+  return std::move(*fixture);
+}
+
+Result<TraceOutcome> simulated(const Recording& recording, const Conditions& run, const Environment& changes = {}) {
+  const auto settings = recorded_settings(recording, changes);
+  if (!settings) return fail(settings.error());
+  return run_trace(recording, scenario_of(recording, 0), *settings, *parse_downstream(run.downstream), 99);
+}
+
+void expect_near(double said, double was) {
+  EXPECT_GE(said, 0.95 * was);
+  EXPECT_LE(said, 1.05 * was);
+}
+
+class SimulateOf : public testing::TestWithParam<Conditions> {};
+
+TEST_P(SimulateOf, ComesToWhatTheRecordedRunCameTo) {
+  const auto fixture = recorded(GetParam());
+  const auto recording = read_recording(fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  const auto& real = recording->real;
+  ASSERT_GT(real.done, 100u);
+  EXPECT_EQ(real.refused > 0, std::string_view(GetParam().downstream).find("20/s") != std::string_view::npos &&
+                                  !GetParam().policy.contains("RATE_BURST"));
+  EXPECT_EQ(real.failed > 0, GetParam().failing > 0);
+  const auto outcome = simulated(*recording, GetParam());
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->tasks, real.tasks);
+  expect_near(static_cast<double>(outcome->done), static_cast<double>(real.done));
+  expect_near(static_cast<double>(outcome->in_time), static_cast<double>(real.in_time));
+  expect_near(static_cast<double>(outcome->shed), static_cast<double>(real.shed));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, SimulateOf,
+    testing::Values(
+        Conditions{{{"CONCURRENCY", "4"}}},
+        Conditions{{{"CONCURRENCY", "16"}, {"RATE_LIMIT", "19"}, {"RATE_BURST", "1"}}, "token-bucket 20/s burst 5"},
+        Conditions{{{"CONCURRENCY", "16"}, {"RATE_LIMIT", "30"}, {"RATE_BURST", "10"}}},
+        Conditions{{{"CONCURRENCY", "8"}}, "token-bucket 20/s burst 5"},
+        Conditions{{{"CONCURRENCY", "8"}}, "token-bucket 20/s burst 5 retry-after"},
+        Conditions{{{"CONCURRENCY", "64"}, {"RATE_LIMIT", "adaptive"}}, "window 20/s ratelimit"},
+        Conditions{{{"CONCURRENCY", "16"}, {"LIMIT_BY", "group"}, {"KEY_RATE_LIMIT", "5"}}, "none", 100, true},
+        Conditions{{{"CONCURRENCY", "2"}, {"ORDER", "deadline"}, {"BACKOFF_BASE_MS", "200"}}, "none", 40, false, 0.2}));
+
+TEST(Simulate, WithoutTheLimiterItPromisesWhatIsNotPossible) {
+  const Conditions run{{{"CONCURRENCY", "8"}}, "token-bucket 20/s burst 5"};
+  const auto fixture = recorded(run);
+  const auto recording = read_recording(fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_GT(simulated(*recording, Conditions{run.policy})->in_time, 2 * recording->real.in_time);
+  const auto refused = check_downstream(*recording, false);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("calls back, as where a limiter answers 429 or 503: say what stood behind"),
+            std::string::npos)
+      << refused.error().message;
+  EXPECT_TRUE(check_downstream(*recording, true));
+}
+
+TEST(Simulate, ASettingChangesTheRecordedPolicy) {
+  const Conditions run{{{"CONCURRENCY", "16"}, {"RATE_LIMIT", "19"}, {"RATE_BURST", "1"}}};
+  const auto fixture = recorded(run);
+  const auto recording = read_recording(fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_EQ(recording->policy.at("RATE_LIMIT"), "19");
+  const auto half = simulated(*recording, run, {{"RATE_LIMIT", "9.5"}});
+  ASSERT_TRUE(half) << half.error().message;
+  expect_near(static_cast<double>(half->in_time), static_cast<double>(recording->real.in_time) / 2);
+}
+
+TEST(Simulate, WhatItCannotSimulateIsRefusedByName) {
+  Recording recording;
+  const auto said = [&](const Environment& changes) { return recorded_settings(recording, changes).error().message; };
+  EXPECT_EQ(said({{"LEASE_MS", "5000"}}),
+            "LEASE_MS cannot be simulated: no worker dies in a simulation, so no lease ends");
+  EXPECT_EQ(said({{"DEFAULT_DEADLINE_MS", "5000"}}),
+            "DEFAULT_DEADLINE_MS cannot be simulated: the recorded tasks have their deadlines already");
+  EXPECT_TRUE(said({{"TASK_RUNNER", "fake"}}).starts_with("'TASK_RUNNER' is no setting that can be changed here"));
+  recording.policy = {{"NEXT_YEARS_SETTING", "1"}};
+  EXPECT_TRUE(said({}).starts_with("the recorded policy cannot be simulated: 'NEXT_YEARS_SETTING' is no setting"));
+}
+
+TEST(Downstream, IsReadFromWhatAPersonWrites) {
+  EXPECT_FALSE(parse_downstream("none")->limiter);
+  const auto bucket = parse_downstream("token-bucket 20/s burst 5 retry-after");
+  ASSERT_TRUE(bucket) << bucket.error().message;
+  EXPECT_EQ(bucket->limiter->plan[0].rate, 20);
+  EXPECT_EQ(bucket->limiter->burst_seconds, 0.25);
+  EXPECT_EQ(bucket->hints.kind, HintKind::kRetryAfter);
+  const auto window = parse_downstream("window 600/60s ratelimit");
+  ASSERT_TRUE(window) << window.error().message;
+  EXPECT_EQ(window->limiter->plan[0].rate, 10);
+  EXPECT_EQ(window->limiter->window, seconds(60));
+  EXPECT_EQ(parse_downstream("sliding 5000/h")->limiter->window, std::chrono::hours(1));
+  EXPECT_EQ(parse_downstream("concurrency 8")->limiter->kind, LimiterKind::kConcurrency);
+  for (const char* text :
+       {"", "bucket 20/s", "token-bucket", "token-bucket 20", "token-bucket 0/s", "window 5/fortnight",
+        "concurrency 8 burst 2", "token-bucket 20/s burst", "none at all", "token-bucket -1/s"}) {
+    const auto wrong = parse_downstream(text);
+    ASSERT_FALSE(wrong) << text;
+    EXPECT_NE(wrong.error().message.find("write none, or 'token-bucket 20/s'"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace freshet::lab
