@@ -8,7 +8,7 @@ const std::vector<SettingHelp>& setting_table() {
       {"TRIGGER_TOPIC_ARN", "ARN", "none",
        "process_tasks: where the tail call and the timer publish `Start`; none: no `Start` is published"},
       {"PROCESS_TASKS_TOPIC_ARN", "ARN", "required by trigger", "trigger: where it publishes `Start`"},
-      {"TASK_RUNNER", "`none`, `fake`, `http[s]://HOST:PORT/PATH`, `exec:PROGRAM ARGUMENTS`", "`none`",
+      {"TASK_RUNNER", "`none`, `fake`, `http[s]://HOST:PORT/PATH`, `function:NAME`, `exec:PROGRAM ARGUMENTS`", "`none`",
        "who does the work; `none`: tasks wait for workers that take them; `fake`, for a first look: each task is a "
        "SUCCESS "
        "after FAKE_MS, with the result `{\"fake\": true}`, and nothing is done. Arguments are split at blanks outside "
@@ -26,14 +26,39 @@ const std::vector<SettingHelp>& setting_table() {
        "first (a warning at the start if it may). As soon as a slot is free the run ends, and the next run uses the "
        "free slots beside the tasks that still run"},
       {"LINGER_MS", "ms", "1000", "process_tasks waits that long for new work before it ends"},
-      {"RATE_LIMIT", "starts a second", "0", "0: no limit"},
-      {"RATE_BURST", "tasks", "0", "with RATE_LIMIT: so many may start at once after a pause; 0: a second's worth"},
+      {"RATE_LIMIT", "starts a second, `adaptive`", "0",
+       "0: no limit; `adaptive`: the highest rate that the downstream does not refuse, as learnt "
+       "([overload.md](overload.md#the-limit-learnt))"},
+      {"RATE_BURST", "tasks", "0",
+       "with RATE_LIMIT: so many may start at once after a pause; 0: one, or 20 ms worth of the rate if that is more"},
+      {"RATE_MIN", "0.001..1000000000", "0.1", "with RATE_LIMIT=adaptive: never fewer a second"},
+      {"RATE_MAX", "0.001..1000000000", "10000", "with RATE_LIMIT=adaptive: never more a second"},
+      {"KEY_RATE_LIMIT", "starts a second", "0",
+       "of the tasks of each group (or key, see LIMIT_BY), no more start; 0: no limit "
+       "([overload.md](overload.md#limits-by-group-and-by-key))"},
+      {"KEY_RATE_BURST", "tasks", "0",
+       "with KEY_RATE_LIMIT: so many of a group (or key) may start at once after a pause; 0: one, or 20 ms worth of "
+       "the rate if that is more"},
+      {"KEY_CONCURRENCY", "0..1000000", "0",
+       "of the tasks of each group (or key), no more are in work at once; 0: no limit"},
+      {"LIMIT_BY", "`group`, `key`", "`group`",
+       "with KEY_RATE_LIMIT or KEY_CONCURRENCY: the attribute whose values are limited, each by itself. A task without "
+       "it is not limited"},
+      {"RATE_COUNTS", "`tasks`, `cost`", "`tasks`",
+       "with RATE_LIMIT or KEY_RATE_LIMIT: `cost`: they are so much cost a second, and bursts as much at once"},
+      {"DEFAULT_COST", "0.000001..1000000000", "1", "of a task that names no `cost`"},
       {"TASK_TIMEOUT_MS", "ms, from 1", "60000", "a task is ended then; that is a failure"},
       {"BOUNCE_DELAY_MS", "ms", "none",
        "delay of a task that the runner bounced (429, 503, exit 75, not reached) without naming one; none: back to "
        "PENDING at once"},
       {"FAKE_SLOTS", "1..1000000", "3", "fake runner: tasks at once, the rest bounce"},
       {"FAKE_MS", "ms", "15000", "fake runner: duration of a task"},
+      {"LATE", "`useless`, `fades`, `fine`", "none",
+       "what a task is worth that is done late; each word stands for a policy "
+       "([table](../README.md#what-lateness-costs)): "
+       "`useless`: `ORDER=deadline`, `fades`: `ORDER=lifo`, `fine`: `ORDER=adaptive` with `DEADLINE_MARGIN=yield`. "
+       "ORDER, "
+       "DEADLINE_MARGIN and REFUSE_LATE win over it"},
       {"ORDER", "`lifo`, `fifo`, `adaptive`, `deadline`", "`lifo`",
        "newest or oldest first; `adaptive`: oldest first while the queue drains, newest first from when it has stood "
        "for 100 ms, or twice the p90 of service times if that is longer (neither empty nor its oldest task younger "
@@ -50,6 +75,14 @@ const std::vector<SettingHelp>& setting_table() {
       {"BACKOFF_MAX_MS", "ms", "300000", "no delay is longer"},
       {"BACKOFF_JITTER", "0..1", "0.5", "the share of a delay that is random"},
       {"DEFAULT_TTL_S", "s", "0", "of tasks created without a ttl through the task API; 0: none"},
+      {"DEFAULT_DEADLINE_MS", "ms", "0",
+       "tasks without a deadline are given one: that long after their creation, or after the end of their delay; 0: "
+       "none"},
+      {"KEEP_MS", "ms, or `OUTCOME=ms,…`", "0",
+       "an ended task and its result stay that long, whatever its deadline was: its `ttl` is set when it ends, unless "
+       "a "
+       "client has set one. By outcome, as `SUCCESS=60000,DEAD=86400000` (also FAILURE, SHED, CANCELLED); a number "
+       "without a name is for those that are not named. 0: the `ttl` stays as it is"},
       {"DEADLINE_MARGIN", "`off`, `p90`, `yield`", "`off`",
        "`off`: a task is never started after its `deadline`; `p90`: nor less before it than nine of ten tasks took (of "
        "the last 512 that succeeded within a minute, from 10 on); `yield`: as `p90`, but a task that still has time is "

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/url.h"
+#include "functions/late.h"
 #include "functions/setting_reader.h"
+#include "streams/arn.h"
 
 namespace freshet {
 
@@ -27,6 +29,31 @@ void read_admission(SettingReader& reader, AdmissionSettings& out) {
   reader.choice("REFUSE_LATE", "on", "off", out.refuse_late);
 }
 
+void read_rate(SettingReader& reader, WorkSettings& out) {
+  constexpr double kLeast = 0.001;
+  constexpr double kMost = 1e9;
+  const auto* rate = reader.find("RATE_LIMIT");
+  out.rate_adaptive = rate && *rate == "adaptive";
+  if (!out.rate_adaptive) reader.real("RATE_LIMIT", out.rate_limit, 0, kMost, "'adaptive' or ");
+  reader.whole("RATE_BURST", out.rate_burst, 0, 1'000'000'000);
+  reader.real("RATE_MIN", out.rate_least, kLeast, kMost);
+  reader.real("RATE_MAX", out.rate_most, kLeast, kMost);
+  if (out.rate_burst > 0 && out.rate_adaptive) {
+    reader.report(
+        "RATE_BURST is how many a RATE_LIMIT of so many a second lets start at once; RATE_LIMIT=adaptive learns that "
+        "too: set one of the two");
+  } else if (out.rate_burst > 0 && out.rate_limit == 0) {
+    reader.report("RATE_BURST is how many RATE_LIMIT lets start at once, which is not set: set it too");
+  }
+  if (!out.rate_adaptive && (reader.find("RATE_MIN") || reader.find("RATE_MAX"))) {
+    reader.report("RATE_MIN and RATE_MAX bound RATE_LIMIT=adaptive, which is not set: set it too");
+  }
+  if (out.rate_least > out.rate_most) {
+    reader.report(fmt::format("RATE_MIN is {}, above RATE_MAX, which is {}: it must be at most that", out.rate_least,
+                              out.rate_most));
+  }
+}
+
 void read_work(SettingReader& reader, WorkSettings& out) {
   constexpr int64_t kMost = 100'000;
   const auto* concurrency = reader.find("CONCURRENCY");
@@ -35,11 +62,7 @@ void read_work(SettingReader& reader, WorkSettings& out) {
   reader.whole("CONCURRENCY_MIN", out.least, 1, kMost);
   reader.whole("CONCURRENCY_MAX", out.most, 1, kMost);
   reader.whole("PAGE_LIMIT", out.page_limit, 0, 1000);
-  reader.real("RATE_LIMIT", out.rate_limit, 0, 1e9);
-  reader.whole("RATE_BURST", out.rate_burst, 0, 1'000'000'000);
-  if (out.rate_burst > 0 && out.rate_limit == 0) {
-    reader.report("RATE_BURST is how many RATE_LIMIT lets start at once, which is not set: set it too");
-  }
+  read_rate(reader, out);
   if (!out.adaptive && (reader.find("CONCURRENCY_MIN") || reader.find("CONCURRENCY_MAX"))) {
     reader.report("CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
   }
@@ -64,6 +87,9 @@ void read_backoff(SettingReader& reader, BackoffSettings& out) {
 }
 
 void read_queue(SettingReader& reader, QueueSettings& out) {
+  if (const auto* late = reader.find("LATE"); late != nullptr && late_policy(*late) == nullptr) {
+    reader.report("LATE is '" + *late + "': it must be 'useless', 'fades' or 'fine'");
+  }
   reader.one_of("ORDER", {"lifo", "fifo", "adaptive", "deadline"}, out.order);
   reader.duration("LEASE_MS", out.lease, 10);
   reader.whole("MAX_ATTEMPTS", out.max_attempts, 1, 1'000'000);
@@ -72,9 +98,21 @@ void read_queue(SettingReader& reader, QueueSettings& out) {
   milliseconds ttl{0};
   reader.duration("DEFAULT_TTL_S", ttl, 0, 1000);
   if (ttl.count() > 0) out.default_ttl = ttl;
+  milliseconds deadline{0};
+  reader.duration("DEFAULT_DEADLINE_MS", deadline);
+  if (deadline.count() > 0) out.default_deadline = deadline;
+  if (auto* text = reader.find("KEEP_MS")) {
+    auto keep = KeepTimes::parse(*text);
+    if (!keep) {
+      reader.report(keep.error().message);
+    } else {
+      out.keep = *keep;
+    }
+  }
   reader.one_of("DEADLINE_MARGIN", {"off", "p90", "yield"}, out.deadline_margin);
   read_admission(reader, out.admission);
   read_work(reader, out.work);
+  read_limits(reader, out.work.rate_limit > 0 || out.work.rate_adaptive, out.limits);
   reader.duration("CREATED_SKEW_MS", out.created_skew);
   reader.duration("START_RETRY_MS", out.start_retry, 1);
   reader.duration("LOOK_AROUND_MS", out.look_around, 1);
@@ -105,7 +143,7 @@ Environment policy_environment(const QueueSettings& settings) {
   const auto& work = settings.work;
   Environment out{{"CONCURRENCY", work.adaptive ? "adaptive" : std::to_string(work.concurrency)},
                   {"PAGE_LIMIT", std::to_string(work.page_limit)},
-                  {"RATE_LIMIT", fmt::format("{}", work.rate_limit)},
+                  {"RATE_LIMIT", work.rate_adaptive ? "adaptive" : fmt::format("{}", work.rate_limit)},
                   {"MAX_WAITING_BYTES", std::to_string(admission.max_waiting_bytes)},
                   {"REFUSE_LATE", admission.refuse_late ? "on" : "off"},
                   {"ORDER", kOrders[static_cast<size_t>(settings.order)]},
@@ -118,12 +156,19 @@ Environment policy_environment(const QueueSettings& settings) {
                   {"BACKOFF_MAX_MS", std::to_string(settings.backoff.max.count())},
                   {"BACKOFF_FACTOR", fmt::format("{}", settings.backoff.factor)},
                   {"BACKOFF_JITTER", fmt::format("{}", settings.backoff.jitter)},
-                  {"DEFAULT_TTL_S", std::to_string(settings.default_ttl.value_or(milliseconds(0)).count() / 1000)}};
-  if (work.rate_limit > 0) out["RATE_BURST"] = std::to_string(work.rate_burst);
+                  {"DEFAULT_TTL_S", std::to_string(settings.default_ttl.value_or(milliseconds(0)).count() / 1000)},
+                  {"DEFAULT_DEADLINE_MS", std::to_string(settings.default_deadline.value_or(milliseconds(0)).count())},
+                  {"KEEP_MS", settings.keep.text()}};
+  if (work.rate_limit > 0 && !work.rate_adaptive) out["RATE_BURST"] = std::to_string(work.rate_burst);
+  if (work.rate_adaptive) {
+    out["RATE_MIN"] = fmt::format("{}", work.rate_least);
+    out["RATE_MAX"] = fmt::format("{}", work.rate_most);
+  }
   if (work.adaptive) {
     out["CONCURRENCY_MIN"] = std::to_string(work.least);
     out["CONCURRENCY_MAX"] = std::to_string(work.most);
   }
+  add_limits(settings.limits, work.rate_limit > 0 || work.rate_adaptive, out);
   if (admission.is_bounded()) {
     out["RESERVED_SHARE"] = fmt::format("{}", admission.reserved_share);
     out["CRITICAL_PRIORITY"] = std::to_string(admission.critical_priority);
@@ -146,14 +191,24 @@ Result<QueueSettings> with_policy(const QueueSettings& settings, const Environme
     all.erase("CONCURRENCY_MIN");
     all.erase("CONCURRENCY_MAX");
   }
-  if (const auto rate = changes.find("RATE_LIMIT"); rate != changes.end() && rate->second == "0") {
-    all.erase("RATE_BURST");
+  if (const auto rate = becomes("RATE_LIMIT"); rate == "0" || rate == "adaptive") all.erase("RATE_BURST");
+  if (becomes("RATE_LIMIT") != "adaptive") {
+    all.erase("RATE_MIN");
+    all.erase("RATE_MAX");
+  }
+  drop_limits(changes, all);
+  if (changes.contains("LATE")) {
+    for (const char* name : {"ORDER", "DEADLINE_MARGIN", "REFUSE_LATE"}) all.erase(name);
   }
   QueueSettings full;
+  full.limits.rate = 1;
   full.admission.max_waiting = 1;
   full.work.rate_limit = 1;
   full.work.adaptive = true;
-  const Environment known = policy_environment(full);
+  Environment known = policy_environment(full);
+  full.work.rate_adaptive = true;
+  known.merge(policy_environment(full));
+  known.emplace("LATE", "");
   for (const auto& [name, value] : changes) {
     if (!known.contains(name)) {
       std::string names;
@@ -174,14 +229,16 @@ Result<QueueSettings> with_policy(const QueueSettings& settings, const Environme
 }
 
 Result<QueueSettings> queue_settings(const Environment& environment) {
-  SettingReader reader(environment);
+  const Environment all = with_late(environment);
+  SettingReader reader(all);
   QueueSettings settings;
   read_queue(reader, settings);
   return reader.finish(std::move(settings));
 }
 
 Result<ProcessSettings> process_settings(const Environment& environment) {
-  SettingReader reader(environment);
+  const Environment all = with_late(environment);
+  SettingReader reader(all);
   ProcessSettings settings;
   reader.table("QUEUE_TABLE", settings.queue_table, "the name of the queue's table");
   reader.text("TRIGGER_TOPIC_ARN", settings.trigger_topic);
@@ -205,7 +262,7 @@ Result<CreateSettings> create_settings(const Environment& environment) {
 }
 
 std::string_view runner_name(RunnerKind kind) {
-  constexpr std::string_view kNames[] = {"none", "fake", "http", "exec"};
+  constexpr std::string_view kNames[] = {"none", "fake", "http", "exec", "function"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -222,9 +279,16 @@ Result<RunnerSettings> parse_runner(std::string_view text) {
     out.url = text;
     return out;
   }
+  if (text.starts_with("function:")) {
+    out.kind = Kind::kFunction;
+    out.function = text.substr(9);
+    if (!function_name(out.function).empty()) return out;
+    return invalid("TASK_RUNNER is '" + std::string(text) +
+                   "': behind function: must be the name of a function, NAME:ALIAS or its ARN");
+  }
   if (!text.starts_with("exec:")) {
     return invalid("TASK_RUNNER is '" + std::string(text) +
-                   "': it must be none, fake, http[s]://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
+                   "': it must be none, fake, http[s]://HOST:PORT/PATH, function:NAME or exec:PROGRAM ARGUMENTS");
   }
   out.kind = Kind::kExec;
   std::string word;

@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "functions/keep_times.h"
+#include "functions/limit_settings.h"
 #include "runtime/invoke/function.h"
 
 namespace freshet {
@@ -39,7 +41,10 @@ struct WorkSettings {
   int most = 1000;        // to that.
   int page_limit = 0;     // 0: free slots are filled at once; else page by page with a barrier, as the sample does.
   double rate_limit = 0;  // Starts a second; 0: none.
-  int rate_burst = 0;     // So many of them at once; 0: a second's worth.
+  int rate_burst = 0;     // So many of them at once; 0: one, or 20 ms worth if that is more.
+  bool rate_adaptive = false;  // Instead, the highest rate that is not refused (policy/adaptive_rate.h), from
+  double rate_least = 0.1;     // this
+  double rate_most = 10'000;   // to that.
 };
 
 struct BackoffSettings {
@@ -49,10 +54,10 @@ struct BackoffSettings {
   double jitter = 0.5;  // 0..1: the share of the delay that is random.
 };
 
-// How tasks get done: by workers that take them (kNone), not at all (kFake, for a first look), by an HTTP endpoint, or
-// by a program.
-enum class RunnerKind { kNone, kFake, kHttp, kExec };
-// "none", "fake", "http" or "exec".
+// How tasks get done: by workers that take them (kNone), not at all (kFake, for a first look), by an HTTP endpoint, by
+// a program, or by a function of this daemon.
+enum class RunnerKind { kNone, kFake, kHttp, kExec, kFunction };
+// "none", "fake", "http", "exec" or "function".
 std::string_view runner_name(RunnerKind kind);
 
 // How a queue treats its tasks, for the processor and, but for `work`, pull workers alike.
@@ -64,6 +69,9 @@ struct QueueSettings {
   bool retry_failures = true;  // False: a failure is final at once.
   BackoffSettings backoff;
   std::optional<milliseconds> default_ttl;
+  std::optional<milliseconds> default_deadline;  // From the creation, or from the end of the task's delay.
+  KeepTimes keep;
+  LimitSettings limits;
   DeadlineMargin deadline_margin = DeadlineMargin::kOff;  // By the p90 of service times.
   AdmissionSettings admission;
   milliseconds created_skew{5'000};
@@ -79,11 +87,12 @@ struct RunnerSettings {
   Kind kind = Kind::kNone;
   std::string url;                          // Of kHttp.
   std::vector<std::string> argv;            // Of kExec.
-  Environment environment;                  // Of kExec: the function\'s own.
+  std::string function;                     // Of kFunction: NAME, NAME:QUALIFIER or an ARN.
+  Environment environment;                  // Of kExec: the function's own.
   milliseconds timeout{60'000};             // Of one task.
   int fake_slots = 3;                       // Of kFake: at once; the rest bounce.
   milliseconds fake_duration{15'000};       // Of kFake.
-  std::optional<milliseconds> retry_after;  // Of kHttp and kExec: delay of a bounced task that names none itself.
+  std::optional<milliseconds> retry_after;  // Delay of a bounced task that names none itself.
 };
 
 struct ProcessSettings {
@@ -110,8 +119,8 @@ Result<QueueSettings> queue_settings(const Environment& environment);
 Result<ProcessSettings> process_settings(const Environment& environment);
 Result<CreateSettings> create_settings(const Environment& environment);
 
-// TASK_RUNNER: "none", "fake", "http://HOST:PORT/PATH" or "exec:PROGRAM ARGUMENTS" (split at blanks; a part in
-// double quotes may hold blanks).
+// TASK_RUNNER: "none", "fake", "http://HOST:PORT/PATH", "function:NAME" (or NAME:QUALIFIER, or an ARN) or
+// "exec:PROGRAM ARGUMENTS" (split at blanks; a part in double quotes may hold blanks).
 Result<RunnerSettings> parse_runner(std::string_view text);
 
 // One row of the table in docs/operations.md; a test keeps the two in step.

@@ -11,6 +11,8 @@
 
 #include "base/async.h"
 #include "base/result.h"
+#include "runtime/in_time.h"
+#include "runtime/queue_admin.h"
 #include "tables/tables.h"
 
 namespace freshet {
@@ -18,15 +20,17 @@ namespace freshet {
 struct NewTask {
   std::string id;  // Chosen by the client: creating it again answers with the task that is there. Empty: one is made.
   Value payload;   // Plain JSON as a value.
-  std::optional<milliseconds> ttl;    // From now; empty: the queue's default.
-  std::optional<WallTime> deadline;   // Never started after that.
-  std::optional<milliseconds> delay;  // Not before now + delay.
-  std::string key;                    // With `replace`: the waiting task of that key is replaced; else deduplicated.
+  std::optional<milliseconds> ttl;          // From now; empty: the queue's default.
+  std::optional<WallTime> deadline;         // Never started after that.
+  std::optional<milliseconds> deadline_in;  // The same, from the creation on; not both.
+  std::optional<milliseconds> delay;        // Not before now + delay.
+  std::string key;  // With `replace`: the waiting task of that key is replaced; else deduplicated.
   bool replace = false;
   std::string group;
   int priority = 0;  // Higher first. -100..100.
   std::optional<int> max_attempts;
-  Map attributes;  // Further attributes of the item; reserved names are refused.
+  std::optional<double> cost;  // What it takes of a limit that counts cost. Empty: the queue's default.
+  Map attributes;              // Further attributes of the item; reserved names are refused.
 };
 
 struct CreatedTask {
@@ -39,6 +43,7 @@ struct TakeInput {
   std::string owner;                  // For people: shown on the task.
   std::optional<milliseconds> lease;  // Empty: the queue's default.
   milliseconds wait{0};               // Waits up to that long for the first task.
+  std::optional<double> budget;       // Takes no more tasks once those that it has cost as much. Empty: no bound.
   bool starts_later = false;          // The taker tells the queue when the work on a task begins; else that is now.
 };
 
@@ -57,6 +62,11 @@ struct Settlement {
   std::string error;                  // Of kFail; kept and shown.
   std::optional<milliseconds> delay;  // Of kFail and kRelease: not before that; empty: the queue's backoff / none.
   bool final = false;                 // Of kFail: no further attempt, straight to FAILURE.
+  std::optional<double> cost;         // Not of kHeartbeat: what it really cost. Kept, and limits count the difference.
+  // For the counts of attempts: how long the work took, if whoever settles has measured it; else it is the time since
+  // the claim. `begun`: false if the work on the task never began.
+  std::optional<nanoseconds> worked;
+  bool begun = true;
 };
 
 struct ListInput {
@@ -80,6 +90,14 @@ struct RunnerTrouble {
   uint64_t bounces = 0;  // Tasks that were handed back since then.
 };
 
+// Limits of each group or key (KEY_RATE_LIMIT, KEY_CONCURRENCY).
+struct KeyLimitStats {
+  std::string by;         // "group" or "key".
+  uint64_t at_limit = 0;  // That may start no task now.
+  uint64_t known = 0;     // That are kept in memory: they were at work lately.
+  uint64_t bytes = 0;     // Of memory that those take.
+};
+
 struct QueueStats {
   std::map<std::string, uint64_t> depth;  // By state.
   std::map<std::string, uint64_t> bytes;  // Of them, as they are stored.
@@ -93,7 +111,11 @@ struct QueueStats {
   // for workers that take them).
   std::string runner = "none";
   std::optional<RunnerTrouble> runner_trouble;
-  bool clock_doubted = false;  // TTL and sheds wait until the wall clock is trusted.
+  bool clock_doubted = false;     // TTL and sheds wait until the wall clock is trusted.
+  std::string state = "running";  // "paused", "breaker open" (the runner takes nothing), "draining" (the daemon stops).
+  std::vector<Pause> pauses;
+  std::optional<KeyLimitStats> key_limits;  // Where there are such limits.
+  InTimeStats in_time;
 };
 
 // A fact in words for people, with a code that programs can rely on. docs/task-api.md lists the codes.
@@ -129,7 +151,7 @@ struct RedriveInput {
   std::vector<std::string> ids;  // Empty: all of that state.
   uint32_t limit = 1000;
   // Only tasks whose attributes are all as text says: a string, or a number as JSON writes it.
-  std::vector<std::pair<std::string, std::string>> where;
+  TaskWhere where;
 };
 
 // Settings that decide what becomes of a queue's tasks, by name, as docs/operations.md spells them.
@@ -154,6 +176,18 @@ class TaskQueue {
   // Changes some of them, from now on and until the daemon starts anew or the template is deployed: all of them, or
   // none (kValidation with what is wrong). The policy as it is then.
   virtual Result<QueuePolicy> change_policy(const QueuePolicy& changes) = 0;
+  // The policy as it would be then, or what is wrong. Changes nothing.
+  virtual Result<QueuePolicy> check_policy(const QueuePolicy& changes) = 0;
+  // From the answer on takes give out nothing of that part, also after a restart, until it is resumed or its time is
+  // over. Tasks in work go on, as do creation, deadlines and ttl. A pause of a part that is paused takes its place.
+  // kValidation; kLimitExceeded beyond 1,000 pauses of a queue.
+  virtual Async<Result<Pause>> pause(PauseInput input, Actor actor) = 0;
+  virtual Async<Result<void>> resume(Pause::Of of, std::string name, Actor actor) = 0;  // kConflict: it is not paused.
+  // Changes many tasks by and by (functions/queue/bulk_jobs.h). The job as it begins. kValidation; kTooManyRequests.
+  virtual Async<Result<BulkJob>> start_job(BulkInput input, Actor actor) = 0;
+  virtual std::vector<BulkJob> jobs() = 0;                         // The newest first.
+  virtual Result<BulkJob> job(uint64_t id) = 0;                    // kNotFound.
+  virtual Result<BulkJob> stop_job(uint64_t id, Actor actor) = 0;  // kNotFound; kConflict: it has ended.
   virtual Async<Result<Explanation>> explain(std::string id) = 0;  // kNotFound: neither task nor log know of it.
   // The newest lines of the durable shed log, newest first.
   virtual Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) = 0;

@@ -14,6 +14,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/deadline.h"
 #include "app/cli/exact_json.h"
 #include "app/cli/progress.h"
 #include "app/cli/remote.h"
@@ -31,7 +32,7 @@ struct PutOptions {
   std::string file;
   bool replace = false;
   int priority = 0;
-  int64_t deadline = 0;
+  std::string deadline;
   int64_t max_attempts = 0;
   double ttl = 0;
   double delay = 0;
@@ -132,7 +133,11 @@ void apply_defaults(const PutOptions& options, Json& task) {
   fill("replace", true, options.replace);
   fill("group", options.group, !options.group.empty());
   fill("priority", options.priority, options.priority != 0);
-  fill("deadline", options.deadline, options.deadline > 0);
+  if (!options.deadline.empty() && !task.contains("deadline") && !task.contains("deadlineMs")) {
+    const auto deadline = parse_deadline(options.deadline).value_or(Deadline());  // Checked when it was read.
+    fill("deadline", deadline.at_ms, deadline.at_ms > 0);
+    fill("deadlineMs", deadline.in_ms, deadline.in_ms > 0);
+  }
   fill("maxAttempts", options.max_attempts, options.max_attempts > 0);
 }
 
@@ -258,8 +263,9 @@ void add_put(Command app, int& exit_status) {
   command.add_option("--priority", options->priority, "-100 to 100; the highest is done first").check(whole(-100, 100));
   command
       .add_option("--deadline", options->deadline,
-                  "Time from which the task is not started any more, in milliseconds since 1970")
-      .check(whole(1, 253'402'300'799'999));
+                  "How long the task is worth starting, like 500ms, 5s or 5m; or until when, like 2026-12-01T10:00Z. "
+                  "A number alone is milliseconds since 1970")
+      .check(deadline());
   command.add_option("--max-attempts", options->max_attempts, "Attempts after which a task that fails is DEAD")
       .check(whole(1, 1'000'000));
   command.add_option("--rate", options->rate, "With --file: create so many tasks a second").check(above_zero());

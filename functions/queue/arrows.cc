@@ -1,5 +1,7 @@
 #include "functions/queue/arrows.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -15,6 +17,7 @@ namespace {
 constexpr size_t kHistoryEntries = 10;
 constexpr size_t kMaxErrorBytes = 4096;
 constexpr size_t kMaxHistoryErrorBytes = 512;
+constexpr milliseconds kFreshTtl{3'600'000};  // Of a redriven task whose own has passed.
 
 // At most `bytes` of `text`, whole characters only; what is not UTF-8 ends it.
 std::string_view cut(std::string_view text, size_t bytes) {
@@ -82,6 +85,16 @@ void record_failure(TaskChange& change, const ItemRef& task, std::string_view ki
   } else {
     change.remove(attribute::kHistory);
   }
+}
+
+// Empty: the task has none any more.
+void set_queue_ttl(TaskChange& change, std::optional<milliseconds> ttl, WallTime now) {
+  if (!ttl) {
+    change.remove(attribute::kQueueTtl).remove(attribute::kTtl);
+    return;
+  }
+  const int64_t end = epoch_s(stored_ttl(now, *ttl));
+  change.set(attribute::kQueueTtl, number(end)).set(attribute::kTtl, number(end));
 }
 
 void remove_lease(TaskChange& change) {
@@ -176,7 +189,7 @@ EditItemInput complete(const std::string& table, const ItemRef& task, Value resu
   TaskChange change(table, task, state::kSuccess, now);
   // Work must not be done again because its result has no room.
   const size_t size = billed_size(result);
-  constexpr size_t kOthers = 64;  // taskUpdated, and the name of the result.
+  constexpr size_t kOthers = 64;  // taskUpdated, ttl, queueTtl, and the name of the result.
   const size_t left = room(task, size + kOthers);
   if (size + kOthers > left) {
     auto note = "left out: the result of " + std::to_string(size) + " bytes does not fit beside the task";
@@ -199,7 +212,7 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
   }
   if (outcome.failed) {
     constexpr size_t kWanted = 16u << 10;    // More than error and history ever take.
-    const size_t others = 64 + lane.size();  // taskUpdated, notBefore, attempt, lane.
+    const size_t others = 64 + lane.size();  // taskUpdated, notBefore or ttl and queueTtl, attempt, lane.
     const size_t freed = billed_size_of(task, attribute::kHistory) + billed_size_of(task, attribute::kError) +
                          billed_size_of(task, attribute::kLease) + billed_size_of(task, attribute::kLeaseMs);
     const size_t left = room(task, kWanted) + freed;
@@ -214,6 +227,19 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
   change.while_held();
   if (outcome.unless_beaten) change.unless_beaten();
   return std::move(change).finish(true);
+}
+
+Value cost_value(double cost) {
+  return Value(*Decimal::parse(fmt::format("{}", cost)));
+}
+
+EditItemInput with_cost(EditItemInput write, double cost) {
+  // Nothing is counted as more than four times what it takes encoded.
+  if (write.seen.encoded().size() >= limits::kMaxItemBytes / 8) return write;
+  const auto at = std::find_if(write.edits.begin(), write.edits.end(),
+                               [](const auto& edit) { return edit.name > attribute::kCost; });
+  write.edits.insert(at, {attribute::kCost, cost_value(cost)});
+  return write;
 }
 
 EditItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now) {
@@ -265,13 +291,29 @@ EditItemInput set_aside(const std::string& table, const ItemRef& task) {
   return input;
 }
 
-EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane, milliseconds fresh_ttl,
-                      WallTime now) {
+EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime now) {
+  if (keep.is_empty()) return write;
+  const auto status = std::find_if(write.edits.begin(), write.edits.end(),
+                                   [](const auto& edit) { return edit.name == attribute::kStatus; });
+  const auto* to = status != write.edits.end() && status->value ? status->value->get_if<std::string>() : nullptr;
+  const auto time = to ? keep.of(*to) : std::nullopt;
+  if (!time || keeps_own_ttl(write.seen)) return write;
+  const int64_t ttl = epoch_s(stored_ttl(now, *time));
+  write.edits.push_back({attribute::kQueueTtl, number(ttl)});
+  write.edits.push_back({attribute::kTtl, number(ttl)});
+  std::sort(write.edits.begin(), write.edits.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return write;
+}
+
+EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane,
+                      std::optional<milliseconds> default_ttl, WallTime now) {
   TaskChange change(table.name, task, state::kPending, now);
   change.set(attribute::kAttempt, number(0));
   own_key(change, task);
-  if (auto end = ttl_end(task, table.ttl_in_milliseconds); end && end->at <= now) {
-    auto fresh = now + fresh_ttl;
+  if (has_queue_ttl(task)) {
+    set_queue_ttl(change, default_ttl, now);
+  } else if (auto end = ttl_end(task, table.ttl_in_milliseconds); end && end->at <= now) {
+    auto fresh = now + default_ttl.value_or(kFreshTtl);
     change.set(attribute::kTtl, number(end->in_milliseconds ? epoch_ms(fresh) : epoch_s(fresh + milliseconds(999))));
   }
   if (!lane.empty()) change.set(attribute::kLane, Value(lane));

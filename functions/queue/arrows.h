@@ -4,9 +4,11 @@
 // tasks that are held. So a write that was decided on stale facts fails and changes nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "functions/keep_times.h"
 #include "functions/queue/policy/outcome.h"
 #include "tables/tables.h"
 
@@ -58,6 +60,10 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
                         std::string_view error, std::string_view lane, WallTime now);
 // PENDING or TAKEN -> DEAD, of a task that has no room for anything else. Always fits.
 EditItemInput set_aside(const std::string& table, const ItemRef& task);
+// The same write, which also keeps what the task has cost, where the item has room for it.
+EditItemInput with_cost(EditItemInput write, double cost);
+// What the store keeps of a cost.
+Value cost_value(double cost);
 // DELAYED -> PENDING.
 EditItemInput promote(const std::string& table, const ItemRef& task, std::string_view lane, WallTime now);
 // PENDING or DELAYED -> SHED, DEAD (no attempt left) or CANCELLED. `detail` is kept in the attribute `name` if not
@@ -70,8 +76,12 @@ EditItemInput not_replaced(const std::string& table, const ItemRef& task, WallTi
 EditItemInput mark_replaced(const std::string& table, const ItemRef& task, std::string_view by, WallTime now);
 // Marks a held task: it becomes CANCELLED when its claim ends in any way except success.
 EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now);
-// DEAD, FAILURE or CANCELLED -> PENDING. A passed ttl (see ttl_end()) becomes `fresh_ttl` from now.
-EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane, milliseconds fresh_ttl,
-                      WallTime now);
+// Of a write that ends a task (any of the above): adds the ttl that KEEP_MS gives to tasks that end in that state,
+// unless a client has set one. Other writes stay as they are.
+EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime now);
+// DEAD, FAILURE, CANCELLED or SHED -> PENDING. A ttl that the queue had given becomes `default_ttl` from now, or goes
+// if there is none; one of a client that has passed (see ttl_end()) becomes `default_ttl`, or an hour, from now.
+EditItemInput redrive(const TableDefinition& table, const ItemRef& task, std::string_view lane,
+                      std::optional<milliseconds> default_ttl, WallTime now);
 
 }  // namespace freshet

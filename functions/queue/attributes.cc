@@ -1,6 +1,9 @@
 #include "functions/queue/attributes.h"
 
 #include <algorithm>
+#include <charconv>
+
+#include "runtime/task_cost.h"
 
 namespace freshet {
 
@@ -30,6 +33,24 @@ int64_t int_of(const ItemRef& task, std::string_view name, int64_t fallback) {
 
 bool has(const ItemRef& task, std::string_view name) {
   return task.find(name).has_value();
+}
+
+bool has_queue_ttl(const ItemRef& task) {
+  const auto given = int_of(task, attribute::kQueueTtl, 0);
+  return given > 0 && int_of(task, attribute::kTtl, 0) == given;
+}
+
+bool keeps_own_ttl(const ItemRef& task) {
+  return has(task, attribute::kTtl) && !has_queue_ttl(task);
+}
+
+double cost_of(const ItemRef& task, double fallback) {
+  const auto value = task.find(attribute::kCost);
+  if (!value || value->type() != Type::kNumber) return fallback;
+  const auto text = value->number().to_string();
+  double cost = 0;
+  std::from_chars(text.data(), text.data() + text.size(), cost);
+  return is_cost(cost) ? cost : fallback;
 }
 
 int64_t attempt_of(const ItemRef& task) {

@@ -15,6 +15,7 @@ inline constexpr std::string_view kCreated = "taskCreated";
 inline constexpr std::string_view kUpdated = "taskUpdated";
 inline constexpr std::string_view kTaken = "taskTaken";
 inline constexpr std::string_view kTtl = "ttl";
+inline constexpr std::string_view kQueueTtl = "queueTtl";  // The `ttl` that the queue itself gave the task.
 inline constexpr std::string_view kPayload = "payload";
 inline constexpr std::string_view kDeadline = "deadline";
 inline constexpr std::string_view kAttempt = "attempt";
@@ -36,11 +37,13 @@ inline constexpr std::string_view kHistory = "history";
 inline constexpr std::string_view kShedReason = "shedReason";
 inline constexpr std::string_view kReplace = "replace";
 inline constexpr std::string_view kReplacedBy = "replacedBy";
+inline constexpr std::string_view kCost = "cost";  // Not reserved: older clients have attributes of that name.
 
-inline constexpr std::array kReserved = {
-    kId,     kStatus,  kCreated, kUpdated, kTaken,     kTtl,        kPayload,    kDeadline,        kAttempt,
-    kLease,  kLeaseMs, kTakenBy, kKey,     kGroup,     kPriority,   kLane,       kNotBefore,       kMaxAttempts,
-    kResult, kLiveKey, kError,   kHistory, kLeaseBeat, kShedReason, kReplacedBy, kCancelRequested, kReplace};
+inline constexpr std::array kReserved = {kId,         kStatus,          kCreated,  kUpdated, kTaken,     kTtl,
+                                         kPayload,    kDeadline,        kAttempt,  kLease,   kLeaseMs,   kTakenBy,
+                                         kKey,        kGroup,           kPriority, kLane,    kNotBefore, kMaxAttempts,
+                                         kResult,     kLiveKey,         kError,    kHistory, kLeaseBeat, kShedReason,
+                                         kReplacedBy, kCancelRequested, kReplace,  kQueueTtl};
 }  // namespace attribute
 
 namespace state {
@@ -69,6 +72,11 @@ std::string_view text_of(const ItemRef& task, std::string_view name);
 // The attribute when it is there and a number (rounded down); else `fallback`.
 int64_t int_of(const ItemRef& task, std::string_view name, int64_t fallback);
 bool has(const ItemRef& task, std::string_view name);
+// `cost`, or `fallback` if it is not there or none that a task may have (runtime/task_cost.h).
+double cost_of(const ItemRef& task, double fallback);
+// Whether the task has a `ttl` that the queue itself gave it; or one that a client did, which the queue leaves alone.
+bool has_queue_ttl(const ItemRef& task);
+bool keeps_own_ttl(const ItemRef& task);
 // `attempt`, 0 if it is not there; kept within what can be counted up.
 int64_t attempt_of(const ItemRef& task);
 

@@ -20,20 +20,25 @@
 #include "base/metrics.h"
 #include "base/wall_guard.h"
 #include "functions/queue/arrows.h"
+#include "functions/queue/bulk_jobs.h"
 #include "functions/queue/lease_book.h"
+#include "functions/queue/pauses.h"
 #include "functions/queue/policy/admission.h"
 #include "functions/queue/policy/delay_book.h"
 #include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/fair_share.h"
+#include "functions/queue/policy/key_limits.h"
 #include "functions/queue/policy/outlook.h"
 #include "functions/queue/policy/service_time.h"
 #include "functions/queue/policy/spells.h"
 #include "functions/queue/policy/take_order.h"
 #include "functions/queue/policy/urgency.h"
+#include "functions/queue/punctuality.h"
 #include "functions/queue/shed_log.h"
 #include "functions/settings.h"
 #include "functions/signal.h"
+#include "runtime/audit_log.h"
 #include "runtime/invoke/function.h"
 #include "runtime/task_queue.h"
 
@@ -58,6 +63,10 @@ class Queue final : public TaskQueue {
 
   const std::string& name() const override { return table_; }
   const QueueSettings& settings() const { return settings_; }
+  // From now on pauses and jobs have their lines there; it outlives the queue. Tells of jobs that were cut off. Before
+  // the queue is used.
+  Async<void> audit_with(AuditLog& audit);
+  const Pauses& pauses() const { return pauses_; }
   // For tasks claimed and failed from now on.
   void set_settings(QueueSettings settings);
 
@@ -106,11 +115,16 @@ class Queue final : public TaskQueue {
   uint64_t unserved() const { return unserved_; }
   // How long the lease of a held task lasts: the task's own lease, or the queue's default if it has none.
   milliseconds lease_duration(const ItemRef& task) const;
+  // What the task takes of a limit that RATE_COUNTS says: its cost, or 1.
+  double units_of(const ItemRef& task) const;
+  // The limits of groups or keys; see on().
+  const KeyLimits& key_limits() const { return limits_; }
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
   // The runner handed the task back: the shed log says so. `reachable`: it did so itself. True if it took tasks before,
   // or could be reached.
-  bool bounced(const ItemRef& task, std::string_view reason, bool reachable);
+  bool bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable);
+  const Punctuality& punctuality() const { return punctuality_; }
   // Tasks that were bounced, since the start.
   uint64_t bounced_tasks() const { return bounced_; }
   // Settles without anybody waiting for it; a store that is not there any more forgets it.
@@ -130,6 +144,13 @@ class Queue final : public TaskQueue {
   Async<Result<Explanation>> explain(std::string id) override;
   QueuePolicy policy() override { return policy_environment(settings_); }
   Result<QueuePolicy> change_policy(const QueuePolicy& changes) override;
+  Result<QueuePolicy> check_policy(const QueuePolicy& changes) override;
+  Async<Result<Pause>> pause(PauseInput input, Actor actor) override;
+  Async<Result<void>> resume(Pause::Of of, std::string name, Actor actor) override;
+  Async<Result<BulkJob>> start_job(BulkInput input, Actor actor) override;
+  std::vector<BulkJob> jobs() override { return jobs_.list(); }
+  Result<BulkJob> job(uint64_t id) override { return jobs_.find(id); }
+  Result<BulkJob> stop_job(uint64_t id, Actor actor) override { return jobs_.stop(id, actor); }
 
  private:
   struct Prepared {  // A table that has all that a queue needs.
@@ -158,11 +179,15 @@ class Queue final : public TaskQueue {
   struct Candidates {
     std::vector<ItemRef> tasks;  // In the order in which they should be taken.
     bool more = false;           // Asking again may find others.
+    bool cut = false;            // It has looked at as many lanes as it may at a time.
     bool newest_first = true;
     std::optional<int64_t> oldest;  // taskCreated of the oldest that waits, in epoch ms, if it was looked for.
     Walk next;                      // From where, in a queue without lanes.
   };
-  struct LaneRead;  // How far a take has read a lane.
+  struct LaneRead;   // How far a take has read a lane.
+  struct KeysRead;   // The same for the lanes of keys of one share.
+  struct KeyClaims;  // What a take has chosen of one group or key.
+  using Asked = std::map<std::string, KeyClaims, std::less<>>;
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
   Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
@@ -187,6 +212,7 @@ class Queue final : public TaskQueue {
   class KeyGuard;
   Result<Item> new_item(NewTask& task);
   PutItemInput put_new(Item item) const;
+  void set_deadline(NewTask& task) const;
   static std::vector<Result<CreatedTask>> refuse_wrong(const std::vector<NewTask>& tasks);
   std::optional<Error> wrong(const NewTask& task);
   std::vector<std::string> lanes_wanted(const std::vector<NewTask>& tasks,
@@ -240,6 +266,8 @@ class Queue final : public TaskQueue {
   Error full(const Refusal& refusal, const Room& waiting, uint64_t size, int priority) const;
   Async<void> refuse_beyond_bound(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   Async<uint64_t> waiting_in_lane(std::string lane);
+  Async<bool> stands_for(const NewTask& task);
+  Async<void> refuse_passed(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
   Async<Outlook> outlook(const NewTask& task);
   Async<void> refuse_late(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out);
 
@@ -249,6 +277,7 @@ class Queue final : public TaskQueue {
   bool is_claiming(const ItemRef& task) const;
   bool is_doubtful(const ItemRef& task);
   bool is_passed_over(const ItemRef& task);
+  size_t passed_by_now() const;
   nanoseconds deadline_margin(bool newest_first, bool last);
   bool newest_first();
   bool newest_first_in(std::string_view lane);
@@ -267,6 +296,7 @@ class Queue final : public TaskQueue {
   void give_back(Result<std::vector<TakenTask>> taken);
   Async<void> settle_quietly(std::vector<Settlement> settlements);
   void wake();
+  void wake_soon();
   void wake_all();
 
   // queue_urgent.cc
@@ -287,9 +317,34 @@ class Queue final : public TaskQueue {
   Result<ItemRef> settled(const Settlement& settlement, Result<WriteOutput>& answer);
   void moved(const ItemRef& task);
 
+  // queue_count.cc
+  void count_end(const ItemRef& task);
+  void count_attempt(const Settlement& settlement, const ItemRef& task);
+  void taken_away(const std::string& id, const std::string& token, const ItemRef& task);
+
   // queue_admin.cc
   Async<Result<ItemRef>> cancel_one(std::string id);
   Async<Result<void>> redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done);
+
+  std::string state_now();
+
+  // queue_pauses.cc
+  class PauseTurn;
+  Async<Result<void>> load_pauses();
+  Async<void> pauses_turn();
+  Async<Result<void>> write_pause(WriteInput write, AuditLine line);
+  std::string not_paused(Pause::Of of, std::string_view name) const;
+  void resumed();
+  void end_pauses();
+  Async<void> remove_pause(DeleteItemInput gone, Pause pause);
+  bool is_paused(const ItemRef& task) const;
+  void explain_pauses(Explanation& out);
+
+  // queue_bulk.cc
+  BulkJobs::Desk desk();
+  Async<Result<Page>> bulk_page(std::string status, WallTime until, Item start, uint32_t limit);
+  Async<std::vector<BulkResult>> bulk_change(BulkInput::Action action, std::vector<ItemRef> tasks);
+  Async<std::vector<BulkResult>> bulk_purge(std::vector<ItemRef> tasks);
 
   // queue_timer.cc
   Async<void> begin_work();
@@ -379,6 +434,10 @@ class Queue final : public TaskQueue {
   Async<void> adopt_one(ItemRef task);
   Async<void> adopt_all();
 
+  // queue_times.cc
+  std::optional<EditItemInput> times_for(const ItemRef& task, bool is_new) const;
+  Async<void> give_times(std::vector<EditItemInput> edits);
+
   // queue_explain.cc
   std::optional<QueryInput> before_it(const ItemRef& task, const Value& created);
   Async<Result<void>> count_ahead(Explanation& out);
@@ -386,6 +445,7 @@ class Queue final : public TaskQueue {
   void explain_waiting(Explanation& out);
   void explain_lateness(Explanation& out);
   void explain_pace(Explanation& out);
+  void explain_rate(Explanation& out);
   void explain_runner(Explanation& out);
   void explain_state(Explanation& out, bool makes_room);
   void explain_delay(Explanation& out);
@@ -393,7 +453,8 @@ class Queue final : public TaskQueue {
 
   // queue_lanes.cc
   static constexpr std::string_view kLaneIndex = "freshet-lane-index";
-  std::string lane_of(const ItemRef& task) const;
+  std::string lane_of(const ItemRef& task);
+  void fill_lane(const std::string& lane, int64_t place);
   void lane_filled(const ItemRef& task);
   Async<Result<void>> load_lanes();
   Async<Result<void>> add_lanes(std::vector<std::string> names);
@@ -401,7 +462,28 @@ class Queue final : public TaskQueue {
   Async<Result<Page>> lane_heads(std::string lane, uint32_t limit, bool newest_first, Item start);
   Async<Result<void>> read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first);
   Async<Result<Candidates>> lane_candidates(size_t wanted);
+  ItemRef next_of_lane(std::string_view lane, LaneRead& read, Asked& asked);
   Async<void> check_lanes();
+
+  // queue_limits.cc
+  bool keys_have_lanes() const { return settings_.limits.by_key && settings_.limits.any(); }
+  std::string lane_for(int priority, std::string_view group, std::string_view key) const;
+  std::string lane_for(const NewTask& task) const;
+  std::string own_lane(const ItemRef& task) const;
+  std::string_view limited_by(const ItemRef& task) const;
+  int64_t place(int64_t created_ms, int64_t deadline_ms) const;
+  int64_t place_of(const ItemRef& task) const;
+  void follow_limits(const LimitSettings& before);
+  void tell_limits();
+  void limit_changed(std::string_view name, bool may_start);
+  bool has_room(const ItemRef& task, Asked& asked);
+  bool is_at_limit(std::string_view lane);
+  bool admit(const ItemRef& task, double& charged);
+  void claimed(const ItemRef& task, double charged, bool ok);
+  void charge_difference(const Settlement& settlement, const ItemRef& task);
+  Async<Result<ItemRef>> next_of_keys(std::string share, KeysRead& read, Asked& asked, bool newest_first);
+  Async<Result<void>> open_lane(std::string lane, KeysRead& read, bool newest_first);
+  void explain_limits(Explanation& out);
 
   // Constant after construction.
   Services& services_;
@@ -434,6 +516,9 @@ class Queue final : public TaskQueue {
   FineWall fine_wall_;
   Urgency urgency_;
   FairShares lanes_;
+  size_t stored_lanes_ = 0;  // Those that are known after a restart.
+  std::string lane_look_;    // Where the look at lanes that are thought to be empty goes on.
+  KeyLimits limits_;
   bool checking_lanes_ = false;
   uint64_t unserved_ = 0;
   DrainRate drain_rate_;  // Taken or shed.
@@ -441,6 +526,7 @@ class Queue final : public TaskQueue {
   DrainRate take_rate_;  // Taken.
   Downstream downstream_;
   Refusals refusals_;
+  Punctuality punctuality_;
   uint64_t bounced_ = 0;
   Spells spells_;  // Bounces and refusals.
   bool adopting_all_ = false;
@@ -450,6 +536,13 @@ class Queue final : public TaskQueue {
   std::map<std::string, Unreplaced, std::less<>> unreplaced_;  // By key; the look around tries again.
   bool replacing_again_ = false;
   std::unique_ptr<ShedLog> shed_log_;
+
+  // Pauses, and changes of many tasks.
+  AuditLog* audit_ = nullptr;
+  Pauses pauses_;
+  bool changing_pauses_ = false;  // One at a time.
+  std::vector<Promise<bool>> pauses_wait_;
+  BootTime pause_look_{};  // Not before that the timer looks for pauses that end.
 
   // Takes that wait.
   std::list<Waiter*> waiters_;
@@ -481,6 +574,7 @@ class Queue final : public TaskQueue {
   int64_t future_ms_ = kNever;  // `taskCreated` of the first task that is dated too far ahead.
 
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  BulkJobs jobs_{services_, log_, table_, desk()};
   Scope scope_;  // Last: what runs here uses all of the above.
   Scope left_in_work_;
 };

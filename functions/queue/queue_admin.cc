@@ -2,6 +2,7 @@
 #include <array>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/where.h"
 #include "functions/queue/queue.h"
 #include "tables/value/json.h"
 
@@ -19,21 +20,6 @@ std::string state_names() {
   std::string out;
   for (auto name : state::kAll) out.append(out.empty() ? "" : ", ").append(name);
   return out;
-}
-
-bool matches(const ItemRef& task, const std::vector<std::pair<std::string, std::string>>& where) {
-  for (const auto& [name, wanted] : where) {
-    const auto value = task.find(name);
-    if (!value) return false;
-    if (value->type() == Type::kString) {
-      if (value->bytes() != wanted) return false;
-      continue;
-    }
-    std::string text;
-    append_plain_json(text, value->decode());
-    if (text != wanted) return false;
-  }
-  return true;
 }
 
 // Sheds ever. The books count each at once: as the queue's own move to SHED, or as a waiting task that its ttl removed.
@@ -153,7 +139,7 @@ Async<Result<ItemRef>> Queue::cancel_one(std::string id) {
     auto status = text_of(*task, attribute::kStatus);
     EditItemInput write;
     if (status == state::kPending || status == state::kDelayed) {
-      write = end_waiting(table_, *task, state::kCancelled, {}, {}, wall());
+      write = kept(end_waiting(table_, *task, state::kCancelled, {}, {}, wall()), settings_.keep, wall());
     } else if (status == state::kTaken) {
       write = request_cancel(table_, *task, wall());
     } else if (status == state::kCancelled) {
@@ -180,6 +166,7 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
   if (std::find(kUndone.begin(), kUndone.end(), input.state) == kUndone.end())
     co_return invalid("state '" + input.state + "' cannot be redriven: it must be DEAD, FAILURE, CANCELLED or SHED");
   if (input.limit < 1) co_return invalid("limit must be at least 1");
+  if (auto never = never_matches(input.where)) co_return fail(std::move(*never));
   std::vector<ItemRef> tasks;
   for (auto& id : input.ids) {
     auto task = co_await get(std::move(id));
@@ -217,8 +204,7 @@ Async<Result<uint64_t>> Queue::redrive(RedriveInput input) {
 Async<Result<void>> Queue::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done) {
   std::vector<EditItemInput> writes;
   for (const auto& task : tasks) {
-    auto ttl = settings_.default_ttl.value_or(milliseconds(3'600'000));
-    writes.emplace_back(freshet::redrive(definition_, task, lane_of(task), ttl, wall()));
+    writes.emplace_back(freshet::redrive(definition_, task, lane_of(task), settings_.default_ttl, wall()));
   }
   Result<void> out;
   auto answers = co_await services_.tables.edit_many(std::move(writes));
@@ -235,12 +221,22 @@ Async<Result<void>> Queue::redrive_tasks(std::vector<ItemRef> tasks, uint64_t& d
 
 void Queue::set_settings(QueueSettings settings) {
   const bool margin = settings.deadline_margin != settings_.deadline_margin;
+  const bool order = settings.order != settings_.order;
+  const LimitSettings limits = settings_.limits;
   settings_ = std::move(settings);
+  if (order) lanes_.forget_places();
+  if (limits != settings_.limits) follow_limits(limits);
   order_.set(settings_.order);
   downstream_.follow(settings_.work);
   for (Signal* signal : told_of_drain_) signal->notify();
   // With another margin others are hopeless, and earlier.
   if (margin && begun_) due_by(epoch_ms(wall()));
+}
+
+Result<QueuePolicy> Queue::check_policy(const QueuePolicy& changes) {
+  auto settings = with_policy(settings_, changes);
+  if (!settings) return fail(settings.error());
+  return policy_environment(*settings);
 }
 
 Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
@@ -251,6 +247,12 @@ Result<QueuePolicy> Queue::change_policy(const QueuePolicy& changes) {
     log_.info("POLICY_CHANGED", {{"queue", table_}, {"name", name}, {"value", value}});
   }
   return policy();
+}
+
+std::string Queue::state_now() {
+  if (draining_) return "draining";
+  if (pauses_.all()) return "paused";
+  return downstream_.trouble ? "breaker open" : "running";
 }
 
 Async<Result<QueueStats>> Queue::stats() {
@@ -276,6 +278,13 @@ Async<Result<QueueStats>> Queue::stats() {
   out.runner = runner_name(settings_.runner);
   out.runner_trouble = downstream_.trouble;
   out.clock_doubted = !wall_guard_.trusted();
+  out.state = state_now();
+  if (limits_.on()) {
+    const char* by = settings_.limits.by_key ? "key" : "group";
+    out.key_limits = KeyLimitStats{by, limits_.at_limit(), limits_.known(), limits_.bytes()};
+  }
+  out.pauses = pauses_.list();
+  out.in_time = punctuality_.stats(boot());
   co_return out;
 }
 

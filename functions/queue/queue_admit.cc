@@ -3,6 +3,7 @@
 #include <map>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/policy/outlook.h"
 #include "functions/queue/queue.h"
@@ -172,6 +173,36 @@ Async<uint64_t> Queue::waiting_in_lane(std::string lane) {
   co_return count;
 }
 
+// Whether a create of the task would be answered with one that is there: of its id, or of its key.
+Async<bool> Queue::stands_for(const NewTask& task) {
+  const bool there = co_await is_there(task);
+  if (there) co_return true;
+  if (task.key.empty() || task.replace) co_return false;
+  const auto living = co_await living_task(task.key);
+  co_return living && living->task;
+}
+
+// A deadline that has passed: such a task would only be shed. A create that is sent again, because its answer got lost,
+// is answered as the first. While the wall clock is in doubt nothing is refused, as it may be the clock that is wrong.
+Async<void> Queue::refuse_passed(const std::vector<NewTask>& tasks, std::vector<Result<CreatedTask>>& out) {
+  std::vector<ShedLine> lines;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const NewTask& task = tasks[i];
+    if (!out[i] || !task.deadline || *task.deadline > wall() || !wall_guard_.trusted()) continue;
+    const bool there = co_await stands_for(task);
+    if (there) continue;
+    if (auto error = wrong(task)) {
+      out[i] = fail(std::move(*error));
+      continue;
+    }
+    lines.push_back(refused_line(task, "deadline", "deadline"));
+    out[i] = fail(ErrorCode::kValidation, passed_deadline(epoch_ms(*task.deadline), epoch_ms(wall())));
+  }
+  if (lines.empty()) co_return;
+  refusals_.late += lines.size();
+  log_beside(std::move(lines));
+}
+
 Async<Outlook> Queue::outlook(const NewTask& task) {
   Outlook out;
   const bool all_in_time = settings_.deadline_margin == DeadlineMargin::kP90;
@@ -181,7 +212,7 @@ Async<Outlook> Queue::outlook(const NewTask& task) {
   uint64_t ahead = 0;
   if (!newest_first && lanes_.empty()) ahead = co_await pending_depth();
   if (!newest_first && !lanes_.empty()) {
-    auto lane = lane_name(task.priority, task.group);
+    auto lane = lane_for(task);
     ahead = co_await waiting_in_lane(std::move(lane));
   }
   // A shed task gives way, but frees no slot.

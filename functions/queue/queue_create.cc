@@ -6,6 +6,7 @@
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
+#include "runtime/task_cost.h"
 
 namespace freshet {
 
@@ -22,6 +23,22 @@ Result<void> check_time(const std::optional<milliseconds>& time, const char* nam
   return {};
 }
 
+Result<void> check_deadline(const NewTask& task) {
+  if (!task.deadline_in) return {};
+  if (task.deadline) {
+    return invalid("deadline and deadlineMs both say until when the task is worth starting: leave out deadline");
+  }
+  if (task.deadline_in->count() < 1 || *task.deadline_in > kLongest) {
+    return invalid("deadlineMs must be from 1 ms to 366 days");
+  }
+  if (task.delay && *task.delay >= *task.deadline_in) {
+    return invalid("the task may start after its delay, " + std::to_string(task.delay->count()) +
+                   " ms, and not after deadlineMs, " + std::to_string(task.deadline_in->count()) +
+                   " ms: it could never start; both count from now, so deadlineMs must be the longer one");
+  }
+  return {};
+}
+
 Result<void> check(const NewTask& task) {
   if (task.id.size() > limits::kMaxPartitionKeyBytes) return invalid("taskId must be at most 2048 bytes");
   if (task.key.size() > kMaxKeyBytes) return invalid("key must be at most 256 bytes");
@@ -31,8 +48,10 @@ Result<void> check(const NewTask& task) {
   if (task.max_attempts && (*task.max_attempts < 1 || *task.max_attempts > 1'000'000)) {
     return invalid("maxAttempts must be from 1 to 1000000");
   }
+  if (task.cost && !is_cost(*task.cost)) return invalid(std::string("cost must be ") + kCostRange);
   if (auto ok = check_time(task.ttl, "ttl"); !ok) return ok;
   if (auto ok = check_time(task.delay, "delay"); !ok) return ok;
+  if (auto ok = check_deadline(task); !ok) return ok;
   for (const auto& [name, value] : task.attributes) {
     if (name.empty()) return invalid("an attribute without a name: `attributes` has a member ''");
     auto& reserved = attribute::kReserved;
@@ -55,12 +74,13 @@ Result<Item> Queue::new_item(NewTask& task) {
   bool delayed = task.delay && task.delay->count() > 0;
   item.set(attribute::kAttempt, Value::number(0));
   if (task.deadline) item.set(attribute::kDeadline, Value::number(epoch_ms(*task.deadline)));
-  if (!lanes_.empty() && !delayed) item.set(attribute::kLane, Value(lane_name(task.priority, task.group)));
+  if (!lanes_.empty() && !delayed) item.set(attribute::kLane, Value(lane_for(task)));
   if (!task.group.empty()) item.set(attribute::kGroup, Value(task.group));
   if (!task.key.empty()) {
     item.set(attribute::kKey, Value(task.key));
     item.set(attribute::kLiveKey, Value(task.key));
   }
+  if (task.cost) item.set(attribute::kCost, cost_value(*task.cost));
   if (task.max_attempts) item.set(attribute::kMaxAttempts, Value::number(*task.max_attempts));
   if (delayed) item.set(attribute::kNotBefore, Value::number(epoch_ms(now + *task.delay)));
   if (!task.payload.is(Type::kNull)) item.set(attribute::kPayload, std::move(task.payload));
@@ -71,6 +91,7 @@ Result<Item> Queue::new_item(NewTask& task) {
   item.set(attribute::kStatus, Value(delayed ? state::kDelayed : state::kPending));
   auto ttl = task.ttl ? task.ttl : settings_.default_ttl;
   if (ttl) item.set(attribute::kTtl, Value::number(epoch_s(stored_ttl(now, *ttl))));
+  if (ttl && !task.ttl) item.set(attribute::kQueueTtl, Value::number(epoch_s(stored_ttl(now, *ttl))));
   if (const size_t size = billed_size(item); size > kMaxTaskBytes) {
     return invalid("task '" + task.id + "' has " + std::to_string(size) + " bytes; at most " +
                    std::to_string(kMaxTaskBytes) + " leave room for its lease, history and error");
@@ -85,6 +106,16 @@ PutItemInput Queue::put_new(Item item) const {
   put.only_new = true;
   put.cause = Cause::kQueue;
   return put;
+}
+
+// From the time until its deadline, as the task or the queue says it; a point in time is left as it is.
+void Queue::set_deadline(NewTask& task) const {
+  if (task.deadline) return;
+  if (task.deadline_in) {
+    task.deadline = wall() + *std::exchange(task.deadline_in, std::nullopt);
+  } else if (settings_.default_deadline) {
+    task.deadline = wall() + task.delay.value_or(milliseconds(0)) + *settings_.default_deadline;
+  }
 }
 
 // Before anything else is asked about them: who is told to come back later with a task that is wrong has come in vain.
@@ -116,9 +147,9 @@ std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks,
   std::string last;
   for (size_t i = 0; i < tasks.size(); ++i) {
     const NewTask& task = tasks[i];
-    bool asks = task.priority != 0 || !task.group.empty();
+    const bool asks = task.priority != 0 || !task.group.empty() || (keys_have_lanes() && !task.key.empty());
     if (!out[i] || (!asks && lanes_.empty())) continue;
-    auto name = lane_name(task.priority, task.group);
+    auto name = lane_for(task.priority, task.group, task.key);
     if (name == last) continue;
     last = name;
     if (!lanes_.contains(name)) names.push_back(std::move(name));
@@ -130,6 +161,10 @@ std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks,
 Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
   if (gone_) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*gone_));
   std::vector<Result<CreatedTask>> out = refuse_wrong(tasks);
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (out[i]) set_deadline(tasks[i]);
+  }
+  co_await refuse_passed(tasks, out);
   const bool had_lanes = !lanes_.empty();
   auto lanes = lanes_wanted(tasks, out);
   if (!lanes.empty()) {
@@ -217,7 +252,9 @@ void Queue::created(const NewTask& task, std::string_view id) {
     return;
   }
   if (task.deadline) due_by(epoch_ms(*task.deadline));
-  if (!lanes_.empty()) lanes_.filled(lane_name(task.priority, task.group));
+  if (!lanes_.empty()) {
+    fill_lane(lane_for(task), place(epoch_ms(last_created_), task.deadline ? epoch_ms(*task.deadline) : 0));
+  }
   // The stream tells the trigger function at once; this is for when that gets lost.
   if (processors_ == 0) start_soon(settings_.start_retry);
 }

@@ -151,7 +151,8 @@ Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
     if (reason.empty()) {
       writes.emplace_back(promote(table_, task, lane_of(task), now));
     } else {
-      writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now));
+      auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now);
+      writes.emplace_back(kept(std::move(write), settings_.keep, now));
     }
     sheds.emplace_back(task, reason);
   }

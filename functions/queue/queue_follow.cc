@@ -10,6 +10,7 @@ namespace freshet {
 namespace {
 
 constexpr milliseconds kEarlyAnswer{20};
+constexpr const char* kRefused = "refused";  // Of a line of the shed log.
 // While the table has no stream, the queue looks at all tasks now and then: after this pause, or after a multiple of
 // the time that the look took.
 constexpr milliseconds kWalkPause{5'000};
@@ -111,6 +112,7 @@ Async<void> Queue::follow() {
 Async<void> Queue::follow_page(StreamPage page) {
   std::vector<ShedLine> lines;
   std::vector<ItemRef> shown;
+  std::vector<EditItemInput> times;
   std::optional<std::pair<std::string, std::string>> unserved;  // The first one, and why.
   uint64_t unserved_before = unserved_;
   bool came = false;
@@ -130,7 +132,10 @@ Async<void> Queue::follow_page(StreamPage page) {
         ++unserved_;
       }
       if (task && !lanes_.empty() && text_of(task, attribute::kStatus) == state::kPending) {
-        lanes_.filled(text_of(task, attribute::kLane));
+        lanes_.filled(text_of(task, attribute::kLane), place_of(task));
+      }
+      if (auto edit = task ? times_for(task, record.kind == ChangeRecord::Kind::kInsert) : std::nullopt) {
+        times.push_back(std::move(*edit));
       }
       if (task && needs_adoption(task)) shown.push_back(std::move(task));
     } else if (record.by_ttl && record.before) {
@@ -150,6 +155,7 @@ Async<void> Queue::follow_page(StreamPage page) {
     auto given = co_await adopt(std::move(shown));
     if (given) wake();
   }
+  if (!times.empty()) co_await give_times(std::move(times));
   if (came && !waiters_.empty()) wake();
   if (!lines.empty()) co_await log_sheds(std::move(lines), page.next);
 }
@@ -160,7 +166,7 @@ Async<void> Queue::forget_if_ended(std::string id, Item key) {
   const auto task = co_await read_again(std::move(key));
   const bool held =
       task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;
-  if (!held) leases_.forget(id, token);
+  if (!held) taken_away(id, token, task);
 }
 
 Async<ItemRef> Queue::read_again(Item key) {
@@ -198,6 +204,7 @@ Async<uint64_t> Queue::pending_depth() {
 
 // `position`: up to where the stream that showed them has been read.
 Async<void> Queue::log_sheds(std::vector<ShedLine> lines, std::optional<uint64_t> position) {
+  punctuality_.ended(TaskEnd::kShed, boot(), lines.size());
   const uint64_t depth = co_await pending_depth();
   // A person wants to read of each one, but not of a million.
   constexpr size_t kNamed = 16;
@@ -222,6 +229,9 @@ Async<void> Queue::log_sheds(std::vector<ShedLine> lines, std::optional<uint64_t
 
 // Bounces and refusals. A flood of them is one line that counts, written once a second.
 void Queue::log_beside(std::vector<ShedLine> lines) {
+  const auto refused =
+      std::count_if(lines.begin(), lines.end(), [](const auto& line) { return line.what == kRefused; });
+  if (refused > 0) punctuality_.refused(static_cast<uint64_t>(refused), boot());
   for (auto& line : lines) spells_.add(std::move(line), boot());
   write_spells(false);
 }
@@ -250,7 +260,7 @@ Async<void> Queue::write_spell(Spell& spell) {
 
 ShedLine Queue::refused_line(const NewTask& task, std::string policy, std::string reason) const {
   ShedLine line;
-  line.what = "refused";
+  line.what = kRefused;
   line.task = task.id;
   line.policy = std::move(policy);
   line.reason = std::move(reason);
@@ -259,8 +269,9 @@ ShedLine Queue::refused_line(const NewTask& task, std::string policy, std::strin
   return line;
 }
 
-bool Queue::bounced(const ItemRef& task, std::string_view reason, bool reachable) {
+bool Queue::bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable) {
   ++bounced_;
+  punctuality_.refused_by_downstream(how);
   const bool is_news = downstream_.bounced(reason, reachable, wall());
   std::vector<ShedLine> lines;
   lines.push_back(shed_line(task, reason, "runner", wall()));

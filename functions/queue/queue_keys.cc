@@ -125,7 +125,8 @@ Async<void> Queue::shed_doomed(std::vector<ItemRef> tasks) {
   std::vector<std::string_view> reasons;
   for (const auto& task : tasks) {
     const auto reason = reasons.emplace_back(doom_of(task));
-    writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, wall()));
+    auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, wall());
+    writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
   }
   auto answers = co_await services_.tables.edit_many(std::move(writes));
   std::vector<ShedLine> lines;
@@ -176,7 +177,8 @@ Async<Queue::Replaced> Queue::replace_page(Page page, Unreplaced& left) {
   for (const auto& old : page.items) {
     if (text_of(old, attribute::kId) == by) continue;
     if (text_of(old, attribute::kStatus) != state::kTaken) {
-      writes.emplace_back(end_waiting(table_, old, state::kCancelled, attribute::kReplacedBy, by, wall()));
+      auto write = end_waiting(table_, old, state::kCancelled, attribute::kReplacedBy, by, wall());
+      writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     } else if (!has(old, attribute::kReplacedBy)) {
       writes.emplace_back(mark_replaced(table_, old, by, wall()));
     } else {
@@ -280,7 +282,7 @@ Async<Result<WriteOutput>> Queue::end_replaced(ItemRef task, Outcome outcome, st
     outcome.to = outcome.if_not_replaced;
     outcome.lives_on = true;
   }
-  auto write = end_claim(table_, task, outcome, kind, error, lane_of(task), wall());
+  auto write = kept(end_claim(table_, task, outcome, kind, error, lane_of(task), wall()), settings_.keep, wall());
   auto answer = co_await edit(std::move(write));
   co_return answer;
 }
@@ -297,6 +299,7 @@ Async<bool> Queue::end_marked(std::vector<ItemRef> tasks) {
     if (!makes_room) continue;
     auto write =
         *makes_room ? end_waiting(table_, task, state::kCancelled, {}, {}, wall()) : not_replaced(table_, task, wall());
+    write = kept(std::move(write), settings_.keep, wall());
     const auto answer = co_await edit(std::move(write));
     any = any || (answer && !*makes_room);
   }

@@ -2,6 +2,7 @@
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
+#include "runtime/task_cost.h"
 
 namespace freshet {
 
@@ -35,6 +36,11 @@ Result<void> check(const Settlement& settlement) {
   if (settlement.delay && (settlement.delay->count() < 0 || *settlement.delay > kLongest)) {
     return invalid("task '" + settlement.id + "': delay must be from 0 to 366 days");
   }
+  if (!settlement.cost) return {};
+  if (settlement.kind == Settlement::Kind::kHeartbeat) {
+    return invalid("task '" + settlement.id + "': cost is told when the work has ended, not with a heartbeat");
+  }
+  if (!is_cost(*settlement.cost)) return invalid("task '" + settlement.id + "': cost must be " + kCostRange);
   return {};
 }
 
@@ -62,7 +68,9 @@ Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settle
     }
     const Outcome outcome = outcome_of(settlements[i], *out[i]);
     if (outcome.if_not_replaced.empty()) {
-      writes.push_back(settling_write(settlements[i], outcome, *out[i]));
+      auto write = settling_write(settlements[i], outcome, *out[i]);
+      if (settlements[i].cost) write = with_cost(std::move(write), *settlements[i].cost);
+      writes.push_back(std::move(write));
       places.push_back(i);
       continue;
     }
@@ -113,13 +121,16 @@ Outcome Queue::outcome_of(const Settlement& settlement, const ItemRef& task) {
 
 EditItemInput Queue::settling_write(Settlement& settlement, const Outcome& outcome, const ItemRef& task) {
   auto now = wall();
-  if (settlement.kind == Settlement::Kind::kComplete) return complete(table_, task, std::move(settlement.result), now);
+  if (settlement.kind == Settlement::Kind::kComplete) {
+    return kept(complete(table_, task, std::move(settlement.result), now), settings_.keep, now);
+  }
   if (settlement.kind == Settlement::Kind::kHeartbeat) {
     const Lease* lease = leases_.find(settlement.id);
     auto beat = std::max(lease ? lease->beat : 0, int_of(task, attribute::kLeaseBeat, 0));
     return heartbeat(table_, task, std::min(beat, kMaxBeat) + 1);
   }
-  return end_claim(table_, task, outcome, kind_of(settlement.kind), settlement.error, lane_of(task), now);
+  auto write = end_claim(table_, task, outcome, kind_of(settlement.kind), settlement.error, lane_of(task), now);
+  return kept(std::move(write), settings_.keep, now);
 }
 
 // Runs separately, because it looks at other tasks of its key.
@@ -132,7 +143,10 @@ Async<Result<ItemRef>> Queue::settle_replaced(Settlement settlement, Outcome out
 Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>& answer) {
   if (!answer) {
     auto error = conflict(settlement.id, answer.error());
-    if (error.value().code == ErrorCode::kConflict) leases_.forget(settlement.id, settlement.lease);
+    if (error.value().code == ErrorCode::kConflict) {
+      const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
+      taken_away(settlement.id, settlement.lease, detail ? detail->item : ItemRef());
+    }
     return error;
   }
   ItemRef task = std::move(answer->attributes);
@@ -149,6 +163,8 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
   if (settlement.kind == Settlement::Kind::kComplete) {
     if (auto since = leases_.claimed_at(settlement.id, settlement.lease)) service_times_.add(boot() - *since, boot());
   }
+  count_attempt(settlement, task);
+  if (limits_.on()) charge_difference(settlement, task);
   leases_.forget(settlement.id, settlement.lease);
   moved(task);
   return task;
@@ -181,6 +197,7 @@ Async<void> Queue::release_held() {
     settlement.kind = Settlement::Kind::kRelease;
     settlement.id = std::move(id);
     settlement.lease = std::move(token);
+    settlement.begun = false;  // The daemon stops, and nobody reads its counts.
     settlements.push_back(std::move(settlement));
   }
   if (settlements.empty()) co_return;
@@ -203,6 +220,8 @@ void Queue::moved(const ItemRef& task) {
     if (processors_ == 0) start_soon(nanoseconds(0));
   } else if (status == state::kDelayed) {
     delayed(text_of(task, attribute::kId), int_of(task, attribute::kNotBefore, 0));
+  } else {
+    count_end(task);
   }
 }
 

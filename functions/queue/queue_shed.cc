@@ -86,7 +86,7 @@ Async<bool> Queue::shed_page(ShedStep& step) {
         step.first_hope = deadline - step.stale_at - std::chrono::floor<milliseconds>(step.margin);
         break;
       }
-      if (!alike.empty() && reason != why) break;
+      if (!alike.empty() && (reason != why || keeps_own_ttl(task) != keeps_own_ttl(alike[0]))) break;
       why = reason;
       if (is_claiming(task)) {
         shed_left_ = true;
@@ -112,9 +112,10 @@ void Queue::set_end(ShedStep& step, const std::vector<ItemRef>& tasks) {
   step.until = step.began + ShedPace::lull(late);
 }
 
-// All for one reason, and not none.
+// All for one reason, and not none; of all, or of none, the ttl is a client's.
 Async<void> Queue::shed_alike(ShedStep& step, std::vector<ItemRef> tasks, std::string_view reason) {
   auto edit = end_waiting(table_, tasks[0], state::kShed, attribute::kShedReason, reason, step.now);
+  edit = kept(std::move(edit), settings_.keep, step.now);
   edit.unhurried = true;
   auto answers = co_await services_.tables.edit_alike(std::move(edit), tasks);
   ShedLine line = shed_line(tasks[0], reason, "timer", step.now);  // The others' differ in task and age.

@@ -22,6 +22,7 @@ struct Queue::Plan {
   ItemRef task;
   std::string lease;             // Of a claim; empty: the task is ended.
   std::string_view shed_reason;  // Of a shed.
+  double charged = 0;            // Of a claim: to the limits of its group or key. 0: it has none.
 };
 
 class Queue::Claiming {
@@ -149,6 +150,7 @@ void Queue::give_back(Result<std::vector<TakenTask>> taken) {
     settlement.kind = Settlement::Kind::kRelease;
     settlement.id = text_of(task.task, attribute::kId);
     settlement.lease = std::move(task.lease);
+    settlement.begun = false;
     settlements.push_back(std::move(settlement));
   }
   settle_later(std::move(settlements));
@@ -176,7 +178,12 @@ bool Queue::is_doubtful(const ItemRef& task) {
 
 // Whether it is not to be taken now, although it is PENDING.
 bool Queue::is_passed_over(const ItemRef& task) {
-  return is_claiming(task) || waits_for_key(task) || is_doubtful(task);
+  return is_claiming(task) || is_paused(task) || waits_for_key(task) || is_doubtful(task);
+}
+
+// How many tasks the next page may have to pass over, as far as it is known: it is made that much longer.
+size_t Queue::passed_by_now() const {
+  return claiming_.size() + passed_keys_.size() + pauses_.keys();
 }
 
 // The newest eligible tasks from `start` on.
@@ -186,7 +193,7 @@ Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Walk sta
   // One more than wanted tells whether the last one wanted is the last there is.
   const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
   // While the wall clock is not trusted, many tasks that look expired may stand before others.
-  const size_t more = wall_guard_.doubts() ? kMaxTake : claiming_.size() + passed_keys_.size();
+  const size_t more = wall_guard_.doubts() ? kMaxTake : passed_by_now();
   auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + one_more + more, kMaxTake));
   auto page = co_await heads(state::kPending, limit, !out.newest_first, std::move(start.key));
   if (!page) co_return fail(page.error());
@@ -199,7 +206,7 @@ Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Walk sta
 
 // The next by ORDER=deadline, in a queue without lanes.
 Async<Result<Queue::Candidates>> Queue::urgent_candidates(size_t wanted, Walk start) {
-  const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + claiming_.size() + passed_keys_.size(), kMaxTake));
+  const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + passed_by_now(), kMaxTake));
   auto page = co_await urgent_page(std::string(), limit, std::move(start));
   if (!page) co_return fail(page.error());
   Candidates out;
@@ -216,7 +223,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
   Walk start;
   wall_guard_.trusted();  // Looks at the clock: is_doubtful() uses the result.
   const bool urgent = settings_.order == Order::kDeadline;
-  for (int pages = 0; pages < kMaxPages && !draining_; ++pages) {
+  for (int pages = 0; pages < kMaxPages && !draining_ && !pauses_.all(); ++pages) {
     auto wanted = max - taken.size();
     auto candidates = !lanes_.empty() ? lane_candidates(wanted)
                       : urgent        ? urgent_candidates(wanted, std::move(start))
@@ -228,6 +235,7 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
     }
     std::vector<EditItemInput> writes;
     std::vector<ItemRef> marked;
+    const size_t before = taken.size();
     auto plans = plan_claims(*found, wanted, input, writes, marked);
     if (!plans.empty()) {
       auto work = services_.tables.edit_many(std::move(writes));
@@ -238,13 +246,16 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
       if (!ok && taken.empty()) co_return fail(std::move(ok.error()));
       if (!ok) break;
     }
+    for (size_t i = before; input.budget && i < taken.size(); ++i) *input.budget -= units_of(taken[i].task);
     tell_order(*found, taken.size() < max);
+    if (found->cut) wake_soon();
     start = std::move(found->next);
     bool lives_on = false;
     if (!marked.empty()) lives_on = co_await end_marked(std::move(marked));
     if (lives_on) start = Walk();  // Starts from the beginning: it may be that task's turn.
-    if (taken.size() >= max || (!found->more && !lives_on)) break;
+    if (taken.size() >= max || (input.budget && *input.budget <= 0) || (!found->more && !lives_on)) break;
   }
+  if (limits_.on()) hurry(limits_.next_due());
   co_return taken;
 }
 
@@ -277,6 +288,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
   const auto margin = deadline_margin(found.newest_first, false);
   auto lease = input.lease.value_or(settings_.lease);
   size_t claims = 0;
+  double spent = 0;
   std::set<std::string_view> keys;  // Of the claims.
   for (size_t i = 0; i < found.tasks.size() && claims < wanted; ++i) {
     const auto& task = found.tasks[i];
@@ -285,16 +297,23 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
     const auto key = key_of(task);
     Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, kept)};
     if (!plan.shed_reason.empty()) {
-      writes.emplace_back(end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now));
+      auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now);
+      writes.emplace_back(freshet::kept(std::move(write), settings_.keep, now));
     } else if (!key.empty() && has(task, attribute::kReplacedBy)) {
       marked.push_back(task);
       continue;
     } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
-      writes.emplace_back(end_waiting(table_, task, state::kDead, attribute::kError, {}, now));
+      auto write = end_waiting(table_, task, state::kDead, attribute::kError, {}, now);
+      writes.emplace_back(freshet::kept(std::move(write), settings_.keep, now));
     } else if (!key.empty() && !keys.insert(key).second && comes_to_replace(task)) {
       passed_keys_.emplace(key);
       continue;
+    } else if (input.budget && spent >= *input.budget) {
+      break;
+    } else if (limits_.on() && !admit(task, plan.charged)) {
+      continue;
     } else {
+      if (input.budget) spent += units_of(task);
       plan.lease = lease_prefix_ + std::to_string(++claims_);
       writes.emplace_back(claim(table_, task, Claim{plan.lease, lease, input.owner}, now));
       ++claims;
@@ -314,6 +333,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
   std::vector<ShedLine> lines;
   for (size_t i = 0; i < plans.size(); ++i) {
     auto& plan = plans[i];
+    if (plan.charged > 0) claimed(plan.task, plan.charged, answers[i].has_value());
     if (!answers[i]) {
       // A failed condition: somebody else was faster. Nothing to do but look further.
       const ErrorCode code = answers[i].error().code;
@@ -329,11 +349,14 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       bytes += plan.task.encoded().size();
       auto& task = answers[i]->attributes;
       Lease lease{plan.lease, 0, claimed_for, true, task};
+      if (plan.charged > 0) lease.charged = plan.charged;
       if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
       if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
       leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
       taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
       if (!input.starts_later) started(taken.back().waiting_since);
+    } else {
+      count_end(answers[i]->attributes);  // No attempt was left.
     }
   }
   drain_rate_.left(taken.size() + lines.size() - before, now);
@@ -346,6 +369,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
 
 // Wall clocks step: nothing was picked up before it was there.
 void Queue::started(std::optional<WallTime> waiting_since) {
+  punctuality_.called(boot());
   if (!pickup_ || !waiting_since) return;
   auto waited = std::max(wall() - *waiting_since, milliseconds(0));
   pickup_->observe(static_cast<double>(waited.count()) / 1000);
@@ -361,6 +385,13 @@ Async<void> Queue::set_aside(ItemRef task, std::string why) {
 void Queue::wake() {
   ++work_seen_;
   if (!waiters_.empty()) waiters_.front()->wake();
+}
+
+// In a turn of its own.
+void Queue::wake_soon() {
+  services_.scheduler.post([this, alive = std::weak_ptr<bool>(alive_)] {
+    if (!alive.expired()) wake();
+  });
 }
 
 void Queue::wake_all() {

@@ -56,8 +56,10 @@ Async<void> Queue::tick() {
   ticking_ = true;
   for (;;) {
     tick_again_ = false;
+    end_pauses();
     auto reclaimed = co_await end_leases();
     auto promoted = co_await promote_due();
+    if (limits_.on() && limits_.due(boot(), kStep)) tick_again_ = true;
     co_await shed_hopeless();
     if (boot() >= look_due_) co_await look_around();
     if (gone_) break;
@@ -75,6 +77,8 @@ void Queue::arm() {
   if (!gone_ && hopeless_ms_ != kNever) next = std::min(next, std::max(now + due_in(hopeless_ms_), shed_again_));
   if (!gone_ && next_due_ms_ != kNever && !noting_delays_) next = std::min(next, now + due_in(next_due_ms_));
   if (!gone_) next = std::min(next, std::max(now, delays_.next_due()));
+  if (!gone_ && limits_.on()) next = std::min(next, std::max(now, limits_.next_due()));
+  if (const auto end = pauses_.next_end()) next = std::min(next, std::max(now + due_in(epoch_ms(*end)), pause_look_));
   if (next == armed_for_ && timer_) return;
   if (timer_) services_.scheduler.cancel(timer_);
   armed_for_ = next;
@@ -120,7 +124,8 @@ Async<bool> Queue::end_leases() {
       scope_.spawn(end_replaced_lease(std::move(end), outcome));
       continue;
     }
-    writes.emplace_back(end_claim(table_, end.task, outcome, kLeaseEnded, kLeaseEnded, lane_of(end.task), wall()));
+    auto write = end_claim(table_, end.task, outcome, kLeaseEnded, kLeaseEnded, lane_of(end.task), wall());
+    writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     ends.push_back(std::move(end));
   }
   auto answers = co_await services_.tables.edit_many(std::move(writes));
@@ -137,6 +142,7 @@ Async<void> Queue::end_replaced_lease(LeaseEnd end, Outcome outcome) {
 void Queue::lease_ended(const LeaseEnd& end, Result<WriteOutput>& answer) {
   if (answer) {
     log_.warn("LEASE_ENDED", {{"queue", table_}, {"taskId", end.id}});
+    if (leases_.claimed_at(end.id, end.token)) punctuality_.wasted(WastedCall::kLeaseEnded, boot());
     leases_.forget(end.id, end.token);
     moved(answer->attributes);
   } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
@@ -154,7 +160,7 @@ void Queue::lease_went_on(const std::string& id, const std::string& token, const
   bool held = task && text_of(task, attribute::kStatus) == state::kTaken && text_of(task, attribute::kLease) == token;
   const Lease* known = leases_.find(id);
   if (!held) {
-    leases_.forget(id, token);
+    taken_away(id, token, task);
   } else if (known && known->token == token && known->beat < int_of(task, attribute::kLeaseBeat, 0)) {
     Lease lease{token, int_of(task, attribute::kLeaseBeat, 0), lease_duration(task), known->mine, task};
     leases_.start(id, std::move(lease), boot());
@@ -279,7 +285,8 @@ Async<void> Queue::end_dead(std::vector<ItemRef> tasks) {
       scope_.spawn(end_replaced_dead(task, outcome));
       continue;
     }
-    writes.emplace_back(end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, lane_of(task), wall()));
+    auto write = end_claim(table_, task, outcome, kDaemonDied, kDiedInWork, lane_of(task), wall());
+    writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     written.push_back(task);
   }
   auto answers = co_await services_.tables.edit_many(std::move(writes));

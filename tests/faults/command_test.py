@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 
 from daemon import QUEUE, ROOT, Daemon, Refused
 
@@ -67,6 +68,19 @@ def put(freshet, daemon):
     answer = json.loads(freshet("put", "{}", "--deadline", 4102444800000, "--max-attempts", 7, "--json").stdout)
     task = daemon.call("GET", f"{QUEUE}/tasks/{answer['taskId']}")
     assert task["deadline"] == 4102444800000 and task["maxAttempts"] == 7, task
+
+    sent = time.time() * 1000
+    answer = json.loads(freshet("put", "{}", "--deadline", "5m", "--json").stdout)
+    task = daemon.call("GET", f"{QUEUE}/tasks/{answer['taskId']}")
+    assert sent + 299_000 < task["deadline"] < time.time() * 1000 + 301_000, task
+    answer = json.loads(freshet("put", "{}", "--deadline", "2099-12-01T10:00Z", "--json").stdout)
+    assert daemon.call("GET", f"{QUEUE}/tasks/{answer['taskId']}")["deadline"] == 4099802400000
+    assert "5s for seconds from now" in freshet("put", "{}", "--deadline", "5", status=2).stderr
+    assert "has no zone" in freshet("put", "{}", "--deadline", "2099-12-01T10:00", status=2).stderr
+    past = freshet("put", "{}", "--deadline", "2020-12-01T10:00Z", status=2).stderr
+    assert "the task would be too late: its deadline, 1606816800000" in past and "ms ago" in past, past
+    never = freshet("put", "{}", "--deadline", "5s", "--delay", 5, status=2).stderr
+    assert "it could never start" in never, never
 
     refused = freshet("put", '{"event": "delivered", parcel: FR1}', status=2)
     assert "begins like JSON" in refused.stderr, refused
@@ -247,6 +261,54 @@ def other_server(freshet):
             server.shutdown()
 
 
+def wrong_files_and_tables(freshet):
+    """Mistakes of the first hour, each with what would be right."""
+    for words in (["run", "config/freshet.conf", "--data", ":memory:"], ["deploy", "config/freshet.conf"]):
+        run = freshet(*words, status=2)
+        assert run.stderr.count("\n") == 1 and "goes to --config" in run.stderr, run
+    for words in (["watch", "--queue", "Nowhere"], ["record", "--table", "Nowhere"]):
+        assert "there is no table 'Nowhere'" in freshet(*words, status=3).stderr
+    assert "single ones around all of it" in freshet("ordered", "get", "x", status=2).stderr
+
+
+def answers_without_body(freshet):
+    """As proxies give them: the status and what to do about it are named."""
+    for status, told in ((302, "not one that redirects"), (401, "--credentials FILE"), (404, "without a path"),
+                         (502, "cannot answer now; try again")):
+        Greeter.status, Greeter.said = status, b""
+        with socketserver.TCPServer(("127.0.0.1", 0), Greeter) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            run = freshet("stats", "--url", f"http://127.0.0.1:{server.server_address[1]}", status=1)
+            assert f"the answer has status {status} and no body" in run.stderr and told in run.stderr, run
+            server.shutdown()
+
+
+def queues_of_another_kind(binary, folder):
+    """A name of another kind of queue, from an option or from the variable that all kinds read."""
+    daemon = Daemon(binary, folder / "kinds", "--priority-queue", ROOT / "config/priority-queue.json", "--filtered-queue",
+                    ROOT / "config/filtered-queue.json", "--ordered-writes", ROOT / "config/ordered-writes.json")
+    try:
+        freshet = Commands(binary, daemon.start(), folder)
+        for queue, words, told in (("Shipment", ["stats"], "'Shipment' is a priority queue: use freshet priority"),
+                                   ("QueueTable", ["priority", "stats"], "'QueueTable' is a queue of tasks"),
+                                   ("CallCenter", ["put", "{}"], "'CallCenter' is a filtered queue: use freshet filtered"),
+                                   ("Shipment", ["filtered", "stats"], "'Shipment' is a priority queue")):
+            run = freshet(*words, "--queue", queue, status=3)
+            assert told in run.stderr and "; --queue names another one" in run.stderr, run
+            freshet.environment["FRESHET_QUEUE"] = queue
+            run = freshet(*words, status=3)
+            assert told in run.stderr and "; the name comes from FRESHET_QUEUE" in run.stderr, run
+            del freshet.environment["FRESHET_QUEUE"]
+    finally:
+        daemon.kill()
+
+
+def folders_that_cannot_be_made(freshet):
+    for folder in ("/proc/x", "/etc/passwd"):
+        run = freshet("run", "--data", folder, "--listen", "127.0.0.1:0", status=1)
+        assert f"(--data {folder}: it takes a folder" in run.stderr, run
+
+
 class Greeter(http.server.BaseHTTPRequestHandler):
     status, said = 200, b"hello"
 
@@ -316,6 +378,12 @@ def main():
             full_disk(freshet, daemon)
             wrong_words(freshet)
             other_server(freshet)
+            answers_without_body(freshet)
+            wrong_files_and_tables(freshet)
+            queues_of_another_kind(options.binary, pathlib.Path(folder))
+            folders_that_cannot_be_made(freshet)
+            text = freshet("replay", "--help").stdout
+            assert all(line.lower().count("with --into") < 2 for line in re.split(r"\n +--", text)), text
             assert "no function has logged anything (--all" in freshet("logs").stderr
             assert "the log has no line of function 'None'" in freshet("logs", "None").stderr
             fixtures(freshet)

@@ -6,6 +6,7 @@ import http.client
 import http.server
 import json
 import os
+import re
 import subprocess
 import threading
 import time
@@ -195,6 +196,8 @@ def explains(binary, folder):
         text = run(binary, daemon, "explain", "old").stdout
         assert text.startswith("old: PENDING, ") and "MAX_WAITING=3" in text, text
         told = text.splitlines()
+        assert re.search(r", removed by TTL in [0-9.]+ (min|h)$", told[0]), text  # DEFAULT_TTL_S is an hour.
+        assert all(len(line) <= 80 for line in told) and "its settings:" in told, text
         assert told[1].endswith("  created") and told[2] == "why it is not started now:" and told[3].startswith("  - "), text
         document = json.loads(run(binary, daemon, "explain", "old", "--json").stdout)
         assert document["taskId"] == "old" and document["life"][0]["code"] == "created", document
@@ -240,10 +243,10 @@ def changes_the_policy(binary, folder):
         assert status == 429 and int(header) >= 1 and "MAX_WAITING_BYTES is 4096" in body["error"]["message"], (status, body)
         status, _, body = post(daemon, QUEUE + "/tasks", {"taskId": "never", "payload": "x" * 5000})
         assert status == 400 and "can never wait here" in body["error"]["message"], (status, body)
-        # What is past its deadline is refused, if so set.
+        # What is past its deadline is refused, and to come back later is of no use.
         daemon.call("POST", path, {"MAX_WAITING_BYTES": 0, "REFUSE_LATE": "on"})
         status, header, body = post(daemon, QUEUE + "/tasks", {"taskId": "late", "deadline": int(time.time() * 1000) - 1})
-        assert status == 429 and int(header) >= 1 and "would be too late" in body["error"]["message"], (status, body)
+        assert status == 400 and not header and "would be too late" in body["error"]["message"], (status, body)
         after = daemon.call("POST", path, {"CONCURRENCY": "adaptive", "CONCURRENCY_MAX": 20})
         assert after["CONCURRENCY_MIN"] == "1" and after["CONCURRENCY_MAX"] == "20", after
         assert "CONCURRENCY_MAX" not in daemon.call("POST", path, {"CONCURRENCY": 4})

@@ -70,6 +70,15 @@ def tasks_of(name, count, **members):
     return lambda daemon: daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": f"{name}-{i}", **members} for i in range(count)]})
 
 
+def put_by_client(name, count, status="PENDING", **numbers):
+    """As an SDK does: the task API would refuse a deadline that has passed."""
+    def put(daemon):
+        for i in range(count):
+            item = {"taskId": {"S": f"{name}-{i}"}, "taskStatus": {"S": status}, "taskCreated": {"N": str(now())}}
+            daemon.dynamodb("PutItem", TableName="QueueTable", Item=item | {key: {"N": str(value)} for key, value in numbers.items()})
+    return put
+
+
 def slow_work(daemon):
     """From now on tasks take some 100 ms as far as the queue knows."""
     daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": f"work-{i}"} for i in range(12)]})
@@ -107,10 +116,10 @@ def says_one_number(binary, folder):
     try:
         agree(daemon, expected)
         slow_work(daemon)
-        expect(daemon, expected, "deadline-margin", tasks_of("hopeless", 2, deadline=now() + 50), 2)
+        expect(daemon, expected, "deadline-margin", tasks_of("hopeless", 2, deadlineMs=50), 2)
         time.sleep(0.06)
-        expect(daemon, expected, "deadline", tasks_of("late", 3, deadline=now() - 1), 3)
-        expect(daemon, expected, "deadline", tasks_of("due", 2, delayMs=200, deadline=now() + 1), 2)
+        expect(daemon, expected, "deadline", put_by_client("late", 3, deadline=now() - 1), 3)
+        expect(daemon, expected, "deadline", put_by_client("due", 2, "DELAYED", notBefore=now() + 200, deadline=now() + 1), 2)
         expect(daemon, expected, "deadline", doomed)
         replaced_and_refused(daemon)
         agree(daemon, expected)
@@ -130,7 +139,7 @@ def says_one_number(binary, folder):
         for round in range(4):
             deadline = now() - 1
             expect(daemon, expected, "ttl", tasks_of(f"swept-{round}", 3, ttlSeconds=0.01), 3)
-            expect(daemon, expected, "deadline", tasks_of(f"late-{round}", 2, deadline=deadline), 2)
+            expect(daemon, expected, "deadline", put_by_client(f"late-{round}", 2, deadline=deadline), 2)
             expect(daemon, expected, "ttl", tasks_of(f"swept-again-{round}", 2, ttlSeconds=0.01), 2)
             daemon.kill()
             daemon.start()

@@ -1,6 +1,7 @@
 // process_tasks, trigger, create_tasks and the runners, in both worlds.
 #include "functions/queue/policy/token_bucket.h"
 #include "functions/runners/http_runner.h"
+#include "functions/runners/limit_headers.h"
 #include "tables/value/json.h"
 #include "tests/functions/processor_fixture.h"
 #include "tests/sim/log_capture.h"
@@ -364,7 +365,7 @@ TEST_P(ProcessorTest, ExpiredTasksAreNeverStarted) {
   world.http.answer = [](const HttpRequest&) { return HttpResponse{}; };
   for (int i = 0; i < 40; ++i) {
     NewTask task;
-    task.deadline = world.clock.wall() + milliseconds(50 * i);
+    task.deadline = world.clock.wall() + milliseconds(50 * i + 10);
     world.wait(queue.create({task}));
   }
   Running running(world, process_tasks, environment);

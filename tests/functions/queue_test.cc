@@ -135,7 +135,10 @@ TEST_P(QueueTest, AStaleLeaseChangesNothing) {
     EXPECT_EQ(stale.error().code, ErrorCode::kConflict);
     EXPECT_EQ(stale.error().message, "task 'a' is held under another lease");
   }
-  EXPECT_EQ(settle(queue, {Kind::kComplete, "none", "x", {}, {}, {}, false}).error().code, ErrorCode::kNotFound);
+  Settlement none;
+  none.id = "none";
+  none.lease = "x";
+  EXPECT_EQ(settle(queue, std::move(none)).error().code, ErrorCode::kNotFound);
   EXPECT_TRUE(settle(queue, Kind::kComplete, (*second)[0]));
   expect_balance();
 }
@@ -410,10 +413,10 @@ TEST_P(QueueTest, TheShedLogIsABoundedRing) {
   for (int i = 0; i < 12; ++i) {
     NewTask task;
     task.id = "t" + std::to_string(i);
-    task.deadline = world.clock.wall();
+    task.deadline = world.clock.wall() + milliseconds(100);
     ASSERT_TRUE(create(queue, task));
+    world.pass(milliseconds(200));
     EXPECT_EQ(ids(take(queue)), "");
-    world.pass(milliseconds(100));
   }
   Queue& again = world.start(settings);
   auto lines = world.wait(again.sheds(100));
@@ -429,9 +432,10 @@ TEST_P(QueueTest, TheShedLogIsReadInFull) {
   std::vector<NewTask> tasks(9'000);
   for (auto& task : tasks) {
     task.id = world.random.uuid() + std::string(100, 'x');  // More than one page of the store.
-    task.deadline = world.clock.wall();
+    task.deadline = world.clock.wall() + milliseconds(500);
   }
   world.wait(queue.create(std::move(tasks)));
+  world.pass(milliseconds(500));
   EXPECT_EQ(ids(take(queue, 1'000)), "");
   world.pass(milliseconds(500));
   auto lines = world.wait(queue.sheds(10'000));

@@ -75,7 +75,8 @@ TEST(Settings, WrongValuesSayWhatWouldBeRight) {
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"BACKOFF_JITTER", "nan"}}),
             "BACKOFF_JITTER is 'nan': it must be a number from 0 to 1");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"TASK_RUNNER", "ftp://x"}}),
-            "TASK_RUNNER is 'ftp://x': it must be none, fake, http[s]://HOST:PORT/PATH or exec:PROGRAM ARGUMENTS");
+            "TASK_RUNNER is 'ftp://x': it must be none, fake, http[s]://HOST:PORT/PATH, function:NAME or exec:PROGRAM "
+            "ARGUMENTS");
   EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"LEASE_MS", "99999999999999999999"}}),
             "LEASE_MS is '99999999999999999999': it must be a whole number from 10 to 31622400000");
 }
@@ -120,7 +121,12 @@ TEST(Settings, NumbersAreWrittenPlainly) {
       {"CONCURRENCY_MIN", "a whole number from 1 to 100000", true, adaptive},
       {"CONCURRENCY_MAX", "a whole number from 1 to 100000", true, adaptive},
       {"PAGE_LIMIT", "a whole number from 0 to 1000", true, {}},
-      {"RATE_LIMIT", "a number from 0 to 1000000000", false, {}},
+      {"RATE_LIMIT", "'adaptive' or a number from 0 to 1000000000", false, {}},
+      {"KEY_RATE_LIMIT", "a number from 0 to 1000000000", false, {}},
+      {"KEY_RATE_BURST", "a whole number from 0 to 1000000000", true, {{"KEY_RATE_LIMIT", "1"}}},
+      {"KEY_CONCURRENCY", "a whole number from 0 to 1000000", true, {}},
+      {"DEFAULT_COST", "a number from 0.000001 to 1000000000", false, {}},
+      {"DEFAULT_DEADLINE_MS", "a whole number from 0 to 31622400000", true, {}},
       {"MAX_WAITING", "a whole number from 0 to 1000000000", true, {}},
       {"MAX_WAITING_BYTES", "0 (no bound) or a whole number from 1024 to 1125899906842624", true, {}},
       {"RESERVED_SHARE", "a number from 0 to 0.9", false, bound},
@@ -133,7 +139,7 @@ TEST(Settings, NumbersAreWrittenPlainly) {
       {"BACKOFF_JITTER", "a number from 0 to 1", false, {}},
       {"DEFAULT_TTL_S", "a whole number from 0 to 31622400", true, {}},
   };
-  std::set<std::string> seen{"ORDER", "ON_FAILURE", "DEADLINE_MARGIN", "REFUSE_LATE"};
+  std::set<std::string> seen{"ORDER", "ON_FAILURE", "DEADLINE_MARGIN", "REFUSE_LATE", "KEEP_MS"};
   for (const auto& number : numbers) {
     seen.insert(number.name);
     std::vector<std::string> wrongs = {"",    "00",   "007",   "-0",  "+5",  " 5",
@@ -193,6 +199,13 @@ TEST(Settings, RunnersAreSplitIntoWords) {
             "TASK_RUNNER 'exec:a \"b' has a quotation mark that is not closed");
   EXPECT_EQ(parse_runner("http://").error().message, "TASK_RUNNER: not a usable URL: 'http://': it has no host");
   EXPECT_EQ(parse_runner("none")->kind, RunnerSettings::Kind::kNone);
+  runner = parse_runner("function:Worker:live");
+  ASSERT_TRUE(runner) << runner.error().message;
+  EXPECT_EQ(runner->kind, RunnerSettings::Kind::kFunction);
+  EXPECT_EQ(runner->function, "Worker:live");
+  EXPECT_TRUE(parse_runner("function:arn:aws:lambda:eu-west-1:000000000000:function:Worker"));
+  EXPECT_EQ(parse_runner("function:").error().message,
+            "TASK_RUNNER is 'function:': behind function: must be the name of a function, NAME:ALIAS or its ARN");
 }
 
 TEST(Settings, TheUrlOfARunnerIsCheckedAtTheStart) {

@@ -1,19 +1,22 @@
 #include "wire/tasks/requests.h"
 
+#include <charconv>
+
 #include "runtime/json_members.h"
+#include "runtime/task_cost.h"
 #include "tables/value/json.h"
 
 namespace freshet::tasks {
 namespace {
 
-constexpr int64_t kMaxMilliseconds = JsonMembers::kMaxMilliseconds;  // Of a duration, as the queue has it.
+constexpr int64_t kMaxMilliseconds = JsonMembers::kMaxMilliseconds;  // The longest duration that the queue takes.
 constexpr int64_t kMaxTime = 253'402'300'799'999;                    // The last millisecond of the year 9999.
 
 // The elements of the array `name`, at most kMaxBatch of them.
 Result<JsonView> batch(const JsonView& body, std::string_view name) {
   const auto member = body.find(name);
   if (!member) return invalid("'" + std::string(name) + "' is missing");
-  auto array = member->as_array();
+  auto array = list_in(*member);
   if (array && array->size() > kMaxBatch) {
     return invalid("'" + member->path() + "' has " + std::to_string(array->size()) + " elements; at most " +
                    std::to_string(kMaxBatch) + " go into one request");
@@ -21,10 +24,22 @@ Result<JsonView> batch(const JsonView& body, std::string_view name) {
   return array;
 }
 
+void read_cost(JsonMembers& members, std::optional<double>& cost) {
+  const auto member = members.find("cost");
+  if (!member) return;
+  double number = 0;
+  const auto text = member->text();
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  if (!member->is(JsonKind::kNumber) || !is_cost(number)) {
+    return members.refuse(*member, std::string("must be ") + kCostRange);
+  }
+  cost = number;
+}
+
 Result<NewTask> read_task(const JsonView& json) {
   NewTask task;
-  JsonMembers members(json, {"taskId", "payload", "ttlSeconds", "deadline", "delayMs", "key", "replace", "group",
-                             "priority", "maxAttempts", "attributes"});
+  JsonMembers members(json, {"taskId", "payload", "ttlSeconds", "deadline", "deadlineMs", "delayMs", "key", "replace",
+                             "group", "priority", "maxAttempts", "cost", "attributes"});
   members.text("taskId", task.id);
   if (const auto id = members.find("taskId"); id && task.id.empty()) {
     members.refuse(*id, "must not be empty; leave it out to have one made");
@@ -36,6 +51,10 @@ Result<NewTask> read_task(const JsonView& json) {
     members.integer("deadline", 1, kMaxTime, deadline);
     task.deadline = WallTime(milliseconds(deadline));
   }
+  members.duration("deadlineMs", 1, kMaxMilliseconds, task.deadline_in);
+  if (const auto both = members.find("deadline"); both && task.deadline_in) {
+    members.refuse(*both, "and 'deadlineMs' both say until when the task is worth starting: leave out 'deadline'");
+  }
   members.duration("delayMs", 0, kMaxMilliseconds, task.delay);
   members.text("key", task.key);
   members.boolean("replace", task.replace);
@@ -46,6 +65,7 @@ Result<NewTask> read_task(const JsonView& json) {
     members.integer("maxAttempts", 1, 1'000'000, attempts);
     task.max_attempts = attempts;
   }
+  read_cost(members, task.cost);
   if (const auto attributes = members.find("attributes")) {
     Value value;
     members.value("attributes", value);
@@ -62,7 +82,7 @@ Result<NewTask> read_task(const JsonView& json) {
 Result<Settlement> read_settlement(const JsonView& json) {
   Settlement settlement;
   std::string outcome;
-  JsonMembers members(json, {"taskId", "lease", "outcome", "result", "error", "delayMs", "final"});
+  JsonMembers members(json, {"taskId", "lease", "outcome", "result", "error", "delayMs", "final", "cost"});
   members.text("taskId", settlement.id);
   members.text("lease", settlement.lease);
   members.text("outcome", outcome);
@@ -70,6 +90,7 @@ Result<Settlement> read_settlement(const JsonView& json) {
   members.text("error", settlement.error);
   members.duration("delayMs", 0, kMaxMilliseconds, settlement.delay);
   members.boolean("final", settlement.final);
+  read_cost(members, settlement.cost);
   if (outcome == "complete") {
     settlement.kind = Settlement::Kind::kComplete;
   } else if (outcome == "fail") {
@@ -102,7 +123,7 @@ Result<std::vector<std::string>> read_ids(const JsonView& body) {
   const auto ids = batch(body, "taskIds");
   if (!ids) return fail(ids.error());
   return read_all<std::string>(*ids, [](const JsonView& json) -> Result<std::string> {
-    const auto id = json.as_string();
+    const auto id = text_in(json);
     if (!id) return fail(id.error());
     return std::string(*id);
   });
@@ -111,7 +132,7 @@ Result<std::vector<std::string>> read_ids(const JsonView& body) {
 // An object of texts and numbers; a number is the text that it is.
 Result<std::map<std::string, std::string>> read_texts(const JsonView& json) {
   std::map<std::string, std::string> out;
-  const auto object = json.as_object();
+  const auto object = object_in(json);
   if (!object) return fail(object.error());
   for (const JsonView member : *object) {
     const auto [place, fresh] = out.try_emplace(std::string(member.name()));
@@ -129,6 +150,39 @@ Result<std::map<std::string, std::string>> read_texts(const JsonView& json) {
     text.clear();
     append_plain_json(text, *value);
   }
+  return out;
+}
+
+// `group` or `key`, or neither: the whole queue.
+void read_part(JsonMembers& members, PausedPart& part) {
+  std::optional<std::string> group;
+  std::optional<std::string> key;
+  if (members.find("group")) members.text("group", group.emplace());
+  if (const auto both = members.find("key")) {
+    if (group) members.refuse(*both, "and 'group' are both there: pause one after the other");
+    members.text("key", key.emplace());
+  }
+  if (group) part = {Pause::Of::kGroup, std::move(*group)};
+  if (key) part = {Pause::Of::kKey, std::move(*key)};
+}
+
+Result<std::vector<std::string>> read_states(const JsonView& json) {
+  const auto list = list_in(json);
+  if (!list) return fail(list.error());
+  return read_all<std::string>(*list, [](const JsonView& one) -> Result<std::string> {
+    const auto state = text_in(one);
+    if (!state) return fail(state.error());
+    return std::string(*state);
+  });
+}
+
+// An object of attributes and what they must be. `otherwise`: what is done without it.
+Result<TaskWhere> read_where(const JsonView& json, const std::string& otherwise) {
+  auto texts = read_texts(json);
+  if (!texts) return fail(texts.error());
+  if (texts->empty()) return invalid("'where' is empty; leave it out to " + otherwise);
+  TaskWhere out;
+  for (auto& [name, text] : *texts) out.emplace_back(name, std::move(text));
   return out;
 }
 
@@ -188,10 +242,17 @@ Result<std::vector<std::string>> read_cancel(const JsonView& body) {
   return read_ids(body);
 }
 
-Result<QueuePolicy> read_policy(const JsonView& body) {
-  auto changes = read_texts(body);
-  if (changes && changes->empty()) return invalid("the request names no setting to change");
-  return changes;
+Result<PolicyRequest> read_policy(const JsonView& body) {
+  PolicyRequest request;
+  auto texts = read_texts(body);
+  if (!texts) return fail(texts.error());
+  if (const auto dry = texts->extract("dryRun"); !dry.empty()) {
+    if (dry.mapped() != "true" && dry.mapped() != "false") return invalid("'dryRun' must be true or false");
+    request.dry_run = dry.mapped() == "true";
+  }
+  if (texts->empty()) return invalid("the request names no setting to change");
+  request.changes = std::move(*texts);
+  return request;
 }
 
 Result<RedriveInput> read_redrive(const JsonView& body) {
@@ -201,16 +262,71 @@ Result<RedriveInput> read_redrive(const JsonView& body) {
   members.integer("limit", 1, 100'000, input.limit);
   if (members.error()) return fail(*members.error());
   if (const auto where = body.find("where")) {
-    auto texts = read_texts(*where);
-    if (!texts) return fail(texts.error());
-    if (texts->empty()) return invalid("'where' is empty; leave it out to redrive all of that state");
-    for (auto& [name, text] : *texts) input.where.emplace_back(name, std::move(text));
+    auto conditions = read_where(*where, "redrive all of that state");
+    if (!conditions) return fail(conditions.error());
+    input.where = std::move(*conditions);
   }
   if (body.find("taskIds")) {
     auto ids = read_ids(body);
     if (!ids) return fail(ids.error());
     if (ids->empty()) return invalid("'taskIds' is empty; leave it out to redrive all of that state");
     input.ids = std::move(*ids);
+  }
+  return input;
+}
+
+Result<PauseInput> read_pause(const JsonView& body) {
+  PauseInput input;
+  PausedPart part;
+  JsonMembers members(body, {"group", "key", "reason", "forMs"});
+  read_part(members, part);
+  members.text("reason", input.reason);
+  members.duration("forMs", 1'000, kMaxMilliseconds, input.lasts);
+  if (members.error()) return fail(*members.error());
+  input.of = part.of;
+  input.name = std::move(part.name);
+  return input;
+}
+
+Result<PausedPart> read_resume(const JsonView& body) {
+  PausedPart part;
+  JsonMembers members(body, {"group", "key"});
+  read_part(members, part);
+  if (members.error()) return fail(*members.error());
+  return part;
+}
+
+Result<BulkInput> read_job(const JsonView& body) {
+  BulkInput input;
+  JsonMembers members(body, {"do", "states", "where", "olderThanMs", "limit", "ratePerSecond", "dryRun"});
+  std::string action;
+  members.text("do", action);
+  members.duration("olderThanMs", 0, kMaxMilliseconds, input.older_than);
+  if (members.find("limit")) members.integer("limit", 1, 1'000'000'000'000, input.limit.emplace());
+  if (members.find("ratePerSecond")) members.real("ratePerSecond", 0, 1'000'000, input.rate);
+  members.boolean("dryRun", input.dry_run);
+  if (members.error()) return fail(*members.error());
+  if (members.find("ratePerSecond") && input.rate <= 0) {
+    return invalid("'ratePerSecond' must be above 0; leave it out to change tasks whenever nobody else waits");
+  }
+  if (action == "purge") {
+    input.action = BulkInput::Action::kPurge;
+  } else if (action == "cancel") {
+    input.action = BulkInput::Action::kCancel;
+  } else if (action == "redrive") {
+    input.action = BulkInput::Action::kRedrive;
+  } else {
+    return invalid("'do' must be purge, cancel or redrive" + (action.empty() ? "" : ", not '" + action + "'"));
+  }
+  if (const auto where = body.find("where")) {
+    auto conditions = read_where(*where, action + " whatever is in these states");
+    if (!conditions) return fail(conditions.error());
+    input.where = std::move(*conditions);
+  }
+  if (const auto states = body.find("states")) {
+    auto names = read_states(*states);
+    if (!names) return fail(names.error());
+    input.states = std::move(*names);
   }
   return input;
 }

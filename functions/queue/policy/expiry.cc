@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "base/log.h"
 #include "functions/queue/attributes.h"
 
 namespace freshet {
@@ -29,6 +30,16 @@ std::string early_deadline(int64_t deadline_ms) {
   if (deadline_ms < kEarliestSeconds) return out + ": write the time until which it is worth starting, or leave it out";
   return out + fmt::format("; if it is in seconds, which would be {}, write {}", date_of(deadline_ms * 1000),
                            deadline_ms * 1000);
+}
+
+std::string passed_deadline(int64_t deadline_ms, int64_t now_ms) {
+  const std::string clock =
+      fmt::format("; the daemon's clock shows {} ({})", now_ms, iso8601(WallTime(milliseconds(now_ms))));
+  if (const auto early = early_deadline(deadline_ms); !early.empty())
+    return "the task would be too late: " + early + clock;
+  return fmt::format("the task would be too late: its deadline, {} ({}), passed {} ms ago", deadline_ms,
+                     iso8601(WallTime(milliseconds(deadline_ms))), now_ms - deadline_ms) +
+         clock + "; deadlineMs is counted from there, whatever the time is at yours";
 }
 
 std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds) {

@@ -28,6 +28,10 @@ struct TaskEnds {
 // 1764000000, which is 1970-01-21 in milliseconds since 1970; ..." with what to write. Empty if it may be meant.
 std::string early_deadline(int64_t deadline_ms);
 
+// Why a task with that deadline is refused at `now_ms`, which it does not lie after: both, by how much it has passed,
+// and what to write instead.
+std::string passed_deadline(int64_t deadline_ms, int64_t now_ms);
+
 // When the ttl of a task that is created now with that time to live passes: it is written in whole seconds, and never
 // passes earlier.
 inline WallTime stored_ttl(WallTime now, milliseconds ttl) {

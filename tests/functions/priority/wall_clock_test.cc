@@ -50,6 +50,18 @@ TEST_P(PriorityClockTest, AStartADayAheadEndsNoTimeoutAndNoDelay) {
   EXPECT_TRUE(remove("a", held.receipt).ok());
 }
 
+// A machine that lost its clock begins in 1970. Times before 2001 are none of a record, so nothing can be due.
+TEST_P(PriorityClockTest, AClockBeforeTheFirstValidTimeEndsNothingAndIsNoError) {
+  begin();
+  const auto wall = std::chrono::duration_cast<milliseconds>(world.clock.wall().time_since_epoch());
+  world.clock.step_wall(milliseconds(1000) - wall);
+  const auto swept = world.wait(queue->sweep(100, nullptr));
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_FALSE(*swept);
+  world.clock.step_wall(wall - milliseconds(1000));
+  EXPECT_EQ(place("a"), Place::kInFlight);
+}
+
 TEST_P(PriorityClockTest, TheyAreOverOnceTheClockIsTrusted) {
   begin();
   start_off_by(kDay);

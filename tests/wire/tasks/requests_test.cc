@@ -23,13 +23,60 @@ TEST(CreateRequest, BoundsAreToldWithThePathOfTheMember) {
   EXPECT_EQ(why(R"({"delayMs": 31622400001})"), "'delayMs' must be from 0 to 31622400000");
   EXPECT_EQ(why(R"({"deadline": 253402300799999})"), "");
   EXPECT_EQ(why(R"({"deadline": 0})"), "'deadline' must be from 1 to 253402300799999");
+  EXPECT_EQ(why(R"({"deadlineMs": 31622400000})"), "");
+  for (const char* wrong : {"0", "-1", "31622400001"}) {
+    EXPECT_EQ(why(R"({"deadlineMs": )" + std::string(wrong) + "}"), "'deadlineMs' must be from 1 to 31622400000");
+  }
+  EXPECT_EQ(why(R"({"deadlineMs": "5s"})"), "'deadlineMs' must be a whole number from 1 to 31622400000, not a text");
+}
+
+TEST(CreateRequest, ATimeFromNowIsTheQueuesToCount) {
+  JsonDocument document;
+  const auto request = read_create(*document.parse(R"({"taskId": "a", "deadlineMs": 5000})"));
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(request->tasks.at(0).deadline_in, milliseconds(5'000));
+  EXPECT_FALSE(request->tasks.at(0).deadline);
+}
+
+TEST(CreateRequest, TwoDeadlinesAreOneTooMany) {
+  EXPECT_EQ(why(R"({"tasks": [{}, {"deadline": 4102444800000, "deadlineMs": 5000}]})"),
+            "'tasks[1].deadline' and 'deadlineMs' both say until when the task is worth starting: leave out "
+            "'deadline'");
+}
+
+template <class Read>
+std::string why_of(Read read, const std::string& body) {
+  JsonDocument document;
+  const auto view = document.parse(body);
+  if (!view) return view.error().message;
+  const auto request = read(*view);
+  if (request) return "";
+  EXPECT_EQ(request.error().code, ErrorCode::kSerialization) << "as ever";
+  return request.error().message;
+}
+
+TEST(AnyRequest, AMemberOfAWrongKindIsToldInWordsOfOurOwn) {
+  const std::string max = "'max' must be a whole number from 1 to 1000";
+  EXPECT_EQ(why_of(read_take, R"({"max": "10"})"), max + ", not a text");
+  EXPECT_EQ(why_of(read_take, R"({"max": 1.5})"), max);
+  EXPECT_EQ(why_of(read_take, R"({"max": null})"), max + ", not null");
+  EXPECT_EQ(why_of(read_take, R"({"max": [10]})"), max + ", not a list");
+  EXPECT_EQ(why_of(read_take, R"({"owner": 7})"), "'owner' must be a text in quotes, not a number");
+  EXPECT_EQ(why_of(read_take, R"({"settle": {}})"), "'settle' must be a list, not an object");
+  EXPECT_EQ(why_of(read_create, R"({"replace": "yes"})"), "'replace' must be true or false, not a text");
+  EXPECT_EQ(why_of(read_create, R"({"tasks": [{"taskId": true}]})"),
+            "'tasks[0].taskId' must be a text in quotes, not true or false");
+  EXPECT_EQ(why_of(read_cancel, R"({"taskIds": "a"})"), "'taskIds' must be a list, not a text");
+  EXPECT_EQ(why_of(read_cancel, R"({"taskIds": [1]})"), "'taskIds[0]' must be a text in quotes, not a number");
+  EXPECT_EQ(why_of(read_policy, "[]"), "the body must be an object, not a list");
+  EXPECT_EQ(why_of(read_redrive, R"({"where": "x"})"), "'where' must be an object, not a text");
 }
 
 TEST(CreateRequest, AMemberThatIsThereTwiceIsRefused) {
   EXPECT_EQ(why(R"({"taskId": "a", "priority": 1, "taskId": "b"})"), "'taskId' is there twice");
   EXPECT_EQ(why(R"({"tasks": [], "tasks": [{}]})"), "'tasks' is there twice");
   EXPECT_EQ(why(R"({"tasks": [{}, {"delayMs": 1, "delayMs": 1}]})"), "'tasks[1].delayMs' is there twice");
-  // What is inside of it is the caller's own.
+  // The members inside of it are the caller's own.
   EXPECT_EQ(why(R"({"payload": {"a": 1, "a": 2}})"), "");
 }
 
