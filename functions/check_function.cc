@@ -91,11 +91,35 @@ void check_capture(const FunctionDefinition& function, Faults& faults) {
   if (auto good = look_at_folder(settings->folder); !good) faults.push_back({kVariables, good.error().message});
 }
 
+// A function may be created later, so that one that is not there is a warning. A processor must not be given tasks: it
+// would take others for each of them.
+void check_worker(const std::string& name, const Deployment& deployment, Faults& faults) {
+  const std::string wanted(plain_name(function_name(name)));
+  std::string names;
+  for (const FunctionDefinition& function : deployment.functions) {
+    const bool processes = is_processor(function.handler);
+    if (function.name == wanted && processes) {
+      faults.push_back({kVariables + std::string(".TASK_RUNNER"),
+                        "the function '" + wanted + "' is a processor itself: name the function that does the work"});
+    }
+    if (function.name == wanted) return;
+    if (!processes) names += (names.empty() ? "" : ", ") + function.name;
+  }
+  faults.push_back({kVariables + std::string(".TASK_RUNNER"),
+                    "the template has no function '" + wanted + "'" + (names.empty() ? "" : " (it has " + names + ")") +
+                        ": while nobody has created it, tasks wait; write function:NAME with the name of one that is "
+                        "there",
+                    true});
+}
+
 // A program may come later, so this refuses nothing.
-void check_runner(const FunctionDefinition& function, Faults& faults) {
+void check_runner(const FunctionDefinition& function, const Deployment& deployment, Faults& faults) {
   const auto runner = function.environment.find("TASK_RUNNER");
   if (runner == function.environment.end()) return;
   const auto settings = parse_runner(runner->second);
+  if (settings && settings->kind == RunnerKind::kFunction) {
+    return check_worker(settings->function, deployment, faults);
+  }
   if (!settings || settings->kind != RunnerKind::kExec) return;
   const auto why = cannot_start(settings->argv.front());
   if (!why) return;
@@ -112,7 +136,7 @@ std::vector<FunctionFault> check_function(const FunctionDefinition& function, co
   const bool counts = is_built_in(function.handler, "count_states");
   if (counts) check_count(function, deployment, faults);
   if (is_built_in(function.handler, "capture_changes")) check_capture(function, faults);
-  if (is_processor(function.handler)) check_runner(function, faults);
+  if (is_processor(function.handler)) check_runner(function, deployment, faults);
   if (!counts && !is_built_in(function.handler, "capture_changes")) return faults;
   for (const MappingDefinition* mapping : mappings_of(function, deployment)) check_mapping(*mapping, faults);
   return faults;

@@ -63,7 +63,7 @@ Async<Result<std::string>> process_tasks(Context& context, Queues& queues, const
     if (!opened) co_return fail(opened.error());
     queue = *opened;
   }
-  auto runner = make_runner(settings->runner, context.services);
+  auto runner = make_runner(settings->runner, context.services, context.invocation.trace_id);
   // A queue that knows where to ask is asked again by itself, should that change.
   queue->set_pulled(!runner && !settings->trigger_topic.empty());
   queue->downstream().set_runner(place_of(settings->runner));

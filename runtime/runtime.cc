@@ -68,7 +68,7 @@ struct Runtime::Parts {
              wall,
              ports.tracer}),
         topics(ports.tables, ports.scheduler, ports.random, invoker, options.account),
-        services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner},
+        services{ports.tables, topics, ports.scheduler, ports.random, ports.http, ports.spawner, &invoker},
         destinations(invoker, topics),
         streams(ports.tables, ports.scheduler.clock(), options.account),
         schedules({ports.tables, ports.scheduler, ports.random, invoker, options.account, options.log, wall}) {
@@ -428,9 +428,12 @@ Async<Result<std::string>> Runtime::put_mapping_now(MappingDefinition mapping) {
   mapping.function = function->name;
   if (mapping.id.empty()) mapping.id = p.ports.random.uuid();
   const std::string id = mapping.id;
-  if (const auto known = p.mappings.find(id); known != p.mappings.end() && known->second->definition() == mapping) {
-    co_return id;
+  mapping.modified_ms = 0;
+  if (const auto known = p.mappings.find(id); known != p.mappings.end()) {
+    mapping.modified_ms = known->second->definition().modified_ms;
+    if (known->second->definition() == mapping) co_return id;
   }
+  mapping.modified_ms = std::max(epoch_ms(p.ports.scheduler.clock().wall()), mapping.modified_ms);
   MappingDefinition asked = mapping;
   auto position = co_await p.first_position(std::move(asked));
   if (!position) co_return fail(std::move(position.error()));

@@ -1,6 +1,8 @@
 // Why a task is where it is: `freshet explain`.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
@@ -137,6 +139,7 @@ void Queue::explain_waiting(Explanation& out) {
   Sayer say{out};
   const auto created = int_of(out.task, attribute::kCreated, 0);
   if (auto never = unserved_because(out.task)) out.why.push_back(std::move(*never));
+  explain_pauses(out);
   if (created > epoch_ms(created_bound())) {
     say("created-ahead", "its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
   }
@@ -162,6 +165,7 @@ void Queue::explain_waiting(Explanation& out) {
   } else if (processors_ == 0 && waiters_.empty()) {
     say("no-processor", "no processor is at work: one is started when `Start` is published");
   }
+  explain_limits(out);
   explain_pace(out);
   explain_runner(out);
 }
@@ -189,13 +193,28 @@ void Queue::explain_pace(Explanation& out) {
   if (slots && downstream_.busy >= static_cast<size_t>(work.concurrency)) {
     say("slots-in-use", "every slot of the processor is in use: CONCURRENCY is " + std::to_string(work.concurrency));
   }
-  if (processors_ > 0 && work.rate_limit > 0 && downstream_.bucket.available(boot(), 1) == 0) {
-    say("rate-limit", "RATE_LIMIT is used up: the next task may start " +
-                          when(std::chrono::ceil<milliseconds>(downstream_.bucket.next(boot()) - boot())));
-  }
+  explain_rate(out);
   if (const auto& adaptive = downstream_.concurrency; adaptive && adaptive->in_work() >= adaptive->limit()) {
     say("adaptive-limit", "as many tasks are in work as the runner is believed to bear: " +
                               std::to_string(adaptive->limit()) + " (CONCURRENCY=adaptive)");
+  }
+}
+
+void Queue::explain_rate(Explanation& out) {
+  const auto& work = settings_.work;
+  const bool limited = work.rate_adaptive || work.rate_limit > 0;
+  if (processors_ == 0 || !limited || downstream_.allowed(boot(), 1) > 0) return;
+  const auto& rate = downstream_.rate;
+  if (rate && rate->concurrency() > 0 && rate->in_flight() >= rate->concurrency()) {
+    return Sayer{out}("rate-limit", "the downstream allows " + std::to_string(rate->concurrency()) +
+                                        " calls at a time, as learnt, and as many are under way");
+  }
+  const auto wait = std::chrono::ceil<milliseconds>(downstream_.next(boot()) - boot());
+  if (rate) {
+    Sayer{out}("rate-limit",
+               fmt::format("the downstream allows {:.3g}/s as learnt; next start {}", rate->rate(), when(wait)));
+  } else {
+    Sayer{out}("rate-limit", "RATE_LIMIT is used up: the next task may start " + when(wait));
   }
 }
 
@@ -204,9 +223,10 @@ void Queue::explain_runner(Explanation& out) {
   const auto& trouble = downstream_.trouble;
   if (!trouble) return;
   const std::string runner = "the task runner" + (trouble->runner.empty() ? "" : text(" ", trouble->runner));
-  const std::string what = trouble->reachable                      ? " takes nothing now: "
-                           : settings_.runner == RunnerKind::kExec ? " cannot be started: "
-                                                                   : " cannot be reached: ";
+  const std::string what = trouble->reachable                          ? " takes nothing now: "
+                           : settings_.runner == RunnerKind::kExec     ? " cannot be started: "
+                           : settings_.runner == RunnerKind::kFunction ? " cannot be invoked: "
+                                                                       : " cannot be reached: ";
   const auto lasted = std::max(wall() - trouble->since, milliseconds(0));
   const auto pause = std::chrono::ceil<milliseconds>(downstream_.breaker.next(boot()) - boot());
   const std::string next = downstream_.breaker.open() ? "; it is asked again with the next task, " + when(pause) : "";

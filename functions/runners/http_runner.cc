@@ -1,10 +1,11 @@
 #include "functions/runners/http_runner.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <chrono>
 
+#include "functions/runners/function_answer.h"
+#include "functions/runners/limit_headers.h"
+#include "runtime/task_cost.h"
 #include "tables/value/json.h"
 #include "tables/value/text.h"
 
@@ -21,47 +22,7 @@ std::string target_of(const std::string& url) {
   return path == std::string::npos ? "/" : url.substr(path);
 }
 
-bool number_at(std::string_view text, size_t from, size_t length, int& out) {
-  if (from + length > text.size()) return false;
-  auto digits = text.substr(from, length);
-  auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-  return error == std::errc() && end == digits.data() + digits.size();
-}
-
-// "Sun, 06 Nov 1994 08:49:37 GMT", the one form that servers may send (RFC 9110, 5.6.7).
-std::optional<WallTime> http_date(std::string_view text) {
-  static constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                                               "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  int day = 0, year = 0, hour = 0, minute = 0, second = 0;
-  if (text.size() != 29 || !text.ends_with(" GMT")) return {};
-  bool numbers = number_at(text, 5, 2, day) && number_at(text, 12, 4, year) && number_at(text, 17, 2, hour) &&
-                 number_at(text, 20, 2, minute) && number_at(text, 23, 2, second);
-  if (!numbers) return {};
-  for (unsigned month = 0; month < 12; ++month) {
-    if (text.substr(8, 3) != kMonths[month]) continue;
-    std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month + 1),
-                                     std::chrono::day(static_cast<unsigned>(day))};
-    if (!date.ok()) return {};
-    return WallTime(std::chrono::sys_days(date)) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
-           seconds(second);
-  }
-  return {};
-}
-
 }  // namespace
-
-std::optional<milliseconds> retry_after(std::string_view text, WallTime now) {
-  constexpr int64_t kLongest = 30 * 24 * 3600;
-  int64_t wait = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), wait);
-  if (end == text.data() + text.size() && !text.starts_with('-')) {
-    if (error == std::errc()) return milliseconds(std::min(wait, kLongest) * 1000);
-    if (error == std::errc::result_out_of_range) return milliseconds(kLongest * 1000);  // Seconds, beyond any number.
-  }
-  auto date = http_date(text);
-  if (!date) return {};
-  return std::clamp<milliseconds>(*date - now, milliseconds(0), milliseconds(kLongest * 1000));
-}
 
 std::string clean_text(std::string_view text, size_t max_bytes) {
   std::string out;
@@ -84,6 +45,19 @@ Value kept_result(std::string_view text, size_t max_bytes) {
   return Value(clean_text(text, max_bytes));
 }
 
+// `Freshet-Cost` of an answer.
+void read_cost(const HttpHeaders& headers, RunResult& out) {
+  const auto text = header(headers, "Freshet-Cost");
+  if (text.empty()) return;
+  double cost = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
+  if (error == std::errc() && end == text.data() + text.size() && is_cost(cost)) {
+    out.cost = cost;
+  } else {
+    out.bad_cost = clean_text(text, 64);
+  }
+}
+
 HttpRunner::HttpRunner(const RunnerSettings& settings, Services& services)
     : settings_(settings), services_(services), target_(target_of(settings.url)) {}
 
@@ -101,6 +75,13 @@ Async<RunResult> HttpRunner::run(ItemRef task, std::string lease) {
     out.error = std::move(answer.error().message);
     co_return out;
   }
+  read_cost(answer->headers, out);
+  out.hints = limit_hints(answer->headers, services_.scheduler.clock().wall());
+  if (const auto kind = header(answer->headers, "X-Amz-Function-Error"); !kind.empty()) {
+    out.kind = RunResult::Kind::kFailure;
+    out.error = answer->body.empty() ? "the function failed: " + std::string(kind) : error_text(answer->body);
+    co_return out;
+  }
   if (answer->status >= 200 && answer->status < 300) {
     out.result = kept_result(answer->body, kMaxResultBytes);
     co_return out;
@@ -108,7 +89,8 @@ Async<RunResult> HttpRunner::run(ItemRef task, std::string lease) {
   if (answer->status == 429 || answer->status == 503) {
     out.kind = RunResult::Kind::kBounced;
     out.reason = "the handler answered " + std::to_string(answer->status);
-    out.delay = retry_after(header(answer->headers, "Retry-After"), services_.scheduler.clock().wall());
+    out.refusal = answer->status == 429 ? DownstreamRefusal::kTooManyRequests : DownstreamRefusal::kUnavailable;
+    out.delay = out.hints.retry_after;
     out.leave_alone = out.delay;
     if (!out.delay) out.delay = settings_.retry_after;
     co_return out;

@@ -1,6 +1,7 @@
 // Posts each task to a URL. 2xx is success, its body the result; 429 and 503 bounce it, honouring Retry-After, and so
 // does a request that never left: no address, no connection, too many under way. Any other status, a timeout and a
-// connection that breaks are failures: the handler may have acted.
+// connection that breaks are failures: the handler may have acted. So is an answer with X-Amz-Function-Error, as a
+// Lambda Invoke URL gives it, with the text of the error document in its body.
 #pragma once
 
 #include "functions/runners/runner.h"
@@ -17,9 +18,6 @@ class HttpRunner final : public Runner {
   Services& services_;
   std::string target_;
 };
-
-// Reads a Retry-After header: seconds, or an HTTP date. Empty if it is neither.
-std::optional<milliseconds> retry_after(std::string_view text, WallTime now);
 
 // At most the first `max_bytes` of `text`, cut between characters, with U+FFFD in place of what is not UTF-8.
 std::string clean_text(std::string_view text, size_t max_bytes);

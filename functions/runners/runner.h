@@ -1,10 +1,12 @@
-// Who does the work of one task: an HTTP endpoint, a program, or nobody (`fake`). Loop thread.
+// Who does the work of one task: an HTTP endpoint, a program, a function, or nobody (`fake`). Loop thread.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "functions/queue/policy/limit_hints.h"
+#include "functions/refusal.h"
 #include "functions/settings.h"
 #include "runtime/invoke/function.h"
 #include "tables/value/item_ref.h"
@@ -15,11 +17,15 @@ namespace freshet {
 struct RunResult {
   enum class Kind { kSuccess, kFailure, kBounced };
   Kind kind = Kind::kSuccess;
-  Value result;                             // Of kSuccess; Null for none.
-  std::string error;                        // Of kFailure, and of kBounced if nobody could be reached: for people.
-  std::string reason;                       // Of kBounced by whoever was reached: what it said.
-  std::optional<milliseconds> delay;        // Of kBounced: not before.
+  Value result;        // Of kSuccess; Null for none.
+  std::string error;   // Of kFailure, and of kBounced if nobody could be reached: for people.
+  std::string reason;  // Of kBounced by whoever was reached: what it said.
+  DownstreamRefusal refusal = DownstreamRefusal::kUnreachable;  // Of kBounced.
+  std::optional<milliseconds> delay;                            // Of kBounced: not before.
   std::optional<milliseconds> leave_alone;  // Of kBounced: the downstream asked for that long without any task.
+  std::optional<double> cost;               // What the task really cost, as the runner says.
+  std::string bad_cost;                     // What it said instead of a cost.
+  LimitHints hints;                         // Of kSuccess and kBounced: what the downstream says of its limit.
 };
 
 class Runner {
@@ -29,11 +35,12 @@ class Runner {
   virtual Async<RunResult> run(ItemRef task, std::string lease) = 0;
 };
 
-// Null for RunnerSettings::Kind::kNone. Services outlive the runner.
-std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& services);
+// Null for RunnerSettings::Kind::kNone. Services outlive the runner. `trace_id`: the header of the trace that functions
+// are invoked with; empty: a new one each.
+std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& services, std::string trace_id = {});
 
-// Where tasks are worked on, for people: a URL without its query, or a program without its arguments. Both may hold
-// secrets. Empty if there is no such place.
+// Where tasks are worked on, for people: a URL without its query, a program without its arguments (both may hold
+// secrets), or "function NAME". Empty if there is no such place.
 std::string place_of(const RunnerSettings& settings);
 
 // The body that the handler gets: one JSON object with plain values, every attribute by its name.

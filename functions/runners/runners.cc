@@ -1,12 +1,13 @@
 #include "functions/queue/attributes.h"
 #include "functions/runners/exec_runner.h"
 #include "functions/runners/fake_runner.h"
+#include "functions/runners/function_runner.h"
 #include "functions/runners/http_runner.h"
 #include "tables/value/json.h"
 
 namespace freshet {
 
-std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& services) {
+std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& services, std::string trace_id) {
   switch (settings.kind) {
     case RunnerSettings::Kind::kNone:
       return nullptr;
@@ -16,6 +17,8 @@ std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& se
       return std::make_unique<HttpRunner>(settings, services);
     case RunnerSettings::Kind::kExec:
       return std::make_unique<ExecRunner>(settings, services.spawner);
+    case RunnerSettings::Kind::kFunction:
+      return std::make_unique<FunctionRunner>(settings, services, std::move(trace_id));
   }
   return nullptr;
 }
@@ -23,6 +26,7 @@ std::unique_ptr<Runner> make_runner(const RunnerSettings& settings, Services& se
 std::string place_of(const RunnerSettings& settings) {
   if (settings.kind == RunnerSettings::Kind::kHttp) return settings.url.substr(0, settings.url.find_first_of("?#"));
   if (settings.kind == RunnerSettings::Kind::kExec) return settings.argv.front();
+  if (settings.kind == RunnerSettings::Kind::kFunction) return "function " + settings.function;
   return {};
 }
 

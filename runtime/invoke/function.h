@@ -78,6 +78,7 @@ struct Invocation {
   bool wants_log = false;      // The outcome comes with the end of what the function logged.
   std::string invoked_as =
       {};  // The function's name as the caller gave it, with its qualifier. Empty: as the definition.
+  bool ends_with_caller = false;  // Destroying Host::invoke()'s Async ends the handler, whatever it is.
 };
 
 // A handler that failed, as opposed to an invocation that could not be made (that is an Error).
@@ -95,6 +96,8 @@ struct InvokeOutcome {
   std::string version = {};     // Which version ran, from the invoker on; empty: $LATEST.
 };
 
+class Invoker;
+
 // The services a native function may use. Outlives every invocation. Loop thread.
 struct Services {
   Tables& tables;
@@ -103,6 +106,7 @@ struct Services {
   Random& random;
   HttpClient& http;
   Spawner& spawner;
+  Invoker* functions = nullptr;  // The functions of this daemon. Null where there are none: in tests, the lab, replays.
 };
 
 // One invocation's view. Owned by the host for as long as the handler runs.

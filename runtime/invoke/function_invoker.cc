@@ -112,6 +112,7 @@ Async<InvokeOutcome> FunctionInvoker::run(FunctionPtr function, std::string requ
   invocation.deadline = parts_.scheduler.clock().boot() + target->timeout;
   invocation.wants_log = wishes.wants_log;
   invocation.client_context = std::move(wishes.client_context);
+  invocation.ends_with_caller = wishes.ends_with_caller;
   std::optional<Span> span = begin_span(*function, request_id, wishes.trace_id);
   invocation.trace_id =
       span ? Tracer::header_of(*span) : trace_of(wishes.trace_id, parts_.scheduler.clock().wall(), parts_.random);
@@ -181,6 +182,12 @@ Async<Result<InvokeOutcome>> FunctionInvoker::invoke_trusted(std::string functio
   }
   Promise<InvokeOutcome> done(parts_.scheduler);
   auto outcome = done.future();
+  if (wishes.ends_with_caller) {
+    Scope here;
+    here.spawn(run_to(std::move(definition), std::move(payload), std::move(wishes), std::move(*place), done));
+    InvokeOutcome result = co_await outcome;
+    co_return result;
+  }
   // On its own: the invocation outlives a caller that goes away.
   running_.spawn(run_to(std::move(definition), std::move(payload), std::move(wishes), std::move(*place), done));
   InvokeOutcome result = co_await outcome;

@@ -75,6 +75,15 @@ void FunctionProcess::run(ProcessJob job) {
   go_on();
 }
 
+bool FunctionProcess::abandon(const std::string& request_id) {
+  if (!job_ || job_->invocation.request_id != request_id) return false;
+  job_.reset();
+  if (state_ != State::kBusy) return true;
+  parts_.scheduler.cancel(std::exchange(timer_, 0));
+  end_after_output();
+  return true;
+}
+
 void FunctionProcess::stop() {
   ended();
 }

@@ -87,6 +87,9 @@ class FunctionProcess final : public RuntimeSession, public ProgramWatcher {
   BootTime idle_since() const { return since_; }
   // ready() or settling().
   void run(ProcessJob job);
+  // Nobody waits for the outcome of that invocation any more: if it is in work here, the program ends, and if it is
+  // still to be done, it is forgotten. False if it is neither.
+  bool abandon(const std::string& request_id);
   // idle(): ends it.
   void stop();
   // Ends it as soon as it is idle.

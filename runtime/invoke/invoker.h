@@ -57,13 +57,14 @@ struct InvokeWishes {
   bool wants_log = false;  // The outcome comes with the end of what the function logged.
   std::string trace_id;    // The caller's X-Amzn-Trace-Id: the invocation goes on with that trace. Empty: a new one.
   std::string client_context = {};  // As of Invocation.
+  bool ends_with_caller = false;    // The invocation ends where it waits if the caller destroys the Async.
 };
 
 class Invoker : public DeliveryQueue {
  public:
   // kResourceNotFound, kTooManyRequests, kRequestTooLarge. The payload is JSON: who takes one from outside has looked
   // at that, on a thread that has the time for megabytes. An empty one is "{}". The invocation goes on if the caller
-  // destroys the Async.
+  // destroys the Async, unless `ends_with_caller`.
   virtual Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload, InvokeWishes wishes) = 0;
   Async<Result<InvokeOutcome>> invoke(std::string function, std::string payload) {
     InvokeWishes none;

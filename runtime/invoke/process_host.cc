@@ -25,6 +25,26 @@ class Counted {
 
 }  // namespace
 
+// Of an invocation that is to end with its caller.
+class ProcessHost::Caller {
+ public:
+  Caller(ProcessHost& host, const FunctionDefinition& function, const Invocation& invocation)
+      : host_(host), function_(function.name) {
+    if (invocation.ends_with_caller) request_id_ = invocation.request_id;
+  }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+  ~Caller() {
+    if (!request_id_.empty()) host_.abandon(function_, request_id_);
+  }
+  void answered() { request_id_.clear(); }
+
+ private:
+  ProcessHost& host_;
+  const std::string function_;
+  std::string request_id_;  // Empty: nothing is to end.
+};
+
 Async<InvokeOutcome> ProcessHost::invoke(const FunctionDefinition& function, Invocation invocation) {
   if (parts_.api == nullptr || ended_) {
     co_return failed_outcome(std::string(kHostUnavailable), "programs cannot be run here");
@@ -37,9 +57,11 @@ Async<InvokeOutcome> ProcessHost::invoke(const FunctionDefinition& function, Inv
   auto durable = co_await parts_.tables.durable();
   if (!durable) co_return failed_outcome(std::string(kHostUnavailable), std::move(durable.error().message));
   Promise<InvokeOutcome> done(parts_.scheduler);
+  Caller caller(*this, *definition, invocation);
   ProcessJob job{std::move(definition), std::move(invocation), done};
   place_or_wait(std::move(job));
   InvokeOutcome outcome = co_await done.future();
+  caller.answered();
   co_return outcome;
 }
 
@@ -102,6 +124,20 @@ void ProcessHost::give_up(uint64_t number) {
   if (found == waiting_.end()) return;
   found->second.job.done.set(failed_outcome(std::string(kHostBusy), "No process is free for it"));
   waiting_.erase(found);
+}
+
+void ProcessHost::abandon(const std::string& function, const std::string& request_id) {
+  for (auto entry = waiting_.begin(); entry != waiting_.end(); ++entry) {
+    if (entry->second.job.invocation.request_id != request_id) continue;
+    parts_.scheduler.cancel(entry->second.timer);
+    waiting_.erase(entry);
+    return;
+  }
+  const auto pool = pools_.find(function);
+  if (pool == pools_.end()) return;
+  for (const auto& process : pool->second.processes) {
+    if (process->abandon(request_id)) return;
+  }
 }
 
 // Stops the process that has been idle for longest. False if none is.

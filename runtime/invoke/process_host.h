@@ -75,6 +75,8 @@ class ProcessHost final : public Host, private FunctionProcess::Owner {
   void place_waiting_soon();
   bool make_room();
   void give_up(uint64_t number);
+  class Caller;
+  void abandon(const std::string& function, const std::string& request_id);
   void sweep();
 
   const Parts parts_;

@@ -83,7 +83,7 @@ TracedServices::TracedServices(Services& plain, Tracer& tracer, std::string head
       topics_(
           std::make_unique<TracedPublisher>(plain.topics, tracer.links(), std::make_shared<const std::string>(header))),
       http_(std::make_unique<TracedHttp>(plain.http, tracer, std::make_shared<const std::string>(std::move(header)))),
-      services_{plain.tables, *topics_, *scheduler_, plain.random, *http_, plain.spawner} {}
+      services_{plain.tables, *topics_, *scheduler_, plain.random, *http_, plain.spawner, plain.functions} {}
 
 TracedServices::~TracedServices() = default;
 

@@ -174,6 +174,20 @@ TEST(Invoke, AnInvocationOutlivesItsCaller) {
   EXPECT_EQ(world.stats("F").running, 0);
 }
 
+TEST(Invoke, AnInvocationThatIsToEndWithItsCallerDoes) {
+  World world;
+  world.add_function("F");
+  world.script["F"] = {takes(seconds(1))};
+  InvokeWishes wishes;
+  wishes.ends_with_caller = true;
+  {
+    auto dropped = world.runtime->invoker().invoke("F", "", wishes);
+    EXPECT_EQ(world.stats("F").running, 1);
+  }
+  EXPECT_EQ(world.running["F"], 0);
+  EXPECT_EQ(world.stats("F").running, 0) << "its place is free at once";
+}
+
 TEST(AsyncEvents, StartInTheTurnInWhichTheyAreLoggedAndLeaveNothingBehind) {
   World world;
   world.add_function("F");

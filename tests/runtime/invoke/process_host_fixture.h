@@ -45,8 +45,10 @@ class ProcessHostTest : public ::testing::Test {
     if (serve) host_->serve(settings);
   }
   using Running = std::list<Async<InvokeOutcome>>::iterator;
-  Running invoke(const FunctionDefinition& function, const std::string& id, bool wants_log = false) {
+  Running invoke(const FunctionDefinition& function, const std::string& id, bool wants_log = false,
+                 bool ends_with_caller = false) {
     Invocation invocation;
+    invocation.ends_with_caller = ends_with_caller;
     invocation.request_id = id;
     invocation.payload = Payload("{\"n\":\"" + id + "\"}");
     invocation.trace_id = "Root=1";

@@ -111,6 +111,50 @@ TEST_F(ProcessHostTest, TheTimeoutEndsTheProcessAndKeepsItsLastWords) {
   EXPECT_EQ(spawner_.programs.size(), 2u);
 }
 
+TEST_F(ProcessHostTest, AnInvocationThatEndsWithItsCallerEndsItsProgram) {
+  start();
+  const Running gone = invoke(function_, "gone", false, true);
+  program(0).ask();
+  scheduler_.run_ready();
+  ASSERT_TRUE(program(0).has_event());
+  running_.erase(gone);
+  scheduler_.run_ready();
+  EXPECT_FALSE(program(0).alive);
+  EXPECT_EQ(stats().crashes, 0u);
+  const Running next = invoke("next");
+  ASSERT_EQ(spawner_.programs.size(), 2u);
+  work(program(1), "2");
+  EXPECT_EQ(outcome(next).payload, "2");
+}
+
+// Its program is of use to the next one.
+TEST_F(ProcessHostTest, OneThatHasNotBegunIsForgottenWithItsCaller) {
+  start();
+  const Running gone = invoke(function_, "gone", false, true);
+  running_.erase(gone);
+  program(0).ask();
+  scheduler_.run_ready();
+  EXPECT_TRUE(program(0).alive);
+  EXPECT_FALSE(program(0).has_event());
+  const Running next = invoke("next");
+  work(program(0), "2");
+  EXPECT_EQ(outcome(next).payload, "2");
+  EXPECT_EQ(spawner_.programs.size(), 1u);
+}
+
+TEST_F(ProcessHostTest, OneThatWaitsForAProcessIsForgottenWithItsCaller) {
+  ProcessOptions options;
+  options.max_processes = 1;
+  start(options);
+  const Running first = invoke("first");
+  const Running gone = invoke(function_, "gone", false, true);
+  running_.erase(gone);
+  work(program(0));
+  EXPECT_EQ(outcome(first).payload, "1");
+  EXPECT_FALSE(program(0).has_event());
+  EXPECT_EQ(spawner_.programs.size(), 1u);
+}
+
 TEST_F(ProcessHostTest, AnAnswerAfterTheDeadlineIsRefusedAndCounted) {
   start();
   const Running late = invoke("a");
