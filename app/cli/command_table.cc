@@ -13,6 +13,7 @@ constexpr const char* kExperiments = "Experiments";
 constexpr const char* kMoreQueues = "More queues";
 
 constexpr CommandRow kCommands[] = {
+    {kTasks, "serve", add_serve},
     {kTasks, "put", add_put},
     {kTasks, "get", add_get},
     {kTasks, "explain", add_explain},
@@ -22,11 +23,19 @@ constexpr CommandRow kCommands[] = {
     {kOperate, "run", add_run},
     {kOperate, "stats", add_stats},
     {kOperate, "watch", add_watch},
+    {kOperate, "queues", add_queues},
+    {kOperate, "pause", add_pause},
+    {kOperate, "resume", add_resume},
+    {kOperate, "purge", add_purge},
+    {kOperate, "policy", add_policy},
+    {kOperate, "sheds", add_sheds},
+    {kOperate, "audit", add_audit},
     {kOperate, "completions", add_completions},
     {kOperate, "man", add_man},
     {kFunctions, "deploy", add_deploy},
     {kFunctions, "invoke", add_invoke},
     {kFunctions, "logs", add_logs},
+    {kExperiments, "demo", add_demo},
     {kExperiments, "record", add_record},
     {kExperiments, "replay", add_replay},
     {kExperiments, "simulate", add_simulate},

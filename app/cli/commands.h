@@ -7,6 +7,7 @@
 #include "app/cli/options.h"
 
 namespace freshet {
+struct Account;
 struct DaemonOptions;
 struct TemplateOptions;
 }  // namespace freshet
@@ -26,16 +27,26 @@ enum ExitStatus : int {
 
 // Adds options only; what they fill must outlive the parse.
 void add_deploy_options(Command command, TemplateOptions& options);  // --parameter and --set.
+void add_account_options(Command command, Account& account);         // --account and --region.
 void add_run_options(Command command, DaemonOptions& options);       // All of `freshet run` but --config.
+void add_serve_options(Command command, DaemonOptions& options);     // Those, without a template's.
 
 // Each keeps `exit_status`, which must outlive the parse.
 void add_run(Command app, int& exit_status);
+void add_serve(Command app, int& exit_status);
 void add_put(Command app, int& exit_status);
 void add_get(Command app, int& exit_status);
 void add_explain(Command app, int& exit_status);
 void add_list(Command app, int& exit_status);
 void add_stats(Command app, int& exit_status);
 void add_cancel(Command app, int& exit_status);
+void add_queues(Command app, int& exit_status);
+void add_pause(Command app, int& exit_status);
+void add_resume(Command app, int& exit_status);
+void add_purge(Command app, int& exit_status);
+void add_policy(Command app, int& exit_status);
+void add_sheds(Command app, int& exit_status);
+void add_audit(Command app, int& exit_status);
 void add_invoke(Command app, int& exit_status);
 void add_deploy(Command app, int& exit_status);
 void add_logs(Command app, int& exit_status);
@@ -47,6 +58,7 @@ void add_record(Command app, int& exit_status);
 void add_replay(Command app, int& exit_status);
 void add_bench(Command app, int& exit_status);
 void add_simulate(Command app, int& exit_status);
+void add_demo(Command app, int& exit_status);
 void add_completions(Command app, int& exit_status);
 void add_man(Command app, int& exit_status);
 void add_bench_overload(Command bench, int& exit_status);

@@ -1,0 +1,156 @@
+// The story of `freshet demo limits`, the figures that are drawn from it, and how they are shown.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "app/demo/figures.h"
+#include "app/demo/queue_client.h"
+#include "app/demo/report.h"
+#include "app/demo/story.h"
+
+namespace freshet::demo {
+namespace {
+
+Story short_story() {
+  Story story;
+  story.length = seconds(60);
+  return story;
+}
+
+TEST(DemoStory, TheSameSeedGivesTheSameTasksAndAnotherSeedOthers) {
+  Story story = short_story();
+  const auto tasks = tasks_of(story);
+  const auto same = tasks_of(story);
+  ASSERT_EQ(tasks.size(), same.size());
+  EXPECT_TRUE(std::equal(tasks.begin(), tasks.end(), same.begin(),
+                         [](const auto& one, const auto& two) { return one.at == two.at; }));
+  story.seed = 2;
+  EXPECT_NE(tasks_of(story).front().at, tasks.front().at);
+}
+
+TEST(DemoStory, TenTimesAsMuchArrivesAsTheLimitAllowsAndOneTenantIsAThousandTimesLouder) {
+  Story story = short_story();
+  story.length = seconds(600);  // Enough for a steady share of the quiet tenant.
+  const auto tasks = tasks_of(story);
+  EXPECT_NEAR(static_cast<double>(tasks.size()), 200 * 600, 2000);
+  const auto quiet = std::count_if(tasks.begin(), tasks.end(), [](const auto& task) { return task.quiet; });
+  EXPECT_NEAR(static_cast<double>(quiet), 120, 40);
+  EXPECT_TRUE(
+      std::is_sorted(tasks.begin(), tasks.end(), [](const auto& one, const auto& two) { return one.at < two.at; }));
+}
+
+// 20 s of 20/s, 10/s and 40/s each: 1,400 calls, and the 20 that the bucket holds at first.
+TEST(DemoStory, AsMuchIsPossibleAsTheLimitAllows) {
+  const Story story = short_story();
+  const auto ends = possible_ends(story, tasks_of(story));
+  EXPECT_NEAR(static_cast<double>(ends.size()), 1400, 25);
+  EXPECT_TRUE(std::is_sorted(ends.begin(), ends.end()));
+  EXPECT_LE(ends.back(), story.length);
+}
+
+TEST(DemoStory, NothingIsPossibleForTasksThatHaveNoTime) {
+  const Story story = short_story();
+  auto tasks = tasks_of(story);
+  for (auto& task : tasks) task.patience = story.service / 2;
+  EXPECT_TRUE(possible_ends(story, tasks).empty());
+}
+
+TEST(DemoFigures, CountWhatTheApiSaw) {
+  const Story story = short_story();
+  const std::vector<StoryTask> tasks = {
+      {seconds(1), seconds(2), false}, {seconds(1), seconds(2), true}, {seconds(2), seconds(30), false}};
+  demo::Run run;
+  run.calls = {
+      {0, seconds(1), false, {}},                   // Refused,
+      {0, seconds(2), true, milliseconds(2050)},    // then in time,
+      {0, seconds(2), true, milliseconds(2060)},    // and done again.
+      {1, seconds(4), true, milliseconds(4050)},    // Late.
+      {2, seconds(5), true, nanoseconds(0)},        // Its caller hung up.
+      {2, seconds(59), true, milliseconds(60'050)}  // It ends after the run.
+  };
+  const Figures figures = figures_of(story, tasks, run);
+  EXPECT_EQ(figures.calls, 6u);
+  EXPECT_EQ(figures.refused, 1u);
+  EXPECT_EQ(figures.done, 2u);
+  EXPECT_EQ(figures.in_time, 1u);
+  EXPECT_EQ(figures.repeated, 1u);
+  EXPECT_EQ(figures.quiet, 1u);
+  EXPECT_EQ(figures.quiet_in_time, 0u);
+  EXPECT_EQ(figures.impatient_in_time, 1u);
+  EXPECT_DOUBLE_EQ(figures.age_p50, 1);
+  EXPECT_EQ(ends_in_time(tasks, run, story), std::vector<nanoseconds>{milliseconds(2050)});
+  const auto rates = rates_over_time({milliseconds(2050), milliseconds(2060)}, story, seconds(5));
+  ASSERT_EQ(rates.size(), 12u);
+  EXPECT_DOUBLE_EQ(rates[0].first, 2.5);
+  EXPECT_DOUBLE_EQ(rates[0].second, 0.4);
+  EXPECT_DOUBLE_EQ(rates[1].second, 0);
+}
+
+TEST(DemoFigures, BooksThatDoNotAddUpAreSeen) {
+  demo::Run run;
+  EXPECT_FALSE(run.books_balance());  // None were read.
+  run.has_books = true;
+  run.created = 3;
+  run.states = {{"SUCCESS", 1}, {"SHED", 2}};
+  EXPECT_TRUE(run.books_balance());
+  run.created = 4;
+  EXPECT_FALSE(run.books_balance());
+}
+
+TEST(DemoClient, SendsTheTasksWithTheirDeadlines) {
+  const std::vector<StoryTask> tasks = {{seconds(1), seconds(2), false}, {milliseconds(1500), seconds(30), true}};
+  EXPECT_EQ(
+      creation(tasks, 0, 2, WallTime(seconds(100))),
+      R"({"tasks":[{"taskId":"0","deadline":103000,"group":"loud"},{"taskId":"1","deadline":131500,"group":"quiet"}]})");
+}
+
+TEST(DemoClient, ReadsWhatBecameOfThem) {
+  const auto answer = creation_answer(
+      R"({"results":[{"taskId":"0","created":true},{"taskId":"1","created":false},{"error":{"code":"TooMany","message":""}}]})");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->accepted, 2u);
+  EXPECT_EQ(answer->refused.at("TooMany"), 1u);
+  for (const char* wrong : {"", "[]", "{}", R"({"results":3})", R"({"results":[3]})"}) {
+    EXPECT_FALSE(creation_answer(wrong)) << wrong;
+  }
+}
+
+Shown shown_run() {
+  Shown shown;
+  shown.story = short_story();
+  shown.tasks = tasks_of(shown.story);
+  demo::Run run;
+  run.name = "Freshet <1>";
+  for (const auto end : possible_ends(shown.story, shown.tasks)) {
+    run.calls.push_back({run.calls.size(), end - shown.story.service, true, end});
+  }
+  run.created = shown.tasks.size();
+  run.states = {{"SHED", run.created}};
+  run.shed = {{"deadline", run.created}};
+  run.explained = {"Its deadline <b> had passed"};
+  run.has_books = true;
+  shown.runs.push_back(run);
+  return shown;
+}
+
+TEST(DemoReport, SaysWhatCameOfIt) {
+  Shown shown = shown_run();
+  const std::string text = text_report(shown);
+  EXPECT_NE(text.find("(adds up)"), std::string::npos) << text;
+  EXPECT_NE(text.find("Its deadline"), std::string::npos) << text;
+  shown.runs[0].created += 1;
+  EXPECT_NE(text_report(shown).find("DOES NOT ADD UP"), std::string::npos);
+}
+
+TEST(DemoReport, ThePageHasFivePlotsAndNoMarkupOfOthers) {
+  const std::string page = html_report(shown_run());
+  size_t plots = 0;
+  for (size_t at = page.find("<figure"); at != std::string::npos; at = page.find("<figure", at + 1)) ++plots;
+  EXPECT_EQ(plots, 5u);
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_EQ(page.find("<1>"), std::string::npos);
+  EXPECT_EQ(page.find("<script"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace freshet::demo
