@@ -427,15 +427,21 @@ class OtherFiles(BadDiskTest):
         create = lambda name: self.daemon.call("POST", "/2015-03-31/functions", {
             "FunctionName": name, "Runtime": "python3.11", "Handler": "main.handler", "Role": "arn:aws:iam::000000000000:role/any",
             "Code": {"ZipFile": archive(f"def handler(event, context):\n    return '{name}'\n")}})
-        for number, call in enumerate(("mkdir", "create", "append", "fsync", "rename")):
+        code = self.store / "code"
+        # The last one is the sync after the rename.
+        calls = [(call, "/store/code") for call in ("mkdir", "create", "append", "fsync", "rename")] + [("fsync", f"={code}")]
+        for number, (call, path) in enumerate(calls):
             for error in (errno.EIO, errno.ENOSPC):
-                with self.subTest(call=call, error=error):
+                with self.subTest(call=call, path=path, error=error):
                     name = f"F{number}-{error}"
-                    self.disk.fail(call, "/store/code", error=error)
+                    before = set(os.listdir(code)) if code.exists() else set()
+                    self.disk.fail(call, path, error=error)
                     with self.assertRaises(Refused) as refused:
                         create(name)
                     self.assertGreater(self.disk.hits, 0)
                     self.assertGreaterEqual(refused.exception.status, 500)
+                    left = set(os.listdir(code)) - before if code.exists() else set()
+                    self.assertEqual([one for one in left if not one.endswith(".part")], [], "a later upload would trust it")
                     self.lives(traffic)
                     self.disk.heal()
                     create(name)

@@ -62,7 +62,7 @@ Result<void> write_file(const std::string& path, std::string_view bytes, bool ex
   return {};
 }
 
-// What lies below it, its names too: thousands of small files cost one wait.
+// Syncs all files below it and their names. Thousands of small files cost one wait.
 Result<void> make_durable(const std::string& folder) {
   const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return io_error(folder, errno);
@@ -217,7 +217,7 @@ void CodeStore::work() {
 void CodeStore::remove(const std::string& folder) {
   const uint64_t bytes = bytes_below(folder);
   const std::string unfinished = folder + std::string(kUnfinished);
-  std::error_code ignored;  // What stays is for the next start.
+  std::error_code ignored;  // The next start removes the rest.
   fs::remove_all(unfinished, ignored);
   if (rename(folder.c_str(), unfinished.c_str()) != 0) return;
   kept_bytes_ -= std::min(kept_bytes_, bytes);
@@ -251,6 +251,8 @@ Result<StoredCode> CodeStore::unpack(std::string_view archive) {
   if (done) done = make_durable(directory_);
   if (!done) {
     fs::remove_all(unfinished, error);
+    // Another upload of the same code would take a folder of this name for a durable one.
+    fs::remove_all(code.folder, error);
     return fail(std::move(done.error()));
   }
   kept_bytes_ += bytes_below(code.folder);
