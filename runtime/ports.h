@@ -27,6 +27,10 @@ struct HttpRequest {
   std::string body;
   uint64_t listener = 0;      // Of a server with several: which one it came in by.
   HttpHeaders trailers = {};  // What came behind a chunked body: never to be taken for headers.
+  // Of a server's: the address of the client with its port (null: not known), and the number that the request's id is
+  // made of (wire/http/request_ids.h).
+  std::shared_ptr<const std::string> peer = {};
+  uint64_t number = 0;
 };
 
 struct HttpResponse {

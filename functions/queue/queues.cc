@@ -30,6 +30,7 @@ Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics
       log_(log),
       identity_(std::move(identity)),
       metrics_(metrics),
+      audit_(services.tables, services.scheduler.clock()),
       own_wall_(services.scheduler.clock()),
       wall_(wall ? *wall : own_wall_) {}
 
@@ -56,6 +57,7 @@ Async<Result<Queue*>> Queues::open(std::string table, QueueSettings settings) {
   auto opened = co_await Queue::open(services_, log_, identity_, wall_, table, std::move(settings));
   if (!opened) co_return fail(std::move(opened.error()));
   Queue* queue = opened->get();
+  co_await queue->audit_with(audit_);
   queues_[table] = std::move(*opened);
   if (metrics_) {
     queue->measure_pickup(metrics_->histogram(

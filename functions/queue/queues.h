@@ -31,6 +31,9 @@ class Queues final : public TaskQueues {
   TaskQueue* find(std::string_view name) override { return find_queue(name); }
   std::vector<std::string> names() const override;
 
+  // Where pauses and jobs of all queues have their lines.
+  AuditLog& audit() { return audit_; }
+
   // One line for each queue whose table lacks something that the queue needs; empty if none does.
   std::string broken() const;
   // At readiness; queues that are opened later begin at once.
@@ -47,6 +50,7 @@ class Queues final : public TaskQueues {
   const EventLog log_;
   const QueueIdentity identity_;
   Metrics* const metrics_;
+  AuditLog audit_;
   WallGuard own_wall_;
   WallGuard& wall_;
   bool begun_ = false;

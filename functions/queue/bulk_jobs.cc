@@ -1,0 +1,387 @@
+#include "functions/queue/bulk_jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/duration_text.h"
+#include "functions/queue/attributes.h"
+#include "functions/queue/policy/shed_pace.h"
+#include "functions/queue/policy/where.h"
+#include "functions/queue/shed_log.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint32_t kLooked = 256;  // Tasks read in a step.
+constexpr size_t kChanged = 64;    // And changed.
+
+Item slot_key(const std::string& queue, int64_t slot) {
+  Item key;
+  key.set("queue", Value(queue));
+  key.set("slot", Value::number(slot));
+  return key;
+}
+
+std::string join(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const auto& text : texts) out += (out.empty() ? "" : ", ") + text;
+  return out;
+}
+
+std::optional<Error> wrong(const BulkInput& input) {
+  const auto allowed = bulk_states(input.action);
+  const std::string action(action_name(input.action));
+  std::string what;
+  if (input.states.empty()) what = "'states' must say which tasks to " + action + ": " + join(allowed);
+  for (const auto& state : input.states) {
+    if (std::find(allowed.begin(), allowed.end(), state) != allowed.end()) continue;
+    what = "tasks in state '" + state + "' cannot be changed by a " + action + ": it is for " + join(allowed);
+    if (input.action == BulkInput::Action::kPurge && state == state::kTaken) what += "; cancel those that are in work";
+  }
+  if (input.limit && *input.limit < 1) what = "'limit' must be at least 1";
+  if (input.rate < 0) what = "'rate' must be above 0 tasks a second";
+  if (input.older_than && input.older_than->count() < 0) what = "'olderThanMs' must be at least 0";
+  if (!what.empty()) return Error{ErrorCode::kValidation, what, nullptr};
+  return never_matches(input.where);
+}
+
+std::string counts_in_words(const BulkJob& job) {
+  return std::to_string(job.matched) + " matched, " + std::to_string(job.changed) + " changed, " +
+         std::to_string(job.moved) + " had moved, " + std::to_string(job.failed) + " failed";
+}
+
+}  // namespace
+
+std::vector<std::string> bulk_states(BulkInput::Action action) {
+  std::vector<std::string_view> names;
+  switch (action) {
+    case BulkInput::Action::kPurge:
+      names = {state::kDelayed, state::kPending, state::kSuccess,  state::kFailure,
+               state::kDead,    state::kShed,    state::kCancelled};
+      break;
+    case BulkInput::Action::kCancel:
+      names = {state::kDelayed, state::kPending, state::kTaken};
+      break;
+    case BulkInput::Action::kRedrive:
+      names = {state::kDead, state::kFailure, state::kCancelled, state::kShed};
+      break;
+  }
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> bulk_default_states(BulkInput::Action action) {
+  if (action == BulkInput::Action::kCancel) return bulk_states(action);
+  if (action == BulkInput::Action::kRedrive) return {std::string(state::kDead)};
+  return {};
+}
+
+std::string bulk_in_words(const BulkInput& input) {
+  std::string out = std::string(action_name(input.action)) + " of " + join(input.states) + " tasks";
+  for (size_t i = 0; i < input.where.size(); ++i) {
+    out += (i == 0 ? " where " : " and ") + input.where[i].first + "=" + input.where[i].second;
+  }
+  if (input.older_than) out += ", older than " + duration_text(*input.older_than);
+  if (input.limit) out += ", at most " + std::to_string(*input.limit);
+  return out;
+}
+
+Async<Result<BulkJob>> BulkJobs::start(BulkInput input, Actor actor) {
+  if (input.states.empty()) input.states = bulk_default_states(input.action);
+  // In the order in which tasks move on, so that those that do so meanwhile are met later, not missed.
+  const auto order = bulk_states(input.action);
+  if (auto error = wrong(input)) co_return fail(std::move(*error));
+  std::sort(input.states.begin(), input.states.end(), [&order](const std::string& a, const std::string& b) {
+    return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
+  });
+  input.states.erase(std::unique(input.states.begin(), input.states.end()), input.states.end());
+  const auto at_work = std::count_if(works_.begin(), works_.end(), [](const Work& work) { return work.job.at_work(); });
+  if (at_work >= static_cast<ptrdiff_t>(kMostAtWork)) {
+    co_return fail(ErrorCode::kTooManyRequests, "queue '" + queue_ + "' has " + std::to_string(at_work) +
+                                                    " jobs at work already: wait for one to end, or stop one");
+  }
+  const WallTime now = services_.scheduler.clock().wall();
+  Work& work = works_.emplace_back();
+  work.job.id = last_id_ = std::max<uint64_t>(last_id_ + 1, static_cast<uint64_t>(std::max<int64_t>(epoch_ms(now), 1)));
+  work.until = now - input.older_than.value_or(milliseconds(0));
+  work.job.began = now;
+  work.job.actor = std::move(actor);
+  if (!input.dry_run) work.slot = free_slot();
+  work.job.input = std::move(input);
+  auto begun = co_await write_begin(work);
+  if (!begun) {
+    const uint64_t id = work.job.id;
+    works_.remove_if([id](const Work& one) { return one.job.id == id; });
+    co_return fail(begun.error());
+  }
+  scope_.spawn(run(work));
+  co_return work.job;
+}
+
+std::optional<int64_t> BulkJobs::free_slot() const {
+  std::set<int64_t> taken;
+  for (const auto& work : works_) {
+    if (work.slot) taken.insert(*work.slot);
+  }
+  int64_t slot = kFirstSlot;
+  while (taken.contains(slot)) --slot;
+  return slot;
+}
+
+// That it is at work, and its line in the audit log. Of a dry run there is nothing to say.
+Async<Result<void>> BulkJobs::write_begin(Work& work) {
+  if (!work.slot) co_return Result<void>();
+  const BulkJob& job = work.job;
+  TransactWriteInput transaction;
+  PutItemInput put;
+  put.table = ShedLog::kTable;
+  put.item = slot_key(queue_, *work.slot);
+  put.item.set("job", Value::number(static_cast<int64_t>(job.id)));
+  put.item.set("action", Value(action_name(job.input.action)));
+  put.item.set("what", Value(bulk_in_words(job.input)));
+  put.item.set("began", Value::number(epoch_ms(job.began)));
+  put.item.set("by", Value(job.actor.who));
+  put.cause = Cause::kQueue;
+  transaction.actions.emplace_back(std::move(put));
+  if (audit_ != nullptr) {
+    auto opened = co_await audit_->open();
+    if (!opened) co_return opened;
+    auto line = audit_->writes({std::string(action_name(job.input.action)),
+                                job.actor,
+                                queue_,
+                                bulk_in_words(job.input) + " began",
+                                {},
+                                job.id});
+    std::move(line.second.begin(), line.second.end(), std::back_inserter(transaction.actions));
+  }
+  auto written = co_await services_.tables.transact_write(std::move(transaction));
+  if (!written) co_return fail(written.error());
+  log_.info("BULK_JOB_BEGIN", {{"queue", queue_}, {"job", job.id}, {"what", bulk_in_words(job.input)}});
+  co_return Result<void>();
+}
+
+std::vector<BulkJob> BulkJobs::list() const {
+  std::vector<BulkJob> out;
+  for (auto it = works_.rbegin(); it != works_.rend(); ++it) out.push_back(it->job);
+  return out;
+}
+
+Error BulkJobs::unknown(uint64_t id) const {
+  return {ErrorCode::kNotFound,
+          "queue '" + queue_ + "' has no job " + std::to_string(id) + "; GET /queues/" + queue_ +
+              "/jobs lists those at work and the last that have ended",
+          nullptr};
+}
+
+Result<BulkJob> BulkJobs::find(uint64_t id) const {
+  for (const auto& work : works_) {
+    if (work.job.id == id) return work.job;
+  }
+  return fail(unknown(id));
+}
+
+Result<BulkJob> BulkJobs::stop(uint64_t id, const Actor& actor) {
+  for (auto& work : works_) {
+    if (work.job.id != id) continue;
+    if (!work.job.at_work()) {
+      return fail(ErrorCode::kConflict,
+                  "job " + std::to_string(id) + " has ended: " + std::string(phase_name(work.job.phase)));
+    }
+    work.stop = true;
+    work.stopped_by = actor.who;
+    return work.job;
+  }
+  return fail(unknown(id));
+}
+
+Async<void> BulkJobs::run(Work& work) {
+  BulkJob& job = work.job;
+  auto done = co_await go_through(work, false);
+  if (done && !job.input.dry_run && !work.stop) {
+    job.phase = BulkJob::Phase::kChanging;
+    work.changing_since = services_.scheduler.clock().boot();
+    done = co_await go_through(work, true);
+  }
+  if (!done) job.error = done.error().message;
+  // What was counted and not found again has moved meanwhile. What came to a state meanwhile was not counted.
+  const uint64_t met = job.changed + job.moved + job.failed;
+  if (job.input.limit) job.matched = std::min(job.matched, std::max(*job.input.limit, met));
+  job.matched = std::max(job.matched, met);
+  const bool whole = done && !work.stop && !job.input.dry_run;
+  if (whole) job.moved = job.matched - job.changed - job.failed;
+  job.phase = !done ? BulkJob::Phase::kFailed : work.stop ? BulkJob::Phase::kStopped : BulkJob::Phase::kDone;
+  job.ended = services_.scheduler.clock().wall();
+  co_await end(work);
+  drop_old();
+}
+
+bool BulkJobs::is_over(const Work& work) const {
+  return work.stop || (work.job.input.limit && work.job.changed >= *work.job.input.limit);
+}
+
+Async<Result<void>> BulkJobs::go_through(Work& work, bool change) {
+  const auto states = work.job.input.states;
+  for (const auto& state : states) {
+    Item start;
+    for (;;) {
+      if (is_over(work)) co_return Result<void>();
+      const BootTime began = services_.scheduler.clock().boot();
+      std::string of_state = state;
+      auto more = co_await step(work, std::move(of_state), start, change);
+      if (!more) co_return fail(more.error());
+      co_await rest(work, began);
+      if (!*more) break;
+    }
+  }
+  co_return Result<void>();
+}
+
+// Counts, or changes, what matches among the next tasks of the state. False: there are no more.
+Async<Result<bool>> BulkJobs::step(Work& work, std::string state, Item& start, bool change) {
+  auto page = co_await desk_.page(std::move(state), work.until, std::move(start), change ? kChanged : kLooked);
+  if (!page) co_return fail(page.error());
+  start = std::move(page->last_evaluated_key);
+  BulkJob& job = work.job;
+  std::erase_if(page->items, [&job](const ItemRef& task) { return !matches(task, job.input.where); });
+  if (!change) {
+    job.looked += page->scanned;
+    job.matched += page->items.size();
+    if (!job.example && !page->items.empty()) job.example = page->items.front();
+  } else {
+    if (job.input.limit) {
+      page->items.resize(std::min<uint64_t>(page->items.size(), *job.input.limit - job.changed));
+    }
+    if (!page->items.empty()) co_await change_some(work, std::move(page->items));
+  }
+  co_return !start.empty();
+}
+
+Async<void> BulkJobs::change_some(Work& work, std::vector<ItemRef> tasks) {
+  BulkJob& job = work.job;
+  // With a rate: as many at once as it gives in a tenth of a second.
+  const double rate = job.input.rate;
+  const size_t most = rate > 0 ? std::clamp<size_t>(static_cast<size_t>(rate / 10), 1, kChanged) : kChanged;
+  for (size_t from = 0; from < tasks.size() && !work.stop; from += most) {
+    const size_t count = std::min(most, tasks.size() - from);
+    const auto first = tasks.begin() + static_cast<ptrdiff_t>(from);
+    std::vector<ItemRef> some(first, first + static_cast<ptrdiff_t>(count));
+    auto results = co_await desk_.change(job.input.action, std::move(some));
+    for (auto& result : results) {
+      if (result.what == BulkResult::What::kChanged) ++job.changed;
+      if (result.what == BulkResult::What::kMoved) ++job.moved;
+      if (result.what != BulkResult::What::kFailed) continue;
+      ++job.failed;
+      job.error = std::move(result.error);
+    }
+    if (rate <= 0) continue;
+    const auto due = std::chrono::duration<double>(static_cast<double>(job.changed) / rate);
+    const BootTime next = work.changing_since + std::chrono::duration_cast<nanoseconds>(due);
+    while (services_.scheduler.clock().boot() < next && !work.stop) {
+      const auto left = next - services_.scheduler.clock().boot();
+      co_await sleep_for(services_.scheduler, std::min<nanoseconds>(left, milliseconds(200)));
+    }
+  }
+}
+
+// Others go first: the next step waits for a time when they have to wait anyway, or, where there is none, for longer
+// than the last one took.
+Async<void> BulkJobs::rest(const Work& work, BootTime began) {
+  const BootTime now = services_.scheduler.clock().boot();
+  if (work.job.input.rate > 0 && work.job.phase == BulkJob::Phase::kChanging) {
+    co_await sleep_for(services_.scheduler, nanoseconds(0));
+    co_return;
+  }
+  co_await services_.tables.lull(now + ShedPace::kPatience);
+  co_await sleep_for(services_.scheduler, ShedPace::rest(now - began));
+}
+
+// It is at work no more, and the line of its end.
+Async<void> BulkJobs::end(Work& work) {
+  if (!work.slot) co_return;
+  const BulkJob& job = work.job;
+  TransactWriteInput transaction;
+  DeleteItemInput gone;
+  gone.table = ShedLog::kTable;
+  gone.key = slot_key(queue_, *work.slot);
+  gone.cause = Cause::kQueue;
+  transaction.actions.emplace_back(std::move(gone));
+  std::string detail = bulk_in_words(job.input) + (job.phase == BulkJob::Phase::kDone ? " ended: " : " was ");
+  if (job.phase == BulkJob::Phase::kStopped) detail += "stopped by " + work.stopped_by + ": ";
+  if (job.phase == BulkJob::Phase::kFailed) detail += "given up (" + job.error + "): ";
+  detail += counts_in_words(job);
+  log_.info("BULK_JOB_END", {{"queue", queue_}, {"job", job.id}, {"what", detail}});
+  if (audit_ != nullptr) {
+    auto line = audit_->writes(
+        {std::string(action_name(job.input.action)), job.actor, queue_, std::move(detail), job.changed, job.id});
+    std::move(line.second.begin(), line.second.end(), std::back_inserter(transaction.actions));
+  }
+  auto written = co_await services_.tables.transact_write(std::move(transaction));
+  if (written) {
+    work.slot.reset();
+  } else {
+    log_.warn("BULK_JOB_NOT_TOLD", {{"queue", queue_}, {"job", job.id}, {"message", written.error().message}});
+  }
+}
+
+void BulkJobs::drop_old() {
+  auto ended = std::count_if(works_.begin(), works_.end(), [](const Work& work) { return !work.job.at_work(); });
+  for (auto it = works_.begin(); it != works_.end() && ended > static_cast<ptrdiff_t>(kMostKept);) {
+    if (it->job.at_work()) {
+      ++it;
+    } else {
+      it = works_.erase(it);
+      --ended;
+    }
+  }
+}
+
+Async<void> BulkJobs::find_cut_off() {
+  QueryInput query;
+  query.table = ShedLog::kTable;
+  query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
+  query.placeholders.names.emplace_back("#q", "queue");
+  query.placeholders.values.set(":q", Value(queue_));
+  query.placeholders.values.set(":a", Value::number(kFirstSlot - static_cast<int64_t>(kMostAtWork + kMostKept)));
+  query.placeholders.values.set(":b", Value::number(kFirstSlot));
+  query.consistent = true;
+  auto page = co_await services_.tables.query(std::move(query));
+  if (!page) co_return;
+  for (const auto& stored : page->items) {
+    const Item item = stored.decode();
+    TransactWriteInput transaction;
+    DeleteItemInput gone;
+    gone.table = ShedLog::kTable;
+    gone.key = slot_key(queue_, item.int_or("slot", 0));
+    gone.cause = Cause::kQueue;
+    transaction.actions.emplace_back(std::move(gone));
+    Work work;
+    work.job.id = static_cast<uint64_t>(std::max<int64_t>(item.int_or("job", 0), 0));
+    for (const auto action : {BulkInput::Action::kPurge, BulkInput::Action::kCancel, BulkInput::Action::kRedrive}) {
+      if (action_name(action) == item.string_or("action")) work.job.input.action = action;
+    }
+    work.job.began = WallTime(milliseconds(item.int_or("began", 0)));
+    work.job.actor.who = item.string_or("by");
+    work.job.phase = BulkJob::Phase::kCutOff;
+    const std::string what(item.string_or("what"));
+    work.job.error = what + ": the daemon ended meanwhile. What it had changed stays so; start it again for the rest";
+    work.job.ended = services_.scheduler.clock().wall();
+    log_.warn("BULK_JOB_CUT_OFF", {{"queue", queue_}, {"job", work.job.id}, {"what", what}});
+    if (audit_ != nullptr) {
+      auto opened = co_await audit_->open();
+      if (!opened) continue;
+      auto line = audit_->writes({std::string(item.string_or("action")),
+                                  {"freshet", "start", {}},
+                                  queue_,
+                                  what + " was cut off by the end of the daemon",
+                                  {},
+                                  work.job.id});
+      std::move(line.second.begin(), line.second.end(), std::back_inserter(transaction.actions));
+    }
+    auto told = co_await services_.tables.transact_write(std::move(transaction));
+    if (!told) log_.warn("BULK_JOB_NOT_TOLD", {{"queue", queue_}, {"message", told.error().message}});
+    last_id_ = std::max(last_id_, work.job.id);
+    works_.push_front(std::move(work));
+  }
+}
+
+}  // namespace freshet

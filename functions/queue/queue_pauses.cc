@@ -1,0 +1,231 @@
+// Pausing and resuming a queue, its groups and its keys. docs/operations.md, "Pausing".
+#include <algorithm>
+
+#include "functions/queue/attributes.h"
+#include "functions/queue/policy/lanes.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr size_t kMostName = 256;
+constexpr size_t kMostReason = 256;
+constexpr milliseconds kShortest{1'000};
+constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
+
+Item slot_key(const std::string& queue, int64_t slot) {
+  Item key;
+  key.set("queue", Value(queue));
+  key.set("slot", Value::number(slot));
+  return key;
+}
+
+std::optional<Error> wrong_pause(const PauseInput& input) {
+  const bool named = input.of != Pause::Of::kQueue;
+  const std::string kind(pause_kind_name(input.of));
+  std::string what;
+  if (named && (input.name.empty() || input.name.size() > kMostName)) {
+    what = "the name of a " + kind + " has 1 to 256 bytes";
+  } else if (input.reason.size() > kMostReason) {
+    what = "a reason has at most 256 bytes";
+  } else if (input.lasts && (*input.lasts < kShortest || *input.lasts > kLongest)) {
+    what = "a pause lasts from 1 s to 366 days, or until it is resumed";
+  }
+  if (what.empty()) return {};
+  return Error{ErrorCode::kValidation, what, nullptr};
+}
+
+}  // namespace
+
+// While it lives, no other pause of the queue changes.
+class Queue::PauseTurn {
+ public:
+  explicit PauseTurn(Queue& queue) : queue_(queue) { queue_.changing_pauses_ = true; }
+  PauseTurn(const PauseTurn&) = delete;
+  PauseTurn& operator=(const PauseTurn&) = delete;
+  ~PauseTurn() {
+    queue_.changing_pauses_ = false;
+    for (const auto& waiter : std::exchange(queue_.pauses_wait_, {})) waiter.set(true);
+  }
+
+ private:
+  Queue& queue_;
+};
+
+// Nothing changes when this ends, and nothing can until the caller has a turn.
+Async<void> Queue::pauses_turn() {
+  while (changing_pauses_) {
+    Promise<bool> done(services_.scheduler);
+    pauses_wait_.push_back(done);
+    co_await done.future();
+  }
+}
+
+// Before anything is taken.
+Async<Result<void>> Queue::load_pauses() {
+  QueryInput query;
+  query.table = ShedLog::kTable;
+  query.key_condition = "#q = :q AND slot BETWEEN :a AND :b";
+  query.placeholders.names.emplace_back("#q", "queue");
+  query.placeholders.values.set(":q", Value(table_));
+  query.placeholders.values.set(":a", Value::number(Pauses::kFirstSlot));
+  query.placeholders.values.set(":b", Value::number(Pauses::kLastSlot));
+  query.consistent = true;
+  for (;;) {
+    QueryInput page_query = query;
+    auto page = co_await services_.tables.query(std::move(page_query));
+    if (!page) co_return fail(page.error());
+    for (const auto& item : page->items) {
+      auto pause = pause_of(item);
+      if (pause) pauses_.put(std::move(*pause), item.decode().int_or("slot", 0));
+    }
+    query.exclusive_start_key = std::move(page->last_evaluated_key);
+    if (query.exclusive_start_key.empty()) break;
+  }
+  for (const auto& pause : pauses_.list()) {
+    log_.warn(
+        "QUEUE_PAUSED",
+        {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", pause_in_words(pause)}});
+  }
+  co_return Result<void>();
+}
+
+// The change of a slot and its line in the audit log, or neither.
+Async<Result<void>> Queue::write_pause(WriteInput write, AuditLine line) {
+  TransactWriteInput transaction;
+  transaction.actions.push_back(std::move(write));
+  if (audit_ != nullptr) {
+    auto opened = co_await audit_->open();
+    if (!opened) co_return opened;
+    auto writes = audit_->writes(line);
+    std::move(writes.second.begin(), writes.second.end(), std::back_inserter(transaction.actions));
+  }
+  auto written = co_await services_.tables.transact_write(std::move(transaction));
+  if (!written) co_return fail(written.error());
+  co_return Result<void>();
+}
+
+Async<Result<Pause>> Queue::pause(PauseInput input, Actor actor) {
+  if (auto error = wrong_pause(input)) co_return fail(std::move(*error));
+  co_await pauses_turn();
+  const PauseTurn turn(*this);
+  const auto slot = pauses_.slot_for(input.of, input.name);
+  if (!slot) {
+    co_return fail(ErrorCode::kLimitExceeded, "queue '" + table_ + "' has " + std::to_string(Pauses::kMost) +
+                                                  " pauses, and no room for another one: resume some, or pause the "
+                                                  "whole queue");
+  }
+  Pause pause{input.of, std::move(input.name), std::move(input.reason), actor.who, wall(), {}};
+  if (input.lasts) pause.until = wall() + *input.lasts;
+  PutItemInput put;
+  put.table = ShedLog::kTable;
+  put.item = slot_key(table_, *slot);
+  for (auto& [name, value] : pause_item(pause)) put.item.set(name, std::move(value));
+  put.cause = Cause::kQueue;
+  AuditLine line{"pause", std::move(actor), table_, {}, {}, {}};
+  line.detail = pause_subject(pause.of, pause.name, table_) + " " + pause_in_words(pause);
+  auto written = co_await write_pause(std::move(put), std::move(line));
+  if (!written) co_return fail(written.error());
+  log_.info(
+      "QUEUE_PAUSED",
+      {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", pause_in_words(pause)}});
+  pauses_.put(pause, *slot);
+  if (pause.until) hurry(boot() + due_in(epoch_ms(*pause.until)));
+  co_return pause;
+}
+
+Async<Result<void>> Queue::resume(Pause::Of of, std::string name, Actor actor) {
+  co_await pauses_turn();
+  const PauseTurn turn(*this);
+  const Pause* pause = pauses_.find(of, name);
+  if (pause == nullptr) co_return fail(ErrorCode::kConflict, not_paused(of, name));
+  AuditLine line{"resume", std::move(actor), table_, {}, {}, {}};
+  line.detail = pause_subject(of, name, table_) + ", which was paused " + pause_in_words(*pause);
+  DeleteItemInput gone;
+  gone.table = ShedLog::kTable;
+  gone.key = slot_key(table_, pauses_.slot_for(of, name).value_or(0));
+  gone.cause = Cause::kQueue;
+  auto written = co_await write_pause(std::move(gone), std::move(line));
+  if (!written) co_return fail(written.error());
+  log_.info("QUEUE_RESUMED", {{"queue", table_}, {"of", pause_kind_name(of)}, {"name", name}});
+  pauses_.erase(of, name);
+  resumed();
+  co_return Result<void>();
+}
+
+// What is paused instead.
+std::string Queue::not_paused(Pause::Of of, std::string_view name) const {
+  constexpr size_t kShown = 5;
+  std::string out = pause_subject(of, name, table_) + " is not paused";
+  const auto others = pauses_.list();
+  for (size_t i = 0; i < std::min(kShown, others.size()); ++i) {
+    out +=
+        (i == 0 ? "; paused are: " : ", ") +
+        (others[i].of == Pause::Of::kQueue ? std::string("the queue")
+                                           : std::string(pause_kind_name(others[i].of)) + " '" + others[i].name + "'");
+  }
+  if (others.size() > kShown) out += " and " + std::to_string(others.size() - kShown) + " more";
+  return out;
+}
+
+// Something may be taken again.
+void Queue::resumed() {
+  wake_all();
+  if (processors_ == 0) start_soon(nanoseconds(0));
+}
+
+// Pauses whose time is over. They end although the store may not be able to remove them now: at the next start they
+// have ended, too. A wall clock that may be wrong ends none.
+void Queue::end_pauses() {
+  const auto next = pauses_.next_end();
+  if (!next || *next > wall()) return;
+  pause_look_ = boot() + settings_.look_around;
+  for (auto& pause : pauses_.ended(wall_guard_.earliest())) {
+    DeleteItemInput gone;
+    gone.table = ShedLog::kTable;
+    gone.key = slot_key(table_, pauses_.slot_for(pause.of, pause.name).value_or(0));
+    // Not another pause that has come to that slot since.
+    gone.condition = "since = :s";
+    gone.placeholders.values.set(":s", Value::number(epoch_ms(pause.since)));
+    gone.cause = Cause::kQueue;
+    log_.info(
+        "QUEUE_RESUMED",
+        {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", "its time was over"}});
+    pauses_.erase(pause.of, pause.name);
+    scope_.spawn(remove_pause(std::move(gone), std::move(pause)));
+    resumed();
+  }
+}
+
+Async<void> Queue::remove_pause(DeleteItemInput gone, Pause pause) {
+  AuditLine line{"resume", {"freshet", "timer", {}}, table_, {}, {}, {}};
+  line.detail = pause_subject(pause.of, pause.name, table_) + ", whose pause was over";
+  auto written = co_await write_pause(std::move(gone), std::move(line));
+  const bool replaced = !written && written.error().code == ErrorCode::kTransactionCanceled;
+  if (!written && !replaced) {
+    log_.warn("PAUSE_NOT_REMOVED", {{"queue", table_}, {"message", written.error().message}});
+  }
+}
+
+// Whether the task is of a part that is paused; not asked of the whole queue, whose takes do not come that far.
+bool Queue::is_paused(const ItemRef& task) const {
+  if (pauses_.empty()) return false;
+  return pauses_.holds_group(text_of(task, attribute::kGroup)) || pauses_.holds_key(key_of(task));
+}
+
+void Queue::explain_pauses(Explanation& out) {
+  if (pauses_.empty()) return;
+  const auto say = [&](Pause::Of of, std::string_view name) {
+    const Pause* pause = pauses_.find(of, name);
+    if (pause == nullptr) return;
+    const std::string what = of == Pause::Of::kQueue ? "the queue" : "its " + std::string(pause_kind_name(of));
+    out.why.push_back({"paused", what + " is paused " + pause_in_words(*pause) +
+                                     " (`freshet resume` lets it go on; deadline and ttl go on meanwhile)"});
+  };
+  say(Pause::Of::kQueue, {});
+  say(Pause::Of::kGroup, text_of(out.task, attribute::kGroup));
+  say(Pause::Of::kKey, key_of(out.task));
+}
+
+}  // namespace freshet
