@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/duration_text.h"
+
 namespace freshet::cli {
 namespace {
 
@@ -42,6 +44,14 @@ Check above_zero() {
             return "'" + text + "' is not a number above 0";
           },
           "above 0"};
+}
+
+Check duration(std::chrono::milliseconds least, std::chrono::milliseconds most) {
+  return {[=](const std::string& text) {
+            const auto read = parse_duration(text, least, most);
+            return read ? std::string() : read.error().message;
+          },
+          duration_text(least) + " to " + duration_text(most)};
 }
 
 std::chrono::nanoseconds seconds_of(double seconds) {

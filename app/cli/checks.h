@@ -12,7 +12,9 @@ namespace freshet::cli {
 Check whole(int64_t least, int64_t most);  // A whole number between the two, both included.
 Check seed();                              // Any number of 64 bits.
 Check above_zero();                        // Any number above 0.
-Check not_empty();                         // An unset variable of a script is no value.
+// A duration with its unit (base/duration_text.h), both bounds included.
+Check duration(std::chrono::milliseconds least, std::chrono::milliseconds most);
+Check not_empty();  // An unset variable of a script is no value.
 
 // That many seconds, but at most thirty years: nanoseconds cannot hold every larger number.
 std::chrono::nanoseconds seconds_of(double seconds);

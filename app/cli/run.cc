@@ -59,13 +59,16 @@ void add_template_options(Command command, DaemonOptions& options) {
   add_deploy_options(command, options.deploy);
   command.get_option("--parameter").envname("FRESHET_PARAMETER");
   command.get_option("--set").envname("FRESHET_SET");
-  command.get_option("--account").envname("FRESHET_ACCOUNT");
-  command.get_option("--region").envname("FRESHET_REGION");
   command
       .add_option("--queue", options.queues,
                   "A table that is a queue of tasks, besides those that the template marks; repeatable")
       .one_value_each()
       .envname("FRESHET_QUEUES");
+}
+
+void add_definition_options(Command command, DaemonOptions& options) {
+  command.get_option("--account").envname("FRESHET_ACCOUNT");
+  command.get_option("--region").envname("FRESHET_REGION");
   command
       .add_option("--priority-queue", options.priority_queues,
                   "File that defines priority queues over tables (docs/priority-queue.md); repeatable")
@@ -121,7 +124,7 @@ void add_service_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_CA_FILE");
   command
       .add_flag("--open-metrics", options.open_metrics,
-                "Answer GET /metrics without a signature, although --credentials is given")
+                "Answer GET /metrics and GET /queues/NAME/backlog without a signature, although --credentials is given")
       .envname("FRESHET_OPEN_METRICS");
   command
       .add_option("--cors-origin", options.cors_origins,
@@ -201,6 +204,12 @@ void add_trace_options(Command command, DaemonOptions& options) {
       .capture_default_str();
 }
 
+void add_rest(Command command, DaemonOptions& options) {
+  add_store_options(command, options);
+  add_service_options(command, options);
+  add_trace_options(command, options);
+}
+
 }  // namespace
 
 void add_deploy_options(Command command, TemplateOptions& options) {
@@ -211,13 +220,17 @@ void add_deploy_options(Command command, TemplateOptions& options) {
       .add_option("--set", options.settings,
                   "FUNCTION.VARIABLE=VALUE: sets a function's environment variable; repeatable")
       .one_value_each();
-  command.add_option("--account", options.account.id, "Account id in ARNs, 12 digits")
+  add_account_options(command, options.account);
+}
+
+void add_account_options(Command command, Account& account) {
+  command.add_option("--account", account.id, "Account id in ARNs, 12 digits")
       .check({[](const std::string& text) {
         const bool good = text.size() == 12 && text.find_first_not_of("0123456789") == std::string::npos;
         return good ? std::string() : "'" + text + "' is not an account id of 12 digits";
       }})
       .capture_default_str();
-  command.add_option("--region", options.account.region, "Region in ARNs")
+  command.add_option("--region", account.region, "Region in ARNs")
       .check({[](const std::string& text) {
         constexpr const char* kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789-";
         const bool good = !text.empty() && text.size() <= 64 && text.find_first_not_of(kAllowed) == std::string::npos;
@@ -228,9 +241,15 @@ void add_deploy_options(Command command, TemplateOptions& options) {
 
 void add_run_options(Command command, DaemonOptions& options) {
   add_template_options(command, options);
-  add_store_options(command, options);
-  add_service_options(command, options);
-  add_trace_options(command, options);
+  add_definition_options(command, options);
+  add_rest(command, options);
+}
+
+void add_serve_options(Command command, DaemonOptions& options) {
+  command.options_group("More queues");
+  add_account_options(command, options.deploy.account);
+  add_definition_options(command, options);
+  add_rest(command, options);
 }
 
 void add_run(Command app, int& exit_status) {

@@ -62,17 +62,23 @@ std::string value_of(const Json& value) {
 
 class HumanSink final : public LogSink {
  public:
-  explicit HumanSink(const Screen& screen) : screen_(screen) {}
-  void write(LogLevel, std::string_view line) override {
+  HumanSink(const Screen& screen, bool quiet) : screen_(screen), quiet_(quiet) {}
+  void write(LogLevel level, std::string_view line) override {
+    if (quiet_ && is_chatter(level, line)) return;
     const std::string text = human_line(line, screen_) + '\n';
     std::fwrite(text.data(), 1, text.size(), stderr);  // One call: lines of several threads do not mix.
   }
 
  private:
   const Screen screen_;
+  const bool quiet_;
 };
 
 }  // namespace
+
+bool is_chatter(LogLevel level, std::string_view json) {
+  return level < LogLevel::kWarn && json.find(R"("event":"FUNCTION_LOG")") == std::string_view::npos;
+}
 
 std::string human_line(std::string_view json, const Screen& screen) {
   const Json event = Json::parse(json, nullptr, false);
@@ -89,7 +95,7 @@ std::string human_line(std::string_view json, const Screen& screen) {
   std::transform(level.begin(), level.end(), capitals.begin(), [](unsigned char c) { return std::toupper(c); });
   std::string out = time + painted(screen, colour_of(level), fmt::format("{:<5}", plain_text(capitals))) + ' ' +
                     painted(screen, Colour::kBold, shown(name));
-  // What it says comes first: it is a sentence.
+  // The message comes first: it is a sentence.
   for (const char* sentence : {"what", "message"}) {
     if (event.contains(sentence)) out += ": " + shown(member(event, sentence));
   }
@@ -102,16 +108,16 @@ std::string human_line(std::string_view json, const Screen& screen) {
   return out + (fields.empty() ? "" : "  " + fields);
 }
 
-std::unique_ptr<LogSink> make_human_sink(const Screen& screen) {
-  return std::make_unique<HumanSink>(screen);
+std::unique_ptr<LogSink> make_human_sink(const Screen& screen, bool quiet) {
+  return std::make_unique<HumanSink>(screen, quiet);
 }
 
 bool log_is_for_people(std::string_view format) {
   return format == "human" || (format.empty() && screen_of(STDERR_FILENO).terminal);
 }
 
-std::unique_ptr<LogSink> make_log_sink(std::string_view format) {
-  return log_is_for_people(format) ? make_human_sink(screen_of(STDERR_FILENO)) : make_stderr_sink();
+std::unique_ptr<LogSink> make_log_sink(std::string_view format, bool quiet) {
+  return log_is_for_people(format) ? make_human_sink(screen_of(STDERR_FILENO), quiet) : make_stderr_sink();
 }
 
 }  // namespace freshet

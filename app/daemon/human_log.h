@@ -19,11 +19,14 @@ namespace freshet {
 std::string human_line(std::string_view json, const Screen& screen);
 
 // Standard error, a line at a time, as human_line() makes it. Any thread.
-std::unique_ptr<LogSink> make_human_sink(const Screen& screen);
+// If it is quiet, only warnings, errors and what functions print.
+std::unique_ptr<LogSink> make_human_sink(const Screen& screen, bool quiet = false);
+// True for a line that a quiet log leaves out.
+bool is_chatter(LogLevel level, std::string_view json);
 
-// Whether the log is for people: --log-format says "human", or nothing and standard error is a terminal.
+// True if the log is for people: --log-format says "human", or nothing and standard error is a terminal.
 bool log_is_for_people(std::string_view format);
-// The sink of such a log, or of one of JSON Lines, on standard error.
-std::unique_ptr<LogSink> make_log_sink(std::string_view format);
+// The sink of such a log, or of one of JSON Lines (which is never quiet), on standard error.
+std::unique_ptr<LogSink> make_log_sink(std::string_view format, bool quiet = false);
 
 }  // namespace freshet

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,8 @@ struct ListenAddress {
 };
 
 struct TemplateOptions {
-  std::string path;
+  std::string path;                     // Empty: no template.
+  std::string text;                     // If it is not empty: the template itself. Messages call it `path`.
   std::vector<std::string> parameters;  // NAME=VALUE of the template's Parameters.
   std::vector<std::string> settings;    // FUNCTION.VARIABLE=VALUE.
   Account account;                      // In ARNs.
@@ -56,13 +58,15 @@ struct DaemonOptions {
   std::string tls_certificate;             // PEM file with its chain; empty: plain HTTP.
   std::string tls_key;                     // PEM file.
   std::string ca_file;                     // PEM file: trusted for https://, besides the system's.
-  bool open_metrics = false;               // GET /metrics needs no signature although others do.
+  bool open_metrics = false;               // GET /metrics and /queues/NAME/backlog need no signature.
   std::string trace_file;                  // OTLP/JSON, a line a batch; empty: none. So too the next two.
   std::string chrome_trace;                // File in Chrome's trace format.
   std::string trace_endpoint;              // URL of an OTLP/HTTP endpoint that takes JSON.
   uint64_t trace_bytes = 64u << 20;        // For each trace file; one older file is kept.
   uint64_t xray_port = 2000;               // UDP, with one of those; 0 picks a free one.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
+  bool quiet = false;  // People see warnings, errors and the output of functions only. The log keeps everything.
+  std::function<void(const std::string& url)> on_ready;  // Called once, as soon as requests are served. Loop thread.
 };
 
 // "127.0.0.1:7070", "[::1]:0"; loopback only, unless requests are `signed_for`.

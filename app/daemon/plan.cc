@@ -125,6 +125,7 @@ Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment
 }
 
 Result<Deployment> read_deployment(const TemplateOptions& options) {
+  if (!options.text.empty()) return read_deployment(options, options.text);
   auto text = read_text_file(options.path);
   if (!text) return invalid("the template: " + text.error().message);
   return read_deployment(options, std::move(*text));

@@ -67,7 +67,7 @@ int run_daemon(const DaemonOptions& options) {
     return 1;
   }
   return_unused_memory();
-  RealWorld world(*spawner, make_log_sink(options.log_format));
+  RealWorld world(*spawner, make_log_sink(options.log_format, options.quiet));
   return run_until_signal(*make_daemon(world, options, std::move(*plan)), options, signals);
 }
 

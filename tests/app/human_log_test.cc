@@ -29,6 +29,17 @@ TEST_F(HumanLogTest, AnEventIsALineWithTheLocalTime) {
             "00:59:59.001 WARN  X  n=3 ok=true s=\"a b\"");
 }
 
+TEST_F(HumanLogTest, AQuietLogHasWarningsErrorsAndWhatFunctionsPrint) {
+  const std::string_view ready = R"({"time":"x","level":"info","event":"READY"})";
+  EXPECT_TRUE(is_chatter(LogLevel::kInfo, ready));
+  EXPECT_TRUE(is_chatter(LogLevel::kDebug, ready));
+  EXPECT_FALSE(is_chatter(LogLevel::kWarn, ready));
+  EXPECT_FALSE(is_chatter(LogLevel::kError, ready));
+  EXPECT_FALSE(is_chatter(LogLevel::kInfo, R"({"time":"x","level":"info","event":"FUNCTION_LOG","line":"hello"})"));
+  EXPECT_TRUE(
+      is_chatter(LogLevel::kInfo, R"({"time":"x","level":"info","event":"A","line":"\"event\":\"FUNCTION_LOG"})"));
+}
+
 TEST_F(HumanLogTest, WhatItSaysComesFirst) {
   EXPECT_EQ(
       line(

@@ -17,8 +17,11 @@ import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/faults"))
+from printed import blocks_of, sections_of  # noqa: E402
 PACKAGES = ROOT / "build/package"
 SYSTEMS = PACKAGES / "systems"
+MOST_SECONDS_TO_FIRST_SUCCESS = 60  # From the installation on, with a machine that others use, too.
 MOST_PROGRAM, MOST_INSTALLED = 12 << 20, 13 << 20
 SKIPPED = 77
 
@@ -149,7 +152,8 @@ class Debian(unittest.TestCase):
         for file in ("/usr/share/man/man1/freshet-put.1.gz", "/usr/share/bash-completion/completions/freshet",
                      "/usr/share/zsh/vendor-completions/_freshet", "/usr/share/fish/vendor_completions.d/freshet.fish",
                      "/usr/share/doc/freshet/copyright", "/usr/share/doc/freshet/LICENSE", "/usr/share/doc/freshet/changelog.gz",
-                     "/usr/share/doc/freshet/docs/operations.md", "/etc/freshet/freshet.conf", "/etc/freshet/template.yaml"):
+                     "/usr/share/doc/freshet/docs/operations.md", "/usr/share/freshet/config/alerts.yaml",
+                     "/usr/share/freshet/config/grafana/freshet.json", "/etc/freshet/freshet.conf", "/etc/freshet/template.yaml"):
             self.assertIn(file, self.files())
         self.assertEqual(self.system.sh("dpkg-query -W -f '${Conffiles}' freshet").stdout.count("/etc/freshet/"), 2)
 
@@ -195,6 +199,29 @@ class Debian(unittest.TestCase):
 
     def session_of(self, script):
         return self.system.session(re.sub(r"(?m)^ {12}", "", script))
+
+    def test_first_success(self):
+        """From installing the package to the first SUCCESS, with README's first commands as they are printed."""
+        system = System("bookworm")
+        self.addCleanup(system.close)
+        system.install("python3")
+        shutil.copy(self.deb, system.root / "tmp")
+        begun = time.monotonic()
+        system.install(f"/tmp/{self.deb.name}")
+        first = dict(sections_of((ROOT / "README.md").read_text()))[""]
+        script = "cd /root\n"
+        for language, words, code, _ in blocks_of(first):
+            if language != "sh":
+                continue
+            if words == ["daemon"]:
+                script += f"({code}) > /tmp/said.log 2>&1 &\n"
+                script += "sleep 0.1; until freshet stats --queue emails >/dev/null 2>&1; do sleep 0.05; done\n"
+            elif words == ["until"]:
+                script += f"until {code.strip()} | grep SUCCESS; do sleep 0.05; done\n"
+            else:
+                script += code
+        self.assertIn("ada@example.com", system.session(script))
+        self.assertLess(time.monotonic() - begun, MOST_SECONDS_TO_FIRST_SUCCESS)
 
     def test_the_demo(self):
         demo = next(line for line in readme_commands("Install") if "demo.py" in line)

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""The commands of the first pages are run as they are printed: README's first screen, the tutorial, the cookbook."""
+import sys
+
+from daemon import ROOT, main
+from printed import Page, Wrong, blocks_of, sections_of
+
+
+def follow(binary, folder, text):
+    page = Page(folder, binary)
+    try:
+        page.follow(text)
+    finally:
+        page.close()
+
+
+def the_runner_sees_what_is_wrong(binary, folder):
+    """A page whose command fails, or prints something else, is not passed over."""
+    def told(number, text):
+        try:
+            follow(binary, folder / str(number), text)
+        except Wrong as error:
+            return str(error)
+        raise AssertionError(f"passed: {text}")
+
+    assert "status 3" in told(1, "```sh\nexit 3\n```\n")
+    assert "it printed" in told(2, "```sh\necho one\n```\n```text\ntwo\n```\n")
+    assert "is not known" in told(3, "```bash\ntrue\n```\n")
+    assert "it ended with 1" in told(4, "```sh daemon\nexit 1\n```\n")
+    follow(binary, folder / "5", "```python a.py\nprint('on 8000')\n```\n```sh\npython3 a.py; x=1; export y=2\n```\n```text\non …\n```\n"
+                                 "```sh\n[ $y = 2 ] && [ -z ${x-} ]\n```\n")
+
+
+def readme(binary, folder):
+    first = dict(sections_of((ROOT / "README.md").read_text()))[""]
+    assert len(blocks_of(first)) >= 3, "README begins with the case"
+    follow(binary, folder, first)
+
+
+def tutorial(binary, folder):
+    text = (ROOT / "docs/tutorial.md").read_text()
+    assert len(blocks_of(text)) > 15
+    follow(binary, folder, text)
+
+
+def cookbook(binary, folder):
+    recipes = [(name, text) for name, text in sections_of((ROOT / "docs/cookbook.md").read_text()) if blocks_of(text)]
+    assert len(recipes) >= 8
+    for number, (name, text) in enumerate(recipes):
+        print(f"cookbook: {name}", flush=True)
+        follow(binary, folder / str(number), text)
+
+
+if __name__ == "__main__":
+    wanted = sys.argv[sys.argv.index("--only") + 1:] if "--only" in sys.argv else []
+    tests = {"runner": the_runner_sees_what_is_wrong, "readme": readme, "tutorial": tutorial, "cookbook": cookbook}
+    if wanted:
+        del sys.argv[sys.argv.index("--only"):]
+    main(__doc__, "the pages do what they say", *(test for name, test in tests.items() if not wanted or name in wanted))
