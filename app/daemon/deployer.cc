@@ -5,6 +5,7 @@
 
 #include "runtime/json_members.h"
 #include "tables/value/json.h"
+#include "wire/auth/actor.h"
 #include "wire/http/own_error.h"
 #include "wire/tasks/answers.h"
 
@@ -26,7 +27,7 @@ void read_texts(JsonMembers& members, std::string_view name, std::vector<std::st
       return members.fail_with(
           {ErrorCode::kValidation, "'" + std::string(name) + "' has too many entries: 1000 are allowed", nullptr});
     }
-    auto text = one.as_string();
+    auto text = text_in(one);
     if (!text) return members.fail_with(std::move(text.error()));
     into.emplace_back(*text);
   }
@@ -66,8 +67,8 @@ std::string quoted(std::string_view text) {
 
 class DeployExchange final : public Exchange {
  public:
-  DeployExchange(Deployer& deployer, Result<DeployRequest> request)
-      : deployer_(deployer), request_(std::move(request)) {}
+  DeployExchange(Deployer& deployer, Result<DeployRequest> request, Actor actor)
+      : deployer_(deployer), request_(std::move(request)), actor_(std::move(actor)) {}
   Async<void> run() override {
     if (!request_) {
       error_ = request_.error();
@@ -81,7 +82,8 @@ class DeployExchange final : public Exchange {
       outputs_ += (outputs_.empty() ? "" : ",") + quoted(output.name) + ":" + quoted(output.value);
     }
     PlannedDeployment planned = std::move(request_->planned);
-    auto work = request_->dry_run ? deployer_.plan(std::move(planned)) : deployer_.deploy(std::move(planned));
+    auto work = request_->dry_run ? deployer_.plan(std::move(planned))
+                                  : deployer_.deploy(std::move(planned), std::move(actor_));
     auto done = co_await work;
     if (!request_->dry_run || !done) deployer_.count(done.has_value());
     if (done) {
@@ -107,6 +109,7 @@ class DeployExchange final : public Exchange {
  private:
   Deployer& deployer_;
   Result<DeployRequest> request_;
+  Actor actor_;
   std::string warnings_;
   std::string outputs_;
   DeploymentPlan plan_;
@@ -122,7 +125,8 @@ class DeployRoute final : public Route {
   // The template is read here, as that may take long.
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     if (request.method != "POST") return answer_with_response(method_not_allowed(request, "POST"));
-    return std::make_unique<DeployExchange>(deployer_, read_request(request.body, place_));
+    return std::make_unique<DeployExchange>(deployer_, read_request(request.body, place_),
+                                            actor_of(request, place_.is_signed));
   }
   bool is_slow() const override { return true; }
 
@@ -133,7 +137,24 @@ class DeployRoute final : public Route {
 
 }  // namespace
 
-Async<Result<DeploymentPlan>> Deployer::deploy(PlannedDeployment planned) {
+// A start that changes nothing has no line: nobody has asked for anything.
+Async<Result<void>> Deployer::audit(const PlannedDeployment& planned, Actor actor) {
+  PlannedDeployment copy = planned;
+  auto changes = co_await plan(std::move(copy));
+  if (!changes) co_return fail(std::move(changes.error()));
+  if (changes->changes.empty() && actor.request.empty()) co_return Result<void>();
+  AuditLine line{"deploy", std::move(actor), {}, {}, changes->changes.size(), {}};
+  for (const DeploymentChange& change : changes->changes) {
+    line.detail += (line.detail.empty() ? "" : ", ") + std::string(change_name(change.kind)) + " " + change.type + " " +
+                   change.name + (change.detail.empty() ? "" : " (" + change.detail + ")");
+  }
+  if (line.detail.empty()) line.detail = "nothing had to be changed";
+  auto added = co_await parts_.queues.audit().add(std::move(line));
+  if (!added) co_return fail(std::move(added.error()));
+  co_return Result<void>();
+}
+
+Async<Result<DeploymentPlan>> Deployer::deploy(PlannedDeployment planned, Actor actor) {
   if (closed_) co_return fail(ErrorCode::kUnavailable, "the daemon is stopping");
   if (at_work_) co_return fail(ErrorCode::kConflict, "another deployment is under way: try again when it is done");
   struct Busy {
@@ -145,6 +166,8 @@ Async<Result<DeploymentPlan>> Deployer::deploy(PlannedDeployment planned) {
   };
   at_work_ = true;
   const Busy busy{*this};
+  auto audited = co_await audit(planned, std::move(actor));
+  if (!audited) co_return fail(std::move(audited.error()));
   Deployment wanted = planned.deployment;
   auto done = co_await apply_deployment(std::move(wanted), parts_.tables, parts_.runtime);
   if (!done) co_return done;
@@ -154,13 +177,13 @@ Async<Result<DeploymentPlan>> Deployer::deploy(PlannedDeployment planned) {
   co_return done;
 }
 
-Async<Result<DeploymentPlan>> Deployer::deploy_in_turn(PlannedDeployment planned) {
+Async<Result<DeploymentPlan>> Deployer::deploy_in_turn(PlannedDeployment planned, Actor actor) {
   while (at_work_) {
     const Promise<bool> over(parts_.runtime.services().scheduler);
     waiting_.push_back(over);
     co_await over.future();
   }
-  auto done = co_await deploy(std::move(planned));
+  auto done = co_await deploy(std::move(planned), std::move(actor));
   co_return done;
 }
 

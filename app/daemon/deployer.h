@@ -28,9 +28,10 @@ class Deployer {
 
   // Does what differs, in order, then opens new queues and gives those that are there their settings. Errors as
   // apply_deployment(); kConflict while another deployment is under way. The result is applied (tables/tables.h).
-  Async<Result<DeploymentPlan>> deploy(PlannedDeployment planned);
+  // Before anything is changed, the audit log has a line that says who changes what.
+  Async<Result<DeploymentPlan>> deploy(PlannedDeployment planned, Actor actor);
   // The same, once no other deployment is in progress.
-  Async<Result<DeploymentPlan>> deploy_in_turn(PlannedDeployment planned);
+  Async<Result<DeploymentPlan>> deploy_in_turn(PlannedDeployment planned, Actor actor);
   // Returns the changes that deploy() would make.
   Async<Result<DeploymentPlan>> plan(PlannedDeployment planned);
   // Queues that are to be there without any template.
@@ -47,6 +48,7 @@ class Deployer {
   void count(bool applied) { ++(applied ? counts_.applied : counts_.refused); }
 
  private:
+  Async<Result<void>> audit(const PlannedDeployment& planned, Actor actor);
   void tell(const DeploymentPlan& done, const Deployment& deployment) const;
 
   const Parts parts_;
@@ -63,6 +65,7 @@ struct DeployPlace {
   TemplateOptions options;          // The daemon's: its account, and whether it keeps traces.
   std::vector<std::string> queues;  // Those of --queue.
   bool read_only = false;           // Only "dryRun": all else is kAccessDenied.
+  bool is_signed = false;           // Requests are let in only with a good signature.
 };
 // The deployer outlives the route.
 std::unique_ptr<Route> make_deploy_route(Deployer& deployer, DeployPlace place);

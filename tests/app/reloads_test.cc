@@ -48,7 +48,7 @@ class ReloadsTest : public ::testing::Test {
     reloads_ = std::make_unique<Reloads>(Reloads::Parts{[this] { return read(); },
                                                         [this](PlannedDeployment planned) {
                                                           ++deployments_;
-                                                          return deployer_->deploy_in_turn(std::move(planned));
+                                                          return deployer_->deploy_in_turn(std::move(planned), Actor());
                                                         },
                                                         [this](bool applied) { deployer_->count(applied); },
                                                         sim_.loop(), sim_.loop(), log_});
@@ -124,11 +124,11 @@ TEST_F(ReloadsTest, OneThatComesDuringAnotherIsDoneAfterIt) {
 
 TEST_F(ReloadsTest, OneThatComesDuringAClientsDeploymentIsDoneAfterIt) {
   reloads_->begin();
-  auto clients = deployer_->deploy(with_topic("Clients"));
+  auto clients = deployer_->deploy(with_topic("Clients"), Actor());
   ASSERT_FALSE(clients.is_ready());
   reload("Templates");
   sim_.run_ready();
-  auto second = deployer_->deploy(with_topic("Second"));
+  auto second = deployer_->deploy(with_topic("Second"), Actor());
   ASSERT_TRUE(second.is_ready());
   EXPECT_EQ(second.take().error().code, ErrorCode::kConflict) << "clients are told to try again";
   EXPECT_EQ(topics(), "Templates");

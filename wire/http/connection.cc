@@ -218,6 +218,11 @@ Connection::Slot& Connection::open_slot(const HttpRequest& request) {
   return slot;
 }
 
+const std::shared_ptr<const std::string>& Connection::peer() {
+  if (!peer_) peer_ = std::make_shared<const std::string>(socket_->peer());
+  return peer_;
+}
+
 void Connection::take_request() {
   const bool http10 = parser_.http10();
   const bool close_after = !parser_.keep_alive();
@@ -230,7 +235,10 @@ void Connection::take_request() {
   head_checked_ = false;
   charge(0);
   refusing_ = slot.close_after;
-  owner_.submit(id_, first_request_ + slots_.size() - 1, std::move(request));
+  const uint64_t number = first_request_ + slots_.size() - 1;
+  request.number = id_number(number);
+  if (request.method != "GET") request.peer = peer();
+  owner_.submit(id_, number, std::move(request));
 }
 
 // What cannot be let in shall not fill the room for bodies until it is whole, nor be asked for the rest.

@@ -101,6 +101,7 @@ class Connection final : public IoThread::Handler {
   }
   void consume(std::string_view in, bool is_unread);
   bool accepting() const;
+  const std::shared_ptr<const std::string>& peer();
   void take_request();
   void check_head();
   void refuse(int status, std::string reason);
@@ -129,6 +130,7 @@ class Connection final : public IoThread::Handler {
   const std::unique_ptr<TlsStream> tls_;  // Null without TLS.
   const uint64_t id_;
   const uint64_t listener_;
+  std::shared_ptr<const std::string> peer_;  // Null until a request wants it.
   RequestParser parser_;
   std::string unread_;    // Received, not yet parsed.
   bool can_read_ = true;  // The socket may have more.

@@ -28,6 +28,22 @@ void send_at_once(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
+// Empty for an address of another family.
+std::string text_of(const SocketAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (address.storage.ss_family == AF_INET) {
+    sockaddr_in in{};
+    std::memcpy(&in, &address.storage, sizeof(in));
+    ::inet_ntop(AF_INET, &in.sin_addr, text.data(), text.size());
+    return std::string(text.data()) + ":" + std::to_string(ntohs(in.sin_port));
+  }
+  if (address.storage.ss_family != AF_INET6) return {};
+  sockaddr_in6 in{};
+  std::memcpy(&in, &address.storage, sizeof(in));
+  ::inet_ntop(AF_INET6, &in.sin6_addr, text.data(), text.size());
+  return "[" + std::string(text.data()) + "]:" + std::to_string(ntohs(in.sin6_port));
+}
+
 class SystemSocket final : public Socket {
  public:
   explicit SystemSocket(Fd fd) : fd_(std::move(fd)) {}
@@ -67,6 +83,12 @@ class SystemSocket final : public Socket {
 
   void end_sending() override { ::shutdown(fd_.get(), SHUT_WR); }
   bool is_own_user() override { return tcp_peer(fd_.get()) == PeerOwner::kOurs; }
+  std::string peer() override {
+    SocketAddress address;
+    address.size = sizeof(address.storage);
+    if (::getpeername(fd_.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.size) != 0) return {};
+    return text_of(address);
+  }
 
  private:
   const Fd fd_;

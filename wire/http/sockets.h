@@ -54,6 +54,8 @@ class Socket : public Watchable {
   virtual int fault() = 0;                                     // SO_ERROR: 0 for none.
   virtual void end_sending() = 0;                              // The peer reads what was sent, then the end.
   virtual bool is_own_user() = 0;  // The peer is a process of the user that this one runs as, for sure.
+  // The peer's address and port, as in "127.0.0.1:4711" or "[::1]:4711". Empty: not known.
+  virtual std::string peer() { return {}; }
 };
 
 // A local address of ours, before and while connections are accepted on it.

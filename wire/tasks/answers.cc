@@ -1,9 +1,12 @@
 #include "wire/tasks/answers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "runtime/retry_later.h"
 #include "tables/value/json.h"
+#include "wire/tasks/admin_answers.h"
 #include "wire/tasks/json_object.h"
 
 namespace freshet::tasks {
@@ -107,6 +110,20 @@ void append_items(std::string& out, const std::vector<ItemRef>& items) {
     append_plain_json(out, items[i]);
   }
   out += ']';
+}
+
+void append_in_time(std::string& out, const InTimeCounts& counts) {
+  JsonObject json(out);
+  json.number("ended", counts.ended());
+  json.number("inTime", counts.in_time);
+  json.number("withoutDeadline", counts.no_deadline);
+  json.number("late", counts.late);
+  json.number("failed", counts.failed);
+  json.number("shed", counts.shed);
+  json.number("refused", counts.refused);
+  json.number("calls", counts.calls);
+  json.number("wastedCalls", counts.wasted);
+  if (const auto share = counts.share()) json.raw("inTimeShare") += fmt::format("{:.6g}", *share);
 }
 
 }  // namespace
@@ -239,7 +256,30 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
     json.number("sinceMs", std::max<int64_t>(0, (now - trouble->since).count()));
   }
   if (stats.clock_doubted) out += ",\"clockTrusted\":false";
+  out += R"(,"state":")" + stats.state + '"';
+  if (!stats.pauses.empty()) append_pauses(out += R"(,"pauses":)", stats.pauses);
+  if (const auto& limits = stats.key_limits) {
+    out += R"(,"keyLimits":{"by":")" + limits->by + R"(","atLimit":)" + std::to_string(limits->at_limit) +
+           ",\"known\":" + std::to_string(limits->known) + ",\"bytes\":" + std::to_string(limits->bytes) + "}";
+  }
+  append_in_time(out += ",\"lastMinute\":", stats.in_time.last_minute);
+  append_in_time(out += ",\"sinceStart\":", stats.in_time.since_start);
   return out += ",\"running\":" + std::to_string(stats.running) + R"(,"runner":")" + stats.runner + "\"}";
+}
+
+std::string backlog_json(const QueueStats& stats) {
+  const auto depth = [&](const char* state) {
+    const auto found = stats.depth.find(state);
+    return found == stats.depth.end() ? 0 : found->second;
+  };
+  std::string out;
+  {
+    JsonObject json(out);
+    json.number("backlog", depth("PENDING") + depth("TAKEN"));
+    json.number("waiting", depth("PENDING"));
+    json.number("inWork", depth("TAKEN"));
+  }
+  return out;
 }
 
 std::string policy_json(const QueuePolicy& policy) {

@@ -25,6 +25,8 @@ std::string settled_json(const std::vector<std::string>& ids, const std::vector<
 std::string cancelled_json(const std::vector<std::string>& ids, const std::vector<Result<ItemRef>>& results);
 std::string page_json(const TaskPage& page);
 std::string stats_json(const QueueStats& stats, WallTime now);
+// The tasks that wait or are in work, as one number for whoever scales workers.
+std::string backlog_json(const QueueStats& stats);
 std::string policy_json(const QueuePolicy& policy);
 std::string explanation_json(const Explanation& explanation);
 // The shed log's lines, and how many were shed ever.

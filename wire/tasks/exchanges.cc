@@ -5,13 +5,15 @@
 #include <utility>
 
 #include "tables/value/json.h"
+#include "wire/tasks/admin_answers.h"
 #include "wire/tasks/answers.h"
+#include "wire/tasks/task_exchange.h"
 
 namespace freshet::tasks {
 namespace {
 
 // As the commands show it too, which have a queue's name by default.
-std::string no_queue(const std::string& name, const std::vector<std::string>& there) {
+std::string no_queue_text(const std::string& name, const std::vector<std::string>& there) {
   constexpr size_t kShown = 10;
   const std::string what = "there is no queue '" + name + "'; ";
   if (there.empty()) {
@@ -25,42 +27,6 @@ std::string no_queue(const std::string& name, const std::vector<std::string>& th
          (there.size() > kShown ? " and more (GET /queues)" : "");
 }
 
-// The common course: find the queue, let the operation work on it, answer with its body or its error.
-class QueueExchange : public Exchange {
- public:
-  QueueExchange(Desk& desk, std::string queue) : desk_(desk), queue_(std::move(queue)) {}
-
-  Async<void> run() final {
-    TaskQueue* queue = desk_.queues.find(queue_);
-    if (queue == nullptr) {
-      error_ = Error{ErrorCode::kNotFound, no_queue(queue_, desk_.queues.names()), nullptr};
-      return {};
-    }
-    return work(*queue);
-  }
-  HttpResponse respond() final { return error_ ? error_answer(*error_) : json_answer(body()); }
-
- protected:
-  virtual Async<void> work(TaskQueue& queue) = 0;  // Loop thread.
-  virtual std::string body() = 0;                  // I/O thread, if no error was set.
-
-  // Keeps the value, or sets the error.
-  template <class T>
-  void keep(Result<T> result, T& into) {
-    if (result) {
-      into = std::move(*result);
-    } else {
-      error_ = std::move(result.error());
-    }
-  }
-
-  Desk& desk_;
-  std::optional<Error> error_;
-
- private:
-  const std::string queue_;
-};
-
 class Refusal final : public Exchange {
  public:
   explicit Refusal(Error error) : error_(std::move(error)) {}
@@ -71,10 +37,10 @@ class Refusal final : public Exchange {
   const Error error_;
 };
 
-class Create final : public QueueExchange {
+class Create final : public TaskExchange {
  public:
   Create(Desk& desk, std::string queue, CreateRequest request)
-      : QueueExchange(desk, std::move(queue)), request_(std::move(request)) {}
+      : TaskExchange(desk, std::move(queue)), request_(std::move(request)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override {
@@ -94,16 +60,16 @@ std::vector<std::string> ids_of(const std::vector<Settlement>& settlements) {
   return ids;
 }
 
-class Take final : public QueueExchange {
+class Take final : public TaskExchange {
  public:
   Take(Desk& desk, std::string queue, TakeRequest request)
-      : QueueExchange(desk, std::move(queue)), request_(std::move(request)), ids_(ids_of(request_.settle)) {}
+      : TaskExchange(desk, std::move(queue)), request_(std::move(request)), ids_(ids_of(request_.settle)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override {
     if (!request_.settle.empty()) settled_ = co_await queue.settle(std::move(request_.settle));
     auto taken = co_await queue.take(std::move(request_.take));
-    // What was settled is settled: the answer must say so, even if nothing could be taken.
+    // A task that was settled stays settled: the answer must say so, even if nothing could be taken.
     if (!taken && !ids_.empty()) {
       refused_ = std::move(taken.error());
     } else {
@@ -119,13 +85,13 @@ class Take final : public QueueExchange {
   const std::vector<std::string> ids_;
   std::vector<Result<ItemRef>> settled_;
   std::vector<TakenTask> taken_;
-  std::optional<Error> refused_;  // Of the take, when the settling answers.
+  std::optional<Error> refused_;  // The take's error, when the settling answers.
 };
 
-class Settle final : public QueueExchange {
+class Settle final : public TaskExchange {
  public:
   Settle(Desk& desk, std::string queue, std::vector<Settlement> settlements)
-      : QueueExchange(desk, std::move(queue)), settlements_(std::move(settlements)), ids_(ids_of(settlements_)) {}
+      : TaskExchange(desk, std::move(queue)), settlements_(std::move(settlements)), ids_(ids_of(settlements_)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override { results_ = co_await queue.settle(std::move(settlements_)); }
@@ -136,10 +102,10 @@ class Settle final : public QueueExchange {
   std::vector<Result<ItemRef>> results_;
 };
 
-class Cancel final : public QueueExchange {
+class Cancel final : public TaskExchange {
  public:
   Cancel(Desk& desk, std::string queue, std::vector<std::string> ids)
-      : QueueExchange(desk, std::move(queue)), ids_(std::move(ids)) {}
+      : TaskExchange(desk, std::move(queue)), ids_(std::move(ids)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override { results_ = co_await queue.cancel(ids_); }
@@ -149,10 +115,10 @@ class Cancel final : public QueueExchange {
   std::vector<Result<ItemRef>> results_;
 };
 
-class Redrive final : public QueueExchange {
+class Redrive final : public TaskExchange {
  public:
   Redrive(Desk& desk, std::string queue, RedriveInput input)
-      : QueueExchange(desk, std::move(queue)), input_(std::move(input)) {}
+      : TaskExchange(desk, std::move(queue)), input_(std::move(input)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override {
@@ -165,9 +131,9 @@ class Redrive final : public QueueExchange {
   uint64_t count_ = 0;
 };
 
-class Get final : public QueueExchange {
+class Get final : public TaskExchange {
  public:
-  Get(Desk& desk, std::string queue, std::string id) : QueueExchange(desk, std::move(queue)), id_(std::move(id)) {}
+  Get(Desk& desk, std::string queue, std::string id) : TaskExchange(desk, std::move(queue)), id_(std::move(id)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override {
@@ -184,9 +150,9 @@ class Get final : public QueueExchange {
   ItemRef task_;
 };
 
-class Explain final : public QueueExchange {
+class Explain final : public TaskExchange {
  public:
-  Explain(Desk& desk, std::string queue, std::string id) : QueueExchange(desk, std::move(queue)), id_(std::move(id)) {}
+  Explain(Desk& desk, std::string queue, std::string id) : TaskExchange(desk, std::move(queue)), id_(std::move(id)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override {
@@ -199,27 +165,42 @@ class Explain final : public QueueExchange {
   Explanation explanation_;
 };
 
-class Policy final : public QueueExchange {
+class Policy final : public TaskExchange {
  public:
   // Without changes it only reads.
-  Policy(Desk& desk, std::string queue, QueuePolicy changes)
-      : QueueExchange(desk, std::move(queue)), changes_(std::move(changes)) {}
+  Policy(Desk& desk, std::string queue, PolicyRequest request, Actor actor)
+      : TaskExchange(desk, std::move(queue)), request_(std::move(request)), actor_(std::move(actor)) {}
 
  private:
+  // The change's line in the audit log is there before the change.
   Async<void> work(TaskQueue& queue) override {
-    keep(changes_.empty() ? Result<QueuePolicy>(queue.policy()) : queue.change_policy(changes_), policy_);
-    return {};
+    if (request_.changes.empty()) {
+      policy_ = queue.policy();
+      co_return;
+    }
+    keep(queue.check_policy(request_.changes), policy_);
+    if (error_ || request_.dry_run) co_return;
+    if (desk_.audit != nullptr) {
+      AuditLine line{"policy", std::move(actor_), queue_name(), {}, request_.changes.size(), {}};
+      for (const auto& [name, value] : request_.changes) {
+        line.detail += (line.detail.empty() ? "" : " ") + name + "=" + value;
+      }
+      auto added = co_await desk_.audit->add(std::move(line));
+      if (!added) error_ = std::move(added.error());
+    }
+    if (!error_) keep(queue.change_policy(request_.changes), policy_);
   }
   std::string body() override { return policy_json(policy_); }
 
-  const QueuePolicy changes_;
+  const PolicyRequest request_;
+  Actor actor_;
   QueuePolicy policy_;
 };
 
-class List final : public QueueExchange {
+class List final : public TaskExchange {
  public:
   List(Desk& desk, std::string queue, ListInput input)
-      : QueueExchange(desk, std::move(queue)), input_(std::move(input)) {}
+      : TaskExchange(desk, std::move(queue)), input_(std::move(input)) {}
 
  private:
   Async<void> work(TaskQueue& queue) override {
@@ -232,9 +213,9 @@ class List final : public QueueExchange {
   TaskPage page_;
 };
 
-class Stats final : public QueueExchange {
+class Stats final : public TaskExchange {
  public:
-  using QueueExchange::QueueExchange;
+  using TaskExchange::TaskExchange;
 
  private:
   Async<void> work(TaskQueue& queue) override {
@@ -248,9 +229,23 @@ class Stats final : public QueueExchange {
   QueueStats stats_;
 };
 
-class Sheds final : public QueueExchange {
+class Backlog final : public TaskExchange {
  public:
-  Sheds(Desk& desk, std::string queue, uint32_t limit) : QueueExchange(desk, std::move(queue)), limit_(limit) {}
+  using TaskExchange::TaskExchange;
+
+ private:
+  Async<void> work(TaskQueue& queue) override {
+    auto stats = co_await queue.stats();
+    keep(std::move(stats), stats_);
+  }
+  std::string body() override { return backlog_json(stats_); }
+
+  QueueStats stats_;
+};
+
+class Sheds final : public TaskExchange {
+ public:
+  Sheds(Desk& desk, std::string queue, uint32_t limit) : TaskExchange(desk, std::move(queue)), limit_(limit) {}
 
  private:
   Async<void> work(TaskQueue& queue) override {
@@ -266,21 +261,34 @@ class Sheds final : public QueueExchange {
   QueueStats stats_;
 };
 
+// The names of all queues, and what each is at.
 class Names final : public Exchange {
  public:
   explicit Names(Desk& desk) : desk_(desk) {}
   Async<void> run() override {
     names_ = desk_.queues.names();
-    return {};
+    now_ = desk_.clock.wall();
+    for (const std::string& name : names_) {
+      TaskQueue* queue = desk_.queues.find(name);
+      if (queue == nullptr) continue;
+      auto stats = co_await queue->stats();
+      queues_.push_back({name, std::move(stats), queue->policy()});
+    }
   }
-  HttpResponse respond() override { return json_answer(names_json(names_)); }
+  HttpResponse respond() override { return json_answer(queues_json(names_, queues_, now_)); }
 
  private:
   Desk& desk_;
   std::vector<std::string> names_;
+  std::vector<QueueSummary> queues_;
+  WallTime now_{};
 };
 
 }  // namespace
+
+Error no_queue(const std::string& name, const TaskQueues& queues) {
+  return {ErrorCode::kNotFound, no_queue_text(name, queues.names()), nullptr};
+}
 
 std::unique_ptr<Exchange> refuse(Error error) {
   return std::make_unique<Refusal>(std::move(error));
@@ -307,13 +315,16 @@ std::unique_ptr<Exchange> explain(Desk& desk, std::string queue, std::string id)
   return std::make_unique<Explain>(desk, std::move(queue), std::move(id));
 }
 std::unique_ptr<Exchange> policy(Desk& desk, std::string queue) {
-  return std::make_unique<Policy>(desk, std::move(queue), QueuePolicy());
+  return std::make_unique<Policy>(desk, std::move(queue), PolicyRequest(), Actor());
 }
-std::unique_ptr<Exchange> change_policy(Desk& desk, std::string queue, QueuePolicy changes) {
-  return std::make_unique<Policy>(desk, std::move(queue), std::move(changes));
+std::unique_ptr<Exchange> change_policy(Desk& desk, std::string queue, PolicyRequest request, Actor actor) {
+  return std::make_unique<Policy>(desk, std::move(queue), std::move(request), std::move(actor));
 }
 std::unique_ptr<Exchange> list(Desk& desk, std::string queue, ListInput input) {
   return std::make_unique<List>(desk, std::move(queue), std::move(input));
+}
+std::unique_ptr<Exchange> backlog(Desk& desk, std::string queue) {
+  return std::make_unique<Backlog>(desk, std::move(queue));
 }
 std::unique_ptr<Exchange> stats(Desk& desk, std::string queue) {
   return std::make_unique<Stats>(desk, std::move(queue));

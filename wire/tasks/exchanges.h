@@ -6,16 +6,18 @@
 #include <string>
 
 #include "base/clock.h"
+#include "runtime/audit_log.h"
 #include "runtime/ports.h"
 #include "runtime/task_queue.h"
 #include "wire/tasks/requests.h"
 
 namespace freshet::tasks {
 
-// What every exchange works on; outlives it.
+// Every exchange works on these; they outlive it.
 struct Desk {
   TaskQueues& queues;
   const Clock& clock;
+  AuditLog* audit = nullptr;  // Null: changes have no lines there.
 };
 
 std::unique_ptr<Exchange> refuse(Error error);
@@ -27,9 +29,10 @@ std::unique_ptr<Exchange> redrive(Desk& desk, std::string queue, RedriveInput in
 std::unique_ptr<Exchange> get(Desk& desk, std::string queue, std::string id);
 std::unique_ptr<Exchange> explain(Desk& desk, std::string queue, std::string id);
 std::unique_ptr<Exchange> policy(Desk& desk, std::string queue);
-std::unique_ptr<Exchange> change_policy(Desk& desk, std::string queue, QueuePolicy changes);
+std::unique_ptr<Exchange> change_policy(Desk& desk, std::string queue, PolicyRequest request, Actor actor);
 std::unique_ptr<Exchange> list(Desk& desk, std::string queue, ListInput input);
 std::unique_ptr<Exchange> stats(Desk& desk, std::string queue);
+std::unique_ptr<Exchange> backlog(Desk& desk, std::string queue);
 std::unique_ptr<Exchange> sheds(Desk& desk, std::string queue, uint32_t limit);
 std::unique_ptr<Exchange> names(Desk& desk);
 

@@ -22,11 +22,25 @@ struct TakeRequest {
   bool settles = false;  // "settle" was there: the answer lists what came of it.
 };
 
+struct PolicyRequest {
+  QueuePolicy changes;
+  bool dry_run = false;  // Only says what the policy would be.
+};
+
+// Of a resume: what is to go on.
+struct PausedPart {
+  Pause::Of of = Pause::Of::kQueue;
+  std::string name;
+};
+
 Result<CreateRequest> read_create(const JsonView& body);
 Result<TakeRequest> read_take(const JsonView& body);
 Result<std::vector<Settlement>> read_settle(const JsonView& body);
 Result<std::vector<std::string>> read_cancel(const JsonView& body);
-Result<QueuePolicy> read_policy(const JsonView& body);
+Result<PolicyRequest> read_policy(const JsonView& body);
 Result<RedriveInput> read_redrive(const JsonView& body);
+Result<PauseInput> read_pause(const JsonView& body);
+Result<PausedPart> read_resume(const JsonView& body);
+Result<BulkInput> read_job(const JsonView& body);
 
 }  // namespace freshet::tasks

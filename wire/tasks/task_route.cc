@@ -4,8 +4,10 @@
 #include <optional>
 #include <utility>
 
+#include "wire/auth/actor.h"
 #include "wire/http/own_error.h"
 #include "wire/http/target.h"
+#include "wire/tasks/admin_exchanges.h"
 #include "wire/tasks/exchanges.h"
 #include "wire/tasks/requests.h"
 
@@ -24,14 +26,15 @@ std::optional<Error> stray_parameter(const HttpRequest& request, const Target& t
   const auto& path = target.segments;
   const bool looks_into = request.method == "GET" && path.size() == 3;
   if (looks_into && path[2] == "tasks") return {};
-  const std::string known = looks_into && path[2] == "sheds" ? "limit" : "";
+  const bool is_audit = request.method == "GET" && path.size() == 1 && path[0] == "audit";
+  const std::string known = looks_into && path[2] == "sheds" ? "limit" : is_audit ? "limit and queue" : "";
   for (const auto& [name, value] : target.query) {
-    if (!known.empty() && name == known) continue;
+    if (!known.empty() && (name == "limit" || (is_audit && name == "queue"))) continue;
     return Error{ErrorCode::kValidation,
                  "'" + name + "' in the query of " + request.method + " " + shown_path(request.target) + ": " +
                      (request.method == "POST" ? "the body has all parameters"
                       : known.empty()          ? "there are no parameters"
-                                               : "there is " + known),
+                                               : (is_audit ? "there are " : "there is ") + known),
                  nullptr};
   }
   return {};
@@ -70,15 +73,20 @@ Result<ListInput> list_input(const Target& target) {
   return input;
 }
 
+// Whether the target is that path, or one below it.
+bool is_below(std::string_view target, std::string_view root) {
+  return target.starts_with(root) &&
+         (target.size() == root.size() || target[root.size()] == '/' || target[root.size()] == '?');
+}
+
 class TaskRoute final : public Route {
  public:
-  TaskRoute(TaskQueues& queues, const Clock& clock) : desk_{queues, clock} {}
+  TaskRoute(TaskQueues& queues, const Clock& clock, TaskRouteOptions options)
+      : desk_{queues, clock, options.audit}, is_signed_(options.is_signed) {}
 
   bool matches(const HttpRequest& request) const override {
-    constexpr std::string_view kRoot = "/queues";
     const std::string_view target = request.target;
-    return target.substr(0, kRoot.size()) == kRoot &&
-           (target.size() == kRoot.size() || target[kRoot.size()] == '/' || target[kRoot.size()] == '?');
+    return is_below(target, "/queues") || is_below(target, "/audit");
   }
 
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
@@ -87,19 +95,23 @@ class TaskRoute final : public Route {
     const auto stray = stray_parameter(request, *target);
     std::unique_ptr<Exchange> exchange;
     if (request.method == "GET") exchange = look(*target);
-    if (request.method == "POST" && target->segments.size() == 3) exchange = change(request, *target);
+    const bool posts = request.method == "POST" && target->segments.size() == 3 && target->segments[0] == "queues";
+    if (posts) exchange = change(request, *target);
+    if (request.method == "DELETE") exchange = remove(request, *target);
     if (!exchange) return not_there(request);
     return stray ? tasks::refuse(*stray) : std::move(exchange);
   }
 
  private:
-  // What other methods would find there says which are allowed.
+  // Answers 405 with the methods that would find something there.
   std::unique_ptr<Exchange> not_there(HttpRequest& request) {
     auto target = parse_target(request.target);
     request.body.clear();
-    const bool posts = target->segments.size() == 3 && change(request, *target);
+    const bool posts = target->segments.size() == 3 && target->segments[0] == "queues" && change(request, *target);
     target = parse_target(request.target);
-    const auto allowed = allowed_methods(look(*target) != nullptr, posts);
+    const bool gets = look(*target) != nullptr;
+    target = parse_target(request.target);
+    const std::string_view allowed = remove(request, *target) ? "GET, HEAD, DELETE" : allowed_methods(gets, posts);
     if (allowed.empty()) return tasks::refuse(no_such_path(request));
     return answer_with_response(method_not_allowed(request, allowed));
   }
@@ -107,14 +119,22 @@ class TaskRoute final : public Route {
   // Null if there is no such path.
   std::unique_ptr<Exchange> look(Target& target) {
     auto& path = target.segments;
+    if (path[0] == "audit") {
+      if (path.size() != 1) return nullptr;
+      const auto limit = limit_of(target, 100, 10'000);
+      return limit ? tasks::audit(desk_, std::move(target.query["queue"]), *limit) : tasks::refuse(limit.error());
+    }
     if (path.size() == 1) return tasks::names(desk_);
     if (path.size() == 4 && path[2] == "tasks") return tasks::get(desk_, std::move(path[1]), std::move(path[3]));
+    if (path.size() == 4 && path[2] == "jobs") return tasks::job(desk_, std::move(path[1]), path[3]);
     if (path.size() == 5 && path[2] == "tasks" && path[4] == "explain") {
       return tasks::explain(desk_, std::move(path[1]), std::move(path[3]));
     }
     if (path.size() != 3) return nullptr;
     if (path[2] == "policy") return tasks::policy(desk_, std::move(path[1]));
+    if (path[2] == "jobs") return tasks::jobs(desk_, std::move(path[1]));
     if (path[2] == "stats") return tasks::stats(desk_, std::move(path[1]));
+    if (path[2] == "backlog") return tasks::backlog(desk_, std::move(path[1]));
     if (path[2] == "tasks") {
       auto input = list_input(target);
       return input ? tasks::list(desk_, std::move(path[1]), std::move(*input)) : tasks::refuse(input.error());
@@ -138,8 +158,18 @@ class TaskRoute final : public Route {
     if (what == "settle") return start(target, tasks::read_settle(*body), tasks::settle);
     if (what == "cancel") return start(target, tasks::read_cancel(*body), tasks::cancel);
     if (what == "redrive") return start(target, tasks::read_redrive(*body), tasks::redrive);
-    if (what == "policy") return start(target, tasks::read_policy(*body), tasks::change_policy);
+    if (what == "policy") return start(request, target, tasks::read_policy(*body), tasks::change_policy);
+    if (what == "pause") return start(request, target, tasks::read_pause(*body), tasks::pause);
+    if (what == "resume") return start(request, target, tasks::read_resume(*body), tasks::resume);
+    if (what == "jobs") return start(request, target, tasks::read_job(*body), tasks::start_job);
     return nullptr;
+  }
+
+  // The same.
+  std::unique_ptr<Exchange> remove(const HttpRequest& request, Target& target) {
+    auto& path = target.segments;
+    if (path.size() != 4 || path[0] != "queues" || path[2] != "jobs") return nullptr;
+    return tasks::stop_job(desk_, std::move(path[1]), path[3], actor_of(request, is_signed_));
   }
 
   template <class Input, class Make>
@@ -148,13 +178,21 @@ class TaskRoute final : public Route {
     return make(desk_, std::move(target.segments[1]), std::move(*input));
   }
 
+  // Of changes that have a line in the audit log.
+  template <class Input, class Make>
+  std::unique_ptr<Exchange> start(const HttpRequest& request, Target& target, Result<Input> input, Make make) {
+    if (!input) return tasks::refuse(input.error());
+    return make(desk_, std::move(target.segments[1]), std::move(*input), actor_of(request, is_signed_));
+  }
+
   Desk desk_;
+  const bool is_signed_;
 };
 
 }  // namespace
 
-std::unique_ptr<Route> make_task_route(TaskQueues& queues, const Clock& clock) {
-  return std::make_unique<TaskRoute>(queues, clock);
+std::unique_ptr<Route> make_task_route(TaskQueues& queues, const Clock& clock, TaskRouteOptions options) {
+  return std::make_unique<TaskRoute>(queues, clock, options);
 }
 
 }  // namespace freshet

@@ -76,5 +76,52 @@ TEST(TaskRoute, AWrongMethodOfAPathIsNotAllowed) {
             "POST\"}}\n");
 }
 
+TEST(TaskRoute, WhatIsPausedIsNamedOnce) {
+  EXPECT_EQ(refusal("POST", "/queues/Q/pause", R"({"group":"a","key":"b"})"),
+            validation("'key' and 'group' are both there: pause one after the other"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/pause", R"({"forMs":10})"),
+            validation("'forMs' must be from 1000 to 31622400000"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/pause", R"({"until":10})"),
+            validation("'until' is not known; there are group, key, reason, forMs"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/resume", R"({"reason":"x"})"),
+            validation("'reason' is not known; there are group, key"));
+}
+
+TEST(TaskRoute, AJobSaysWhatItDoes) {
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs"), validation("'do' must be purge, cancel or redrive"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"drop"})"),
+            validation("'do' must be purge, cancel or redrive, not 'drop'"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"purge","where":{}})"),
+            validation("'where' is empty; leave it out to purge whatever is in these states"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"purge","ratePerSecond":0})"),
+            validation("'ratePerSecond' must be above 0; leave it out to change tasks whenever nobody else waits"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/jobs", R"({"do":"purge","limit":0})"),
+            validation("'limit' must be from 1 to 1000000000000"));
+  EXPECT_EQ(refusal("GET", "/queues/Q/jobs/first"), validation("the id of a job is a number: 'first'"));
+  EXPECT_EQ(refusal("DELETE", "/queues/Q/jobs/-1"), validation("the id of a job is a number: '-1'"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/policy", R"({"dryRun":"perhaps","ORDER":"fifo"})"),
+            validation("'dryRun' must be true or false"));
+  EXPECT_EQ(refusal("POST", "/queues/Q/policy", R"({"dryRun":true})"),
+            validation("the request names no setting to change"));
+}
+
+TEST(TaskRoute, TheAuditLogHasAPathOfItsOwn) {
+  EXPECT_EQ(refusal("GET", "/audit"), R"({"lines":[]})"
+                                      "\n");
+  EXPECT_EQ(refusal("GET", "/audit?limit=0"), validation("'limit' must be a number from 1 to 10000"));
+  EXPECT_EQ(refusal("GET", "/audit?state=x"),
+            validation("'state' in the query of GET /audit: there are limit and queue"));
+  EXPECT_EQ(
+      refusal("POST", "/audit", "{}"),
+      R"({"error":{"code":"MethodNotAllowedException","message":"POST is not served at /audit; there is GET, HEAD"}})"
+      "\n");
+  EXPECT_EQ(
+      refusal("PUT", "/queues/Q/jobs/7"),
+      R"({"error":{"code":"MethodNotAllowedException","message":"PUT is not served at /queues/Q/jobs/7; there is )"
+      "GET, HEAD, DELETE\"}}\n");
+  EXPECT_NE(refusal("GET", "/audit/x/y").find("NotFoundException"), std::string::npos);
+  EXPECT_NE(refusal("POST", "/audit/x/pause", "{}").find("NotFoundException"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace freshet

@@ -1,0 +1,13 @@
+// Who sent a request, for the audit log.
+#pragma once
+
+#include "runtime/ports.h"
+#include "runtime/queue_admin.h"
+
+namespace freshet {
+
+// `is_signed`: requests are let in only with a good signature, so that the access key that this one names has signed
+// it. Else `who` is "local" for a client on this machine and "unsigned" for others. Any thread.
+Actor actor_of(const HttpRequest& request, bool is_signed);
+
+}  // namespace freshet

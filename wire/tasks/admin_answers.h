@@ -1,0 +1,28 @@
+// Answers about queues as a whole, as JSON: what each is at, pauses, jobs, the audit log. I/O threads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/queue_admin.h"
+#include "runtime/task_queue.h"
+
+namespace freshet::tasks {
+
+struct QueueSummary {
+  std::string name;
+  Result<QueueStats> stats;
+  QueuePolicy policy;
+};
+
+// {"queues": names, "details": [...]}. A queue that has no stats at the moment has their error instead.
+std::string queues_json(const std::vector<std::string>& names, const std::vector<QueueSummary>& queues, WallTime now);
+void append_pauses(std::string& out, const std::vector<Pause>& pauses);
+// {"of": …, "name": …}: of a group or key its name.
+std::string part_json(Pause::Of of, const std::string& name);
+std::string pause_json(const Pause& pause);
+std::string job_json(const BulkJob& job);
+std::string jobs_json(const std::vector<BulkJob>& jobs);
+std::string audit_json(const std::vector<ItemRef>& lines);
+
+}  // namespace freshet::tasks

@@ -1,0 +1,53 @@
+// The common course of the task API's calls on one queue.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "wire/tasks/answers.h"
+#include "wire/tasks/exchanges.h"
+
+namespace freshet::tasks {
+
+// kNotFound, with the queues that are there.
+Error no_queue(const std::string& name, const TaskQueues& queues);
+
+// Finds the queue, lets the operation work on it, answers with its body or its error.
+class TaskExchange : public Exchange {
+ public:
+  TaskExchange(Desk& desk, std::string queue) : desk_(desk), queue_(std::move(queue)) {}
+
+  Async<void> run() final {
+    TaskQueue* queue = desk_.queues.find(queue_);
+    if (queue == nullptr) {
+      error_ = no_queue(queue_, desk_.queues);
+      return {};
+    }
+    return work(*queue);
+  }
+  HttpResponse respond() final { return error_ ? error_answer(*error_) : json_answer(body()); }
+
+ protected:
+  virtual Async<void> work(TaskQueue& queue) = 0;  // Loop thread.
+  virtual std::string body() = 0;                  // I/O thread, if no error was set.
+
+  // Keeps the value, or sets the error.
+  template <class T>
+  void keep(Result<T> result, T& into) {
+    if (result) {
+      into = std::move(*result);
+    } else {
+      error_ = std::move(result.error());
+    }
+  }
+  const std::string& queue_name() const { return queue_; }
+
+  Desk& desk_;
+  std::optional<Error> error_;
+
+ private:
+  const std::string queue_;
+};
+
+}  // namespace freshet::tasks
