@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "app/cli/bulk.h"
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/progress.h"
@@ -20,8 +21,7 @@ struct ChangeOptions {
   std::vector<std::string> ids;
   std::string state = "DEAD";
   std::optional<int64_t> limit;
-  std::vector<std::string> where;
-  double rate = 0;
+  BulkOptions bulk;
 };
 
 constexpr size_t kMost = 1000;  // Tasks of one request.
@@ -38,7 +38,29 @@ void tell_left(const std::vector<std::string>& ids, size_t from, const std::stri
             << ids.size() - from << " of " << ids.size() << ")\n";
 }
 
+// Ids name tasks one by one: options of a job in the daemon say nothing beside them. True: printed.
+bool is_beside_ids(const char* option, bool given) {
+  if (given) std::cerr << "freshet: " << option << " does not go with ids, which name the tasks\n";
+  return given;
+}
+bool has_job_options(const BulkOptions& options) {
+  return is_beside_ids("--older-than", !options.older_than.empty()) || is_beside_ids("--dry-run", options.dry_run) ||
+         is_beside_ids("--no-wait", options.no_wait);
+}
+
 int cancel(const ChangeOptions& options) {
+  if (options.ids.empty()) {
+    if (options.bulk.where.empty() && options.bulk.states.empty() && options.bulk.older_than.empty()) {
+      std::cerr
+          << "freshet: which tasks? Name ids, or say which: --where NAME=VALUE, --state PENDING, --older-than 1h\n";
+      return kUsage;
+    }
+    return run_bulk(options.remote, "cancel", options.bulk, "cancelled");
+  }
+  if (is_beside_ids("--where", !options.bulk.where.empty()) || is_beside_ids("--state", !options.bulk.states.empty()) ||
+      is_beside_ids("--rate", options.bulk.rate > 0) || has_job_options(options.bulk)) {
+    return kUsage;
+  }
   Session session(options.remote);
   int status = kDone;
   const std::string all = " of " + std::to_string(options.ids.size()) + " asked to be cancelled";
@@ -65,21 +87,6 @@ int cancel(const ChangeOptions& options) {
   return status;
 }
 
-// NAME=VALUE each.
-std::optional<Json> conditions(const std::vector<std::string>& where) {
-  Json out = Json::object();
-  for (const auto& text : where) {
-    const auto equals = text.find('=');
-    if (equals == 0 || equals == std::string::npos) {
-      std::cerr << "freshet: --where '" << plain_text(text)
-                << "' must be NAME=VALUE: an attribute of the task and what it must be\n";
-      return std::nullopt;
-    }
-    out[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return out;
-}
-
 // Waits until so many at that rate have had their time.
 void keep_pace(std::chrono::steady_clock::time_point begun, uint64_t done, double rate) {
   if (rate <= 0) return;
@@ -102,12 +109,12 @@ class Redrive {
     const auto begun = std::chrono::steady_clock::now();
     // With a rate: ten requests a second, or one record at a time.
     const auto most =
-        options_.rate > 0 ? std::clamp<uint64_t>(static_cast<uint64_t>(options_.rate / 10), 1, kMost) : kMost;
+        options_.bulk.rate > 0 ? std::clamp<uint64_t>(static_cast<uint64_t>(options_.bulk.rate / 10), 1, kMost) : kMost;
     while (!over_) {
       if (!ask(std::min(left_, most))) return session_.exit_status();
       if (over_) break;
       progress_.show(std::to_string(redriven_) + " back to PENDING");
-      keep_pace(begun, redriven_, options_.rate);
+      keep_pace(begun, redriven_, options_.bulk.rate);
     }
     progress_.end();
     if (options_.remote.json) {
@@ -163,9 +170,19 @@ class Redrive {
   bool over_ = false;
 };
 
+// By attribute or age the daemon does it by itself; of named ids, and of all that are in a state, request by request.
 int redrive(const ChangeOptions& options) {
-  auto where = conditions(options.where);
-  return where ? Redrive(options, std::move(*where)).run() : kUsage;
+  auto where = conditions_of(options.bulk.where);
+  if (!where) return kUsage;
+  if (!options.ids.empty() && has_job_options(options.bulk)) return kUsage;
+  const auto& bulk_options = options.bulk;
+  const bool chosen =
+      !where->empty() || !bulk_options.older_than.empty() || bulk_options.dry_run || bulk_options.no_wait;
+  if (!chosen || !options.ids.empty()) return Redrive(options, std::move(*where)).run();
+  BulkOptions bulk = options.bulk;
+  bulk.states = {options.state};
+  bulk.limit = options.limit.value_or(kMost);
+  return run_bulk(options.remote, "redrive", bulk, "back to PENDING");
 }
 
 }  // namespace
@@ -176,10 +193,18 @@ void add_cancel(Command app, int& exit_status) {
       app.add_subcommand("cancel", "Cancel tasks; one that is in work learns it at its next heartbeat");
   options->remote.add_options(command);
   command.footer(
-      "freshet get ID shows what became of a task that was in work. Two tasks; and all that wait:\n"
+      "freshet get ID shows what became of a task that was in work. Two tasks; those of one group; all that wait:\n"
       "  freshet cancel order-17 order-18\n"
-      "  freshet list --limit 100000 --json | jq -r .taskId | xargs -r freshet cancel");
-  command.add_option("ids", options->ids, "Task ids").required().check(not_empty());
+      "  freshet cancel --where group=acme\n"
+      "  freshet cancel --state PENDING --dry-run");
+  command.add_option("ids", options->ids, "Task ids; without one, the tasks that the options choose")
+      .check(not_empty());
+  command
+      .add_option("--state", options->bulk.states,
+                  "Only tasks in this state: PENDING, DELAYED or TAKEN; repeatable [default: all three]")
+      .one_of({"PENDING", "DELAYED", "TAKEN"})
+      .one_value_each();
+  add_bulk_options(command, options->bulk);
   command.callback([options, &exit_status] { exit_status = cancel(*options); });
 }
 
@@ -198,10 +223,7 @@ void add_redrive(Command app, int& exit_status) {
       .capture_default_str();
   command.add_option("--limit", options->limit, "Put back at most so many [default: 1000, or all ids that are named]")
       .check(whole(1, 4'294'967'295));
-  command.add_option("--where", options->where,
-                     "NAME=VALUE: only tasks with this attribute; repeatable, all of them must hold");
-  command.add_option("--rate", options->rate, "Put back at most so many a second, to leave room for new tasks")
-      .check(above_zero());
+  add_bulk_options(command, options->bulk);
   command.callback([options, &exit_status] { exit_status = redrive(*options); });
 }
 

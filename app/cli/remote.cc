@@ -1,5 +1,7 @@
 #include "app/cli/remote.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 
@@ -95,6 +97,32 @@ std::string path_segment(const std::string& text) {
 
 namespace {
 
+struct QueueKind {
+  const char* root;    // The path of its API, with a slash at its end.
+  const char* member;  // Lists the names in the answer to GET of that path.
+  const char* what;
+};
+constexpr QueueKind kQueueKinds[] = {
+    {"/queues/", "queues", "a queue of tasks: use the commands without priority or filtered, such as freshet stats"},
+    {"/priority/", "queues", "a priority queue: use freshet priority"},
+    {"/filtered/", "queues", "a filtered queue: use freshet filtered"},
+    {"/ordered/", "tables", "a table with ordered writes: use freshet ordered"},
+};
+
+// For an answer with an error status and no body, as proxies give it.
+std::string without_body(int status) {
+  std::string text = "the answer has status " + std::to_string(status) + " and no body: ";
+  if (status < 400) return text + "--url (or FRESHET_URL) must be the daemon's own address, not one that redirects";
+  if (status == 401 || status == 403) {
+    return text + "the daemon or a proxy before it refuses the caller; --credentials FILE names an access key";
+  }
+  if (status == 404) return text + "--url (or FRESHET_URL) must be the address of a daemon, without a path";
+  if (status == 429 || status >= 500) {
+    return text + "the daemon or a proxy before it cannot answer now; try again, or see its log";
+  }
+  return text + "is --url (or FRESHET_URL) the daemon's address?";
+}
+
 // Nothing if an argument that went into the body is not UTF-8: JSON has no form for such bytes.
 std::optional<std::string> text_of_request(const Json& body) {
   if (body.is_null()) return "";
@@ -134,12 +162,36 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
     exit_status_ = strange_answer(remote_.url);
     return nullptr;
   }
-  if (document.is_discarded()) document = Json{{"error", {{"code", ""}, {"message", response->body}}}};
+  if (document.is_discarded()) {
+    const std::string& said = response->body;
+    document = Json{{"error", {{"code", ""}, {"message", said.empty() ? without_body(status) : said}}}};
+  }
   return document;
 }
 
+std::string Session::about_name() {
+  std::string out;
+  for (const QueueKind& kind : kQueueKinds) {
+    if (remote_.root == kind.root) continue;
+    const std::string_view root = kind.root;
+    const auto response = client_->call("GET", std::string(root.substr(0, root.size() - 1)), "");
+    if (!response || response->status != 200) continue;
+    const Json list = parse_exact(response->body);
+    const auto names = list.find(kind.member);
+    if (!list.is_object() || names == list.end() || !names->is_array()) continue;
+    if (std::find(names->begin(), names->end(), remote_.queue) == names->end()) continue;
+    out += "; '" + remote_.queue + "' is " + kind.what;
+  }
+  const char* variable = std::getenv(remote_.variable.c_str());
+  if (variable != nullptr && variable == remote_.queue) return out + "; the name comes from " + remote_.variable;
+  return out + "; " + remote_.option + " names another one";
+}
+
 Json Session::call(const std::string& method, const std::string& path, const Json& body) {
-  const std::string target = remote_.root + path_segment(remote_.queue) + path;
+  return call_at(method, remote_.root + path_segment(remote_.queue) + path, body);
+}
+
+Json Session::call_at(const std::string& method, const std::string& target, const Json& body) {
   int status = 0;
   const Json document = ask(method, target, body, status);
   if (document.is_null() || status < 300 || document.contains("return_value") || document.contains("outcome")) {
@@ -148,7 +200,7 @@ Json Session::call(const std::string& method, const std::string& path, const Jso
   const RefusalText refusal = refusal_in(document);
   std::string text = refusal.code + (refusal.code.empty() ? "" : ": ") + refusal.message;
   const bool others = text.find("'" + remote_.queue + "'; there ") != std::string::npos;
-  if (status == 404 && others) text += "; " + remote_.option + " names another one";
+  if (status == 404 && others) text += about_name();
   text += hint_at_key(refusal, remote_.credentials);
   std::cerr << "freshet: " << plain_text(explain_ ? explain_(text) : text) << " (" << method << ' ' << target
             << " gave " << status << ")\n";

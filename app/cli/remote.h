@@ -16,10 +16,11 @@ using Json = nlohmann::ordered_json;
 struct Remote {
   std::string url = "http://127.0.0.1:7070";
   std::string queue = "QueueTable";
-  std::string option = "--queue";  // Names the queue, in hints.
-  std::string root = "/queues/";   // The path before the queue's name.
-  std::string credentials;         // File of the access key that requests are signed with; empty: they are not.
-  std::string ca;                  // File of certificates to trust besides the system's.
+  std::string option = "--queue";          // Names the queue, in hints.
+  std::string variable = "FRESHET_QUEUE";  // The environment variable of that option.
+  std::string root = "/queues/";           // The path before the queue's name.
+  std::string credentials;                 // File of the access key that requests are signed with; empty: they are not.
+  std::string ca;                          // File of certificates to trust besides the system's.
   bool json = false;
 
   // Adds --url, --queue, --credentials, --ca and --json (with their FRESHET_ variables) to a command.
@@ -34,12 +35,16 @@ class Session {
   // The answer's document, or null (then exit_status() says why). `path` is below /queues/NAME. A priority queue's
   // result is given whatever came of the call.
   Json call(const std::string& method, const std::string& path, const Json& body = nullptr);
+  // The same with a path of the whole API.
+  Json call_at(const std::string& method, const std::string& target, const Json& body = nullptr);
   // The errors of further calls are printed as `explain` says them.
   void explain_errors(std::function<std::string(const std::string&)> explain) { explain_ = std::move(explain); }
   int exit_status() const { return exit_status_; }
   void failed(int status) { exit_status_ = status; }
 
  private:
+  // Where a queue's name that is not known comes from, and which kind of queue it names if it names one.
+  std::string about_name();
   // Whatever answer comes, if it is a JSON document; `status` is its HTTP status. Null if none came.
   Json ask(const std::string& method, const std::string& target, const Json& body, int& status);
 

@@ -1,0 +1,34 @@
+// A change of many tasks on the server (docs/operations.md, "Changing many tasks"): started, watched to its end.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/options.h"
+#include "app/cli/remote.h"
+
+namespace freshet::cli {
+
+struct BulkOptions {
+  std::vector<std::string> states;  // Empty: those that the action is for.
+  std::vector<std::string> where;   // NAME=VALUE each.
+  std::string older_than;           // A duration with its unit.
+  std::optional<int64_t> limit;
+  double rate = 0;  // Tasks a second; 0: the daemon's own pace.
+  bool dry_run = false;
+  bool no_wait = false;  // Leaves it to the daemon once it has begun.
+};
+
+// Adds --where, --older-than, --rate, --dry-run and --no-wait, as far as a command has none of that name.
+void add_bulk_options(Command command, BulkOptions& options);
+
+// Starts it and shows its progress until it has ended. Ctrl-C leaves it to the daemon, and says so. The exit status:
+// kDone, kFailed if it failed or somebody else stopped it, or that of the refusal. `done` is what became of the tasks
+// that were changed, as in "purged".
+int run_bulk(const Remote& remote, const std::string& action, const BulkOptions& options, const std::string& done);
+
+// {"NAME": "VALUE"} of NAME=VALUE each. Nothing if one is not of that form, which was printed.
+std::optional<Json> conditions_of(const std::vector<std::string>& where);
+
+}  // namespace freshet::cli

@@ -1,0 +1,35 @@
+#include "app/cli/interrupt.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace freshet::cli {
+namespace {
+volatile sig_atomic_t heard = 0;
+}  // namespace
+
+void hear_interrupts() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { heard = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+}
+
+bool interrupted() {
+  return heard != 0;
+}
+
+bool wait_for(std::chrono::milliseconds time) {
+  constexpr std::chrono::milliseconds kLook{50};
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (!interrupted()) {
+    const auto left = end - std::chrono::steady_clock::now();
+    if (left <= left.zero()) return true;
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(left, kLook));
+  }
+  return false;
+}
+
+}  // namespace freshet::cli

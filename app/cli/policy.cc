@@ -1,0 +1,142 @@
+// freshet policy: the settings of a running daemon's queue, and changing them.
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include "app/cli/commands.h"
+#include "app/cli/queue_name.h"
+#include "app/cli/remote.h"
+#include "app/cli/table.h"
+#include "base/plain_text.h"
+#include "base/terminal.h"
+#include "functions/settings.h"
+
+namespace freshet::cli {
+namespace {
+
+constexpr const char* kHolds =
+    "This holds until the next deployment of the queue's template or the daemon's next start: write it into the "
+    "template to keep it";
+
+struct PolicyOptions {
+  Remote remote;
+  std::vector<std::string> changes;  // NAME=VALUE each.
+  bool dry_run = false;
+};
+
+// The text of a row of the table in docs/operations.md, without its marks for code and links.
+std::string plain_words(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '`' || text[i] == '[') continue;
+    if (text[i] == ']' && i + 1 < text.size() && text[i + 1] == '(') {
+      i = std::min(text.find(')', i), text.size() - 1);
+      continue;
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+const SettingHelp* help_of(const std::string& name) {
+  for (const SettingHelp& row : setting_table()) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+void print_policy(const Json& policy, const Screen& screen) {
+  Table table(
+      screen,
+      {{.header = "SETTING"}, {.header = "VALUE"}, {.header = "DEFAULT"}, {.header = "MEANING", .gives_way = true}});
+  for (const auto& [name, value] : policy.items()) {
+    const SettingHelp* help = help_of(name);
+    const std::string fallback = help == nullptr ? "?" : plain_words(help->fallback);
+    const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    table.add({{name},
+               {text, text == fallback ? Colour::kPlain : Colour::kYellow},
+               {fallback},
+               {help == nullptr ? "" : plain_words(help->meaning)}});
+  }
+  std::cout << table.text();
+}
+
+std::optional<Json> changes_of(const std::vector<std::string>& texts) {
+  Json out = Json::object();
+  for (const auto& text : texts) {
+    const auto equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      std::cerr << "freshet: '" << plain_text(text) << "' must be NAME=VALUE, as in RATE_LIMIT=20\n";
+      return std::nullopt;
+    }
+    const std::string name = text.substr(0, equals);
+    if (out.contains(name)) {
+      std::cerr << "freshet: '" << plain_text(name) << "' is there twice\n";
+      return std::nullopt;
+    }
+    out[name] = text.substr(equals + 1);
+  }
+  return out;
+}
+
+int change(const PolicyOptions& options, Json changes) {
+  Session session(options.remote);
+  const Json before = session.call("GET", "/policy");
+  if (before.is_null()) return session.exit_status();
+  Json request = changes;
+  if (options.dry_run) request["dryRun"] = true;
+  const Json after = session.call("POST", "/policy", request);
+  if (after.is_null()) return session.exit_status();
+  if (options.remote.json) {
+    std::cout << after.dump() << '\n';
+    return kDone;
+  }
+  for (const auto& [name, value] : after.items()) {
+    const Json was = before.value(name, Json());
+    if (was == value && !changes.contains(name)) continue;
+    std::cout << plain_text(name) << ": " << plain_text(was.is_string() ? was.get<std::string>() : "not set") << " -> "
+              << plain_text(value.get<std::string>()) << (was == value ? " (as before)" : "") << '\n';
+  }
+  std::cout << (options.dry_run ? "--dry-run: nothing was changed" : kHolds) << '\n';
+  return kDone;
+}
+
+int policy(const PolicyOptions& options) {
+  auto changes = changes_of(options.changes);
+  if (!changes) return kUsage;
+  if (!changes->empty()) return change(options, std::move(*changes));
+  if (options.dry_run) {
+    std::cerr << "freshet: --dry-run needs a change, as in RATE_LIMIT=20\n";
+    return kUsage;
+  }
+  Session session(options.remote);
+  const Json answer = session.call("GET", "/policy");
+  if (answer.is_null()) return session.exit_status();
+  if (options.remote.json) {
+    std::cout << answer.dump() << '\n';
+  } else {
+    print_policy(answer, screen_of(STDOUT_FILENO));
+  }
+  return kDone;
+}
+
+}  // namespace
+
+void add_policy(Command app, int& exit_status) {
+  auto options = std::make_shared<PolicyOptions>();
+  const Command command =
+      app.add_subcommand("policy", "Show the settings of a queue beside their defaults, or change them");
+  add_queue_name(command, options->remote);
+  command.add_option("changes", options->changes, "NAME=VALUE: settings to change; without one they are shown");
+  command.add_flag("--dry-run", options->dry_run, "Check the change and show what it would be; change nothing");
+  command.footer(
+      "A change holds until the template is deployed again or the daemon starts anew.\n"
+      "  freshet policy jobs\n"
+      "  freshet policy jobs ORDER=fifo RATE_LIMIT=19\n"
+      "  freshet policy jobs CONCURRENCY=adaptive --dry-run");
+  command.callback([options, &exit_status] { exit_status = policy(*options); });
+}
+
+}  // namespace freshet::cli

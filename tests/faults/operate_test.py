@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""Running a queue with the binary: pauses, changes of many tasks, the policy, the logs, across restarts and kill -9."""
+import json
+import os
+import pty
+import signal
+import subprocess
+import threading
+import time
+
+from daemon import QUEUE, Daemon, Refused, check_books, main
+
+ROUNDS = int(os.environ.get("FRESHET_KILLS", "20"))
+
+
+class Commands:
+    """freshet, told of the daemon by its environment."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+
+    def environment(self):
+        return {**os.environ, "FRESHET_URL": f"http://127.0.0.1:{self.daemon.port}"}
+
+    def __call__(self, *words, status=0, stdin=""):
+        run = subprocess.run([self.daemon.binary, *map(str, words)], input=stdin, capture_output=True, text=True,
+                             timeout=120, env=self.environment())
+        assert run.returncode == status, (words, run)
+        return run
+
+
+def put(daemon, names, **members):
+    daemon.call("POST", QUEUE + "/tasks", {"tasks": [{"taskId": name, **members} for name in names]})
+
+
+def take(daemon, most=1, wait=0):
+    return [task["taskId"] for task in daemon.call("POST", QUEUE + "/take", {"max": most, "waitMs": wait})["tasks"]]
+
+
+def refusal(call):
+    try:
+        call()
+    except Refused as refused:
+        return refused
+    raise AssertionError("it was not refused")
+
+
+def lines(daemon):
+    return daemon.call("GET", "/audit?limit=1000")["lines"]
+
+
+def pauses(binary, folder):
+    daemon = Daemon(binary, folder).start()
+    try:
+        freshet = Commands(daemon)
+        put(daemon, ["a"])
+        said = freshet("pause", "QueueTable", "--reason", "the database is being moved").stdout
+        assert "queue 'QueueTable' is paused until freshet resume, also across restarts" in said, said
+        assert take(daemon) == []
+        put(daemon, ["b"], group="acme")
+        daemon.kill()
+        daemon.start()
+        assert take(daemon) == [], "a restart has ended the pause"
+        stats = daemon.stats()
+        assert stats["state"] == "paused" and stats["pauses"][0]["reason"] == "the database is being moved", stats
+        why = daemon.call("GET", QUEUE + "/tasks/a/explain")["why"]
+        assert any("the queue is paused since" in line and "by local: the database" in line for line in why), why
+        shown = freshet("queues").stdout
+        assert "paused" in shown and "QueueTable: all of it is paused since" in shown, shown
+        row = json.loads(freshet("queues", "--json").stdout)["queues"][0]
+        assert row["state"] == "paused" and row["pending"] == 2 and row["kind"] == "tasks", row
+        # A worker that waits gets a task as soon as the queue goes on.
+        got = []
+        worker = threading.Thread(target=lambda: got.extend(take(daemon, 2, 30_000)))
+        worker.start()
+        freshet("pause", "QueueTable", "--group", "acme", "--for", "10m")
+        freshet("resume", "QueueTable")
+        worker.join(60)
+        assert got == ["a"], got
+        daemon.stop()  # Gives "a" back.
+        daemon.start()
+        assert take(daemon, 9) == ["a"], "the group is not paused any more"
+        freshet("resume", "QueueTable", "--group", "acme")
+        assert take(daemon) == ["b"]
+        said = [f"{line['who']} {line['what']} {line.get('queue', '')}" for line in reversed(lines(daemon))]
+        assert said[-4:] == ["local pause QueueTable"] * 2 + ["local resume QueueTable"] * 2, said
+        assert all(line["from"].startswith("127.0.0.1:") for line in lines(daemon)[:4]), lines(daemon)
+
+        wrong = freshet("resume", "QueueTable", status=4).stderr
+        assert "queue 'QueueTable' is not paused" in wrong, wrong
+        wrong = freshet("pause", "Other", status=3).stderr
+        assert "there is no queue 'Other'; there is QueueTable" in wrong, wrong
+        wrong = freshet("pause", "QueueTable", "--group", "a", "--key", "b", status=2).stderr
+        assert "'key' and 'group' are both there: pause one after the other" in wrong, wrong
+        wrong = freshet("pause", "QueueTable", "--for", "10", status=2).stderr
+        assert "10" in wrong and "unit" in wrong, wrong
+        assert "unit" in freshet("purge", "QueueTable", "--state", "DEAD", "--older-than", "7", status=2).stderr
+    finally:
+        daemon.stop()
+
+
+def bulk(binary, folder):
+    daemon = Daemon(binary, folder).start()
+    try:
+        freshet = Commands(daemon)
+        put(daemon, [f"eu-{i}" for i in range(600)], group="eu", priority=5)
+        put(daemon, [f"us-{i}" for i in range(100)], group="us")
+        time.sleep(0.01)  # A job is for what was created before it.
+        dry = freshet("purge", "QueueTable", "--state", "PENDING", "--where", "group=eu", "--dry-run").stdout
+        assert dry.startswith("600 tasks would be purged (--dry-run: nothing was changed)\nfor example {"), dry
+        # It is not asked for by accident.
+        assert "--yes says that it is meant" in freshet("purge", "QueueTable", "--state", "PENDING", status=2).stderr
+        said = freshet("purge", "QueueTable", "--state", "PENDING", "--where", "group=eu", "--where", "priority=5", "--yes").stdout
+        assert said == "600 purged\n", said
+        stats = daemon.stats()
+        assert stats["depth"]["PENDING"] == 100 and stats["flow"]["PENDING->"] == 600, stats
+        check_books(stats)
+        # Cancelled, put back, and purged once they are dead.
+        assert freshet("cancel", "--where", "group=us").stdout == "100 cancelled\n"
+        assert freshet("redrive", "--state", "CANCELLED", "--where", "group=us", "--limit", 40).stdout == "40 back to PENDING\n"
+        assert freshet("purge", "QueueTable", "--state", "CANCELLED", "--yes").stdout == "60 purged\n"
+        check_books(daemon.stats())
+        job = json.loads(freshet("cancel", "--where", "group=us", "--json").stdout)
+        assert job["phase"] == "done" and job["changed"] == 40 and job["by"] == "local", job
+
+        never = freshet("purge", "QueueTable", "--state", "DEAD", "--where", "priority=high", "--yes", status=2).stderr
+        assert "'where' 'priority=high' never matches: 'priority' is a whole number" in never, never
+        assert "names 'group' twice" in freshet("cancel", "--where", "group=a", "--where", "group=b", status=2).stderr
+        assert "which tasks?" in freshet("cancel", status=2).stderr
+        assert "--dry-run does not go with ids" in freshet("redrive", "eu-1", "--dry-run", status=2).stderr
+        refused = refusal(lambda: daemon.call("POST", QUEUE + "/jobs", {"do": "purge", "states": ["TAKEN"]}))
+        assert refused.status == 400 and "cancel those that are in work" in str(refused), refused
+        refused = refusal(lambda: daemon.call("DELETE", QUEUE + "/jobs/1"))
+        assert refused.status == 404 and "has no job 1" in str(refused), refused
+    finally:
+        daemon.stop()
+
+
+def name_typed(binary, folder):
+    """On a terminal a purge asks for the queue's name."""
+    daemon = Daemon(binary, folder).start()
+    try:
+        put(daemon, ["a"])
+        time.sleep(0.01)
+        for typed, left in (("no", 1), ("QueueTable", 0)):
+            ours, theirs = pty.openpty()
+            process = subprocess.Popen([binary, "purge", "QueueTable", "--state", "PENDING"], stdin=theirs, stderr=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, env=Commands(daemon).environment(), text=True)
+            os.close(theirs)
+            os.write(ours, f"{typed}\n".encode())
+            out, said = process.communicate(timeout=60)
+            os.close(ours)
+            assert process.returncode == (0 if left == 0 else 2) and "Type its name to go on" in said, (out, said)
+            assert daemon.stats()["depth"]["PENDING"] == left
+    finally:
+        daemon.stop()
+
+
+def interrupted(binary, folder):
+    """Ctrl-C leaves a job to the daemon, which can be watched and stopped; one that kill -9 cuts off is told as such."""
+    daemon = Daemon(binary, folder).start()
+    try:
+        freshet = Commands(daemon)
+        put(daemon, [f"t-{i}" for i in range(500)])
+        time.sleep(0.01)
+        words = [binary, "purge", "QueueTable", "--state", "PENDING", "--rate", "5", "--yes"]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=freshet.environment(), text=True)
+        while not daemon.call("GET", QUEUE + "/jobs")["jobs"]:
+            time.sleep(0.01)
+        while daemon.call("GET", QUEUE + "/jobs")["jobs"][0]["changed"] == 0:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 1 and "goes on in the daemon" in said and "DELETE /queues/QueueTable/jobs/" in said, said
+        job = daemon.call("GET", QUEUE + "/jobs")["jobs"][0]
+        assert job["phase"] == "changing" and job["matched"] == 500, job
+        daemon.call("DELETE", f"{QUEUE}/jobs/{job['id']}")
+        while daemon.call("GET", f"{QUEUE}/jobs/{job['id']}")["phase"] == "changing":
+            time.sleep(0.01)
+        job = daemon.call("GET", f"{QUEUE}/jobs/{job['id']}")
+        assert job["phase"] == "stopped" and 0 < job["changed"] < 500, job
+        assert daemon.stats()["depth"]["PENDING"] == 500 - job["changed"]
+
+        begun = freshet("purge", "QueueTable", "--state", "PENDING", "--rate", "5", "--yes", "--no-wait").stdout.strip()
+        daemon.kill()
+        daemon.start()
+        job = daemon.call("GET", f"{QUEUE}/jobs/{begun}")
+        assert job["phase"] == "cut off" and "start it again for the rest" in job["error"], job
+        assert "was cut off by the end of the daemon" in lines(daemon)[0]["detail"], lines(daemon)[0]
+        check_books(daemon.stats())
+    finally:
+        daemon.stop()
+
+
+def policy(binary, folder):
+    daemon = Daemon(binary, folder).start()
+    try:
+        freshet = Commands(daemon)
+        shown = freshet("policy", "QueueTable").stdout
+        assert "ORDER" in shown and "lifo" in shown and "newest or oldest first" in shown, shown
+        said = freshet("policy", "QueueTable", "ORDER=fifo", "RATE_LIMIT=19", "--dry-run").stdout
+        assert "ORDER: lifo -> fifo" in said and "--dry-run: nothing was changed" in said, said
+        assert daemon.call("GET", QUEUE + "/policy")["ORDER"] == "lifo"
+        said = freshet("policy", "QueueTable", "ORDER=fifo", "RATE_LIMIT=19").stdout
+        assert "RATE_LIMIT: 0 -> 19" in said and "write it into the template to keep it" in said, said
+        assert daemon.call("GET", QUEUE + "/policy")["ORDER"] == "fifo"
+        assert lines(daemon)[0]["what"] == "policy" and lines(daemon)[0]["detail"] == "ORDER=fifo RATE_LIMIT=19", lines(daemon)
+        assert json.loads(freshet("queues", "--json").stdout)["queues"][0]["rateLimit"] == "19"
+        wrong = freshet("policy", "QueueTable", "ORDER=random", status=2).stderr
+        assert "ORDER" in wrong and "lifo" in wrong and "deadline" in wrong, wrong
+        assert "must be NAME=VALUE" in freshet("policy", "QueueTable", "ORDER", status=2).stderr
+        assert len(lines(daemon)) == len([line for line in lines(daemon) if "random" not in line["detail"]])
+        daemon.stop()
+        daemon.start()
+        assert daemon.call("GET", QUEUE + "/policy")["ORDER"] == "lifo", "as freshet policy says"
+        put(daemon, ["late"], deadlineMs=50)
+        while daemon.stats()["depth"]["SHED"] == 0:
+            time.sleep(0.01)
+        assert "late" in freshet("sheds", "QueueTable").stdout and json.loads(freshet("sheds", "QueueTable", "--json").stdout)["reason"] == "deadline"
+        assert "policy" in freshet("audit", "--queue", "QueueTable").stdout
+        assert "nothing was changed" in freshet("audit", "--queue", "Other").stdout
+    finally:
+        daemon.stop()
+
+
+def killed(binary, folder):
+    """Each change that was acknowledged has its line, however the daemon ends."""
+    daemon = Daemon(binary, folder).start()
+    acknowledged = []
+    try:
+        for round_number in range(max(2, ROUNDS // 4)):
+            stop = threading.Event()
+
+            def change(group):
+                number = 0
+                while not stop.is_set():
+                    number += 1
+                    name = f"{group}-{round_number}-{number}"
+                    try:
+                        daemon.call("POST", QUEUE + "/pause", {"key": name})
+                        acknowledged.append(("pause", name))
+                        daemon.call("POST", QUEUE + "/resume", {"key": name})
+                        acknowledged.append(("resume", name))
+                    except OSError:
+                        return
+
+            workers = [threading.Thread(target=change, args=(name,)) for name in "abc"]
+            for worker in workers:
+                worker.start()
+            before = len(acknowledged)
+            while len(acknowledged) < before + 30:
+                time.sleep(0.001)
+            daemon.kill()
+            stop.set()
+            for worker in workers:
+                worker.join()
+            daemon.start()
+            there = {(line["what"], line["detail"].split("'")[1]) for line in daemon.call("GET", "/audit?limit=10000")["lines"]
+                     if line["what"] in ("pause", "resume")}
+            missing = [one for one in acknowledged if one not in there]
+            assert not missing, f"acknowledged, and no line: {missing[:5]}"
+            paused = {pause["name"] for pause in daemon.stats().get("pauses", [])}
+            wrong = [name for what, name in acknowledged if (what, name) == ("resume", name) and name in paused]
+            assert not wrong, f"resumed, and paused again by the restart: {wrong[:5]}"
+    finally:
+        daemon.stop()
+
+
+if __name__ == "__main__":
+    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, killed)
