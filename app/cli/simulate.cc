@@ -124,12 +124,10 @@ Result<Environment> changes_of(const SimulateOptions& options) {
 }
 
 // The recorded policy, if there is one; that with what --set changes; the lab's policies that are named.
-Result<void> choose(Simulation& simulation) {
+Result<void> choose(Simulation& simulation, const Environment& changes) {
   const auto& options = simulation.options;
   const auto& recording = simulation.recording;
-  const auto changes = changes_of(options);
-  if (!changes) return fail(changes.error());
-  if (recording.policy.empty() && changes->empty() && options.policies.empty()) {
+  if (recording.policy.empty() && changes.empty() && options.policies.empty()) {
     return invalid(options.trace +
                    " is of format 1, which does not hold the policy that was in force: tell it with --set, like --set "
                    "CONCURRENCY=8 --set RATE_LIMIT=19, or name policies to try with --policy");
@@ -143,8 +141,8 @@ Result<void> choose(Simulation& simulation) {
   if (!recording.policy.empty()) {
     if (auto ok = add("recorded policy", {}); !ok) return ok;
   }
-  if (!changes->empty()) {
-    if (auto ok = add("with --set", *changes); !ok) return ok;
+  if (!changes.empty()) {
+    if (auto ok = add("with --set", changes); !ok) return ok;
   }
   for (const auto& name : options.policies) {
     auto policy = lab::policy_of(name);
@@ -177,6 +175,8 @@ int run_simulate(const SimulateOptions& options) {
   const auto downstream =
       options.downstream.empty() ? Result<lab::DownstreamSpec>() : lab::parse_downstream(options.downstream);
   if (!downstream) return wrong(downstream.error());
+  const auto changes = changes_of(options);
+  if (!changes) return wrong(changes.error());
   const auto text = read_text_file(options.trace);
   if (!text) return wrong(text.error());
   const auto fixture = read_fixture(*text, options.trace);
@@ -187,7 +187,7 @@ int run_simulate(const SimulateOptions& options) {
     return wrong(fixture->in_file(ok.error()));
   }
   Simulation simulation{options, *recording, lab::scenario_of(*recording, options.slots), *downstream};
-  if (auto ok = choose(simulation); !ok) return wrong(ok.error());
+  if (auto ok = choose(simulation, *changes); !ok) return wrong(ok.error());
   if (auto ok = run_attempts(simulation); !ok) return wrong(ok.error());
   print(simulation);
   return kDone;

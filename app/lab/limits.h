@@ -63,21 +63,21 @@ struct LimitCell {
   LimiterKind limiter = LimiterKind::kTokenBucket;
   HintKind hints = HintKind::kNone;
   std::string policy;
-  double of_oracle = 0;          // Tasks done in time, over the oracle's.
-  double of_oracle_least = 0;    // The seed that has least.
-  std::vector<double> by_phase;  // The same, phase by phase.
-  double refused = 0;            // Share of the calls.
-  double refused_in_all = 0;     // Also while the limit is learnt.
-  double quiet_p99_ms = 0;       // Over all seeds' tasks; infinite where more than one in a hundred never ended.
-  double quiet_alone_p99_ms = 0;
-  double simulated = 0;   // In real time with `check_simulate`: mean of that figure over the seeds.
-  double best_other = 0;  // `of_oracle` of the best policy that is none of the product.
+  double of_oracle = 0;           // Tasks done in time, over the oracle's.
+  double of_oracle_least = 0;     // The seed that has least.
+  std::vector<double> by_phase;   // The same, phase by phase.
+  double refused = 0;             // Share of the calls.
+  double refused_in_all = 0;      // Also while the limit is learnt.
+  double quiet_p99_ms = 0;        // Over all seeds' tasks; infinite where more than one in a hundred never ended.
+  double quiet_alone_p99_ms = 0;  // 0: not measured, as in real time.
+  double simulated = 0;           // In real time with `check_simulate`: mean of that figure over the seeds.
+  double best_other = 0;          // `of_oracle` of the best policy that is none of the product.
   bool is_product = false;
 
   // The bars.
   bool reaches_goodput() const { return of_oracle >= 0.95; }
   bool spares_calls() const { return refused <= (hints == HintKind::kNone ? 0.02 : 0.01); }
-  bool serves_quiet() const { return quiet_p99_ms <= 2 * quiet_alone_p99_ms; }
+  bool serves_quiet() const { return quiet_alone_p99_ms <= 0 || quiet_p99_ms <= 2 * quiet_alone_p99_ms; }
 };
 
 struct LimitExperiment {

@@ -90,6 +90,8 @@ class LabRunner final : public Runner {
       result.kind = RunResult::Kind::kFailure;
       result.error = "failed as recorded";
     }
+    const Trace* trace = ledger_.scenario().trace;
+    if (trace != nullptr && number < trace->tasks.size()) result.cost = trace->tasks[number].told_cost;
     co_return result;
   }
 

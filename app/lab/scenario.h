@@ -59,6 +59,7 @@ struct TraceTask {
   bool replace = false;  // It takes the place of the one of its key that waits.
   int priority = 0;
   std::optional<double> cost;
+  std::optional<double> told_cost = {};  // What it turned out to cost, if its worker said so.
   std::optional<milliseconds> delay;
   std::optional<int> max_attempts;
 };

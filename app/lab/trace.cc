@@ -39,6 +39,7 @@ class Reader {
  private:
   struct Seen {
     nanoseconds taken{-1};
+    size_t number = 0;        // Among the arrivals.
     int64_t deadline_ms = 0;  // Since the origin.
     std::string status;       // As the last change left it; empty: none has, or it is gone.
   };
@@ -93,7 +94,9 @@ class Reader {
       due = std::min(due, WallTime(milliseconds(deadline)));
     }
     arrival.deadline_ms = (due - origin_).count();
-    tasks_[std::string(text_of(task, attribute::kId))].deadline_ms = arrival.deadline_ms;
+    Seen& seen = tasks_[std::string(text_of(task, attribute::kId))];
+    seen.deadline_ms = arrival.deadline_ms;
+    seen.number = arrivals_.size();
     arrivals_.emplace_back(arrival, details_of(task, origin_ + std::chrono::floor<milliseconds>(at)));
   }
 
@@ -187,6 +190,9 @@ class Reader {
     out_.real.refused += given_back;
     if (!done && (given_back || status == state::kCancelled || status == state::kShed)) return;
     calls_.push_back({task.taken, std::max(now - task.taken, nanoseconds(1)), !done});
+    const double cost = cost_of(record.after, -1);
+    auto& details = arrivals_[task.number].second;
+    if (done && cost >= 0 && cost != details.cost.value_or(-1)) details.told_cost = cost;
     out_.real.done += done;
     out_.real.failed += !done;
     out_.real.in_time += done && now <= milliseconds(task.deadline_ms);

@@ -123,6 +123,10 @@ std::vector<std::string> assumptions(const Recording& recording, const Scenario&
     out.push_back(fmt::format("assumed: workers that pull take a task as soon as they are free, and are {}",
                               std::max(1, real.most_in_work)));
   }
+  const bool learns = std::any_of(recording.policy.begin(), recording.policy.end(),
+                                  [](const auto& setting) { return setting.second == "adaptive"; });
+  if (learns)
+    out.push_back("assumed: whatever the queue learns (rate, concurrency, order) it begins to learn at the start");
   if (real.cancelled > 0) {
     out.push_back(fmt::format("left out: that clients cancelled {} tasks; here these go on", real.cancelled));
   }

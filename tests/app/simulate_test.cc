@@ -17,6 +17,7 @@ struct Conditions {
   int arrivals_a_second = 100;
   bool keyed = false;
   double failing = 0;  // Share of the calls.
+  bool costs = false;  // Tasks say what they cost, and half of them turn out to cost twice as much.
 };
 
 // 30 s of tasks that wait 5 s at most, and calls of 100 ms on average.
@@ -32,6 +33,8 @@ Trace load_of(const Conditions& run) {
     arrival.deadline_ms = deadline_ms(now, seconds(5));
     out.arrivals.push_back(arrival);
     TraceTask task;
+    if (run.costs) task.cost = 1 + static_cast<double>(random.below(9));
+    if (run.costs && random.below(2) == 0) task.told_cost = 2 * *task.cost;
     if (run.keyed) task.group = "tenant-" + std::to_string(random.below(3));
     out.tasks.push_back(task);
   }
@@ -111,6 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         Conditions{{{"CONCURRENCY", "8"}}, "token-bucket 20/s burst 5 retry-after"},
         Conditions{{{"CONCURRENCY", "64"}, {"RATE_LIMIT", "adaptive"}}, "window 20/s ratelimit"},
         Conditions{{{"CONCURRENCY", "16"}, {"LIMIT_BY", "group"}, {"KEY_RATE_LIMIT", "5"}}, "none", 100, true},
+        Conditions{{{"CONCURRENCY", "16"}, {"RATE_LIMIT", "100"}, {"RATE_COUNTS", "cost"}}, "none", 60, false, 0, true},
         Conditions{{{"CONCURRENCY", "2"}, {"ORDER", "deadline"}, {"BACKOFF_BASE_MS", "200"}}, "none", 40, false, 0.2}));
 
 TEST(Simulate, WithoutTheLimiterItPromisesWhatIsNotPossible) {

@@ -208,6 +208,8 @@ def wrong_words(freshet):
                         (["bench", "overload", "--load", "2,,3"], "--load: '2,,3' has an empty member: write it like A,B\n"),
                         (["bench", "overload", "--load", "x"], "--load: 'x' is not a number\n"),
                         (["bench", "overload", "--real", "--record", "/nowhere"], "--record: there is no folder '/nowhere'\n"),
+                        (["simulate", FIXTURE, "--set", "RATE_LIMIT"], "--set 'RATE_LIMIT' must be NAME=VALUE, like --set RATE_LIMIT=19"),
+                        (["simulate", FIXTURE, "--downstream", "bucket 3"], "has the unknown limiter 'bucket': write none, or"),
                         (["simulate", "x", "--policy", "fifo,"], "--policy: 'fifo,' has an empty member: write it like A,B\n"),
                         (["list", "--state", "PENDNG"], "is none of PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD, CANCELLED, SHED (did you mean 'PENDING'?)"),
                         (["redrive", "--state", "succes"], "'succes' is none of DEAD, FAILURE, CANCELLED, SHED\n"),

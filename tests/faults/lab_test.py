@@ -52,10 +52,45 @@ def accounts_for_everything(binary, folder):
             assert figures["rejectedShare"] > 0 and figures["rejectP99Ms"] >= figures["rejectP50Ms"] > 0, cell
 
 
+def keeps_a_limit_and_simulates_it(binary, folder):
+    # Half of the calls are refused while the limit is 10 a second: the recording cannot be simulated without the limiter.
+    run = lab(binary, folder, "--json", "--scenarios", "limits", "--limiter", "token-bucket", "--headers", "retry-after", "--policy", "fixed",
+              "--seconds", 36, "--check-simulate", "--durability", "none", "--record", folder)
+    [cell] = json.loads(run.stdout)["cells"]
+    assert cell["ofOracle"] > 0.1 and cell["refusedShareInAll"] > 0.01, cell
+    assert 0.9 < cell["simulatedInTimeOverReal"] < 1.1, cell  # 0.95 to 1.05 on a quiet machine.
+    [recording] = pathlib.Path(folder).glob("*.jsonl")
+
+    def simulate(*options, status=0):
+        done = subprocess.run([str(binary), "simulate", str(recording), *options], capture_output=True, text=True, timeout=120)
+        assert done.returncode == status, done
+        return done
+
+    refused = simulate(status=2)
+    assert "calls back, as where a limiter answers 429 or 503: say what stood behind the queue with --downstream" in refused.stderr, refused
+    said = simulate("--downstream", "token-bucket 20/s burst 10 retry-after", "--set", "RATE_LIMIT=9").stdout
+    assert "recorded policy: " in said and " RATE_LIMIT=20 " in said and "\nwith --set " in said and "\nin time: SUCCESS within" in said, said
+    wrong = simulate("--downstream", "none", "--set", "LEASE_MS=1000", status=2)
+    assert "LEASE_MS cannot be simulated: no worker dies in a simulation" in wrong.stderr, wrong
+    wrong = simulate("--downstream", "none", "--set", "RATE_LIMT=1", status=2)
+    assert "'RATE_LIMT' is no setting that can be changed here" in wrong.stderr, wrong
+    # As an older program recorded it.
+    header, rest = recording.read_text().split("\n", 1)
+    header = {name: value for name, value in json.loads(header).items() if name != "policy"}
+    recording.write_text(json.dumps({**header, "version": 1}) + "\n" + rest)
+    wrong = simulate("--downstream", "none", status=2)
+    assert "is of format 1, which does not hold the policy that was in force: tell it with --set" in wrong.stderr, wrong
+    simulate("--downstream", "none", "--set", "CONCURRENCY=8", "--json")
+    simulate("--downstream", "none", "--policy", "fifo-ttl")
+
+
 def refuses_what_makes_no_sense(binary, folder):
     for options, said in ((("--policy", "fifo-codel"), "policy 'fifo-codel' runs in simulated time only"),
                           (("--durability", "maybe"), "maybe"),
                           (("--rival", "redis"), "--rival 'redis' must be NAME=COMMAND"),
+                          (("--scenarios", "limits", "--seconds", 30), "runs with three limits, of 10 s each, are too short"),
+                          (("--scenarios", "limits", "--load", 2), "--scenarios limits has its own load"),
+                          (("--scenarios", "limits", "--limiter", "bucket"), "limiter 'bucket' is none of token-bucket, window-1s"),
                           (("--rival", "a=true", "--retries", "1"), "rivals run without --retries and --groups")):
         run = lab(binary, folder, *options, status=2)
         assert said in run.stderr, run
@@ -103,5 +138,5 @@ def says_what_it_came_to(binary, folder):
 
 
 if __name__ == "__main__":
-    main(__doc__, "everything is accounted for", accounts_for_everything, refuses_what_makes_no_sense,
+    main(__doc__, "everything is accounted for", accounts_for_everything, keeps_a_limit_and_simulates_it, refuses_what_makes_no_sense,
          leaves_nothing_behind_when_it_is_ended, says_what_it_came_to)
