@@ -1,20 +1,23 @@
 #include "functions/processor.h"
 
 #include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
+#include "runtime/task_cost.h"
 
 namespace freshet {
 
 namespace {
 constexpr size_t kMaxBatch = 1000;
-constexpr milliseconds kSettleRetry{200};  // When the store refused to record an outcome.
-constexpr milliseconds kBusyWait{50};      // While there is work under way, how long a take waits.
-constexpr milliseconds kPagePause{500};    // Between pages, as the sample.
-constexpr milliseconds kLeastBeat{3};      // The least time between two heartbeats of a task.
-constexpr double kToldASecond = 32;        // Transitions logged at level info; the rest at debug.
+constexpr milliseconds kSettleRetry{200};     // When the store refused to record an outcome.
+constexpr milliseconds kBusyWait{50};         // While there is work under way, how long a take waits.
+constexpr milliseconds kPagePause{500};       // Between pages, as the sample.
+constexpr milliseconds kLeastBeat{3};         // The least time between two heartbeats of a task.
+constexpr size_t kMostUnits = 1'000'000'000;  // Of cost, in one take.
+constexpr double kToldASecond = 32;           // Transitions logged at level info; the rest at debug.
 
 // Whether the task is not this processor's any more: taken by another, deleted, or gone with its table.
 bool is_lost(const Error& error) {
@@ -78,7 +81,7 @@ Processor::Processor(Context& context, Queue& queue, Runner& runner, const Proce
       downstream_(queue.downstream()),
       stop_at_(context.now() + settings.max_active),
       ends_at_(context.invocation.deadline),
-      told_(kToldASecond),
+      told_(kToldASecond, kToldASecond),
       freed_(services_.scheduler),
       finished_(services_.scheduler),
       beat_(services_.scheduler) {
@@ -101,6 +104,7 @@ Processor::~Processor() {
     }
     Settlement settlement;
     bool blameless = queue_.draining() || !slot.started;
+    settlement.begun = slot.called_at.has_value();
     settlement.kind = blameless ? Settlement::Kind::kRelease : Settlement::Kind::kFail;
     settlement.id = text_of(slot.task, attribute::kId);
     settlement.lease = slot.lease;
@@ -167,13 +171,16 @@ Async<void> Processor::pick() {
   auto idle_since = now();
   while (now() < stop_at_ && !queue_.draining() && !error_) {
     auto wanted = slots_wanted();
-    auto allowed = downstream_.bucket.available(now(), wanted);
+    // Where RATE_LIMIT counts cost, it bounds what tasks cost and not how many they are.
+    const bool by_cost = queue_.settings().limits.counts_cost;
+    const size_t units = downstream_.allowed(now(), by_cost ? kMostUnits : wanted);
+    auto allowed = by_cost && units > 0 ? wanted : std::min(units, wanted);
     // A page is taken as a whole: its own pause follows.
     if (how().page_limit == 0) allowed = downstream_.breaker.allowed(now(), allowed);
     if (allowed == 0) {
       auto until = stop_at_;
       if (wanted > 0) {
-        until = std::min(until, std::max(downstream_.bucket.next(now()), downstream_.breaker.next(now())));
+        until = std::min(until, std::max(downstream_.next(now()), downstream_.breaker.next(now())));
       }
       co_await freed_.wait(until);
       continue;
@@ -183,7 +190,7 @@ Async<void> Processor::pick() {
     auto left = std::chrono::ceil<milliseconds>(std::min(idle_until, stop_at_) - now());
     auto wait = slots_.empty() ? std::max(left, milliseconds(0)) : kBusyWait;
     auto before = counts_.taken;
-    auto taken = co_await take_some(allowed, wait);
+    auto taken = co_await take_some(allowed, wait, by_cost ? std::optional<double>(units) : std::nullopt);
     if (!taken) error_ = taken.error();
     if (counts_.taken > before) {
       idle_since = now();
@@ -200,8 +207,9 @@ Async<void> Processor::pick() {
   finished_.notify();
 }
 
-Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait) {
+Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait, std::optional<double> budget) {
   TakeInput input;
+  input.budget = budget;
   input.max = static_cast<int>(std::min(wanted, kMaxBatch));
   input.owner = "process_tasks";
   input.starts_later = true;
@@ -211,7 +219,6 @@ Async<Result<void>> Processor::take_some(size_t wanted, milliseconds wait) {
   if (!taken) co_return fail(std::move(taken.error()));
   if (taken->empty()) co_return Result<void>();
   counts_.taken += taken->size();
-  downstream_.bucket.use(taken->size());
   downstream_.breaker.started(taken->size(), now());
   co_await start(std::move(*taken));
   co_return Result<void>();
@@ -229,6 +236,7 @@ Async<void> Processor::start(std::vector<TakenTask> taken) {
     slot.lease = std::move(task.lease);
     slot.waiting_since = task.waiting_since;
     slot.self = std::prev(slots_.end());
+    slot.rated.emplace(downstream_, now(), queue_.units_of(slot.task));
     ++busy_;
     ++downstream_.busy;
     fresh.push_back(&slot);
@@ -258,13 +266,19 @@ Async<void> Processor::work_on(Slot& slot) {
     co_return;
   }
   queue_.started(slot.waiting_since);
+  slot.called_at = now();
   InWork in_work(downstream_, services_.scheduler.clock());
   auto result = co_await runner_.run(slot.task, slot.lease);
   in_work.ended(result.kind == RunResult::Kind::kBounced);
   if (result.kind == RunResult::Kind::kBounced) {
-    downstream_.breaker.refused(result.leave_alone, now());
+    const bool reached = result.error.empty();
+    const bool learns = slot.rated->is_learnt() && reached;
+    if (learns) slot.rated->refused(now(), result.hints);
+    if (!learns) downstream_.breaker.refused(result.leave_alone, now());
     tell_bounce(slot.task, result);
   } else {
+    const bool by_cost = queue_.settings().limits.counts_cost;
+    slot.rated->accepted(now(), result.hints, by_cost ? result.cost : std::nullopt);
     downstream_.breaker.accepted(now());
     downstream_.trouble.reset();
   }
@@ -279,10 +293,18 @@ void Processor::log_transition(std::string_view task, std::string_view from, std
              {{"function", function_}, {"taskId", task}, {"fromTaskStatus", from}, {"toTaskStatus", to}});
 }
 
+void Processor::tell_bad_cost(std::string_view task, std::string_view said) {
+  const auto told = told_.available(now(), 1);
+  told_.use(static_cast<double>(told));
+  const auto message = fmt::format("Freshet-Cost is '{}': it must be {}", said, kCostRange);
+  log_.event(told > 0 ? LogLevel::kWarn : LogLevel::kDebug, "TASK_COST_IGNORED",
+             {{"function", function_}, {"taskId", task}, {"message", message}});
+}
+
 // The log hears of an outage once: each task only waits.
 void Processor::tell_bounce(const ItemRef& task, const RunResult& result) {
   const bool reachable = result.error.empty();
-  const bool is_news = queue_.bounced(task, reachable ? result.reason : result.error, reachable);
+  const bool is_news = queue_.bounced(task, result.refusal, reachable ? result.reason : result.error, reachable);
   if (is_news && !reachable) {
     log_.warn("TASK_RUNNER_UNREACHABLE",
               {{"function", function_}, {"runner", downstream_.runner}, {"message", result.error}});
@@ -293,6 +315,10 @@ void Processor::ended(Slot& slot, RunResult result) {
   auto& outcome = slot.outcome.emplace();
   outcome.id = text_of(slot.task, attribute::kId);
   outcome.lease = slot.lease;
+  outcome.begun = slot.called_at.has_value();
+  if (slot.called_at) outcome.worked = now() - *slot.called_at;
+  outcome.cost = result.cost;
+  if (!result.bad_cost.empty()) tell_bad_cost(outcome.id, result.bad_cost);
   switch (result.kind) {
     case RunResult::Kind::kSuccess:
       outcome.result = std::move(result.result);
@@ -309,7 +335,7 @@ void Processor::ended(Slot& slot, RunResult result) {
   ended_.push_back(&slot);
   --busy_;
   --downstream_.busy;
-  if (downstream_.concurrency) freed_.notify();
+  if (downstream_.concurrency || downstream_.rate) freed_.notify();
   finished_.notify();
 }
 

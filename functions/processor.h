@@ -51,17 +51,20 @@ class Processor {
     std::optional<Settlement> outcome;  // Once the work has ended.
     bool stale = false;                 // Expired between its claim and its start.
     bool started = false;               // Its claim is durable: start() does not look at it any more.
+    std::optional<BootTime> called_at;  // When the runner was given it.
     bool cut_off = false;               // Cancelled or lost before that: to be given back instead.
     BootTime beat_at{};                 // When its next heartbeat is due.
+    std::optional<RatedCall> rated;     // From its claim on.
     std::list<Slot>::iterator self;
     Scope work;
   };
 
   Async<void> pick();
-  Async<Result<void>> take_some(size_t wanted, milliseconds wait);
+  Async<Result<void>> take_some(size_t wanted, milliseconds wait, std::optional<double> budget);
   Async<void> start(std::vector<TakenTask> taken);
   Async<void> work_on(Slot& slot);
   void log_transition(std::string_view task, std::string_view from, std::string_view to);
+  void tell_bad_cost(std::string_view task, std::string_view said);
   void tell_bounce(const ItemRef& task, const RunResult& result);
   void cut_off(Slot& slot);
   void ended(Slot& slot, RunResult result);

@@ -24,9 +24,15 @@ void LeaseBook::count_key(const Lease& lease, int change) {
   if (key.empty()) return;
   const auto it = keys_.try_emplace(std::string(key)).first;
   it->second += static_cast<uint64_t>(change);
-  if (it->second > 0) return;
-  keys_.erase(it);
-  if (told_key_) told_key_(key);
+  const uint64_t now = it->second;
+  if (now == 0) keys_.erase(it);
+  if (told_key_) told_key_(key, now);
+}
+
+// Whether both count alike.
+bool LeaseBook::counts_as(const Lease& one, const Lease& other) {
+  const auto same = [&](std::string_view name) { return text_of(one.task, name) == text_of(other.task, name); };
+  return one.mine == other.mine && one.task && other.task && same(attribute::kGroup) && same(attribute::kLiveKey);
 }
 
 void LeaseBook::clear() {
@@ -37,7 +43,9 @@ void LeaseBook::clear() {
   ends_.clear();
   leases_.clear();
   in_work_.clear();
-  keys_.clear();
+  for (const auto& key : std::exchange(keys_, {})) {
+    if (told_key_) told_key_(key.first, 0);
+  }
   mine_ = 0;
   ungrouped_ = 0;
 }
@@ -45,12 +53,13 @@ void LeaseBook::clear() {
 void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   auto [it, fresh] = leases_.try_emplace(std::move(id));
   Entry& entry = it->second;
-  count(lease, 1);  // First, so that a key that stays held is never thought to be free.
-  if (!fresh) {
-    ends_.erase({entry.end, entry.number});
-    count(entry.lease, -1);
-  }
-  if (fresh || entry.lease.token != lease.token) entry.claimed = now;
+  const bool counts = fresh || !counts_as(entry.lease, lease);
+  if (counts) count(lease, 1);  // First, so that a key that stays held is never thought to be free.
+  if (!fresh) ends_.erase({entry.end, entry.number});
+  if (!fresh && counts) count(entry.lease, -1);
+  const bool goes_on = !fresh && entry.lease.token == lease.token;
+  if (!goes_on) entry.claimed = now;
+  if (goes_on && !lease.charged) lease.charged = entry.lease.charged;
   entry.end = now + lease.duration;
   entry.number = ++number_;
   entry.lease = std::move(lease);

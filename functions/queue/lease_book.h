@@ -24,6 +24,8 @@ struct Lease {
   milliseconds duration{0};
   bool mine = false;  // Claimed by this Queue object.
   ItemRef task;       // As last seen.
+  // What was charged for it to the limits of its key or group; empty: nothing that this daemon knows of.
+  std::optional<double> charged{};
 };
 
 class LeaseBook {
@@ -57,9 +59,13 @@ class LeaseBook {
   // Told of how many watched tasks a group has, at each change; "" for those without one.
   using OnGroup = std::function<void(std::string_view group, uint64_t in_work)>;
   void tell_groups(OnGroup told) { told_ = std::move(told); }
-  // Told of a key of which no task is watched any more.
-  using OnKey = std::function<void(std::string_view key)>;
+  // Told of how many watched tasks a key has, at each change.
+  using OnKey = std::function<void(std::string_view key, uint64_t in_work)>;
   void tell_keys(OnKey told) { told_key_ = std::move(told); }
+  // How many watched tasks each group and each key has.
+  using Counts = std::map<std::string, uint64_t, std::less<>>;
+  const Counts& by_group() const { return in_work_; }
+  const Counts& by_key() const { return keys_; }
   // Whether a watched task has that key.
   bool holds_key(std::string_view key) const { return keys_.contains(key); }
   bool holds_keys() const { return !keys_.empty(); }
@@ -79,6 +85,7 @@ class LeaseBook {
 
   void count(const Lease& lease, int change);
   void count_key(const Lease& lease, int change);
+  static bool counts_as(const Lease& one, const Lease& other);
 
   Leases leases_;
   Ends ends_;
@@ -86,9 +93,9 @@ class LeaseBook {
   size_t mine_ = 0;
   uint64_t ungrouped_ = 0;
   OnGroup told_;
-  std::map<std::string, uint64_t, std::less<>> in_work_;  // By group.
+  Counts in_work_;  // By group.
   OnKey told_key_;
-  std::map<std::string, uint64_t, std::less<>> keys_;  // Watched tasks by key.
+  Counts keys_;  // Watched tasks by key.
 };
 
 }  // namespace freshet

@@ -74,8 +74,7 @@ Queue::Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard
       wall_guard_(wall),
       order_(settings_.order) {
   downstream_.follow(settings_.work);
-  leases_.tell_groups([this](std::string_view group, uint64_t tasks) { lanes_.in_work(group, tasks); });
-  leases_.tell_keys([this](std::string_view key) { key_freed(key); });
+  tell_limits();
 }
 
 Result<std::string> Queue::status_index(const TableDefinition& definition) {
@@ -131,7 +130,15 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   queue->shed_log_->count_for(queue->table_id_);
   auto lanes = co_await queue->load_lanes();
   if (!lanes) co_return fail(lanes.error());
+  auto pauses = co_await queue->load_pauses();
+  if (!pauses) co_return fail(pauses.error());
   co_return queue;
+}
+
+Async<void> Queue::audit_with(AuditLog& audit) {
+  audit_ = &audit;
+  jobs_.audit_with(audit);
+  co_await jobs_.find_cut_off();
 }
 
 // A client may delete the table and create it again, at any time. Until it is a queue's table again, whatever is asked
@@ -271,17 +278,24 @@ Async<Result<WriteOutput>> Queue::edit(EditItemInput input) {
 
 Async<Result<bool>> Queue::has_work() {
   if (gone_) co_return fail(*gone_);
+  if (pauses_.all()) co_return false;
   wall_guard_.trusted();  // Looks at the clock: is_doubtful() goes by that.
+  // However much waits in groups that are paused or at their limit, it is not looked through.
+  if (!lanes_.empty() && (limits_.on() || !pauses_.groups().empty())) {
+    auto found = co_await lane_candidates(1);
+    if (!found) co_return fail(found.error());
+    co_return !found->tasks.empty();
+  }
   constexpr size_t kLargestPage = 1000;
   constexpr int kMostPages = 16;  // Rather once in vain than to hold up everybody.
   Item start;
-  size_t limit = 1 + passed_keys_.size();
+  size_t limit = 1 + passed_keys_.size() + pauses_.keys();
   for (int pages = 0; pages < kMostPages; ++pages) {
     limit = std::min(limit, kLargestPage);
     auto page = co_await heads(state::kPending, static_cast<uint32_t>(limit), false, std::move(start));
     if (!page) co_return fail(page.error());
     for (const auto& task : page->items) {
-      if (!waits_for_key(task) && !is_doubtful(task) && !is_lost(task)) co_return true;
+      if (!is_paused(task) && !waits_for_key(task) && !is_doubtful(task) && !is_lost(task)) co_return true;
     }
     start = std::move(page->last_evaluated_key);
     if (start.empty()) co_return false;

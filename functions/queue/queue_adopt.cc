@@ -61,14 +61,15 @@ class Touch {
 
 bool Queue::lacks_lane(const ItemRef& task) const {
   if (text_of(task, attribute::kStatus) != state::kPending) return false;
-  if (lanes_.empty() && !asks_for_lane(task)) return false;
+  const bool has_key = keys_have_lanes() && !key_of(task).empty();
+  if (lanes_.empty() && !has_key && !asks_for_lane(task)) return false;
   auto lane = text_of(task, attribute::kLane);
-  return lane.empty() || !lanes_.contains(lane);
+  return lane.empty() || !lanes_.contains(lane) || is_key_lane(lane) != has_key;
 }
 
 // The lane of its own if the queue knows it, else of its priority, else of all others.
 std::string Queue::known_lane(const ItemRef& task) const {
-  for (auto& name : {lane_name(task), lane_level_name(task), lane_name(0, "")}) {
+  for (auto& name : {own_lane(task), lane_name(task), lane_level_name(task), lane_name(0, "")}) {
     if (lanes_.contains(name)) return name;
   }
   return {};
@@ -79,7 +80,7 @@ std::optional<UpdateItemInput> Queue::adoption(const ItemRef& task) const {
   Touch touch(table_, task);
   if (lacks_lane(task)) {
     auto lane = known_lane(task);
-    if (!lane.empty()) touch.set(attribute::kLane, lane, ":l", ":m");
+    if (!lane.empty() && lane != text_of(task, attribute::kLane)) touch.set(attribute::kLane, lane, ":l", ":m");
   } else if (status != state::kPending && has(task, attribute::kLane)) {
     touch.remove(attribute::kLane, ":l");
   }
@@ -110,7 +111,7 @@ Async<void> Queue::adopt_one(ItemRef task) {
 Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
   std::vector<std::string> names;
   for (const auto& task : tasks) {
-    if (lacks_lane(task)) names.push_back(lane_name(task));
+    if (lacks_lane(task)) names.push_back(own_lane(task));
   }
   if (!names.empty()) {
     // Whatever the error is, only the names that are known by now matter.
@@ -132,7 +133,7 @@ Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
     bool pending = text_of(written[i], attribute::kStatus) == state::kPending;
     if (answers[i]) {
       if (!pending || lanes_.empty()) continue;
-      lanes_.filled(known_lane(written[i]));
+      lanes_.filled(known_lane(written[i]), place_of(written[i]));
       any = true;
     } else if (answers[i].error().code == ErrorCode::kValidation) {
       // It has no room for its lane, so it could never be taken.

@@ -7,27 +7,43 @@
 
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
-#include "functions/queue/queue.h"
+#include "functions/queue/queue_lane_reads.h"
 
 namespace freshet {
 
 namespace {
 
-constexpr size_t kMaxLanes = 1000;
-constexpr int64_t kLaneSlot = -2;  // In the system table: the names of the queue's lanes.
+constexpr size_t kMostLanes = 200'000;
+constexpr size_t kStoredLanes = 1000;
+constexpr nanoseconds kForgotten = std::chrono::seconds(60);  // After so long without a task.
+constexpr int64_t kLaneSlot = -2;                             // In the system table: the names of the queue's lanes.
+
+bool may_go_on(const FairShares::Given& given, const std::string& share) {
+  const auto had = given.find(share);
+  return had == given.end() || had->second != FairShares::kPassed;
+}
 
 }  // namespace
 
-// The lane of a task that becomes PENDING; empty if the queue does not know it: the stream will show the task then.
-std::string Queue::lane_of(const ItemRef& task) const {
+// The lane of a task that becomes PENDING; empty if it is still to be stored: lane_filled() sees to that then.
+std::string Queue::lane_of(const ItemRef& task) {
   if (lanes_.empty()) return {};
-  auto name = lane_name(task);
-  return lanes_.contains(name) ? name : std::string();
+  auto name = own_lane(task);
+  if (lanes_.contains(name)) return name;
+  const bool stored = !is_key_lane(name) && stored_lanes_ < kStoredLanes;
+  if (stored || lanes_.size() >= kMostLanes) return {};
+  lanes_.add(name, false);
+  return name;
+}
+
+void Queue::fill_lane(const std::string& lane, int64_t place) {
+  if (!lanes_.contains(lane) && lanes_.size() < kMostLanes) return lanes_.add(lane, false, place);
+  lanes_.filled(lane, place);
 }
 
 void Queue::lane_filled(const ItemRef& task) {
   if (lacks_lane(task)) scope_.spawn(adopt_one(task));  // The stream does not show the queue's own writes.
-  if (!lanes_.empty()) lanes_.filled(lane_name(task));
+  if (!lanes_.empty()) lanes_.filled(own_lane(task), place_of(task));
 }
 
 Async<Result<void>> Queue::load_lanes() {
@@ -43,24 +59,32 @@ Async<Result<void>> Queue::load_lanes() {
   if (names && names->get_if<StringSet>()) {
     for (const auto& name : names->get_if<StringSet>()->members) lanes_.add(name);
   }
+  stored_lanes_ = lanes_.size();
   co_return Result<void>();
 }
 
-// Makes the names known, durably, before a task uses them. Of more than there is room for the first are known all the
-// same, and the answer is an error.
+// Makes the names known before a task uses them. Of more than there is room for the first are known all the same, and
+// the answer is an error. The first kStoredLanes without a key are known durably; the others are found again after a
+// restart by adopt_all(), as that goes through all that waits, and are forgotten when they have been empty for a while.
 Async<Result<void>> Queue::add_lanes(std::vector<std::string> names) {
   if (lanes_.empty()) names.insert(names.begin(), lane_name(0, ""));
   std::set<std::string> fresh;
+  std::set<std::string> others;
   Result<void> out;
   for (auto& name : names) {
-    if (lanes_.contains(name) || fresh.contains(name)) continue;
-    if (lanes_.size() + fresh.size() < kMaxLanes) {
-      fresh.insert(std::move(name));
-    } else {
+    if (lanes_.contains(name) || fresh.contains(name) || others.contains(name)) continue;
+    const bool stored = !is_key_lane(name) && stored_lanes_ + fresh.size() < kStoredLanes;
+    if (lanes_.size() + fresh.size() + others.size() < kMostLanes) {
+      (stored ? fresh : others).insert(std::move(name));
+    } else if (!is_key_lane(name)) {
       out = fail(ErrorCode::kLimitExceeded, "queue '" + table_ +
                                                 "' has no room for another lane: a queue may have at most " +
-                                                std::to_string(kMaxLanes) + " different pairs of priority and group");
+                                                std::to_string(kMostLanes) + " different pairs of priority and group");
     }
+  }
+  const bool first = lanes_.empty();
+  if (!first) {
+    for (const auto& name : others) lanes_.add(name, false);
   }
   if (fresh.empty()) co_return out;
   UpdateItemInput update;
@@ -72,8 +96,9 @@ Async<Result<void>> Queue::add_lanes(std::vector<std::string> names) {
   update.cause = Cause::kQueue;
   auto added = co_await services_.tables.update_item(std::move(update));
   if (!added) co_return fail(added.error());
-  bool first = lanes_.empty();
   for (const auto& name : fresh) lanes_.add(name);
+  for (const auto& name : others) lanes_.add(name, false);
+  stored_lanes_ += fresh.size();
   if (first) scope_.spawn(adopt_all());
   co_return out;
 }
@@ -106,14 +131,6 @@ Async<Result<Queue::WalkPage>> Queue::lane_page(std::string lane, uint32_t limit
   co_return out;
 }
 
-struct Queue::LaneRead {
-  std::vector<ItemRef> tasks;  // Those that can be taken.
-  size_t given = 0;            // Of them.
-  Walk next;                   // From where there may be more.
-  bool more = true;
-  bool urgent = false;  // The order is ORDER=deadline.
-};
-
 // Reads on until `wanted` more tasks than were given are there, or the lane has no more. What a client left in it is
 // passed over, a bounded number of times.
 Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first) {
@@ -126,7 +143,7 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
       co_return Result<void>();
     }
     // While the wall clock is not trusted, many tasks that look expired may stand before others.
-    const size_t passed = wall_guard_.doubts() ? 1000 : claiming_.size() + passed_keys_.size();
+    const size_t passed = wall_guard_.doubts() ? 1000 : passed_by_now();
     const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + passed, 1000));
     std::string name = lane;
     auto reading = read.urgent ? urgent_page(std::move(name), limit, std::move(read.next))
@@ -142,35 +159,69 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
   co_return Result<void>();
 }
 
+// The next task of those that were read from the lane of a group; null if there is none that may start.
+ItemRef Queue::next_of_lane(std::string_view lane, LaneRead& read, Asked& asked) {
+  while (read.given < read.tasks.size()) {
+    const ItemRef& task = read.tasks[read.given++];
+    if (has_room(task, asked)) return task;
+    if (limited_by(task) == lane_group(lane) && !settings_.limits.by_key) return {};
+    read.passed = true;
+  }
+  return {};
+}
+
 // The next tasks to take, as the lanes have their turns. Reads of no more lanes than it is to give tasks, but for those
-// that turn out to be empty, which are not looked at again until something comes.
+// that turn out to be empty, which are not looked at again until something comes, and for those whose group or key is
+// at its limit, which have no turn until it may start again.
 Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
+  constexpr size_t kMostHeld = 1000;  // Looked at in vain, at a time.
   Candidates out;
   out.newest_first = settings_.order == Order::kDeadline || newest_first();
   std::map<std::string, LaneRead, std::less<>> reads;
+  std::map<std::string, KeysRead, std::less<>> of_keys;
+  Asked asked;
   FairShares::Given given;
-  while (out.tasks.size() < wanted) {
+  size_t held = 0;
+  for (const auto group : pauses_.groups()) lanes_.pass_group(group, given);
+  while (out.tasks.size() < wanted && held < kMostHeld) {
     std::vector<std::string> turns;
     std::map<std::string, size_t, std::less<>> shares;
     for (const auto lane : lanes_.turns(wanted - out.tasks.size(), given)) ++shares[turns.emplace_back(lane)];
     if (turns.empty()) break;
     for (const auto& [lane, share] : shares) {
+      if (limits_.on() && is_at_limit(lane)) {
+        given[lane] = FairShares::kPassed;
+        ++held;
+      }
+      if (lanes_.is_divided(lane) || !may_go_on(given, lane)) continue;
       std::string name = lane;
       if (reads.find(lane) == reads.end()) reads[lane].urgent = by_deadline(lane);
       auto done = co_await read_lane(std::move(name), reads[lane], share, out.newest_first);
       if (!done) co_return fail(done.error());
     }
     for (auto& lane : turns) {
-      LaneRead& read = reads[lane];
-      if (read.given < read.tasks.size()) {
-        out.tasks.push_back(read.tasks[read.given++]);
-        ++given[lane];
+      if (!may_go_on(given, lane)) continue;
+      ItemRef task;
+      if (lanes_.is_divided(lane)) {
+        std::string name = lane;
+        auto& read = of_keys.try_emplace(lane, wanted).first->second;
+        auto next = co_await next_of_keys(std::move(name), read, asked, out.newest_first);
+        if (!next) co_return fail(next.error());
+        task = std::move(*next);
+        out.cut = out.cut || read.cut;
       } else {
+        task = next_of_lane(lane, reads[lane], asked);
+      }
+      if (task) {
+        out.tasks.push_back(std::move(task));
+        ++given[lane];
+      } else if (!reads[lane].goes_on()) {
         given[lane] = FairShares::kPassed;
       }
     }
   }
-  out.more = out.tasks.size() == wanted;
+  out.cut = out.cut || held >= kMostHeld;
+  out.more = out.tasks.size() == wanted || out.cut;
   if (settings_.order == Order::kAdaptive && !out.newest_first && !out.tasks.empty()) {
     auto oldest = co_await heads(state::kPending, 1, true, Item());
     if (oldest && !oldest->items.empty()) out.oldest = int_of(oldest->items[0], attribute::kCreated, 0);
@@ -178,21 +229,28 @@ Async<Result<Queue::Candidates>> Queue::lane_candidates(size_t wanted) {
   co_return out;
 }
 
-// Lanes that are thought to be empty, whatever told so: a level, not an edge.
+// Lanes that are thought to be empty, whatever told so: a level, not an edge. So many at a time, and then the next.
 Async<void> Queue::check_lanes() {
   constexpr size_t kAtOnce = 32;
-  std::string last;
-  for (;;) {
-    auto names = lanes_.idle(last, kAtOnce);
-    if (names.empty()) break;
+  constexpr size_t kMost = 2048;
+  for (size_t looked = 0; looked < kMost;) {
+    auto names = lanes_.idle(lane_look_, kAtOnce);
+    if (names.empty()) {
+      const bool began_at_first = std::exchange(lane_look_, {}).empty();
+      if (began_at_first || looked > 0) break;
+      continue;
+    }
+    looked += names.size();
     for (auto& name : names) {
       std::string lane = name;
       auto page = co_await lane_heads(std::move(lane), 1, true, Item());
       if (page && (!page->items.empty() || !page->last_evaluated_key.empty())) {
         lanes_.filled(name);
         wake();
+      } else if (page) {
+        lanes_.found_empty(name, boot(), kForgotten);
       }
-      last = std::move(name);
+      lane_look_ = std::move(name);
     }
     co_await sleep_for(services_.scheduler, nanoseconds(0));
   }

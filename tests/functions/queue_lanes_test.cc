@@ -77,20 +77,26 @@ TEST_P(QueueLanes, ATaskThatIsOnItsWayWhenTheQueueGetsItsFirstLaneIsServed) {
   }
 }
 
-TEST_P(QueueLanes, OnlyTasksThatNeedANewLaneAreRefusedAtTheBound) {
+TEST(QueueLanesOfMany, OnlyTasksThatNeedANewLaneAreRefusedAtTheBound) {
+  World world(false);
   Queue& queue = world.start();
-  std::vector<NewTask> many;
-  for (int i = 0; i < 998; ++i) many.push_back(grouped("g" + std::to_string(i), "group" + std::to_string(i)));
-  for (auto& created : world.wait(queue.create(many))) ASSERT_TRUE(created) << created.error().message;
-  std::vector<NewTask> batch{grouped("plain", ""), grouped("last", "last"), grouped("over", "over"),
-                             grouped("known", "group7")};
+  constexpr int kMost = 200'000;
+  for (int i = 0; i < kMost - 2;) {
+    std::vector<NewTask> many;
+    for (; many.size() < 10'000 && i < kMost - 2; ++i) many.emplace_back().group = "group" + std::to_string(i);
+    for (auto& created : world.wait(queue.create(std::move(many)))) ASSERT_TRUE(created) << created.error().message;
+  }
+  std::vector<NewTask> batch(4);
+  const char* groups[] = {"", "last", "over", "group7"};
+  for (size_t i = 0; i < batch.size(); ++i) batch[i].group = groups[i];
+  batch[2].id = "over";
   auto results = world.wait(queue.create(batch));
   EXPECT_TRUE(results[0]);
   EXPECT_TRUE(results[1]) << "there was room for one";
   ASSERT_FALSE(results[2]);
   EXPECT_EQ(results[2].error().code, ErrorCode::kLimitExceeded);
   EXPECT_EQ(results[2].error().message,
-            "queue 'QueueTable' has no room for another lane: a queue may have at most 1000 different pairs of "
+            "queue 'QueueTable' has no room for another lane: a queue may have at most 200000 different pairs of "
             "priority and group");
   EXPECT_TRUE(results[3]);
   EXPECT_EQ(queue.refusals().lanes, 1u);
@@ -99,10 +105,41 @@ TEST_P(QueueLanes, OnlyTasksThatNeedANewLaneAreRefusedAtTheBound) {
   ASSERT_TRUE(refused) << refused.error().message;
   ASSERT_EQ(refused->log.size(), 1u);
   EXPECT_EQ(refused->log[0].decode().string_or("reason"), "max-lanes");
-  put_with("sdk", Item{{"group", Value("over")}});
-  world.pass(milliseconds(500));
+  Item item{{"taskId", Value("sdk")}, {"taskStatus", Value("PENDING")}, {"group", Value("over")}};
+  item.set("taskCreated", Value::number(world.now_ms()));
+  world.put(std::move(item));
+  world.pass(seconds(3));  // Behind all the others in the stream.
   EXPECT_EQ(world.read("sdk").string_or("lane"), "100##0");
-  EXPECT_EQ(ids(take(queue, 1)), "sdk");
+}
+
+// Only the first thousand lanes are stored; the others are found again, and forgotten when nothing comes any more.
+TEST_P(QueueLanes, LanesBeyondThoseThatAreStoredAreFoundAgain) {
+  Queue& queue = world.start();
+  std::vector<NewTask> many;
+  for (int i = 0; i < 1500; ++i) many.push_back(grouped("g" + std::to_string(i), "group" + std::to_string(i)));
+  for (auto& created : world.wait(queue.create(many))) ASSERT_TRUE(created) << created.error().message;
+  world.pass(milliseconds(100));
+  Queue& again = world.start();
+  world.pass(milliseconds(1500));
+  const auto first = take(again, 1000);
+  EXPECT_EQ(first->size(), 1000u);
+  const auto rest = take(again, 1000);
+  ASSERT_EQ(rest->size(), 500u);
+  std::vector<Settlement> ends;
+  for (const auto& task : *first) ends.push_back(settlement(Kind::kComplete, task));
+  for (size_t i = 1; i < rest->size(); ++i) ends.push_back(settlement(Kind::kComplete, (*rest)[i]));
+  for (auto& ended : world.wait(again.settle(std::move(ends)))) ASSERT_TRUE(ended);
+  // Long after all lanes are empty, a task that comes back has its lane again.
+  world.pass(seconds(40));
+  ASSERT_TRUE(settle(again, Kind::kHeartbeat, (*rest)[0]));
+  world.pass(seconds(45));
+  ASSERT_TRUE(settle(again, Kind::kRelease, (*rest)[0]));
+  world.pass(milliseconds(100));
+  EXPECT_EQ(take(again, 1000)->size(), 1u);
+  for (const auto* group : {"group7", "group1400"}) {
+    ASSERT_TRUE(create(again, grouped(std::string("new-") + group, group)));
+    EXPECT_EQ(ids(take(again, 1)), std::string("new-") + group);
+  }
 }
 
 TEST_P(QueueLanes, ATaskThatAClientEndedDoesNotStandAtTheHead) {

@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "functions/queue/policy/adaptive_concurrency.h"
+#include "functions/queue/policy/adaptive_rate.h"
 #include "functions/queue/policy/breaker.h"
 #include "functions/queue/policy/token_bucket.h"
 #include "functions/settings.h"
@@ -17,6 +19,8 @@ namespace freshet {
 struct Downstream {
   Breaker breaker;                                 // Opens when something is bounced.
   TokenBucket bucket{0};                           // RATE_LIMIT, of all runs together.
+  std::optional<AdaptiveRate> rate;                // With RATE_LIMIT=adaptive, in its place.
+  uint64_t rate_number = 0;                        // Which one it is: it may be switched off and on.
   std::optional<AdaptiveConcurrency> concurrency;  // With CONCURRENCY=adaptive; of all runs together.
   uint64_t concurrency_number = 0;                 // Which one it is: it may be switched off and on.
   size_t busy = 0;                                 // Tasks of all runs that are claimed and not done.
@@ -39,9 +43,29 @@ struct Downstream {
     return is_news;
   }
 
+  // How many of `wanted` tasks RATE_LIMIT lets start now; tell it of each that does by a RatedCall.
+  size_t allowed(BootTime now, size_t wanted) {
+    if (breaker.open()) bucket.rest(now);
+    return rate ? rate->allowed(now, wanted) : bucket.available(now, wanted);
+  }
+  // When it lets the next one start. After allowed() with the same now.
+  BootTime next(BootTime now) const { return rate ? rate->next(now) : bucket.next(now); }
+  // Nothing could start for a while: the queue was paused.
+  void rested(BootTime now) { bucket.rest(now); }
+  // Starts a second that are allowed, as set or as learnt; 0: no limit.
+  double starts_a_second(const WorkSettings& work) const { return rate ? rate->rate() : work.rate_limit; }
+
   // The settings are these now.
   void follow(const WorkSettings& work) {
     bucket.set(work.rate_limit, work.rate_burst);
+    if (!work.rate_adaptive) {
+      rate.reset();
+    } else if (rate) {
+      rate->set_bounds(work.rate_least, work.rate_most);
+    } else {
+      rate.emplace(work.rate_least, work.rate_most);
+      ++rate_number;
+    }
     const auto least = static_cast<size_t>(work.least);
     const auto most = static_cast<size_t>(work.most);
     if (!work.adaptive) return concurrency.reset();
@@ -49,6 +73,47 @@ struct Downstream {
     concurrency.emplace(least, most);
     ++concurrency_number;
   }
+};
+
+// One task that may start by RATE_LIMIT, from its claim to its answer, whatever ends it. The downstream outlives it.
+class RatedCall {
+ public:
+  RatedCall(Downstream& downstream, BootTime now, double units = 1)
+      : downstream_(downstream), number_(downstream.rate_number), units_(units) {
+    if (downstream.rate) {
+      start_ = downstream.rate->started(now, units);
+    } else {
+      downstream.bucket.use(units);
+    }
+  }
+  RatedCall(const RatedCall&) = delete;
+  RatedCall& operator=(const RatedCall&) = delete;
+  ~RatedCall() {
+    if (is_learnt()) downstream_.rate->abandoned(*start_);
+  }
+
+  // Whether its answer is learnt from; until one is told.
+  bool is_learnt() const { return start_ && downstream_.rate && downstream_.rate_number == number_; }
+  // The downstream took it, whatever came of it. `units`: what it turned out to cost.
+  void accepted(BootTime now, const LimitHints& hints = {}, std::optional<double> units = {}) {
+    if (is_learnt()) {
+      downstream_.rate->accepted(*start_, now, hints, units);
+    } else if (units && !start_) {
+      downstream_.bucket.use(*units - std::exchange(units_, *units));
+    }
+    start_.reset();
+  }
+  // It was refused, as beyond a limit.
+  void refused(BootTime now, const LimitHints& hints = {}) {
+    if (is_learnt()) downstream_.rate->refused(*start_, now, hints);
+    start_.reset();
+  }
+
+ private:
+  Downstream& downstream_;
+  const uint64_t number_;
+  double units_;  // Charged so far.
+  std::optional<AdaptiveRate::Start> start_;
 };
 
 }  // namespace freshet

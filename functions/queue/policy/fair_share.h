@@ -1,37 +1,55 @@
 // Whose turn it is among the lanes (lanes.h) that hold tasks. Pure state.
 //
-// The highest priority first. Among lanes of one priority, that whose group has the fewest tasks in work: so groups
-// share the slots, however loud they are and however long their tasks take. Among equals, that whose last turn is
-// longest ago: so what is left over goes round, a task a turn (deficit round robin with a quantum of one task), and a
-// group that comes back after a pause is next. A turn costs the logarithm of the number of lanes that hold tasks; how
-// many tasks they hold does not matter.
+// The lanes of one priority and group are a share. The highest priority first. Among shares of one priority, that whose
+// group has the fewest tasks in work: so groups share the slots, however loud they are and however long their tasks
+// take. Among equals, that whose last turn is longest ago: so what is left over goes round, a task a turn (deficit
+// round robin with a quantum of one task), and a group that comes back after a pause is next. A turn costs the
+// logarithm of the number of shares that hold tasks; how many tasks they hold does not matter.
+//
+// A share has one lane, or, while limits are by key, one for each key. Those have places: the lane whose next task is
+// to be taken first has the least. A place may be too small, as nobody looks at a lane that is not read; it is put
+// right when the lane is.
+//
+// A lane that is held back (its group or key is at its limit) has no turn and costs nothing until it is allowed again.
 #pragma once
 
 #include <absl/container/btree_set.h>
 
 #include <cstdint>
+#include <limits>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
+
+#include "base/clock.h"
 
 namespace freshet {
 
 class FairShares {
  public:
+  static constexpr int64_t kUnknown = std::numeric_limits<int64_t>::min();  // A place: the lane must be read.
+
   FairShares() = default;
   FairShares(const FairShares&) = delete;
   FairShares& operator=(const FairShares&) = delete;
 
-  // The lanes that are known, whether they hold tasks or not. They stay known.
+  // The lanes that are known, whether they hold tasks or not.
   bool empty() const { return lanes_.empty(); }
   size_t size() const { return lanes_.size(); }
   bool contains(std::string_view lane) const { return lanes_.find(lane) != lanes_.end(); }
-  void add(const std::string& lane);  // It may hold tasks.
+  // It may hold tasks. `stays`: it is never forgotten.
+  void add(const std::string& lane, bool stays = true, int64_t place = kUnknown);
+  // The lane was looked at again and held nothing. It is forgotten once that is so for `idle`, unless it stays.
+  void found_empty(std::string_view lane, BootTime now, nanoseconds idle);
 
-  // The lane may hold tasks. Of a lane that is not known nothing happens, here and below.
-  void filled(std::string_view lane);
+  // The lane may hold tasks; the first to be taken has a place of at least `place`. Of a lane that is not known nothing
+  // happens, here and below.
+  void filled(std::string_view lane, int64_t place = kUnknown);
   // How often that was said: it may hold tasks if this has changed since it was looked at.
   uint64_t fillings(std::string_view lane) const;
   // It was looked at, and held none.
@@ -42,32 +60,75 @@ class FairShares {
   // So many tasks of the group are in work now.
   void in_work(std::string_view group, uint64_t tasks);
 
-  // The lanes whose turns come next, for one task each, all of one priority; fewer than `wanted` only if there are
-  // none. `given` of this take: turns of lanes that were had already and that served() does not know of yet; kPassed:
-  // the lane has nothing for this take. They hold while no lane changes.
+  // The lanes without a key of that group, or those of that key, whether they are known or come to be, have no turn
+  // until they are allowed again.
+  enum class Of { kGroup, kKey };
+  void hold(Of of, std::string_view name);
+  void allow(Of of, std::string_view name);
+  void allow_all();
+
+  // The shares whose turns come next, for one task each, all of one priority; fewer than `wanted` only if there are
+  // none. `given` of this take: turns of shares that were had already and that served() does not know of yet; kPassed:
+  // the share has nothing for this take. They hold while no lane changes.
   static constexpr uint64_t kPassed = UINT64_MAX;
   using Given = std::map<std::string, uint64_t, std::less<>>;
   std::vector<std::string_view> turns(size_t wanted, const Given& given) const;
+  bool any_turn() const { return !waiting_.empty(); }
+  // Adds the shares of that group to `given` as passed: none of them has a turn in this take.
+  void pass_group(std::string_view group, Given& given) const;
   // Those that are not thought to hold tasks, from the one after `last` on, at most so many.
   std::vector<std::string> idle(std::string_view last, size_t most) const;
 
+  // Whether the share has lanes of keys.
+  bool is_divided(std::string_view share) const;
+  using Place = std::pair<int64_t, std::string>;  // And the lane.
+  // The lane of the share that comes next after `last`, of those that may hold tasks and are not held back.
+  std::optional<Place> next(std::string_view share, const std::optional<Place>& last) const;
+  // The lane was read: this is its place.
+  void placed(std::string_view lane, int64_t place);
+  // Nothing is known of any lane's place any more: the order is another one.
+  void forget_places();
+
  private:
+  struct Share {
+    std::string_view group;
+    uint64_t in_work = 0;                                         // Of its group.
+    uint64_t turn = 0;                                            // Its last one.
+    size_t known = 0;                                             // Lanes.
+    size_t of_keys = 0;                                           // Of those.
+    absl::btree_set<std::pair<int64_t, std::string_view>> lanes;  // Those that may have a turn.
+  };
+  using Shares = std::map<std::string, Share, std::less<>>;
   struct Lane {
+    Shares::value_type* share = nullptr;
     bool waiting = false;
-    uint64_t in_work = 0;  // Of its group.
-    uint64_t turn = 0;     // Its last one.
+    bool held = false;
+    bool stays = true;
+    int64_t place = kUnknown;
     uint64_t fillings = 0;
+    BootTime empty_since{};  // BootTime{}: it was not found empty since it was filled.
   };
   using Lanes = std::map<std::string, Lane, std::less<>>;
   using Key = std::tuple<std::string_view, uint64_t, uint64_t, std::string_view>;  // Level, in work, turn, name.
+  using Names = std::set<std::string, std::less<>>;
 
-  static Key key(const Lanes::value_type& lane);
+  static Key key(const Shares::value_type& share);
+  Shares::value_type& share_for(const std::string& lane);
+  template <class Change>
+  void change(Shares::value_type& share, Change what);
   template <class Change>
   void change(Lanes::value_type& lane, Change what);
+  void set_held(Of of, std::string_view name, bool held);
+  Lanes::value_type* find(std::string_view lane);
+  void forget(Lanes::iterator it);
 
   Lanes lanes_;
-  std::map<std::string, std::vector<Lanes::value_type*>, std::less<>> groups_;
+  Shares shares_;
+  std::map<std::string, std::vector<Shares::value_type*>, std::less<>> groups_;
+  std::map<std::string, std::vector<Lanes::value_type*>, std::less<>> keys_;
   std::map<std::string, uint64_t, std::less<>> in_work_;  // Of groups that have any.
+  Names held_groups_;
+  Names held_keys_;
   absl::btree_set<Key> waiting_;
   uint64_t turn_ = 0;
 };

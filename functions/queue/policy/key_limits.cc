@@ -9,6 +9,7 @@ namespace {
 
 constexpr double kNeeded = 1;  // Tokens that a start needs.
 constexpr double kTiny = 1e-9;
+constexpr milliseconds kForgetLater{100};
 
 double seconds_between(BootTime from, BootTime to) {
   return std::chrono::duration<double>(to - from).count();
@@ -80,7 +81,8 @@ void KeyLimits::settle(Keys::iterator it, BootTime now) {
   } else if (held || !idle) {
     plan(*it, BootTime{});  // The end of a task is the next that happens to it.
   } else if (limits_.rate > 0 && key.tokens < limits_.burst - kTiny) {
-    plan(*it, time_of(key.tokens, limits_.burst, now));
+    // There is no hurry to forget it: many are forgotten at once.
+    plan(*it, std::chrono::ceil<milliseconds>(time_of(key.tokens, limits_.burst, now)) + kForgetLater);
   } else {
     plan(*it, BootTime{});
     name_bytes_ -= it->first.capacity();

@@ -42,4 +42,40 @@ std::string_view lane_group(std::string_view lane) {
   return from <= to ? lane.substr(from, to - from) : std::string_view();
 }
 
+std::string key_lane_name(std::string_view plain_lane, std::string_view key) {
+  std::string out(plain_lane.substr(0, plain_lane.rfind('#') + 1));
+  out += 'k';
+  for (const char c : key) {
+    if (c == '%' || c == '#') {
+      out.append(c == '%' ? "%25" : "%23");
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+bool is_key_lane(std::string_view lane) {
+  const auto last = lane.rfind('#');
+  return last != std::string_view::npos && lane.substr(last + 1).starts_with('k');
+}
+
+std::string lane_key(std::string_view lane) {
+  std::string_view rest = lane.substr(lane.rfind('#') + 2);
+  std::string out;
+  for (; !rest.empty(); rest.remove_prefix(1)) {
+    if (rest.starts_with("%25") || rest.starts_with("%23")) {
+      out += rest[2] == '5' ? '%' : '#';
+      rest.remove_prefix(2);
+    } else {
+      out += rest[0];
+    }
+  }
+  return out;
+}
+
+std::string share_of(std::string_view lane) {
+  return std::string(lane.substr(0, lane.rfind('#') + 1)) + "0";
+}
+
 }  // namespace freshet

@@ -10,7 +10,9 @@ namespace freshet {
 
 class TokenBucket {
  public:
-  // `rate` starts a second, 0: no limit; at most `burst` at once, 0: one second's worth.
+  static constexpr double kAtOnce = 0.02;  // Seconds of the rate that may start at once, if nothing else is asked for.
+
+  // `rate` starts a second, 0: no limit; at most `burst` at once, 0: one, or kAtOnce of the rate if that is more.
   explicit TokenBucket(double rate, double burst = 0) : rate_(rate), burst_(most(rate, burst)), tokens_(burst_) {}
 
   // From now on; what was used counts.
@@ -23,12 +25,17 @@ class TokenBucket {
   // How many of `wanted` may start now.
   size_t available(BootTime now, size_t wanted) {
     if (rate_ <= 0) return wanted;
-    if (last_) tokens_ = std::min(burst_, tokens_ + rate_ * std::chrono::duration<double>(now - *last_).count());
-    last_ = now;
+    fill(now);
     return std::min(wanted, static_cast<size_t>(tokens_ + 1e-9));
   }
-  void use(size_t count) {
-    if (rate_ > 0) tokens_ -= static_cast<double>(count);
+  void use(double count) {
+    if (rate_ > 0) tokens_ -= count;
+  }
+  // Nothing could start until now, whatever the rate: no burst is saved meanwhile, one may start.
+  void rest(BootTime now) {
+    if (rate_ <= 0) return;
+    fill(now);
+    tokens_ = std::min(tokens_, 1.0);
   }
   // When the next one may start. After available() with the same now.
   BootTime next(BootTime now) const {
@@ -38,7 +45,11 @@ class TokenBucket {
   }
 
  private:
-  static double most(double rate, double burst) { return burst > 0 ? burst : std::max(rate, 1.0); }
+  static double most(double rate, double burst) { return burst > 0 ? burst : std::max(kAtOnce * rate, 1.0); }
+  void fill(BootTime now) {
+    if (last_) tokens_ = std::min(burst_, tokens_ + rate_ * std::chrono::duration<double>(now - *last_).count());
+    last_ = now;
+  }
 
   double rate_;
   double burst_;

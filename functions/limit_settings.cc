@@ -1,0 +1,60 @@
+#include "functions/limit_settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "functions/setting_reader.h"
+#include "runtime/task_cost.h"
+
+namespace freshet {
+
+double LimitSettings::tokens_at_once() const {
+  constexpr double kAtOnce = 0.02;  // Seconds of the rate.
+  return burst > 0 ? burst : std::max(kAtOnce * rate, 1.0);
+}
+
+void read_limits(SettingReader& reader, bool has_rate, LimitSettings& out) {
+  if (const auto* rate = reader.find("KEY_RATE_LIMIT"); rate && *rate == "adaptive") {
+    reader.report(
+        "KEY_RATE_LIMIT is 'adaptive': the limit of each key or group must be a number of starts a second; only "
+        "RATE_LIMIT, that of the whole queue, can be learnt");
+    return;
+  }
+  reader.real("KEY_RATE_LIMIT", out.rate, 0, 1e9);
+  reader.whole("KEY_RATE_BURST", out.burst, 0, 1'000'000'000);
+  reader.whole("KEY_CONCURRENCY", out.concurrency, 0, 1'000'000);
+  reader.choice("LIMIT_BY", "key", "group", out.by_key);
+  reader.choice("RATE_COUNTS", "cost", "tasks", out.counts_cost);
+  reader.real("DEFAULT_COST", out.default_cost, kLeastCost, kMostCost);
+  if (out.burst > 0 && out.rate == 0) {
+    reader.report("KEY_RATE_BURST is how many KEY_RATE_LIMIT lets start at once, which is not set: set it too");
+  }
+  if (reader.find("LIMIT_BY") && !out.any()) {
+    reader.report("LIMIT_BY says what KEY_RATE_LIMIT and KEY_CONCURRENCY limit, neither of which is set: set one too");
+  }
+  if (out.counts_cost && out.rate == 0 && !has_rate) {
+    reader.report("RATE_COUNTS says what RATE_LIMIT and KEY_RATE_LIMIT count, neither of which is set: set one too");
+  }
+}
+
+void add_limits(const LimitSettings& limits, bool has_rate, Environment& out) {
+  out["KEY_RATE_LIMIT"] = fmt::format("{}", limits.rate);
+  out["KEY_CONCURRENCY"] = std::to_string(limits.concurrency);
+  out["DEFAULT_COST"] = fmt::format("{}", limits.default_cost);
+  if (limits.rate > 0) out["KEY_RATE_BURST"] = std::to_string(limits.burst);
+  if (limits.any()) out["LIMIT_BY"] = limits.by_key ? "key" : "group";
+  if (limits.rate > 0 || has_rate) out["RATE_COUNTS"] = limits.counts_cost ? "cost" : "tasks";
+}
+
+void drop_limits(const Environment& changes, Environment& all) {
+  const auto is_zero = [&](const char* name) {
+    const auto change = changes.find(name);
+    return (change == changes.end() ? all[name] : change->second) == "0";
+  };
+  if (is_zero("KEY_RATE_LIMIT")) all.erase("KEY_RATE_BURST");
+  if (is_zero("KEY_RATE_LIMIT") && is_zero("KEY_CONCURRENCY")) all.erase("LIMIT_BY");
+  if (is_zero("KEY_RATE_LIMIT") && is_zero("RATE_LIMIT")) all.erase("RATE_COUNTS");
+}
+
+}  // namespace freshet
