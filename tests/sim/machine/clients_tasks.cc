@@ -42,12 +42,22 @@ TasksJudge::NewTask draw_task(Stage& stage, Random& random, std::string id, Json
   body = {{"taskId", task.id}, {"payload", {{"n", random.below(1000)}}}};
   const WallTime now = stage.caller.scheduler().clock().wall();
   if (random.below(4) == 0) {
-    task.deadline = now + milliseconds(500 + static_cast<int64_t>(random.below(20'000)));
-    body["deadline"] = epoch_ms(*task.deadline);
+    const milliseconds time(500 + static_cast<int64_t>(random.below(20'000)));
+    if (stage.plan.has("relative-deadlines")) {
+      task.deadline_in = time;
+      body["deadlineMs"] = time.count();
+    } else {
+      task.deadline = now + time;
+      body["deadline"] = epoch_ms(*task.deadline);
+    }
   }
   if (random.below(6) == 0) {
     task.delayed = true;
     body["delayMs"] = 100 + random.below(10'000);
+    if (task.deadline_in) {
+      *task.deadline_in += milliseconds(11'000);  // Else it could never start, and would be refused.
+      body["deadlineMs"] = task.deadline_in->count();
+    }
   }
   if (random.below(8) == 0) {
     task.has_ttl = true;

@@ -38,6 +38,7 @@ void TasksJudge::created(const std::string& id, const Span& span) {
   if (std::exchange(task.acknowledged, true)) return;
   task.created = span;
   acknowledged_.insert(id);
+  if (task.facts.deadline_in) task.facts.deadline = span.wall_answered + *task.facts.deadline_in;  // At the latest.
   const NewTask& facts = task.facts;
   const bool plain = !task.touched && !facts.delayed && !facts.has_ttl && !facts.deadline && !facts.ranked;
   if (plain && facts.key.empty()) surely_pending_[span.answered].insert(id);
@@ -119,6 +120,7 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   verdict_.expect(found != tasks_.end(), "a task appears that nobody created", taken.id);
   if (found == tasks_.end()) return;
   Task& task = found->second;
+  verdict_.expect(!paused_since_ || span.sent < *paused_since_, "a paused queue gives out a task", taken.id);
   verdict_.expect(!task.ended, "a task that is SUCCESS is handed out again", taken.id);
   const std::string giver = taken.lease.substr(0, taken.lease.rfind(':'));
   verdict_.expect(task.leases.insert(taken.lease).second, "a lease is handed out twice", taken.lease);
@@ -198,10 +200,16 @@ bool TasksJudge::has_ended(const std::string& id) const {
   return found != tasks_.end() && found->second.ended;
 }
 
+bool TasksJudge::may_be_gone(const Task& task) const {
+  if (task.facts.has_ttl) return true;
+  const auto sure = surely_pending_.find(task.created.answered);
+  return removals_ && (sure == surely_pending_.end() || !sure->second.contains(task.facts.id));
+}
+
 void TasksJudge::seen(const std::string& id, const std::optional<std::string>& status, bool had_ended) {
   const Task& task = tasks_[id];
   if (!status) {
-    verdict_.expect(!task.acknowledged || task.facts.has_ttl, "an acknowledged task is lost", id);
+    verdict_.expect(!task.acknowledged || may_be_gone(task), "an acknowledged task is lost", id);
   } else {
     verdict_.expect(!had_ended || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
   }

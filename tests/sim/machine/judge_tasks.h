@@ -37,10 +37,13 @@ class TasksJudge {
   void ignore_order() { in_order_ = false; }
   // Ended tasks may be redriven: they lose a deadline that has passed, and live beside others of their key.
   void expect_redrives() { redrives_ = true; }
+  // Ended tasks go after a while (KEEP_MS).
+  void expect_removals() { removals_ = true; }
 
   struct NewTask {
     std::string id;
     std::optional<WallTime> deadline;
+    std::optional<milliseconds> deadline_in;  // Counted by the daemon: `deadline` is known once it has answered.
     bool delayed = false;
     bool has_ttl = false;  // TTL may take it away.
     bool ranked = false;   // It has a group or a priority: other tasks may rightly go first.
@@ -60,6 +63,9 @@ class TasksJudge {
   // A take without an answer may have taken anything, for that long.
   void take_unknown(uint64_t take, const Span& span, milliseconds lease);
   enum class Outcome { kComplete, kFail, kRelease, kHeartbeat };
+  // The queue is paused, as a request was told at that time; a request to resume it is about to be sent.
+  void paused(BootTime answered) { paused_since_ = answered; }
+  void resuming() { paused_since_.reset(); }
   void begin_settle(const std::string& id, const std::string& lease, Outcome outcome);
   // `status`: what the task is then.
   void settled(const std::string& id, const std::string& lease, Outcome outcome, const std::string& status,
@@ -118,13 +124,16 @@ class TasksJudge {
   std::map<BootTime, std::set<std::string>> surely_pending_;
   BootTime unsure_until_{};  // Takes without an answer may hold anything until then.
   BootTime last_disturbance_{};
-  std::map<uint64_t, BootTime> takes_;  // Without an answer yet; when they were sent.
+  std::optional<BootTime> paused_since_;  // For sure.
+  std::map<uint64_t, BootTime> takes_;    // Without an answer yet; when they were sent.
   uint64_t last_take_ = 0;
   std::vector<Doubt> doubts_;
   bool in_order_ = true;
   bool redrives_ = false;
+  bool removals_ = false;
   std::map<std::string, std::string> last_of_key_;  // The task that was created last.
   bool surely_lives(const std::string& id) const;
+  bool may_be_gone(const Task& task) const;
   void touch(Task& task, BootTime by);
 };
 

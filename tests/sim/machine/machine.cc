@@ -36,6 +36,8 @@ void add_policies(const Plan& plan, DaemonOptions& options) {
   if (plan.has("bounded")) set("MAX_WAITING=" + std::to_string(30 + random.below(300)));
   if (plan.has("margins")) set(std::string("DEADLINE_MARGIN=") + (random.below(2) == 0 ? "p90" : "yield"));
   if (plan.has("adaptive")) set("CONCURRENCY=adaptive");
+  // Longer than clients send a create again.
+  if (plan.has("keep")) set("KEEP_MS=" + std::to_string(40'000 + random.below(60'000)) + ",DEAD=600000");
   if (plan.has("rate")) set("RATE_LIMIT=" + std::to_string(5 + random.below(100)));
 }
 
@@ -122,6 +124,9 @@ class Machine {
       tasks_.expect_redrives();
       clients_.spawn(redrive_tasks(stage_, fork()));
     }
+    if (plan_.has("pausers")) clients_.spawn(pause_queue(stage_, fork()));
+    if (plan_.has("purgers")) clients_.spawn(purge_ended(stage_, fork()));
+    if (plan_.has("keep") || plan_.has("purgers")) tasks_.expect_removals();
     for (const char* part : {"orders", "policy-changes", "margins", "deploys", "redrivers"}) {
       if (plan_.has(part)) tasks_.ignore_order();
     }

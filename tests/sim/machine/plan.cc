@@ -60,6 +60,10 @@ constexpr Part kParts[] = {
     {"redrivers", 25, 1, 1},
     {"backups", 15, 1, 1},
     {"bit-rot", 15, 1, 1},
+    {"relative-deadlines", 30, 1, 1},
+    {"keep", 30, 1, 1},
+    {"pausers", 20, 1, 1},
+    {"purgers", 20, 1, 1},
 };
 
 }  // namespace
