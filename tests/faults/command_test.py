@@ -179,9 +179,9 @@ def full_disk(freshet, daemon):
 
 
 def wrong_words(freshet):
-    for words, said in ((["lst"], "'lst' is no command; did you mean 'list'?\nThere are put, get, "),
-                        (["frobnicate"], "'frobnicate' is no command\nThere are put, "),
-                        (["help"], "freshet: 'help' is no command; did you mean '--help'?\nThere are put, "),
+    for words, said in ((["lst"], "'lst' is no command; did you mean 'list'?\nThere are serve, put, get, "),
+                        (["frobnicate"], "'frobnicate' is no command\nThere are serve, put, "),
+                        (["help"], "freshet: 'help' is no command; did you mean '--help'?\nThere are serve, put, "),
                         (["-v"], "freshet: there is no option -v; freshet --help lists them\n"),
                         (["bench", "overlod"], "freshet bench: 'overlod' is no command; did you mean 'overload'?\nThere is overload; "),
                         (["stats", "--url", "http://127.0.0.1:70700"], "the port must be a number from 0 to 65535 (like http://127.0.0.1:7070)\n"),
@@ -195,7 +195,7 @@ def wrong_words(freshet):
                         (["logs", "--where", "a"], "freshet logs: --where: 'a' must be NAME=VALUE\n"),
                         (["priority", "peekk"], "freshet priority: 'peekk' is no command; did you mean 'peek'?\nThere are put, "),
                         (["filtered"], "freshet filtered: a command is missing\nThere are "),
-                        ([], "a command is missing\nThere are put, "),
+                        ([], "a command is missing\nThere are serve, put, "),
                         (["put", "x", "--priorty", 3], "freshet put: there is no option --priorty (did you mean '--priority'?); freshet put --help"),
                         (["priority", "peek", "--queu=A"], "freshet priority peek: there is no option --queu (did you mean '--queue'?)"),
                         (["put", "x", "--nothing-like-it", 3], "freshet put: there is no option --nothing-like-it; freshet put --help"),
@@ -384,7 +384,7 @@ def main():
             wrong_files_and_tables(freshet)
             queues_of_another_kind(options.binary, pathlib.Path(folder))
             folders_that_cannot_be_made(freshet)
-            text = freshet("replay", "--help").stdout
+            text = freshet("replay", "--help").stdout.split("\n\nThe same fixture")[0]
             assert all(line.lower().count("with --into") < 2 for line in re.split(r"\n +--", text)), text
             assert "no function has logged anything (--all" in freshet("logs").stderr
             assert "the log has no line of function 'None'" in freshet("logs", "None").stderr
