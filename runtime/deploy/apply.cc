@@ -23,6 +23,7 @@ constexpr std::pair<std::string_view, NamesMember> kMembers[] = {
     {"subscriptions", &DeployedNames::subscriptions},
     {"mappings", &DeployedNames::mappings},
     {"schedules", &DeployedNames::schedules},
+    {"aliases", &DeployedNames::aliases},
 };
 
 Item encode(const DeployedNames& names) {
@@ -74,8 +75,62 @@ Async<Result<void>> change_table(DeploymentChange change, TableDefinition table,
   co_return without_value(std::move(altered));
 }
 
+// Publishes the function as it is now and points the alias at that version.
+Async<Result<void>> put_alias(AliasDefinition wanted, Runtime& runtime) {
+  FunctionRegistry::Check no_check = [](const FunctionDefinition&) { return Result<void>(); };
+  std::optional<std::string> description;
+  if (!wanted.description.empty()) description = wanted.description;
+  std::string function = wanted.function;
+  auto version = co_await runtime.publish_version(std::move(function), std::move(description), std::move(no_check));
+  if (!version) co_return fail(std::move(version.error()));
+  const int64_t now_ms = epoch_ms(runtime.services().scheduler.clock().wall());
+  FunctionRegistry::Change point = [&wanted, &version, now_ms](FunctionQualifiers& now) -> Result<void> {
+    FunctionAlias& alias = now.aliases[wanted.name];
+    if (alias.async != wanted.async) alias.async_modified_ms = now_ms;
+    alias.async = wanted.async;
+    alias.version = version->version;
+    alias.weights.clear();
+    alias.modified_ms = std::max(now_ms, alias.modified_ms + 1);
+    return {};
+  };
+  function = wanted.function;
+  auto done = co_await runtime.change_qualifiers(std::move(function), std::move(point));
+  co_return without_value(std::move(done));
+}
+
+Async<Result<void>> remove_alias(std::string name, Runtime& runtime) {
+  const size_t colon = name.rfind(':');
+  FunctionRegistry::Change drop = [alias = name.substr(colon + 1)](FunctionQualifiers& now) -> Result<void> {
+    now.aliases.erase(alias);
+    now.policies.erase(alias);
+    return {};
+  };
+  auto done = co_await runtime.change_qualifiers(name.substr(0, colon), std::move(drop));
+  co_return without_value(std::move(done));
+}
+
+// The aliases of all functions, each with whether its version is the function as it is now.
+std::vector<AliasDefinition> aliases_of(const std::vector<FunctionDefinition>& functions, const Runtime& runtime) {
+  std::vector<AliasDefinition> all;
+  for (const FunctionDefinition& function : functions) {
+    const FunctionQualifiers beside = runtime.qualifiers(function.name);
+    if (beside.aliases.empty()) continue;
+    const std::vector<FunctionDefinition> versions = runtime.versions(function.name);
+    const bool published = !versions.empty() && FunctionRegistry::is_same_version(versions.back(), function);
+    for (const auto& [name, alias] : beside.aliases) {
+      const bool current = published && alias.version == versions.back().version && alias.weights.empty();
+      all.push_back({function.name, name, "", alias.async, current});
+    }
+  }
+  return all;
+}
+
 Async<Result<void>> remove(DeploymentChange change, Runtime& runtime) {
   std::string name = change.name;
+  if (change.type == "alias") {
+    auto done = co_await remove_alias(std::move(name), runtime);
+    co_return done;
+  }
   if (change.type == "schedule") {
     auto done = co_await runtime.remove_schedule(std::move(name));
     co_return done;
@@ -121,6 +176,12 @@ Async<Result<void>> make_change(DeploymentChange change, const Deployment& wante
     auto done = co_await runtime.put_function(std::move(function));
     co_return done;
   }
+  for (const AliasDefinition& one : wanted.aliases) {
+    if (change.type != "alias" || one.function + ":" + one.name != change.name) continue;
+    AliasDefinition alias = one;
+    auto done = co_await put_alias(std::move(alias), runtime);
+    co_return done;
+  }
   if (change.type == "schedule") {
     ScheduleDefinition schedule = find_named(wanted.schedules, change.name);
     auto done = co_await runtime.put_schedule(std::move(schedule));
@@ -158,6 +219,7 @@ Async<Result<DeployedState>> read_deployed_state(Deployment deployment, Tables& 
   state.subscriptions = runtime.subscriptions();
   state.functions = runtime.functions();
   state.schedules = runtime.schedules();
+  state.aliases = aliases_of(state.functions, runtime);
   for (const MappingState& mapping : runtime.mappings()) state.mappings.push_back(mapping.definition);
   GetItemInput get = get_system_item(kKind, kId);
   auto record = co_await tables.get_item(std::move(get));

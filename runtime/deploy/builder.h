@@ -57,6 +57,8 @@ class DeploymentBuilder {
   // The error of code that stands in the template itself.
   static void name_a_folder(Properties& properties, std::string_view property, const FunctionDefinition& function);
   void read_tracing(Properties& properties);
+  // The function's name, with the alias that its events go to if the template has it published.
+  std::string read_alias(Properties& properties, const FunctionDefinition& function);
   // Says which option keeps the traces that the property asks for.
   void warn_of_traces(Properties& properties, std::string_view property, bool on);
   void read_async(Properties& properties, AsyncConfig& async);
@@ -64,7 +66,8 @@ class DeploymentBuilder {
   Destination read_destination(Properties& properties, std::string_view name);
 
   // read_events.cc
-  void add_event(const Resource& function, const Member& event, Properties& events);
+  // `target`: the function that the event invokes, with its alias if it has one.
+  void add_event(const Resource& function, const std::string& target, const Member& event, Properties& events);
   void add_mapping(const Resource& resource, Properties& properties);
   void add_rule(const Resource& resource, Properties& properties);
   void read_stream_event(Properties& properties, MappingDefinition mapping, std::string_view source_property);
@@ -83,6 +86,8 @@ class DeploymentBuilder {
   // deployment.cc
   // The text of the property, noted as naming something that must be there. "" if absent or wrong (reported).
   std::string reference(Kind kind, Properties& properties, std::string_view property);
+  // By its name, or by that of the alias that the template keeps for it.
+  bool has_function(const std::string& name) const;
   void check_reference(const Reference& reference);
   void check_names();
   void check_mappings();

@@ -65,6 +65,11 @@ void DeploymentBuilder::add(const Resource& resource) {
   }
 }
 
+bool DeploymentBuilder::has_function(const std::string& name) const {
+  const auto is_it = [&](const AliasDefinition& one) { return one.function + ":" + one.name == name; };
+  return has_name(out_.functions, name) || std::any_of(out_.aliases.begin(), out_.aliases.end(), is_it);
+}
+
 void DeploymentBuilder::check_reference(const Reference& reference) {
   std::vector<std::string> known;  // Only for the message.
   std::string name;
@@ -88,7 +93,7 @@ void DeploymentBuilder::check_reference(const Reference& reference) {
     }
     name = topic ? topic_name(reference.name) : function_name(reference.name);
     what = topic ? "topic" : "function";
-    if (topic ? has_name(out_.topics, name) : has_name(out_.functions, name)) return;
+    if (topic ? has_name(out_.topics, name) : has_function(name)) return;
     if (topic) {
       append_names(known, out_.topics);
     } else {

@@ -62,6 +62,7 @@ struct Deployment {
   // from when ids were numbered by place in the list; subscriptions may still exist under those ids.
   std::map<std::string, std::string> listed_subscriptions;
   std::vector<FunctionDefinition> functions;
+  std::vector<AliasDefinition> aliases;
   std::vector<MappingDefinition> mappings;
   std::vector<ScheduleDefinition> schedules;
   std::vector<std::string> queues;  // Names of the tables that are queues.

@@ -147,11 +147,27 @@ std::optional<Node> Intrinsics::reference(const std::string& name, int line, con
     return pseudo_parameter(name, line) ? pseudo_parameter(name, line) : broken(line, where, name + " is unknown");
   auto found = resources_.find(name);
   if (found == resources_.end()) {
+    if (auto alias = alias_named(name, line, where)) return alias;
     return broken(line, where,
                   "Ref to '" + shown(name) + "', which is neither a parameter nor a resource" +
                       did_you_mean(name, names_of(resources_, parameters_)));
   }
   return attribute(name, "", line, where);
+}
+
+// "FUNCTION.Alias", as SAM calls what it makes of AutoPublishAlias: the ARN of the alias.
+std::optional<Node> Intrinsics::alias_named(const std::string& name, int line, const Where& where) {
+  static constexpr std::string_view kSuffix = ".Alias";
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  const std::string id = name.substr(0, name.size() - kSuffix.size());
+  const auto function = resources_.find(id);
+  if (function == resources_.end() || function->second.type != "AWS::Serverless::Function") return std::nullopt;
+  const Node* given = function->second.properties.find("AutoPublishAlias");
+  if (given == nullptr) return std::nullopt;
+  const auto alias = resolve(*given, where);
+  const auto arn = attribute(id, "Arn", line, where);
+  if (!alias || !arn || alias->broken || arn->broken) return broken_silently(line);
+  return text_node(arn->text + ":" + alias->text, line, where);
 }
 
 std::optional<Node> Intrinsics::pseudo_parameter(const std::string& name, int line) {

@@ -80,6 +80,7 @@ class Intrinsics {
 
   std::optional<Node> reference(const std::string& name, int line, const Where& where);
   std::optional<Node> attribute(const std::string& id, const std::string& name, int line, const Where& where);
+  std::optional<Node> alias_named(const std::string& name, int line, const Where& where);
   std::optional<Node> pseudo_parameter(const std::string& name, int line);
   std::optional<std::string> variable(const std::string& name, const std::map<std::string, std::string>& own, int line,
                                       const Where& where);

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "streams/arn.h"
 
 namespace freshet {
 namespace {
 
-// What two definitions differ in, by name; "" if they are the same.
+// Collects the names of the parts in which two definitions differ.
 class Difference {
  public:
   template <class T>
@@ -143,6 +144,9 @@ const std::string& name_of(const MappingDefinition& one) {
 const std::string& name_of(const ScheduleDefinition& one) {
   return one.name;
 }
+std::string name_of(const AliasDefinition& one) {
+  return one.function + ":" + one.name;
+}
 std::string name_of(const SubscriptionDefinition& one) {
   return subscription_name(one);
 }
@@ -171,7 +175,7 @@ std::vector<std::string> names(const List& list) {
   return out;
 }
 
-// What must be made or changed so that all of `wanted` is there.
+// Makes or changes all that is missing of `wanted`.
 template <class List>
 void bring(std::vector<DeploymentChange>& changes, const std::string& type, const List& wanted, const List& now) {
   const Index<List> known(now);
@@ -185,7 +189,30 @@ void bring(std::vector<DeploymentChange>& changes, const std::string& type, cons
   }
 }
 
-// What the deployment before made, is still there, and is no longer wanted.
+// The same for aliases. One whose function changes in this plan points to the version of then.
+void bring_aliases(std::vector<DeploymentChange>& changes, const Deployment& wanted, const DeployedState& now) {
+  std::set<std::string> changing;
+  for (const DeploymentChange& change : changes) {
+    if (change.type == "function") changing.insert(change.name);
+  }
+  const Index known(now.aliases);
+  for (const AliasDefinition& one : wanted.aliases) {
+    const AliasDefinition* there = known.find(name_of(one));
+    if (!there) {
+      changes.push_back({DeploymentChange::Kind::kCreate, "alias", name_of(one), ""});
+      continue;
+    }
+    std::string detail = Difference()
+                             .part("version", there->current && !changing.contains(one.function), true)
+                             .part("asynchronous events", there->async, one.async)
+                             .text();
+    if (!detail.empty()) {
+      changes.push_back({DeploymentChange::Kind::kChange, "alias", name_of(one), std::move(detail)});
+    }
+  }
+}
+
+// Removes what the deployment before made, is still there, and is no longer wanted.
 template <class List>
 void remove(std::vector<DeploymentChange>& changes, const std::string& type, const List& wanted, const List& now,
             const std::vector<std::string>& before) {
@@ -283,12 +310,14 @@ Result<DeploymentPlan> plan_deployment(const Deployment& wanted, const DeployedS
   bring(plan.changes, "table", plan.tables, now.tables);
   bring(plan.changes, "topic", wanted.topics, now.topics);
   bring(plan.changes, "function", wanted.functions, now.functions);
+  bring_aliases(plan.changes, wanted, now);
   bring(plan.changes, "subscription", plan.subscriptions, now.subscriptions);
   bring(plan.changes, "mapping", wanted.mappings, now.mappings);
   bring(plan.changes, "schedule", wanted.schedules, now.schedules);
   remove(plan.changes, "schedule", wanted.schedules, now.schedules, now.last.schedules);
   remove(plan.changes, "mapping", wanted.mappings, now.mappings, now.last.mappings);
   remove(plan.changes, "subscription", plan.subscriptions, now.subscriptions, now.last.subscriptions);
+  remove(plan.changes, "alias", wanted.aliases, now.aliases, now.last.aliases);
   remove(plan.changes, "function", wanted.functions, now.functions, now.last.functions);
   remove(plan.changes, "topic", wanted.topics, now.topics, now.last.topics);
   for (const std::string& name : now.last.tables) {
@@ -299,8 +328,8 @@ Result<DeploymentPlan> plan_deployment(const Deployment& wanted, const DeployedS
   for (const TableDefinition& table : wanted.tables) {
     for (std::string& one : parts_of(table)) parts.push_back(std::move(one));
   }
-  plan.names = {names(wanted.tables),    std::move(parts),       names(wanted.topics),   names(plan.subscriptions),
-                names(wanted.functions), names(wanted.mappings), names(wanted.schedules)};
+  plan.names = {names(wanted.tables),    std::move(parts),       names(wanted.topics),    names(plan.subscriptions),
+                names(wanted.functions), names(wanted.mappings), names(wanted.schedules), names(wanted.aliases)};
   return plan;
 }
 

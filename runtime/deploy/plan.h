@@ -20,6 +20,7 @@ struct DeployedNames {
   std::vector<std::string> functions;
   std::vector<std::string> mappings;
   std::vector<std::string> schedules;
+  std::vector<std::string> aliases;  // "FUNCTION:ALIAS".
   bool operator==(const DeployedNames&) const = default;
 };
 
@@ -30,14 +31,15 @@ struct DeployedState {
   std::vector<FunctionDefinition> functions;
   std::vector<MappingDefinition> mappings;
   std::vector<ScheduleDefinition> schedules;
+  std::vector<AliasDefinition> aliases;
   DeployedNames last;  // By the deployment before; empty if there was none.
 };
 
 struct DeploymentChange {
   enum class Kind { kCreate, kChange, kRemove, kKeep /* No longer wanted, but holds data: stays. */ };
   Kind kind = Kind::kCreate;
-  std::string type;    // "table", "topic", "subscription", "function", "mapping" or "schedule".
-  std::string name;    // Of a subscription "TOPIC:ID".
+  std::string type;    // "table", "topic", "subscription", "function", "alias", "mapping" or "schedule".
+  std::string name;    // A subscription's is "TOPIC:ID", an alias's "FUNCTION:ALIAS".
   std::string detail;  // Of kChange: which parts differ.
   bool operator==(const DeploymentChange&) const = default;
 };

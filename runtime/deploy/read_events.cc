@@ -1,4 +1,4 @@
-// What makes functions run: events of a SAM function, AWS::Lambda::EventSourceMapping, AWS::Events::Rule.
+// Events that make functions run: those of a SAM function, AWS::Lambda::EventSourceMapping, AWS::Events::Rule.
 #include "runtime/deploy/builder.h"
 #include "runtime/deploy/schedule_expression.h"
 #include "streams/arn.h"
@@ -11,7 +11,8 @@ constexpr size_t kMaxScheduleName = 256;
 
 }  // namespace
 
-void DeploymentBuilder::add_event(const Resource& function, const Member& event, Properties& events) {
+void DeploymentBuilder::add_event(const Resource& function, const std::string& target, const Member& event,
+                                  Properties& events) {
   Where where = events.where().below(event.name);
   Properties outer(&event.value, where, diagnostics_);
   if (!outer.present()) return;
@@ -35,17 +36,17 @@ void DeploymentBuilder::add_event(const Resource& function, const Member& event,
   if (type == "DynamoDB") {
     MappingDefinition mapping;
     mapping.id = id;
-    mapping.function = function.name;
+    mapping.function = target;
     read_stream_event(properties, std::move(mapping), "Stream");
   } else if (type == "SNS") {
     SubscriptionDefinition subscription;
     subscription.id = id;
-    subscription.endpoint = function.name;
+    subscription.endpoint = target;
     read_topic_event(properties, std::move(subscription));
   } else {
     ScheduleDefinition schedule;
     schedule.name = id;
-    schedule.function = function.name;
+    schedule.function = target;
     if (type == "Schedule") {
       read_schedule_event(properties, std::move(schedule));
     } else {

@@ -1,6 +1,8 @@
 // AWS::Serverless::Function, AWS::Lambda::Function and AWS::Lambda::EventInvokeConfig.
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
 #include "base/url.h"
@@ -22,7 +24,16 @@ std::string invoke_config_of(const std::string& function) {
 // Where the code of CloudFormation's own deployments is.
 constexpr std::string_view kNoBucket = "code in S3 or an image cannot be had here: name a folder beside the template";
 
-// What has become of an event has no group to go to.
+// The service's rule for names of aliases: letters, digits, '-' and '_', not digits alone.
+bool is_alias_name(std::string_view name) {
+  constexpr std::string_view kDigits = "0123456789";
+  const bool known = std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return (c < 0x80 && std::isalnum(c) != 0) || c == '-' || c == '_';
+  });
+  return known && !name.empty() && name.size() <= 128 && name.find_first_not_of(kDigits) != std::string_view::npos;
+}
+
+// An event's outcome has no group to go to.
 void refuse_fifo(Properties& properties, std::string_view property, const std::string& target) {
   if (topic_name(target).ends_with(kFifoSuffix)) properties.error(property, "a FIFO topic cannot be a destination");
 }
@@ -37,10 +48,11 @@ void note_no_effects(Properties& properties) {
   properties.no_effect({"ImageUri", "ImageConfig", "PackageType"}, "functions do not come as images");
   properties.no_effect({"Layers"}, "what a layer holds has to be in the code's folder");
   properties.no_effect({"VpcConfig", "FileSystemConfigs", "Ipv6AllowedForDualStack"}, "there is no such network");
-  properties.no_effect(
-      {"AutoPublishAlias", "AutoPublishAliasAllProperties", "AutoPublishCodeSha256", "DeploymentPreference",
-       "VersionDescription", "VersionDeletionPolicy", "PublishToLatestPublished"},
-      "a template deploys $LATEST; the Lambda API makes versions and aliases");
+  properties.no_effect({"DeploymentPreference"}, "the alias points to the new version at once");
+  properties.no_effect({"AutoPublishAliasAllProperties", "AutoPublishCodeSha256"},
+                       "AutoPublishAlias publishes whenever the code or the configuration has changed");
+  properties.no_effect({"VersionDeletionPolicy"}, "versions stay until the Lambda API deletes them");
+  properties.no_effect({"PublishToLatestPublished"}, "AutoPublishAlias names the alias");
   properties.no_effect(
       {"ProvisionedConcurrencyConfig", "SnapStart", "RuntimeManagementConfig", "CapacityProviderConfig"},
       "there are no cold starts");
@@ -227,6 +239,24 @@ void DeploymentBuilder::read_dead_letter(Properties& properties, std::string_vie
   });
 }
 
+std::string DeploymentBuilder::read_alias(Properties& properties, const FunctionDefinition& function) {
+  if (function.host == "native") {
+    properties.no_effect({"AutoPublishAlias", "VersionDescription"}, "a built-in function has no code that changes");
+    return function.name;
+  }
+  const std::string description = properties.text("VersionDescription").value_or("");
+  const auto name = properties.text("AutoPublishAlias");
+  if (!name) return function.name;
+  if (!is_alias_name(*name)) {
+    properties.error("AutoPublishAlias", "'" + *name +
+                                             "' is no name of an alias: 1 to 128 letters, digits, '-' and '_', "
+                                             "not digits alone");
+    return function.name;
+  }
+  out_.aliases.push_back({function.name, *name, description, function.async});
+  return function.name + ":" + *name;
+}
+
 void DeploymentBuilder::add_sam_function(const Resource& resource, Properties& properties) {
   FunctionDefinition function = read_function(resource, properties);
   properties.in("EventInvokeConfig", [&](Properties& config) {
@@ -234,14 +264,16 @@ void DeploymentBuilder::add_sam_function(const Resource& resource, Properties& p
     names_.push_back({invoke_config_of(function.name), resource.id, config.line()});
   });
   read_dead_letter(properties, "DeadLetterQueue", function);
+  const std::string target = read_alias(properties, function);
   out_.functions.push_back(std::move(function));
   properties.in("Events", [&](Properties& events) {
-    events.for_all([&](const Member& event) { add_event(resource, event, events); });
+    events.for_all([&](const Member& event) { add_event(resource, target, event, events); });
   });
 }
 
 void DeploymentBuilder::add_lambda_function(const Resource& resource, Properties& properties) {
   FunctionDefinition function = read_function(resource, properties);
+  properties.no_effect({"AutoPublishAlias", "VersionDescription"}, "it belongs to AWS::Serverless::Function");
   read_dead_letter(properties, "DeadLetterConfig", function);
   out_.functions.push_back(std::move(function));
 }

@@ -46,6 +46,12 @@ class Reader {
  private:
   Template read_sections(const Node& root) {
     Template out;
+    if (root.is_scalar()) {
+      diagnostics_.error(root.line, {"", ""},
+                         "this is no template: one is YAML or JSON with a section Resources, as in config/lifo.yaml (a "
+                         "file of options, NAME = VALUE a line, goes to --config)");
+      return out;
+    }
     Properties top(&root, {"", ""}, diagnostics_);
     check_header(top);
     intrinsics_.define_parameters(top.take("Parameters"));

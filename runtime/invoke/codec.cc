@@ -110,6 +110,7 @@ Item to_item(const MappingDefinition& mapping) {
   set_flag(item, "reportItemFailures", mapping.report_item_failures);
   set_text(item, "onFailure", mapping.on_failure.target);
   set_flag(item, "enabled", mapping.enabled);
+  if (mapping.modified_ms > 0) item.set("modified", Value::number(mapping.modified_ms));
   return item;
 }
 
@@ -136,6 +137,7 @@ MappingDefinition mapping_of(const Item& item) {
   mapping.report_item_failures = flag_of(item, "reportItemFailures");
   mapping.on_failure.target = text_of(item, "onFailure");
   mapping.enabled = flag_of(item, "enabled");
+  mapping.modified_ms = item.int_or("modified", 0);
   return mapping;
 }
 

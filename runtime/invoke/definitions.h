@@ -1,4 +1,5 @@
-// What event source mappings and schedules are. Value types; kept as items of the system table (docs/formats.md).
+// Definitions of event source mappings, schedules and deployed aliases. Value types; mappings and schedules are items
+// of the system table (docs/formats.md).
 #pragma once
 
 #include <optional>
@@ -29,7 +30,20 @@ struct MappingDefinition {
   bool report_item_failures = false;  // FunctionResponseTypes: ReportBatchItemFailures.
   Destination on_failure;             // Gets a description of every batch that was given up.
   bool enabled = true;
+  // When it was made or changed, wall time in ms; the runtime sets it. 0: not known, as the release that made it did
+  // not keep the time.
+  int64_t modified_ms = 0;
   bool operator==(const MappingDefinition&) const = default;
+};
+
+// The alias that a template keeps pointed at the newest version of a function: AutoPublishAlias of
+// AWS::Serverless::Function.
+struct AliasDefinition {
+  std::string function;     // Plain name.
+  std::string name;         // Of the alias.
+  std::string description;  // Goes to each version that is published for it.
+  AsyncConfig async;
+  bool current = true;  // False for one that is there if its version is not the function as it is now.
 };
 
 // Invokes a function asynchronously at times.

@@ -53,6 +53,8 @@ class FunctionRegistry {
   // the function's. kResourceNotFound.
   using Check = std::function<Result<void>(const FunctionDefinition& latest)>;
   Async<Result<FunctionPtr>> publish(std::string name, std::optional<std::string> description, Check check);
+  // True if publishing `latest` would give that version again.
+  static bool is_same_version(const FunctionDefinition& version, const FunctionDefinition& latest);
   // kResourceNotFound if there is no such version; kConflict while an alias points to it.
   Async<Result<void>> remove_version(std::string name, std::string version);
   // Aliases and policies, changed in place; errors of `change` too. Changes of one function come one after the other,

@@ -27,7 +27,7 @@ tl::unexpected<Error> no_function(const std::string& name) {
   return fail(ErrorCode::kResourceNotFound, "Function not found: " + name);
 }
 
-// What the names of a function's versions and aliases lie between.
+// The names of a function's versions and aliases lie between these.
 struct Range {
   std::string first, end;
 };
@@ -45,9 +45,15 @@ FunctionDefinition version_of(const FunctionDefinition& latest, uint64_t number)
   return version;
 }
 
-// Whether a version is what publishing the function again would make of it. Both the time and the rest: programs in a
-// folder change in place, and then all functions and versions of that folder are of the same time.
-bool is_the_same(const FunctionDefinition& version, const FunctionDefinition& latest) {
+bool points_to(const FunctionAlias& alias, const std::string& version) {
+  return alias.version == version || alias.weights.contains(version);
+}
+
+}  // namespace
+
+// Compares the time as well as the rest: programs in a folder change in place, and then all functions and versions of
+// that folder are of the same time.
+bool FunctionRegistry::is_same_version(const FunctionDefinition& version, const FunctionDefinition& latest) {
   FunctionDefinition again = latest;
   again.name = version.name;
   again.version = version.version;
@@ -57,12 +63,6 @@ bool is_the_same(const FunctionDefinition& version, const FunctionDefinition& la
   again.async_modified_ms = version.async_modified_ms;
   return again == version;
 }
-
-bool points_to(const FunctionAlias& alias, const std::string& version) {
-  return alias.version == version || alias.weights.contains(version);
-}
-
-}  // namespace
 
 FunctionQualifiers FunctionRegistry::qualifiers(const std::string& name) const {
   const auto found = qualifiers_.find(name);
@@ -155,7 +155,7 @@ Async<Result<FunctionPtr>> FunctionRegistry::publish(std::string name, std::opti
   if (auto good = check(*latest); !good) co_return fail(std::move(good.error()));
   FunctionQualifiers beside = qualifiers(name);
   const auto last = functions_.find(qualified(name, std::to_string(beside.last_version)));
-  if (last != functions_.end() && is_the_same(*last->second, *latest)) co_return last->second;
+  if (last != functions_.end() && is_same_version(*last->second, *latest)) co_return last->second;
   FunctionDefinition version = version_of(*latest, ++beside.last_version);
   if (description) version.description = *description;
   std::vector<WriteInput> writes{put_system_item(to_item(version)), put_system_item(to_item(beside))};

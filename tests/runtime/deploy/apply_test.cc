@@ -72,6 +72,9 @@ class World {
     return tables_->stats().appended_bytes;
   }
 
+  void pass(milliseconds time) {
+    loop_.run_for(time);
+  }
   Tables& tables() { return *tables_; }
   Runtime& runtime() { return *runtime_; }
 
@@ -146,6 +149,93 @@ TEST(Apply, ChangesAndRemovesWhatTheTemplateNoLongerSays) {
   EXPECT_EQ(world.runtime().topics(), std::vector<TopicDefinition>{{"ByAClient"}});
   EXPECT_EQ(world.apply("Resources: {}\n"), "= table Tasks (no longer in the template; stays with its items)\n");
   EXPECT_TRUE(world.wait(world.tables().describe_table("Tasks")));
+}
+
+// AutoPublishAlias, as SAM understands it: each change is a version, and the alias and the events follow.
+TEST(Apply, AnAliasFollowsTheFunctionFromVersionToVersion) {
+  World world;
+  const auto text = [](const std::string& more) {
+    return kTable +
+           "  F:\n"
+           "    Type: AWS::Serverless::Function\n"
+           "    Properties:\n"
+           "      Runtime: http\n"
+           "      Handler: http://127.0.0.1:1/\n"
+           "      AutoPublishAlias: live\n"
+           "      VersionDescription: by the template\n"
+           "      EventInvokeConfig: {MaximumRetryAttempts: 1}\n"
+           "      Events:\n"
+           "        Rows: {Type: DynamoDB, Properties: {Stream: !GetAtt Tasks.StreamArn, StartingPosition: LATEST}}\n" +
+           more;
+  };
+  const auto live = [&] { return world.runtime().qualifiers("F").aliases.at("live"); };
+  EXPECT_EQ(world.apply(text("")), "+ table Tasks\n+ function F\n+ alias F:live\n+ mapping FRows\n");
+  EXPECT_EQ(live().version, "1");
+  EXPECT_EQ(live().async.max_retries, 1);
+  EXPECT_EQ(world.runtime().versions("F").at(0).description, "by the template");
+  EXPECT_EQ(world.runtime().mappings().at(0).definition.function, "F:live");
+
+  EXPECT_EQ(world.apply(text("")), "") << "nothing has changed";
+  world.restart();
+  EXPECT_EQ(world.apply(text("")), "");
+  EXPECT_EQ(world.apply(text("      Timeout: 9\n")), "~ function F: timeout\n~ alias F:live: version\n");
+  EXPECT_EQ(live().version, "2");
+  EXPECT_EQ(world.runtime().versions("F").size(), 2u);
+  EXPECT_EQ(world.runtime().invoker().find("F:live")->timeout, seconds(9));
+
+  // Somebody pointed it back by hand: the next deployment points it to what the template says.
+  FunctionRegistry::Change back = [](FunctionQualifiers& now) -> Result<void> {
+    now.aliases.at("live").version = "1";
+    return {};
+  };
+  ASSERT_TRUE(world.wait(world.runtime().change_qualifiers("F", back)));
+  EXPECT_EQ(world.apply(text("      Timeout: 9\n")), "~ alias F:live: version\n");
+  EXPECT_EQ(live().version, "2");
+
+  EXPECT_EQ(world.apply(kTable), "- mapping FRows\n- alias F:live\n- function F\n");
+  EXPECT_TRUE(world.runtime().functions().empty());
+}
+
+TEST(Apply, AReferenceToTheAliasIsItsArn) {
+  const std::string function =
+      "  F:\n"
+      "    Type: AWS::Serverless::Function\n"
+      "    Properties: {Runtime: http, Handler: 'http://127.0.0.1:1/', AutoPublishAlias: live}\n";
+  const std::string mapping =
+      "  M:\n"
+      "    Type: AWS::Lambda::EventSourceMapping\n"
+      "    Properties: {EventSourceArn: !GetAtt Tasks.StreamArn, FunctionName: !Ref F.Alias, StartingPosition: "
+      "LATEST}\n";
+  World world;
+  EXPECT_EQ(world.apply(kTable + function + mapping), "+ table Tasks\n+ function F\n+ alias F:live\n+ mapping M\n");
+  EXPECT_EQ(world.runtime().mappings().at(0).definition.function, "F:live");
+  const std::string native = "  F: {Type: AWS::Serverless::Function, Properties: {Runtime: native, Handler: work}}\n";
+  EXPECT_EQ(world.apply(kTable + native + mapping).substr(0, 88),
+            "t.yaml:12: M.FunctionName: Ref to 'F.Alias', which is neither a parameter nor a resource");
+  const std::string unnamed =
+      "  F:\n"
+      "    Type: AWS::Serverless::Function\n"
+      "    Properties: {Runtime: http, Handler: 'http://127.0.0.1:1/', AutoPublishAlias: '17'}\n";
+  EXPECT_EQ(world.apply(kTable + unnamed),
+            "t.yaml:11: F.Properties.AutoPublishAlias: '17' is no name of an alias: 1 to 128 letters, digits, '-' and "
+            "'_', not digits alone");
+}
+
+TEST(Apply, AMappingKnowsWhenItWasChanged) {
+  World world;
+  world.apply(kTable + kRest);
+  const auto modified = [&] { return world.runtime().mappings().at(0).definition.modified_ms; };
+  const int64_t made = modified();
+  EXPECT_GE(made, 1'767'225'600'000);
+  world.pass(seconds(10));
+  world.restart();
+  world.apply(kTable + kRest);
+  EXPECT_EQ(modified(), made) << "a restart and a deployment without a change change nothing";
+  MappingDefinition changed = world.runtime().mappings().at(0).definition;
+  changed.batch_size = 7;
+  changed.modified_ms = 1;  // The runtime decides.
+  ASSERT_TRUE(world.wait(world.runtime().put_mapping(changed)));
+  EXPECT_GE(modified(), made + 10'000);
 }
 
 TEST(Apply, AnEndpointThatLeavesATopicsListTakesNothingFromTheOthers) {

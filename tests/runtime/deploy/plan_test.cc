@@ -34,8 +34,8 @@ Deployment sample() {
 
 // What is there when `deployment` has been applied.
 DeployedState after(const Deployment& deployment, const DeploymentPlan& plan) {
-  return {plan.tables,          deployment.topics, deployment.subscriptions, deployment.functions, deployment.mappings,
-          deployment.schedules, plan.names};
+  return {plan.tables,         deployment.topics,    deployment.subscriptions, deployment.functions,
+          deployment.mappings, deployment.schedules, deployment.aliases,       plan.names};
 }
 
 TEST(Plan, EverythingIsMadeOnceInTheOrderOfNeed) {

@@ -143,7 +143,7 @@ TEST(Template, DocumentsThatCannotBeRead) {
       {" \n\n", "t.yaml:1: the file is empty"},
       {"# only a comment\n", "t.yaml:1: the file is empty"},
       {"- a\n", "t.yaml:1: expected a map, found a list"},
-      {"hello", "t.yaml:1: expected a map, found 'hello'"},
+      {"hello", "t.yaml:1: this is no template: one is YAML or JSON with a section Resources"},
       {"a: 1\nb: [1\nc: 2\n", "t.yaml:3: "},
       {"a:\n\tb: 1\n", "t.yaml:2: "},
       {"a: b: c\n", "t.yaml:1: "},
