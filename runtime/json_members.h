@@ -17,13 +17,47 @@
 
 namespace freshet {
 
+// "'max' must be a whole number, not a text": says so instead of the item store's words, under the code of `given`.
+inline Error wrong_kind(const JsonView& json, const Error& given, std::string_view wanted) {
+  static constexpr std::string_view kKinds[] = {"null", "true or false", "a number", "a text", "a list", "an object"};
+  static_assert(static_cast<size_t>(JsonKind::kNull) == 0 && static_cast<size_t>(JsonKind::kObject) == 5);
+  std::string message = json.path().empty() ? "the body" : "'" + json.path() + "'";
+  message += " must be " + std::string(wanted);
+  const std::string_view is = kKinds[static_cast<size_t>(json.kind())];
+  if (!json.is(JsonKind::kNumber) || wanted.find("number") == std::string_view::npos) {
+    message += ", not " + std::string(is);
+  }
+  return {given.code, std::move(message), nullptr};
+}
+
+// The same for the elements of a list and the like: as_string(), as_array() and as_object() in our own words.
+inline Result<std::string_view> text_in(const JsonView& json) {
+  auto text = json.as_string();
+  if (!text) return fail(wrong_kind(json, text.error(), "a text in quotes"));
+  return text;
+}
+inline Result<JsonView> list_in(const JsonView& json) {
+  auto list = json.as_array();
+  if (!list) return fail(wrong_kind(json, list.error(), "a list"));
+  return list;
+}
+inline Result<JsonView> object_in(const JsonView& json) {
+  auto object = json.as_object();
+  if (!object) return fail(wrong_kind(json, object.error(), "an object"));
+  return object;
+}
+
 // Reads members of one object, each of which is known and there once; remembers the first error, so that the caller
 // checks once.
 class JsonMembers {
  public:
   static constexpr int64_t kMaxMilliseconds = int64_t{366} * 86'400'000;  // Of seconds_member().
 
-  JsonMembers(const JsonView& object, std::initializer_list<std::string_view> known) : object_(object) {
+  // The words of messages about a member of another kind: our own, or those of AWS's services for their protocols.
+  enum class Words { kOwn, kAws };
+
+  JsonMembers(const JsonView& object, std::initializer_list<std::string_view> known, Words words = Words::kOwn)
+      : object_(object), words_(words) {
     if (!object.is(JsonKind::kObject)) {
       refuse(object, "must be an object");
       return;
@@ -49,16 +83,19 @@ class JsonMembers {
 
   template <class Text>
   void text(std::string_view name, Text& into) {
-    take(object_.string_or(name), name, into);
+    take(object_.string_or(name), name, "a text in quotes", into);
   }
-  void boolean(std::string_view name, bool& into) { take(object_.bool_or(name, into), name, into); }
+  void boolean(std::string_view name, bool& into) { take(object_.bool_or(name, into), name, "true or false", into); }
 
   template <class Number>
   void integer(std::string_view name, int64_t min, int64_t max, Number& into) {
     const auto member = find(name);
     if (!member) return;
     const auto number = member->as_int();
-    if (!number) return fail_with(number.error());
+    if (!number) {
+      return fail_of_kind(*member, number.error(),
+                          "a whole number from " + std::to_string(min) + " to " + std::to_string(max));
+    }
     if (*number < min || *number > max) {
       return refuse(*member, "must be from " + std::to_string(min) + " to " + std::to_string(max));
     }
@@ -96,7 +133,7 @@ class JsonMembers {
   }
 
   void value(std::string_view name, Value& into) {
-    if (const auto member = find(name)) take(plain_value_of(*member), name, into);
+    if (const auto member = find(name)) take(plain_value_of(*member), name, "", into);
   }
 
   // Its items; of anything else than a list nothing must be taken for one.
@@ -131,14 +168,22 @@ class JsonMembers {
   }
   static std::string whole(double bound) { return std::to_string(std::llround(bound)); }
 
+  void fail_of_kind(const JsonView& member, const Error& error, std::string_view wanted) {
+    fail_with(words_ == Words::kOwn ? wrong_kind(member, error, wanted) : error);
+  }
+
+  // `wanted`: the kind of value, for messages; "" if the error of `from` says all.
   template <class From, class To>
-  void take(Result<From> from, std::string_view name, To& into) {
-    if (error_ || !object_.find(name)) return;
-    if (!from) return fail_with(from.error());
+  void take(Result<From> from, std::string_view name, std::string_view wanted, To& into) {
+    if (error_) return;
+    const auto member = object_.find(name);
+    if (!member) return;
+    if (!from) return wanted.empty() ? fail_with(from.error()) : fail_of_kind(*member, from.error(), wanted);
     into = To(std::move(*from));
   }
 
   const JsonView object_;
+  const Words words_;
   std::optional<Error> error_;
 };
 

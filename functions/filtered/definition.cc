@@ -18,7 +18,7 @@ void read_texts(JsonMembers& members, std::string_view name, std::vector<std::st
   if (!json) return;
   if (!json->is(JsonKind::kArray)) return members.refuse(*json, "must be an array of strings");
   for (const JsonView one : *json) {
-    const auto text = one.as_string();
+    const auto text = text_in(one);
     if (!text) return members.fail_with(text.error());
     into.emplace_back(*text);
   }

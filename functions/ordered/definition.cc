@@ -71,7 +71,7 @@ void read_updates(JsonMembers& members, std::vector<std::string>& into) {
   if (!json) return;
   if (!json->is(JsonKind::kArray)) return members.refuse(*json, "must be an array of names of attributes");
   for (const JsonView one : *json) {
-    const auto name = one.as_string();
+    const auto name = text_in(one);
     if (!name) return members.fail_with(name.error());
     into.emplace_back(*name);
   }

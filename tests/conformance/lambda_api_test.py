@@ -374,6 +374,7 @@ class Mappings(Case):
             FilterCriteria={"Filters": [{"Pattern": '{"dynamodb": {"Keys": {"id": {"S": [{"anything-but": ["not this"]}]}}}}'}]})
         self.assertEqual(made["ResponseMetadata"]["HTTPStatusCode"], 202)
         self.assertEqual((made["EventSourceArn"], made["BatchSize"], made["State"]), (self.stream, 5, "Enabled"))
+        self.assertLess(abs(made["LastModified"].timestamp() - time.time()), 60)
         self.wait_for("before")
         mapping = made["UUID"]
         self.assertIn("already exists", self.refused(

@@ -464,6 +464,88 @@ class AcrossLives(unittest.TestCase):
             self.assertEqual(process.wait(), 0)
 
 
+class OfATemplate(unittest.TestCase):
+    """What a template made, as a deployment script sees it; the daemon is started anew between."""
+    TEMPLATE = """Transform: AWS::Serverless-2016-10-31
+Resources:
+  Source:
+    Type: AWS::DynamoDB::Table
+    Properties:
+      AttributeDefinitions: [{AttributeName: id, AttributeType: S}]
+      KeySchema: [{AttributeName: id, KeyType: HASH}]
+      StreamSpecification: {StreamViewType: KEYS_ONLY}
+  Reader:
+    Type: AWS::Serverless::Function
+    Properties:
+      Runtime: http
+      Handler: http://127.0.0.1:9/
+      Timeout: %d
+      AutoPublishAlias: live
+      Events:
+        Rows: {Type: DynamoDB, Properties: {Stream: !GetAtt Source.StreamArn, StartingPosition: LATEST, BatchSize: %d}}
+"""
+
+    def start(self, folder, life, *numbers):
+        template, ready = folder / "template.yaml", folder / f"ready-{life}"
+        template.write_text(self.TEMPLATE % numbers)
+        log = (folder / f"log-{life}").open("w")
+        self.addCleanup(log.close)
+        process = subprocess.Popen([BINARY, "run", str(template), "--data", str(folder / "data"), "--listen", "127.0.0.1:0",
+                                    "--ready-file", str(ready)], stdout=subprocess.DEVNULL, stderr=log)
+        self.addCleanup(lambda: process.poll() is None and (process.kill(), process.wait()))
+        deadline = time.monotonic() + START_SECONDS
+        while not ready.exists():
+            self.assertTrue(process.poll() is None and time.monotonic() < deadline, (folder / f"log-{life}").read_text())
+            time.sleep(0.02)
+        self.assertNotIn("AutoPublishAlias", (folder / f"log-{life}").read_text(), "it has its effect")
+        functions = client(ready.read_text().strip(), "lambda")
+        self.addCleanup(functions.close)
+        return process, functions
+
+    def stop(self, process):
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(), 0)
+
+    def test_mappings_and_aliases(self):
+        with tempfile.TemporaryDirectory(prefix="freshet-lambda-") as name:
+            folder = pathlib.Path(name)
+            began = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=1)
+            process, functions = self.start(folder, 1, 3, 10)
+            listed = functions.list_event_source_mappings()["EventSourceMappings"]
+            self.assertEqual(len(listed), 1)
+            mapping = listed[0]
+            self.assertRegex(mapping["UUID"], UUID)
+            self.assertTrue(mapping["FunctionArn"].endswith(":function:Reader:live"), mapping["FunctionArn"])
+            self.assertLess(began, mapping["LastModified"])
+            self.assertLess(mapping["LastModified"], datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=1))
+            alias = functions.get_alias(FunctionName="Reader", Name="live")
+            self.assertEqual(alias["FunctionVersion"], "1")
+            # The name that earlier releases showed instead of a UUID still finds it.
+            for named in (mapping["UUID"], "ReaderRows"):
+                got = functions.get_event_source_mapping(UUID=named)
+                self.assertEqual((got["UUID"], got["LastModified"]), (mapping["UUID"], mapping["LastModified"]))
+            self.stop(process)
+
+            process, functions = self.start(folder, 2, 3, 10)
+            again = functions.get_event_source_mapping(UUID=mapping["UUID"])
+            self.assertEqual(again["LastModified"], mapping["LastModified"])
+            self.assertEqual(functions.get_alias(FunctionName="Reader", Name="live")["RevisionId"], alias["RevisionId"])
+            self.stop(process)
+
+            process, functions = self.start(folder, 3, 4, 20)
+            changed = functions.get_event_source_mapping(UUID=mapping["UUID"])
+            self.assertEqual(changed["BatchSize"], 20)
+            self.assertLess(mapping["LastModified"], changed["LastModified"])
+            self.assertEqual(functions.get_alias(FunctionName="Reader", Name="live")["FunctionVersion"], "2")
+            self.assertEqual(functions.get_function_configuration(FunctionName="Reader", Qualifier="live")["Timeout"], 4)
+            self.assertEqual(functions.get_function_configuration(FunctionName="Reader", Qualifier="1")["Timeout"], 3)
+            off = functions.update_event_source_mapping(UUID="ReaderRows", Enabled=False)
+            self.assertEqual(off["UUID"], mapping["UUID"])
+            self.assertEqual(functions.delete_event_source_mapping(UUID=mapping["UUID"])["State"], "Deleting")
+            self.assertEqual(functions.list_event_source_mappings()["EventSourceMappings"], [])
+            self.stop(process)
+
+
 class OtherClients(unittest.TestCase):
     @unittest.skipUnless(HAS_AWS, NO_AWS)
     def test_a_deployment_by_the_aws_command(self):

@@ -21,7 +21,7 @@ Asked asked(const JsonMembers& members, FilteredExchange::Call call) {
 void read_values(JsonMembers& members, const JsonView& json, std::vector<std::string>& into) {
   if (json.is(JsonKind::kArray)) {
     for (const JsonView one : json) {
-      const auto text = one.as_string();
+      const auto text = text_in(one);
       if (!text) return members.fail_with(text.error());
       into.emplace_back(*text);
     }

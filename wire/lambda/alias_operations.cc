@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/crypto.h"
-#include "runtime/json_members.h"
 #include "streams/arn.h"
+#include "wire/lambda/aws_members.h"
 #include "wire/lambda/operation.h"
 
 namespace freshet::lambda {
@@ -17,7 +17,7 @@ constexpr size_t kMostListed = 50;
 constexpr size_t kMaxName = 128;
 constexpr size_t kMaxDescription = 256;
 
-// What a request says; what it does not say stays.
+// The members that a request gives. All others stay as they are.
 struct Change {
   std::optional<std::string> version, description;
   std::optional<std::map<std::string, double>> weights;
@@ -54,10 +54,10 @@ std::optional<double> share_of(const JsonView& json) {
   return good ? std::optional(share) : std::nullopt;
 }
 
-void read_weights(JsonMembers& members, std::optional<std::map<std::string, double>>& into) {
+void read_weights(AwsMembers& members, std::optional<std::map<std::string, double>>& into) {
   const auto given = members.find("RoutingConfig");
   if (!given || given->is(JsonKind::kNull)) return;
-  JsonMembers config(*given, {"AdditionalVersionWeights"});
+  AwsMembers config(*given, {"AdditionalVersionWeights"});
   into.emplace();
   if (const auto weights = config.map("AdditionalVersionWeights")) {
     for (const JsonView weight : *weights) {
@@ -71,7 +71,7 @@ void read_weights(JsonMembers& members, std::optional<std::map<std::string, doub
   if (config.error()) members.fail_with(*config.error());
 }
 
-Result<Change> read_change(JsonMembers& members) {
+Result<Change> read_change(AwsMembers& members) {
   Change change;
   const auto text = [&members](std::string_view name, std::optional<std::string>& into) {
     if (!members.find(name)) return;
@@ -96,7 +96,8 @@ std::string arn_of(const Account& account, const std::string& function, const st
   return function_arn(account, function + ":" + name);
 }
 
-// Whether that is an alias, and to versions that are there. The rules of the service's API reference for CreateAlias.
+// Refuses an alias that the service would refuse, and one to versions that are not there. The rules are those of the
+// service's API reference for CreateAlias.
 Result<void> check(const FunctionAlias& alias, const std::string& function, Runtime& runtime) {
   if (alias.weights.size() > 1) {
     return invalid("Number of items in AdditionalVersionWeights cannot be greater than 1");
@@ -256,7 +257,7 @@ class ListAliases final : public Operation {
   const Page page_;
 };
 
-Parsed put(const Request& request, std::string name, bool create, JsonMembers& members) {
+Parsed put(const Request& request, std::string name, bool create, AwsMembers& members) {
   auto change = read_change(members);
   if (!change) return fail(std::move(change.error()));
   if (create) {
@@ -269,15 +270,15 @@ Parsed put(const Request& request, std::string name, bool create, JsonMembers& m
 }  // namespace
 
 Parsed parse_create_alias(const Request& request) {
-  JsonMembers members(*request.body, {"FunctionName", "Name", "FunctionVersion", "Description", "RoutingConfig"});
+  AwsMembers members(*request.body, {"FunctionName", "Name", "FunctionVersion", "Description", "RoutingConfig"});
   std::string name;
   members.text("Name", name);
   return put(request, std::move(name), true, members);
 }
 
 Parsed parse_update_alias(const Request& request) {
-  JsonMembers members(*request.body,
-                      {"FunctionName", "Name", "FunctionVersion", "Description", "RoutingConfig", "RevisionId"});
+  AwsMembers members(*request.body,
+                     {"FunctionName", "Name", "FunctionVersion", "Description", "RoutingConfig", "RevisionId"});
   return put(request, request.part, false, members);
 }
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "runtime/invoke/process_command.h"
-#include "runtime/json_members.h"
 #include "streams/arn.h"
 #include "streams/subscription.h"
 #include "tables/value/text.h"
+#include "wire/lambda/aws_members.h"
 #include "wire/lambda/function_json.h"
 #include "wire/lambda/operation.h"
 
@@ -22,7 +22,7 @@ constexpr int64_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxHandler = 128;
 constexpr size_t kMaxDescription = 256;
 
-// What a request says about a function; what it does not say stays.
+// The members that a request gives of a function. All others stay as they are.
 struct Change {
   std::optional<std::string> runtime, handler, role, description, dead_letter;
   std::optional<int64_t> timeout, memory;
@@ -47,29 +47,29 @@ struct Code {
   std::string folder;
 };
 
-void read(JsonMembers& members, std::string_view name, std::optional<std::string>& into) {
+void read(AwsMembers& members, std::string_view name, std::optional<std::string>& into) {
   if (!members.find(name)) return;
   into.emplace();
   members.text(name, *into);
 }
 
-void read(JsonMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
+void read(AwsMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
   if (!members.find(name)) return;
   into.emplace();
   members.integer(name, min, max, *into);
 }
 
-void read(JsonMembers& members, std::string_view name, size_t most, std::optional<std::string>& into) {
+void read(AwsMembers& members, std::string_view name, size_t most, std::optional<std::string>& into) {
   read(members, name, into);
   if (into && into->size() > most) {
     members.refuse(*members.find(name), "must not be longer than " + std::to_string(most) + " bytes");
   }
 }
 
-void read_environment(JsonMembers& members, std::optional<Environment>& into) {
+void read_environment(AwsMembers& members, std::optional<Environment>& into) {
   const auto given = members.find("Environment");
   if (!given) return;
-  JsonMembers environment(*given, {"Variables", "Error"});
+  AwsMembers environment(*given, {"Variables", "Error"});
   into.emplace();
   if (const auto variables = environment.map("Variables")) {
     for (const JsonView variable : *variables) {
@@ -86,10 +86,10 @@ void read_environment(JsonMembers& members, std::optional<Environment>& into) {
 }
 
 // A topic's ARN, as dead letters go to topics here; "" takes it away.
-void read_dead_letter(JsonMembers& members, std::optional<std::string>& into) {
+void read_dead_letter(AwsMembers& members, std::optional<std::string>& into) {
   const auto given = members.find("DeadLetterConfig");
   if (!given) return;
-  JsonMembers config(*given, {"TargetArn"});
+  AwsMembers config(*given, {"TargetArn"});
   read(config, "TargetArn", into);
   if (config.error()) return members.fail_with(*config.error());
   if (!into || into->empty()) return;
@@ -97,7 +97,7 @@ void read_dead_letter(JsonMembers& members, std::optional<std::string>& into) {
   if (into->ends_with(kFifoSuffix)) members.refuse(*given, "must not name a FIFO topic");
 }
 
-Change read_change(JsonMembers& members) {
+Change read_change(AwsMembers& members) {
   Change change;
   read(members, "Runtime", change.runtime);
   read(members, "Handler", kMaxHandler, change.handler);
@@ -132,7 +132,7 @@ const std::initializer_list<std::string_view> kCodeMembers{"FunctionName",    "Z
                                                            "S3ObjectVersion", "ImageUri",     "Publish",  "DryRun",
                                                            "RevisionId",      "Architectures"};
 
-Code read_code(JsonMembers& members) {
+Code read_code(AwsMembers& members) {
   Code code;
   if (const auto zip = members.find("ZipFile")) {
     std::string_view text;
@@ -363,7 +363,7 @@ Parsed made(Arguments&&... arguments) {
 }  // namespace
 
 Parsed parse_create_function(const Request& request) {
-  JsonMembers members(*request.body, kCreateMembers);
+  AwsMembers members(*request.body, kCreateMembers);
   std::string name;
   members.text("FunctionName", name);
   Change change = read_change(members);
@@ -373,7 +373,7 @@ Parsed parse_create_function(const Request& request) {
   members.text("PackageType", package);
   Code code;
   if (const auto given = members.find("Code")) {
-    JsonMembers inside(*given, kCodeMembers);
+    AwsMembers inside(*given, kCodeMembers);
     code = read_code(inside);
     if (inside.error()) members.fail_with(*inside.error());
   }
@@ -395,7 +395,7 @@ Parsed parse_create_function(const Request& request) {
 }
 
 Parsed parse_update_code(const Request& request) {
-  JsonMembers members(*request.body, kCodeMembers);
+  AwsMembers members(*request.body, kCodeMembers);
   std::string revision;
   bool dry_run = false;
   members.text("RevisionId", revision);
@@ -408,7 +408,7 @@ Parsed parse_update_code(const Request& request) {
 }
 
 Parsed parse_update_configuration(const Request& request) {
-  JsonMembers members(*request.body, kConfigurationMembers);
+  AwsMembers members(*request.body, kConfigurationMembers);
   Change change = read_change(members);
   if (members.error()) return fail(*members.error());
   return made<UpdateConfiguration>(request.name, std::move(change));
@@ -422,7 +422,7 @@ Parsed parse_delete_function(const Request& request) {
 }
 
 Parsed parse_put_concurrency(const Request& request) {
-  JsonMembers members(*request.body, {"FunctionName", "ReservedConcurrentExecutions"});
+  AwsMembers members(*request.body, {"FunctionName", "ReservedConcurrentExecutions"});
   std::optional<int64_t> limit;
   read(members, "ReservedConcurrentExecutions", 0, kMaxConcurrency, limit);
   if (members.error()) return fail(*members.error());

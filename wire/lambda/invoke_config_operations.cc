@@ -3,9 +3,9 @@
 
 #include <utility>
 
-#include "runtime/json_members.h"
 #include "streams/arn.h"
 #include "tables/value/json.h"
+#include "wire/lambda/aws_members.h"
 #include "wire/lambda/operation.h"
 
 namespace freshet::lambda {
@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kLongestEventAge = 6 * 3600;
 constexpr int64_t kMostRetries = 2;
 
-// What a request says; what it does not say is the default (Put) or stays (Update).
+// The members that a request gives. All others get their defaults (Put) or stay (Update).
 struct Change {
   std::optional<int64_t> age, retries;
   std::optional<std::string> on_success, on_failure;
@@ -27,10 +27,10 @@ struct Change {
   }
 };
 
-void read_destination(JsonMembers& destinations, std::string_view name, std::optional<std::string>& into) {
+void read_destination(AwsMembers& destinations, std::string_view name, std::optional<std::string>& into) {
   const auto given = destinations.find(name);
   if (!given) return;
-  JsonMembers destination(*given, {"Destination"});
+  AwsMembers destination(*given, {"Destination"});
   into.emplace();
   destination.text("Destination", *into);
   if (destination.error()) return destinations.fail_with(*destination.error());
@@ -40,7 +40,7 @@ void read_destination(JsonMembers& destinations, std::string_view name, std::opt
 }
 
 Result<Change> read_change(const JsonView& body) {
-  JsonMembers members(body, {"FunctionName", "MaximumRetryAttempts", "MaximumEventAgeInSeconds", "DestinationConfig"});
+  AwsMembers members(body, {"FunctionName", "MaximumRetryAttempts", "MaximumEventAgeInSeconds", "DestinationConfig"});
   Change change;
   const auto number = [&](std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
     if (!members.find(name)) return;
@@ -50,7 +50,7 @@ Result<Change> read_change(const JsonView& body) {
   number("MaximumEventAgeInSeconds", 1, kLongestEventAge, change.age);
   number("MaximumRetryAttempts", 0, kMostRetries, change.retries);
   if (const auto given = members.find("DestinationConfig")) {
-    JsonMembers destinations(*given, {"OnSuccess", "OnFailure"});
+    AwsMembers destinations(*given, {"OnSuccess", "OnFailure"});
     read_destination(destinations, "OnSuccess", change.on_success);
     read_destination(destinations, "OnFailure", change.on_failure);
     if (destinations.error()) members.fail_with(*destinations.error());
@@ -118,7 +118,7 @@ class ChangeConfig final : public Operation {
     now.async_modified_ms = from_ == From::kNothing ? 0 : wall_ms(backend.clock);
     return {};
   }
-  // Of an alias the config stands beside it.
+  // An alias's config stands beside it.
   Result<void> apply(FunctionQualifiers& now, Backend& backend) const {
     const auto alias = now.aliases.find(qualifier_);
     FunctionDefinition function;

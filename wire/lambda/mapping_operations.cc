@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/json_members.h"
+#include "base/crypto.h"
 #include "streams/arn.h"
 #include "tables/value/json.h"
+#include "wire/lambda/aws_members.h"
 #include "wire/lambda/operation.h"
 
 namespace freshet::lambda {
@@ -16,7 +17,7 @@ constexpr size_t kMostListed = 100;
 constexpr int64_t kLongestRecordAge = 7 * 24 * 3600;
 constexpr std::string_view kAnyLabel = "latest";  // As templates name the stream that a table has.
 
-// What a request says; what it does not say stays.
+// The members that a request gives. All others stay as they are.
 struct Change {
   std::optional<std::string> function;
   std::optional<bool> enabled, bisect, item_failures;
@@ -40,26 +41,26 @@ struct Change {
   }
 };
 
-void read(JsonMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
+void read(AwsMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
   if (!members.find(name)) return;
   into.emplace();
   members.integer(name, min, max, *into);
 }
 
-void read(JsonMembers& members, std::string_view name, std::optional<bool>& into) {
+void read(AwsMembers& members, std::string_view name, std::optional<bool>& into) {
   if (!members.find(name)) return;
   into.emplace();
   members.boolean(name, *into);
 }
 
-void read_filters(JsonMembers& members, std::optional<std::vector<std::string>>& into) {
+void read_filters(AwsMembers& members, std::optional<std::vector<std::string>>& into) {
   const auto given = members.find("FilterCriteria");
   if (!given) return;
-  JsonMembers criteria(*given, {"Filters"});
+  AwsMembers criteria(*given, {"Filters"});
   into.emplace();
   if (const auto filters = criteria.list("Filters")) {
     for (const JsonView filter : *filters) {
-      JsonMembers one(filter, {"Pattern"});
+      AwsMembers one(filter, {"Pattern"});
       std::string pattern;
       one.text("Pattern", pattern);
       if (one.error()) return members.fail_with(*one.error());
@@ -69,13 +70,13 @@ void read_filters(JsonMembers& members, std::optional<std::vector<std::string>>&
   if (criteria.error()) members.fail_with(*criteria.error());
 }
 
-void read_on_failure(JsonMembers& members, std::optional<std::string>& into) {
+void read_on_failure(AwsMembers& members, std::optional<std::string>& into) {
   const auto given = members.find("DestinationConfig");
   if (!given) return;
-  JsonMembers destinations(*given, {"OnFailure", "OnSuccess"});
+  AwsMembers destinations(*given, {"OnFailure", "OnSuccess"});
   into.emplace();
   if (const auto failure = destinations.find("OnFailure")) {
-    JsonMembers destination(*failure, {"Destination"});
+    AwsMembers destination(*failure, {"Destination"});
     destination.text("Destination", *into);
     if (destination.error()) destinations.fail_with(*destination.error());
   }
@@ -85,7 +86,7 @@ void read_on_failure(JsonMembers& members, std::optional<std::string>& into) {
   members.refuse(*given, "must name a topic or a function");
 }
 
-void read_response_types(JsonMembers& members, std::optional<bool>& into) {
+void read_response_types(AwsMembers& members, std::optional<bool>& into) {
   const auto given = members.list("FunctionResponseTypes");
   if (!given) return;
   into = false;
@@ -96,7 +97,7 @@ void read_response_types(JsonMembers& members, std::optional<bool>& into) {
   }
 }
 
-Change read_change(JsonMembers& members, const Account& account) {
+Change read_change(AwsMembers& members, const Account& account) {
   Change change;
   if (members.find("FunctionName")) {
     std::string name;
@@ -136,6 +137,17 @@ const std::initializer_list<std::string_view> kUpdateMembers{
     // Without effect.
     "KMSKeyArn", "MetricsConfig"};
 
+// The id itself where the runtime made it. A template's id is a name; its UUID is made of that, so that it is the same
+// after every start and every deployment.
+std::string mapping_uuid(const std::string& id) {
+  static constexpr std::string_view kForm = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
+  const auto fits = [](char c, char form) {
+    return form == '-' ? c == '-' : (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  };
+  const bool is_uuid = id.size() == kForm.size() && std::equal(id.begin(), id.end(), kForm.begin(), fits);
+  return is_uuid ? id : uuid_of("event source mapping " + id);
+}
+
 std::string mapping_json(const MappingState& mapping, const std::string& stream, const Account& account,
                          std::string_view state) {
   const MappingDefinition& d = mapping.definition;
@@ -148,11 +160,12 @@ std::string mapping_json(const MappingState& mapping, const std::string& stream,
       R"("MaximumBatchingWindowInSeconds":{},"ParallelizationFactor":{},"TumblingWindowInSeconds":{},)"
       R"("MaximumRecordAgeInSeconds":{},"MaximumRetryAttempts":{},"BisectBatchOnFunctionError":{},"State":"{}",)"
       R"("StateTransitionReason":"USER_INITIATED","LastProcessingResult":{})",
-      quoted(d.id), quoted(stream), quoted(function_arn(account, d.function)),
+      quoted(mapping_uuid(d.id)), quoted(stream), quoted(function_arn(account, d.function)),
       d.starting_position == StartingPosition::kLatest ? "LATEST" : "TRIM_HORIZON", d.batch_size,
       std::chrono::duration_cast<seconds>(d.batching_window).count(), d.parallelization_factor,
       d.tumbling_window.count(), d.max_record_age ? d.max_record_age->count() : -1, d.max_retries.value_or(-1),
       d.bisect_on_error, state, quoted(mapping.last_result));
+  if (d.modified_ms > 0) json += fmt::format(R"(,"LastModified":{}.{:03})", d.modified_ms / 1000, d.modified_ms % 1000);
   if (!filters.empty()) json += R"(,"FilterCriteria":{"Filters":[)" + filters + "]}";
   json += R"(,"FunctionResponseTypes":[)" + std::string(d.report_item_failures ? R"("ReportBatchItemFailures")" : "");
   json += R"(],"DestinationConfig":{"OnFailure":{)";
@@ -160,16 +173,18 @@ std::string mapping_json(const MappingState& mapping, const std::string& stream,
   return json + "}}}";
 }
 
-// The ARN of the table's stream. Of one that has none any more: without its label.
+// The ARN of the table's stream. Without a label if the table has no stream any more.
 Async<std::string> stream_of(std::string table, Runtime& runtime) {
   std::string name = table;
   auto described = co_await runtime.services().tables.describe_table(std::move(name));
   co_return stream_arn(runtime.account(), table, described ? described->stream_label : "");
 }
 
-std::optional<MappingState> mapping_named(Runtime& runtime, const std::string& id) {
+// By its UUID or by its id: earlier releases showed a template's name as the UUID.
+std::optional<MappingState> mapping_named(Runtime& runtime, const std::string& name) {
   for (MappingState& mapping : runtime.mappings()) {
-    if (mapping.definition.id == id) return std::move(mapping);
+    const std::string& id = mapping.definition.id;
+    if (id == name || mapping_uuid(id) == name) return std::move(mapping);
   }
   return std::nullopt;
 }
@@ -220,7 +235,7 @@ class CreateMapping final : public Operation {
         co_return fail(ErrorCode::kConflict,
                        "The event source arn and function provided mapping already exists. Please update or delete the "
                        "existing mapping with UUID " +
-                           d.id);
+                           mapping_uuid(d.id));
       }
     }
     auto id = co_await put(std::move(mapping_), runtime);
@@ -269,10 +284,12 @@ class DeleteMapping final : public Operation {
  public:
   explicit DeleteMapping(std::string id) : id_(std::move(id)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
-    std::string id = id_;
+    const auto mapping = mapping_named(backend.runtime, id_);
+    if (!mapping) co_return no_mapping();
+    std::string id = mapping->definition.id;
     auto answer = co_await describe(std::move(id), 202, "Deleting", backend.runtime);
     if (!answer) co_return answer;
-    id = id_;
+    id = mapping->definition.id;
     auto removed = co_await backend.runtime.remove_mapping(std::move(id));
     if (!removed) co_return fail(std::move(removed.error()));
     co_return answer;
@@ -318,7 +335,7 @@ class ListMappings final : public Operation {
 }  // namespace
 
 Parsed parse_create_mapping(const Request& request) {
-  JsonMembers members(*request.body, kCreateMembers);
+  AwsMembers members(*request.body, kCreateMembers);
   Change change = read_change(members, request.account);
   std::string source;
   std::string position;
@@ -344,7 +361,7 @@ Parsed parse_create_mapping(const Request& request) {
 }
 
 Parsed parse_update_mapping(const Request& request) {
-  JsonMembers members(*request.body, kUpdateMembers);
+  AwsMembers members(*request.body, kUpdateMembers);
   Change change = read_change(members, request.account);
   if (members.error()) return fail(*members.error());
   return std::make_unique<UpdateMapping>(request.name, std::move(change));

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/crypto.h"
-#include "runtime/json_members.h"
 #include "streams/arn.h"
+#include "wire/lambda/aws_members.h"
 #include "wire/lambda/function_json.h"
 #include "wire/lambda/operation.h"
 
@@ -78,7 +78,7 @@ Result<void> check_revision(const std::string& wanted, const std::vector<PolicyS
   return fail(ErrorCode::kConditionalCheckFailed, std::string(kRevisionMismatch));
 }
 
-// What a policy is about: a function, a version or an alias.
+// A policy is about a function, a version or an alias.
 struct Resource {
   std::string function, qualifier;
   std::string name() const { return qualifier.empty() ? function : function + ":" + qualifier; }
@@ -210,9 +210,9 @@ Result<void> check(const Permission& permission, const Request& request) {
 }  // namespace
 
 Parsed parse_add_permission(const Request& request) {
-  JsonMembers members(*request.body, {"FunctionName", "StatementId", "Action", "Principal", "SourceArn",
-                                      "SourceAccount", "EventSourceToken", "Qualifier", "RevisionId", "PrincipalOrgID",
-                                      "FunctionUrlAuthType", "InvokedViaFunctionUrl"});
+  AwsMembers members(*request.body, {"FunctionName", "StatementId", "Action", "Principal", "SourceArn", "SourceAccount",
+                                     "EventSourceToken", "Qualifier", "RevisionId", "PrincipalOrgID",
+                                     "FunctionUrlAuthType", "InvokedViaFunctionUrl"});
   Permission permission;
   members.text("StatementId", permission.id);
   members.text("Action", permission.action);

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "runtime/json_members.h"
 #include "streams/arn.h"
+#include "wire/lambda/aws_members.h"
 #include "wire/lambda/function_json.h"
 #include "wire/lambda/operation.h"
 
@@ -100,7 +100,7 @@ class CodeSigning final : public Operation {
 }  // namespace
 
 Parsed parse_publish_version(const Request& request) {
-  JsonMembers members(*request.body, {"FunctionName", "CodeSha256", "Description", "RevisionId", "PublishTo"});
+  AwsMembers members(*request.body, {"FunctionName", "CodeSha256", "Description", "RevisionId", "PublishTo"});
   std::string sha256;
   std::string revision;
   std::optional<std::string> description;

@@ -78,7 +78,7 @@ void for_each_text(JsonMembers& members, std::string_view name, Use use) {
   if (!json) return;
   if (!json->is(JsonKind::kArray)) return members.refuse(*json, "must be an array of names");
   for (const JsonView one : *json) {
-    const auto text = one.as_string();
+    const auto text = text_in(one);
     if (!text) return members.fail_with(text.error());
     use(*text);
   }
@@ -153,7 +153,7 @@ void read_page(JsonMembers& members, bool typed, Input& input) {
   if (const auto names = members.find("names")) {
     if (!names->is(JsonKind::kObject)) return members.refuse(*names, "must be an object");
     for (const JsonView one : *names) {
-      const auto name = one.as_string();
+      const auto name = text_in(one);
       if (!name) return members.fail_with(name.error());
       input.placeholders.names.emplace_back(one.name(), *name);
     }
@@ -162,7 +162,7 @@ void read_page(JsonMembers& members, bool typed, Input& input) {
   input.consistent = input.index.empty();
   const auto cursor = members.find("cursor");
   if (!cursor) return;
-  const auto text = cursor->as_string();
+  const auto text = text_in(*cursor);
   if (!text) return members.fail_with(text.error());
   auto key = parse_item_json(*text);
   if (!key) return members.refuse(*cursor, "is none of an answer before");

@@ -157,7 +157,7 @@ void read_names(JsonMembers& members, Placeholders& into) {
   if (!json) return;
   if (!json->is(JsonKind::kObject)) return members.refuse(*json, "must be an object");
   for (const JsonView one : *json) {
-    const auto name = one.as_string();
+    const auto name = text_in(one);
     if (!name) return members.fail_with(name.error());
     into.names.emplace_back(one.name(), *name);
   }
@@ -170,7 +170,7 @@ void read_ids(JsonMembers& members, std::vector<std::string>& into) {
     return members.refuse(*json, "must be an array of ids; leave it out to redrive all");
   }
   for (const JsonView one : *json) {
-    const auto id = one.as_string();
+    const auto id = text_in(one);
     if (!id) return members.fail_with(id.error());
     into.emplace_back(*id);
   }

@@ -164,7 +164,7 @@ TEST(CombinationsTest, WrongDefinitionsNameTheMember) {
   EXPECT_EQ(refusal(R"({"table": "T", "attributes": [{"name": "A", "values": ["x", "x"]}]})"),
             "queue 'T': 'attributes': 'A' has the value 'x' twice");
   EXPECT_EQ(refusal(R"({"table": "T", "attributes": [{"name": "A", "values": [1]}]})"),
-            "NUMBER_VALUE cannot be converted to String (at attributes[0].values[0])");
+            "'attributes[0].values[0]' must be a text in quotes, not a number");
   EXPECT_EQ(refusal(R"({"table": "T", "attributes": [{"name": "AgentStatus", "values": ["a"]}]})"),
             "queue 'T': 'names.status' and 'attributes[0].name' are both 'AgentStatus': they must differ");
   EXPECT_EQ(refusal(R"({"table": "T", "attributes": [{"name": "A", "values": ["a"], "max_values": 2}]})"),

@@ -1,0 +1,14 @@
+// Members of a request of the Lambda API: messages about their kinds have AWS's words.
+#pragma once
+
+#include "runtime/json_members.h"
+
+namespace freshet::lambda {
+
+class AwsMembers : public JsonMembers {
+ public:
+  AwsMembers(const JsonView& object, std::initializer_list<std::string_view> known)
+      : JsonMembers(object, known, Words::kAws) {}
+};
+
+}  // namespace freshet::lambda
