@@ -68,7 +68,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 
   Json root_;
   std::vector<Json*> open_;  // The last element of each one's parent, which gets another one only when it is closed.
-  std::string key_;          // Of the next value.
+  std::string key_;          // The next value's key.
 };
 
 void append_line(std::string& out, int indent, size_t level) {
@@ -115,7 +115,9 @@ std::string text_of(const Json& document, int indent) {
 
 Result<Json> read_argument(const std::string& what, const std::string& text) {
   Json value = parse_exact(text);
-  if (value.is_discarded()) return fail(ErrorCode::kValidation, what + " is not JSON in UTF-8");
+  if (value.is_discarded())
+    return fail(ErrorCode::kValidation, what + " is not JSON in UTF-8: names and texts stand in double quotes, and " +
+                                            "the shell wants single ones around all of it, as in '{\"id\": \"a\"}'");
   return value;
 }
 

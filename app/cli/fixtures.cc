@@ -181,14 +181,14 @@ namespace {
 void add_play_options(Command replay, PlayOptions& play) {
   const auto into =
       replay.add_option("--into", play.url, "Play into the daemon at this address instead").check(not_empty());
-  replay.add_option("--speed", play.speed, "With --into: recorded seconds that are played in a second")
+  replay.add_option("--speed", play.speed, "Recorded seconds that are played in a second")
       .check(above_zero())
       .needs(into)
       .capture_default_str();
-  replay.add_option("--table", play.table, "With --into: the table or queue to play into, if not the fixture's")
+  replay.add_option("--table", play.table, "The table or queue to play into, if not the fixture's")
       .check(not_empty())
       .needs(into);
-  replay.add_option("--connections", play.connections, "With --into: calls under way at most")
+  replay.add_option("--connections", play.connections, "Calls under way at most")
       .check(whole(1, 256))
       .needs(into)
       .capture_default_str();

@@ -1,5 +1,6 @@
 // freshet get, explain: one task of a running daemon's queue.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <ctime>
 #include <iostream>
@@ -10,6 +11,7 @@
 #include "app/cli/remote.h"
 #include "app/cli/times.h"
 #include "base/plain_text.h"
+#include "base/terminal.h"
 
 namespace freshet::cli {
 namespace {
@@ -37,6 +39,24 @@ std::string local_time(int64_t ms) {
   return std::string(text, length) + fmt::format(".{:03}", ms % 1000);
 }
 
+// "10 min": the decimal of a round number says nothing.
+std::string about(int64_t milliseconds) {
+  std::string text = age_text(milliseconds);
+  if (const size_t point = text.find(".0 "); point != std::string::npos) text.erase(point, 2);
+  return text;
+}
+
+// The settings in lines that fit the screen.
+void print_policy(const Json& policy) {
+  std::string settings;
+  for (const auto& [name, value] : policy.items()) {
+    settings += (settings.empty() ? "" : " ") + plain_text(name) + '=' + plain_text(value.get<std::string>());
+  }
+  if (settings.empty()) return;
+  std::cout << "its settings:\n";
+  for (const auto& line : wrapped(settings, screen_of(STDOUT_FILENO).width - 2)) std::cout << "  " << line << '\n';
+}
+
 void print_head(const Json& answer) {
   const Json task = answer.value("task", Json::object());
   const Json status = task.value("taskStatus", Json());
@@ -49,15 +69,15 @@ void print_head(const Json& answer) {
                                       std::pair("attempt", "attempt"), std::pair("maxAttempts", "of at most")}) {
     if (task.contains(member)) std::cout << ", " << title << ' ' << text_of(task[member]);
   }
-  for (const auto& [member, title] : {std::pair("deadlineInMs", "deadline"), std::pair("ttlInMs", "ttl")}) {
+  for (const auto& [member, title] : {std::pair("deadlineInMs", "deadline"), std::pair("ttlInMs", "removed by TTL")}) {
     if (!answer.contains(member)) continue;
     const auto left = answer[member].get<int64_t>();
-    std::cout << ", " << title << (left < 0 ? " " + age_text(-left) + " ago" : " in " + age_text(left));
+    std::cout << ", " << title << (left < 0 ? " " + about(-left) + " ago" : " in " + about(left));
   }
   std::cout << '\n';
 }
 
-// What happened to it, in order.
+// Prints the task's events in order.
 void print_life(const Json& life) {
   for (const auto& event : life) {
     const bool has_time = event.contains("at");
@@ -81,12 +101,8 @@ int explain(const GetOptions& options) {
   std::cout << (waits ? "why it is not started now:\n" : "as it is now:\n");
   for (const auto& why : answer.value("why", Json::array()))
     std::cout << "  - " << plain_text(why.get<std::string>()) << '\n';
-  std::cout << "the queue: " << answer.value("depth", uint64_t{0}) << " waiting;";
-  const Json policy = answer.value("policy", Json::object());
-  for (const auto& [name, value] : policy.items()) {
-    std::cout << ' ' << plain_text(name) << '=' << plain_text(value.get<std::string>());
-  }
-  std::cout << '\n';
+  std::cout << "the queue: " << answer.value("depth", uint64_t{0}) << " waiting\n";
+  print_policy(answer.value("policy", Json::object()));
   return kDone;
 }
 

@@ -118,6 +118,7 @@ class Commands : public Subcommands<OrderedOptions> {
     Command command = begin(name, what, std::move(run));
     options().remote.queue = "Ratings";
     options().remote.option = "--table";
+    options().remote.variable = "FRESHET_ORDERED_TABLE";
     options().remote.root = "/ordered/";
     options().remote.add_connection_options(command);
     command.add_option("--table", options().remote.queue, "Name of the definition, usually the table's")

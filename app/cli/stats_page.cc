@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "app/cli/table.h"
@@ -43,6 +45,45 @@ std::string remarks(const Json& stats) {
   return out;
 }
 
+// 1140 as "1,140".
+std::string grouped(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (size_t at = digits.size(); at > 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+// One decimal. Only all of them are 100 %, and only none of them 0 %.
+std::string percent(double share) {
+  if (share > 0 && share < 1) share = std::clamp(share, 0.001, 0.999);
+  return fmt::format("{:.1f} %", share * 100);
+}
+
+// "in time 97.3 % of 1,140 ended in the last minute (20 late, 9 shed)". Empty if the daemon does not say so.
+std::string in_time(const Json& stats) {
+  const Json minute = member(stats, "lastMinute");
+  if (minute.empty()) return {};
+  const int64_t ended = count_of(minute, "ended");
+  std::string out =
+      ended == 0 ? std::string("in time: no task ended in the last minute")
+                 : fmt::format("in time {} of {} ended in the last minute",
+                               percent(static_cast<double>(count_of(minute, "inTime")) / static_cast<double>(ended)),
+                               grouped(ended));
+  std::string lost;
+  for (const char* how : {"late", "shed", "failed"}) {
+    const int64_t count = count_of(minute, how);
+    if (count > 0) lost += (lost.empty() ? "" : ", ") + grouped(count) + " " + how;
+  }
+  if (!lost.empty()) out += " (" + lost + ")";
+  if (const int64_t refused = count_of(minute, "refused"); refused > 0) out += "; " + grouped(refused) + " refused";
+  if (const int64_t wasted = count_of(minute, "wastedCalls"); wasted > 0) {
+    out += fmt::format("; {} of {} calls wasted", grouped(wasted), grouped(count_of(minute, "calls")));
+  }
+  return out + '\n';
+}
+
 // Why the runner takes nothing. Empty while it does.
 std::string trouble(const Json& stats) {
   const Json trouble = member(stats, "runnerTrouble");
@@ -51,6 +92,20 @@ std::string trouble(const Json& stats) {
                      trouble.value("reachable", false) ? "takes no task" : "cannot be reached",
                      age_text(trouble.value("sinceMs", int64_t{0})), trouble.value("bounces", uint64_t{0}),
                      plain_text(trouble.value("message", "")));
+}
+
+// The parts of the queue that are paused, a line each.
+std::string paused_parts(const Json& stats) {
+  std::string out;
+  for (const Json& pause : member(stats, "pauses")) {
+    const std::string of = pause.value("of", "");
+    const std::string what = of == "queue" ? "the queue" : of + " '" + plain_text(pause.value("name", "")) + "'";
+    const int64_t age = std::max<int64_t>(0, now_ms() - pause.value("since", int64_t{0}));
+    out += fmt::format("{} is paused for {} by {}", what, age_text(age), plain_text(pause.value("by", "?")));
+    if (pause.contains("reason")) out += ": " + plain_text(pause["reason"].get<std::string>());
+    out += '\n';
+  }
+  return out;
 }
 
 std::string clock_trouble(const Json& stats) {
@@ -97,20 +152,30 @@ class Counts {
 }  // namespace
 
 std::string stats_lines(const Json& stats) {
-  std::string out = clock_trouble(stats);
+  std::string out = paused_parts(stats) + clock_trouble(stats);
   append_counts(out, "depth", stats.at("depth"), "SHED");
   append_counts(out, "flow", member(stats, "flow"));
   Json shed = member(stats, "shed");
   if (stats.contains("shedTotal") && !shed.empty()) shed["total"] = stats["shedTotal"];
   append_counts(out, "shed", shed);
-  return out + remarks(stats) + trouble(stats);
+  return out + in_time(stats) + remarks(stats) + trouble(stats);
 }
 
 std::string stats_page(const Json& stats, const Screen& screen, const std::optional<StatsBefore>& before) {
-  std::string out = painted(screen, Colour::kYellow, clock_trouble(stats));
+  std::string out = painted(screen, Colour::kYellow, paused_parts(stats) + clock_trouble(stats));
+  if (std::string line = in_time(stats); !line.empty()) {
+    line.pop_back();
+    for (const auto& part : wrapped(line, screen.width)) out += part + '\n';
+    out += '\n';
+  }
   Counts depth(screen, "STATUS", before, "depth");
   for (const char* state : kStates)
     depth.add(state, state, count_of(stats.at("depth"), state), colour_of_status(state));
+  // A client may write states of its own.
+  for (const auto& [state, count] : stats.at("depth").items()) {
+    const bool known = state == "SHED" || std::find(std::begin(kStates), std::end(kStates), state) != std::end(kStates);
+    if (!known) depth.add(state, state, count_of(stats.at("depth"), state), Colour::kPlain);
+  }
   out += depth.text();
   const Json flow = member(stats, "flow");
   if (!flow.empty()) {

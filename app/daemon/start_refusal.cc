@@ -16,6 +16,9 @@ std::string five_segments(const DaemonOptions& options) {
 constexpr std::string_view kAdvice =
     ", more with many tasks in the store: free space there, or take smaller segments (--segment-bytes)";
 
+constexpr std::string_view kDescriptors =
+    ": the daemon may have no more files open; raise the limit (ulimit -n, or LimitNOFILE of a systemd unit)";
+
 }  // namespace
 
 void print_refusal(const Error& error, const std::string& file) {
@@ -25,6 +28,9 @@ void print_refusal(const Error& error, const std::string& file) {
 
 Error start_refusal(const Error& error, const EmbeddedStats& stats, const DaemonOptions& options) {
   // In memory it is --max-memory-bytes, which the error names.
+  if (error.message.find("lacks a file descriptor") != std::string::npos) {
+    return {error.code, "the template's tables cannot be made" + std::string(kDescriptors), {}};
+  }
   if (error.code != ErrorCode::kThroughputExceeded || options.data == kMemoryDirectory) return error;
   return {error.code,
           "no room for the template's tables in " + options.data + ": the disk (or --max-data-bytes) leaves " +
@@ -34,6 +40,13 @@ Error start_refusal(const Error& error, const EmbeddedStats& stats, const Daemon
 }
 
 Error open_refusal(const Error& error, const DaemonOptions& options) {
+  if (error.code == ErrorCode::kUnavailable) return {error.code, error.message + std::string(kDescriptors), {}};
+  if (error.message.starts_with("cannot create directory ")) {
+    return {error.code,
+            error.message + " (--data " + options.data +
+                ": it takes a folder, or the name of one that the daemon may make in a folder that is there)",
+            {}};
+  }
   if (error.code == ErrorCode::kConflict) return {error.code, error.message + " (--data takes another directory)", {}};
   if (error.code != ErrorCode::kDiskFull) return error;
   return {error.code, error.message + ": a start needs room for " + five_segments(options) + std::string(kAdvice), {}};

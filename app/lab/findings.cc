@@ -77,11 +77,11 @@ const Cell* cell_of(const Cells& cells, const std::string& policy) {
 struct Claim {
   std::string where;   // "At 2 x capacity"
   const char* noun;    // "the median wait", for a sentence about one policy.
-  const char* before;  // What stands before the word that compares; it begins with a blank or a comma.
+  const char* before;  // The text before the word that compares; it begins with a blank or a comma.
   const char* larger;  // The words, by whether the first policy has more of the figure or less.
   const char* smaller;
   const char* same;
-  const char* after = "";  // What stands behind the word.
+  const char* after = "";  // The text behind the word.
   double alike = 0;        // Figures that differ by no more than this are the same.
 };
 
@@ -269,11 +269,18 @@ std::string conclusion(const Cells& cells) {
   if (!possible || scenarios == 1) {
     const auto all =
         scenarios == 1 ? std::string("In this scenario") : fmt::format("In each of {} scenarios", scenarios);
-    const char* at_least = scenarios == 1 ? "" : "at least ";
-    auto out = fmt::format("{} {} does {}{} of {} in time", all, shown_name(mine->policy), at_least,
-                           floor_percent(*figure(*mine, name)), possible ? "what is possible" : "capacity");
-    if (theirs) {
-      out += fmt::format(", {} {}{}", shown_name(theirs->policy), at_least, floor_percent(*figure(*theirs, name)));
+    const double ours = *figure(*mine, name);
+    const auto other = theirs ? figure(*theirs, name) : std::nullopt;
+    const bool several = scenarios > 1;
+    const auto amount = [several](double share, bool less, const char* verb) {
+      if (!several) return verb + floor_percent(share);
+      return less ? "falls to " + percent(share) : verb + ("at least " + floor_percent(share));
+    };
+    auto out =
+        fmt::format("{} {} {} of {} in time", all, shown_name(mine->policy),
+                    amount(ours, other && ours < *other - kSame, "does "), possible ? "what is possible" : "capacity");
+    if (other) {
+      out += fmt::format(", {} {}", shown_name(theirs->policy), amount(*other, *other < ours - kSame, ""));
     }
     return out + '.';
   }

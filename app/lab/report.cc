@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 // Columns of a terminal.
 constexpr size_t kWidth = 100;
 constexpr size_t kTitle = 31;
-constexpr size_t kLeast = 6;  // Of a column of figures.
+constexpr size_t kLeast = 6;  // The least width of a column of figures.
 
 Json scenario_json(const Scenario& scenario) {
   return Json{{"name", scenario.name()},
@@ -79,6 +79,18 @@ void add_rows(std::string& out, const std::vector<Cell>& cells, const std::vecto
   }
 }
 
+// Explains a goodput of more than 100 %, if the table shows one.
+std::string above_capacity(const std::vector<Cell>& cells) {
+  const bool any = std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
+    const auto goodput = cell.figures.find("goodput");
+    return goodput != cell.figures.end() && goodput->second.mean >= 1.0005;
+  });
+  if (!any) return {};
+  return wrapped(
+      "A goodput above 100 % is chance: 100 % is what the slots do in calls of the mean length, and the calls of that "
+      "run were shorter on average.");
+}
+
 }  // namespace
 
 std::string json_report(const Experiment& experiment, const std::vector<Cell>& cells) {
@@ -108,7 +120,7 @@ std::string table_report(const std::vector<Cell>& cells) {
     out += '\n';
     first = end;
   }
-  return out + wrapped(conclusion(cells));
+  return out + wrapped(conclusion(cells)) + above_capacity(cells);
 }
 
 }  // namespace freshet::lab

@@ -6,7 +6,7 @@
 namespace freshet::priority {
 namespace {
 
-constexpr uint32_t kDueAtOnce = 25;     // What one peek gives back of what is due; the sweep does the rest.
+constexpr uint32_t kDueAtOnce = 25;     // One peek gives back so many due records; the sweep does the rest.
 constexpr uint32_t kPageInPlace = 250;  // As the sample pages.
 constexpr uint32_t kMostPassed = 10;    // Named in an answer.
 constexpr int kPagesInOneTurn = 4;      // Then the loop has its turn.
@@ -33,7 +33,7 @@ struct TableQueue::Peeking {
   PeekInput input;
   milliseconds visibility{0};
   Item next;           // From where in the index; empty for its head.
-  uint32_t limit = 0;  // Of the next page.
+  uint32_t limit = 0;  // The next page's limit.
   int restarts = 0;
   bool at_end = false;
   bool stopped = false;  // Strict mode: somebody has one.
@@ -135,7 +135,7 @@ Async<std::vector<PriorityResult>> TableQueue::peek_now(PeekInput input) {
   co_return out;
 }
 
-// What was claimed is the caller's, whatever came after it. True if the items of some are gone.
+// Claimed records are the caller's, whatever came after them. True if the items of some are gone.
 Async<bool> TableQueue::keep_whole(std::vector<PriorityResult> claimed, std::vector<PriorityResult>& out) {
   bool gone = false;
   for (auto& result : claimed) {
@@ -364,7 +364,7 @@ Async<Result<Page>> TableQueue::due(int64_t number, uint32_t limit, Item start) 
   return read_index(std::move(query));
 }
 
-// What becomes of one that is due; nothing of an item that is no record.
+// The update of a record that is due; empty for an item that is no record.
 std::optional<UpdateItemInput> TableQueue::settling(const ItemRef& item) {
   const auto facts = facts_of(item);
   if (!facts || (facts->place != Place::kInFlight && facts->place != Place::kDelayed)) return {};
@@ -405,6 +405,8 @@ Async<Result<size_t>> TableQueue::settle_page(Page page, std::vector<std::string
 // The due records of one part of the queue: in flight for too long, or delayed until now. Records that cannot be
 // settled stay where they are, so the next page starts behind them.
 Async<Result<bool>> TableQueue::settle_due(int64_t number, uint32_t limit, std::vector<std::string>* passed) {
+  // Nothing is due yet while the clock is before the first valid time, as on a machine that lost its own.
+  if (over_by_ms() < kLeastMs) co_return false;
   Item start;
   size_t settled = 0;
   for (int pages = 0; pages < kMostDuePages && settled < limit; ++pages) {
@@ -427,7 +429,7 @@ Async<Result<bool>> TableQueue::sweep(uint32_t limit, std::vector<std::string>* 
   co_return *more || *more_in_flight;
 }
 
-// Of a queue with a table of its own: the record's item was deleted by somebody.
+// Somebody deleted the record's item, in a queue with a table of its own.
 Async<void> TableQueue::forget_state(std::string id) {
   auto key = key_of(id, keys_, settings_.key_separator);
   if (!key) co_return;

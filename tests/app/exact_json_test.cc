@@ -35,7 +35,10 @@ TEST(ExactJsonTest, WhatIsNoJson) {
   EXPECT_TRUE(parse_exact(std::string(100'000, '[')).is_discarded());
   const auto wrong = read_argument("the key", "{");
   ASSERT_FALSE(wrong);
-  EXPECT_EQ(wrong.error().message, "the key is not JSON in UTF-8");
+  EXPECT_EQ(
+      wrong.error().message,
+      "the key is not JSON in UTF-8: names and texts stand in double quotes, and the shell wants single ones around "
+      "all of it, as in '{\"id\": \"a\"}'");
 }
 
 TEST(ExactJsonTest, OfTwoMembersWithOneNameTheLastCounts) {

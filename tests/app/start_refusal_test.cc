@@ -34,8 +34,23 @@ TEST(StartRefusal, AStoreThatDoesNotOpenSaysWhatToDo) {
   const Error taken{ErrorCode::kConflict, "some/folder is in use", {}};
   EXPECT_EQ(open_refusal(taken, options_with("some/folder")).message,
             "some/folder is in use (--data takes another directory)");
+  const Error no_folder{ErrorCode::kNotFound, "cannot create directory /proc/x: No such file or directory", {}};
+  EXPECT_EQ(
+      open_refusal(no_folder, options_with("/proc/x")).message,
+      "cannot create directory /proc/x: No such file or directory (--data /proc/x: it takes a folder, or the name "
+      "of one that the daemon may make in a folder that is there)");
   const Error damaged{ErrorCode::kCorruption, "a segment is damaged", {}};
   EXPECT_EQ(open_refusal(damaged, options_with("some/folder")).message, damaged.message);
+}
+
+TEST(StartRefusal, ALackOfFileDescriptorsIsNotAFullDisk) {
+  const std::string limit =
+      ": the daemon may have no more files open; raise the limit (ulimit -n, or LimitNOFILE of a systemd unit)";
+  const Error at_open{ErrorCode::kUnavailable, "cannot open some/folder/LOCK: Too many open files", {}};
+  EXPECT_EQ(open_refusal(at_open, options_with("some/folder")).message, at_open.message + limit);
+  const Error later{ErrorCode::kThroughputExceeded, "The store lacks a file descriptor to open its next file: ...", {}};
+  EXPECT_EQ(start_refusal(later, {}, options_with("some/folder")).message,
+            "the template's tables cannot be made" + limit);
 }
 
 TEST(StartRefusal, AllElseStaysAsItIs) {

@@ -39,6 +39,13 @@ TEST(StatsPage, ForScriptsNamesAndCountsStandUnderTheirHeadings) {
       "TaskRunner=http://HOST:PORT/)\n");
 }
 
+TEST(StatsPage, StatesThatAClientMadeUpAreShownToo) {
+  Json stats = kStats;
+  stats["depth"]["ON_HOLD"] = 7;
+  const std::string page = stats_page(stats, kScreen);
+  EXPECT_NE(page.find("CANCELLED      0\nON_HOLD        7\n"), std::string::npos) << page;
+}
+
 TEST(StatsPage, ForPeopleStatesStandInTheOrderOfATasksLife) {
   EXPECT_EQ(stats_page(kStats, kScreen),
             "STATUS     TASKS\n"
@@ -63,6 +70,29 @@ TEST(StatsPage, ForPeopleStatesStandInTheOrderOfATasksLife) {
             "oldest waiting 2.5 min\n"
             "runner none: tasks wait for workers that take them (to hand them to a handler:\n"
             "freshet run ... --parameter TaskRunner=http://HOST:PORT/)\n");
+}
+
+TEST(StatsPage, TheShareInTimeOfTheLastMinuteStandsFirst) {
+  const auto first_line = [](const char* minute) {
+    Json stats = kStats;
+    stats["lastMinute"] = Json::parse(minute);
+    Screen wide = kScreen;
+    wide.width = 200;
+    const std::string page = stats_page(stats, wide);
+    EXPECT_NE(stats_lines(stats).find("\n" + page.substr(0, page.find('\n')) + "\nnewest waiting"), std::string::npos);
+    return page.substr(0, page.find("STATUS"));
+  };
+  EXPECT_EQ(first_line(R"({"ended": 1140, "inTime": 1109, "late": 20, "shed": 9, "failed": 2, "refused": 1200000,
+                           "calls": 1200, "wastedCalls": 12})"),
+            "in time 97.3 % of 1,140 ended in the last minute (20 late, 9 shed, 2 failed); 1,200,000 refused; 12 of "
+            "1,200 calls wasted\n\n");
+  EXPECT_EQ(first_line(R"({"ended": 100000, "inTime": 99999, "late": 1})"),
+            "in time 99.9 % of 100,000 ended in the last minute (1 late)\n\n");
+  EXPECT_EQ(first_line(R"({"ended": 100000, "inTime": 1, "shed": 99999})"),
+            "in time 0.1 % of 100,000 ended in the last minute (99,999 shed)\n\n");
+  EXPECT_EQ(first_line(R"({"ended": 2, "inTime": 2})"), "in time 100.0 % of 2 ended in the last minute\n\n");
+  EXPECT_EQ(first_line(R"({"ended": 0, "inTime": 0, "refused": 3})"),
+            "in time: no task ended in the last minute; 3 refused\n\n");
 }
 
 TEST(StatsPage, AnEarlierAnswerGivesRates) {

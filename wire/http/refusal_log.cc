@@ -81,19 +81,24 @@ void RefusalLog::tell(const RefusedRequest& request) {
   if (!outcome) {
     fill(bucket);
     if (bucket.left == 0) {
-      ++bucket.untold;
+      ++bucket.left_out;
       return;
     }
     --bucket.left;
   }
   const CodeAndMessage error = error_in(request.body);
-  log_.event(level, failed ? "REQUEST_FAILED" : "REQUEST_REFUSED",
-             {{"requestId", request.id},
-              {"request", request.what.substr(0, kMostWhat)},
-              {"status", request.status},
-              {"code", request.code.empty() ? std::string_view(error.code) : request.code},
-              {"message", without_secrets(error.message).substr(0, kMostMessage)},
-              {"untold", outcome ? 0 : std::exchange(bucket.untold, 0)}});
+  const char* name = failed ? "REQUEST_FAILED" : "REQUEST_REFUSED";
+  // The fields refer to it until the event is written.
+  const std::string message(without_secrets(error.message).substr(0, kMostMessage));
+  const LogField id{"requestId", request.id};
+  const LogField what{"request", std::string_view(request.what).substr(0, kMostWhat)};
+  const LogField status{"status", request.status};
+  const LogField code{"code", request.code.empty() ? std::string_view(error.code) : std::string_view(request.code)};
+  const LogField text{"message", message};
+  const uint64_t left_out = outcome ? 0 : std::exchange(bucket.left_out, 0);
+  if (left_out == 0) return log_.event(level, name, {id, what, status, code, text});
+  // `untold` is the name that earlier releases gave it.
+  log_.event(level, name, {id, what, status, code, text, {"leftOut", left_out}, {"untold", left_out}});
 }
 
 }  // namespace freshet::http_server

@@ -21,7 +21,7 @@ struct RefusedRequest {
 
 // REQUEST_REFUSED (info) for 4xx, REQUEST_FAILED (warn) for 5xx. A condition that does not hold is an answer and no
 // fault: such a line is `debug`. Nobody can fill the disk: after kBurst lines at once there are kEach a second of each
-// of the two, and `untold` of the next line counts those between that have none.
+// of the two, and `leftOut` of the next line counts those between that have none.
 class RefusalLog {
  public:
   static constexpr uint32_t kBurst = 100;
@@ -35,7 +35,7 @@ class RefusalLog {
   struct Bucket {
     uint32_t left = kBurst;  // Lines.
     BootTime filled{};       // Up to when `left` counts.
-    uint64_t untold = 0;
+    uint64_t left_out = 0;
   };
   void fill(Bucket& bucket) const;
 
