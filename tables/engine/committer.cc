@@ -69,6 +69,11 @@ void Committer::refresh_space() {
 Result<void> Committer::admit_bytes(uint64_t keep, uint64_t bytes) {
   if (!stalled_ && space_left_ >= keep + batch_.size() + bytes) return {};
   ++stats_.throttled;
+  if (stalled_ && no_descriptors_) {
+    return fail(ErrorCode::kThroughputExceeded,
+                "The store lacks a file descriptor to open its next file: writes that add data are refused until "
+                "connections or files are closed. Retry later, or raise the daemon's limit of open files.");
+  }
   return fail(ErrorCode::kThroughputExceeded,
               "The store is out of disk space (or at --max-data-bytes): writes that add data are refused until items "
               "are deleted or expire (as tasks that have ended do), or space is freed. Retry later.");
@@ -295,6 +300,7 @@ bool Committer::flush() {
   if (!at) {
     report(at.error());
     stalled_ = !failure_;
+    no_descriptors_ = at.error().code == ErrorCode::kUnavailable;
     return false;
   }
   stalled_ = false;

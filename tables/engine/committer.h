@@ -134,7 +134,8 @@ class Committer {
   BootTime beside_until_{};  // Syncs run beside the loop, if they can, however small.
   std::optional<Error> failure_;
   bool in_bulk_ = false;
-  bool stalled_ = false;  // The batch did not fit onto the disk; nothing is admitted until it does.
+  bool no_descriptors_ = false;  // Why it is stalled: no file could be opened.
+  bool stalled_ = false;         // The batch did not fit onto the disk; nothing is admitted until it does.
 
   uint64_t live_bytes_ = 0;
   uint64_t live_items_ = 0;

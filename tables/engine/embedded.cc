@@ -15,6 +15,7 @@
 #include "tables/engine/recovery.h"
 #include "tables/engine/transactions.h"
 #include "tables/engine/ttl_sweeper.h"
+#include "tables/log/segment.h"
 
 namespace freshet {
 namespace {
@@ -184,6 +185,15 @@ class Engine final : public EmbeddedTables {
   const BootTime opened_ = scheduler_.clock().boot();
 };
 
+// The id of the log's last segment; 0 if there is none yet.
+uint32_t last_segment(Files& files, const std::string& directory) {
+  uint32_t last = 0;
+  const auto names = files.list(directory);
+  if (!names) return last;
+  for (const std::string& name : *names) last = std::max(last, log_detail::parse_segment_name(name).value_or(0));
+  return last;
+}
+
 Result<void> Engine::open(Files* files) {
   catalog_.counters.hash_seed = random_.next();
   if (options_.directory == kMemoryDirectory) return backups_.open(nullptr);
@@ -200,7 +210,13 @@ Result<void> Engine::open(Files* files) {
   log_options.on_cut = options_.on_log_cut;
   log_options.accept_loss = options_.accept_loss;
   Recovery recovery(catalog_);
-  auto log = open_log(*files, log_options, [&](const LogBatch& batch) { return recovery.visit(batch); });
+  const uint32_t last = last_segment(*files, options_.directory);
+  uint32_t first = 0;
+  auto log = open_log(*files, log_options, [&](const LogBatch& batch) {
+    if (first == 0) first = batch.at.segment;
+    if (options_.on_reading) options_.on_reading(batch.at.segment - first + 1, std::max(last, first) - first + 1);
+    return recovery.visit(batch);
+  });
   if (!log) return fail(log.error());
   if (auto ok = recovery.finish(**log); !ok) return ok;
   if (auto set = committer_.set_log(std::move(*log)); !set) return set;

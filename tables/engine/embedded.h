@@ -72,6 +72,8 @@ struct EmbeddedOptions {
   std::function<void(const WallDoubt&)> on_clock;
   // A crash tore the log's end, and the open cut it; or a loss was accepted.
   std::function<void(const LogCut&)> on_log_cut;
+  // Called for each batch that the open reads: it is in the `segment`-th of `segments`, from 1. May be null.
+  std::function<void(uint64_t segment, uint64_t segments)> on_reading;
   bool accept_loss = false;  // See LogOptions::accept_loss.
 };
 

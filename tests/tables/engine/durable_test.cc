@@ -1,5 +1,9 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "tests/tables/engine/store_dump.h"
 #include "tests/tables/engine/store_fixture.h"
 
@@ -30,6 +34,29 @@ TEST_F(DurableTest, AnswersWhenTheTurnIsSynced) {
   EXPECT_TRUE(store->durable().is_ready());
   turn();
   EXPECT_EQ(files.syncs(), syncs + 1) << "a turn without writes does not sync";
+}
+
+// Opened first with the options of the test: a log that is there goes on in its large segment.
+class FirstOpenTest : public StoreFixture {};
+
+TEST_F(FirstOpenTest, SaysHowFarItHasRead) {
+  options.segment_bytes = 4096;
+  open();
+  create(queue_definition());
+  for (int i = 0; i < 200; ++i) {
+    Item item = task("a" + std::to_string(i), "PENDING", 1);
+    item.set("pad", Value(std::string(200, 'x')));
+    ASSERT_TRUE(put("Queue", std::move(item)));
+    turn();
+  }
+  std::vector<std::pair<uint64_t, uint64_t>> seen;
+  options.on_reading = [&seen](uint64_t segment, uint64_t segments) { seen.emplace_back(segment, segments); };
+  reopen();
+  ASSERT_GT(seen.size(), 3u);
+  EXPECT_EQ(seen.front().first, 1u);
+  EXPECT_GT(seen.front().second, 3u);
+  EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
+  EXPECT_EQ(seen.back().first, seen.back().second);
 }
 
 // Somebody else's sync takes it along, or a wait for it, or it has one of its own after a while.

@@ -74,6 +74,9 @@ TEST_F(StoreFailureTest, WithoutFreeDescriptorsTheStoreWaits) {
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable) << refused.error().message;
   for (int round = 40; round < 80; ++round) work(round);
   EXPECT_TRUE(told.empty()) << told.front();
+  const auto no_write = put("Queue", task("refused", "PENDING", 1));
+  ASSERT_FALSE(no_write);
+  EXPECT_THAT(no_write.error().message, ::testing::HasSubstr("lacks a file descriptor")) << "the disk has room";
   files.fail_calls(ErrorCode::kIo, nullptr);
   scheduler.advance(seconds(2));
   for (int round = 80; round < 120; ++round) work(round);
