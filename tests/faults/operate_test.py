@@ -3,12 +3,13 @@
 import json
 import os
 import pty
+import shlex
 import signal
 import subprocess
 import threading
 import time
 
-from daemon import QUEUE, Daemon, Refused, check_books, main
+from daemon import QUEUE, ROOT, Daemon, Refused, check_books, main
 
 ROUNDS = int(os.environ.get("FRESHET_KILLS", "20"))
 
@@ -266,5 +267,23 @@ def killed(binary, folder):
         daemon.stop()
 
 
+def as_printed(binary, folder):
+    """The commands of the section in docs/operations.md, in their order."""
+    page = (ROOT / "docs/operations.md").read_text()
+    section = page[page.index("## Running a queue"):]
+    section = section[:section.index("\n## ", 3)]
+    commands = [line.strip() for line in section.splitlines() if line.startswith("    freshet ")]
+    assert len(commands) >= 10, commands
+    daemon = Daemon(binary, folder).start()
+    try:
+        freshet = Commands(daemon)
+        put(daemon, [f"t-{i}" for i in range(20)], group="acme")
+        time.sleep(0.01)
+        for command in commands:
+            freshet(*["QueueTable" if word == "jobs" else word for word in shlex.split(command)[1:]])
+    finally:
+        daemon.stop()
+
+
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, killed)
+    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, killed, as_printed)

@@ -35,6 +35,8 @@ FAULTS = [
      "  if (!item) return Seen::kNever;\n  const Item seen", "  if (item) return Seen::kNever;\n  if (!item) return Seen::kNever;\n  const Item seen"),
     ("what has expired is started", "functions/queue/queue_take.cc",
      "Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, kept)};", "Plan plan{task, {}, {}}; (void)kept, (void)stale_at;"),
+    ("a restart forgets a pause", "functions/queue/queue.cc",
+     "auto pauses = co_await queue->load_pauses();", "auto pauses = Result<void>();"),
     ("a failed disk is not the end", "tables/engine/committer.cc",
      "if (auto ok = log_->sync(now, waiting, wanted_); !ok) report(ok.error());", "if (auto ok = log_->sync(now, waiting, wanted_); !ok) return;"),
 ]

@@ -49,6 +49,10 @@ Async<void> cancel_tasks(Stage& stage, Random random);
 Async<void> change_policy(Stage& stage, Random random);
 Async<void> deploy_again(Stage& stage, Random random);
 Async<void> redrive_tasks(Stage& stage, Random random);
+// The whole queue is paused for a while, again and again, and resumed in the end.
+Async<void> pause_queue(Stage& stage, Random random);
+// Jobs take away what has ended.
+Async<void> purge_ended(Stage& stage, Random random);
 Async<void> make_backups(Stage& stage, Random random);
 
 // True once nothing is PENDING, TAKEN or DELAYED; then the tasks were judged as being at rest.

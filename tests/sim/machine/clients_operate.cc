@@ -71,6 +71,41 @@ Async<void> redrive_tasks(Stage& stage, Random random) {
   }
 }
 
+Async<void> pause_queue(Stage& stage, Random random) {
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(1'000), milliseconds(10'000));
+    Json pause = Json::object();
+    if (random.below(2) == 0) pause["forMs"] = 1'000 + random.below(5'000);
+    const bool ends_by_itself = pause.contains("forMs");
+    const Reply reply = co_await stage.caller.queue("pause", std::move(pause), kPatience);
+    if (reply.kind == Reply::Kind::kDone && !ends_by_itself) stage.tasks.paused(reply.span.answered);
+    co_await rest(stage, random, milliseconds(10), milliseconds(3'000));
+    stage.tasks.resuming();
+    // Until it is known not to be paused: a request without an answer may have been carried out, now or before.
+    for (;;) {
+      Json all = Json::object();
+      const Reply resumed = co_await stage.caller.queue("resume", std::move(all), kPatience);
+      if (resumed.kind == Reply::Kind::kDone || resumed.error == "ConflictException") break;
+      if (stage.verdict.is_broken()) co_return;
+      co_await rest(stage, random, milliseconds(50), milliseconds(500));
+    }
+    ++stage.operations;
+  }
+}
+
+Async<void> purge_ended(Stage& stage, Random random) {
+  static constexpr const char* kStates[] = {"SUCCESS", "DEAD", "FAILURE", "CANCELLED", "SHED"};
+  while (!stage.calm && !stage.verdict.is_broken()) {
+    co_await rest(stage, random, milliseconds(500), milliseconds(8'000));
+    Json body = {{"do", "purge"}, {"states", {kStates[random.below(5)], kStates[random.below(5)]}}};
+    if (random.below(2) == 0) body["olderThanMs"] = random.below(5'000);
+    if (random.below(3) == 0) body["ratePerSecond"] = 1 + random.below(50);
+    const Reply reply = co_await stage.caller.queue("jobs", std::move(body), kPatience);
+    stage.verdict.expect(reply.status != 400, "a good job is refused", reply.message);
+    if (reply.kind == Reply::Kind::kDone) ++stage.operations;
+  }
+}
+
 namespace {
 
 // The backup's table, item by item: pairs were written together, so that they are equal in it.
