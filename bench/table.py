@@ -2,7 +2,7 @@
 """The figures that Freshet is held to, measured in one run on this machine, ours and the other's in turn; medians and
 ratios. A shared machine is noisy: believe the ratios, not the absolutes.
 
-    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|policies|overload|slowdown|flat|rivals]
+    bench/table.py [--runs 5] [--only store|memory|turns|pickup|functions|items|priority|filtered|ordered|policies|limits|overload|slowdown|flat|rivals]
                    [--flat-seconds 240] [--floor DIR] [--json FILE] [--beside FILE]
 
   store    a task's whole life through the embedded store, beside the floor (a hash map, B-trees and a plain log with
@@ -19,6 +19,8 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   ordered  an ordered put beside an unconditional one
   policies what overload policies are held to, in simulated time: beside the clairvoyant, FIFO and FIFO with CoDel, after a
            step and a stall, a quiet group beside a flood (docs/overload.md has more seeds)
+  limits   a flood before a limit that changes unannounced, in simulated time: 18 kinds of limiters and headers beside an
+           oracle; then, for real, how near freshet simulate comes to the run that was recorded (docs/overload.md)
   overload the overload lab in real time: refusals and goodput at 10 x capacity, and how near freshet simulate comes to a run
            that was recorded; then what 1,000,000 tasks cost that expire, within 60 s and within one (bench/expire.py, once)
   slowdown adaptive concurrency of the daemon before a downstream that slows down four times (bench/slowdown.py, three runs)
@@ -48,8 +50,8 @@ import slowdown
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/release"
 PENDING = 2_000_000
-SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "policies", "overload",
-            "slowdown", "flat", "rivals")
+SECTIONS = ("store", "memory", "turns", "pickup", "functions", "items", "priority", "filtered", "ordered", "policies", "limits",
+            "overload", "slowdown", "flat", "rivals")
 rows = []
 
 
@@ -317,6 +319,25 @@ def policies(runs):
     row("freshet: the quiet group's p99 from creation to end beside alone", f"{ratio:.2f} x", "<= 2 x", ratio <= 2)
 
 
+def limits(runs):
+    """RATE_LIMIT=adaptive in each cell, over ten seeds, or two a run if that is more."""
+    def lab(*options):
+        return json.loads(call(BUILD / "freshet", "bench", "overload", "--scenarios", "limits", "--json", "--policy",
+                               "adaptive,bucket-lifo", *options))["cells"]
+    cells = [cell for cell in lab("--seeds", max(10, 2 * runs)) if cell["policy"] == "adaptive"]
+    for cell in cells:
+        missed = cell["barsMissed"]
+        row(f"{cell['limiter']}, headers {cell['headers']}: of the oracle (refused {100 * cell['refusedShare']:.2f} %)",
+            f"{100 * cell['ofOracle']:.1f} %", f"all bars (missed: {missed})", missed == "none")
+    ahead = sum(cell["ofOracle"] >= cell["ofOracleBestOther"] + 0.1 for cell in cells)
+    row("cells in which it is 10 points ahead of a token bucket that knows the first limit", f"{ahead} of {len(cells)}", "half of them",
+        2 * ahead >= len(cells))
+    [real] = [cell for cell in lab("--real", "--limiter", "token-bucket", "--headers", "retry-after", "--check-simulate")
+              if cell["policy"] == "adaptive"]
+    off = 100 * abs(real["simulatedInTimeOverReal"] - 1)
+    row("freshet simulate beside a real run before a limiter, in time", f"{off:.1f} % off", "<= 5 %", off <= 5)
+
+
 def overload(work, runs):
     """Runs of 8 s, each of other seeds; a million tasks that expire."""
     def lab(seed, *options):
@@ -390,7 +411,7 @@ def main():
                               ("functions", lambda runs: functions(work, runs)),
                               ("items", lambda runs: items.measure(row, work, runs)), ("priority", priority),
                               ("filtered", lambda runs: filtered(work, runs)),
-                              ("ordered", lambda runs: ordered(work, runs)), ("policies", policies),
+                              ("ordered", lambda runs: ordered(work, runs)), ("policies", policies), ("limits", limits),
                               ("overload", lambda runs: overload(work, runs)), ("slowdown", lambda runs: slowed()),
                               ("flat", lambda runs: flat(options.flat_seconds)), ("rivals", rivals)):
             if name in wanted:
