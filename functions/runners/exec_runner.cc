@@ -60,6 +60,7 @@ Async<RunResult> ExecRunner::run(ItemRef task, std::string lease) {
   } else if (!ran->timed_out && ran->exit_status == kTemporaryFailure) {
     out.kind = RunResult::Kind::kBounced;
     out.reason = "the program ended with status 75";
+    out.refusal = DownstreamRefusal::kTemporary;
     out.delay = settings_.retry_after;
   } else {
     out.kind = RunResult::Kind::kFailure;

@@ -7,6 +7,7 @@ Async<RunResult> FakeRunner::run(ItemRef /*task*/, std::string /*lease*/) {
   if (busy_ >= slots_) {
     out.kind = RunResult::Kind::kBounced;
     out.reason = "no slot is free";
+    out.refusal = DownstreamRefusal::kNoSlot;
     out.delay = bounce_delay_;
     co_return out;
   }
