@@ -1,8 +1,9 @@
 #include "app/daemon/metrics_page.h"
 
-#include <algorithm>
 #include <chrono>
 
+#include "app/daemon/process_metrics.h"
+#include "app/daemon/queue_metrics.h"
 #include "app/version.h"
 
 namespace freshet {
@@ -10,61 +11,6 @@ namespace {
 
 double in_seconds(nanoseconds d) {
   return std::chrono::duration<double>(d).count();
-}
-
-void set_queue(Metrics& metrics, const std::string& queue, const QueueStats& stats, WallTime now) {
-  for (const auto& [state, depth] : stats.depth) {
-    metrics.gauge("freshet_queue_depth", "Tasks by state", {{"queue", queue}, {"state", state}})
-        .set(static_cast<double>(depth));
-  }
-  for (const auto& [state, depth] : stats.depth) {
-    const auto bytes = stats.bytes.find(state);
-    metrics
-        .gauge("freshet_queue_bytes", "Bytes of tasks by state, as they are stored",
-               {{"queue", queue}, {"state", state}})
-        .set(bytes == stats.bytes.end() ? 0 : static_cast<double>(bytes->second));
-  }
-  for (const auto& [arrow, count] : stats.flow) {
-    metrics
-        .counter("freshet_queue_moves_total", "Moves between states since the queue exists",
-                 {{"queue", queue}, {"arrow", arrow}})
-        .set(count);
-  }
-  auto shed = stats.shed;
-  for (const char* reason : {"ttl", "deadline", "deadline-margin"}) shed.try_emplace(reason, 0);
-  for (const auto& [reason, count] : shed) {
-    metrics
-        .counter("freshet_queue_shed_total", "Tasks shed since the queue exists",
-                 {{"queue", queue}, {"reason", reason}})
-        .set(count);
-  }
-  const auto age = [&](const char* which, const std::optional<WallTime>& created) {
-    metrics
-        .gauge("freshet_queue_age_seconds", "Age of the newest and oldest PENDING task; 0 if none",
-               {{"queue", queue}, {"which", which}})
-        .set(created ? std::max(0.0, in_seconds(now - *created)) : 0);  // The clock may have been set back.
-  };
-  age("newest", stats.newest);
-  age("oldest", stats.oldest);
-  metrics.gauge("freshet_queue_running", "Tasks held under a lease of this daemon", {{"queue", queue}})
-      .set(static_cast<double>(stats.running));
-}
-
-void set_policies(Metrics& metrics, Queue& queue) {
-  const auto refused = [&](const char* reason, uint64_t count) {
-    metrics
-        .counter("freshet_queue_refused_total", "Creations refused, since the start",
-                 {{"queue", queue.name()}, {"reason", reason}})
-        .set(count);
-  };
-  refused("max-waiting", queue.refusals().tasks);
-  refused("max-waiting-bytes", queue.refusals().bytes);
-  refused("deadline", queue.refusals().late);
-  refused("max-lanes", queue.refusals().lanes);
-  const auto& concurrency = queue.downstream().concurrency;
-  const auto& work = queue.settings().work;
-  metrics.gauge("freshet_queue_concurrency", "Tasks that the processor may have in work now", {{"queue", queue.name()}})
-      .set(static_cast<double>(concurrency ? concurrency->limit() : static_cast<size_t>(work.concurrency)));
 }
 
 void set_loop(Metrics& metrics, const Loop& loop) {
@@ -77,7 +23,7 @@ void set_loop(Metrics& metrics, const Loop& loop) {
       .set(static_cast<double>(loop.mailbox_depth()));
 }
 
-void set_store(Metrics& metrics, const EmbeddedStats& stats) {
+void set_store(Metrics& metrics, const EmbeddedStats& stats, uint64_t memory_limit) {
   const auto set = [&](const char* name, const char* help, uint64_t value) {
     metrics.gauge(name, help).set(static_cast<double>(value));
   };
@@ -88,6 +34,7 @@ void set_store(Metrics& metrics, const EmbeddedStats& stats) {
   set("freshet_store_items", "Items in all tables", stats.items);
   set("freshet_store_memory_bytes", "What --max-memory-bytes bounds: tables, items, indexes, streams, definitions",
       stats.memory_bytes);
+  set("freshet_store_memory_limit_bytes", "The bound of freshet_store_memory_bytes", memory_limit);
   set("freshet_store_log_bytes", "Log files on disk", stats.log_bytes);
   set("freshet_store_log_bytes_left", "Bytes that may be appended before the disk or the bound is full",
       stats.log_bytes_left);
@@ -136,7 +83,6 @@ void set_processes(Metrics& metrics, const Runtime& runtime) {
   }
 }
 
-// The loop counts durations by powers of two of a microsecond; shown as a Prometheus histogram.
 void set_traces(Metrics& metrics, const MetricsSources& sources) {
   if (!sources.tracer) return;
   metrics.counter("freshet_trace_spans_total", "Spans of traces since the start").set(sources.tracer->recorded());
@@ -146,8 +92,8 @@ void set_traces(Metrics& metrics, const MetricsSources& sources) {
       .set(sources.segments ? sources.segments->refused() : 0);
 }
 
-void append_histogram(std::string& out, const std::string& name, const std::string& help,
-                      const DurationCounts& counts) {
+// The loop counts durations by powers of two of a microsecond; shown as a Prometheus histogram.
+void append_counts(std::string& out, const std::string& name, const std::string& help, const DurationCounts& counts) {
   out += "# HELP " + name + " " + help + "\n# TYPE " + name + " histogram\n";
   uint64_t below = 0;
   for (size_t i = 0; i + 1 < DurationCounts::kBuckets; ++i) {
@@ -162,24 +108,15 @@ void append_histogram(std::string& out, const std::string& name, const std::stri
 }  // namespace
 
 Async<std::string> metrics_page(MetricsSources sources) {
-  const WallTime now = sources.loop.clock().wall();
   Metrics metrics;  // For this page only, so that the values of a deleted function or queue disappear.
-  for (Queue* queue : sources.queues.all()) {
+  const auto queues = sources.queues.all();
+  for (Queue* queue : queues) {
     auto stats = co_await queue->stats();
-    if (stats) set_queue(metrics, queue->name(), *stats, now);
-    metrics
-        .counter("freshet_queue_unserved_total", "Tasks that lack what they need to be served, since the start",
-                 {{"queue", queue->name()}})
-        .set(queue->unserved());
-    set_policies(metrics, *queue);
-    metrics
-        .counter("freshet_queue_bounced_total", "Tasks that the runner bounced, since the start",
-                 {{"queue", queue->name()}})
-        .set(queue->bounced_tasks());
+    set_queue(metrics, *queue, stats ? &*stats : nullptr, sources.loop.clock());
   }
   metrics.gauge("freshet_build_info", "1; the labels say which program this is", {{"version", version()}}).set(1);
   set_loop(metrics, sources.loop);
-  set_store(metrics, sources.store.stats());
+  set_store(metrics, sources.store.stats(), sources.memory_limit);
   set_functions(metrics, sources.runtime);
   set_processes(metrics, sources.runtime);
   set_traces(metrics, sources);
@@ -189,9 +126,11 @@ Async<std::string> metrics_page(MetricsSources sources) {
   metrics.counter("freshet_deployments_refused_total", "Templates refused while it runs, since the start")
       .set(deployed.refused);
   std::string page = sources.metrics.text() + metrics.text();
-  append_histogram(page, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
-                   sources.store.stats().commits);
-  append_histogram(page, "freshet_loop_turn_seconds", "Time of a turn up to its commit", sources.loop.stats().steps);
+  append_counts(page, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
+                sources.store.stats().commits);
+  append_counts(page, "freshet_loop_turn_seconds", "Time of a turn up to its commit", sources.loop.stats().steps);
+  append_queue_histograms(page, queues);
+  append_process(page);
   co_return page;
 }
 

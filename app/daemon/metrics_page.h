@@ -24,6 +24,7 @@ struct MetricsSources {
   const Deployer& deployer;
   const Tracer* tracer = nullptr;             // Null: nothing is traced.
   const SegmentReceiver* segments = nullptr;  // Null: none are taken.
+  uint64_t memory_limit = 0;                  // --max-memory-bytes, or what is used in its place.
 };
 
 // Loop thread; the sources outlive it.

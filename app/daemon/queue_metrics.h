@@ -1,0 +1,17 @@
+// The part of GET /metrics that speaks of queues.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/metrics.h"
+#include "functions/queue/queue.h"
+
+namespace freshet {
+
+// `stats`: null while they cannot be had. Loop thread.
+void set_queue(Metrics& metrics, Queue& queue, const QueueStats* stats, const Clock& clock);
+// The histograms that queues keep themselves.
+void append_queue_histograms(std::string& page, const std::vector<Queue*>& queues);
+
+}  // namespace freshet
