@@ -35,6 +35,12 @@ std::string remarks(const Json& stats) {
       out += (name[0] == 'n' ? "newest waiting  " : "oldest waiting  ") + age_text(stats[name].get<int64_t>()) + '\n';
     }
   }
+  const Json limits = member(stats, "keyLimits");
+  if (const int64_t held = limits.value("atLimit", int64_t{0}); held > 0) {
+    const std::string by = limits.value("by", "group");
+    out += held == 1 ? "1 " + by + " is at its limit: it may start no task now\n"
+                     : fmt::format("{} {}s are at their limit: they may start no task now\n", held, by);
+  }
   const std::string runner = stats.value("runner", "");
   if (runner == "none") {
     out +=
@@ -81,6 +87,22 @@ std::string in_time(const Json& stats) {
   if (const int64_t wasted = count_of(minute, "wastedCalls"); wasted > 0) {
     out += fmt::format("; {} of {} calls wasted", grouped(wasted), grouped(count_of(minute, "calls")));
   }
+  return out + '\n';
+}
+
+// The rate at which tasks may start. Empty without a limit.
+std::string rate_limit(const Json& stats) {
+  const Json limit = member(stats, "rateLimit");
+  if (!limit.is_object() || limit.empty()) return {};
+  const bool learnt = limit.value("learnt", false);
+  const auto at_a_time = limit.value("concurrency", uint64_t{0});
+  const auto pause = limit.value("pausedMs", int64_t{0});
+  std::string out =
+      learnt && at_a_time > 0
+          ? fmt::format("the downstream allows {} calls at a time, as learnt", at_a_time)
+          : fmt::format("{} {:.3g} starts a second{}", learnt ? "the downstream allows" : "RATE_LIMIT allows",
+                        limit.value("perSecond", 0.0), learnt ? ", as learnt" : "");
+  if (pause > 0) out += fmt::format("; it asked not to be called for {}", age_text(pause));
   return out + '\n';
 }
 
@@ -158,7 +180,7 @@ std::string stats_lines(const Json& stats) {
   Json shed = member(stats, "shed");
   if (stats.contains("shedTotal") && !shed.empty()) shed["total"] = stats["shedTotal"];
   append_counts(out, "shed", shed);
-  return out + in_time(stats) + remarks(stats) + trouble(stats);
+  return out + in_time(stats) + remarks(stats) + rate_limit(stats) + trouble(stats);
 }
 
 std::string stats_page(const Json& stats, const Screen& screen, const std::optional<StatsBefore>& before) {
@@ -200,7 +222,7 @@ std::string stats_page(const Json& stats, const Screen& screen, const std::optio
     }
   }
   std::string sentences;
-  const std::string said = remarks(stats) + trouble(stats);
+  const std::string said = remarks(stats) + rate_limit(stats) + trouble(stats);
   for (size_t at = 0; at < said.size();) {
     const size_t end = said.find('\n', at);
     for (const auto& line : wrapped(said.substr(at, end - at), screen.width)) sentences += line + '\n';

@@ -39,6 +39,16 @@ TEST(StatsPage, ForScriptsNamesAndCountsStandUnderTheirHeadings) {
       "TaskRunner=http://HOST:PORT/)\n");
 }
 
+TEST(StatsPage, GroupsAtTheirLimitAreCounted) {
+  Json stats = kStats;
+  stats["keyLimits"] = {{"by", "group"}, {"atLimit", 0}, {"known", 3}, {"bytes", 700}};
+  EXPECT_EQ(stats_lines(stats), stats_lines(kStats));
+  stats["keyLimits"]["atLimit"] = 1;
+  EXPECT_NE(stats_lines(stats).find("\n1 group is at its limit: it may start no task now\n"), std::string::npos);
+  stats["keyLimits"] = {{"by", "key"}, {"atLimit", 12}};
+  EXPECT_NE(stats_lines(stats).find("\n12 keys are at their limit: they may start no task now\n"), std::string::npos);
+}
+
 TEST(StatsPage, StatesThatAClientMadeUpAreShownToo) {
   Json stats = kStats;
   stats["depth"]["ON_HOLD"] = 7;

@@ -61,11 +61,21 @@ class SignatureGate final : public RequestGate {
     response->body = sns::error_document(response->status, code, fault.message, id);
     return response;
   }
+  // /queues/NAME/backlog, which answers numbers alone.
+  static bool is_backlog(std::string_view path) {
+    constexpr std::string_view kBefore = "/queues/";
+    constexpr std::string_view kAfter = "/backlog";
+    if (!path.starts_with(kBefore) || !path.ends_with(kAfter)) return false;
+    if (path.size() <= kBefore.size() + kAfter.size()) return false;
+    const auto name = path.substr(kBefore.size(), path.size() - kBefore.size() - kAfter.size());
+    return name.find('/') == std::string_view::npos;
+  }
   // Requests that only ask if the server is there, and the confirmation of a subscription, whose token is the proof.
   bool is_open(const HttpRequest& request) const {
     if (request.method != "GET" && request.method != "HEAD") return false;
     const std::string_view path = sigv4::path_of(request.target);
-    return path == "/" || path == "/healthz" || path == "/readyz" || (options_.open_metrics && path == "/metrics");
+    if (path == "/" || path == "/healthz" || path == "/readyz") return true;
+    return options_.open_metrics && (path == "/metrics" || is_backlog(path));
   }
 
   const SignatureGateOptions options_;

@@ -14,8 +14,9 @@ namespace freshet {
 struct SignatureGateOptions {
   Credentials credentials;
   std::string region = "us-east-1";
-  bool open_metrics = false;  // GET /metrics without a signature, as health and readiness are.
-  uint64_t seed = 0;          // Of the request ids.
+  // GET /metrics and GET /queues/NAME/backlog without a signature, as health and readiness are.
+  bool open_metrics = false;
+  uint64_t seed = 0;  // Of the request ids.
 };
 
 // The clock outlives the gate.

@@ -258,6 +258,13 @@ std::string stats_json(const QueueStats& stats, WallTime now) {
   if (stats.clock_doubted) out += ",\"clockTrusted\":false";
   out += R"(,"state":")" + stats.state + '"';
   if (!stats.pauses.empty()) append_pauses(out += R"(,"pauses":)", stats.pauses);
+  if (const auto& limit = stats.rate_limit) {
+    out += R"(,"rateLimit":{"perSecond":)" + fmt::format("{:.4g}", limit->per_second) + R"(,"learnt":)" +
+           (limit->learnt ? "true" : "false");
+    if (limit->concurrency > 0) out += R"(,"concurrency":)" + std::to_string(limit->concurrency);
+    if (limit->paused_ms > 0) out += R"(,"pausedMs":)" + std::to_string(limit->paused_ms);
+    out += '}';
+  }
   if (const auto& limits = stats.key_limits) {
     out += R"(,"keyLimits":{"by":")" + limits->by + R"(","atLimit":)" + std::to_string(limits->at_limit) +
            ",\"known\":" + std::to_string(limits->known) + ",\"bytes\":" + std::to_string(limits->bytes) + "}";

@@ -330,6 +330,14 @@ TEST(SignatureGate, AnswersAsTheProtocolDoes) {
   sign_request(task, keys().first(), {"anywhere", "freshet"}, kNow);
   EXPECT_EQ(gate->refusal(task), nullptr);
   EXPECT_EQ(make_signature_gate({keys(), "", true, 7}, clock)->refusal({"GET", "/metrics", {}, ""}), nullptr);
+  const auto open_gate = make_signature_gate({keys(), "", true, 7}, clock);
+  EXPECT_EQ(open_gate->refusal({"GET", "/queues/Q/backlog", {}, ""}), nullptr);
+  for (const char* closed : {"/queues/Q/stats", "/queues/backlog", "/queues//backlog", "/queues/Q/tasks/backlog",
+                             "/queues/Q/backlog/", "/priority/Q/backlog"}) {
+    EXPECT_NE(open_gate->refusal({"GET", closed, {}, ""}), nullptr) << closed;
+  }
+  EXPECT_NE(open_gate->refusal({"POST", "/queues/Q/backlog", {}, ""}), nullptr);
+  EXPECT_NE(make_signature_gate({keys(), "", false, 7}, clock)->refusal({"GET", "/queues/Q/backlog", {}, ""}), nullptr);
 }
 
 // All that can be said without the body: it may be long, and not be there yet.
