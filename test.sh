@@ -48,6 +48,19 @@ install_for_clients() {
   done
 }
 
+# Prometheus and promtool, for the dashboard and the alerts. They are only unpacked: the installed package would start a
+# server on its well-known port.
+prometheus() {
+  local place=build/prometheus
+  { command -v prometheus && command -v promtool; } >/dev/null && return 0
+  [ -x "$place/usr/bin/prometheus" ] && return 0
+  rm -rf "$place" && mkdir -p "$place"
+  if ! (cd "$place" && { apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; } &&
+    dpkg -x prometheus_*.deb . && rm prometheus_*.deb) >"$place/log" 2>&1; then
+    echo "SKIPPED: the part of faults.monitoring that needs Prometheus: $place/log says why it is not there" >&2
+  fi
+}
+
 pinned() { awk -v place="$1" '$1 == "npm" && $2 == place {print $3 "@" $4}' config/clients.txt; } # folder
 
 # The AWS SDK for JavaScript, for the conformance tests; and, in a folder of its own, the one of 2021 that a sample
@@ -123,6 +136,7 @@ all)
   node_modules
   install_for_clients
   tests/conformance/install.sh
+  prometheus
   build release -DFRESHET_BENCH=ON
   format
   unit release
