@@ -9,7 +9,7 @@ The word behind the fence says what becomes of a block:
     ```text               what the block before it prints: `…` stands for anything
 
 Ports that a page names are replaced by free ones, the same everywhere on the page; FRESHET_URL and FRESHET_LISTEN say so
-to the commands that do not name any.
+to the commands that do not name any. /usr/share/freshet is where the sources are.
 """
 import os
 import pathlib
@@ -19,6 +19,7 @@ import socket
 import subprocess
 import time
 
+SOURCES = pathlib.Path(__file__).resolve().parents[2]
 PATIENCE = 90
 PORTS = re.compile(r"(?<![\d.])(7070|8000|8001)(?![\d.])")
 FENCE = re.compile(r"^```(\S*)[ \t]*([^\n]*)\n(.*?)^```$", re.M | re.S)
@@ -65,14 +66,15 @@ class Page:
                 self.ports[printed] = str(free.getsockname()[1])
         return self.ports[printed]
 
-    def own_ports(self, text):
-        return PORTS.sub(lambda port: self.port_for(port[1]), text)
+    def own(self, text):
+        """The text with this page's ports, and with the files that ship where the sources have them."""
+        return PORTS.sub(lambda port: self.port_for(port[1]), text).replace("/usr/share/freshet/", f"{SOURCES}/")
 
     def follow(self, text):
         blocks = blocks_of(text)
         for (language, words, code, line), after in zip(blocks, [*blocks[1:], None]):
-            code = self.own_ports(code)
-            expected = after and after[0] == "text" and pattern_of(self.own_ports(after[2]))
+            code = self.own(code)
+            expected = after and after[0] == "text" and pattern_of(self.own(after[2]))
             try:
                 self.carry_out(language, words, code, expected or None)
             except (Wrong, OSError, subprocess.TimeoutExpired) as error:
