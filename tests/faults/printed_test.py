@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """The commands of the first pages are run as they are printed: README's first screen, the tutorial, the cookbook."""
+import re
+import subprocess
 import sys
 
 from daemon import ROOT, main
 from printed import Page, Wrong, blocks_of, sections_of
 
 
-def follow(binary, folder, text):
+def follow(binary, folder, text, links=None):
+    """`links` are what the page finds in its folder."""
     page = Page(folder, binary)
+    for name, target in (links or {}).items():
+        (page.folder / name).symlink_to(target)
     try:
         page.follow(text)
     finally:
@@ -34,7 +39,18 @@ def the_runner_sees_what_is_wrong(binary, folder):
 def readme(binary, folder):
     first = dict(sections_of((ROOT / "README.md").read_text()))[""]
     assert len(blocks_of(first)) >= 3, "README begins with the case"
-    follow(binary, folder, first)
+    follow(binary, folder / "first", first)
+    sections = dict(sections_of((ROOT / "README.md").read_text()))
+    sdks, modules = sections["Any AWS SDK"], ROOT / "build/node/node_modules"
+    if not (modules / "@aws-sdk/client-dynamodb").exists():
+        print("SKIPPED: README's part in JavaScript: ./test.sh installs its SDK", file=sys.stderr)
+        sdks = re.sub(r"```js .*?```\n\n```sh\nnode .*?```", "", sdks, flags=re.S)
+    follow(binary, folder / "sdks", sdks, {"config": ROOT / "config", "node_modules": modules})
+    # A second of the experiment shows that its options are right.
+    for command in re.findall(r"(?m)^    freshet (bench overload .*)$", sections["What lateness costs"]):
+        short = command.replace("--seconds 30", "--seconds 1 --seeds 1")
+        assert short != command, command
+        subprocess.run([str(binary), *short.split()], check=True, capture_output=True, timeout=300)
 
 
 def tutorial(binary, folder):
