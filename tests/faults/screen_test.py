@@ -84,7 +84,8 @@ def stats(screen, daemon):
     said = screen("stats")
     fits(said, 80)
     lines = [line.split() for line in ESCAPE.sub("", said).splitlines()]
-    assert lines[0] == ["STATUS", "TASKS"] and lines[1] == ["PENDING", "3"] and ["(new)", "->", "PENDING", "3"] in lines, said
+    assert " ".join(lines[0]) == "in time: no task ended in the last minute" and not lines[1], said
+    assert lines[2] == ["STATUS", "TASKS"] and lines[3] == ["PENDING", "3"] and ["(new)", "->", "PENDING", "3"] in lines, said
     plain = screen.piped("stats").stdout
     assert plain.startswith("depth\n  CANCELLED  ") and "\nflow\n  ->PENDING  " in plain and "SHED" not in plain, plain
     # Again and again, with rates, until it is interrupted.
