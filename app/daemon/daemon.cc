@@ -230,8 +230,8 @@ class DaemonPage final : public Daemon {
     if (started && stopping_) co_return;
     // Before anything runs: what changes from then on is seen.
     if (started && options_.watch) {
-      watch_ = std::make_unique<FileWatch>(kWatchEvery, watched_files(),
-                                           [this](const std::string& path) { return file_changed(path); });
+      watch_ = std::make_unique<FileWatch>(
+          kWatchEvery, watched_files(), [this](const std::string& path) { return file_changed(path); }, data_folder());
     }
     if (started) started = serve();
     if (!started) {
@@ -260,6 +260,14 @@ class DaemonPage final : public Daemon {
     if (options_.data != kMemoryDirectory) return {(fs::absolute(options_.data) / "code").lexically_normal(), false};
     // Nobody can know the name before the directory exists.
     return {fs::temp_directory_path() / ("freshet-code-" + Random(world_.seed()).uuid()), true};
+  }
+
+  // The store may lie in the folder of a function's code: its own writes are no changes of the code.
+  std::string data_folder() const {
+    namespace fs = std::filesystem;
+    if (options_.data == kMemoryDirectory) return {};
+    const fs::path folder = fs::absolute(options_.data).lexically_normal();
+    return (folder.has_filename() ? folder : folder.parent_path()).string();
   }
 
   // Uploaded code that no function names any more goes.
@@ -352,8 +360,10 @@ class DaemonPage final : public Daemon {
                                          {options_.deploy.account.region, options_.deploy.account.id, random_.next()}));
     auto functions =
         make_lambda_management_route(*runtime_, *code_, world_.clock(), {options_.read_only_functions, random_.next()});
-    routes.push_back(
-        make_audited_route(std::move(functions), "function", queues_->audit(), plan_.credentials.has_value()));
+    if (!options_.read_only_functions) {
+      functions = make_audited_route(std::move(functions), "function", queues_->audit(), plan_.credentials.has_value());
+    }
+    routes.push_back(std::move(functions));
     routes.push_back(make_lambda_route(runtime_->invoker(), [this] { return runtime_->functions(); },
                                        {runtime_->account(), random_.next(), options_.read_only_functions}));
     routes.push_back(make_sns_route(*runtime_, {plan_.tls != nullptr, random_.next()}));

@@ -26,12 +26,12 @@ uint64_t hash_of(const fs::directory_entry& entry) {
 
 }  // namespace
 
-uint64_t fingerprint_of(const std::string& path, size_t most) {
+uint64_t fingerprint_of(const std::string& path, size_t most, const std::string& left_out) {
   std::error_code error;
   uint64_t sum = hash_of(fs::directory_entry(path, error));  // A sum, as the order of entries says nothing.
   if (!fs::is_directory(path, error)) return sum;
   for (fs::recursive_directory_iterator at(path, error), end; !error && at != end && most > 0; at.increment(error)) {
-    if (is_left_out(at->path().filename().string())) {
+    if (is_left_out(at->path().filename().string()) || at->path() == left_out) {
       at.disable_recursion_pending();
       continue;
     }
@@ -42,8 +42,8 @@ uint64_t fingerprint_of(const std::string& path, size_t most) {
 }
 
 FileWatch::FileWatch(milliseconds interval, std::set<std::string> paths,
-                     std::function<bool(const std::string& path)> changed)
-    : interval_(interval), changed_(std::move(changed)), paths_(std::move(paths)) {
+                     std::function<bool(const std::string& path)> changed, std::string left_out)
+    : interval_(interval), changed_(std::move(changed)), left_out_(std::move(left_out)), paths_(std::move(paths)) {
   look(paths_);
   thread_ = std::thread([this] { work(); });
 }
@@ -83,7 +83,7 @@ void FileWatch::work() {
 void FileWatch::look(const std::set<std::string>& paths) {
   std::map<std::string, Seen> seen;
   for (const std::string& path : paths) {
-    const uint64_t now = fingerprint_of(path);
+    const uint64_t now = fingerprint_of(path, kMostEntries, left_out_);
     const auto known = seen_.find(path);
     Seen& entry = seen[path];
     entry = known == seen_.end() ? Seen{now, now} : known->second;

@@ -14,17 +14,21 @@
 
 namespace freshet {
 
+inline constexpr size_t kMostEntries = 20'000;
+
 // A number that differs when a file or folder below `path` (or it itself, of a file) is another, newer or of another
 // size. What editors and package managers keep there (names that begin with '.', node_modules, __pycache__) is left
-// out, and what comes behind the first `most` entries.
-uint64_t fingerprint_of(const std::string& path, size_t most = 20'000);
+// out, and so is the folder `left_out` (absolute, as `path` then is), and what comes behind the first `most` entries.
+uint64_t fingerprint_of(const std::string& path, size_t most = kMostEntries, const std::string& left_out = {});
 
 class FileWatch {
  public:
   // `changed` is called on the watch's thread once two looks in a row find the same change: the writer has finished. If
   // it returns false, it is called again at the next look.
-  // Compares with `paths` as they are now: the constructor looks at them before it returns.
-  FileWatch(milliseconds interval, std::set<std::string> paths, std::function<bool(const std::string& path)> changed);
+  // Compares with `paths` as they are now: the constructor looks at them before it returns. Changes below the folder
+  // `left_out` (absolute) do not count.
+  FileWatch(milliseconds interval, std::set<std::string> paths, std::function<bool(const std::string& path)> changed,
+            std::string left_out = {});
   FileWatch(const FileWatch&) = delete;
   FileWatch& operator=(const FileWatch&) = delete;
   ~FileWatch();  // Waits for a look that is under way.
@@ -43,6 +47,7 @@ class FileWatch {
 
   const milliseconds interval_;
   const std::function<bool(const std::string& path)> changed_;
+  const std::string left_out_;
   std::map<std::string, Seen> seen_;  // The thread's.
 
   std::mutex mutex_;  // Guards what follows.

@@ -47,6 +47,20 @@ TEST_F(FileWatchTest, FilesCountWhereverTheyLieButNotWhatToolsKeep) {
   EXPECT_EQ(fingerprint_of(root_ / "nowhere"), fingerprint_of(root_ / "nowhere"));
 }
 
+// The daemon's own store may lie beside the code.
+TEST_F(FileWatchTest, AFolderThatIsLeftOutDoesNotCount) {
+  write("app.py", "1");
+  write("data/store/0.log", "1");
+  const std::string store = root_ / "data/store";
+  const uint64_t first = fingerprint_of(root_, kMostEntries, store);
+  write("data/store/0.log", "longer");
+  write("data/store/1.log", "1");
+  EXPECT_EQ(fingerprint_of(root_, kMostEntries, store), first);
+  EXPECT_NE(fingerprint_of(root_), first);
+  write("data/app.py", "longer");
+  EXPECT_NE(fingerprint_of(root_, kMostEntries, store), first);
+}
+
 TEST_F(FileWatchTest, TellsOfAChangeThatHasSettled) {
   write("app.py", "1");
   std::promise<std::string> told;
