@@ -70,10 +70,10 @@ int unreachable(const Error& error) {
   std::cerr << "freshet: " << plain_text(error.message) << '\n'
             << (untrusted
                     ? "Name the file of its certificate, or of the one that signed it: --ca FILE (or FRESHET_CA)\n"
-                : unknown
-                    ? "Is the name of the host right? --url (or FRESHET_URL) is the daemon's address\n"
-                    : "Is the daemon running? freshet run TEMPLATE starts one; --url (or FRESHET_URL) names another "
-                      "address\n");
+                : unknown ? "Is the name of the host right? --url (or FRESHET_URL) is the daemon's address\n"
+                          : "Is the daemon running? freshet serve NAME or freshet run TEMPLATE starts one; --url (or "
+                            "FRESHET_URL) names another "
+                            "address\n");
   return kUnreachable;
 }
 

@@ -12,6 +12,7 @@
 #include "base/url.h"
 #include "functions/late.h"
 #include "runtime/deploy/diagnostics.h"
+#include "tables/value/text.h"
 
 namespace freshet::cli {
 namespace {
@@ -54,7 +55,11 @@ Result<std::string> runner_of(const ServeChoices& choices) {
   if (choices.pull) return std::string("none");
   if (choices.function) return std::string("function:HandlerFunction");
   const std::string& text = choices.to ? *choices.to : *choices.exec;
-  if (choices.exec) return "exec:" + text;
+  if (choices.exec) {
+    const std::string runner = "exec:" + text;
+    if (parse_runner(runner)) return runner;
+    return invalid("--exec '" + text + "': it must name a program, with each quotation mark closed");
+  }
   const auto url = parse_url(text);
   if (url) return text;
   const bool plain = text.find("://") == std::string::npos;
@@ -149,6 +154,13 @@ class Settings {
     return {};
   }
 
+  // "MAX_ATTEMPTS is '0': …" as "--attempts is '0': …" if that option has set it.
+  std::string in_words_of_options(const std::string& message) const {
+    const size_t blank = std::min(message.find(' '), message.size());
+    const auto option = options_.find(message.substr(0, blank));
+    return option == options_.end() ? message : option->second + message.substr(blank);
+  }
+
   const std::optional<Error>& error() const { return error_; }
   Environment& environment() { return environment_; }
 
@@ -176,6 +188,7 @@ Result<ServedQueue> queue_of(const ServeChoices& choices) {
   if (std::ranges::any_of(command, [](unsigned char c) { return c < ' ' || c == 127; })) {
     return invalid("an option holds a line break, a tab or another control character: leave it out");
   }
+  if (!is_utf8(command)) return invalid("an option is not UTF-8 text");
   if (auto one = check_runner(choices); !one) return fail(one.error());
   ServedQueue queue;
   queue.name = choices.name;
@@ -213,8 +226,8 @@ Result<ServedQueue> queue_of(const ServeChoices& choices) {
   settings.set_default("MAX_ATTEMPTS", "5");
   settings.set_default("PAGE_LIMIT", "0");
   settings.set_default("TASK_TIMEOUT_MS", "60000");
-  queue.settings = std::move(environment);
-  if (auto valid = settings_of(queue); !valid) return fail(valid.error());
+  queue.settings = environment;
+  if (auto valid = settings_of(queue); !valid) return invalid(settings.in_words_of_options(valid.error().message));
   return queue;
 }
 

@@ -191,10 +191,20 @@ TEST(Serve, WhatIsWrongIsNamed) {
   EXPECT_THAT(error_of(choices), HasSubstr("names that start with 'freshet.'"));
   choices = to_handler();
   choices.concurrency = "0";
-  EXPECT_EQ(error_of(choices), "CONCURRENCY is '0': it must be 'adaptive' or a whole number from 1 to 100000");
-  choices = to_handler();
+  EXPECT_EQ(error_of(choices), "--concurrency is '0': it must be 'adaptive' or a whole number from 1 to 100000");
+}
+
+TEST(Serve, AProgramThatCannotBeRunIsNamed) {
+  ServeChoices choices;
+  choices.name = "emails";
   choices.exec = "a\nb";
   EXPECT_THAT(error_of(choices), HasSubstr("control character"));
+  choices.exec = "a\xff";
+  EXPECT_EQ(error_of(choices), "an option is not UTF-8 text");
+  choices.exec = "\"a";
+  EXPECT_EQ(error_of(choices), "--exec '\"a': it must name a program, with each quotation mark closed");
+  choices.exec = "";
+  EXPECT_EQ(error_of(choices), "--exec '': it must name a program, with each quotation mark closed");
 }
 
 TEST(Serve, FurtherSettingsAreChecked) {

@@ -214,7 +214,7 @@ def wrong_words(freshet):
                         (["list", "--state", "PENDNG"], "is none of PENDING, TAKEN, DELAYED, SUCCESS, FAILURE, DEAD, CANCELLED, SHED (did you mean 'PENDING'?)"),
                         (["redrive", "--state", "succes"], "'succes' is none of DEAD, FAILURE, CANCELLED, SHED\n"),
                         (["run", "--listen", "0.0.0.0:7070"], "'0.0.0.0:7070': an address beyond loopback needs --credentials FILE"),
-                        (["stats", "--url", "http://127.0.0.1:1"], "Is the daemon running? freshet run TEMPLATE starts one; --url"),
+                        (["stats", "--url", "http://127.0.0.1:1"], "Is the daemon running? freshet serve NAME or freshet run TEMPLATE starts one; --url"),
                         (["run", "config/lifo.yaml", "--set", "ProcessTasksFunction.TASK_RUNER=fake"],
                          "config/lifo.yaml: --set ProcessTasksFunction.TASK_RUNER: the built-in function does not read 'TASK_RUNER' "
                          "(did you mean 'TASK_RUNNER'?)\n"),

@@ -123,6 +123,9 @@ def the_template(binary, folder):
                     assert handler.tasks.get(timeout=PATIENCE)["payload"] == {"n": 1}
                     with urllib.request.urlopen(where[1] + "/queues/emails/policy", timeout=PATIENCE) as answer:
                         policies.append(json.load(answer))
+                    deployed = subprocess.run([str(binary), "deploy", "emails.yaml", *where[:2]], cwd=folder, capture_output=True,
+                                              text=True, timeout=PATIENCE)
+                    assert deployed.returncode == 0 and "nothing to change" in deployed.stdout, deployed
                 finally:
                     daemon.send_signal(signal.SIGTERM)
                     daemon.wait(PATIENCE)
