@@ -18,7 +18,7 @@ using lab::Plot;
 using lab::Unit;
 
 constexpr seconds kPart{5};
-constexpr std::array<const char*, 6> kStyles = {"c0 ours", "c1", "c3", "c4", "c2", "c5"};
+constexpr std::array<const char*, 6> kStyles = {"c0 ours", "c3", "c4", "c2", "c5", "c5"};
 
 Look look_of(const Shown& shown, size_t place) {
   return {shown.runs[place].name, kStyles[std::min(place, kStyles.size() - 1)], false};
@@ -42,6 +42,8 @@ std::string in_time_plot(const Shown& shown) {
     lines.push_back({look_of(shown, place), rates_over_time(ends, shown.story, kPart)});
   }
   std::rotate(lines.begin(), lines.end() - 1, lines.end());  // The wide line of ours lies below the others.
+  const auto fifo = fifo_ends(shown.story, shown.tasks);
+  lines.push_back({{"FIFO (computed)", "c1", false}, rates_over_time(fifo, shown.story, kPart)});
   lines.push_back({{"possible", "possible", false}, rates_over_time(possible, shown.story, kPart)});
   return lab::line_chart(plot, lines);
 }

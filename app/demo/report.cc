@@ -19,14 +19,18 @@ std::string percent(double share) {
 }
 
 std::string figures_table(const Shown& shown) {
-  std::string out = fmt::format("{:<18}{:>10}{:>13}{:>9}{:>10}{:>10}{:>12}\n", "", "in time", "of possible", "calls",
+  std::string out = fmt::format("{:<18}{:>10}{:>13}{:>9}{:>10}{:>10}{:>14}\n", "", "in time", "of possible", "calls",
                                 "refused", "age p50", "quiet tenant");
   for (const Run& run : shown.runs) {
     const Figures figures = figures_of(shown.story, shown.tasks, run);
-    out += fmt::format("{:<18}{:>10}{:>13}{:>9}{:>10}{:>8.2f} s{:>9} of {}\n", run.name, figures.in_time,
+    out += fmt::format("{:<18}{:>10}{:>13}{:>9}{:>10}{:>8.2f} s{:>14}\n", run.name, figures.in_time,
                        percent(figures.share()), figures.calls, percent(figures.refused_share()), figures.age_p50,
-                       figures.quiet_in_time, figures.quiet);
+                       fmt::format("{} of {}", figures.quiet_in_time, figures.quiet));
   }
+  const auto possible = static_cast<double>(possible_ends(shown.story, shown.tasks).size());
+  const auto fifo = fifo_ends(shown.story, shown.tasks).size();
+  out += fmt::format("{:<18}{:>10}{:>13}   (computed: first in, first out at exactly the limit)\n", "FIFO", fifo,
+                     percent(possible > 0 ? static_cast<double>(fifo) / possible : 0));
   return out;
 }
 

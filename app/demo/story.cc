@@ -22,6 +22,34 @@ void add_arrivals(std::vector<StoryTask>& tasks, const Story& story, double rate
   }
 }
 
+// Makes a call whenever the limit allows one and `waits(now)` says that a task waits. `come` is given each task when it
+// arrives; `call` takes the next one and says whether it is in time. Ends of the calls that are.
+template <class Come, class Waits, class Call>
+std::vector<nanoseconds> calls_at_the_limit(const Story& story, const std::vector<StoryTask>& tasks, Come come,
+                                            Waits waits, Call call) {
+  const auto limiter = lab::make_limiter(story.limiter());
+  std::vector<nanoseconds> ends;
+  size_t arrived = 0;
+  for (nanoseconds now{0}; now + story.service <= story.length;) {
+    while (arrived < tasks.size() && tasks[arrived].at <= now) come(tasks[arrived++]);
+    if (!waits(now)) {
+      if (arrived == tasks.size()) break;
+      now = tasks[arrived].at;
+      continue;
+    }
+    const auto next = limiter->next(now);
+    if (!next) break;
+    if (*next > now) {
+      now = *next;
+    } else if (!limiter->ask(now).granted) {
+      now += milliseconds(1);
+    } else if (call()) {
+      ends.push_back(now + story.service);
+    }
+  }
+  return ends;
+}
+
 }  // namespace
 
 lab::LimiterSpec Story::limiter() const {
@@ -43,32 +71,34 @@ std::vector<StoryTask> tasks_of(const Story& story) {
 }
 
 std::vector<nanoseconds> possible_ends(const Story& story, const std::vector<StoryTask>& tasks) {
-  const auto limiter = lab::make_limiter(story.limiter());
+  // By deadline; those that would be late are not called for.
   std::priority_queue<nanoseconds, std::vector<nanoseconds>, std::greater<>> deadlines;
-  std::vector<nanoseconds> ends;
-  size_t arrived = 0;
-  for (nanoseconds now{0}; now + story.service <= story.length;) {
-    while (arrived < tasks.size() && tasks[arrived].at <= now) deadlines.push(tasks[arrived++].deadline());
-    while (!deadlines.empty() && deadlines.top() < now + story.service) deadlines.pop();
-    if (deadlines.empty()) {
-      if (arrived == tasks.size()) break;
-      now = tasks[arrived].at;
-      continue;
-    }
-    const auto next = limiter->next(now);
-    if (!next) break;
-    if (*next > now) {
-      now = *next;
-      continue;
-    }
-    if (!limiter->ask(now).granted) {
-      now += milliseconds(1);
-      continue;
-    }
-    deadlines.pop();
-    ends.push_back(now + story.service);
-  }
-  return ends;
+  return calls_at_the_limit(
+      story, tasks, [&](const StoryTask& task) { deadlines.push(task.deadline()); },
+      [&](nanoseconds now) {
+        while (!deadlines.empty() && deadlines.top() < now + story.service) deadlines.pop();
+        return !deadlines.empty();
+      },
+      [&] {
+        deadlines.pop();
+        return true;
+      });
+}
+
+std::vector<nanoseconds> fifo_ends(const Story& story, const std::vector<StoryTask>& tasks) {
+  std::queue<nanoseconds> deadlines;
+  nanoseconds end{0};
+  return calls_at_the_limit(
+      story, tasks, [&](const StoryTask& task) { deadlines.push(task.deadline()); },
+      [&](nanoseconds now) {
+        end = now + story.service;
+        return !deadlines.empty();
+      },
+      [&] {
+        const bool in_time = deadlines.front() >= end;
+        deadlines.pop();
+        return in_time;
+      });
 }
 
 }  // namespace freshet::demo

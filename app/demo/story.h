@@ -39,4 +39,8 @@ std::vector<StoryTask> tasks_of(const Story& story);
 // rising. Unit jobs with deadlines: no schedule does more.
 std::vector<nanoseconds> possible_ends(const Story& story, const std::vector<StoryTask>& tasks);
 
+// The same of a queue that knows the limit and goes in order of arrival, whatever has become of the deadlines. Only the
+// ends that are in time.
+std::vector<nanoseconds> fifo_ends(const Story& story, const std::vector<StoryTask>& tasks);
+
 }  // namespace freshet::demo

@@ -15,9 +15,8 @@ made_by_program(freshet.fish completions fish)
 made_by_program(man1/unused man --folder "${freshet_work}/man1")
 file(REMOVE "${freshet_work}/man1/unused")
 configure_file("${freshet_source}/CHANGELOG.md" "${freshet_work}/changelog" COPYONLY)
-configure_file("${freshet_source}/config/demo/tasks.jsonl" "${freshet_work}/tasks.jsonl" COPYONLY)
 file(GLOB pages "${freshet_work}/man1/*.1")
-execute_process(COMMAND gzip -9nf ${pages} "${freshet_work}/changelog" "${freshet_work}/tasks.jsonl"
+execute_process(COMMAND gzip -9nf ${pages} "${freshet_work}/changelog"
   COMMAND_ERROR_IS_FATAL ANY)
 
 # Debian's zsh looks into vendor-completions; others, and below /usr/local, into site-functions.
@@ -30,7 +29,6 @@ file(INSTALL "${freshet_work}/_freshet" DESTINATION "${prefix}/share/zsh/${zsh}"
 file(INSTALL "${freshet_work}/freshet.fish" DESTINATION "${prefix}/share/fish/vendor_completions.d")
 file(INSTALL "${freshet_work}/man1" DESTINATION "${prefix}/share/man")
 file(INSTALL "${freshet_work}/changelog.gz" DESTINATION "${prefix}/${freshet_documents}")
-file(INSTALL "${freshet_work}/tasks.jsonl.gz" DESTINATION "${prefix}/share/freshet/config/demo")
 
 # The unit names the folder of the program.
 file(READ "${freshet_source}/config/freshet.service" unit)

@@ -48,6 +48,15 @@ TEST(DemoStory, AsMuchIsPossibleAsTheLimitAllows) {
   EXPECT_LE(ends.back(), story.length);
 }
 
+TEST(DemoStory, InOrderOfArrivalHardlyAnythingIsInTime) {
+  const Story story = short_story();
+  const auto tasks = tasks_of(story);
+  EXPECT_LT(fifo_ends(story, tasks).size() * 3, possible_ends(story, tasks).size());
+  // Without overload every task is in time.
+  const std::vector<StoryTask> few = {{seconds(1), seconds(2), false}, {seconds(2), seconds(2), false}};
+  EXPECT_EQ(fifo_ends(story, few), (std::vector<nanoseconds>{seconds(1) + story.service, seconds(2) + story.service}));
+}
+
 TEST(DemoStory, NothingIsPossibleForTasksThatHaveNoTime) {
   const Story story = short_story();
   auto tasks = tasks_of(story);
