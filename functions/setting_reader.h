@@ -61,15 +61,15 @@ class SettingReader {
     if (find(name)) out = milliseconds(number * unit);
   }
 
-  void real(const char* name, double& out, double least, double most) {
+  void real(const char* name, double& out, double least, double most, const std::string& otherwise = {}) {
     auto* value = find(name);
     if (!value) return;
     double number = 0;
     auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
     const bool whole = error == std::errc() && end == value->data() + value->size() && is_plain(*value);
     if (!whole || !(number >= least && number <= most)) {
-      return report(std::string(name) + " is '" + *value + "': it must be a number from " + text_of(least) + " to " +
-                    text_of(most));
+      return report(std::string(name) + " is '" + *value + "': it must be " + otherwise + "a number from " +
+                    text_of(least) + " to " + text_of(most));
     }
     out = number;
   }

@@ -98,6 +98,14 @@ struct KeyLimitStats {
   uint64_t bytes = 0;     // Of memory that those take.
 };
 
+// Of RATE_LIMIT.
+struct RateLimitStats {
+  double per_second = 0;     // Tasks that may start.
+  bool learnt = false;       // RATE_LIMIT=adaptive.
+  uint64_t concurrency = 0;  // Calls that the downstream was found to allow at a time; 0: no such limit is known.
+  uint64_t paused_ms = 0;    // The downstream asked not to be called for so long from now.
+};
+
 struct QueueStats {
   std::map<std::string, uint64_t> depth;  // By state.
   std::map<std::string, uint64_t> bytes;  // Of them, as they are stored.
@@ -114,7 +122,8 @@ struct QueueStats {
   bool clock_doubted = false;     // TTL and sheds wait until the wall clock is trusted.
   std::string state = "running";  // "paused", "breaker open" (the runner takes nothing), "draining" (the daemon stops).
   std::vector<Pause> pauses;
-  std::optional<KeyLimitStats> key_limits;  // Where there are such limits.
+  std::optional<KeyLimitStats> key_limits;   // Where there are such limits.
+  std::optional<RateLimitStats> rate_limit;  // Where there is one.
   InTimeStats in_time;
 };
 

@@ -60,6 +60,7 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   const bool goes_on = !fresh && entry.lease.token == lease.token;
   if (!goes_on) entry.claimed = now;
   if (goes_on && !lease.charged) lease.charged = entry.lease.charged;
+  if (goes_on && !lease.call) lease.call = std::move(entry.lease.call);
   entry.end = now + lease.duration;
   entry.number = ++number_;
   entry.lease = std::move(lease);

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@
 
 namespace freshet {
 
+class RatedCall;
+
 struct Lease {
   std::string token;  // As stored; empty for a task that was taken without one.
   int64_t beat = 0;
@@ -26,6 +29,8 @@ struct Lease {
   ItemRef task;       // As last seen.
   // What was charged for it to the limits of its key or group; empty: nothing that this daemon knows of.
   std::optional<double> charged{};
+  // Of a pull worker's claim in a queue with RATE_LIMIT: its end is learnt from.
+  std::shared_ptr<RatedCall> call{};
 };
 
 class LeaseBook {

@@ -309,6 +309,7 @@ Queue::~Queue() {
   if (timer_) services_.scheduler.cancel(timer_);
   left_in_work_.clear();  // Gives back the tasks that it holds.
   scope_.clear();
+  leases_.clear();  // Their calls know the downstream.
 }
 
 }  // namespace freshet

@@ -282,6 +282,8 @@ class Queue final : public TaskQueue {
   bool newest_first();
   bool newest_first_in(std::string_view lane);
   void tell_order(const Candidates& found, bool hungry);
+  bool is_rated(const TakeInput& input) const;
+  size_t pull_allowed(const TakeInput& input);
   Async<Result<Candidates>> plain_candidates(size_t wanted, Walk start);
   Async<Result<Candidates>> urgent_candidates(size_t wanted, Walk start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
@@ -332,6 +334,8 @@ class Queue final : public TaskQueue {
   class PauseTurn;
   Async<Result<void>> load_pauses();
   Async<void> pauses_turn();
+  Async<Result<Pause>> pause_now(PauseInput input, Actor actor);
+  Async<Result<void>> resume_now(Pause::Of of, std::string name, Actor actor);
   Async<Result<void>> write_pause(WriteInput write, AuditLine line);
   std::string not_paused(Pause::Of of, std::string_view name) const;
   void resumed();

@@ -283,6 +283,15 @@ Async<Result<QueueStats>> Queue::stats() {
     const char* by = settings_.limits.by_key ? "key" : "group";
     out.key_limits = KeyLimitStats{by, limits_.at_limit(), limits_.known(), limits_.bytes()};
   }
+  if (const double rate = downstream_.starts_a_second(settings_.work); rate > 0) {
+    auto& limit = out.rate_limit.emplace(RateLimitStats{rate});
+    if (const auto& learner = downstream_.rate) {
+      const auto pause = std::chrono::ceil<milliseconds>(learner->paused_until() - boot());
+      limit.learnt = true;
+      limit.concurrency = learner->concurrency();
+      limit.paused_ms = static_cast<uint64_t>(std::max(pause, milliseconds(0)).count());
+    }
+  }
   out.pauses = pauses_.list();
   out.in_time = punctuality_.stats(boot());
   co_return out;

@@ -165,6 +165,11 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
   }
   count_attempt(settlement, task);
   if (limits_.on()) charge_difference(settlement, task);
+  const Lease* lease = leases_.find(settlement.id);
+  if (lease && lease->token == settlement.lease && lease->call) {
+    settlement.kind == Settlement::Kind::kRelease ? lease->call->refused(boot()) : lease->call->accepted(boot());
+    wake();  // By RATE_LIMIT another one may start now.
+  }
   leases_.forget(settlement.id, settlement.lease);
   moved(task);
   return task;

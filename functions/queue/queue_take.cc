@@ -85,7 +85,16 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
   for (;;) {
     if (gone_) co_return fail(*gone_);
     auto seen = work_seen_;
-    auto claims = claim_newest(input);
+    const size_t allowed = pull_allowed(input);
+    if (allowed == 0 && !draining_) {
+      if (boot() >= until) co_return std::vector<TakenTask>();
+      Waiter waiter(*this);
+      co_await waiter.wait(std::min(until, downstream_.next(boot())));
+      continue;
+    }
+    TakeInput now = input;
+    now.max = static_cast<int>(allowed);
+    auto claims = claim_newest(std::move(now));
     Result<std::vector<TakenTask>> taken;
     if (claims.is_ready()) {
       taken = claims.take();
@@ -104,6 +113,16 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
     Waiter waiter(*this);
     co_await waiter.wait(until);
   }
+}
+
+// RATE_LIMIT counts what pull workers take; the processor counts its own starts.
+bool Queue::is_rated(const TakeInput& input) const {
+  return !input.starts_later && (settings_.work.rate_adaptive || settings_.work.rate_limit > 0);
+}
+
+size_t Queue::pull_allowed(const TakeInput& input) {
+  const auto wanted = static_cast<size_t>(input.max);
+  return is_rated(input) && !draining_ ? downstream_.allowed(boot(), wanted) : wanted;
 }
 
 // Claims that a slow store is still answering. If their taker goes away meanwhile, they are given back.
@@ -352,6 +371,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       if (plan.charged > 0) lease.charged = plan.charged;
       if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
       if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
+      if (is_rated(input)) lease.call = std::make_shared<RatedCall>(downstream_, now);
       leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
       taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
       if (!input.starts_later) started(taken.back().waiting_since);

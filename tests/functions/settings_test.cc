@@ -103,6 +103,19 @@ TEST(Settings, ContradictionsAreRefused) {
   EXPECT_EQ(error({{"CONCURRENCY", "adaptive"}, {"CONCURRENCY_MIN", "2"}, {"RATE_LIMIT", "5"}}), "");
   EXPECT_EQ(error({{"RATE_BURST", "5"}}),
             "RATE_BURST is how many RATE_LIMIT lets start at once, which is not set: set it too");
+  EXPECT_EQ(
+      error({{"RATE_LIMIT", "adaptive"}, {"RATE_BURST", "5"}}),
+      "RATE_BURST is how many a RATE_LIMIT of so many a second lets start at once; RATE_LIMIT=adaptive learns that "
+      "too: set one of the two");
+  EXPECT_EQ(error({{"RATE_LIMIT", "adaptive"}, {"RATE_MIN", "5"}, {"RATE_MAX", "2.5"}}),
+            "RATE_MIN is 5, above RATE_MAX, which is 2.5: it must be at most that");
+  EXPECT_EQ(error({{"RATE_LIMIT", "20"}, {"RATE_MAX", "30"}}),
+            "RATE_MIN and RATE_MAX bound RATE_LIMIT=adaptive, which is not set: set it too");
+  EXPECT_EQ(error({{"RATE_LIMIT", "adaptive"}, {"RATE_MIN", "0"}}),
+            "RATE_MIN is '0': it must be a number from 0.001 to 1000000000");
+  EXPECT_EQ(error({{"RATE_LIMIT", "adaptive"}, {"RATE_MAX", "fast"}}),
+            "RATE_MAX is 'fast': it must be a number from 0.001 to 1000000000");
+  EXPECT_EQ(error({{"RATE_LIMIT", "adaptive"}, {"CONCURRENCY", "adaptive"}, {"RATE_MIN", "2"}}), "");
   EXPECT_EQ(error({{"RATE_LIMIT", "0.5"}, {"RATE_BURST", "5"}}), "");
 }
 
@@ -122,6 +135,8 @@ TEST(Settings, NumbersAreWrittenPlainly) {
       {"CONCURRENCY_MAX", "a whole number from 1 to 100000", true, adaptive},
       {"PAGE_LIMIT", "a whole number from 0 to 1000", true, {}},
       {"RATE_LIMIT", "'adaptive' or a number from 0 to 1000000000", false, {}},
+      {"RATE_MIN", "a number from 0.001 to 1000000000", false, {{"RATE_LIMIT", "adaptive"}}},
+      {"RATE_MAX", "a number from 0.001 to 1000000000", false, {{"RATE_LIMIT", "adaptive"}}},
       {"KEY_RATE_LIMIT", "a number from 0 to 1000000000", false, {}},
       {"KEY_RATE_BURST", "a whole number from 0 to 1000000000", true, {{"KEY_RATE_LIMIT", "1"}}},
       {"KEY_CONCURRENCY", "a whole number from 0 to 1000000", true, {}},
@@ -188,6 +203,15 @@ TEST(Settings, ABurstGoesWithItsRate) {
   ASSERT_TRUE(none) << none.error().message;
   EXPECT_FALSE(policy_environment(*none).contains("RATE_BURST"));
   EXPECT_FALSE(with_policy(*settings, {{"RATE_LIMIT", "0"}, {"RATE_BURST", "5"}}));
+  const auto adaptive = with_policy(*settings, {{"RATE_LIMIT", "adaptive"}, {"RATE_MAX", "80"}});
+  ASSERT_TRUE(adaptive) << adaptive.error().message;
+  EXPECT_TRUE(adaptive->work.rate_adaptive);
+  EXPECT_EQ(adaptive->work.rate_most, 80);
+  EXPECT_EQ(policy_environment(*adaptive)["RATE_LIMIT"], "adaptive");
+  const auto fixed = with_policy(*adaptive, {{"RATE_LIMIT", "7"}});
+  ASSERT_TRUE(fixed) << fixed.error().message;
+  EXPECT_FALSE(fixed->work.rate_adaptive);
+  EXPECT_FALSE(with_policy(*adaptive, {{"RATE_BURST", "5"}}));
 }
 
 TEST(Settings, RunnersAreSplitIntoWords) {

@@ -24,13 +24,24 @@ constexpr double kEach = 80;       // Units to be accepted for each that was ref
 constexpr double kMostDebt = 4 * kEach;
 constexpr double kLostShare = 0.03;  // Of the time may be lost by pauses that the downstream asks for.
 constexpr milliseconds kShortPause{2'000};
-constexpr double kMostLostSeconds = 60;
+constexpr double kMostLostSeconds = 8;
+constexpr double kCatchUp = 1.5;  // After a pause the rate is that much higher,
+                                  // for what a bucket has saved.
+constexpr double kStepAsked = 1.02;
 constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
 constexpr double kLag = 0.05;        // Of an interval: a start that is that late does not delay the next.
 constexpr double kLeastCycle = 1;    // Seconds that can be measured.
 constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused.
 constexpr milliseconds kLongestPause{600'000};
 constexpr nanoseconds kPart = milliseconds(250);
+constexpr double kByLevel = 0.1;     // A unit that is left in the bucket raises the rate that far.
+constexpr double kCaution = 0.0006;  // Each accepted unit raises the rate that
+                                     // far, and each refused lowers it
+constexpr double kCautious = 110;    // so many times as far.
+constexpr double kBucket = 3;        // One that never has so many units left is too small to tell from.
+constexpr seconds kShared{60};       // It was refused below the limit: somebody else
+                                     // uses it too, for so long.
+constexpr seconds kSureOfWindow{2};
 constexpr int kBlame = 3;
 constexpr int kDoubts = 8;
 
@@ -97,9 +108,12 @@ double AdaptiveRate::pace(BootTime now) const {
   } else if (!growing_) {
     const double left = std::min(1.0, debt_ / kEach);
     pace *= kAtRest - kBelow * left * left;
+    if (catch_up_ > 0) pace *= kCatchUp;
   }
   if (said_ > 0) pace = std::min(pace, said_ * kAtRest);
-  if (window_end_ > now) {
+  if (knows_level(now)) {
+    pace = pace_by_level(now);
+  } else if (window_known_ && window_end_ > now) {
     pace = std::max(window_left_, 0.0) / std::max(in_seconds(window_end_ - now), 0.05);
   }
   return std::clamp(pace, least_, most_);
@@ -127,7 +141,8 @@ size_t AdaptiveRate::allowed(BootTime now, size_t wanted) {
 
 BootTime AdaptiveRate::next(BootTime now) const {
   if (room() == 0) return now + seconds(3600);
-  return std::max(now, due(now) + nanoseconds(1));
+  const BootTime due = this->due(now);
+  return due <= now ? now : std::max(due, now + milliseconds(1));
 }
 
 AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
@@ -149,7 +164,9 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
   grown_units_ += units;
   window_left_ -= units;
   recent_.add(now, units);
-  return {now, static_cast<float>(units), ++in_flight_};
+  units_ += units;
+  catch_up_ = std::max(0.0, catch_up_ - units * (1 - 1 / kCatchUp));
+  return {now, static_cast<float>(units), ++in_flight_, units_};
 }
 
 void AdaptiveRate::new_cycle(BootTime at) {
@@ -178,6 +195,7 @@ void AdaptiveRate::accepted(const Start& start, BootTime now, const LimitHints& 
     step_ = std::min<uint32_t>(step_ * 2, 1u << 20);
   }
   hear(start, now, hints);
+  caution_ = std::min(1.2, caution_ + kCaution * start.units);
   pay(now, start.units);
 }
 
@@ -191,8 +209,15 @@ void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
     // A long pause is a window that was used up, and no loss.
     asked_ = true;
     const bool lost = wait <= kShortPause && now + wait > paused_until_;
-    if (lost) debt_ = std::min(debt_ + in_seconds(wait) * limit_ / kLostShare, kMostLostSeconds * limit_);
     asked_long_ = asked_long_ || wait > kShortPause;
+    if (lost) {
+      const double more = in_seconds(now + wait - std::max(now, paused_until_));
+      const double missed = std::max(0.0, more - burst_);
+      debt_ = std::max(debt_, std::min(debt_ + missed * limit_ / kLostShare, kMostLostSeconds * limit_));
+      lost_ += more;
+      if (catch_up_ > 0) burst_ *= 0.5;
+      catch_up_ = 0.8 * std::min(more, burst_) * limit_;
+    }
     paused_until_ = std::max(paused_until_, now + wait);
     return;
   }
@@ -206,8 +231,11 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   if (in_flight_ > 0) --in_flight_;
   cycle_units_ -= start.units;
   grown_units_ -= start.units;
+  units_ -= start.units;
   recent_.add(now, -start.units);
   hear(start, now, hints);
+  caution_ = std::max(0.4, caution_ - kCaution * kCautious * start.units);
+  if (said_ > 0) shared_until_ = now + kShared;
   if (cap_known_ || blames_concurrency(start, now)) return over_cap(start, now);
   since_refusal_ = 0;
   if (run_++ == 0) run_at_ = now;
@@ -288,7 +316,10 @@ double AdaptiveRate::limit_by_growth() const {
 // `whole`: what was accepted in the cycle. As long as the limit stays, it is at
 // most that: a bucket that was full for a while lost something.
 void AdaptiveRate::estimate(double accepted, double lasted, nanoseconds run) {
-  const double whole = accepted / lasted;
+  const double lost = std::max(0.0,
+                               lost_ - burst_);  // What came meanwhile and the bucket could not hold.
+  lost_ = 0;
+  const double whole = accepted / std::max(lasted - lost, 0.5 * lasted);
   const bool grew = std::exchange(grew_, false);
   jumped_ = false;
   const bool by_order = asked_ && !asked_long_;
@@ -300,7 +331,7 @@ void AdaptiveRate::estimate(double accepted, double lasted, nanoseconds run) {
     burst_ *= kBelieve;
     limit_ = std::max(whole, limit_by_growth());
     const bool far = grew_from_ * kJump < grew_from_ * std::exp(kGrowth * grew_for_ * grew_for_);
-    if (!far) limit_ = std::min(limit_, kStep * grew_from_);
+    if (!far) limit_ = std::min(limit_, (by_order ? kStepAsked : kStep) * grew_from_);
     jumped_ = true;
     return;
   }
@@ -342,6 +373,72 @@ void AdaptiveRate::leave_cap(BootTime now) {
   new_cycle(now);
 }
 
-void AdaptiveRate::hear(const Start&, BootTime, const LimitHints&) {}
+void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hints) {
+  if (hints.concurrent && hints.limit) {
+    cap_ = static_cast<uint32_t>(std::clamp(*hints.limit, 1.0, 1e6));
+    cap_known_ = true;
+    return;
+  }
+  if (!hints.limit || start.at < heard_at_) return;
+  if (hints.reset) longest_reset_ = std::max(longest_reset_, static_cast<float>(in_seconds(*hints.reset)));
+  const double window = hints.window ? in_seconds(*hints.window) : longest_reset_;
+  if (window > 0) hear_limit(*hints.limit / window);
+  if (hints.remaining && hints.reset) hear_window(start, *hints.remaining, *hints.reset);
+  if (hints.remaining) hear_level(start, now, *hints.remaining, *hints.limit);
+  heard_at_ = start.at;
+}
+
+void AdaptiveRate::hear_limit(double said) {
+  if (said_ > 0 && std::abs(said - said_) < 0.01 * said_) return;
+  const bool all_ours = said_ == 0 || limit_ >= 0.9 * said_;
+  limit_ = std::clamp(all_ours ? said : limit_ * said / said_, least_, most_);
+  said_ = said;
+  growing_ = searching_ = false;
+}
+
+// A window of some seconds whose end stays where it is while time goes on is a
+// fixed one.
+void AdaptiveRate::hear_window(const Start& start, double remaining, nanoseconds reset) {
+  const BootTime end = start.at + reset;
+  const bool same = end > window_end_ - milliseconds(1'100) && end < window_end_ + milliseconds(1'100);
+  if (!same) {
+    window_end_ = end;
+    window_heard_ = start.at;
+    window_known_ = false;
+  } else if (start.at > window_heard_ + kSureOfWindow) {
+    window_known_ = true;
+  }
+  window_left_ = remaining - (units_ - start.total);
+}
+
+// A bucket fills steadily: what comes in beside what goes out is the limit,
+// less what others use.
+void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, double limit) {
+  const double passed = in_seconds(start.at - level_at_);
+  const double came = left - level_ + (start.total - level_total_);
+  if (level_at_ == BootTime{} || passed > 3) {
+    inflow_ = rate();
+  } else {
+    if (passed < 0.3 && came > std::max(4.0, 0.3 * limit)) steps_until_ = now + seconds(20);
+    if (passed < 0.25) return;
+    // A bucket that is full lets the rest flow over.
+    const bool full = left >= 0.7 * most_left_ && came / passed < inflow_;
+    if (!full) inflow_ += (1 - std::exp(-passed / 1.5)) * (came / passed - inflow_);
+  }
+  most_left_ = std::max(0.997 * most_left_, left);
+  level_at_ = start.at;
+  level_ = left;
+  level_total_ = start.total;
+}
+
+bool AdaptiveRate::knows_level(BootTime now) const {
+  return now < shared_until_ && now < level_at_ + seconds(3) && now > steps_until_ && longest_reset_ < 3 && run_ < 3 &&
+         most_left_ >= kBucket;
+}
+
+double AdaptiveRate::pace_by_level(BootTime now) const {
+  const double left = level_ + inflow_ * in_seconds(now - level_at_) - (units_ - level_total_);
+  return inflow_ * caution_ * std::max(1 + kByLevel * (left - 1), 0.3);
+}
 
 }  // namespace freshet

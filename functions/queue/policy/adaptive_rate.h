@@ -24,6 +24,7 @@ class AdaptiveRate {
     BootTime at{};
     float units = 1;
     uint32_t in_flight = 0;  // Calls under way, with this one.
+    double total = 0;        // Units started so far, with these; of those that were not refused.
   };
 
   // Units a second; 0 < least <= most.
@@ -94,6 +95,11 @@ class AdaptiveRate {
   void cut();
   void new_cycle(BootTime at);
   void hear(const Start& start, BootTime now, const LimitHints& hints);
+  void hear_limit(double said);
+  void hear_window(const Start& start, double remaining, nanoseconds reset);
+  void hear_level(const Start& start, BootTime now, double left, double limit);
+  bool knows_level(BootTime now) const;
+  double pace_by_level(BootTime now) const;
   void probe_more();
   bool blames_concurrency(const Start& start, BootTime now);
   void over_cap(const Start& start, BootTime now);
@@ -133,6 +139,8 @@ class AdaptiveRate {
   uint32_t run_ = 0;
   uint32_t since_refusal_ = 0;
   BootTime run_at_{};
+  double lost_ = 0;          // Seconds of pauses in this cycle.
+  double catch_up_ = 0;      // Units that a bucket has saved meanwhile.
   bool asked_ = false;       // The downstream asked for a pause in it,
   bool asked_long_ = false;  // that was long.
   uint32_t cuts_ = 0;        // In a cycle too short to measure anything.
@@ -148,10 +156,22 @@ class AdaptiveRate {
   Most most_accepted_;
 
   // By what the downstream says of itself.
-  double said_ = 0;         // Its limit, in units a second; 0: not known.
-  BootTime window_end_{};   // Of a window of some seconds; the past: not known.
-  double window_left_ = 0;  // Units that may start until then.
-  BootTime heard_at_{};     // Start of the newest call whose answer had hints.
+  double units_ = 0;         // Started and not refused, ever.
+  BootTime heard_at_{};      // Start of the newest call whose answer said something.
+  double said_ = 0;          // Its limit, in units a second; 0: not known.
+  float longest_reset_ = 0;  // Seconds.
+  BootTime window_end_{};    // Of a fixed window; the past: not known.
+  BootTime window_heard_{};  // When it was first heard of.
+  bool window_known_ = false;
+  double window_left_ = 0;   // Units that may start until then.
+  BootTime level_at_{};      // At that time
+  double level_ = 0;         // so many units were left,
+  double level_total_ = 0;   // after so many were started;
+  double most_left_ = 0;     // of late; decays.
+  double inflow_ = 0;        // so many come in a second.
+  double caution_ = 1;       // The rate is that share of it: fewer than wanted may be refused.
+  BootTime shared_until_{};  // Others use it.
+  BootTime steps_until_{};   // They came at once: it is a window.
 };
 
 }  // namespace freshet

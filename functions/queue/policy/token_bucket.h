@@ -26,7 +26,12 @@ class TokenBucket {
   size_t available(BootTime now, size_t wanted) {
     if (rate_ <= 0) return wanted;
     fill(now);
-    return std::min(wanted, static_cast<size_t>(tokens_ + 1e-9));
+    return std::min(wanted, static_cast<size_t>(std::max(0.0, tokens_ + 1e-9)));
+  }
+  // What is left; below 0: so much was used ahead. With a rate only.
+  double tokens(BootTime now) {
+    fill(now);
+    return tokens_;
   }
   void use(double count) {
     if (rate_ > 0) tokens_ -= count;

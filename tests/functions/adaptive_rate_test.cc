@@ -1,0 +1,268 @@
+// The learner beside models of limiters: after each change of the limit it gets nearly what somebody gets who knows the
+// limit, and little of what it asks for is refused. Its constants were tuned on other seeds (app/lab/limits.h).
+#include "functions/queue/policy/adaptive_rate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <queue>
+
+#include "base/random.h"
+
+namespace freshet {
+namespace {
+
+double in_seconds(BootTime time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+// What refuses calls. Times are in seconds and never go back.
+class Limiter {
+ public:
+  virtual ~Limiter() = default;
+  virtual bool take(double now, double limit, LimitHints& hints) = 0;
+  virtual void ended() {}
+};
+
+class Bucket final : public Limiter {
+ public:
+  explicit Bucket(double holds_seconds) : holds_(holds_seconds) {}
+  bool take(double now, double limit, LimitHints&) override {
+    tokens_ = std::min(std::max(1.0, holds_ * limit), tokens_ + limit * (now - last_));
+    last_ = now;
+    if (tokens_ < 1) return false;
+    tokens_ -= 1;
+    return true;
+  }
+
+ private:
+  const double holds_;
+  double tokens_ = 1;
+  double last_ = 0;
+};
+
+// So many in each window of a fixed grid. With `tells` it says so in headers.
+class Window final : public Limiter {
+ public:
+  Window(double length, bool tells) : length_(length), tells_(tells) {}
+  bool take(double now, double limit, LimitHints& hints) override {
+    const double number = std::floor(now / length_);
+    if (number != number_) used_ = 0;
+    number_ = number;
+    const bool granted = used_ + 1 <= limit * length_;
+    used_ += granted ? 1 : 0;
+    if (tells_) {
+      hints.limit = limit * length_;
+      hints.remaining = std::max(0.0, limit * length_ - used_);
+      hints.reset = milliseconds(static_cast<int64_t>(std::ceil((number + 1) * length_ - now)) * 1000);
+    }
+    return granted;
+  }
+
+ private:
+  const double length_;
+  const bool tells_;
+  double number_ = 0;
+  double used_ = 0;
+};
+
+// So many under way, as many as are done in 200 ms.
+class AtATime final : public Limiter {
+ public:
+  bool take(double, double limit, LimitHints&) override {
+    if (busy_ + 1 > std::lround(limit * 0.2)) return false;
+    ++busy_;
+    return true;
+  }
+  void ended() override { --busy_; }
+
+ private:
+  long busy_ = 0;
+};
+
+// The limit is 20, then 10, then 40 a second; nobody says when.
+class Trial {
+ public:
+  struct Came {
+    double of_possible = 0;
+    double refused = 0;  // Share of the calls.
+  };
+  Trial(Limiter& limiter, double phase, double settle, uint64_t seed)
+      : limiter_(limiter), phase_(phase), settle_(settle), random_(seed) {}
+
+  Came go() {
+    const BootTime end(nanoseconds(static_cast<int64_t>(3 * phase_ * 1e9)));
+    while (now_ < end) {
+      while (!ends_.empty() && ends_.top().at <= now_) answer();
+      if (rate_.allowed(now_, 1000) > 0) {
+        call();
+        continue;
+      }
+      const BootTime next = std::max(rate_.next(now_), now_ + nanoseconds(1));
+      now_ = ends_.empty() ? next : std::min(next, std::max(ends_.top().at, now_));
+    }
+    return {accepted_ / possible(), refused_ / (accepted_ + refused_)};
+  }
+  double rate() const { return rate_.rate(); }
+  size_t concurrency() const { return rate_.concurrency(); }
+
+ private:
+  struct End {
+    BootTime at;
+    AdaptiveRate::Start start;
+    LimitHints hints;
+    bool operator<(const End& other) const { return at > other.at; }
+  };
+
+  static double limit_in(int phase) { return phase == 0 ? 20 : phase == 1 ? 10 : 40; }
+  int phase() const { return std::min(2, static_cast<int>(in_seconds(now_) / phase_)); }
+  bool counts() const { return in_seconds(now_) - phase() * phase_ >= settle_; }
+  double possible() const { return (limit_in(0) + limit_in(1) + limit_in(2)) * (phase_ - settle_); }
+
+  void call() {
+    const auto start = rate_.started(now_);
+    LimitHints hints;
+    if (limiter_.take(in_seconds(now_), limit_in(phase()), hints)) {
+      accepted_ += counts() ? 1 : 0;
+      const double service = -0.2 * std::log(1 - random_.unit());
+      ends_.push({now_ + nanoseconds(static_cast<int64_t>(service * 1e9)), start, hints});
+    } else {
+      refused_ += counts() ? 1 : 0;
+      rate_.refused(start, now_, hints);
+    }
+  }
+  void answer() {
+    limiter_.ended();
+    rate_.accepted(ends_.top().start, now_, ends_.top().hints);
+    ends_.pop();
+  }
+
+  Limiter& limiter_;
+  const double phase_;
+  const double settle_;
+  Random random_;
+  AdaptiveRate rate_{0.1, 10'000};
+  BootTime now_{};
+  std::priority_queue<End> ends_;
+  double accepted_ = 0;
+  double refused_ = 0;
+};
+
+void expect_bars(const std::function<std::unique_ptr<Limiter>(Random&)>& make, double phase, double settle,
+                 double most_refused) {
+  for (uint64_t seed = 7001; seed <= 7005; ++seed) {
+    Random random(seed);
+    const auto limiter = make(random);
+    const auto came = Trial(*limiter, phase, settle, seed).go();
+    EXPECT_GE(came.of_possible, 0.95) << seed;
+    EXPECT_LE(came.refused, most_refused) << seed;
+  }
+}
+
+TEST(AdaptiveRate, ABucketThatRefusesWithoutAWord) {
+  expect_bars([](Random& random) { return std::make_unique<Bucket>(0.1 + 0.9 * random.unit()); }, 120, 10, 0.02);
+}
+
+TEST(AdaptiveRate, AWindowOfASecond) {
+  expect_bars([](Random&) { return std::make_unique<Window>(1, false); }, 120, 10, 0.02);
+}
+
+TEST(AdaptiveRate, AWindowOfAMinute) {
+  expect_bars([](Random&) { return std::make_unique<Window>(60, false); }, 240, 120, 0.02);
+}
+
+TEST(AdaptiveRate, AWindowOfASecondThatTells) {
+  expect_bars([](Random&) { return std::make_unique<Window>(1, true); }, 120, 10, 0.01);
+}
+
+TEST(AdaptiveRate, AWindowOfAMinuteThatTells) {
+  expect_bars([](Random&) { return std::make_unique<Window>(60, true); }, 240, 120, 0.01);
+}
+
+TEST(AdaptiveRate, CallsUnderWay) {
+  expect_bars([](Random&) { return std::make_unique<AtATime>(); }, 120, 10, 0.01);
+  AtATime limiter;
+  Trial run(limiter, 60, 10, 7);
+  run.go();
+  EXPECT_NEAR(static_cast<double>(run.concurrency()), 8, 1);
+}
+
+TEST(AdaptiveRate, RetryAfterIsObeyed) {
+  AdaptiveRate rate(0.1, 1000);
+  BootTime now(seconds(100));
+  LimitHints hints;
+  hints.retry_after = milliseconds(5'000);
+  rate.refused(rate.started(now), now, hints);
+  EXPECT_EQ(rate.allowed(now + milliseconds(4'999), 10), 0u);
+  EXPECT_GE(rate.next(now), now + seconds(5));
+  EXPECT_EQ(rate.allowed(now + milliseconds(5'001), 10), 1u) << "no burst was saved";
+}
+
+TEST(AdaptiveRate, StaysWithinItsBounds) {
+  AdaptiveRate rate(2, 4);
+  BootTime now(seconds(100));
+  size_t started = 0;
+  for (int i = 0; i < 10'000; ++i, now += milliseconds(1)) {
+    for (size_t n = rate.allowed(now, 100); n > 0; --n, ++started) rate.accepted(rate.started(now), now);
+  }
+  EXPECT_LE(started, 41u);
+  for (int i = 0; i < 100; ++i, now = rate.next(now)) rate.refused(rate.started(now), now);
+  EXPECT_GE(rate.rate(), 2);
+  rate.set_bounds(5, 6);
+  EXPECT_GE(rate.rate(), 5);
+}
+
+TEST(AdaptiveRate, ACostlyCallDelaysTheNext) {
+  AdaptiveRate rate(10, 10);
+  BootTime now(seconds(100));
+  const auto start = rate.started(now, 5);
+  EXPECT_NEAR(in_seconds(rate.next(now)) - in_seconds(now), 0.5, 0.02);
+  rate.accepted(start, now, {}, 20);
+  EXPECT_NEAR(in_seconds(rate.next(now)) - in_seconds(now), 2, 0.02) << "it turned out to cost more";
+}
+
+// Whatever comes, it neither hangs nor lets nothing start for ever.
+TEST(AdaptiveRate, OddAnswersInAnyOrder) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    Random random(seed);
+    AdaptiveRate rate(0.5, 1000);
+    BootTime now(seconds(100));
+    std::deque<AdaptiveRate::Start> open;
+    const auto some = [&](double most) {
+      return random.below(3) == 0 ? std::optional(most * random.unit()) : std::nullopt;
+    };
+    for (int i = 0; i < 3'000; ++i) {
+      if (rate.allowed(now, 5) > 0) open.push_back(rate.started(now, random.unit() * 3));
+      LimitHints hints;
+      hints.limit = some(1e6);
+      hints.remaining = some(1e3);
+      if (random.below(4) == 0) hints.window = milliseconds(random.below(100'000));
+      if (random.below(4) == 0) hints.reset = milliseconds(random.below(100'000));
+      if (random.below(50) == 0) hints.retry_after = milliseconds(random.below(3'000));
+      if (!open.empty() && random.below(2) == 0) {
+        const size_t which = random.below(open.size());
+        const auto start = open[which];
+        open.erase(open.begin() + static_cast<long>(which));
+        const auto how = random.below(3);
+        how == 0   ? rate.refused(start, now, hints)
+        : how == 1 ? rate.accepted(start, now, hints)
+                   : rate.abandoned(start);
+      }
+      now = std::min(std::max(rate.next(now), now + milliseconds(1)), now + seconds(30));
+      ASSERT_TRUE(std::isfinite(rate.rate()));
+      ASSERT_GE(rate.rate(), 0.5);
+      ASSERT_LE(rate.rate(), 1000);
+    }
+    while (!open.empty()) rate.abandoned(open.back()), open.pop_back();
+    const BootTime until = now + seconds(600);
+    while (now < until && rate.allowed(now, 1) == 0) now = rate.next(now);
+    EXPECT_LT(now, until) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace freshet
