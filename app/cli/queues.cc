@@ -35,20 +35,19 @@ void add_filtered_counts(Json& row, const Json& stats) {
   row["pending"] = pending;
 }
 
-// Adds the queues of another kind, which have their stats one by one. False: the daemon refused, and that was printed.
-bool add_others(Session& session, const std::string& kind, void (*add_counts)(Json& row, const Json& stats),
+// Adds the queues of another kind, which have their stats one by one. What the daemon refuses is printed, and the rest
+// goes on.
+void add_others(Session& session, const std::string& kind, void (*add_counts)(Json& row, const Json& stats),
                 Json& rows) {
   const std::string root = "/" + kind;
   const Json names = session.call_at("GET", root);
-  if (names.is_null()) return false;
+  if (names.is_null()) return;
   for (const auto& name : names.value("queues", Json::array())) {
     const Json stats = session.call_at("GET", root + "/" + path_segment(name.get<std::string>()) + "/stats");
-    if (stats.is_null()) return false;
-    Json row{{"name", name}, {"kind", kind}, {"state", "running"}};
-    add_counts(row, stats);
+    Json row{{"name", name}, {"kind", kind}, {"state", stats.is_null() ? "not there" : "running"}};
+    if (!stats.is_null()) add_counts(row, stats);
     rows.push_back(std::move(row));
   }
-  return true;
 }
 
 std::string number(const Json& row, const char* name) {
@@ -114,19 +113,17 @@ int queues(const Remote& remote) {
     queue["kind"] = "tasks";
     rows.push_back(std::move(queue));
   }
-  if (!add_others(session, "priority", add_priority_counts, rows)) return session.exit_status();
-  if (!add_others(session, "filtered", add_filtered_counts, rows)) return session.exit_status();
+  add_others(session, "priority", add_priority_counts, rows);
+  add_others(session, "filtered", add_filtered_counts, rows);
   if (remote.json) {
     std::cout << Json{{"queues", rows}}.dump() << '\n';
-    return kDone;
-  }
-  if (rows.empty()) {
+  } else if (rows.empty()) {
     std::cout << "this daemon has no queues\n";
-    return kDone;
+  } else {
+    print_table(rows, screen_of(STDOUT_FILENO));
+    print_pauses(rows);
   }
-  print_table(rows, screen_of(STDOUT_FILENO));
-  print_pauses(rows);
-  return kDone;
+  return session.exit_status();
 }
 
 struct PauseOptions {

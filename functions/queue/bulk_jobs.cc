@@ -5,6 +5,7 @@
 
 #include "base/duration_text.h"
 #include "functions/queue/attributes.h"
+#include "functions/queue/hand_over.h"
 #include "functions/queue/policy/shed_pace.h"
 #include "functions/queue/policy/where.h"
 #include "functions/queue/shed_log.h"
@@ -86,7 +87,16 @@ std::string bulk_in_words(const BulkInput& input) {
   return out;
 }
 
+// A job that has its line in the audit log goes on although the client hangs up.
 Async<Result<BulkJob>> BulkJobs::start(BulkInput input, Actor actor) {
+  Promise<Result<BulkJob>> done(services_.scheduler);
+  auto work = start_now(std::move(input), std::move(actor));
+  scope_.spawn(hand_over(std::move(work), done));
+  auto begun = co_await done.future();
+  co_return begun;
+}
+
+Async<Result<BulkJob>> BulkJobs::start_now(BulkInput input, Actor actor) {
   if (input.states.empty()) input.states = bulk_default_states(input.action);
   // In the order in which tasks move on, so that those that do so meanwhile are met later, not missed.
   const auto order = bulk_states(input.action);

@@ -73,6 +73,7 @@ class BulkJobs {
     std::string stopped_by;
     BootTime changing_since{};
   };
+  Async<Result<BulkJob>> start_now(BulkInput input, Actor actor);
   Error unknown(uint64_t id) const;
   std::optional<int64_t> free_slot() const;
   Async<Result<void>> write_begin(Work& work);

@@ -283,7 +283,7 @@ class Queue final : public TaskQueue {
   bool newest_first_in(std::string_view lane);
   void tell_order(const Candidates& found, bool hungry);
   bool is_rated(const TakeInput& input) const;
-  size_t pull_allowed(const TakeInput& input);
+  size_t pull_allowed(TakeInput& input);
   Async<Result<Candidates>> plain_candidates(size_t wanted, Walk start);
   Async<Result<Candidates>> urgent_candidates(size_t wanted, Walk start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/hand_over.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
 
@@ -106,7 +107,24 @@ Async<Result<void>> Queue::write_pause(WriteInput write, AuditLine line) {
   co_return Result<void>();
 }
 
+// What is stored and what takes go by must not differ because a client hangs up in between.
 Async<Result<Pause>> Queue::pause(PauseInput input, Actor actor) {
+  Promise<Result<Pause>> done(services_.scheduler);
+  auto work = pause_now(std::move(input), std::move(actor));
+  scope_.spawn(hand_over(std::move(work), done));
+  auto paused = co_await done.future();
+  co_return paused;
+}
+
+Async<Result<void>> Queue::resume(Pause::Of of, std::string name, Actor actor) {
+  Promise<Result<void>> done(services_.scheduler);
+  auto work = resume_now(of, std::move(name), std::move(actor));
+  scope_.spawn(hand_over(std::move(work), done));
+  auto resumed = co_await done.future();
+  co_return resumed;
+}
+
+Async<Result<Pause>> Queue::pause_now(PauseInput input, Actor actor) {
   if (auto error = wrong_pause(input)) co_return fail(std::move(*error));
   co_await pauses_turn();
   const PauseTurn turn(*this);
@@ -135,7 +153,7 @@ Async<Result<Pause>> Queue::pause(PauseInput input, Actor actor) {
   co_return pause;
 }
 
-Async<Result<void>> Queue::resume(Pause::Of of, std::string name, Actor actor) {
+Async<Result<void>> Queue::resume_now(Pause::Of of, std::string name, Actor actor) {
   co_await pauses_turn();
   const PauseTurn turn(*this);
   const Pause* pause = pauses_.find(of, name);

@@ -267,6 +267,55 @@ def killed(binary, folder):
         daemon.stop()
 
 
+def audited(binary, folder):
+    """Deployments, at the start too, and changes of functions have their lines; with credentials these name the access key."""
+    key = folder / "credentials"
+    key.write_text("[default]\naws_access_key_id = AKEXAMPLE\naws_secret_access_key = a-secret-of-enough-letters\n")
+    key.chmod(0o600)
+    daemon = Daemon(binary, folder / "data").start()
+    try:
+        freshet = Commands(daemon)
+        first = lines(daemon)
+        assert len(first) == 1 and first[0]["what"] == "deploy" and first[0]["from"] == "start", first
+        assert "create table QueueTable" in first[0]["detail"] and first[0]["count"] > 3, first
+        daemon.stop()
+        daemon.start()
+        assert len(lines(daemon)) == 1, "a start that changes nothing has no line"
+        freshet("deploy", ROOT / "config/lifo.yaml", "--dry-run")
+        assert len(lines(daemon)) == 1
+        freshet("deploy", ROOT / "config/lifo.yaml", "--parameter", "Concurrency=3")
+        line = lines(daemon)[0]
+        assert line["what"] == "deploy" and line["who"] == "local" and "change function" in line["detail"], line
+        name = daemon.call("GET", "/2015-03-31/functions/")["Functions"][0]["FunctionName"]
+        path = f"/2017-10-31/functions/{name}/concurrency"
+        daemon.call("PUT", path, {"ReservedConcurrentExecutions": 1}, {"X-Request-Id": "mine-17"})
+        line = lines(daemon)[0]
+        assert line["what"] == "function" and line["detail"] == f"PUT {path}" and line["request"] == "mine-17", line
+        daemon.stop()
+        daemon.options = ("--credentials", key)
+        daemon.start()
+        assert "--credentials" in freshet("pause", "QueueTable", status=1).stderr
+        freshet("pause", "QueueTable", "--credentials", key)
+        line = json.loads(freshet("audit", "--json", "--limit", 1, "--credentials", key).stdout)
+        assert line["what"] == "pause" and line["who"] == "AKEXAMPLE", line
+    finally:
+        daemon.stop()
+
+
+def all_kinds(binary, folder):
+    daemon = Daemon(binary, folder, "--priority-queue", ROOT / "config/priority-queue.json", "--filtered-queue",
+                    ROOT / "config/filtered-queue.json").start()
+    try:
+        freshet = Commands(daemon)
+        rows = [(row["kind"], row["name"], row["state"]) for row in json.loads(freshet("queues", "--json").stdout)["queues"]]
+        assert rows == [("tasks", "QueueTable", "running"), ("priority", "Express", "running"), ("priority", "Shipment", "running"),
+                        ("filtered", "CallCenter", "running")], rows
+        shown = freshet("queues").stdout.splitlines()
+        assert len(shown) == 4 or shown[0].startswith("QUEUE"), shown
+    finally:
+        daemon.stop()
+
+
 def as_printed(binary, folder):
     """The commands of the section in docs/operations.md, in their order."""
     page = (ROOT / "docs/operations.md").read_text()
@@ -286,4 +335,4 @@ def as_printed(binary, folder):
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, killed, as_printed)
+    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, killed, audited, all_kinds, as_printed)

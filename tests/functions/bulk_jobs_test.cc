@@ -252,6 +252,16 @@ TEST_P(BulkJobsOfAQueue, WhatCanNeverMatchIsRefused) {
   EXPECT_TRUE(audited().empty());
 }
 
+TEST_P(BulkJobsOfAQueue, AJobOfAClientThatHangsUpGoesOn) {
+  Queue& queue = world.start();
+  fill(queue, 0, 10, "eu");
+  world.pass(milliseconds(10));
+  { auto asked = queue.start_job(input(Action::kPurge, {"PENDING"}), {}); }
+  world.pass(milliseconds(5'000));
+  ASSERT_EQ(queue.jobs().size(), 1u);
+  EXPECT_EQ(counts(queue.jobs()[0]), "done: 10 matched, 10 changed, 0 moved, 0 failed");
+}
+
 TEST_P(BulkJobsOfAQueue, SoManyAtATime) {
   Queue& queue = world.start();
   fill(queue, 0, 100, "eu");

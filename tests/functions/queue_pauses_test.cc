@@ -225,6 +225,18 @@ TEST_P(QueuePauses, ThereIsABoundOnPauses) {
   EXPECT_EQ(world.wait(world.start().stats())->pauses.size(), Pauses::kMost);
 }
 
+// Whoever asked may hang up before the store has answered: what is stored then is in force, too.
+TEST_P(QueuePauses, APauseOfAClientThatHangsUpIsInForce) {
+  Queue& queue = world.start();
+  create(queue, {"a"});
+  { auto asked = queue.pause({Pause::Of::kQueue, {}, {}, {}}, {}); }
+  world.pass(milliseconds(200));
+  EXPECT_EQ(ids(take(queue)), "");
+  { auto asked = queue.resume(Pause::Of::kQueue, {}, {}); }
+  world.pass(milliseconds(200));
+  EXPECT_EQ(ids(take(queue)), "a");
+}
+
 // Changes that overlap on a store that answers late leave what the last one says, and no slot twice.
 TEST_P(QueuePauses, ChangesThatOverlapAreMadeOneAfterTheOther) {
   Queue& queue = world.start();
