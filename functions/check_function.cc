@@ -91,19 +91,36 @@ void check_capture(const FunctionDefinition& function, Faults& faults) {
   if (auto good = look_at_folder(settings->folder); !good) faults.push_back({kVariables, good.error().message});
 }
 
+void check_known_worker(const FunctionDefinition& processor, const FunctionDefinition& worker, Faults& faults) {
+  if (is_processor(worker.handler)) {
+    faults.push_back(
+        {kVariables + std::string(".TASK_RUNNER"),
+         "the function '" + worker.name + "' is a processor itself: name the function that does the work"});
+    return;
+  }
+  const auto settings = process_settings(processor.environment);
+  if (!settings || !worker.reserved_concurrency || settings->queue.work.adaptive) return;
+  const int places = *worker.reserved_concurrency;
+  const int wanted = settings->queue.work.concurrency;
+  if (wanted <= places) return;
+  faults.push_back({kVariables + std::string(".CONCURRENCY"),
+                    "it is " + std::to_string(wanted) + ", and the ReservedConcurrentExecutions of '" + worker.name +
+                        "' is " + std::to_string(places) + ": the tasks beyond only come back; make it " +
+                        std::to_string(places) + ", or adaptive",
+                    true});
+}
+
 // A function may be created later, so that one that is not there is a warning. A processor must not be given tasks: it
 // would take others for each of them.
-void check_worker(const std::string& name, const Deployment& deployment, Faults& faults) {
+void check_worker(const FunctionDefinition& processor, const std::string& name, const Deployment& deployment,
+                  Faults& faults) {
   const std::string wanted(plain_name(function_name(name)));
+  const auto built_in = built_in_handlers();
   std::string names;
   for (const FunctionDefinition& function : deployment.functions) {
-    const bool processes = is_processor(function.handler);
-    if (function.name == wanted && processes) {
-      faults.push_back({kVariables + std::string(".TASK_RUNNER"),
-                        "the function '" + wanted + "' is a processor itself: name the function that does the work"});
-    }
-    if (function.name == wanted) return;
-    if (!processes) names += (names.empty() ? "" : ", ") + function.name;
+    if (function.name == wanted) return check_known_worker(processor, function, faults);
+    const bool may_work = function.host != "native" || !built_in.contains(function.handler);
+    if (may_work) names += (names.empty() ? "" : ", ") + function.name;
   }
   faults.push_back({kVariables + std::string(".TASK_RUNNER"),
                     "the template has no function '" + wanted + "'" + (names.empty() ? "" : " (it has " + names + ")") +
@@ -118,7 +135,7 @@ void check_runner(const FunctionDefinition& function, const Deployment& deployme
   if (runner == function.environment.end()) return;
   const auto settings = parse_runner(runner->second);
   if (settings && settings->kind == RunnerKind::kFunction) {
-    return check_worker(settings->function, deployment, faults);
+    return check_worker(function, settings->function, deployment, faults);
   }
   if (!settings || settings->kind != RunnerKind::kExec) return;
   const auto why = cannot_start(settings->argv.front());

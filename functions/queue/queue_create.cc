@@ -69,7 +69,7 @@ Result<Item> Queue::new_item(NewTask& task) {
   auto now = wall();
   last_created_ = std::max(last_created_, now);
   Item item = std::move(task.attributes);
-  item.reserve(item.size() + 8);
+  item.reserve(item.size() + 9);
   if (task.id.empty()) task.id = services_.random.uuid();
   bool delayed = task.delay && task.delay->count() > 0;
   item.set(attribute::kAttempt, Value::number(0));
@@ -89,9 +89,11 @@ Result<Item> Queue::new_item(NewTask& task) {
   if (task.replace) item.set(attribute::kReplace, Value::boolean(true));
   item.set(attribute::kId, Value(task.id));
   item.set(attribute::kStatus, Value(delayed ? state::kDelayed : state::kPending));
-  auto ttl = task.ttl ? task.ttl : settings_.default_ttl;
-  if (ttl) item.set(attribute::kTtl, Value::number(epoch_s(stored_ttl(now, *ttl))));
-  if (ttl && !task.ttl) item.set(attribute::kQueueTtl, Value::number(epoch_s(stored_ttl(now, *ttl))));
+  if (const auto ttl = task.ttl ? task.ttl : settings_.default_ttl) {
+    const auto end = Value::number(epoch_s(stored_ttl(now, *ttl)));
+    if (!task.ttl) item.set(attribute::kQueueTtl, end);
+    item.set(attribute::kTtl, end);
+  }
   if (const size_t size = billed_size(item); size > kMaxTaskBytes) {
     return invalid("task '" + task.id + "' has " + std::to_string(size) + " bytes; at most " +
                    std::to_string(kMaxTaskBytes) + " leave room for its lease, history and error");
@@ -161,10 +163,12 @@ std::vector<std::string> Queue::lanes_wanted(const std::vector<NewTask>& tasks,
 Async<std::vector<Result<CreatedTask>>> Queue::create(std::vector<NewTask> tasks) {
   if (gone_) co_return std::vector<Result<CreatedTask>>(tasks.size(), fail(*gone_));
   std::vector<Result<CreatedTask>> out = refuse_wrong(tasks);
+  bool any_passed = false;
   for (size_t i = 0; i < tasks.size(); ++i) {
     if (out[i]) set_deadline(tasks[i]);
+    any_passed = any_passed || (tasks[i].deadline && *tasks[i].deadline <= wall());
   }
-  co_await refuse_passed(tasks, out);
+  if (any_passed) co_await refuse_passed(tasks, out);
   const bool had_lanes = !lanes_.empty();
   auto lanes = lanes_wanted(tasks, out);
   if (!lanes.empty()) {

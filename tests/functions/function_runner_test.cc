@@ -90,6 +90,16 @@ TEST_P(FunctionRunnerTest, TheTaskIsTheEventAndTheAnswerTheResult) {
   EXPECT_EQ(*done.find("result"), Value(Map{{"done", Value::boolean(true)}}));
 }
 
+TEST_P(FunctionRunnerTest, TheInvocationGoesOnWithTheTraceOfTheProcessor) {
+  const auto settings = process_settings(environment);
+  ASSERT_TRUE(settings) << settings.error().message;
+  const auto runner = make_runner(settings->runner, *world.services, "Root=1-5759e988-bd862e3fe1be46a994272793");
+  const Item item{{"taskId", Value("a")}};
+  const auto result = world.wait(runner->run(ItemRef::encode(item), "lease"));
+  EXPECT_EQ(result.kind, RunResult::Kind::kSuccess);
+  EXPECT_EQ(functions.traces.at(0), "Root=1-5759e988-bd862e3fe1be46a994272793");
+}
+
 TEST_P(FunctionRunnerTest, AnErrorIsAFailureWithItsText) {
   auto& queue = start();
   create(queue, {"a"});
@@ -247,6 +257,17 @@ TEST(FunctionWorker, ATemplateWithoutItIsWarnedOf) {
   EXPECT_EQ(missing[0].message,
             "the template has no function 'Wroker' (it has Worker): while nobody has created it, tasks wait; write "
             "function:NAME with the name of one that is there");
+  processor.environment["QUEUE_TABLE"] = "QueueTable";
+  processor.environment["CONCURRENCY"] = "8";
+  deployment.functions[1].reserved_concurrency = 2;
+  const auto many = faults("function:Worker");
+  ASSERT_EQ(many.size(), 1u);
+  EXPECT_TRUE(many[0].warning);
+  EXPECT_EQ(many[0].message,
+            "it is 8, and the ReservedConcurrentExecutions of 'Worker' is 2: the tasks beyond only come back; make it "
+            "2, or adaptive");
+  processor.environment["CONCURRENCY"] = "adaptive";
+  EXPECT_TRUE(faults("function:Worker").empty());
   const auto itself = faults("function:ProcessTasks");
   ASSERT_EQ(itself.size(), 1u);
   EXPECT_FALSE(itself[0].warning);
