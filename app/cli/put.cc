@@ -34,6 +34,7 @@ struct PutOptions {
   int priority = 0;
   std::string deadline;
   int64_t max_attempts = 0;
+  double cost = 0;
   double ttl = 0;
   double delay = 0;
   double rate = 0;
@@ -132,6 +133,7 @@ void apply_defaults(const PutOptions& options, Json& task) {
   fill("key", options.key, !options.key.empty());
   fill("replace", true, options.replace);
   fill("group", options.group, !options.group.empty());
+  fill("cost", options.cost, options.cost > 0);
   fill("priority", options.priority, options.priority != 0);
   if (!options.deadline.empty() && !task.contains("deadline") && !task.contains("deadlineMs")) {
     const auto deadline = parse_deadline(options.deadline).value_or(Deadline());  // Checked when it was read.
@@ -260,6 +262,10 @@ void add_put(Command app, int& exit_status) {
                    "With --key: cancel the task that waits, if there is one, and create this one. If one is in work, "
                    "this one waits for its end");
   command.add_option("--group", options->group, "Group of the task, for fair shares between groups");
+  command
+      .add_option("--cost", options->cost,
+                  "What the task takes of a limit that counts cost (RATE_COUNTS=cost): tokens, rows")
+      .check(above_zero());
   command.add_option("--priority", options->priority, "-100 to 100; the highest is done first").check(whole(-100, 100));
   command
       .add_option("--deadline", options->deadline,

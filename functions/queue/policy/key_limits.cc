@@ -145,9 +145,9 @@ void KeyLimits::started(std::string_view key, double cost, BootTime now) {
 
 void KeyLimits::claimed(std::string_view key, double cost, bool ok, BootTime now) {
   const auto known = keys_.find(key);
-  if (known == keys_.end()) return;  // The limits are others since then.
+  if (known == keys_.end() || known->second.claims == 0) return;  // The limits are others since then.
   Key& state = known->second;
-  if (state.claims > 0) --state.claims;
+  --state.claims;
   if (ok) return;
   refill(state, now);
   if (limits_.rate > 0) state.tokens = std::min(state.tokens + cost, limits_.burst);

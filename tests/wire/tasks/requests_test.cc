@@ -32,7 +32,7 @@ TEST(CreateRequest, BoundsAreToldWithThePathOfTheMember) {
 
 TEST(CreateRequest, ACostIsANumberAboveZero) {
   for (const char* good : {"1", "0.5", "1e9", "0.000001"}) EXPECT_EQ(why(R"({"cost": )" + std::string(good) + "}"), "");
-  for (const char* wrong : {"0", "-1", "1000000001", "1e300", "\"812\"", "true", "null", "[]"}) {
+  for (const char* wrong : {"0", "-1", "1000000001", "1e300", "\"812\"", "true", "[]"}) {
     EXPECT_EQ(why(R"({"tasks": [{}, {"cost": )" + std::string(wrong) + "}]}"),
               "'tasks[1].cost' must be a number above 0, from 0.000001 to 1000000000");
   }
