@@ -126,7 +126,7 @@ int show_limits(const DemoOptions& options) {
     html.open(options.html, std::ios::binary);
     if (!html)
       return wrong({ErrorCode::kValidation,
-                    "cannot write '" + options.html + "': name a file in a folder that is there", nullptr});
+                    "--html '" + options.html + "' cannot be written: name a file in a folder that is there", nullptr});
   }
   stop_on_signals();
   if (!options.json) std::cout << demo::introduction(shown.story, shown.tasks) << '\n' << std::flush;

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""freshet demo limits: the books add up after the kill, the page and the JSON hold the same run, nothing is left behind, and wrong
+options say what would be right."""
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+OPTIONS = None
+
+
+def demo(*words, **more):
+    return subprocess.run([OPTIONS.binary, "demo", "limits", *map(str, words)], capture_output=True, text=True, timeout=120, **more)
+
+
+class DemoTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="freshet-demo-test-")
+        self.addCleanup(self.folder.cleanup)
+        self.at = pathlib.Path(self.folder.name)
+        # Whatever the demo leaves behind it leaves here.
+        self.environment = {**os.environ, "TMPDIR": str(self.at)}
+
+    def left(self):
+        return [one for one in os.listdir(self.at) if one.startswith("freshet-")]
+
+    def test_a_short_run(self):
+        page = self.at / "page.html"
+        done = demo("--seconds", 15, "--json", "--html", page, env=self.environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        run = json.loads(done.stdout)["runs"][0]
+        self.assertTrue(run["booksBalance"], run)
+        self.assertEqual(sum(run["states"].values()), run["created"])
+        self.assertGreater(run["created"], 1000)
+        self.assertGreater(run["inTime"], 0)
+        self.assertLessEqual(run["inTime"], run["possible"])
+        self.assertGreater(run["shed"]["deadline"], 0)
+        self.assertIn(f"did {run['inTime']} tasks in time of {run['possible']}", page.read_text())
+        self.assertEqual(self.left(), [])
+
+    def test_a_signal_ends_it_at_once_and_its_daemon(self):
+        process = subprocess.Popen([OPTIONS.binary, "demo", "limits"], stdout=subprocess.PIPE, text=True, env=self.environment)
+        for line in process.stdout:
+            if "done in time" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        process.stdout.read()
+        self.assertEqual(process.wait(20), 1)
+        process.stdout.close()
+        self.assertEqual(self.left(), [])
+
+    def test_wrong_options_say_what_would_be_right(self):
+        for words, said in ((("--against", "celery"), "there are bullmq, postgres and sqs-pattern"),
+                            (("--rival", "x"), "must be NAME=COMMAND"), (("--html", "/no/such/folder/page"), "--html"),
+                            (("--durability", "soon"), "interval"), (("--set", "RATE_LIMT=3"), "RATE_LIMT")):
+            with self.subTest(words=words):
+                done = demo("--seconds", 15, *words, env=self.environment)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(said, done.stderr)
+        self.assertEqual(self.left(), [])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--binary", required=True)
+    OPTIONS, rest = parser.parse_known_args()
+    OPTIONS.binary = os.path.abspath(OPTIONS.binary)
+    unittest.main(argv=[sys.argv[0], *rest], warnings="ignore")
