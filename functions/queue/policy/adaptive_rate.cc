@@ -14,6 +14,7 @@ constexpr double kGrowth = 0.09;   // After x seconds of growth the rate is
                                    // exp(kGrowth x^2) times the limit.
 constexpr double kBelieve = 0.85;  // What is known of a bucket is forgotten that far each time.
 constexpr double kMostDebtSeconds = 15;
+constexpr double kLeastOfLong = 0.5;
 constexpr double kJump = 1.6;
 constexpr double kStep = 1.06;
 constexpr double kLongCycle = 10;
@@ -33,7 +34,6 @@ constexpr double kLag = 0.05;        // Of an interval: a start that is that lat
 constexpr double kLeastCycle = 1;    // Seconds that can be measured.
 constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused.
 constexpr milliseconds kLongestPause{600'000};
-constexpr nanoseconds kPart = milliseconds(250);
 constexpr double kByLevel = 0.1;     // A unit that is left in the bucket raises the rate that far.
 constexpr double kCaution = 0.0006;  // Each accepted unit raises the rate that
                                      // far, and each refused lowers it
@@ -55,7 +55,7 @@ nanoseconds of_seconds(double time) {
 }  // namespace
 
 void AdaptiveRate::Recent::pass(BootTime now) {
-  const int64_t part = now.time_since_epoch() / kPart;
+  const int64_t part = now.time_since_epoch() / part_length_;
   for (int64_t i = std::max(part_ + 1, part - 4); i <= part; ++i) parts_[static_cast<size_t>(i % 5)] = 0;
   part_ = part;
 }
@@ -67,7 +67,7 @@ double AdaptiveRate::Recent::rate(BootTime now) {
   pass(now);
   double sum = 0;
   for (const float part : parts_) sum += part;
-  return sum / (1 + in_seconds(now.time_since_epoch() % kPart));
+  return sum / (4 * in_seconds(part_length_) + in_seconds(now.time_since_epoch() % part_length_));
 }
 
 void AdaptiveRate::Most::pass(BootTime now) {
@@ -161,9 +161,9 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
   owed_ = units;
   last_start_ = now;
   cycle_units_ += units;
-  grown_units_ += units;
   window_left_ -= units;
   recent_.add(now, units);
+  long_.add(now, units);
   units_ += units;
   catch_up_ = std::max(0.0, catch_up_ - units * (1 - 1 / kCatchUp));
   return {now, static_cast<float>(units), ++in_flight_, units_};
@@ -177,13 +177,22 @@ void AdaptiveRate::new_cycle(BootTime at) {
 
 // So many units were accepted.
 void AdaptiveRate::pay(BootTime now, double units) {
-  const bool owed = debt_ > 0;
   debt_ = std::max(0.0, debt_ - units);
-  if (debt_ > 0 || growing_ || run_ > 0) return;
+  if (debt_ > 0 || run_ > 0 || (growing_ && !grown_far(now))) return;
   growing_ = true;
-  grew_at_ = owed ? now : now;
+  grew_at_ = now;
   grow_idle_ = nanoseconds(0);
-  grown_units_ = 0;
+}
+
+// After kStage times the rate begins to grow anew from there: slowly at first, so that windows of some seconds, which
+// take far too much before they refuse anything, are not overrun.
+bool AdaptiveRate::grown_far(BootTime now) {
+  constexpr double kStage = 4;
+  const double pace = this->pace(now);
+  if (searching_ || cap_ > 0 || pace < kStage * limit_) return false;
+  limit_ = std::min(pace, 2 * recent_.rate(now));
+  new_cycle(now);
+  return true;
 }
 
 void AdaptiveRate::accepted(const Start& start, BootTime now, const LimitHints& hints, std::optional<double> units) {
@@ -230,13 +239,16 @@ void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
 void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& hints) {
   if (in_flight_ > 0) --in_flight_;
   cycle_units_ -= start.units;
-  grown_units_ -= start.units;
   units_ -= start.units;
   recent_.add(now, -start.units);
+  long_.add(now, -start.units);
   hear(start, now, hints);
   caution_ = std::max(0.4, caution_ - kCaution * kCautious * start.units);
   if (said_ > 0) shared_until_ = now + kShared;
-  if (cap_known_ || blames_concurrency(start, now)) return over_cap(start, now);
+  if (cap_known_ || blames_concurrency(start, now, hints)) {
+    if (hints.retry_after) pause(now, hints);
+    return over_cap(start, now);
+  }
   since_refusal_ = 0;
   if (run_++ == 0) run_at_ = now;
   const double measured = in_seconds(now - cycle_at_ - idle_);
@@ -262,7 +274,7 @@ void AdaptiveRate::end_run(BootTime at) {
   const double lasted = in_seconds(at - cycle_at_ - idle_);
   const nanoseconds run = at - run_at_;
   run_ = 0;
-  if (lasted < kLeastCycle) return cut_again();
+  if (lasted < kLeastCycle) return cut_again(at);
   cuts_ = 0;
   const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
   estimate(accepted, lasted, run);
@@ -276,7 +288,7 @@ void AdaptiveRate::end_run(BootTime at) {
 }
 
 // It was refused again too soon to measure anything.
-void AdaptiveRate::cut_again() {
+void AdaptiveRate::cut_again(BootTime now) {
   constexpr double kCuts[] = {0.93, 0.85, 0.7};
   if (cuts_ == 0 && jumped_ && limit_ > grew_from_) {
     limit_ = limit_ > kJump * grew_from_ ? std::sqrt(limit_ * grew_from_) : grew_from_;
@@ -284,7 +296,7 @@ void AdaptiveRate::cut_again() {
     limit_ *= kCuts[std::min<size_t>(cuts_, 2)];
   }
   ++cuts_;
-  limit_ = std::max(limit_, least_);
+  limit_ = std::max({limit_, least_, kLeastOfLong * long_.rate(now)});
   if (!asked_) debt_ = std::min(debt_, kEach / 3);
 }
 
@@ -343,7 +355,12 @@ void AdaptiveRate::estimate(double accepted, double lasted, nanoseconds run) {
   grew_for_ = 0;
 }
 
-bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now) {
+bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now, const LimitHints& hints) {
+  // Who knows when to come again counts calls over time.
+  if (hints.retry_after || said_ > 0) {
+    if (cap_ > 0) leave_cap(now);
+    return false;
+  }
   if (cap_ > 0) return true;
   if (now < no_cap_until_) return false;
   const uint32_t most = most_accepted_.get(now);

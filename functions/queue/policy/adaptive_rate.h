@@ -60,14 +60,16 @@ class AdaptiveRate {
   BootTime paused_until() const { return paused_until_; }
 
  private:
-  // Counts of units over the last second or so, in quarters.
+  // Counts units over the last four or five parts.
   class Recent {
    public:
+    explicit Recent(nanoseconds part) : part_length_(part) {}
     void add(BootTime now, double units);
     double rate(BootTime now);
 
    private:
     void pass(BootTime now);
+    nanoseconds part_length_;
     std::array<float, 5> parts_{};
     int64_t part_ = 0;
   };
@@ -87,8 +89,9 @@ class AdaptiveRate {
   BootTime due(BootTime now) const;
   size_t room() const;
   void pay(BootTime now, double units);
+  bool grown_far(BootTime now);
   void end_run(BootTime at);
-  void cut_again();
+  void cut_again(BootTime now);
   void estimate(double accepted, double lasted, nanoseconds run);
   double beyond(double limit) const;
   double limit_by_growth() const;
@@ -101,7 +104,7 @@ class AdaptiveRate {
   bool knows_level(BootTime now) const;
   double pace_by_level(BootTime now) const;
   void probe_more();
-  bool blames_concurrency(const Start& start, BootTime now);
+  bool blames_concurrency(const Start& start, BootTime now, const LimitHints& hints);
   void over_cap(const Start& start, BootTime now);
   void leave_cap(BootTime now);
   void pause(BootTime now, const LimitHints& hints);
@@ -126,14 +129,14 @@ class AdaptiveRate {
   double grew_for_ = 0;                       // and lasted so many seconds. 0: it has been used.
   bool searching_ = true;                     // Nothing was refused yet.
   bool growing_ = true;
-  BootTime grew_at_{};  // Since when; idle time excluded.
-  double grown_units_ = 0;
+  BootTime grew_at_{};   // Since when; idle time excluded.
   double debt_ = 0;      // Units to be accepted before it asks for more again.
   BootTime cycle_at_{};  // The end of the last run of refusals.
   double cycle_units_ = 0;
   nanoseconds idle_{0};  // Of the cycle: nobody wanted to start anything.
   nanoseconds grow_idle_{0};
-  Recent recent_;
+  Recent recent_{milliseconds(250)};
+  Recent long_{seconds(2)};
 
   // A run of refusals: nothing was accepted in between.
   uint32_t run_ = 0;
