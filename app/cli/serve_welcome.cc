@@ -56,6 +56,7 @@ std::string order_of(const ServedQueue& queue, const ProcessSettings& settings) 
          value("DEADLINE_MARGIN", "off") + " " + value("REFUSE_LATE", "off") + ")";
   const auto& [deadline, ttl] = std::pair(settings.queue.default_deadline, settings.queue.default_ttl);
   if (deadline) return out + "; it is shed if it has not started " + duration_text(*deadline) + " after its creation";
+  if (settings.queue.order == Order::kDeadline) out += "; tasks that name no deadline come last";
   if (ttl) return out + "; it is shed if nobody has started it in " + duration_text(*ttl);
   return out;
 }

@@ -281,6 +281,18 @@ TEST(ServeWelcome, FiveLinesThatSayWhatItDoesAndHowToUseIt) {
             "watch: freshet stats --watch 1 --queue emails\n");
 }
 
+TEST(ServeWelcome, AnOrderByDeadlineWithoutADeadlineIsTold) {
+  ServeChoices choices = to_handler();
+  choices.late = "useless";
+  const std::string hint = "tasks that name no deadline come last";
+  EXPECT_THAT(welcome_text(*queue_of(choices), {}), HasSubstr(hint));
+  choices.deadline = "5s";
+  EXPECT_THAT(welcome_text(*queue_of(choices), {}), testing::Not(HasSubstr(hint)));
+  choices.late = "fine";
+  choices.deadline.reset();
+  EXPECT_THAT(welcome_text(*queue_of(choices), {}), testing::Not(HasSubstr("shed")));
+}
+
 TEST(ServeWelcome, AnotherAddressAndAccessKeysAreInTheCommands) {
   ServeChoices choices;
   choices.name = "renders";
