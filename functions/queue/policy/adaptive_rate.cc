@@ -105,6 +105,9 @@ double AdaptiveRate::pace(BootTime now) const {
   if (growing_ && grew_at_ != BootTime{}) {
     const double x = in_seconds(now - grew_at_ - grow_idle_);
     pace *= searching_ ? std::exp2(x / kDoubling) : std::exp(kGrowth * x * x);
+  } else if (!growing_ && window_ > 0 && edge_units_ < quota_) {
+    const double left = 0.98 * window_ - in_seconds(now - edge_at_);
+    pace = std::max((quota_ - edge_units_) / std::max(left, 0.02 * window_), 0.95 * quota_ / window_);
   } else if (!growing_) {
     const double left = std::min(1.0, debt_ / kEach);
     pace *= kAtRest - kBelow * left * left;
@@ -155,6 +158,11 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
     idle_ += late;
     if (growing_) grow_idle_ += late;
   }
+  if (window_ > 0 && in_seconds(now - edge_at_) >= window_) {
+    edge_at_ += of_seconds(window_);
+    edge_units_ = 0;
+  }
+  edge_units_ += units;
   if (run_ > 0 && since_refusal_ > 0) end_run(last_start_);
   ++since_refusal_;
   base_ = std::max(due, std::min(base_ + of_seconds(owed_ / pace(now)), now));
@@ -178,6 +186,7 @@ void AdaptiveRate::new_cycle(BootTime at) {
 // So many units were accepted.
 void AdaptiveRate::pay(BootTime now, double units) {
   debt_ = std::max(0.0, debt_ - units);
+  if (window_ > 0 && edge_units_ < quota_ && !growing_) return;
   if (debt_ > 0 || run_ > 0 || (growing_ && !grown_far(now))) return;
   growing_ = true;
   grew_at_ = now;
@@ -240,6 +249,7 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   if (in_flight_ > 0) --in_flight_;
   cycle_units_ -= start.units;
   units_ -= start.units;
+  edge_units_ -= start.units;
   recent_.add(now, -start.units);
   long_.add(now, -start.units);
   hear(start, now, hints);
@@ -274,6 +284,7 @@ void AdaptiveRate::end_run(BootTime at) {
   const double lasted = in_seconds(at - cycle_at_ - idle_);
   const nanoseconds run = at - run_at_;
   run_ = 0;
+  meet_edge(at, run);
   if (lasted < kLeastCycle) return cut_again(at);
   cuts_ = 0;
   const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
@@ -285,6 +296,25 @@ void AdaptiveRate::end_run(BootTime at) {
   last_seconds_ = lasted;
   new_cycle(at);
   cycle_units_ = 1;
+}
+
+// A long run of refusals ends where a window of a minute or so does. From one such end to the next, what was accepted
+// is what the window allows. From then on it is spread over the window, and more is asked for when it is used up.
+void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
+  constexpr double kLeastWindow = 8;
+  constexpr double kMostWindow = 4000;
+  const double length = in_seconds(at - edge_at_);
+  const bool near = window_ > 0 && length > 0.9 * window_;
+  const bool longer = run >= seconds(3);
+  if (!near && !longer) {
+    window_ = 0;
+    return;
+  }
+  const bool fits = edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow;
+  window_ = !fits ? 0 : near ? (window_ + length) / 2 : length;
+  quota_ = edge_units_ - 1;
+  edge_at_ = at;
+  edge_units_ = 1;
 }
 
 // It was refused again too soon to measure anything.

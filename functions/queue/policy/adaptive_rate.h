@@ -91,6 +91,7 @@ class AdaptiveRate {
   void pay(BootTime now, double units);
   bool grown_far(BootTime now);
   void end_run(BootTime at);
+  void meet_edge(BootTime at, nanoseconds run);
   void cut_again(BootTime now);
   void estimate(double accepted, double lasted, nanoseconds run);
   double beyond(double limit) const;
@@ -147,6 +148,12 @@ class AdaptiveRate {
   bool asked_ = false;       // The downstream asked for a pause in it,
   bool asked_long_ = false;  // that was long.
   uint32_t cuts_ = 0;        // In a cycle too short to measure anything.
+
+  // A window of some seconds that nobody tells of.
+  double window_ = 0;      // Its length in seconds; 0: none is known.
+  double quota_ = 0;       // Units that it allows.
+  BootTime edge_at_{};     // When it began.
+  double edge_units_ = 0;  // Accepted since then.
 
   // A limit of calls under way.
   uint32_t cap_ = 0;
