@@ -13,7 +13,7 @@ constexpr double kDoubling = 0.7;  // Seconds, while nothing was refused yet.
 constexpr double kGrowth = 0.09;   // After x seconds of growth the rate is
                                    // exp(kGrowth x^2) times the limit.
 constexpr double kBelieve = 0.85;  // What is known of a bucket is forgotten that far each time.
-constexpr double kMostDebtSeconds = 15;
+constexpr double kMostDebtSeconds = 10;
 constexpr double kLeastOfLong = 0.5;
 constexpr double kJump = 1.6;
 constexpr double kStep = 1.06;
@@ -28,7 +28,7 @@ constexpr milliseconds kShortPause{2'000};
 constexpr double kMostLostSeconds = 8;
 constexpr double kCatchUp = 1.5;  // After a pause the rate is that much higher,
                                   // for what a bucket has saved.
-constexpr double kStepAsked = 1.02;
+constexpr double kStepAsked = 1.04;
 constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
 constexpr double kLag = 0.05;        // Of an interval: a start that is that late does not delay the next.
 constexpr double kLeastCycle = 1;    // Seconds that can be measured.
@@ -290,7 +290,7 @@ void AdaptiveRate::end_run(BootTime at) {
   const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
   estimate(accepted, lasted, run);
   limit_ = std::clamp(limit_, least_, most_);
-  if (!asked_) debt_ = std::min(debt_, kMostDebtSeconds * limit_);
+  debt_ = std::min(debt_, kMostDebtSeconds * limit_);
   asked_ = asked_long_ = false;
   last_units_ = accepted;
   last_seconds_ = lasted;
@@ -327,7 +327,7 @@ void AdaptiveRate::cut_again(BootTime now) {
   }
   ++cuts_;
   limit_ = std::max({limit_, least_, kLeastOfLong * long_.rate(now)});
-  if (!asked_) debt_ = std::min(debt_, kEach / 3);
+  debt_ = std::min(debt_, asked_ ? kMostDebtSeconds * limit_ : kEach / 3);
 }
 
 // What the downstream took beyond `limit` while the rate grew.
