@@ -181,6 +181,9 @@ void add_limits(Command demo, int& exit_status) {
 void add_demo(Command app, int& exit_status) {
   const Command command = app.add_subcommand("demo", "See Freshet at work, in two minutes");
   command.require_subcommand();
+  command.footer(
+      "An API with a limit that changes, on free ports and in a temporary folder:\n"
+      "  freshet demo limits");
   add_limits(command, exit_status);
 }
 
