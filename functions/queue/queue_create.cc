@@ -91,7 +91,8 @@ Result<Item> Queue::new_item(NewTask& task) {
   item.set(attribute::kStatus, Value(delayed ? state::kDelayed : state::kPending));
   if (const auto ttl = task.ttl ? task.ttl : settings_.default_ttl) {
     const auto end = Value::number(epoch_s(stored_ttl(now, *ttl)));
-    if (!task.ttl) item.set(attribute::kQueueTtl, end);
+    // The mark adds 2.5 % to the instructions of a task's life, so only queues that need it have it.
+    if (!task.ttl && !settings_.keep.is_empty()) item.set(attribute::kQueueTtl, end);
     item.set(attribute::kTtl, end);
   }
   if (const size_t size = billed_size(item); size > kMaxTaskBytes) {

@@ -134,6 +134,19 @@ TEST_P(QueueKeep, AClientsTtlStaysAndThatOfTheQueueIsReplaced) {
   EXPECT_EQ(ttl_of("changed"), written);
 }
 
+// Such a task was promised its ttl; the mark is only for queues that need it.
+TEST_P(QueueKeep, ATtlFromBeforeKeepMsWasSetStays) {
+  QueueSettings settings = keeping("0");
+  settings.default_ttl = milliseconds(5'000);
+  Queue& queue = world.start(settings);
+  create(queue, {"a"});
+  EXPECT_FALSE(world.read("a").contains("queueTtl"));
+  const auto set = ttl_of("a");
+  ASSERT_TRUE(queue.change_policy({{"KEEP_MS", "60000"}}));
+  ASSERT_TRUE(take_and(queue, Kind::kComplete));
+  EXPECT_EQ(ttl_of("a"), set);
+}
+
 TEST_P(QueueKeep, ATtlThatRunsOutWhileTheTaskWaitsShedsIt) {
   Queue& queue = world.start(keeping("100000"));
   NewTask brief = named({"brief"})[0];
