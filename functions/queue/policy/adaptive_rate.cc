@@ -44,6 +44,7 @@ constexpr seconds kShared{60};       // It was refused below the limit: somebody
 constexpr seconds kSureOfWindow{2};
 constexpr int kBlame = 3;
 constexpr int kDoubts = 8;
+constexpr seconds kDoubtful{10};
 
 double in_seconds(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -408,6 +409,8 @@ void AdaptiveRate::over_cap(const Start& start, BootTime now) {
   step_ = 1;
   if (cap_known_ || start.in_flight > cap_) return;
   cap_ = std::max(1u, std::min(start.in_flight - 1, static_cast<uint32_t>(0.8 * cap_)));
+  if (now > doubted_at_ + kDoubtful) doubts_ = 0;
+  doubted_at_ = now;
   if (++doubts_ >= kDoubts) leave_cap(now);
 }
 

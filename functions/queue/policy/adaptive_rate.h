@@ -161,6 +161,7 @@ class AdaptiveRate {
   bool cap_known_ = false;  // The downstream says so.
   int blame_ = 0;
   int doubts_ = 0;
+  BootTime doubted_at_{};
   BootTime no_cap_until_{};
   nanoseconds no_cap_for_{0};
   Most most_accepted_;
