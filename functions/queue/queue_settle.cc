@@ -167,7 +167,12 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
   if (limits_.on()) charge_difference(settlement, task);
   const Lease* lease = leases_.find(settlement.id);
   if (lease && lease->token == settlement.lease && lease->call) {
-    settlement.kind == Settlement::Kind::kRelease ? lease->call->refused(boot()) : lease->call->accepted(boot());
+    const bool by_cost = settings_.limits.counts_cost;
+    if (settlement.kind != Settlement::Kind::kRelease) {
+      lease->call->accepted(boot(), {}, by_cost ? settlement.cost : std::nullopt);
+    } else if (settlement.begun) {
+      lease->call->refused(boot());
+    }
     wake();  // By RATE_LIMIT another one may start now.
   }
   leases_.forget(settlement.id, settlement.lease);

@@ -85,14 +85,14 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
   for (;;) {
     if (gone_) co_return fail(*gone_);
     auto seen = work_seen_;
-    const size_t allowed = pull_allowed(input);
+    TakeInput now = input;
+    const size_t allowed = pull_allowed(now);
     if (allowed == 0 && !draining_) {
       if (boot() >= until) co_return std::vector<TakenTask>();
       Waiter waiter(*this);
       co_await waiter.wait(std::min(until, downstream_.next(boot())));
       continue;
     }
-    TakeInput now = input;
     now.max = static_cast<int>(allowed);
     auto claims = claim_newest(std::move(now));
     Result<std::vector<TakenTask>> taken;
@@ -120,9 +120,15 @@ bool Queue::is_rated(const TakeInput& input) const {
   return !input.starts_later && (settings_.work.rate_adaptive || settings_.work.rate_limit > 0);
 }
 
-size_t Queue::pull_allowed(const TakeInput& input) {
+size_t Queue::pull_allowed(TakeInput& input) {
   const auto wanted = static_cast<size_t>(input.max);
-  return is_rated(input) && !draining_ ? downstream_.allowed(boot(), wanted) : wanted;
+  if (!is_rated(input) || draining_) return wanted;
+  if (!settings_.limits.counts_cost) return downstream_.allowed(boot(), wanted);
+  // RATE_LIMIT bounds what they cost, and not how many they are.
+  constexpr size_t kMostUnits = 1'000'000'000;
+  const size_t units = downstream_.allowed(boot(), kMostUnits);
+  input.budget = static_cast<double>(units);
+  return units > 0 ? wanted : 0;
 }
 
 // Claims that a slow store is still answering. If their taker goes away meanwhile, they are given back.
@@ -371,7 +377,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       if (plan.charged > 0) lease.charged = plan.charged;
       if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
       if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
-      if (is_rated(input)) lease.call = std::make_shared<RatedCall>(downstream_, now);
+      if (is_rated(input)) lease.call = std::make_shared<RatedCall>(downstream_, now, units_of(plan.task));
       leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
       taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
       if (!input.starts_later) started(taken.back().waiting_since);

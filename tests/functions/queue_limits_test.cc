@@ -239,6 +239,27 @@ TEST_P(QueueLimits, TheCostThatIsToldIsChargedAndKept) {
   EXPECT_FALSE(take(queue, 10)->empty());
 }
 
+TEST_P(QueueLimits, TheRateOfTheQueueCountsCostForPullWorkers) {
+  auto settings = limits(0);
+  settings.work.rate_limit = 100;
+  settings.work.rate_burst = 10;
+  settings.limits.counts_cost = true;
+  auto& queue = world.start(settings);
+  std::vector<NewTask> tasks(10);
+  for (auto& task : tasks) task.cost = 4;
+  for (auto& made : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(made);
+  const auto taken = take(queue, 10);
+  ASSERT_EQ(taken->size(), 3u) << "they cost 12, of 10 that may be spent";
+  EXPECT_TRUE(take(queue, 10)->empty());
+  Settlement told = settlement(Kind::kComplete, (*taken)[0]);
+  told.cost = 104;
+  ASSERT_TRUE(settle(queue, told));
+  world.pass(milliseconds(900));
+  EXPECT_TRUE(take(queue, 10)->empty());
+  world.pass(milliseconds(200));
+  EXPECT_FALSE(take(queue, 10)->empty());
+}
+
 TEST_P(QueueLimits, CostsThatAreNoneAreRefusedWithTheReason) {
   auto& queue = world.start();
   for (const double wrong : {0.0, -1.0, 2e9, std::nan("")}) {
