@@ -10,8 +10,15 @@ size_t Ledger::add(const Arrival& arrival, int tries_left) {
 nanoseconds Ledger::start(size_t job, nanoseconds now) {
   leave(job, Job::Fate::kStarted, now);
   jobs_[job].failed = calls_.fails(starts_);
+  jobs_[job].cost_ratio = calls_.cost_ratio(starts_);
   jobs_[job].end = calls_.end(now, calls_.of(starts_++));
   return jobs_[job].end;
+}
+
+std::optional<double> Ledger::told_cost(size_t job) const {
+  const Trace* trace = scenario_.trace;
+  if (trace == nullptr || job >= trace->tasks.size() || jobs_[job].cost_ratio == 1) return std::nullopt;
+  return jobs_[job].cost_ratio * trace->tasks[job].cost.value_or(trace->default_cost);
 }
 
 std::optional<Arrival> Ledger::retry(size_t job) const {

@@ -19,7 +19,8 @@ struct Job {
   nanoseconds left = kNever;  // When it was started, shed or rejected.
   nanoseconds end = kNever;   // Set with kStarted.
 
-  bool failed = false;  // kStarted: its last call failed.
+  double cost_ratio = 1;  // kStarted: CallTimes::cost_ratio() of its last call.
+  bool failed = false;    // kStarted: its last call failed.
 
   bool in_time() const { return fate == Fate::kStarted && !failed && end <= milliseconds(arrival.deadline_ms); }
 };
@@ -32,6 +33,8 @@ class Ledger {
   size_t add(const Arrival& arrival, int tries_left);
   // A call begins; returns when it will end.
   nanoseconds start(size_t job, nanoseconds now);
+  // What a call on a task of a trace turned out to cost; empty: nobody says.
+  std::optional<double> told_cost(size_t job) const;
   // In real time: when it did end.
   void ended(size_t job, nanoseconds now) { jobs_[job].end = now; }
   void shed(size_t job, nanoseconds now) { leave(job, Job::Fate::kShed, now); }

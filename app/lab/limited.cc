@@ -120,9 +120,8 @@ Async<Result<HttpResponse>> LimitedDownstream::send(std::string, HttpRequest req
     line_.pop_front();
   }
   if (ledger_->jobs()[number].failed) response.status = 500;
-  const Trace* trace = ledger_->scenario().trace;
-  if (trace != nullptr && number < trace->tasks.size() && trace->tasks[number].told_cost) {
-    response.headers.emplace_back("Freshet-Cost", fmt::format("{}", *trace->tasks[number].told_cost));
+  if (const auto cost = ledger_->told_cost(number)) {
+    response.headers.emplace_back("Freshet-Cost", fmt::format("{}", *cost));
   }
   co_return response;
 }

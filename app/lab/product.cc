@@ -90,8 +90,7 @@ class LabRunner final : public Runner {
       result.kind = RunResult::Kind::kFailure;
       result.error = "failed as recorded";
     }
-    const Trace* trace = ledger_.scenario().trace;
-    if (trace != nullptr && number < trace->tasks.size()) result.cost = trace->tasks[number].told_cost;
+    result.cost = ledger_.told_cost(number);
     co_return result;
   }
 

@@ -192,6 +192,11 @@ bool CallTimes::fails(size_t n) const {
   return scenario_->trace && n < scenario_->trace->failed.size() && scenario_->trace->failed[n];
 }
 
+double CallTimes::cost_ratio(size_t n) const {
+  if (scenario_->trace == nullptr || scenario_->trace->cost_ratios.empty()) return 1;
+  return scenario_->trace->cost_ratios[n % scenario_->trace->cost_ratios.size()];
+}
+
 nanoseconds CallTimes::end(nanoseconds start, nanoseconds service) const {
   if (scenario_->shape != Shape::kStall || scenario_->trace) return start + service;
   const nanoseconds from = kCalm;

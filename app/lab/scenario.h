@@ -59,7 +59,6 @@ struct TraceTask {
   bool replace = false;  // It takes the place of the one of its key that waits.
   int priority = 0;
   std::optional<double> cost;
-  std::optional<double> told_cost = {};  // What it turned out to cost, if its worker said so.
   std::optional<milliseconds> delay;
   std::optional<int> max_attempts;
 };
@@ -68,6 +67,10 @@ struct Trace {
   std::vector<Arrival> arrivals;      // By time.
   std::vector<nanoseconds> services;  // As observed, in order of their starts.
   std::vector<bool> failed = {};      // The calls among them that failed. Empty: none did.
+  // How much more than its task's cost each of those calls turned out to cost. Empty: each as much. As with services,
+  // that belongs to calls, not to tasks.
+  std::vector<double> cost_ratios = {};
+  double default_cost = 1;            // Of a task that names none.
   std::vector<TraceTask> tasks = {};  // One for each arrival. Empty: they have nothing but their times.
 };
 
@@ -90,6 +93,8 @@ class CallTimes {
   nanoseconds of(size_t n);
   // The n-th call fails. Beyond what was observed, none does.
   bool fails(size_t n) const;
+  // How much more than its task's cost it turns out to cost; 1: nobody says.
+  double cost_ratio(size_t n) const;
   // When a call ends that begins at `start` and takes `service`: later if the workers stall meanwhile.
   nanoseconds end(nanoseconds start, nanoseconds service) const;
 

@@ -1,6 +1,7 @@
 #include "app/lab/trace.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include <fmt/format.h>
@@ -29,6 +30,7 @@ class Reader {
                      [](const ChangeRecord* a, const ChangeRecord* b) { return a->sequence < b->sequence; });
     if (auto whole = check_whole(); !whole) return fail(whole.error());
     origin_ = records_.front()->at;
+    read_default_cost();
     if (auto seen = waiting_at_the_start(); !seen) return fail(seen.error());
     for (const auto* record : records_) {
       if (auto ok = look_at(*record); !ok) return fail(ok.error());
@@ -47,6 +49,7 @@ class Reader {
     nanoseconds began;
     nanoseconds took;
     bool failed;
+    double cost_ratio;  // What it turned out to cost, over what the task was said to.
   };
 
   Result<void> check_whole() const {
@@ -60,6 +63,15 @@ class Reader {
       }
     }
     return {};
+  }
+
+  void read_default_cost() {
+    const auto setting = fixture_.header.policy.find("DEFAULT_COST");
+    if (setting == fixture_.header.policy.end()) return;
+    const auto& text = setting->second;
+    double cost = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
+    if (error == std::errc() && end == text.data() + text.size() && cost > 0) out_.trace.default_cost = cost;
   }
 
   // Names the line of the record.
@@ -189,13 +201,16 @@ class Reader {
     const bool given_back = again && int_of(record.after, attribute::kAttempt, 0) < attempt_before(record);
     out_.real.refused += given_back;
     if (!done && (given_back || status == state::kCancelled || status == state::kShed)) return;
-    calls_.push_back({task.taken, std::max(now - task.taken, nanoseconds(1)), !done});
-    const double cost = cost_of(record.after, -1);
-    auto& details = arrivals_[task.number].second;
-    if (done && cost >= 0 && cost != details.cost.value_or(-1)) details.told_cost = cost;
+    calls_.push_back(
+        {task.taken, std::max(now - task.taken, nanoseconds(1)), !done, done ? cost_ratio(record, task) : 1});
     out_.real.done += done;
     out_.real.failed += !done;
     out_.real.in_time += done && now <= milliseconds(task.deadline_ms);
+  }
+
+  double cost_ratio(const ChangeRecord& record, const Seen& task) const {
+    const double said = arrivals_[task.number].second.cost.value_or(out_.trace.default_cost);
+    return said > 0 ? cost_of(record.after, said) / said : 1;
   }
 
   static int64_t attempt_before(const ChangeRecord& record) {
@@ -209,6 +224,7 @@ class Reader {
     for (const auto& call : calls_) {
       out_.trace.services.push_back(call.took);
       out_.trace.failed.push_back(call.failed);
+      out_.trace.cost_ratios.push_back(call.cost_ratio);
     }
     std::stable_sort(arrivals_.begin(), arrivals_.end(),
                      [](const auto& a, const auto& b) { return a.first.at < b.first.at; });
