@@ -83,9 +83,13 @@ class JsonMembers {
 
   template <class Text>
   void text(std::string_view name, Text& into) {
-    take(object_.string_or(name), name, "a text in quotes", into);
+    const auto member = find(name);
+    if (member) take(member->as_string(), *member, "a text in quotes", into);
   }
-  void boolean(std::string_view name, bool& into) { take(object_.bool_or(name, into), name, "true or false", into); }
+  void boolean(std::string_view name, bool& into) {
+    const auto member = find(name);
+    if (member) take(member->as_bool(), *member, "true or false", into);
+  }
 
   template <class Number>
   void integer(std::string_view name, int64_t min, int64_t max, Number& into) {
@@ -133,7 +137,7 @@ class JsonMembers {
   }
 
   void value(std::string_view name, Value& into) {
-    if (const auto member = find(name)) take(plain_value_of(*member), name, "", into);
+    if (const auto member = find(name)) take(plain_value_of(*member), *member, "", into);
   }
 
   // Its items; of anything else than a list nothing must be taken for one.
@@ -174,11 +178,8 @@ class JsonMembers {
 
   // `wanted`: the kind of value, for messages; "" if the error of `from` says all.
   template <class From, class To>
-  void take(Result<From> from, std::string_view name, std::string_view wanted, To& into) {
-    if (error_) return;
-    const auto member = object_.find(name);
-    if (!member) return;
-    if (!from) return wanted.empty() ? fail_with(from.error()) : fail_of_kind(*member, from.error(), wanted);
+  void take(Result<From> from, const JsonView& member, std::string_view wanted, To& into) {
+    if (!from) return wanted.empty() ? fail_with(from.error()) : fail_of_kind(member, from.error(), wanted);
     into = To(std::move(*from));
   }
 

@@ -282,6 +282,7 @@ class Queue final : public TaskQueue {
   bool newest_first();
   bool newest_first_in(std::string_view lane);
   void tell_order(const Candidates& found, bool hungry);
+  bool is_rated() const;
   bool is_rated(const TakeInput& input) const;
   size_t pull_allowed(TakeInput& input);
   Async<Result<Candidates>> plain_candidates(size_t wanted, Walk start);
@@ -321,7 +322,7 @@ class Queue final : public TaskQueue {
 
   // queue_count.cc
   void count_end(const ItemRef& task);
-  void count_attempt(const Settlement& settlement, const ItemRef& task);
+  void count_attempt(const Settlement& settlement, const ItemRef& task, std::optional<BootTime> since);
   void taken_away(const std::string& id, const std::string& token, const ItemRef& task);
 
   // queue_admin.cc

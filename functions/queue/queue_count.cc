@@ -30,15 +30,15 @@ void Queue::count_end(const ItemRef& task) {
   punctuality_.completed_after(age_of(task, now));
 }
 
-// The attempt of a lease that the book still has was settled; `task`: as stored afterwards.
-void Queue::count_attempt(const Settlement& settlement, const ItemRef& task) {
+// The attempt of a lease that the book still has was settled; `task`: as stored afterwards. `since`: when its claim was
+// made, if this queue made it.
+void Queue::count_attempt(const Settlement& settlement, const ItemRef& task, std::optional<BootTime> since) {
   if (!settlement.begun) return;
   const bool gives_back = settlement.kind == Settlement::Kind::kRelease;
   if (!gives_back && settlement.worked) {
     punctuality_.worked(*settlement.worked);
-  } else if (!gives_back) {
-    const auto since = leases_.claimed_at(settlement.id, settlement.lease);
-    if (since) punctuality_.worked(boot() - *since);
+  } else if (!gives_back && since) {
+    punctuality_.worked(boot() - *since);
   }
   if (settlement.kind == Settlement::Kind::kComplete) return;
   // A processor has told of what its runner refused.

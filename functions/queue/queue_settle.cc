@@ -160,12 +160,11 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
     }
     return task;
   }
-  if (settlement.kind == Settlement::Kind::kComplete) {
-    if (auto since = leases_.claimed_at(settlement.id, settlement.lease)) service_times_.add(boot() - *since, boot());
-  }
-  count_attempt(settlement, task);
+  const auto since = leases_.claimed_at(settlement.id, settlement.lease);
+  if (since && settlement.kind == Settlement::Kind::kComplete) service_times_.add(boot() - *since, boot());
+  count_attempt(settlement, task, since);
   if (limits_.on()) charge_difference(settlement, task);
-  const Lease* lease = leases_.find(settlement.id);
+  const Lease* lease = is_rated() ? leases_.find(settlement.id) : nullptr;
   if (lease && lease->token == settlement.lease && lease->call) {
     const bool by_cost = settings_.limits.counts_cost;
     if (settlement.kind != Settlement::Kind::kRelease) {

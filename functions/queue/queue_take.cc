@@ -115,9 +115,13 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
   }
 }
 
+bool Queue::is_rated() const {
+  return settings_.work.rate_adaptive || settings_.work.rate_limit > 0;
+}
+
 // RATE_LIMIT counts what pull workers take; the processor counts its own starts.
 bool Queue::is_rated(const TakeInput& input) const {
-  return !input.starts_later && (settings_.work.rate_adaptive || settings_.work.rate_limit > 0);
+  return !input.starts_later && is_rated();
 }
 
 size_t Queue::pull_allowed(TakeInput& input) {
