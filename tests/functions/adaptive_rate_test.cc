@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <queue>
+#include <utility>
 
 #include "base/random.h"
 
@@ -223,6 +224,148 @@ TEST(AdaptiveRate, ACostlyCallDelaysTheNext) {
   EXPECT_NEAR(in_seconds(rate.next(now)) - in_seconds(now), 0.5, 0.02);
   rate.accepted(start, now, {}, 20);
   EXPECT_NEAR(in_seconds(rate.next(now)) - in_seconds(now), 2, 0.02) << "it turned out to cost more";
+}
+
+// What one answer says, of a proxy in front, say, does not hold for ever.
+TEST(AdaptiveRate, WhatWasToldOnceIsForgotten) {
+  LimitHints slow;
+  slow.limit = 1;
+  slow.window = milliseconds(60'000);
+  slow.remaining = 0;
+  slow.reset = seconds(366 * 24 * 3600);
+  LimitHints nothing;
+  nothing.limit = 0;
+  nothing.window = milliseconds(1'000);
+  for (const auto& hints : {slow, nothing}) {
+    AdaptiveRate rate(0.1, 1000);
+    BootTime now(seconds(100));
+    for (int i = 0; i < 5; ++i, now = std::max(rate.next(now), now + milliseconds(1))) {
+      rate.accepted(rate.started(now), now, hints);
+    }
+    const BootTime until = now + seconds(180);
+    while (now < until && rate.rate() < 20) {
+      if (rate.allowed(now, 1) > 0) rate.accepted(rate.started(now), now);
+      now = std::max(rate.next(now), now + milliseconds(1));
+    }
+    EXPECT_GE(rate.rate(), 20) << *hints.limit;
+  }
+}
+
+// What a downstream does with a call at that time (seconds), with so many under way that it has taken.
+struct Reply {
+  bool takes = true;
+  double after = 0.02;  // Seconds until the answer.
+  LimitHints hints{};
+};
+
+// A flood from 0 s on; counts what is taken and refused from `from` to `to`, in seconds.
+struct Flood {
+  double taken = 0, refused = 0;  // A second.
+  size_t concurrency = 0;
+
+  Flood(double from, double to, const std::function<Reply(double now, long under_way)>& reply) {
+    struct End {
+      BootTime at;
+      AdaptiveRate::Start start;
+      Reply reply;
+      bool operator<(const End& other) const { return at > other.at; }
+    };
+    AdaptiveRate rate(0.1, 100'000);
+    std::priority_queue<End> ends;
+    long under_way = 0;
+    BootTime now(seconds(1));
+    const BootTime begin = now;
+    const auto passed = [&] { return in_seconds(now) - in_seconds(begin); };
+    while (passed() < to) {
+      while (!ends.empty() && ends.top().at <= now) {
+        const End end = ends.top();
+        ends.pop();
+        under_way -= end.reply.takes ? 1 : 0;
+        const bool counts = passed() >= from;
+        if (counts) (end.reply.takes ? taken : refused) += 1 / (to - from);
+        end.reply.takes ? rate.accepted(end.start, now, end.reply.hints)
+                        : rate.refused(end.start, now, end.reply.hints);
+      }
+      const size_t allowed = rate.allowed(now, 1000);
+      for (size_t i = 0; i < allowed; ++i) {
+        const auto start = rate.started(now);
+        const Reply answer = reply(passed(), under_way);
+        under_way += answer.takes ? 1 : 0;
+        ends.push({now + nanoseconds(static_cast<int64_t>(answer.after * 1e9)), start, answer});
+      }
+      if (allowed > 0) continue;
+      const BootTime next = std::max(rate.next(now), now + milliseconds(1));
+      now = ends.empty() ? next : std::min(next, std::max(ends.top().at, now));
+    }
+    concurrency = rate.concurrency();
+  }
+};
+
+// Refused for minutes, it finds its rate again within half a minute, and asks at least every 10 s before.
+TEST(AdaptiveRate, AnOutageSaysNothingOfTheRate) {
+  for (const double length : {5.0, 60.0, 600.0, 3600.0}) {
+    for (const double begins : {0.0, 120.0}) {
+      Bucket bucket(0.5);
+      LimitHints hints;
+      const Flood came(begins + length + 30, begins + length + 90, [&](double now, long) {
+        const bool takes = bucket.take(now, 20, hints);
+        return Reply{takes && (now < begins || now >= begins + length)};
+      });
+      EXPECT_GE(came.taken, 0.9 * 20) << length << " s from " << begins << " s on";
+      EXPECT_LE(came.refused, 0.03 * 20) << length << " s from " << begins << " s on";
+    }
+  }
+  const Flood during(600, 3600, [](double, long) { return Reply{false}; });
+  EXPECT_GE(during.refused, 0.09) << "calls a second that find out when it is over";
+  EXPECT_LE(during.refused, 0.2);
+}
+
+TEST(AdaptiveRate, ThousandsASecond) {
+  Bucket bucket(0.5);
+  LimitHints hints;
+  const Flood came(20, 60, [&](double now, long) { return Reply{bucket.take(now, 5'000, hints)}; });
+  EXPECT_GE(came.taken, 0.95 * 5'000);
+  EXPECT_LE(came.refused, 0.02 * 5'000);
+}
+
+TEST(AdaptiveRate, CallsOfAMinuteAreNoLimitOfCallsUnderWay) {
+  Bucket bucket(0.5);
+  LimitHints hints;
+  const Flood came(60, 900, [&](double now, long) {
+    const bool takes = bucket.take(now, 20, hints);
+    return Reply{takes, takes ? 60 : 0.02};
+  });
+  EXPECT_GE(came.taken, 0.9 * 20);
+  EXPECT_LE(came.refused, 0.02 * 20);
+}
+
+// It tells of a limit of calls under way, and has one of calls over time that it does not tell of.
+TEST(AdaptiveRate, ARateBesideCallsUnderWayThatAreTold) {
+  Bucket bucket(0.5);
+  LimitHints hints;
+  const Flood came(30, 300, [&](double now, long under_way) {
+    if (under_way < 8 && !bucket.take(now, 20, hints)) return Reply{false};
+    Reply reply{under_way < 8, 0.1};
+    reply.hints.limit = 8;
+    reply.hints.concurrent = true;
+    return reply;
+  });
+  EXPECT_GE(came.taken, 0.95 * 20);
+  EXPECT_LE(came.refused, 0.02 * 20);
+  EXPECT_EQ(came.concurrency, 8u);
+}
+
+// Within 20 minutes the time of one answer is forgotten, though all others go on to tell.
+TEST(AdaptiveRate, AResetThatWasWrong) {
+  Window window(1, true);
+  bool told = false;
+  const Flood came(1'300, 1'500, [&](double now, long) {
+    Reply reply;
+    reply.takes = window.take(now, 20, reply.hints);
+    if (now > 60 && !std::exchange(told, true)) reply.hints.reset = milliseconds(int64_t{366} * 86'400'000);
+    return reply;
+  });
+  EXPECT_GE(came.taken, 0.95 * 20);
 }
 
 // Whatever comes, it neither hangs nor lets nothing start for ever.

@@ -12,6 +12,7 @@ constexpr double kFirst = 5;       // Units a second, at the start.
 constexpr double kDoubling = 0.7;  // Seconds, while nothing was refused yet.
 constexpr double kGrowth = 0.09;   // After x seconds of growth the rate is
                                    // exp(kGrowth x^2) times the limit.
+constexpr double kStage = 4;       // It grows that far; then it has to be accepted.
 constexpr double kBelieve = 0.85;  // What is known of a bucket is forgotten that far each time.
 constexpr double kMostDebtSeconds = 10;
 constexpr double kLeastOfLong = 0.5;
@@ -32,7 +33,9 @@ constexpr double kStepAsked = 1.04;
 constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
 constexpr double kLag = 0.05;        // Of an interval: a start that is that late does not delay the next.
 constexpr double kLeastCycle = 1;    // Seconds that can be measured.
-constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused.
+constexpr double kLongestProbe = 2;  // Seconds between two calls while everything is refused,
+constexpr double kRareProbe = 10;    // and so many when that has lasted.
+constexpr seconds kOutage{90};       // Refusals for longer say nothing of a rate.
 constexpr milliseconds kLongestPause{600'000};
 constexpr double kByLevel = 0.1;     // A unit that is left in the bucket raises the rate that far.
 constexpr double kCaution = 0.0006;  // Each accepted unit raises the rate that
@@ -43,8 +46,16 @@ constexpr seconds kShared{60};       // It was refused below the limit: somebody
                                      // uses it too, for so long.
 constexpr seconds kSureOfWindow{2};
 constexpr int kBlame = 3;
+constexpr seconds kLongCall{5};
+constexpr seconds kTold{60};        // A limit holds so long after it was told, if answers come without it.
+constexpr seconds kToldReset{600};  // The longest time until a reset counts for that long to twice as long.
 constexpr int kDoubts = 8;
 constexpr seconds kDoubtful{10};
+
+// The rate after `x` seconds of growth, as a multiple of where it began.
+double growth(double x) {
+  return std::min(std::exp(kGrowth * x * x), kStage);
+}
 
 double in_seconds(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -96,16 +107,17 @@ void AdaptiveRate::set_bounds(double least, double most) {
 }
 
 double AdaptiveRate::rate() const {
-  const double rate = said_ > 0 ? std::min(limit_, said_) : limit_;
+  const double known = searching_ ? std::max(limit_, proven_) : limit_;
+  const double rate = said_ > 0 ? std::min(known, said_) : known;
   return std::clamp(rate, least_, most_);
 }
 
 double AdaptiveRate::pace(BootTime now) const {
-  if (cap_ > 0) return most_;
+  if (paced_by_cap()) return most_;
   double pace = limit_;
   if (growing_ && grew_at_ != BootTime{}) {
     const double x = in_seconds(now - grew_at_ - grow_idle_);
-    pace *= searching_ ? std::exp2(x / kDoubling) : std::exp(kGrowth * x * x);
+    pace *= searching_ ? std::exp2(x / kDoubling) : growth(x);
   } else if (!growing_ && window_ > 0 && edge_units_ < quota_) {
     const double left = 0.98 * window_ - in_seconds(now - edge_at_);
     pace = std::max((quota_ - edge_units_) / std::max(left, 0.02 * window_), 0.95 * quota_ / window_);
@@ -197,9 +209,8 @@ void AdaptiveRate::pay(BootTime now, double units) {
 // After kStage times the rate begins to grow anew from there: slowly at first, so that windows of some seconds, which
 // take far too much before they refuse anything, are not overrun.
 bool AdaptiveRate::grown_far(BootTime now) {
-  constexpr double kStage = 4;
   const double pace = this->pace(now);
-  if (searching_ || cap_ > 0 || pace < kStage * limit_) return false;
+  if (searching_ || paced_by_cap() || pace < kStage * limit_) return false;
   limit_ = std::min(pace, 2 * recent_.rate(now));
   new_cycle(now);
   return true;
@@ -207,13 +218,16 @@ bool AdaptiveRate::grown_far(BootTime now) {
 
 void AdaptiveRate::accepted(const Start& start, BootTime now, const LimitHints& hints, std::optional<double> units) {
   if (in_flight_ > 0) --in_flight_;
+  long_calls_ = now - start.at >= kLongCall;
   most_accepted_.add(now, start.in_flight);
+  if (searching_) proven_ = std::max(proven_, recent_.rate(now));
   if (units) owed_ += *units - start.units;
   if (cap_ > 0 && start.in_flight > cap_) {
     cap_ = start.in_flight;
     step_ = std::min<uint32_t>(step_ * 2, 1u << 20);
   }
   hear(start, now, hints);
+  if (!hints.limit) forget(now);
   caution_ = std::min(1.2, caution_ + kCaution * start.units);
   pay(now, start.units);
 }
@@ -243,7 +257,8 @@ void AdaptiveRate::pause(BootTime now, const LimitHints& hints) {
   if (run_ < 2) return;
   const double lasted = in_seconds(now - run_at_);
   const double wait = std::ldexp(1 / rate(), static_cast<int>(std::min(run_, 30u)) - 1);
-  paused_until_ = std::max(paused_until_, now + of_seconds(std::min(wait, std::max(kLongestProbe, lasted / 10))));
+  const double most = std::clamp(lasted / 10, kLongestProbe, kRareProbe);
+  paused_until_ = std::max(paused_until_, now + of_seconds(std::min(wait, most)));
 }
 
 void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& hints) {
@@ -256,12 +271,18 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   hear(start, now, hints);
   caution_ = std::max(0.4, caution_ - kCaution * kCautious * start.units);
   if (said_ > 0) shared_until_ = now + kShared;
-  if (cap_known_ || blames_concurrency(start, now, hints)) {
+  const bool by_cap = cap_known_ ? hints.concurrent || start.in_flight > cap_ : blames_concurrency(start, now, hints);
+  if (by_cap) {
     if (hints.retry_after) pause(now, hints);
     return over_cap(start, now);
   }
   since_refusal_ = 0;
-  if (run_++ == 0) run_at_ = now;
+  if (run_ == 0) run_at_ = now;
+  // Calls that were under way when the last one was refused say no more than that one did.
+  if (run_ == 0 || start.at >= counted_at_) {
+    ++run_;
+    counted_at_ = now;
+  }
   const double measured = in_seconds(now - cycle_at_ - idle_);
   const double cost = measured >= kLeastCycle ? kEach : kEach / 4;
   debt_ = std::max(debt_, std::min(kMostDebt, debt_ + cost));
@@ -286,6 +307,7 @@ void AdaptiveRate::end_run(BootTime at) {
   const nanoseconds run = at - run_at_;
   run_ = 0;
   meet_edge(at, run);
+  if (run > kOutage && window_ == 0) return end_outage(at);
   if (lasted < kLeastCycle) return cut_again(at);
   cuts_ = 0;
   const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
@@ -299,8 +321,21 @@ void AdaptiveRate::end_run(BootTime at) {
   cycle_units_ = 1;
 }
 
+// It was out of order, or has a long window that is not known yet. What it allowed before is the best guess.
+void AdaptiveRate::end_outage(BootTime at) {
+  cuts_ = 0;
+  lost_ = catch_up_ = 0;
+  grew_ = jumped_ = false;
+  grew_for_ = 0;
+  debt_ = std::min(debt_, limit_);
+  asked_ = asked_long_ = false;
+  new_cycle(at);
+  cycle_units_ = 1;
+}
+
 // A long run of refusals ends where a window of a minute or so does. From one such end to the next, what was accepted
 // is what the window allows. From then on it is spread over the window, and more is asked for when it is used up.
+// After a run that may have been an outage, the same time has to pass between two ends for a second time.
 void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
   constexpr double kLeastWindow = 8;
   constexpr double kMostWindow = 4000;
@@ -311,7 +346,10 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
     window_ = 0;
     return;
   }
-  const bool fits = edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow;
+  const bool again = std::abs(length - edge_length_) < 0.1 * length;
+  edge_length_ = length;
+  const bool fits =
+      edge_at_ != BootTime{} && length > kLeastWindow && length < kMostWindow && (run <= kOutage || near || again);
   window_ = !fits ? 0 : near ? (window_ + length) / 2 : length;
   quota_ = edge_units_ - 1;
   edge_at_ = at;
@@ -322,7 +360,7 @@ void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
 void AdaptiveRate::cut_again(BootTime now) {
   constexpr double kCuts[] = {0.93, 0.85, 0.7};
   if (cuts_ == 0 && jumped_ && limit_ > grew_from_) {
-    limit_ = limit_ > kJump * grew_from_ ? std::sqrt(limit_ * grew_from_) : grew_from_;
+    limit_ = limit_ > kStep * grew_from_ ? std::sqrt(limit_ * grew_from_) : grew_from_;
   } else {
     limit_ *= kCuts[std::min<size_t>(cuts_, 2)];
   }
@@ -340,7 +378,7 @@ double AdaptiveRate::beyond(double limit) const {
   double sum = 0;
   for (int i = 0; i < kSteps; ++i) {
     const double x = from + (i + 0.5) * step;
-    sum += (grew_from_ * std::exp(kGrowth * x * x) - limit) * step;
+    sum += (grew_from_ * growth(x) - limit) * step;
   }
   return sum;
 }
@@ -348,7 +386,7 @@ double AdaptiveRate::beyond(double limit) const {
 // The limit beyond which it took as much as its bucket is believed to hold.
 double AdaptiveRate::limit_by_growth() const {
   double low = grew_from_;
-  double high = grew_from_ * std::exp(kGrowth * grew_for_ * grew_for_);
+  double high = grew_from_ * growth(grew_for_);
   for (int i = 0; i < 20; ++i) {
     const double middle = (low + high) / 2;
     (beyond(middle) > burst_ * middle + 1 ? low : high) = middle;
@@ -373,7 +411,7 @@ void AdaptiveRate::estimate(double accepted, double lasted, nanoseconds run) {
   if (grew) {
     burst_ *= kBelieve;
     limit_ = std::max(whole, limit_by_growth());
-    const bool far = grew_from_ * kJump < grew_from_ * std::exp(kGrowth * grew_for_ * grew_for_);
+    const bool far = kJump < growth(grew_for_);
     if (!far) limit_ = std::min(limit_, (by_order ? kStepAsked : kStep) * grew_from_);
     jumped_ = true;
     return;
@@ -394,7 +432,8 @@ bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now, const Li
   }
   if (cap_ > 0) return true;
   if (now < no_cap_until_) return false;
-  const uint32_t most = most_accepted_.get(now);
+  // Calls that take long have been let in, though none of them has ended.
+  const uint32_t most = std::max(most_accepted_.get(now), long_calls_ ? in_flight_ : 0);
   blame_ = start.in_flight > most && most > 0 ? blame_ + 1 : std::max(blame_ - 2, -4);
   if (blame_ < kBlame) return false;
   cap_ = std::max(1u, most);
@@ -405,9 +444,10 @@ bool AdaptiveRate::blames_concurrency(const Start& start, BootTime now, const Li
 }
 
 void AdaptiveRate::over_cap(const Start& start, BootTime now) {
+  if (cap_known_) return;
   debt_ = std::min(kMostDebt, debt_ + 1.4 * kEach);
   step_ = 1;
-  if (cap_known_ || start.in_flight > cap_) return;
+  if (start.in_flight > cap_) return;
   cap_ = std::max(1u, std::min(start.in_flight - 1, static_cast<uint32_t>(0.8 * cap_)));
   if (now > doubted_at_ + kDoubtful) doubts_ = 0;
   doubted_at_ = now;
@@ -427,15 +467,42 @@ void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hint
   if (hints.concurrent && hints.limit) {
     cap_ = static_cast<uint32_t>(std::clamp(*hints.limit, 1.0, 1e6));
     cap_known_ = true;
+    cap_heard_ = now;
     return;
   }
-  if (!hints.limit || start.at < heard_at_) return;
-  if (hints.reset) longest_reset_ = std::max(longest_reset_, static_cast<float>(in_seconds(*hints.reset)));
-  const double window = hints.window ? in_seconds(*hints.window) : longest_reset_;
+  if (cap_known_ && now > cap_heard_ + kTold) {
+    cap_ = 0;
+    cap_known_ = false;
+  }
+  const bool said = hints.limit && *hints.limit > 0;  // A limit of 0 is none, as the downstream does take calls.
+  if (!said || start.at < heard_at_) return;
+  if (hints.reset) hear_reset(now, static_cast<float>(in_seconds(*hints.reset)));
+  const double window = hints.window ? in_seconds(*hints.window) : longest_reset();
   if (window > 0) hear_limit(*hints.limit / window);
   if (hints.remaining && hints.reset) hear_window(start, *hints.remaining, *hints.reset);
   if (hints.remaining) hear_level(start, now, *hints.remaining, *hints.limit);
   heard_at_ = start.at;
+}
+
+// The downstream takes calls, and has said nothing of a limit for long. What it said before, or a proxy in front of it,
+// may hold no more.
+void AdaptiveRate::forget(BootTime now) {
+  if (heard_at_ == BootTime{} || now < heard_at_ + kTold) return;
+  heard_at_ = level_at_ = window_end_ = BootTime{};
+  window_known_ = false;
+  said_ = 0;
+  reset_ = reset_before_ = 0;
+  debt_ = std::min(debt_, limit_);
+}
+
+// One that was wrong, or of a window that is no more, must not count for ever.
+void AdaptiveRate::hear_reset(BootTime now, float reset) {
+  if (now > reset_from_ + kToldReset) {
+    reset_before_ = now > reset_from_ + 2 * kToldReset ? 0 : reset_;
+    reset_ = 0;
+    reset_from_ = now;
+  }
+  reset_ = std::max(reset_, reset);
 }
 
 void AdaptiveRate::hear_limit(double said) {
@@ -482,7 +549,7 @@ void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, dou
 }
 
 bool AdaptiveRate::knows_level(BootTime now) const {
-  return now < shared_until_ && now < level_at_ + seconds(3) && now > steps_until_ && longest_reset_ < 3 && run_ < 3 &&
+  return now < shared_until_ && now < level_at_ + seconds(3) && now > steps_until_ && longest_reset() < 3 && run_ < 3 &&
          most_left_ >= kBucket;
 }
 

@@ -7,6 +7,7 @@
 // with what it returned.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -50,8 +51,8 @@ class AdaptiveRate {
   // Nobody knows: it was not sent, or its answer never came.
   void abandoned(const Start& start);
 
-  // The limit as it is believed to be, in units a second. `least` until
-  // something is known.
+  // The limit as it is believed to be, in units a second. Before the first
+  // refusal it is at least that.
   double rate() const;
   // How many calls may be under way; 0: no limit of that kind is known.
   size_t concurrency() const { return cap_; }
@@ -88,9 +89,12 @@ class AdaptiveRate {
   double pace(BootTime now) const;
   BootTime due(BootTime now) const;
   size_t room() const;
+  // A limit of calls under way that was learnt is the only one. Beside one that is told there may be a rate.
+  bool paced_by_cap() const { return cap_ > 0 && !cap_known_; }
   void pay(BootTime now, double units);
   bool grown_far(BootTime now);
   void end_run(BootTime at);
+  void end_outage(BootTime at);
   void meet_edge(BootTime at, nanoseconds run);
   void cut_again(BootTime now);
   void estimate(double accepted, double lasted, nanoseconds run);
@@ -99,12 +103,14 @@ class AdaptiveRate {
   void cut();
   void new_cycle(BootTime at);
   void hear(const Start& start, BootTime now, const LimitHints& hints);
+  void forget(BootTime now);
+  void hear_reset(BootTime now, float reset);
+  float longest_reset() const { return std::max(reset_, reset_before_); }
   void hear_limit(double said);
   void hear_window(const Start& start, double remaining, nanoseconds reset);
   void hear_level(const Start& start, BootTime now, double left, double limit);
   bool knows_level(BootTime now) const;
   double pace_by_level(BootTime now) const;
-  void probe_more();
   bool blames_concurrency(const Start& start, BootTime now, const LimitHints& hints);
   void over_cap(const Start& start, BootTime now);
   void leave_cap(BootTime now);
@@ -129,6 +135,7 @@ class AdaptiveRate {
   double grew_from_ = 1;                      // it began at this rate
   double grew_for_ = 0;                       // and lasted so many seconds. 0: it has been used.
   bool searching_ = true;                     // Nothing was refused yet.
+  double proven_ = 0;                         // The highest rate meanwhile that was let in.
   bool growing_ = true;
   BootTime grew_at_{};   // Since when; idle time excluded.
   double debt_ = 0;      // Units to be accepted before it asks for more again.
@@ -143,6 +150,7 @@ class AdaptiveRate {
   uint32_t run_ = 0;
   uint32_t since_refusal_ = 0;
   BootTime run_at_{};
+  BootTime counted_at_{};    // When the last one of `run_` came.
   double lost_ = 0;          // Seconds of pauses in this cycle.
   double catch_up_ = 0;      // Units that a bucket has saved meanwhile.
   bool asked_ = false;       // The downstream asked for a pause in it,
@@ -150,15 +158,18 @@ class AdaptiveRate {
   uint32_t cuts_ = 0;        // In a cycle too short to measure anything.
 
   // A window of some seconds that nobody tells of.
-  double window_ = 0;      // Its length in seconds; 0: none is known.
-  double quota_ = 0;       // Units that it allows.
-  BootTime edge_at_{};     // When it began.
-  double edge_units_ = 0;  // Accepted since then.
+  double window_ = 0;       // Its length in seconds; 0: none is known.
+  double quota_ = 0;        // Units that it allows.
+  BootTime edge_at_{};      // When it began.
+  double edge_units_ = 0;   // Accepted since then.
+  double edge_length_ = 0;  // Seconds between the last two ends of long runs.
 
   // A limit of calls under way.
   uint32_t cap_ = 0;
   uint32_t step_ = 1;
-  bool cap_known_ = false;  // The downstream says so.
+  bool cap_known_ = false;  // The downstream says so,
+  BootTime cap_heard_{};    // the last time then.
+  bool long_calls_ = false;
   int blame_ = 0;
   int doubts_ = 0;
   BootTime doubted_at_{};
@@ -170,7 +181,9 @@ class AdaptiveRate {
   double units_ = 0;         // Started and not refused, ever.
   BootTime heard_at_{};      // Start of the newest call whose answer said something.
   double said_ = 0;          // Its limit, in units a second; 0: not known.
-  float longest_reset_ = 0;  // Seconds.
+  float reset_ = 0;          // The longest time until a reset, in seconds, from
+  BootTime reset_from_{};    // then on,
+  float reset_before_ = 0;   // and before.
   BootTime window_end_{};    // Of a fixed window; the past: not known.
   BootTime window_heard_{};  // When it was first heard of.
   bool window_known_ = false;
