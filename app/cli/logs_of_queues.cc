@@ -56,19 +56,19 @@ int sheds(const LogOptions& options) {
               Table(screen_of(STDOUT_FILENO), {{.header = "TIME"},
                                                {.header = "WHAT"},
                                                {.header = "TASK", .gives_way = true},
-                                               {.header = "REASON"},
                                                {.header = "AGE", .right = true},
                                                {.header = "COUNT", .right = true},
-                                               {.header = "POLICY"}}),
+                                               {.header = "POLICY"},
+                                               {.header = "REASON", .wraps = true}}),
               [](Table& table, const Json& line) {
                 const Json age = line.value("ageMs", Json());
                 table.add({{time_of(line)},
                            {text(line, "what")},
                            {text(line, "taskId")},
-                           {text(line, "reason")},
                            {age.is_number() ? age_text(age.get<int64_t>()) : ""},
                            {text(line, "count")},
-                           {text(line, "policy")}});
+                           {text(line, "policy")},
+                           {text(line, "reason")}});
               });
   if (!options.remote.json && lines.empty()) std::cout << "nothing was shed\n";
   return kDone;
@@ -88,7 +88,7 @@ int audit(const LogOptions& options) {
                                                {.header = "WHAT"},
                                                {.header = "QUEUE"},
                                                {.header = "COUNT", .right = true},
-                                               {.header = "DETAIL", .gives_way = true}}),
+                                               {.header = "DETAIL", .wraps = true}}),
               [](Table& table, const Json& line) {
                 table.add({{time_of(line)},
                            {text(line, "who")},

@@ -50,7 +50,7 @@ const SettingHelp* help_of(const std::string& name) {
 void print_policy(const Json& policy, const Screen& screen) {
   Table table(
       screen,
-      {{.header = "SETTING"}, {.header = "VALUE"}, {.header = "DEFAULT"}, {.header = "MEANING", .gives_way = true}});
+      {{.header = "SETTING"}, {.header = "VALUE"}, {.header = "DEFAULT"}, {.header = "MEANING", .wraps = true}});
   for (const auto& [name, value] : policy.items()) {
     const SettingHelp* help = help_of(name);
     const std::string fallback = help == nullptr ? "?" : plain_words(help->fallback);

@@ -61,7 +61,7 @@ Colour colour_of_state(const std::string& state) {
 }
 
 void print_table(const Json& rows, const Screen& screen) {
-  Table table(screen, {{.header = "QUEUE", .gives_way = true},
+  Table table(screen, {{.header = "QUEUE"},
                        {.header = "KIND"},
                        {.header = "STATE"},
                        {.header = "PENDING", .right = true},
@@ -70,7 +70,7 @@ void print_table(const Json& rows, const Screen& screen) {
                        {.header = "DEAD", .right = true},
                        {.header = "OLDEST", .right = true},
                        {.header = "RUNNER"},
-                       {.header = "RATE LIMIT", .right = true}});
+                       {.header = "RATE", .right = true}});
   for (const Json& row : rows) {
     const std::string state = row.value("state", "");
     const std::string rate = row.value("rateLimit", "");

@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t kGap = 2;
 constexpr size_t kLeast = 4;
+constexpr size_t kReadable = 24;  // A column of sentences is at least that wide.
+constexpr size_t kIndent = 4;     // Of sentences below their row.
 
 }  // namespace
 
@@ -19,13 +21,18 @@ void Table::add(std::vector<Cell> row) {
   rows_.push_back(std::move(row));
 }
 
-std::vector<size_t> Table::widths() const {
+std::vector<size_t> Table::natural_widths() const {
   std::vector<size_t> widths;
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t most = columns_of(columns_[i].header);
     for (const auto& row : rows_) most = std::max(most, columns_of(row[i].text));
     widths.push_back(most);
   }
+  return widths;
+}
+
+// Makes the columns as narrow as the screen wants them: a width of 0 for a last column whose texts stand below.
+void Table::fit(std::vector<size_t>& widths) const {
   const size_t gaps = kGap * (columns_.size() - 1);
   const size_t room = screen_.width > gaps ? screen_.width - gaps : 0;
   size_t all = std::accumulate(widths.begin(), widths.end(), size_t{0});
@@ -34,6 +41,11 @@ std::vector<size_t> Table::widths() const {
     widths[i] -= less;
     all -= less;
   };
+  if (columns_.back().wraps && all > room) {
+    const size_t others = all - widths.back();
+    widths.back() = others + kReadable <= room ? room - others : 0;
+    all = others + widths.back();
+  }
   for (size_t i = 0; i < widths.size() && all > room; ++i) {
     if (columns_[i].gives_way) shrink(i, std::max(kLeast, columns_of(columns_[i].header)));
   }
@@ -43,7 +55,6 @@ std::vector<size_t> Table::widths() const {
     // One at a time: columns that are equally wide get equally narrow.
     shrink(static_cast<size_t>(widest - widths.begin()), *widest - 1);
   }
-  return widths;
 }
 
 void Table::append(std::string& out, const std::vector<Cell>& row, const std::vector<size_t>& widths) const {
@@ -60,13 +71,30 @@ void Table::append(std::string& out, const std::vector<Cell>& row, const std::ve
   out += line + '\n';
 }
 
+void Table::append_wrapped(std::string& out, std::vector<Cell> row, const std::vector<size_t>& widths) const {
+  const Cell last = std::exchange(row.back(), {});
+  const bool below = widths.back() == 0;
+  const auto lines = wrapped(last.text, below ? screen_.width - kIndent : widths.back());
+  if (!below) row.back() = {lines.front(), last.colour};
+  append(out, row, widths);
+  if (last.text.empty()) return;
+  const size_t indent = below ? kIndent : std::accumulate(widths.begin(), widths.end() - 1, kGap * (widths.size() - 1));
+  for (size_t i = below ? 0 : 1; i < lines.size(); ++i) {
+    out += std::string(indent, ' ') + painted(screen_, last.colour, lines[i]) + '\n';
+  }
+}
+
 std::string Table::text() const {
-  const auto columns = widths();
+  auto widths = natural_widths();
+  if (screen_.terminal) fit(widths);
   std::vector<Cell> headers;
   for (const Column& column : columns_) headers.push_back({column.header, Colour::kBold});
+  if (widths.back() == 0) headers.back() = {};
   std::string out;
-  append(out, headers, columns);
-  for (const auto& row : rows_) append(out, row, columns);
+  append(out, headers, widths);
+  for (const auto& row : rows_) {
+    columns_.back().wraps ? append_wrapped(out, row, widths) : append(out, row, widths);
+  }
   return out;
 }
 

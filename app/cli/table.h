@@ -17,6 +17,9 @@ struct Column {
   std::string header;
   bool right = false;      // Aligned to the right, as numbers are.
   bool gives_way = false;  // Cut before the others, if the row is wider than the screen.
+  // Only of the last column: a text that does not fit is not cut. It goes on in further lines, or has lines of its own
+  // below its row if the column would be too narrow to read.
+  bool wraps = false;
 };
 
 class Table {
@@ -24,13 +27,15 @@ class Table {
   Table(Screen screen, std::vector<Column> columns) : screen_(screen), columns_(std::move(columns)) {}
 
   void add(std::vector<Cell> row);  // One cell for each column.
-  // A line for the headers, and one for each row. No line is wider than the screen if it has room for four columns of
-  // text in each.
+  // A line for the headers, and one for each row. On a terminal no line is wider than the screen if it has room for
+  // four columns of text in each; elsewhere nothing is cut.
   std::string text() const;
 
  private:
-  std::vector<size_t> widths() const;
+  std::vector<size_t> natural_widths() const;
+  void fit(std::vector<size_t>& widths) const;
   void append(std::string& out, const std::vector<Cell>& row, const std::vector<size_t>& widths) const;
+  void append_wrapped(std::string& out, std::vector<Cell> row, const std::vector<size_t>& widths) const;
 
   const Screen screen_;
   const std::vector<Column> columns_;

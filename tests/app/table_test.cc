@@ -35,6 +35,36 @@ TEST(Table, NoLineIsWiderThanTheScreen) {
             "xxxxxxx...  CANCELLED  yyyy...\n");
 }
 
+TEST(Table, NothingIsCutInAPipe) {
+  Table table({.terminal = false, .width = 20}, {{.header = "TASK"}, {.header = "DETAIL", .wraps = true}});
+  table.add({{std::string(30, 'x')}, {std::string(20, 'y') + " " + std::string(20, 'z')}});
+  EXPECT_EQ(table.text(), "TASK" + std::string(28, ' ') + "DETAIL\n" + std::string(30, 'x') + "  " +
+                              std::string(20, 'y') + " " + std::string(20, 'z') + "\n");
+}
+
+TEST(Table, ALongLastColumnGoesOnInFurtherLines) {
+  Table table(screen(34), {{.header = "TASK"}, {.header = "DETAIL", .wraps = true}});
+  table.add({{"a"}, {"the queue was paused by somebody else"}});
+  table.add({{"b"}, {"short"}});
+  EXPECT_EQ(table.text(),
+            "TASK  DETAIL\n"
+            "a     the queue was paused by\n"
+            "      somebody else\n"
+            "b     short\n");
+}
+
+TEST(Table, ALastColumnWithoutRoomStandsBelow) {
+  Table table(screen(30), {{.header = "TIME"}, {.header = "WHO"}, {.header = "DETAIL", .wraps = true}});
+  table.add({{"12:00:00"}, {"local"}, {"the queue was paused by somebody else"}});
+  table.add({{"12:00:01"}, {"local"}, {""}});
+  EXPECT_EQ(table.text(),
+            "TIME      WHO\n"
+            "12:00:00  local\n"
+            "    the queue was paused by\n"
+            "    somebody else\n"
+            "12:00:01  local\n");
+}
+
 TEST(Table, PaintsWhatItShowsAndEscapesWhatOthersWrote) {
   Table table(screen(80, true), {{.header = "TASK"}, {.header = "STATUS"}});
   table.add({{"a\x1b[2J"}, {"DEAD", colour_of_status("DEAD")}});
