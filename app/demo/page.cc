@@ -63,7 +63,7 @@ std::string refused_plot(const Shown& shown) {
   const Figures ours = figures_of(shown.story, shown.tasks, shown.runs.front());
   const auto finding =
       fmt::format("The API refuses {} of its calls: {} of {}", percent(ours.refused_share()), ours.refused, ours.calls);
-  return run_bars(shown, finding, "Calls that the API refused, % of all calls", "%", 0,
+  return run_bars(shown, finding, "Calls that the API refused, % of all calls", "%", 100,
                   [](const Figures& one) { return one.refused_share() * 100; });
 }
 
@@ -93,6 +93,10 @@ std::string books_plot(const Shown& shown) {
   for (const auto& [code, count] : run.refused) {
     bars.push_back({{"refused: " + code, "c3", false}, static_cast<double>(count)});
     sum += count;
+  }
+  if (const uint64_t rest = unanswered(shown); rest > 0) {
+    bars.push_back({{"no answer yet", "c3", false}, static_cast<double>(rest)});
+    sum += rest;
   }
   const auto finding = fmt::format("Each of {} tasks is accounted for{}", sum,
                                    run.books_balance() ? ", although the daemon was killed in the middle" : ": NO");

@@ -40,11 +40,15 @@ std::string joined(const std::map<std::string, uint64_t>& counts) {
   return out.empty() ? "none" : out;
 }
 
-std::string books(const Run& run) {
+std::string books(const Shown& shown) {
+  const Run& run = shown.runs.front();
   std::string out = fmt::format("Books: {} created = {}", run.created, joined(run.states));
   out += run.books_balance() ? "   (adds up)\n" : "   DOES NOT ADD UP\n";
   out += "Shed, by reason: " + joined(run.shed) + "\n";
   if (!run.refused.empty()) out += "Refused when they were created: " + joined(run.refused) + "\n";
+  if (const uint64_t rest = unanswered(shown); rest > 0) {
+    out += fmt::format("{} more were about to be created at the end, and had no answer yet\n", rest);
+  }
   return out;
 }
 
@@ -98,10 +102,17 @@ std::string moment_line(const Moment& moment) {
       seconds_of(moment.at), moment.limit, moment.arrived, moment.in_time, moment.refused, moment.calls);
 }
 
+uint64_t unanswered(const Shown& shown) {
+  const Run& run = shown.runs.front();
+  uint64_t answered = run.created;
+  for (const auto& [code, count] : run.refused) answered += count;
+  return shown.tasks.size() > answered ? shown.tasks.size() - answered : 0;
+}
+
 std::string conclusion(const Shown& shown) {
   const Figures figures = figures_of(shown.story, shown.tasks, shown.runs.front());
   return fmt::format(
-      "{} did {} tasks in time of {} that somebody could do who knows the limit ({}), and the API refused {} of its "
+      "{} did {} tasks in time, of the {} that are possible if the limit is known ({}). The API refused {} of its "
       "calls.",
       shown.runs.front().name, figures.in_time, figures.possible, percent(figures.share()),
       percent(figures.refused_share()));
@@ -110,7 +121,7 @@ std::string conclusion(const Shown& shown) {
 std::string text_report(const Shown& shown) {
   const Run& ours = shown.runs.front();
   std::string out = "\n" + figures_table(shown) + "\n" + conclusion(shown) + "\n";
-  if (ours.has_books) out += books(ours) + explained(ours);
+  if (ours.has_books) out += books(shown) + explained(ours);
   return out;
 }
 

@@ -25,6 +25,8 @@ std::string text_report(const Shown& shown);
 std::string json_report(const Shown& shown);
 // One HTML page without scripts: five plots at most, each with the sentence that it proves.
 std::string html_report(const Shown& shown);
+// Tasks that came, and whose creation was not answered before the end.
+uint64_t unanswered(const Shown& shown);
 // What the first run proves, in a sentence.
 std::string conclusion(const Shown& shown);
 

@@ -151,6 +151,28 @@ TEST(DemoReport, SaysWhatCameOfIt) {
   EXPECT_NE(text_report(shown).find("DOES NOT ADD UP"), std::string::npos);
 }
 
+TEST(DemoReport, TheTasksThatHadNoAnswerAtTheEndAreNamed) {
+  Shown shown = shown_run();
+  EXPECT_EQ(text_report(shown).find("had no answer yet"), std::string::npos);
+  shown.runs[0].created -= 4;
+  shown.runs[0].states = {{"SHED", shown.runs[0].created}};
+  EXPECT_NE(text_report(shown).find("4 more were about to be created at the end"), std::string::npos);
+  const std::string page = html_report(shown);
+  EXPECT_NE(page.find("Each of " + std::to_string(shown.tasks.size()) + " tasks"), std::string::npos) << page;
+  EXPECT_NE(page.find("no answer yet"), std::string::npos);
+}
+
+TEST(DemoReport, ABarOfAShareIsThatShareOfTheWholeBar) {
+  Shown shown = shown_run();
+  auto& calls = shown.runs[0].calls;
+  const size_t refused = calls.size() / 10;
+  for (size_t i = 0; i < refused; ++i) calls[i].granted = false;
+  const std::string page = html_report(shown);
+  const size_t bar = page.find("width:", page.find("Calls that the API refused"));
+  EXPECT_NEAR(std::stod(page.substr(bar + 6)), 100.0 * static_cast<double>(refused) / static_cast<double>(calls.size()),
+              0.01);
+}
+
 TEST(DemoReport, ThePageHasFivePlotsAndNoMarkupOfOthers) {
   const std::string page = html_report(shown_run());
   size_t plots = 0;
