@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tables/value/text.h"
+
 namespace freshet {
 
 namespace {
@@ -19,7 +21,7 @@ Item line_key(uint64_t number) {
 }
 
 void set_text(Item& item, std::string_view name, const std::string& text) {
-  if (!text.empty()) item.set(name, Value(text.substr(0, kMostText)));
+  if (!text.empty()) item.set(name, Value(cut_text(text, kMostText)));
 }
 
 QueryInput newest_lines() {

@@ -19,17 +19,6 @@ constexpr size_t kMaxErrorBytes = 4096;
 constexpr size_t kMaxHistoryErrorBytes = 512;
 constexpr milliseconds kFreshTtl{3'600'000};  // Of a redriven task whose own has passed.
 
-// At most `bytes` of `text`, whole characters only; what is not UTF-8 ends it.
-std::string_view cut(std::string_view text, size_t bytes) {
-  size_t end = 0;
-  while (end < text.size()) {
-    const size_t length = utf8_sequence(text.substr(end));
-    if (length == 0 || end + length > bytes) break;
-    end += length;
-  }
-  return text.substr(0, end);
-}
-
 Value number(int64_t n) {
   return Value::number(n);
 }
@@ -48,7 +37,7 @@ Value longer_history(const ItemRef& task, std::string_view kind, std::string_vie
   entry.set("taken", number(int_of(task, attribute::kTaken, 0)));
   entry.set("ended", number(epoch_ms(now)));
   entry.set("outcome", Value(kind));
-  if (!error.empty()) entry.set("error", Value(cut(error, kMaxHistoryErrorBytes)));
+  if (!error.empty()) entry.set("error", Value(cut_text(error, kMaxHistoryErrorBytes)));
   entries.emplace_back(std::move(entry));
   return Value(std::move(history));
 }
@@ -69,7 +58,7 @@ size_t billed_size_of(const ItemRef& task, std::string_view name) {
 // Writes a failure into `room` bytes: the error from its beginning, and the newest entries of the history.
 void record_failure(TaskChange& change, const ItemRef& task, std::string_view kind, std::string_view error,
                     WallTime now, size_t room) {
-  error = cut(error, std::min(kMaxErrorBytes, room / 2));
+  error = cut_text(error, std::min(kMaxErrorBytes, room / 2));
   if (!error.empty()) {
     change.set(attribute::kError, Value(error));
     room -= std::min(room, attribute::kError.size() + error.size());

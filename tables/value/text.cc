@@ -43,6 +43,16 @@ size_t utf8_sequence(std::string_view text) {
   return ok ? 4 : 0;
 }
 
+std::string_view cut_text(std::string_view text, size_t bytes) {
+  size_t end = 0;
+  while (end < text.size()) {
+    const size_t length = utf8_sequence(text.substr(end));
+    if (length == 0 || end + length > bytes) break;
+    end += length;
+  }
+  return text.substr(0, end);
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     uint64_t word;

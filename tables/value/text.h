@@ -11,6 +11,8 @@ namespace freshet {
 bool is_utf8(std::string_view text);
 // Length in bytes of the valid UTF-8 sequence that `text` starts with; 0 if it starts with none.
 size_t utf8_sequence(std::string_view text);
+// At most `bytes` of `text`, whole characters only; what is not UTF-8 ends it.
+std::string_view cut_text(std::string_view text, size_t bytes);
 
 // Standard base64 with padding (RFC 4648, section 4).
 void append_base64(std::string& out, std::string_view bytes);

@@ -61,6 +61,19 @@ class AuditLogTest : public ::testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Stores, AuditLogTest, ::testing::Values(false, true),
                          [](const auto& store) { return store.param ? "late" : "embedded"; });
 
+TEST_P(AuditLogTest, ALongTextIsCutBetweenCharacters) {
+  AuditLog log(*tables, clock);
+  AuditLine one = line("purge", "jobs");
+  one.detail = "a";
+  for (int i = 0; i < 4'000; ++i) one.detail += "é";
+  ASSERT_TRUE(wait(log.add(std::move(one))));
+  const auto lines = wait(log.newest(1, {}));
+  ASSERT_EQ(lines->size(), 1u);
+  const std::string detail(lines->at(0).decode().string_or("detail"));
+  EXPECT_EQ(detail.size(), 4'095u);
+  EXPECT_TRUE(detail.ends_with("é"));
+}
+
 TEST_P(AuditLogTest, ALineSaysWhoChangedWhatWhenAndFromWhere) {
   AuditLog log(*tables, clock);
   ASSERT_TRUE(wait(log.add(line("pause", "jobs"))));
