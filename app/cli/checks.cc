@@ -54,6 +54,22 @@ Check duration(std::chrono::milliseconds least, std::chrono::milliseconds most) 
           duration_text(least) + " to " + duration_text(most)};
 }
 
+Check some_seconds() {
+  return {[](const std::string& text) {
+            return seconds_in(text) > 0
+                       ? std::string()
+                       : "'" + text + "' is not a number above 0 (of seconds), nor a duration like 500ms, 60s or 10m";
+          },
+          {}};
+}
+
+double seconds_in(const std::string& text) {
+  double number = 0;
+  if (read(text, number)) return number > 0 && std::isfinite(number) ? number : 0;
+  const auto duration = parse_duration(text, std::chrono::milliseconds(1), std::chrono::hours(24 * 366));
+  return duration ? std::chrono::duration<double>(*duration).count() : 0;
+}
+
 std::chrono::nanoseconds seconds_of(double seconds) {
   constexpr double kLongest = 1e9;
   return std::chrono::duration_cast<std::chrono::nanoseconds>(

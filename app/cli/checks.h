@@ -14,7 +14,12 @@ Check seed();                              // Any number of 64 bits.
 Check above_zero();                        // Any number above 0.
 // A duration with its unit (base/duration_text.h), both bounds included.
 Check duration(std::chrono::milliseconds least, std::chrono::milliseconds most);
+// The same, but a number alone is seconds, and must be above 0.
+Check some_seconds();
 Check not_empty();  // An unset variable of a script is no value.
+
+// The seconds of a text that some_seconds() has checked; 0 of an empty one.
+double seconds_in(const std::string& text);
 
 // That many seconds, but at most thirty years: nanoseconds cannot hold every larger number.
 std::chrono::nanoseconds seconds_of(double seconds);

@@ -54,7 +54,7 @@ Check deadline() {
             const auto read = parse_deadline(text);
             return read ? std::string() : read.error().message;
           },
-          "5s, 2026-12-01T10:00Z, or milliseconds since 1970"};
+          {}};  // What the option's description says.
 }
 
 }  // namespace freshet::cli

@@ -35,8 +35,8 @@ struct PutOptions {
   std::string deadline;
   int64_t max_attempts = 0;
   double cost = 0;
-  double ttl = 0;
-  double delay = 0;
+  std::string ttl;
+  std::string delay;
   double rate = 0;
   size_t batch = 100;
 };
@@ -128,8 +128,9 @@ void apply_defaults(const PutOptions& options, Json& task) {
   const auto fill = [&](const char* member, const Json& value, bool given) {
     if (given && !task.contains(member)) task[member] = value;
   };
-  fill("ttlSeconds", options.ttl, options.ttl > 0);
-  fill("delayMs", seconds_of(options.delay) / std::chrono::milliseconds(1), options.delay > 0);
+  const double ttl = seconds_in(options.ttl), delay = seconds_in(options.delay);
+  fill("ttlSeconds", ttl, ttl > 0);
+  fill("delayMs", seconds_of(delay) / std::chrono::milliseconds(1), delay > 0);
   fill("key", options.key, !options.key.empty());
   fill("replace", true, options.replace);
   fill("group", options.group, !options.group.empty());
@@ -178,7 +179,7 @@ int put_lines(const PutOptions& options, std::istream& in) {
   }
   send(session, tally, batch);
   if (in.bad()) {
-    std::cerr << "freshet: cannot read on behind line " << number << '\n';
+    std::cerr << "freshet: cannot read what follows line " << number << ": " << std::strerror(errno) << '\n';
     session.failed(kFailed);
   }
   tally.finish();
@@ -214,7 +215,14 @@ int put(const PutOptions& options) {
     std::cerr << "freshet: a payload and --file: one of them\n";
     return kUsage;
   }
-  if (options.payload && *options.payload != "-") return put_one(options);
+  if (options.payload && *options.payload != "-") {
+    if (options.rate > 0) {
+      std::cerr << "freshet: --rate is for many tasks, from --file or standard input; a single task starts when the "
+                   "queue's own limit allows it (freshet serve --rate)\n";
+      return kUsage;
+    }
+    return put_one(options);
+  }
   if (!options.id.empty()) {
     std::cerr << "freshet: --id is a single task's; tasks of a file have their own, each with \"taskId\"\n";
     return kUsage;
@@ -224,10 +232,12 @@ int put(const PutOptions& options) {
     return put_lines(options, std::cin);
   }
   std::ifstream in(options.file);
-  if (!in) {
+  in.peek();  // A folder can be opened, but not read.
+  if (in.bad() || !in.is_open()) {
     std::cerr << "freshet: cannot read '" << plain_text(options.file) << "': " << std::strerror(errno) << '\n';
     return kUsage;
   }
+  in.clear();  // An empty file has no tasks.
   return put_lines(options, in);
 }
 
@@ -251,9 +261,12 @@ void add_put(Command app, int& exit_status) {
   command.add_option("--file", options->file, "File of tasks, a JSON object a line; - for standard input").file();
   command
       .add_option("--ttl", options->ttl,
-                  "Seconds until the task is shed if nobody has taken it. A task that has ended is removed then, too")
-      .check(above_zero());
-  command.add_option("--delay", options->delay, "Seconds until the task may start").check(above_zero());
+                  "Time until the task is shed if nobody has taken it, like 60s or 10m; a number alone is seconds. A "
+                  "task that has ended is removed then, too")
+      .check(some_seconds());
+  command
+      .add_option("--delay", options->delay, "Time until the task may start, like 5s or 10m; a number alone is seconds")
+      .check(some_seconds());
   command
       .add_option("--key", options->key,
                   "Create no second task while one with this key waits (PENDING or DELAYED) or is in work (TAKEN)")

@@ -9,7 +9,7 @@
 namespace freshet::cli {
 
 inline void add_queue_name(Command command, Remote& remote) {
-  remote.option = "the first word";
+  remote.option = "the first argument";
   remote.variable = "FRESHET_QUEUE";
   remote.add_connection_options(command);
   command.add_flag("--json", remote.json, "Print JSON");

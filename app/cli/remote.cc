@@ -184,7 +184,7 @@ std::string Session::about_name() {
   }
   const char* variable = std::getenv(remote_.variable.c_str());
   if (variable != nullptr && variable == remote_.queue) return out + "; the name comes from " + remote_.variable;
-  return out + "; " + remote_.option + " names another one";
+  return out + "; " + remote_.option + " chooses another";
 }
 
 Json Session::call(const std::string& method, const std::string& path, const Json& body) {
@@ -199,7 +199,8 @@ Json Session::call_at(const std::string& method, const std::string& target, cons
   }
   const RefusalText refusal = refusal_in(document);
   std::string text = refusal.code + (refusal.code.empty() ? "" : ": ") + refusal.message;
-  const bool others = text.find("'" + remote_.queue + "'; there ") != std::string::npos;
+  const auto says = [&](const char* what) { return text.find("'" + remote_.queue + what) != std::string::npos; };
+  const bool others = says("'; there ") || (says("'; this daemon has ") && !says("'; this daemon has none"));
   if (status == 404 && others) text += about_name();
   text += hint_at_key(refusal, remote_.credentials);
   std::cerr << "freshet: " << plain_text(explain_ ? explain_(text) : text) << " (" << method << ' ' << target

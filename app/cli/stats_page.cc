@@ -44,8 +44,9 @@ std::string remarks(const Json& stats) {
   const std::string runner = stats.value("runner", "");
   if (runner == "none") {
     out +=
-        "runner none: tasks wait for workers that take them (to hand them to a handler: freshet run ... --parameter "
-        "TaskRunner=http://HOST:PORT/)\n";
+        "runner none: tasks wait for workers that take them (to hand them to a handler: freshet serve NAME --to URL, "
+        "or "
+        "freshet run ... --parameter TaskRunner=URL)\n";
   }
   if (runner == "fake") out += "runner fake: tasks end as SUCCESS and nothing is done\n";
   return out;

@@ -115,7 +115,9 @@ class DaemonPage final : public Daemon {
   // Before the store opens, which may take long: whoever chose a wrong address is told at once.
   Result<void> bind() {
     auto bound = HttpListener::bind(plan_.listen.host, plan_.listen.port, world_.network());
-    if (!bound) return fail(bound.error().code, bound.error().message + " (--listen takes another address)");
+    if (!bound)
+      return fail(bound.error().code,
+                  bound.error().message + " (--listen 127.0.0.1:PORT chooses another port, and port 0 a free one)");
     listener_ = std::move(*bound);
     return {};
   }

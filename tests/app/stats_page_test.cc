@@ -35,8 +35,8 @@ TEST(StatsPage, ForScriptsNamesAndCountsStandUnderTheirHeadings) {
       "  total                                  6\n"
       "newest waiting  1.5 s\n"
       "oldest waiting  2.5 min\n"
-      "runner none: tasks wait for workers that take them (to hand them to a handler: freshet run ... --parameter "
-      "TaskRunner=http://HOST:PORT/)\n");
+      "runner none: tasks wait for workers that take them (to hand them to a handler: freshet serve NAME --to "
+      "URL, or freshet run ... --parameter TaskRunner=URL)\n");
 }
 
 TEST(StatsPage, GroupsAtTheirLimitAreCounted) {
@@ -79,7 +79,7 @@ TEST(StatsPage, ForPeopleStatesStandInTheOrderOfATasksLife) {
             "newest waiting 1.5 s\n"
             "oldest waiting 2.5 min\n"
             "runner none: tasks wait for workers that take them (to hand them to a handler:\n"
-            "freshet run ... --parameter TaskRunner=http://HOST:PORT/)\n");
+            "freshet serve NAME --to URL, or freshet run ... --parameter TaskRunner=URL)\n");
 }
 
 TEST(StatsPage, TheShareInTimeOfTheLastMinuteStandsFirst) {

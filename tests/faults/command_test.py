@@ -88,10 +88,18 @@ def put(freshet, daemon):
     assert "the payload is empty" in freshet("put", "", status=2).stderr
     assert "one of them" in freshet("put", "{}", "--file", "-", status=2, stdin="").stderr
     assert freshet("put", stdin="").stdout == "0 created\n"  # What a filter may well have left.
-    assert "cannot read on behind line 0" in freshet("put", "--file", "/", status=1).stderr  # A folder.
+    assert "cannot read '/': Is a directory" in freshet("put", "--file", "/", status=2).stderr
+    (freshet.folder / "empty").write_text("")
+    assert freshet("put", "--file", freshet.folder / "empty").stdout == "0 created\n"
+    assert "--rate is for many tasks" in freshet("put", "{}", "--rate", "5", status=2).stderr
+    for words in (["--ttl", "10m"], ["--ttl", "60"], ["--delay", "1h"], ["--delay", "0.5"]):
+        freshet("put", "{}", "--id", "in" + words[1], *words)
+    task = json.loads(freshet("get", "in1h", "--json").stdout)
+    assert task["notBefore"] - task["taskCreated"] == 3_600_000, task
+    assert "nor a duration like 500ms, 60s or 10m" in freshet("put", "{}", "--ttl", "10x", status=2).stderr
     assert freshet("put", "-", stdin='{"taskId": "dash"}\n').stdout == "1 created\n"
     assert "--id is a single task's" in freshet("put", "--id", "x", status=2, stdin='{"payload": 1}\n').stderr
-    assert "; there is QueueTable; --queue names another one" in freshet("put", "{}", "--queue", "Other", status=3).stderr
+    assert "; this daemon has QueueTable; --queue chooses another" in freshet("put", "{}", "--queue", "Other", status=3).stderr
 
     # A request of many lines that is refused: by the line, and what is lost with it.
     lines = ['{"taskId": "ok"}', "", '{"taskId": "bad", "prio": 1}', '{"taskId": "after"}']
@@ -296,7 +304,7 @@ def queues_of_another_kind(binary, folder):
                                    ("CallCenter", ["put", "{}"], "'CallCenter' is a filtered queue: use freshet filtered"),
                                    ("Shipment", ["filtered", "stats"], "'Shipment' is a priority queue")):
             run = freshet(*words, "--queue", queue, status=3)
-            assert told in run.stderr and "; --queue names another one" in run.stderr, run
+            assert told in run.stderr and "; --queue chooses another" in run.stderr, run
             freshet.environment["FRESHET_QUEUE"] = queue
             run = freshet(*words, status=3)
             assert told in run.stderr and "; the name comes from FRESHET_QUEUE" in run.stderr, run

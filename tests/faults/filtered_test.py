@@ -105,7 +105,7 @@ def commands(freshet, daemon):
     assert "not valid UTF-8" in freshet("filtered", "put", "\udcff", json.dumps(BILLY), status=2).stderr
     freshet("filtered", "get", "nobody", status=3)
     run = freshet("filtered", "recount", "--queue", "Nowhere", status=3)
-    assert "there is no filtered queue 'Nowhere'; there is CallCenter; --queue names another one" in run.stderr, run
+    assert "there is no filtered queue 'Nowhere'; there is CallCenter; --queue chooses another" in run.stderr, run
     freshet("filtered", "recount")
     # What an SDK does to the items is told.
     daemon.dynamodb("UpdateItem", TableName="AgentQueueFIFO", Key={"pk": {"S": "AllQueues"}, "sk": {"S": "Q#French#M"}},

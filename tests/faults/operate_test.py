@@ -90,7 +90,7 @@ def pauses(binary, folder):
         wrong = freshet("resume", "QueueTable", status=4).stderr
         assert "queue 'QueueTable' is not paused" in wrong, wrong
         wrong = freshet("pause", "Other", status=3).stderr
-        assert "there is no queue 'Other'; there is QueueTable" in wrong, wrong
+        assert "there is no queue 'Other'; this daemon has QueueTable; the first argument chooses another" in wrong, wrong
         wrong = freshet("pause", "QueueTable", "--group", "a", "--key", "b", status=2).stderr
         assert "'key' and 'group' are both there: pause one after the other" in wrong, wrong
         wrong = freshet("pause", "QueueTable", "--for", "10", status=2).stderr

@@ -87,7 +87,7 @@ def before_anything_is_opened(binary, folder):
             daemon.stats()
             raise AssertionError("a queue without a template")
         except Refused as no_queue:
-            assert no_queue.status == 404 and "start it with a template" in str(no_queue), no_queue
+            assert no_queue.status == 404 and "freshet serve NAME starts one" in str(no_queue), no_queue
         assert daemon.stop() == 0
         # Only the store knows: but before the template has changed anything in it.
         for table in ("Missing", "no such name!"):
@@ -101,7 +101,7 @@ def before_anything_is_opened(binary, folder):
             daemon.stats()
             raise AssertionError("a queue of another name")
         except Refused as other_queue:
-            assert other_queue.status == 404 and "there is Plain" in str(other_queue), other_queue
+            assert other_queue.status == 404 and "this daemon has Plain" in str(other_queue), other_queue
         assert daemon.stop() == 0
     finally:
         daemon.kill()

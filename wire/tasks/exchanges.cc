@@ -18,13 +18,12 @@ std::string no_queue_text(const std::string& name, const std::vector<std::string
   const std::string what = "there is no queue '" + name + "'; ";
   if (there.empty()) {
     return what +
-           "this daemon has none: start it with a template that has a queue (freshet run config/lifo.yaml) or with "
-           "--queue TABLE";
+           "this daemon has none: freshet serve NAME starts one with a queue, and so does freshet run with a template "
+           "that has one or with --queue TABLE";
   }
   std::string names;
   for (size_t i = 0; i < std::min(there.size(), kShown); ++i) names += (i == 0 ? "" : ", ") + there[i];
-  return what + "there " + (there.size() == 1 ? "is " : "are ") + names +
-         (there.size() > kShown ? " and more (GET /queues)" : "");
+  return what + "this daemon has " + names + (there.size() > kShown ? " and more (GET /queues)" : "");
 }
 
 class Refusal final : public Exchange {
