@@ -40,7 +40,7 @@ class DemoTest(unittest.TestCase):
         self.assertGreater(run["inTime"], 0)
         self.assertLessEqual(run["inTime"], run["possible"])
         self.assertGreater(run["shed"]["deadline"], 0)
-        self.assertIn(f"did {run['inTime']} tasks in time of {run['possible']}", page.read_text())
+        self.assertIn(f"did {run['inTime']} tasks in time, of the {run['possible']}", page.read_text())
         self.assertEqual(self.left(), [])
 
     def test_a_signal_ends_it_at_once_and_its_daemon(self):
