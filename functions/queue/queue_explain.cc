@@ -126,11 +126,11 @@ std::string Queue::order_in_words(const ItemRef& task) {
   const auto lane = text_of(task, attribute::kLane);
   if (by_deadline(lane)) {
     return int_of(task, attribute::kDeadline, 0) > 0
-               ? "takes go from the earliest deadline that leaves enough time, as of now"
+               ? "the earliest deadline that leaves enough time is taken first, as of now"
                : "it has no deadline: takes choose those first that have one, then the oldest; of older ones";
   }
   const bool newest = newest_first_in(lane);
-  std::string out = newest ? "takes go from the newest task" : "takes go from the oldest task";
+  std::string out = newest ? "the newest task is taken first" : "the oldest task is taken first";
   if (settings_.order == Order::kAdaptive) out += newest ? ", as the queue stands" : ", as the queue drains";
   return out;
 }
@@ -203,7 +203,8 @@ void Queue::explain_pace(Explanation& out) {
 void Queue::explain_rate(Explanation& out) {
   const auto& work = settings_.work;
   const bool limited = work.rate_adaptive || work.rate_limit > 0;
-  if (processors_ == 0 || !limited || downstream_.allowed(boot(), 1) > 0) return;
+  const bool is_pulled = pulled_ || settings_.runner == RunnerKind::kNone;
+  if ((processors_ == 0 && !is_pulled) || !limited || downstream_.allowed(boot(), 1) > 0) return;
   const auto& rate = downstream_.rate;
   if (rate && rate->concurrency() > 0 && rate->in_flight() >= rate->concurrency()) {
     return Sayer{out}("rate-limit", "the downstream allows " + std::to_string(rate->concurrency()) +

@@ -189,7 +189,7 @@ def explains(binary, folder):
         assert (line["what"], line["policy"], line["reason"], line["by"]) == ("shed", "deadline", "deadline", "timer"), line
         old = daemon.call("GET", QUEUE + "/tasks/old/explain")
         assert old["depth"] == 2 and old["policy"]["MAX_WAITING"] == "3" and old["log"] == [], old
-        assert any("takes go from the newest task" in why for why in old["why"]), old
+        assert any("the newest task is taken first" in why for why in old["why"]), old
 
         refused = run(binary, daemon, "explain", "beyond").stdout
         assert "beyond: not there" in refused and "refused when it was to be created: MAX_WAITING=3, max-waiting" in refused, refused

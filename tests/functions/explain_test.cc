@@ -57,7 +57,7 @@ TEST_P(ExplainTest, ATaskThatWaitsHasItsPlace) {
   EXPECT_EQ(a.ahead, 1u) << "b is of the same millisecond";
   EXPECT_EQ(a.depth, 3u);
   EXPECT_GE(a.age, milliseconds(150));
-  EXPECT_NE(all(a).find("takes go from the newest task: 1 come before it"), std::string::npos) << all(a);
+  EXPECT_NE(all(a).find("the newest task is taken first: 1 come before it"), std::string::npos) << all(a);
   EXPECT_NE(all(a).find("the queue has no task runner (TASK_RUNNER=none), and no worker waits for a task"),
             std::string::npos)
       << all(a);
