@@ -25,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import differential_reasons  # noqa: E402
 import differential_shrink  # noqa: E402
 from differential_requests import Requests  # noqa: E402
-from differential_sides import WRITES, Side, Sides, only_removing  # noqa: E402
+from differential_sides import WRITES, Side, Sides, only_removing, without_action  # noqa: E402
 
 WORKERS = 2
 SHRUNK = 20  # Differences that one process makes small.
@@ -99,7 +99,10 @@ class Episode:
         before = list(self.done)
         self.done.append((operation, body))
         if ours.same(theirs):
-            return None, True
+            if not without_action(body) or self.compare_items() is None:
+                return None, True
+            self.explained["removing from nothing"] += 1
+            return None, False
         reasons = differential_reasons.settle(operation, body, ours, theirs)
         if reasons is None and not self.survey:
             return Difference(before, operation, body, ours, theirs), False

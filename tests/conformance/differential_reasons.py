@@ -7,7 +7,7 @@ A reason takes the request and both documents, and gives both documents back wit
 import decimal
 import re
 
-from differential_sides import Answer, only_removing
+from differential_sides import Answer, only_removing, spelt
 from differential_texts import PATHS, SAME
 
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -111,7 +111,8 @@ def _(mine, other):
             other["N"] = one
 
 
-@because("removing from nothing", "an update that only removes makes no item where there is none; DynamoDB Local makes an empty one")
+@because("removing from nothing", "an update that only removes makes no item where there is none; DynamoDB Local makes an empty one. An "
+         "attribute of AttributeUpdates without an action is put; DynamoDB Local leaves it out")
 def _(operation, body, ours, theirs):
     if only_removing(operation, body) and ours.status == theirs.status == 200 and "Attributes" not in ours.document and (
             theirs.document == {**ours.document, "Attributes": body["Key"]}):
@@ -130,11 +131,12 @@ def _holds(less, more):
 
 
 @because("updated values", "UPDATED_OLD and UPDATED_NEW give what the paths of the update hold; DynamoDB Local at times gives the whole map "
-         "or list around it")
+         "or list around it, and nothing of an element that was set beyond the end of its list")
 def _(operation, body, ours, theirs):
-    nested = re.search(r"[.\[]", str(body.get("UpdateExpression")))
-    if operation == "UpdateItem" and str(body.get("ReturnValues")).startswith("UPDATED_") and nested and (
-            ours.status == theirs.status == 200 and _holds(ours.document, theirs.document)):
+    asked = str(body.get("UpdateExpression"))
+    if operation == "UpdateItem" and str(body.get("ReturnValues")).startswith("UPDATED_") and ours.status == theirs.status == 200 and (
+            re.search(r"[.\[]", asked) and _holds(ours.document, theirs.document)
+            or re.search(r"\[\d+\] *=", asked) and _holds(theirs.document, ours.document)):
         return ours, ours
     return ours, theirs
 
@@ -188,7 +190,7 @@ def _(operation, body, ours, theirs):
     if operation == "ExecuteStatement" and ours.kind and theirs.kind and "TableName" not in other:
         mine.pop("TableName", None)
     for one, two in [(mine, other), *zip(mine.get("Responses", []), other.get("Responses", []))]:
-        if "Item" in one and two.get("Item") == {"m": {"M": one["Item"]}}:
+        if "Item" in one and spelt(two.get("Item")) == {"m": {"M": spelt(one["Item"])}}:
             one["Item"] = two["Item"]
     return Answer(ours.status, mine), Answer(theirs.status, other)
 
@@ -222,21 +224,29 @@ def _says(answer):
     return [answer.message or "", *(one.get("Message", "") for one in answer.rest().get("CancellationReasons", []))]
 
 
-@because("keys of local indexes", "the service refuses another type in a key of any index; DynamoDB Local does not in those of "
-         "local ones")
+@because("indexes", "the service refuses another type in a key of any index; DynamoDB Local does not in those of local ones. What a local "
+         "index lacks is fetched from the table, for filters too; what a global one lacks is not there for a filter, where DynamoDB "
+         "Local looks into the table")
 def _(operation, body, ours, theirs):
     if theirs.status == 200 and ours.status == 400 and any(
             re.search(r"Type mismatch for Index Key .* IndexName: lsi", one) for one in _says(ours)):
         return ours, ours
-    return ours, theirs
-
-
-@because("filters of local indexes", "what a local index lacks is fetched from the table, for filters too")
-def _(operation, body, ours, theirs):
-    if body.get("IndexName") == "lsi" and ours.status == 200 and re.fullmatch(
+    index = str(body.get("IndexName"))
+    if index == "lsi" and ours.status == 200 and re.fullmatch(
             r".*Secondary index lsi does not project one or more filter attributes: .*", theirs.message or ""):
         return ours, ours
+    if operation == "Scan" and index.startswith("gsi") and "FilterExpression" in body and ours.status == theirs.status == 200 and (
+            ours.document["ScannedCount"] == theirs.document["ScannedCount"]):
+        items = [one.document.get("Items", []) for one in (ours, theirs)]
+        if any(all(item in more for item in less) for less, more in (items, items[::-1])):
+            return ours, ours
     return ours, theirs
+
+
+@because("parameters of a statement", "a statement whose parameters are more or fewer than its question marks is refused before all else")
+def _(operation, body, ours, theirs):
+    said = re.sub(r"^Validation failed in TransactStatements\[\d+\]: ", "", ours.message or "")
+    return (ours, ours) if said == "Number of parameters in request and statement don't match." else (ours, theirs)
 
 
 @because("requests first", "what is wrong with a request itself is said before its items are looked at")
@@ -258,7 +268,8 @@ def _(operation, body, ours, theirs):
 @because("types of members", "the service refuses a member of another JSON type, and a value that is none of those of its "
          "member, before all else; DynamoDB Local converts the one and ignores the other")
 def _(operation, body, ours, theirs):
-    none_of = re.search(r"failed to satisfy constraint: Member must satisfy enum value set: ", ours.message or "")
+    none_of = re.search(r"failed to satisfy constraint: Member must (?:satisfy enum value set: |have length greater than or equal to 1$)",
+                        ours.message or "")
     return (ours, ours) if ours.kind == "SerializationException" or none_of else (ours, theirs)
 
 
@@ -291,13 +302,15 @@ def _(operation, body, ours, theirs):
 @because("several operations", "two operations on one item are refused by the service before any of them is looked at")
 @texts
 def _(operation, body, ours, theirs):
-    return operation in ("TransactWriteItems", "ExecuteTransaction") and (
+    return operation in ("TransactWriteItems", "TransactGetItems", "ExecuteTransaction") and (
         ours.message == "Transaction request cannot include multiple operations on one item")
 
 
 def _same_fault(ours, theirs):
-    """Whether the one part that has a reason in the one answer is not valid in the other either."""
+    """Whether the one part that has a reason in the one answer is not valid in the other either, or each names another part that is not."""
     mine, other = ([one["Code"] for one in answer.rest().get("CancellationReasons", [])] for answer in (ours, theirs))
+    if len(mine) == len(other) and all(codes.count("ValidationError") == 1 == len(codes) - codes.count("None") for codes in (mine, other)):
+        return True
     for codes in (mine, other):
         at_fault = [place for place, code in enumerate(codes) if code != "None"]
         if len(mine) == len(other) and len(at_fault) == 1 and mine[at_fault[0]] == other[at_fault[0]] == "ValidationError":

@@ -1,4 +1,5 @@
 """The two sides that differential.py asks, and how their answers are made comparable."""
+import decimal
 import http.client
 import json
 import re
@@ -53,7 +54,15 @@ def canonical(value):
 
 
 def _sorted(items):
-    return sorted(items, key=lambda item: json.dumps(item, sort_keys=True))
+    return sorted(items, key=lambda item: json.dumps(spelt(item), sort_keys=True))
+
+
+def spelt(document):
+    """The document with each number in one spelling."""
+    if isinstance(document, dict):
+        return {name: str(decimal.Decimal(held).normalize() + 0) if name == "N" and isinstance(held, str) else spelt(held)
+                for name, held in document.items()}
+    return [spelt(one) for one in document] if isinstance(document, list) else document
 
 
 def comparable(operation, body, status, document):
@@ -83,6 +92,12 @@ def only_removing(operation, body):
         updates = [one["Update"] for one in body["TransactItems"] if isinstance(one, dict) and "Update" in one]
     return [(update["TableName"], update["Key"]) for update in updates
             if isinstance(update.get("Key"), dict) and isinstance(update.get("TableName"), str) and _only_removes(update)]
+
+
+def without_action(body):
+    """Whether it is an UpdateItem of old times that names no action for an attribute: that is a PUT."""
+    updates = body.get("AttributeUpdates")
+    return isinstance(updates, dict) and any(isinstance(one, dict) and "Action" not in one for one in updates.values())
 
 
 def _only_removes(update):

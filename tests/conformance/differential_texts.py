@@ -41,6 +41,7 @@ SAME = {
     "unprojected": ("of attributes that a global index lacks, keys in a filter and values of its keys, the two name others first, and in a "
                     "text of their own", [
         (rf"{INVALID}(?:Global secondary index \S+ does not project .*|Select type ALL_ATTRIBUTES is not supported .*)|"
+         r"Cannot specify the ProjectionExpression when choosing to get .*|Filter Expression can only contain non-primary key attributes: .*|"
          r"(?:1 validation error detected: )?Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES",
          rf"{INVALID}(?:Global secondary|Secondary) index \S+ does not project .*|"
          r"One or more parameter values are not valid\. A value specified for a secondary index key is not supported\. .*|"
@@ -51,12 +52,22 @@ SAME = {
         (r"Invalid KeyConditionExpression: .*|Either the KeyConditions or KeyConditionExpression parameter must be specified in the request\.",
          r"The table does not have the specified index: .*|Invalid (?:Filter|Projection)Expression: .*|"
          r"ExpressionAttribute(?:Names|Values) can only be .*|Value provided in ExpressionAttribute(?:Names|Values) unused .*"),
+        (r"The number of query conditions \(\d+\) exceeds the number of key attributes defined in the schema \(\d+\)",
+         r"Query key condition not supported"),
+        (r"(Filter Expression can only contain non-primary key attributes: Primary key attribute): .*",) * 2,
+        (r"(.*The function is not allowed to be used this way in an expression); function: .*",) * 2,
         (r"(.*Two document paths overlap with each other); .*",) * 2,
         (r"(.*An expression attribute (?:name|value) used in .* is not defined); .*",) * 2,
         (rf"{INVALID}Cannot update attribute \S+\. This attribute is part of the key|Key attributes must be scalars; .*",) * 2]),
     "statements": ("of a statement that is no statement Freshet says which one it is and at which place", [
         (r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Statement wasn't well formed, can't be processed: .*|Aliasing is not supported|"
-         r"Unrecognized function: .*|Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported)",
+         r"Unrecognized function: .*|Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported|"
+         r"A path may contain at most 2 components in the FROM clause|Unsupported (?:expression: |comparison: |data type: ).*)",
+         r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Unsupported operator in Condition Expression\. Operator: \S+|"
+         r"Unsupported data type: \w+ under key \w+ at .*|The arguments to AND/OR must be Expressions|"
+         r"Unsupported format in item expression\. .*|Unsupported data type in Bag\. .*|Tuple keys must be of type String\. .*|"
+         r"Unsupported operator in Update Expression\. .*|Only single item select is supported|"
+         r"FROM clause may only contain a single table name .*)|"
          r"Statement wasn't well formed, can't be processed: .*|Unsupported operation: \w+|Unexpected from source|Aliasing is not supported|"
          r"The argument to NOT must be a Type or Expression|Invalid operation\. Only select, insert, update and delete operations are valid|Unsupported operation in transaction\.|Validation failed in TransactStatements\[\d+\]: Unexpected path component at .*|"
          r"(?:Validation failed in TransactStatements\[\d+\]: )?Empty bags are not supported .*|"
@@ -69,11 +80,11 @@ SAME = {
                 "values are not used where a projection is the only expression", [
         (r"Value provided in (ExpressionAttributeValues) unused in expressions: keys: .*",
          r"(ExpressionAttributeValues) can only be specified when using expressions: FilterExpression is null"),
-        (r"Invalid KeyConditionExpression: ((?:Invalid operator used in KeyConditionExpression|KeyConditionExpressions cannot have) .*)",
-         r"((?:Invalid operator used in KeyConditionExpression|KeyConditionExpressions cannot have) .*)"),
+        (r"Invalid KeyConditionExpression: ((?:Invalid operator used in KeyConditionExpression:|KeyConditionExpressions cannot have) .*)",
+         r"((?:Invalid operator used in KeyConditionExpression:|KeyConditionExpressions cannot have) .*)"),
         (r"(Duplicate primary key exists in table)",) * 2,
         (r"(Query condition missed key schema element): .*", r"(Query condition missed key schema element)"),
-        (r"(.*?)(?:One or more parameter values were invalid: )?Input collection .* contains duplicates! under root",
+        (r"(.*?)(?:One or more parameter values were invalid: )?Input collection .* contains duplicates(?:! under root|\.)",
          r"(.*?)Input collection contains duplicates"),
         (r"(.*Input collection .* contains duplicates)\.(.*)", r"(.*Input collection .* contains duplicates)(.*)"),
         (r"(.* is not supported for the type) [A-Z]+", r"(.* is not supported for the type) [A-Z_]+"),
