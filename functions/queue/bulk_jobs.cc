@@ -9,6 +9,7 @@
 #include "functions/queue/policy/shed_pace.h"
 #include "functions/queue/policy/where.h"
 #include "functions/queue/shed_log.h"
+#include "tables/value/text.h"
 
 namespace freshet {
 
@@ -22,6 +23,12 @@ Item slot_key(const std::string& queue, int64_t slot) {
   key.set("queue", Value(queue));
   key.set("slot", Value::number(slot));
   return key;
+}
+
+// As a line shows it.
+std::string shortened(const std::string& text) {
+  constexpr size_t kShown = 128;
+  return text.size() <= kShown ? text : std::string(cut_text(text, kShown)) + "…";
 }
 
 std::string join(const std::vector<std::string>& texts) {
@@ -80,7 +87,7 @@ std::vector<std::string> bulk_default_states(BulkInput::Action action) {
 std::string bulk_in_words(const BulkInput& input) {
   std::string out = std::string(action_name(input.action)) + " of " + join(input.states) + " tasks";
   for (size_t i = 0; i < input.where.size(); ++i) {
-    out += (i == 0 ? " where " : " and ") + input.where[i].first + "=" + input.where[i].second;
+    out += (i == 0 ? " where " : " and ") + shortened(input.where[i].first) + "=" + shortened(input.where[i].second);
   }
   if (input.older_than) out += ", older than " + duration_text(*input.older_than);
   if (input.limit) out += ", at most " + std::to_string(*input.limit);
@@ -284,7 +291,7 @@ Async<void> BulkJobs::change_some(Work& work, std::vector<ItemRef> tasks) {
       job.error = std::move(result.error);
     }
     if (rate <= 0) continue;
-    const auto due = std::chrono::duration<double>(static_cast<double>(job.changed) / rate);
+    const auto due = std::chrono::duration<double>(static_cast<double>(job.changed + job.failed) / rate);
     const BootTime next = work.changing_since + std::chrono::duration_cast<nanoseconds>(due);
     while (services_.scheduler.clock().boot() < next && !work.stop) {
       const auto left = next - services_.scheduler.clock().boot();

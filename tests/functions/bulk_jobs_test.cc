@@ -274,5 +274,36 @@ TEST_P(BulkJobsOfAQueue, SoManyAtATime) {
   EXPECT_EQ(more.error().code, ErrorCode::kTooManyRequests);
 }
 
+// What a client asks for may be long; the line that says so is not, and says at its end what came of it.
+TEST_P(BulkJobsOfAQueue, ALongConditionIsShortenedInTheLines) {
+  Queue& queue = world.start();
+  std::string long_text;
+  for (int i = 0; i < 300'000; ++i) long_text += "é";
+  const auto job = run(queue, input(Action::kPurge, {"PENDING"}, {{"group", "a" + long_text}}));
+  EXPECT_EQ(counts(job), "done: 0 matched, 0 changed, 0 moved, 0 failed") << job.error;
+  const auto lines = audited();
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_LT(lines[0].size(), 400u);
+  EXPECT_TRUE(lines[0].starts_with("purge: purge of PENDING tasks where group=aéé")) << lines[0];
+  EXPECT_TRUE(lines[0].ends_with("… ended: 0 matched, 0 changed, 0 had moved, 0 failed")) << lines[0];
+}
+
+// A store that refuses is not asked at full speed: the rate bounds what is tried.
+TEST(BulkJobsOfAFullStore, TheRateHoldsForWhatIsRefused) {
+  World world(true);
+  Queue& queue = world.start();
+  std::vector<NewTask> tasks(100);
+  for (auto& created : world.wait(queue.create(std::move(tasks)))) ASSERT_TRUE(created);
+  world.refuse_edits(true);
+  BulkInput input;
+  input.action = BulkInput::Action::kCancel;
+  input.rate = 10;
+  const auto job = world.wait(queue.start_job(std::move(input), {}));
+  ASSERT_TRUE(job);
+  world.pass(milliseconds(3'000));
+  EXPECT_TRUE(queue.job(job->id)->at_work());
+  EXPECT_LE(queue.job(job->id)->failed, 40u);
+}
+
 }  // namespace
 }  // namespace freshet
