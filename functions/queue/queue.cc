@@ -284,7 +284,7 @@ Async<Result<bool>> Queue::has_work() {
   if (!lanes_.empty() && (limits_.on() || !pauses_.groups().empty())) {
     auto found = co_await lane_candidates(1);
     if (!found) co_return fail(found.error());
-    co_return !found->tasks.empty();
+    co_return !found->tasks.empty() || found->cut;
   }
   constexpr size_t kLargestPage = 1000;
   constexpr int kMostPages = 16;  // Rather once in vain than to hold up everybody.

@@ -169,6 +169,7 @@ class Queue final : public TaskQueue {
     Item key;
     Part part = Part::kEnough;
     std::optional<WallTime> enough;  // Of the whole walk; until its first page, none.
+    size_t least = 0;                // So many are read: more and more, while all are passed over.
   };
   struct WalkPage {
     std::vector<ItemRef> tasks;
@@ -285,10 +286,11 @@ class Queue final : public TaskQueue {
   bool is_rated() const;
   bool is_rated(const TakeInput& input) const;
   size_t pull_allowed(TakeInput& input);
+  bool is_at_rate(const TakeInput& input);
   Async<Result<Candidates>> plain_candidates(size_t wanted, Walk start);
   Async<Result<Candidates>> urgent_candidates(size_t wanted, Walk start);
   Async<Result<std::vector<TakenTask>>> claim_newest(TakeInput input);
-  std::vector<Plan> plan_claims(const Candidates& found, size_t wanted, const TakeInput& input,
+  std::vector<Plan> plan_claims(const Candidates& found, size_t wanted, TakeInput& input,
                                 std::vector<EditItemInput>& writes, std::vector<ItemRef>& marked);
   Result<void> finish_claims(std::vector<Plan>& plans, std::vector<Result<WriteOutput>>& answers,
                              const TakeInput& input, std::vector<TakenTask>& taken);
@@ -339,7 +341,7 @@ class Queue final : public TaskQueue {
   Async<Result<void>> resume_now(Pause::Of of, std::string name, Actor actor);
   Async<Result<void>> write_pause(WriteInput write, AuditLine line);
   std::string not_paused(Pause::Of of, std::string_view name) const;
-  void resumed();
+  void resumed(Pause::Of of);
   void end_pauses();
   Async<void> remove_pause(DeleteItemInput gone, Pause pause);
   bool is_paused(const ItemRef& task) const;

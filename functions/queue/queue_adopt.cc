@@ -107,9 +107,10 @@ Async<void> Queue::adopt_one(ItemRef task) {
   if (given) wake();
 }
 
-// True if a PENDING task got its lane.
+// True if a PENDING task got its lane, or is in one that was not known.
 Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
   std::vector<std::string> names;
+  const size_t known_before = lanes_.size();
   for (const auto& task : tasks) {
     if (lacks_lane(task)) names.push_back(own_lane(task));
   }
@@ -126,9 +127,9 @@ Async<bool> Queue::adopt(std::vector<ItemRef> tasks) {
     writes.emplace_back(std::move(*update));
     written.push_back(std::move(task));
   }
-  if (writes.empty()) co_return false;
+  bool any = lanes_.size() > known_before;  // Of tasks that have their lane already, after a restart.
+  if (writes.empty()) co_return any;
   auto answers = co_await services_.tables.write_many(std::move(writes));
-  bool any = false;
   for (size_t i = 0; i < answers.size(); ++i) {
     bool pending = text_of(written[i], attribute::kStatus) == state::kPending;
     if (answers[i]) {

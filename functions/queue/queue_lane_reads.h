@@ -27,6 +27,10 @@ struct Queue::KeysRead {
 
   const size_t most;  // Lanes that it looks at.
   size_t looked = 0;
+  // Lanes, besides, of which all tasks were passed over. There may be as many as there are keys in work. A take that
+  // has looked at more does not go on at once: it would find the same.
+  static constexpr size_t kMostPassed = 4096;
+  size_t passed = 0;
   bool cut = false;  // There may be more than it may look at.
   std::map<std::string, LaneRead, std::less<>> lanes;
   std::set<FairShares::Place> heads;

@@ -134,7 +134,10 @@ Async<Result<Queue::WalkPage>> Queue::lane_page(std::string lane, uint32_t limit
 // Reads on until `wanted` more tasks than were given are there, or the lane has no more. What a client left in it is
 // passed over, a bounded number of times.
 Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wanted, bool newest_first) {
-  constexpr int kMostPages = 6;
+  constexpr int kMostPages = 12;
+  constexpr size_t kMost = 1000;  // Of a page.
+  constexpr size_t kLonger = 4;   // The page after one of which nothing can be taken is that much longer.
+  size_t least = 0;
   bool any = !read.tasks.empty();
   const uint64_t fillings = lanes_.fillings(lane);
   for (int pages = 0; read.more && read.tasks.size() - read.given < wanted; ++pages) {
@@ -143,14 +146,15 @@ Async<Result<void>> Queue::read_lane(std::string lane, LaneRead& read, size_t wa
       co_return Result<void>();
     }
     // While the wall clock is not trusted, many tasks that look expired may stand before others.
-    const size_t passed = wall_guard_.doubts() ? 1000 : passed_by_now();
-    const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + passed, 1000));
+    const size_t passed = wall_guard_.doubts() ? kMost : passed_by_now();
+    const auto limit = static_cast<uint32_t>(std::min(std::max(wanted + passed, least), kMost));
     std::string name = lane;
     auto reading = read.urgent ? urgent_page(std::move(name), limit, std::move(read.next))
                                : lane_page(std::move(name), limit, newest_first, std::move(read.next));
     auto page = co_await reading;
     if (!page) co_return fail(page.error());
     any = any || page->any;
+    least = page->tasks.empty() ? kLonger * limit : 0;
     std::move(page->tasks.begin(), page->tasks.end(), std::back_inserter(read.tasks));
     read.next = std::move(page->next);
     read.more = page->more;

@@ -148,6 +148,7 @@ void Queue::charge_difference(const Settlement& settlement, const ItemRef& task)
 
 // Reads the lane of a key, or that of the share's tasks without one, from its beginning.
 Async<Result<void>> Queue::open_lane(std::string lane, KeysRead& read, bool newest_first) {
+  if (is_key_lane(lane) && pauses_.holds_key(lane_key(lane))) co_return Result<void>();
   ++read.looked;
   LaneRead& its = read.lanes[lane];
   if (limits_.on() && is_at_limit(lane)) co_return Result<void>();
@@ -155,6 +156,10 @@ Async<Result<void>> Queue::open_lane(std::string lane, KeysRead& read, bool newe
   std::string name = lane;
   auto done = co_await read_lane(std::move(name), its, 1, newest_first);
   if (!done) co_return fail(done.error());
+  if (its.tasks.empty() && lanes_.may_hold(lane)) {
+    --read.looked;
+    ++read.passed;
+  }
   if (its.tasks.empty()) co_return Result<void>();
   const int64_t place = place_of(its.tasks[0]);
   lanes_.placed(lane, place);
@@ -168,14 +173,15 @@ Async<Result<ItemRef>> Queue::next_of_keys(std::string share, KeysRead& read, As
   for (;;) {
     auto next = lanes_.next(share, read.last);
     const bool comes_first = next && (read.heads.empty() || next->first <= read.heads.begin()->first);
-    if (comes_first && read.looked < read.most) {
+    const bool may_pass = read.passed < KeysRead::kMostPassed;
+    if (comes_first && read.looked < read.most && may_pass) {
       read.last = next;
       if (read.lanes.contains(next->second)) continue;
       auto opened = co_await open_lane(std::move(next->second), read, newest_first);
       if (!opened) co_return fail(opened.error());
       continue;
     }
-    read.cut = read.cut || comes_first;
+    read.cut = read.cut || (comes_first && may_pass);
     if (read.heads.empty()) co_return ItemRef();
     const std::string lane = std::move(read.heads.extract(read.heads.begin()).value().second);
     LaneRead& its = read.lanes[lane];

@@ -168,7 +168,7 @@ Async<Result<void>> Queue::resume_now(Pause::Of of, std::string name, Actor acto
   if (!written) co_return fail(written.error());
   log_.info("QUEUE_RESUMED", {{"queue", table_}, {"of", pause_kind_name(of)}, {"name", name}});
   pauses_.erase(of, name);
-  resumed();
+  resumed(of);
   co_return Result<void>();
 }
 
@@ -188,7 +188,8 @@ std::string Queue::not_paused(Pause::Of of, std::string_view name) const {
 }
 
 // Something may be taken again.
-void Queue::resumed() {
+void Queue::resumed(Pause::Of of) {
+  if (of == Pause::Of::kQueue) downstream_.rested(boot());
   wake_all();
   if (processors_ == 0) start_soon(nanoseconds(0));
 }
@@ -211,8 +212,8 @@ void Queue::end_pauses() {
         "QUEUE_RESUMED",
         {{"queue", table_}, {"of", pause_kind_name(pause.of)}, {"name", pause.name}, {"what", "its time was over"}});
     pauses_.erase(pause.of, pause.name);
+    resumed(pause.of);
     scope_.spawn(remove_pause(std::move(gone), std::move(pause)));
-    resumed();
   }
 }
 

@@ -171,6 +171,8 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
       lease->call->accepted(boot(), {}, by_cost ? settlement.cost : std::nullopt);
     } else if (settlement.begun) {
       lease->call->refused(boot());
+    } else {
+      lease->call->never_began();
     }
     wake();  // By RATE_LIMIT another one may start now.
   }

@@ -9,6 +9,7 @@ namespace freshet {
 namespace {
 constexpr int kMaxTake = 1000;
 constexpr int kMaxPages = 16;  // A take reads no more than that; whoever waits tries again.
+constexpr size_t kLonger = 4;  // The page after one of which nothing can be taken is that much longer.
 
 // When a PENDING task that was never taken could first be taken: until then only the end of a delay is written to it.
 std::optional<WallTime> waiting_since(const ItemRef& task) {
@@ -20,9 +21,10 @@ std::optional<WallTime> waiting_since(const ItemRef& task) {
 
 struct Queue::Plan {
   ItemRef task;
-  std::string lease;             // Of a claim; empty: the task is ended.
-  std::string_view shed_reason;  // Of a shed.
-  double charged = 0;            // Of a claim: to the limits of its group or key. 0: it has none.
+  std::string lease;                     // Of a claim; empty: the task is ended.
+  std::string_view shed_reason;          // Of a shed.
+  double charged = 0;                    // Of a claim: to the limits of its group or key. 0: it has none.
+  std::shared_ptr<RatedCall> call = {};  // Of a claim that RATE_LIMIT counts.
 };
 
 class Queue::Claiming {
@@ -106,10 +108,13 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
       co_return fail(ErrorCode::kUnavailable, "queue '" + table_ + "' gives out no tasks: the daemon is stopping");
     }
     if (!taken || !taken->empty() || boot() >= until) {
-      if (taken && taken->size() == static_cast<size_t>(input.max)) wake();
+      // There may be more, for another one. If a limit ended this take, that one waits until it may start.
+      const bool is_limited = is_rated(input) && taken && !taken->empty();
+      if (is_limited || (taken && taken->size() == static_cast<size_t>(input.max))) wake();
       co_return taken;
     }
     if (seen != work_seen_) continue;  // Something came in between.
+    if (is_at_rate(input)) continue;   // Others were faster.
     Waiter waiter(*this);
     co_await waiter.wait(until);
   }
@@ -133,6 +138,12 @@ size_t Queue::pull_allowed(TakeInput& input) {
   const size_t units = downstream_.allowed(boot(), kMostUnits);
   input.budget = static_cast<double>(units);
   return units > 0 ? wanted : 0;
+}
+
+// Whether RATE_LIMIT lets the take have no more now.
+bool Queue::is_at_rate(const TakeInput& input) {
+  if (input.budget && *input.budget <= 0) return true;
+  return is_rated(input) && downstream_.allowed(boot(), 1) == 0;
 }
 
 // Claims that a slow store is still answering. If their taker goes away meanwhile, they are given back.
@@ -223,24 +234,26 @@ Async<Result<Queue::Candidates>> Queue::plain_candidates(size_t wanted, Walk sta
   const size_t one_more = settings_.deadline_margin == DeadlineMargin::kYield && !out.newest_first ? 1 : 0;
   // While the wall clock is not trusted, many tasks that look expired may stand before others.
   const size_t more = wall_guard_.doubts() ? kMaxTake : passed_by_now();
-  auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + one_more + more, kMaxTake));
-  auto page = co_await heads(state::kPending, limit, !out.newest_first, std::move(start.key));
+  const auto limit = std::min<size_t>(std::max(wanted + one_more + more, start.least), kMaxTake);
+  auto page = co_await heads(state::kPending, static_cast<uint32_t>(limit), !out.newest_first, std::move(start.key));
   if (!page) co_return fail(page.error());
   out.tasks = std::move(page->items);
   std::erase_if(out.tasks, [this](const ItemRef& task) { return is_passed_over(task); });
   out.next.key = std::move(page->last_evaluated_key);
+  out.next.least = out.tasks.empty() ? kLonger * limit : 0;
   out.more = !out.next.key.empty();
   co_return out;
 }
 
 // The next by ORDER=deadline, in a queue without lanes.
 Async<Result<Queue::Candidates>> Queue::urgent_candidates(size_t wanted, Walk start) {
-  const auto limit = static_cast<uint32_t>(std::min<size_t>(wanted + passed_by_now(), kMaxTake));
-  auto page = co_await urgent_page(std::string(), limit, std::move(start));
+  const auto limit = std::min<size_t>(std::max(wanted + passed_by_now(), start.least), kMaxTake);
+  auto page = co_await urgent_page(std::string(), static_cast<uint32_t>(limit), std::move(start));
   if (!page) co_return fail(page.error());
   Candidates out;
   out.tasks = std::move(page->tasks);
   out.next = std::move(page->next);
+  out.next.least = out.tasks.empty() ? kLonger * limit : 0;
   out.more = page->more;
   co_return out;
 }
@@ -276,13 +289,13 @@ Async<Result<std::vector<TakenTask>>> Queue::claim_newest(TakeInput input) {
       if (!ok) break;
     }
     for (size_t i = before; input.budget && i < taken.size(); ++i) *input.budget -= units_of(taken[i].task);
-    tell_order(*found, taken.size() < max);
+    tell_order(*found, taken.size() < max && !is_at_rate(input));
     if (found->cut) wake_soon();
     start = std::move(found->next);
     bool lives_on = false;
     if (!marked.empty()) lives_on = co_await end_marked(std::move(marked));
     if (lives_on) start = Walk();  // Starts from the beginning: it may be that task's turn.
-    if (taken.size() >= max || (input.budget && *input.budget <= 0) || (!found->more && !lives_on)) break;
+    if (taken.size() >= max || is_at_rate(input) || (!found->more && !lives_on)) break;
   }
   if (limits_.on()) hurry(limits_.next_due());
   co_return taken;
@@ -301,15 +314,21 @@ bool Queue::newest_first_in(std::string_view lane) {
 
 // `hungry`: the take would have taken more.
 void Queue::tell_order(const Candidates& found, bool hungry) {
-  if (hungry && (!found.more || found.tasks.empty())) return order_.found_empty(boot());
+  // What waits for the limit of its group or key is there all the same.
+  const bool is_empty = hungry && !lanes_.any_held() && (!found.more || found.tasks.empty());
+  if (is_empty) return order_.found_empty(boot());
   if (found.newest_first || found.tasks.empty()) return;
   const auto created = found.oldest.value_or(int_of(found.tasks[0], attribute::kCreated, 0));
   order_.took_oldest(milliseconds(std::max<int64_t>(epoch_ms(wall()) - created, 0)), boot());
 }
 
-std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t wanted, const TakeInput& input,
+// Claims that are not answered yet count for RATE_LIMIT, and for pauses and limits what holds now: both may have
+// changed while the candidates were read.
+std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t wanted, TakeInput& input,
                                             std::vector<EditItemInput>& writes, std::vector<ItemRef>& marked) {
   std::vector<Plan> plans;
+  if (pauses_.all()) return plans;
+  wanted = std::min(wanted, pull_allowed(input));
   plans.reserve(found.tasks.size());
   writes.reserve(found.tasks.size());
   auto now = wall();
@@ -324,6 +343,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
     const bool last = i + 1 == found.tasks.size() && !found.more;
     const auto kept = last ? deadline_margin(found.newest_first, true) : margin;
     const auto key = key_of(task);
+    if (is_paused(task)) continue;
     Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, kept)};
     if (!plan.shed_reason.empty()) {
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now);
@@ -343,6 +363,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
       continue;
     } else {
       if (input.budget) spent += units_of(task);
+      if (is_rated(input)) plan.call = std::make_shared<RatedCall>(downstream_, boot(), units_of(task));
       plan.lease = lease_prefix_ + std::to_string(++claims_);
       writes.emplace_back(claim(table_, task, Claim{plan.lease, lease, input.owner}, now));
       ++claims;
@@ -364,6 +385,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
     auto& plan = plans[i];
     if (plan.charged > 0) claimed(plan.task, plan.charged, answers[i].has_value());
     if (!answers[i]) {
+      if (plan.call) plan.call->never_began();
       // A failed condition: somebody else was faster. Nothing to do but look further.
       const ErrorCode code = answers[i].error().code;
       if (code == ErrorCode::kValidation) {
@@ -381,7 +403,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       if (plan.charged > 0) lease.charged = plan.charged;
       if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
       if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
-      if (is_rated(input)) lease.call = std::make_shared<RatedCall>(downstream_, now, units_of(plan.task));
+      lease.call = std::move(plan.call);
       leases_.start(std::string(text_of(task, attribute::kId)), std::move(lease), now);
       taken.push_back(TakenTask{std::move(task), std::move(plan.lease), waiting_since(plan.task)});
       if (!input.starts_later) started(taken.back().waiting_since);
@@ -409,6 +431,7 @@ void Queue::started(std::optional<WallTime> waiting_since) {
 // cannot end would stay TAKEN.
 Async<void> Queue::set_aside(ItemRef task, std::string why) {
   const auto done = co_await edit(freshet::set_aside(table_, task));
+  if (done) count_end(done->attributes);
   log_.warn("TASK_SET_ASIDE", {{"taskId", text_of(task, attribute::kId)}, {"why", why}, {"done", done.has_value()}});
 }
 

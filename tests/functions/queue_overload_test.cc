@@ -119,6 +119,7 @@ TEST_P(QueueOverload, WhatCannotBeShedKeepsNobodyFromBeingShed) {
   EXPECT_EQ(world.status("soon"), "SHED");
   EXPECT_EQ(world.status("full1"), "DEAD");
   EXPECT_EQ(world.status("full2"), "DEAD");
+  EXPECT_EQ(queue.punctuality().ends(TaskEnd::kFailed), 2u);
   const auto before = world.store_calls();
   world.pass(seconds(10));
   EXPECT_LT(world.store_calls() - before, 200u) << "nothing is done in a hot loop";

@@ -116,6 +116,29 @@ TEST_P(QueuePauses, APausedKeyHoldsUpNoOther) {
   EXPECT_EQ(ids(take(queue, 9)), "of-7");
 }
 
+// Clients may put many tasks of one key. They are passed over, however many of them come first.
+TEST_P(QueuePauses, APausedKeyWithManyTasksHoldsUpNoOther) {
+  Queue& queue = world.start();
+  for (const bool in_lanes : {false, true}) {
+    const std::string prefix = in_lanes ? "lane-" : "";
+    ASSERT_TRUE(create(queue, task(prefix + "other", in_lanes ? "eu" : "")));
+    world.pass(milliseconds(10));
+    for (int i = 0; i < 300; ++i) {
+      Item item{{"taskId", Value(prefix + std::to_string(i))}, {"taskStatus", Value("PENDING")}};
+      item.set("taskCreated", Value::number(world.now_ms()));
+      item.set("key", Value("k"));
+      if (in_lanes) item.set("group", Value("eu"));
+      world.put(std::move(item));
+    }
+    ASSERT_TRUE(pause(queue, Pause::Of::kKey, "k"));
+    world.pass(milliseconds(500));
+    EXPECT_EQ(ids(take(queue)), prefix + "other");
+    EXPECT_EQ(ids(take(queue)), "");
+    ASSERT_TRUE(resume(queue, Pause::Of::kKey, "k"));
+    EXPECT_EQ(take(queue, 1000)->size(), 300u);
+  }
+}
+
 TEST_P(QueuePauses, DeadlinesGoOnWhileAQueueIsPaused) {
   Queue& queue = world.start();
   ASSERT_TRUE(pause(queue));

@@ -103,6 +103,10 @@ class RatedCall {
     }
     start_.reset();
   }
+  // It never began: what was charged is given back.
+  void never_began() {
+    if (!start_) downstream_.bucket.use(-std::exchange(units_, 0.0));
+  }
   // It was refused, as beyond a limit.
   void refused(BootTime now, const LimitHints& hints = {}) {
     if (is_learnt()) downstream_.rate->refused(*start_, now, hints);

@@ -22,16 +22,22 @@ void FairShares::change(Shares::value_type& share, Change what) {
 template <class Change>
 void FairShares::change(Lanes::value_type& lane, Change what) {
   const auto may = [&lane] { return lane.second.waiting && !lane.second.held; };
+  const auto is_held = [&lane] { return lane.second.waiting && lane.second.held; };
+  const auto apply = [&] {
+    if (is_held()) --held_;
+    what(lane.second);
+    if (is_held()) ++held_;
+  };
   auto& lanes = lane.second.share->second.lanes;
   const bool had_turn = may();
   if (had_turn && lanes.size() > 1) {
     lanes.erase({lane.second.place, lane.first});
-    what(lane.second);
+    apply();
     if (may()) lanes.insert({lane.second.place, lane.first});
     return;
   }
   if (had_turn) change(*lane.second.share, [&](Share& share) { share.lanes.clear(); });
-  what(lane.second);
+  apply();
   if (!may()) return;
   if (!lanes.empty()) {
     lanes.insert({lane.second.place, lane.first});

@@ -74,6 +74,8 @@ class FairShares {
   using Given = std::map<std::string, uint64_t, std::less<>>;
   std::vector<std::string_view> turns(size_t wanted, const Given& given) const;
   bool any_turn() const { return !waiting_.empty(); }
+  // Whether a lane that is held back may hold tasks.
+  bool any_held() const { return held_ > 0; }
   // Adds the shares of that group to `given` as passed: none of them has a turn in this take.
   void pass_group(std::string_view group, Given& given) const;
   // Those that are not thought to hold tasks, from the one after `last` on, at most so many.
@@ -130,6 +132,7 @@ class FairShares {
   Names held_groups_;
   Names held_keys_;
   absl::btree_set<Key> waiting_;
+  size_t held_ = 0;  // Lanes that are held back and may hold tasks.
   uint64_t turn_ = 0;
 };
 
