@@ -38,14 +38,7 @@ Async<HttpResponse> LimitedApi::answer(std::string body) {
   const auto asked = limiter_->ask(began);
   const size_t place = calls_.size();
   calls_.push_back({*number, began, asked.granted, nanoseconds(0)});
-  if (!asked.granted) {
-    auto refusal = answer_of(429, R"({"error":"too many requests"})");
-    if (asked.retry_after) {
-      const auto wait = std::max(std::chrono::ceil<seconds>(*asked.retry_after), seconds(1));
-      refusal.headers.emplace_back("Retry-After", std::to_string(wait.count()));
-    }
-    co_return refusal;
-  }
+  if (!asked.granted) co_return answer_of(429, R"({"error":"too many requests"})");
   co_await sleep_until(scheduler_, origin_ + began + service_);
   calls_[place].end = now();
   limiter_->ended(now());

@@ -1,5 +1,5 @@
 // The downstream of the demo: an HTTP API that allows so many calls a second, as its limiter says, and answers all
-// others with 429 and Retry-After. It notes every call.
+// others with 429, and nothing else. It notes every call.
 #pragma once
 
 #include <memory>

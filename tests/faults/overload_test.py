@@ -33,17 +33,17 @@ def complete(daemon, taken):
                                                        for task in taken]})
 
 
-def knows_so_many_groups(binary, folder):
-    """Beyond them trying again is of no use, and no time is promised."""
+def knows_thousands_of_groups(binary, folder):
+    """Each has its turn; the bound of 200,000 is tested beside the queue."""
     daemon = Daemon(binary, folder).start()
     try:
-        status, _, body = post(daemon, QUEUE + "/tasks", {"tasks": [{"group": f"g{n}"} for n in range(1000)]})
-        refused = [result["error"]["code"] for result in body["results"] if "error" in result]
-        assert status == 200 and refused == ["LimitExceededException"], (status, refused)  # One lane is that of no group.
-        status, header, body = post(daemon, QUEUE + "/tasks", {"group": "another"})
-        assert (status, header, body["error"]["code"]) == (429, None, "LimitExceededException"), (status, header, body)
-        status, _, body = post(daemon, QUEUE + "/tasks", {"group": "g7"})
-        assert status == 200 and body["created"], body
+        for thousand in range(3):
+            tasks = [{"group": f"g{1000 * thousand + n}"} for n in range(1000)]
+            status, _, body = post(daemon, QUEUE + "/tasks", {"tasks": tasks})
+            assert status == 200 and all(result.get("created") for result in body["results"]), (status, body["results"][:3])
+        taken = daemon.call("POST", QUEUE + "/take", {"max": 1000})["tasks"]
+        assert len({task["group"] for task in taken}) == 1000, len(taken)
+        complete(daemon, taken)
         assert daemon.stop() == 0, daemon.log_tail()
     finally:
         daemon.kill()
@@ -281,4 +281,4 @@ def redrives_some_at_a_rate(binary, folder):
 
 if __name__ == "__main__":
     main(__doc__, "what is too much is refused and explained, policies change under load", refuses_beyond_the_bound,
-         knows_so_many_groups, changes_policies_under_load, explains, changes_the_policy, redrives_some_at_a_rate)
+         knows_thousands_of_groups, changes_policies_under_load, explains, changes_the_policy, redrives_some_at_a_rate)
