@@ -16,27 +16,26 @@ const Json kStats = Json::parse(R"({
 constexpr Screen kScreen{.terminal = true, .width = 80};
 
 TEST(StatsPage, ForScriptsNamesAndCountsStandUnderTheirHeadings) {
-  EXPECT_EQ(
-      stats_lines(kStats),
-      "depth\n"
-      "  CANCELLED                              0\n"
-      "  DEAD                                   1\n"
-      "  DELAYED                                0\n"
-      "  FAILURE                                0\n"
-      "  PENDING                               12\n"
-      "  SUCCESS                               40\n"
-      "  TAKEN                                  4\n"
-      "flow\n"
-      "  ->PENDING                             60\n"
-      "  PENDING->                              3\n"
-      "shed\n"
-      "  ttl                                    5\n"
-      "  codel                                  1\n"
-      "  total                                  6\n"
-      "newest waiting  1.5 s\n"
-      "oldest waiting  2.5 min\n"
-      "runner none: tasks wait for workers that take them (to hand them to a handler: freshet serve NAME --to "
-      "URL, or freshet run ... --parameter TaskRunner=URL)\n");
+  EXPECT_EQ(stats_lines(kStats),
+            "depth\n"
+            "  CANCELLED                              0\n"
+            "  DEAD                                   1\n"
+            "  DELAYED                                0\n"
+            "  FAILURE                                0\n"
+            "  PENDING                               12\n"
+            "  SUCCESS                               40\n"
+            "  TAKEN                                  4\n"
+            "flow\n"
+            "  ->PENDING                             60\n"
+            "  PENDING->                              3\n"
+            "shed\n"
+            "  ttl                                    5\n"
+            "  codel                                  1\n"
+            "  total                                  6\n"
+            "newest waiting  1.5 s\n"
+            "oldest waiting  2.5 min\n"
+            "runner none: tasks wait for workers that take them (to hand them to a handler: freshet serve NAME --to "
+            "URL, or freshet run ... --parameter TaskRunner=URL)\n");
 }
 
 TEST(StatsPage, GroupsAtTheirLimitAreCounted) {

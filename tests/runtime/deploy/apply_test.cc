@@ -72,9 +72,7 @@ class World {
     return tables_->stats().appended_bytes;
   }
 
-  void pass(milliseconds time) {
-    loop_.run_for(time);
-  }
+  void pass(milliseconds time) { loop_.run_for(time); }
   Tables& tables() { return *tables_; }
   Runtime& runtime() { return *runtime_; }
 
