@@ -168,9 +168,9 @@ void add_limits(Command demo, int& exit_status) {
   command.add_list("--against", options->against,
                    "Run these rivals on the same tasks afterwards: bullmq, postgres, sqs-pattern");
   command
-      .add_option(
-          "--rival", options->rivals,
-          "NAME=COMMAND: run another queue's driver, too (app/demo/contestant.h says what it is told); repeatable")
+      .add_option("--rival", options->rivals,
+                  "NAME=COMMAND: run another queue's driver, too; it POSTs tasks of the file $LAB_ARRIVALS to "
+                  "$LAB_HANDLER; repeatable")
       .one_value_each();
   command.add_flag("--json", options->json, "Print JSON at the end, and nothing else");
   command.callback([options, &exit_status] { exit_status = show_limits(*options); });

@@ -13,7 +13,7 @@ namespace freshet::cli {
 
 struct ServeChoices {
   std::string name;
-  // Who does the work: exactly one.
+  // Exactly one of these does the work.
   std::optional<std::string> to;        // URL.
   std::optional<std::string> exec;      // PROGRAM ARGUMENTS.
   std::optional<std::string> function;  // FILE.py:FUNCTION.

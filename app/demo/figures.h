@@ -1,4 +1,4 @@
-// What came of a run of the demo, from the calls that its API noted. Pure.
+// Draws the figures of a run of the demo from the calls that its API noted. Pure.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ struct Figures {
   uint64_t possible = 0;           // Tasks that could be done in time.
   double age_p50 = 0;              // From arrival to the start of the call, of tasks that were done in time. Seconds.
   double age_p99 = 0;              // The same.
-  double quiet_age_p99 = 0;        // Of the quiet tenant's tasks.
+  double quiet_age_p99 = 0;        // The same for the quiet tenant.
   uint64_t quiet = 0, loud = 0;    // Tasks of each tenant.
-  uint64_t quiet_in_time = 0;      // Of the quiet tenant.
-  uint64_t impatient_in_time = 0;  // Of those that are worth nothing after 2 s.
+  uint64_t quiet_in_time = 0;      // Tasks of the quiet tenant.
+  uint64_t impatient_in_time = 0;  // Tasks that are worth nothing after 2 s.
 
   double share() const { return possible == 0 ? 0 : static_cast<double>(in_time) / static_cast<double>(possible); }
   double refused_share() const { return calls == 0 ? 0 : static_cast<double>(refused) / static_cast<double>(calls); }

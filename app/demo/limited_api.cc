@@ -1,35 +1,14 @@
 #include "app/demo/limited_api.h"
 
 #include <algorithm>
-#include <charconv>
-#include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
+
+#include "app/lab/real/call_body.h"
 
 namespace freshet::demo {
 
-namespace {
-
-HttpResponse answer_of(int status, std::string body) {
-  HttpResponse response;
-  response.status = status;
-  response.body = std::move(body);
-  return response;
-}
-
-std::optional<size_t> number_of(const std::string& body, size_t tasks) {
-  const auto document = nlohmann::json::parse(body, nullptr, false);
-  if (!document.is_object()) return std::nullopt;
-  const auto id = document.find("taskId");
-  if (id == document.end() || !id->is_string()) return std::nullopt;
-  const auto& text = id->get_ref<const std::string&>();
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number >= tasks) return std::nullopt;
-  return number;
-}
-
-}  // namespace
+using lab::answer_of;
+using lab::number_of;
 
 Async<HttpResponse> LimitedApi::answer(std::string body) {
   const auto number = number_of(body, tasks_.size());

@@ -16,7 +16,7 @@ struct Call {
   size_t task = 0;  // Its place in the story.
   nanoseconds at{0};
   bool granted = false;
-  nanoseconds end{0};  // Of a granted call that has ended; 0: it is under way, or its caller hung up.
+  nanoseconds end{0};  // When a granted call ended; 0: it is under way, or its caller hung up.
 };
 
 // Loop thread. The tasks and the scheduler outlive the answers.

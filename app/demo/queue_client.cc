@@ -40,7 +40,7 @@ Json object_of(const Json& object, const char* name) {
   return object[name];
 }
 
-// What the books of /stats say of each state: the tasks that are in it, and those that were removed in it.
+// Counts the tasks of each state by the books of /stats: those that are in it, and those that were removed from it.
 std::map<std::string, uint64_t> states_of(const Json& stats) {
   std::map<std::string, uint64_t> out;
   const Json depth = object_of(stats, "depth");

@@ -17,7 +17,7 @@ struct Shown {
   std::vector<Run> runs;
 };
 
-// What the demo is about to do, before it begins.
+// Tells people what the demo is about to do.
 std::string introduction(const Story& story, const std::vector<StoryTask>& tasks);
 std::string moment_line(const Moment& moment);
 // The figures of each run, the tenants, why a task was shed, and the books.
@@ -27,7 +27,7 @@ std::string json_report(const Shown& shown);
 std::string html_report(const Shown& shown);
 // Tasks that came, and whose creation was not answered before the end.
 uint64_t unanswered(const Shown& shown);
-// What the first run proves, in a sentence.
+// Says in a sentence how the first run ended.
 std::string conclusion(const Shown& shown);
 
 }  // namespace freshet::demo

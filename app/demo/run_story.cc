@@ -1,14 +1,12 @@
 #include "app/demo/run_story.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 
 #include "app/demo/contestant.h"
 #include "app/demo/limited_api.h"
 #include "app/demo/queue_client.h"
+#include "app/lab/real/temporary_folder.h"
 #include "runtime/loop/loop.h"
 #include "wire/http/client.h"
 #include "wire/http/io_waiter.h"
@@ -22,29 +20,11 @@ namespace {
 constexpr milliseconds kLead{200};  // From ready to the first tasks.
 constexpr milliseconds kTick{50};
 constexpr seconds kTell{5};
-constexpr seconds kPatience{30};        // Of a start.
+constexpr seconds kPatience{30};        // A start may take that long.
 constexpr seconds kRivalPatience{300};  // It may have to install its packages.
 constexpr milliseconds kLook{10};
 constexpr milliseconds kTryAgain{100};
 constexpr size_t kMaxCalls = 10'000;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "freshet-demo-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }  // Empty: it could not be made.
-
- private:
-  std::string path_;
-};
 
 class StoryRun {
  public:
@@ -201,7 +181,7 @@ class StoryRun {
   const Story& story_;
   const std::vector<StoryTask>& tasks_;
   const RunOptions& options_;
-  const TemporaryFolder folder_;
+  const lab::TemporaryFolder folder_{"freshet-demo"};
   SystemClock clock_;
   IoWaiter waiter_{clock_};
   Loop loop_{clock_, waiter_};

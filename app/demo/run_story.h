@@ -20,11 +20,11 @@ struct Moment {
   uint64_t arrived = 0;  // Tasks so far.
   uint64_t in_time = 0;  // Done in time so far.
   uint64_t calls = 0;
-  uint64_t refused = 0;  // Of the calls.
+  uint64_t refused = 0;  // Calls that the API refused.
 };
 
 struct RunOptions {
-  std::string name = "Freshet";             // Of the run.
+  std::string name = "Freshet";             // Names the run.
   std::string rival;                        // The command of another queue's driver (contestant.h); empty: Freshet.
   std::string binary;                       // This program.
   std::vector<std::string> serve;           // Further options of `freshet serve`, after the story's own.

@@ -13,7 +13,7 @@ namespace freshet::demo {
 struct StoryTask {
   nanoseconds at{0};        // Its arrival.
   nanoseconds patience{0};  // Its work is worth nothing later than that after its arrival.
-  bool quiet = false;       // Of the quiet tenant. The loud one sends a thousand times as much.
+  bool quiet = false;       // It belongs to the quiet tenant. The loud one sends a thousand times as much.
 
   nanoseconds deadline() const { return at + patience; }
 };

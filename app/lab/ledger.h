@@ -33,7 +33,7 @@ class Ledger {
   size_t add(const Arrival& arrival, int tries_left);
   // A call begins; returns when it will end.
   nanoseconds start(size_t job, nanoseconds now);
-  // What a call on a task of a trace turned out to cost; empty: nobody says.
+  // The cost that a call reported at its end, in a trace; empty: it reported none.
   std::optional<double> told_cost(size_t job) const;
   // In real time: when it did end.
   void ended(size_t job, nanoseconds now) { jobs_[job].end = now; }

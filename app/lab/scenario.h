@@ -93,7 +93,7 @@ class CallTimes {
   nanoseconds of(size_t n);
   // The n-th call fails. Beyond what was observed, none does.
   bool fails(size_t n) const;
-  // How much more than its task's cost it turns out to cost; 1: nobody says.
+  // The cost that a call reports at its end, divided by the cost of its task; 1: it reports none.
   double cost_ratio(size_t n) const;
   // When a call ends that begins at `start` and takes `service`: later if the workers stall meanwhile.
   nanoseconds end(nanoseconds start, nanoseconds service) const;

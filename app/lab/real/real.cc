@@ -1,12 +1,10 @@
 #include "app/lab/real/real.h"
 
-#include <stdlib.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 
 #include "app/lab/real/handler.h"
+#include "app/lab/real/temporary_folder.h"
 #include "runtime/loop/loop.h"
 #include "wire/http/client.h"
 #include "wire/http/io_waiter.h"
@@ -22,24 +20,6 @@ constexpr milliseconds kSample{250};
 constexpr milliseconds kLook{5};
 constexpr size_t kMaxCalls = 100'000;
 constexpr double kMiB = 1 << 20;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "freshet-lab-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }  // Empty: there is none to be had.
-
- private:
-  std::string path_;
-};
 
 class LiveRun {
  public:
@@ -145,7 +125,7 @@ class LiveRun {
   const uint64_t seed_;
   Ledger& ledger_;
   const RealOptions& options_;
-  const TemporaryFolder folder_;
+  const TemporaryFolder folder_{"freshet-lab"};
   SystemClock clock_;
   IoWaiter waiter_{clock_};
   Loop loop_{clock_, waiter_};

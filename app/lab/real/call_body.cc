@@ -1,0 +1,28 @@
+#include "app/lab/real/call_body.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace freshet::lab {
+
+HttpResponse answer_of(int status, std::string body) {
+  HttpResponse response;
+  response.status = status;
+  response.body = std::move(body);
+  return response;
+}
+
+std::optional<size_t> number_of(const std::string& body, size_t tasks) {
+  const auto document = nlohmann::json::parse(body, nullptr, false);
+  if (!document.is_object()) return std::nullopt;
+  const auto id = document.find("taskId");
+  if (id == document.end() || !id->is_string()) return std::nullopt;
+  const auto& text = id->get_ref<const std::string&>();
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || number >= tasks) return std::nullopt;
+  return number;
+}
+
+}  // namespace freshet::lab

@@ -1,0 +1,18 @@
+// Reads the calls that a queue under test makes, and makes their answers. Pure.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "runtime/ports.h"
+
+namespace freshet::lab {
+
+// The number of a task below `tasks` that the member `taskId` of the JSON object `body` names, as text. Empty: none.
+std::optional<size_t> number_of(const std::string& body, size_t tasks);
+
+// An answer with that status and JSON.
+HttpResponse answer_of(int status, std::string body);
+
+}  // namespace freshet::lab
