@@ -134,7 +134,7 @@ class StoryRun {
       size_t end = first;
       while (end < tasks_.size() && tasks_[end].at <= now() && end - first < kMaxBatch) ++end;
       if (end > first) scope_.spawn(create(first, end));
-      arrived_ = first = end;
+      first = end;
       if (first < tasks_.size() && tasks_[first].at < now() + kTick) co_await sleep_for(loop_, kTick);
     }
   }
@@ -168,7 +168,8 @@ class StoryRun {
     Moment out;
     out.at = now();
     out.limit = api_.limit();
-    out.arrived = arrived_;
+    const auto after = [](nanoseconds at, const StoryTask& task) { return at < task.at; };
+    out.arrived = static_cast<uint64_t>(std::upper_bound(tasks_.begin(), tasks_.end(), out.at, after) - tasks_.begin());
     Run so_far;
     so_far.calls = api_.calls();
     out.in_time = ends_in_time(tasks_, so_far, story_).size();
@@ -193,7 +194,6 @@ class StoryRun {
   std::string url_;  // Empty while the daemon is down.
   BootTime origin_{};
   WallTime origin_wall_{};
-  size_t arrived_ = 0;
   Run run_;
   Result<void> result_;
   Scope scope_;
