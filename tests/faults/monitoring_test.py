@@ -310,6 +310,7 @@ def dashboard_is_whole():
     cells = set()
     for panel in board["panels"]:
         assert panel["title"] and panel["description"], panel["id"]
+        assert "calcs" in panel["options"].get("legend", {"calcs": []}), "Grafana's schema wants it"
         place = panel["gridPos"]
         assert place["x"] + place["w"] <= 24, (panel["title"], place)
         own = {(x, y) for x in range(place["x"], place["x"] + place["w"]) for y in range(place["y"], place["y"] + place["h"])}
