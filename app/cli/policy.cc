@@ -26,7 +26,7 @@ struct PolicyOptions {
   bool dry_run = false;
 };
 
-// The text of a row of the table in docs/operations.md, without its marks for code and links.
+// The text of a row of the table in docs/settings.md, without its marks for code and links.
 std::string plain_words(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -98,6 +98,10 @@ int change(const PolicyOptions& options, Json changes) {
     if (was == value && !changes.contains(name)) continue;
     std::cout << plain_text(name) << ": " << plain_text(was.is_string() ? was.get<std::string>() : "not set") << " -> "
               << plain_text(value.get<std::string>()) << (was == value ? " (as before)" : "") << '\n';
+  }
+  if (changes.value("RATE_LIMIT", "") == "0") {
+    std::cout << "RATE_LIMIT=0 is no limit; to start nothing: freshet pause " << plain_text(options.remote.queue)
+              << '\n';
   }
   std::cout << (options.dry_run ? "--dry-run: nothing was changed" : kHolds) << '\n';
   return kDone;

@@ -158,7 +158,7 @@ Result<ProcessSettings> settings_of(const ServedQueue& queue) {
 
 std::string template_of(const ServedQueue& queue, const std::string& command) {
   std::string out = "# What `" + command + "` stands for.\n";
-  out += "# docs/operations.md has all settings, docs/templates.md what else a template may hold.\n";
+  out += "# docs/settings.md has all settings, docs/templates.md what else a template may hold.\n";
   // The resources come last, so that another one is appended by `cat >>`.
   out += "AWSTemplateFormatVersion: '2010-09-09'\nTransform: AWS::Serverless-2016-10-31\n\n";
   out += "Outputs:\n  Queue:\n    Value: !Ref QueueTable\n";

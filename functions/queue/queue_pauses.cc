@@ -1,6 +1,7 @@
-// Pausing and resuming a queue, its groups and its keys. docs/operations.md, "Pausing".
+// Pausing and resuming a queue, its groups and its keys. docs/running-queues.md, "Pausing".
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/hand_over.h"
 #include "functions/queue/policy/lanes.h"
@@ -109,6 +110,7 @@ Async<Result<void>> Queue::write_pause(WriteInput write, AuditLine line) {
 
 // What is stored and what takes go by must not differ because a client hangs up in between.
 Async<Result<Pause>> Queue::pause(PauseInput input, Actor actor) {
+  if (FRESHET_PLANTED("pause-half-done")) co_return co_await pause_now(std::move(input), std::move(actor));
   Promise<Result<Pause>> done(services_.scheduler);
   auto work = pause_now(std::move(input), std::move(actor));
   scope_.spawn(hand_over(std::move(work), done));

@@ -74,7 +74,7 @@ void DeploymentBuilder::warn_of_traces(Properties& properties, std::string_view 
   if (!on || input_.traces_kept) return;
   properties.warn(property,
                   "traces are kept only by a daemon that is told where: start it with --trace-file FILE, "
-                  "--chrome-trace FILE or --trace-endpoint URL (docs/operations.md, \"Traces\")");
+                  "--chrome-trace FILE or --trace-endpoint URL (docs/traces.md)");
 }
 
 void DeploymentBuilder::read_tracing(Properties& properties) {

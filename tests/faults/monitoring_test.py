@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A daemon under load tells of itself: the page of /metrics fits its table in docs/operations.md; every query of the dashboard
+"""A daemon under load tells of itself: the page of /metrics fits its table in docs/metrics.md; every query of the dashboard
 and the alerts finds data; KEDA gets its number. With Prometheus from Debian (./test.sh fetches it) the
 queries run there, too."""
 import collections
@@ -114,8 +114,8 @@ def histogram_is_whole(name, family):
 # The table.
 
 def table_of_page():
-    """The table in docs/operations.md: name -> (labels with the values that are listed, kind)."""
-    section = (ROOT / "docs/operations.md").read_text().split("\n## Metrics\n")[1].split("\n## ")[0]
+    """The table in docs/metrics.md: name -> (labels with the values that are listed, kind)."""
+    section = (ROOT / "docs/metrics.md").read_text()
     out = {}
     for line in section.splitlines():
         match = re.match(r"\| `([a-z0-9_]+)` \| (.*?) ?\| (counter|gauge|histogram) \| .+ \|$", line)
@@ -137,17 +137,17 @@ ELSEWHERE = re.compile(r"freshet_(capture|trace|xray|function_(process|bad_answe
 def table_and_page_agree(families):
     table = table_of_page()
     for name, family in families.items():
-        assert name in table, f"docs/operations.md does not have {name}"
+        assert name in table, f"docs/metrics.md does not have {name}"
         labels, kind = table[name]
-        assert kind == family.kind, f"{name} is a {family.kind}; docs/operations.md says {kind}"
+        assert kind == family.kind, f"{name} is a {family.kind}; docs/metrics.md says {kind}"
         for sample, there, _ in family.samples:
-            assert set(there) - {"le"} == set(labels), f"{sample} has the labels {set(there)}; docs/operations.md says {set(labels)}"
+            assert set(there) - {"le"} == set(labels), f"{sample} has the labels {set(there)}; docs/metrics.md says {set(labels)}"
             for label, value in there.items():
                 listed = labels.get(label)
-                assert not listed or value in listed or name == "freshet_queue_moves_total", f"{sample}: {label}={value} is not in docs/operations.md"
+                assert not listed or value in listed or name == "freshet_queue_moves_total", f"{sample}: {label}={value} is not in docs/metrics.md"
     sources = "".join(path.read_text() for folder in ("app", "functions") for path in sorted((ROOT / folder).rglob("*.cc")))
     for name in set(table) - set(families):
-        assert ELSEWHERE.match(name) and f'"{name}"' in sources, f"docs/operations.md has {name}, and no daemon does"
+        assert ELSEWHERE.match(name) and f'"{name}"' in sources, f"docs/metrics.md has {name}, and no daemon does"
 
 
 # The load: ends of every kind, sheds, refusals of both sides, waiting tasks.

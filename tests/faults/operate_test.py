@@ -224,6 +224,48 @@ def policy(binary, folder):
         daemon.stop()
 
 
+def recorded_policy(binary, folder):
+    """A recording holds each change of the policy, and simulate says them."""
+    daemon = Daemon(binary, folder).start()
+    out = folder / "load.jsonl"
+    recorder = subprocess.Popen([binary, "record", "--out", out], stderr=subprocess.DEVNULL, env=Commands(daemon).environment())
+
+    def seen(text):
+        while text not in (out.read_text() if out.exists() else ""):
+            assert recorder.poll() is None, recorder
+            time.sleep(0.01)
+
+    try:
+        freshet = Commands(daemon)
+        seen('"freshet":"fixture"')
+
+        def work(name):
+            put(daemon, [name], deadlineMs=60000)
+            [task] = daemon.call("POST", QUEUE + "/take", {})["tasks"]
+            daemon.call("POST", QUEUE + "/settle", {"settle": [{"taskId": name, "lease": task["lease"], "outcome": "complete"}]})
+
+        work("before")
+        freshet("policy", "QueueTable", "RATE_LIMIT=19")
+        freshet("policy", "QueueTable", "ORDER=fifo")
+        work("after")
+        seen('"ORDER":"fifo"')
+        while out.read_text().count('"SUCCESS"') < 2:
+            time.sleep(0.01)
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(30) == 0
+        changes = [line["policy"] for line in map(json.loads, out.read_text().splitlines()) if "policy" in line and "at" in line]
+        assert [(one["ORDER"], one["RATE_LIMIT"]) for one in changes] == [("lifo", "19"), ("fifo", "19")], changes
+        said = freshet("simulate", out).stdout
+        assert "\nchanged after " in said and " RATE_LIMIT=19\n" in said and " s: ORDER=fifo\n" in said, said
+        said = json.loads(freshet("simulate", out, "--set", "ORDER=deadline", "--json").stdout)
+        first, second = [change["set"] for change in said["recordedPolicyChanges"]]
+        assert first["RATE_LIMIT"] == "19" and "ORDER" not in first and second == {"ORDER": "fifo"}, said
+    finally:
+        recorder.kill()
+        recorder.wait()
+        daemon.stop()
+
+
 def killed(binary, folder):
     """Each change that was acknowledged has its line, however the daemon ends."""
     daemon = Daemon(binary, folder).start()
@@ -317,11 +359,9 @@ def all_kinds(binary, folder):
 
 
 def as_printed(binary, folder):
-    """The commands of the section in docs/operations.md, in their order."""
-    page = (ROOT / "docs/operations.md").read_text()
-    section = page[page.index("## Running a queue"):]
-    section = section[:section.index("\n## ", 3)]
-    commands = [line.strip() for line in section.splitlines() if line.startswith("    freshet ")]
+    """The commands of docs/running-queues.md, in their order."""
+    page = (ROOT / "docs/running-queues.md").read_text()
+    commands = [line.strip() for line in page.splitlines() if line.startswith("    freshet ")]
     assert len(commands) >= 10, commands
     daemon = Daemon(binary, folder).start()
     try:
@@ -335,4 +375,5 @@ def as_printed(binary, folder):
 
 
 if __name__ == "__main__":
-    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, killed, audited, all_kinds, as_printed)
+    main(__doc__.splitlines()[0], "queues are run", pauses, bulk, name_typed, interrupted, policy, recorded_policy, killed, audited, all_kinds,
+         as_printed)

@@ -81,6 +81,17 @@ TEST(Settings, WrongValuesSayWhatWouldBeRight) {
             "LEASE_MS is '99999999999999999999': it must be a whole number from 10 to 31622400000");
 }
 
+TEST(Settings, AUnitThatIsNotMeantIsNamed) {
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"LEASE_MS", "5s"}}),
+            "LEASE_MS is '5s': it is a number of milliseconds without a unit: write 5000");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"DEFAULT_TTL_S", "2m"}}),
+            "DEFAULT_TTL_S is '2m': it is a number of seconds without a unit: write 120");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"LEASE_MS", "5x"}}),
+            "LEASE_MS is '5x': it must be a whole number from 10 to 31622400000");
+  EXPECT_EQ(error_of({{"QUEUE_TABLE", "Q"}, {"RATE_LIMIT", "600/m"}}),
+            "RATE_LIMIT is '600/m': it is a number of starts a second, like 19 or 0.5, or 'adaptive'");
+}
+
 TEST(Settings, ContradictionsAreRefused) {
   const auto error = [](Environment environment) {
     environment["QUEUE_TABLE"] = "Q";
@@ -250,15 +261,15 @@ TEST(Settings, TheUrlOfARunnerIsCheckedAtTheStart) {
             "TASK_RUNNER: not a usable URL: 'http://user@h/': user names in a URL are not supported");
 }
 
-// docs/operations.md holds exactly the rows of setting_table().
+// docs/settings.md holds exactly the rows of setting_table().
 TEST(Settings, AreDocumentedRowByRow) {
-  std::ifstream file(source_dir() + "/docs/operations.md");
+  std::ifstream file(source_dir() + "/docs/settings.md");
   std::stringstream text;
   text << file.rdbuf();
   for (const auto& row : setting_table()) {
     std::string line = "| `" + std::string(row.name) + "` | " + std::string(row.value) + " | " +
                        std::string(row.fallback) + " | " + std::string(row.meaning) + " |\n";
-    EXPECT_NE(text.str().find(line), std::string::npos) << "missing in docs/operations.md: " << line;
+    EXPECT_NE(text.str().find(line), std::string::npos) << "missing in docs/settings.md: " << line;
   }
 }
 

@@ -41,7 +41,7 @@ TEST(Hints, TracingSaysWhichOptionKeepsTraces) {
       "    Type: AWS::SNS::Topic\n    Properties: {TracingConfig: Active}\n";
   const std::string says =
       ": traces are kept only by a daemon that is told where: start it with --trace-file FILE, --chrome-trace FILE or "
-      "--trace-endpoint URL (docs/operations.md, \"Traces\")";
+      "--trace-endpoint URL (docs/traces.md)";
   const auto out = deploy(text);
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ(warnings(*out), (std::vector<std::string>{"t.yaml:7: F.Properties.Tracing" + says,
