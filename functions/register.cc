@@ -11,18 +11,28 @@ namespace freshet {
 
 namespace {
 
-using Function = Async<Result<std::string>> (*)(Context&, const BuiltInParts&);
+enum class Family { kQueue, kCount, kCapture };
+
+// As far as the functions of a family need them.
+struct Parts {
+  Queues* queues = nullptr;
+  Captures* captures = nullptr;
+  EventLog log;
+};
+
+using Function = Async<Result<std::string>> (*)(Context&, const Parts&);
 
 struct BuiltIn {
   std::string_view name;
+  Family family;
   Function function;
 };
 constexpr BuiltIn kBuiltIns[] = {
-    {"create_tasks", [](Context& c, const BuiltInParts& p) { return create_tasks(c, p.queues, p.log); }},
-    {"trigger", [](Context& c, const BuiltInParts& p) { return trigger(c, p.queues, p.log); }},
-    {"process_tasks", [](Context& c, const BuiltInParts& p) { return process_tasks(c, p.queues, p.log); }},
-    {"count_states", [](Context& c, const BuiltInParts& p) { return count_states(c, p.log); }},
-    {"capture_changes", [](Context& c, const BuiltInParts& p) { return capture_changes(c, p.captures); }},
+    {"create_tasks", Family::kQueue, [](Context& c, const Parts& p) { return create_tasks(c, *p.queues, p.log); }},
+    {"trigger", Family::kQueue, [](Context& c, const Parts& p) { return trigger(c, *p.queues, p.log); }},
+    {"process_tasks", Family::kQueue, [](Context& c, const Parts& p) { return process_tasks(c, *p.queues, p.log); }},
+    {"count_states", Family::kCount, [](Context& c, const Parts& p) { return count_states(c, p.log); }},
+    {"capture_changes", Family::kCapture, [](Context& c, const Parts& p) { return capture_changes(c, *p.captures); }},
 };
 
 // Under its own name, and as the sample's template and its like spell handlers.
@@ -38,19 +48,40 @@ bool is_own(std::string_view handler) {
   return false;
 }
 
+void add(NativeRegistry& registry, Family family, const Parts& parts) {
+  for (const BuiltIn& built_in : kBuiltIns) {
+    if (built_in.family != family) continue;
+    // Not a coroutine itself: it hands over references to what the handler owns.
+    const NativeHandler handler = [function = built_in.function, parts](Context& context) {
+      return function(context, parts);
+    };
+    for (const auto& spelling : spellings(built_in.name)) registry.add(spelling, handler);
+  }
+}
+
 }  // namespace
 
 void register_own_functions(NativeRegistry& registry) {
   for (OwnFunction& own : own_functions()) registry.add(std::move(own.name), std::move(own.handler));
 }
 
+void register_queue_functions(NativeRegistry& registry, Queues& queues, EventLog log) {
+  add(registry, Family::kQueue, {&queues, nullptr, log});
+}
+
+void register_count_functions(NativeRegistry& registry, EventLog log) {
+  add(registry, Family::kCount, {nullptr, nullptr, log});
+}
+
+void register_capture_functions(NativeRegistry& registry, Captures& captures) {
+  add(registry, Family::kCapture, {nullptr, &captures, {}});
+}
+
 void register_functions(NativeRegistry& registry, BuiltInParts parts) {
-  register_own_functions(registry);  // First: a built-in function of the same name wins.
-  for (const auto& [name, function] : kBuiltIns) {
-    // Not a coroutine itself: it hands over references to what the handler owns.
-    const NativeHandler handler = [function = function, parts](Context& context) { return function(context, parts); };
-    for (const auto& spelling : spellings(name)) registry.add(spelling, handler);
-  }
+  register_own_functions(registry);
+  register_queue_functions(registry, parts.queues, parts.log);
+  register_count_functions(registry, parts.log);
+  register_capture_functions(registry, parts.captures);
 }
 
 void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& functions) {
@@ -62,8 +93,8 @@ void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& f
 
 std::set<std::string> built_in_handlers() {
   std::set<std::string> names;
-  for (const auto& [name, function] : kBuiltIns) {
-    for (const auto& spelling : spellings(name)) names.insert(spelling);
+  for (const BuiltIn& built_in : kBuiltIns) {
+    for (const auto& spelling : spellings(built_in.name)) names.insert(spelling);
   }
   for (const OwnFunction& own : own_functions()) names.insert(own.name);
   return names;

@@ -21,7 +21,11 @@ struct BuiltInParts {
   EventLog log;
 };
 void register_functions(NativeRegistry& registry, BuiltInParts parts);  // With those of own_functions.h.
+// The same in parts. A built-in function takes the place of one of yours with the same name: yours come first.
 void register_own_functions(NativeRegistry& registry);
+void register_queue_functions(NativeRegistry& registry, Queues& queues, EventLog log);
+void register_count_functions(NativeRegistry& registry, EventLog log);
+void register_capture_functions(NativeRegistry& registry, Captures& captures);
 
 // At readiness: those of these functions that capture changes go on where they were.
 void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& functions);

@@ -5,8 +5,8 @@
 #include "app/cli/commands.h"
 #include "app/cli/options_file.h"
 #include "app/daemon/daemon.h"
+#include "app/daemon/modules.h"
 #include "app/daemon/options.h"
-#include "base/url.h"
 #include "wire/http/cors.h"
 
 namespace freshet::cli {
@@ -66,27 +66,17 @@ void add_template_options(Command command, DaemonOptions& options) {
       .envname("FRESHET_QUEUES");
 }
 
+// Modules bring their own.
+void add_module_options(Command command, DaemonOptions& options, OptionGroup group) {
+  for (const ModuleKind& kind : all_modules()) {
+    if (kind.add_options != nullptr && kind.group == group) kind.add_options(command, options);
+  }
+}
+
 void add_definition_options(Command command, DaemonOptions& options) {
   command.get_option("--account").envname("FRESHET_ACCOUNT");
   command.get_option("--region").envname("FRESHET_REGION");
-  command
-      .add_option("--priority-queue", options.priority_queues,
-                  "File that defines priority queues over tables (docs/priority-queue.md); repeatable")
-      .one_value_each()
-      .shipped_file()
-      .envname("FRESHET_PRIORITY_QUEUES");
-  command
-      .add_option("--filtered-queue", options.filtered_queues,
-                  "File that defines filtered queues (docs/filtered-queue.md); repeatable")
-      .one_value_each()
-      .shipped_file()
-      .envname("FRESHET_FILTERED_QUEUES");
-  command
-      .add_option("--ordered-writes", options.ordered_writes,
-                  "File that defines tables with ordered writes (docs/ordered-writes.md); repeatable")
-      .one_value_each()
-      .shipped_file()
-      .envname("FRESHET_ORDERED_WRITES");
+  add_module_options(command, options, OptionGroup::kQueues);
 }
 
 void add_service_options(Command command, DaemonOptions& options) {
@@ -138,20 +128,7 @@ void add_service_options(Command command, DaemonOptions& options) {
       .check(whole(1, 64))
       .capture_default_str();
   command.options_group("Functions and tasks");
-  command.add_option("--max-processes", options.max_processes, "Most processes of functions, all together")
-      .envname("FRESHET_MAX_PROCESSES")
-      .check(whole(1, 10'000))
-      .capture_default_str();
-  command
-      .add_option("--process-idle-ms", options.process_idle_ms,
-                  "Milliseconds after which a function's process without work is stopped")
-      .envname("FRESHET_PROCESS_IDLE_MS")
-      .check(whole(1, 86'400'000))
-      .capture_default_str();
-  command
-      .add_flag("--read-only-functions", options.read_only_functions,
-                "Refuse requests that change functions, their code or mappings, or deploy a template")
-      .envname("FRESHET_READ_ONLY_FUNCTIONS");
+  add_module_options(command, options, OptionGroup::kFunctions);
   command
       .add_flag("--watch", options.watch,
                 "Use the template and the functions' code as soon as their files change, for development")
@@ -170,44 +147,10 @@ void add_service_options(Command command, DaemonOptions& options) {
       .one_of({"human", "json"});
 }
 
-void add_trace_options(Command command, DaemonOptions& options) {
-  command
-      .add_option("--trace-file", options.trace_file,
-                  "Write traces of invocations to this file, a line of OTLP/JSON for each batch")
-      .file()
-      .envname("FRESHET_TRACE_FILE");
-  command
-      .add_option("--chrome-trace", options.chrome_trace,
-                  "Write them to this file, for chrome://tracing and ui.perfetto.dev")
-      .file()
-      .envname("FRESHET_CHROME_TRACE");
-  command
-      .add_option("--trace-endpoint", options.trace_endpoint,
-                  "Post them as OTLP/JSON to this URL, like http://127.0.0.1:4318/v1/traces")
-      .envname("FRESHET_TRACE_ENDPOINT")
-      .check({[](const std::string& text) {
-        const auto url = parse_url(text);
-        return url ? std::string() : url.error().message;
-      }});
-  command
-      .add_option("--trace-bytes", options.trace_bytes,
-                  "Rename a trace file of this size to FILE.1 and begin a new one")
-      .envname("FRESHET_TRACE_BYTES")
-      .size()
-      .check(whole(int64_t{1} << 16, int64_t{1} << 40));
-  command
-      .add_option(
-          "--xray-port", options.xray_port,
-          "UDP port of 127.0.0.1 that takes the segments of X-Ray's SDKs while traces are kept; 0 picks a free one")
-      .envname("FRESHET_XRAY_PORT")
-      .check(whole(0, 65'535))
-      .capture_default_str();
-}
-
 void add_rest(Command command, DaemonOptions& options) {
   add_store_options(command, options);
   add_service_options(command, options);
-  add_trace_options(command, options);
+  add_module_options(command, options, OptionGroup::kTraces);
 }
 
 }  // namespace

@@ -149,7 +149,7 @@ Async<Result<void>> Deployer::audit(const PlannedDeployment& planned, Actor acto
                    change.name + (change.detail.empty() ? "" : " (" + change.detail + ")");
   }
   if (line.detail.empty()) line.detail = "nothing had to be changed";
-  auto added = co_await parts_.queues.audit().add(std::move(line));
+  auto added = co_await parts_.audit.add(std::move(line));
   if (!added) co_return fail(std::move(added.error()));
   co_return Result<void>();
 }
@@ -172,8 +172,8 @@ Async<Result<DeploymentPlan>> Deployer::deploy(PlannedDeployment planned, Actor 
   auto done = co_await apply_deployment(std::move(wanted), parts_.tables, parts_.runtime);
   if (!done) co_return done;
   tell(*done, planned.deployment);
-  auto opened = co_await open_queues(std::move(planned.queues));
-  if (!opened) co_return fail(std::move(opened.error()));
+  auto told = co_await parts_.deployed(planned);
+  if (!told) co_return fail(std::move(told.error()));
   co_return done;
 }
 
@@ -192,15 +192,6 @@ Async<Result<DeploymentPlan>> Deployer::plan(PlannedDeployment planned) {
   auto state = co_await read_deployed_state(std::move(wanted), parts_.tables, parts_.runtime);
   if (!state) co_return fail(std::move(state.error()));
   co_return plan_deployment(planned.deployment, *state);
-}
-
-Async<Result<void>> Deployer::open_queues(std::map<std::string, QueueSettings> queues) {
-  for (auto& [table, settings] : queues) {
-    std::string name = table;
-    auto queue = co_await parts_.queues.open(std::move(name), std::move(settings));
-    if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
-  }
-  co_return Result<void>();
 }
 
 void Deployer::tell(const DeploymentPlan& done, const Deployment& deployment) const {

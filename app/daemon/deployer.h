@@ -1,12 +1,14 @@
 // Brings the daemon to what a template wants, at its start and while it runs, and says what changed. Loop thread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "app/daemon/plan.h"
+#include "base/async.h"
 #include "base/log.h"
-#include "functions/queue/queues.h"
+#include "runtime/audit_log.h"
 #include "runtime/deploy/apply.h"
 #include "runtime/ports.h"
 #include "runtime/runtime.h"
@@ -15,27 +17,29 @@ namespace freshet {
 
 class Deployer {
  public:
+  // Called after each deployment, for those who do more with a template than the runtime does. The deployment outlives
+  // the Async. An error is the deployment's.
+  using Deployed = std::function<Async<Result<void>>(const PlannedDeployment& planned)>;
   // All outlive it.
   struct Parts {
     Tables& tables;
     Runtime& runtime;
-    Queues& queues;
+    AuditLog& audit;
+    Deployed deployed;
     EventLog log;
   };
   explicit Deployer(Parts parts) : parts_(std::move(parts)) {}
   Deployer(const Deployer&) = delete;
   Deployer& operator=(const Deployer&) = delete;
 
-  // Does what differs, in order, then opens new queues and gives those that are there their settings. Errors as
-  // apply_deployment(); kConflict while another deployment is under way. The result is applied (tables/tables.h).
+  // Does what differs, in order, then calls `deployed`. Errors as apply_deployment(); kConflict while another
+  // deployment is under way. The result is applied (tables/tables.h).
   // Before anything is changed, the audit log has a line that says who changes what.
   Async<Result<DeploymentPlan>> deploy(PlannedDeployment planned, Actor actor);
   // The same, once no other deployment is in progress.
   Async<Result<DeploymentPlan>> deploy_in_turn(PlannedDeployment planned, Actor actor);
   // Returns the changes that deploy() would make.
   Async<Result<DeploymentPlan>> plan(PlannedDeployment planned);
-  // Queues that are to be there without any template.
-  Async<Result<void>> open_queues(std::map<std::string, QueueSettings> queues);
   // From now on kUnavailable.
   void close() { closed_ = true; }
 

@@ -66,6 +66,9 @@ struct DaemonOptions {
   uint64_t xray_port = 2000;               // UDP, with one of those; 0 picks a free one.
   std::vector<std::string> cors_origins;   // Web pages that may read answers; "*" for all.
   bool quiet = false;  // People see warnings, errors and the output of functions only. The log keeps everything.
+  // Called once, when all work has ended and the store is closed for clients: what was done and what is left, in a
+  // sentence for people. Loop thread.
+  std::function<void(const std::string& text)> on_stopped;
   std::function<void(const std::string& url)> on_ready;  // Called once, as soon as requests are served. Loop thread.
 };
 

@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 
 #include "base/text_file.h"
@@ -94,21 +93,6 @@ void hint_at_queues(const std::string& file, Deployment& deployment,
   }
 }
 
-// All that the files of one option define.
-template <class Definition>
-Result<std::vector<Definition>> read_files(const std::string& option, const std::vector<std::string>& files,
-                                           Result<std::vector<Definition>> (*read)(std::string_view)) {
-  std::vector<Definition> all;
-  for (const auto& file : files) {
-    auto text = read_text_file(file);
-    if (!text) return invalid(option + ": " + text.error().message);
-    auto definitions = read(*text);
-    if (!definitions) return invalid(option + " " + file + ": " + definitions.error().message);
-    std::move(definitions->begin(), definitions->end(), std::back_inserter(all));
-  }
-  return all;
-}
-
 }  // namespace
 
 Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
@@ -172,7 +156,7 @@ TemplateOptions template_options(const DaemonOptions& options) {
   return out;
 }
 
-Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
+Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<ModuleKind>& modules) {
   DaemonPlan plan;
   if (!options.credentials.empty()) {
     auto credentials = Credentials::read(options.credentials);
@@ -213,15 +197,11 @@ Result<DaemonPlan> plan_daemon(const DaemonOptions& options) {
   if (!queues) return fail(queues.error());
   plan.queues = std::move(*queues);
   hint_at_queues(options.deploy.path, plan.deployment, plan.queues);
-  auto priority_queues = read_files("--priority-queue", options.priority_queues, priority::read_definitions);
-  if (!priority_queues) return fail(priority_queues.error());
-  plan.priority_queues = std::move(*priority_queues);
-  auto filtered_queues = read_files("--filtered-queue", options.filtered_queues, filtered::read_definitions);
-  if (!filtered_queues) return fail(filtered_queues.error());
-  plan.filtered_queues = std::move(*filtered_queues);
-  auto ordered_writes = read_files("--ordered-writes", options.ordered_writes, ordered::read_definitions);
-  if (!ordered_writes) return fail(ordered_writes.error());
-  plan.ordered_writes = std::move(*ordered_writes);
+  for (const ModuleKind& kind : modules) {
+    auto module = kind.make(options);
+    if (!module) return fail(std::move(module.error()));
+    plan.modules.push_back(std::move(*module));
+  }
   return plan;
 }
 

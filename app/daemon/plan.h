@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "app/daemon/module.h"
+#include "app/daemon/modules.h"
 #include "app/daemon/options.h"
-#include "functions/filtered/definition.h"
-#include "functions/ordered/definition.h"
-#include "functions/priority/definition.h"
 #include "functions/settings.h"
 #include "runtime/deploy/deployment.h"
 #include "wire/auth/credentials.h"
@@ -26,11 +25,9 @@ struct DaemonPlan {
   std::shared_ptr<const TlsContext> tls;  // Null for plain HTTP.
   std::shared_ptr<const TlsTrust> trust;
   Deployment deployment;
-  std::map<std::string, QueueSettings> queues;  // By table.
-  std::vector<priority::Definition> priority_queues;
-  std::vector<filtered::Settings> filtered_queues;
-  std::vector<ordered::Definition> ordered_writes;
-  std::vector<std::string> warnings;  // About options that work but are likely a mistake.
+  std::map<std::string, QueueSettings> queues;   // By table.
+  std::vector<std::unique_ptr<Module>> modules;  // In their order; for one daemon.
+  std::vector<std::string> warnings;             // About options that work but are likely a mistake.
 };
 
 // kValidation with FILE:LINE for each fault. Any thread; takes as long as the template is large.
@@ -52,7 +49,7 @@ Result<PlannedDeployment> plan_deployment_of(const TemplateOptions& options, std
 // How each queue of the deployment, and of `more`, treats its tasks: as the function that works on it says.
 Result<std::map<std::string, QueueSettings>> settings_of_queues(const Deployment& deployment,
                                                                 const std::vector<std::string>& more = {});
-// kValidation with a message for people: which option, or FILE:LINE of the template.
-Result<DaemonPlan> plan_daemon(const DaemonOptions& options);
+// kValidation with a message for people: which option, or FILE:LINE of the template. The options outlive the plan.
+Result<DaemonPlan> plan_daemon(const DaemonOptions& options, const std::vector<ModuleKind>& modules = all_modules());
 
 }  // namespace freshet

@@ -101,6 +101,7 @@ void set_policies(QueueMetrics& metrics, Queue& queue) {
   refused("max-waiting", queue.refusals().tasks);
   refused("max-waiting-bytes", queue.refusals().bytes);
   refused("deadline", queue.refusals().late);
+  refused("deadline-passed", queue.refusals().passed);
   refused("max-lanes", queue.refusals().lanes);
   const auto& downstream = queue.downstream();
   const auto& work = queue.settings().work;

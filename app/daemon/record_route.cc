@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "runtime/replay/record.h"
@@ -45,16 +46,38 @@ class Recordings {
   std::map<std::string, TimerId> timers_;
 };
 
-// The number that a query member holds; kValidation if it is none.
-Result<uint64_t> number_of(const Target& target, const char* name, uint64_t fallback) {
-  const auto member = target.query.find(name);
-  if (member == target.query.end()) return fallback;
+// kValidation if the query member `name` does not hold a number.
+Result<uint64_t> whole_number(const std::string& text, const char* name) {
   uint64_t value = 0;
-  const auto& text = member->second;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
     return invalid(std::string("'") + name + "' must be a number");
   return value;
+}
+
+// Where a recording goes on: the next change of the table, and the next one of its queue's policy.
+struct Place {
+  uint64_t change = 0;             // 0: the recording begins.
+  std::optional<uint64_t> policy;  // Not told: whoever reads along wants none.
+
+  std::string text() const { return std::to_string(change) + (policy ? "." + std::to_string(*policy) : ""); }
+};
+
+// `CHANGE` or `CHANGE.POLICY`.
+Result<Place> place_of(const Target& target) {
+  Place out;
+  const auto member = target.query.find("from");
+  if (member == target.query.end()) return out;
+  const std::string& text = member->second;
+  const size_t dot = text.find('.');
+  const auto change = whole_number(text.substr(0, dot), "from");
+  if (!change) return fail(change.error());
+  out.change = *change;
+  if (dot == std::string::npos) return out;
+  const auto policy = whole_number(text.substr(dot + 1), "from");
+  if (!policy) return fail(policy.error());
+  out.policy = *policy;
+  return out;
 }
 
 class Recorder {
@@ -67,17 +90,22 @@ class Recorder {
         recordings_(store, scheduler) {}
 
   Async<HttpResponse> answer(std::string request_target) {
-    auto chunk = co_await piece(std::move(request_target));
-    if (!chunk) co_return tasks::error_answer(chunk.error());
+    auto piece = co_await read(std::move(request_target));
+    if (!piece) co_return tasks::error_answer(piece.error());
     HttpResponse response;
     response.content_type = "application/x-ndjson";
-    response.headers.emplace_back("X-Freshet-Next", std::to_string(chunk->next));
-    response.body = std::move(chunk->lines);
+    response.headers.emplace_back("X-Freshet-Next", piece->next.text());
+    response.body = std::move(piece->lines);
     co_return response;
   }
 
  private:
-  Async<Result<FixtureChunk>> piece(std::string request_target) {
+  struct Piece {
+    std::string lines;
+    Place next;
+  };
+
+  Async<Result<Piece>> read(std::string request_target) {
     const auto target = parse_target(request_target);
     if (!target) co_return fail(target.error());
     const auto named = target->query.find("table");
@@ -86,31 +114,56 @@ class Recorder {
     if (const auto start = target->query.find("from"); start != target->query.end() && start->second == "latest") {
       co_return co_await latest(table);
     }
-    const auto from = number_of(*target, "from", 0);
-    const auto wait = number_of(*target, "waitMs", 0);
+    const auto from = place_of(*target);
     if (!from) co_return fail(from.error());
+    const auto waits = target->query.find("waitMs");
+    const auto wait = waits == target->query.end() ? Result<uint64_t>(0) : whole_number(waits->second, "waitMs");
     if (!wait) co_return fail(wait.error());
     if (auto kept = recordings_.touch(table); !kept) co_return fail(kept.error());
-    if (*from == 0) {
-      BeginFixtureInput input;
-      input.table = table;
-      if (TaskQueue* queue = queues_.find(table); queue != nullptr) input.policy = queue->policy();
-      co_return co_await begin_fixture(store_, scheduler_, std::move(input));
+    if (from->change == 0) co_return co_await begin(table);
+    co_return co_await go_on(table, *from, milliseconds(std::min<uint64_t>(*wait, 30'000)));
+  }
+
+  Async<Result<Piece>> begin(std::string table) {
+    BeginFixtureInput input;
+    input.table = table;
+    Place next;
+    if (TaskQueue* queue = queues_.find(table); queue != nullptr) {
+      input.policy = queue->policy();
+      next.policy = queue->policy_changes(UINT64_MAX).next;
     }
+    auto chunk = co_await begin_fixture(store_, scheduler_, std::move(input));
+    if (!chunk) co_return fail(std::move(chunk.error()));
+    next.change = chunk->next;
+    co_return Piece{std::move(chunk->lines), next};
+  }
+
+  // Changes of the policy come before the changes of the table that were read after them.
+  Async<Result<Piece>> go_on(std::string table, Place from, milliseconds wait) {
     ContinueFixtureInput input;
     input.table = table;
     input.account = account_;
-    input.from = *from;
-    input.wait_until = scheduler_.clock().boot() + milliseconds(std::min<uint64_t>(*wait, 30'000));
-    co_return co_await continue_fixture(store_, std::move(input));
+    input.from = from.change;
+    input.wait_until = scheduler_.clock().boot() + wait;
+    auto chunk = co_await continue_fixture(store_, std::move(input));
+    if (!chunk) co_return fail(std::move(chunk.error()));
+    Piece out{{}, {chunk->next, from.policy}};
+    TaskQueue* queue = from.policy ? queues_.find(table) : nullptr;
+    if (queue != nullptr) {
+      auto news = queue->policy_changes(*from.policy);
+      for (auto& change : news.changes) out.lines += policy_line({change.at, std::move(change.policy)});
+      out.next.policy = news.next;
+    }
+    out.lines += chunk->lines;
+    co_return out;
   }
 
   // Where to begin with what happens from now on.
-  Async<Result<FixtureChunk>> latest(std::string table) {
+  Async<Result<Piece>> latest(std::string table) {
     if (auto kept = recordings_.touch(table); !kept) co_return fail(kept.error());
     auto bounds = co_await store_.stream_bounds(std::move(table));
     if (!bounds) co_return fail(std::move(bounds.error()));
-    co_return FixtureChunk{{}, bounds->next};
+    co_return Piece{{}, {bounds->next, {}}};
   }
 
   EmbeddedTables& store_;

@@ -1,6 +1,6 @@
-// GET /record?table=T[&from=SEQUENCE|latest][&waitMs=N]: the lines of a fixture, piece by piece, for `freshet record`.
-// The header X-Freshet-Next of an answer is the `from` of the next request. While somebody asks at least once a minute,
-// the store keeps both images of every change of that table.
+// GET /record?table=T[&from=PLACE|latest][&waitMs=N]: the lines of a fixture, piece by piece, for `freshet record`.
+// The header X-Freshet-Next of an answer is the `from` of the next request, whatever it holds. While somebody asks at
+// least once a minute, the store keeps both images of every change of that table.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@
 
 namespace freshet {
 
-// The recording of a queue's table begins with the queue's policy. All outlive the route.
+// The recording of a queue's table begins with the queue's policy, and holds each change of it; one that is read from
+// `latest` on holds neither. All outlive the route.
 std::unique_ptr<Route> make_record_route(EmbeddedTables& store, TaskQueues& queues, Scheduler& scheduler,
                                          Account account);
 

@@ -47,7 +47,10 @@ Error open_refusal(const Error& error, const DaemonOptions& options) {
                 ": it takes a folder, or the name of one that the daemon may make in a folder that is there)",
             {}};
   }
-  if (error.code == ErrorCode::kConflict) return {error.code, error.message + " (--data takes another directory)", {}};
+  if (error.code == ErrorCode::kConflict) {
+    return {error.code, error.message + ", such as a daemon that runs: stop that one, or name another folder with --data",
+            {}};
+  }
   if (error.code != ErrorCode::kDiskFull) return error;
   return {error.code, error.message + ": a start needs room for " + five_segments(options) + std::string(kAdvice), {}};
 }

@@ -25,12 +25,14 @@ void log_runner(const EventLog& log, const std::string& queue, RunnerKind runner
 }
 }  // namespace
 
-Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics, WallGuard* wall)
+Queues::Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics, WallGuard* wall,
+               AuditLog* audit)
     : services_(services),
       log_(log),
       identity_(std::move(identity)),
       metrics_(metrics),
-      audit_(services.tables, services.scheduler.clock()),
+      own_audit_(services.tables, services.scheduler.clock()),
+      audit_(audit ? *audit : own_audit_),
       own_wall_(services.scheduler.clock()),
       wall_(wall ? *wall : own_wall_) {}
 

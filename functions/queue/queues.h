@@ -15,9 +15,10 @@ namespace freshet {
 class Queues final : public TaskQueues {
  public:
   // With `metrics`, each queue keeps the histogram freshet_queue_pickup_seconds. `wall` decides if the wall clock is
-  // trusted; without it, jumps are noticed but not a wrong time at the start. Both outlive the queues.
+  // trusted; without it, jumps are noticed but not a wrong time at the start. `audit` is the store's audit log; without
+  // it, the queues make their own. All outlive the queues.
   Queues(Services& services, EventLog log, QueueIdentity identity, Metrics* metrics = nullptr,
-         WallGuard* wall = nullptr);
+         WallGuard* wall = nullptr, AuditLog* audit = nullptr);
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
 
@@ -50,7 +51,8 @@ class Queues final : public TaskQueues {
   const EventLog log_;
   const QueueIdentity identity_;
   Metrics* const metrics_;
-  AuditLog audit_;
+  AuditLog own_audit_;
+  AuditLog& audit_;
   WallGuard own_wall_;
   WallGuard& wall_;
   bool begun_ = false;

@@ -43,8 +43,9 @@ class ReloadsTest : public ::testing::Test {
     runtime_ = std::make_unique<Runtime>(RuntimePorts{*late_, sim_.loop(), random_, http_, spawner_, natives_});
     auto started = runtime_->start();
     EXPECT_TRUE(sim_.run_until([&] { return started.is_ready(); }, seconds(60)));
-    queues_ = std::make_unique<Queues>(runtime_->services(), log_, QueueIdentity{"memory", "test"});
-    deployer_ = std::make_unique<Deployer>(Deployer::Parts{*late_, *runtime_, *queues_, log_});
+    audit_ = std::make_unique<AuditLog>(*late_, clock_);
+    deployer_ = std::make_unique<Deployer>(
+        Deployer::Parts{*late_, *runtime_, *audit_, [](const PlannedDeployment&) { return Result<void>(); }, log_});
     reloads_ = std::make_unique<Reloads>(Reloads::Parts{[this] { return read(); },
                                                         [this](PlannedDeployment planned) {
                                                           ++deployments_;
@@ -55,7 +56,6 @@ class ReloadsTest : public ::testing::Test {
   }
   ~ReloadsTest() override {
     reloads_.reset();
-    queues_.reset();
     runtime_.reset();
     sim_.loop().remove(*store_);
   }
@@ -91,7 +91,7 @@ class ReloadsTest : public ::testing::Test {
   std::unique_ptr<EmbeddedTables> store_;
   std::unique_ptr<LateTables> late_;
   std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<Queues> queues_;
+  std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<Deployer> deployer_;
   std::unique_ptr<Reloads> reloads_;
   std::string file_;

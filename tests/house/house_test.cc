@@ -104,6 +104,23 @@ TEST(HouseRules, LooseEndsAndMachinePathsAreNamed) {
   }
 }
 
+TEST(HouseRules, TheWiringPageNamesNoFeature) {
+  EXPECT_THAT(check_wiring("app/daemon/daemon.cc",
+                           "#include \"wire/http/server.h\"\n#include \"app/daemon/module.h\"\nmodules_.begin();\n"),
+              IsEmpty());
+  EXPECT_EQ(check_wiring("a.cc", "#include \"functions/queue/queues.h\"\n").size(), 1u);
+  EXPECT_EQ(check_wiring("a.cc", "#include \"wire/sns/sns_route.h\"\n").size(), 1u);
+  EXPECT_EQ(check_wiring("a.cc", "#include \"app/daemon/modules.h\"\n").size(), 1u);
+  EXPECT_EQ(check_wiring("a.cc", "std::unique_ptr<PriorityQueues> queues_;\n").size(), 1u);
+  EXPECT_THAT(check_wiring("a.cc", std::string(299, '\n')), IsEmpty());
+  EXPECT_THAT(check_wiring("a.cc", std::string(300, '\n')), ElementsAre(HasSubstr("300 lines")));
+}
+
+TEST(HouseRules, AModuleHasOneFeature) {
+  EXPECT_THAT(check_module("a.cc", "#include \"functions/queue/a.h\"\n#include \"functions/queue/b.h\"\n"), IsEmpty());
+  EXPECT_EQ(check_module("a.cc", "#include \"functions/queue/a.h\"\n#include \"functions/count/b.h\"\n").size(), 1u);
+}
+
 class Repository : public testing::Test {
  protected:
   using Check = Complaints (*)(std::string_view path, std::string_view text);
@@ -136,6 +153,8 @@ class Repository : public testing::Test {
     return all;
   }
   static inline int files_seen_ = 0;
+  static inline int pages_seen_ = 0;
+  static inline int modules_seen_ = 0;
 };
 
 const std::vector<std::string> kSources = {".h", ".cc"};
@@ -143,6 +162,20 @@ const std::vector<std::string> kSources = {".h", ".cc"};
 TEST_F(Repository, IncludesGoToTheLeft) {
   EXPECT_EQ(complaints(kSources, check_includes), "");
   EXPECT_GT(files_seen_, 50) << "the repository was not found";
+}
+
+TEST_F(Repository, TheWiringPageNamesNoFeature) {
+  const auto only = [](std::string_view path, std::string_view text) {
+    if (path == "app/daemon/daemon.cc") ++pages_seen_;
+    if (path.starts_with("app/daemon/modules/")) {
+      ++modules_seen_;
+      return check_module(path, text);
+    }
+    return path == "app/daemon/daemon.cc" ? check_wiring(path, text) : Complaints();
+  };
+  EXPECT_EQ(complaints(kSources, only), "");
+  EXPECT_EQ(pages_seen_, 1) << "the page was not found";
+  EXPECT_GT(modules_seen_, 10) << "the modules were not found";
 }
 
 TEST_F(Repository, FilesAndFunctionsAreShort) {
@@ -155,10 +188,14 @@ TEST_F(Repository, NoLooseEndsAndNoMachinePaths) {
   EXPECT_EQ(complaints(texts, check_words), "");
 }
 
-TEST_F(Repository, EveryPackageHasItsReasonInTheReadme) {
+TEST_F(Repository, EveryPackageHasItsReasonInThePageOfDependencies) {
+  const std::filesystem::path root = source_dir();
   std::ostringstream readme;
-  readme << std::ifstream(std::filesystem::path(source_dir()) / "README.md").rdbuf();
-  std::ifstream packages(std::filesystem::path(source_dir()) / "config/packages.txt");
+  readme << std::ifstream(root / "README.md").rdbuf();
+  EXPECT_THAT(readme.str(), HasSubstr("(docs/dependencies.md)"));
+  std::ostringstream page;
+  page << std::ifstream(root / "docs/dependencies.md").rdbuf();
+  std::ifstream packages(root / "config/packages.txt");
   int seen = 0;
   for (std::string line; std::getline(packages, line);) {
     if (line.empty() || line[0] == '#') continue;
@@ -166,7 +203,7 @@ TEST_F(Repository, EveryPackageHasItsReasonInTheReadme) {
     std::string kind;
     std::string package;
     words >> kind >> package;
-    EXPECT_THAT(readme.str(), HasSubstr("`" + package + "`")) << "no reason for it under Dependencies";
+    EXPECT_THAT(page.str(), HasSubstr("`" + package + "`")) << "docs/dependencies.md gives no reason for it";
     ++seen;
   }
   EXPECT_GT(seen, 20) << "config/packages.txt was not found";

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMaxFileLines = 600;
 constexpr int kMaxFunctionLines = 70;
+constexpr int kMaxWiringLines = 300;
 
 std::string at(std::string_view path, int line) {
   return std::string(path) + ":" + std::to_string(line) + ": ";
@@ -190,6 +191,48 @@ Complaints check_includes(std::string_view path, std::string_view source) {
       complaints.push_back(at(path, number) + "\"" + target + "\" does not start at the repository's root");
     } else if (place && to != folder && *to_place >= *place) {
       complaints.push_back(at(path, number) + std::string(folder) + "/ must not include \"" + target + "\"");
+    }
+  }
+  return complaints;
+}
+
+Complaints check_wiring(std::string_view path, std::string_view source) {
+  static const std::regex kFeatureHeader(R"(^#include "(functions/|app/daemon/modules|app/cli/|wire/(?!http/)))");
+  static const std::regex kFeature(
+      R"(lifo|priority|filtered|ordered|captur|counter|lambda|\bsns\b|dynamo|xray|\bs3\b|queues?_module)",
+      std::regex::icase);
+  Complaints complaints;
+  const auto lines = lines_of(source);
+  if (lines.size() >= static_cast<size_t>(kMaxWiringLines)) {
+    complaints.push_back(at(path, static_cast<int>(lines.size())) + "the wiring page has " +
+                         std::to_string(lines.size()) + " lines, fewer than " + std::to_string(kMaxWiringLines) +
+                         " are wanted: put it into a module");
+  }
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const int number = static_cast<int>(i) + 1;
+    if (std::regex_search(lines[i].begin(), lines[i].end(), kFeatureHeader)) {
+      complaints.push_back(at(path, number) + "the wiring page includes a feature's header: a module brings that");
+    } else if (std::regex_search(lines[i].begin(), lines[i].end(), kFeature)) {
+      complaints.push_back(at(path, number) + "the wiring page names a feature: a module brings that");
+    }
+  }
+  return complaints;
+}
+
+Complaints check_module(std::string_view path, std::string_view source) {
+  // One room of each kind at most.
+  static const std::regex kRoom(R"re(^#include "functions/(queue|priority|filtered|ordered|capture|count)/)re");
+  Complaints complaints;
+  std::string room;
+  int number = 0;
+  for (const std::string_view line : lines_of(source)) {
+    ++number;
+    std::match_results<std::string_view::const_iterator> match;
+    if (!std::regex_search(line.begin(), line.end(), match, kRoom)) continue;
+    if (room.empty()) room = match[1];
+    if (room != match[1]) {
+      complaints.push_back(at(path, number) + "a module of " + room + " includes " + match[1].str() +
+                           ": one module, one feature");
     }
   }
   return complaints;

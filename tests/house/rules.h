@@ -25,6 +25,10 @@ std::vector<Function> functions(std::string_view source);
 // by app, tests and bench alone. Heavy library headers stay out of headers (app/'s own
 // excepted).
 Complaints check_includes(std::string_view path, std::string_view source);
+// The page that wires a daemon names no feature: it includes none of their headers, has no word of theirs, and fewer
+// than 300 lines. Modules (app/daemon/modules/) bring features; they do not include each other.
+Complaints check_wiring(std::string_view path, std::string_view source);
+Complaints check_module(std::string_view path, std::string_view source);
 Complaints check_sizes(std::string_view path, std::string_view source);
 // Loose ends and paths of somebody's machine, in any text file.
 Complaints check_words(std::string_view path, std::string_view text);

@@ -1,9 +1,8 @@
-#include "app/daemon/metrics_page.h"
-
 #include <chrono>
 
+#include "app/daemon/deployer.h"
+#include "app/daemon/modules.h"
 #include "app/daemon/process_metrics.h"
-#include "app/daemon/queue_metrics.h"
 #include "app/version.h"
 
 namespace freshet {
@@ -83,15 +82,6 @@ void set_processes(Metrics& metrics, const Runtime& runtime) {
   }
 }
 
-void set_traces(Metrics& metrics, const MetricsSources& sources) {
-  if (!sources.tracer) return;
-  metrics.counter("freshet_trace_spans_total", "Spans of traces since the start").set(sources.tracer->recorded());
-  metrics.counter("freshet_trace_dropped_spans_total", "Spans for which there was no room, since the start")
-      .set(sources.tracer->dropped());
-  metrics.counter("freshet_xray_refused_total", "Datagrams that were no segments, or too many, since the start")
-      .set(sources.segments ? sources.segments->refused() : 0);
-}
-
 // The loop counts durations by powers of two of a microsecond; shown as a Prometheus histogram.
 void append_counts(std::string& out, const std::string& name, const std::string& help, const DurationCounts& counts) {
   out += "# HELP " + name + " " + help + "\n# TYPE " + name + " histogram\n";
@@ -105,33 +95,40 @@ void append_counts(std::string& out, const std::string& name, const std::string&
          std::to_string(in_seconds(counts.sum)) + "\n" + name + "_count " + std::to_string(counts.count) + "\n";
 }
 
+class FiguresModule final : public Module {
+ public:
+  Result<void> join(DaemonParts& parts) override {
+    parts_ = &parts;
+    return {};
+  }
+  Async<void> measure(Metrics& metrics, std::string& histograms) override {
+    const EmbeddedStats stats = parts_->store->stats();
+    metrics.gauge("freshet_build_info", "1; the labels say which program this is", {{"version", version()}}).set(1);
+    set_loop(metrics, parts_->loop);
+    set_store(metrics, stats, parts_->memory_limit);
+    set_functions(metrics, *parts_->runtime);
+    set_processes(metrics, *parts_->runtime);
+    const Deployer::Counts& deployed = parts_->deployer->counts();
+    metrics.counter("freshet_deployments_total", "Templates applied while it runs, since the start")
+        .set(deployed.applied);
+    metrics.counter("freshet_deployments_refused_total", "Templates refused while it runs, since the start")
+        .set(deployed.refused);
+    append_counts(histograms, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
+                  stats.commits);
+    append_counts(histograms, "freshet_loop_turn_seconds", "Time of a turn up to its commit",
+                  parts_->loop.stats().steps);
+    append_process(histograms);
+    return {};
+  }
+
+ private:
+  DaemonParts* parts_ = nullptr;
+};
+
 }  // namespace
 
-Async<std::string> metrics_page(MetricsSources sources) {
-  Metrics metrics;  // For this page only, so that the values of a deleted function or queue disappear.
-  const auto queues = sources.queues.all();
-  for (Queue* queue : queues) {
-    auto stats = co_await queue->stats();
-    set_queue(metrics, *queue, stats ? &*stats : nullptr, sources.loop.clock());
-  }
-  metrics.gauge("freshet_build_info", "1; the labels say which program this is", {{"version", version()}}).set(1);
-  set_loop(metrics, sources.loop);
-  set_store(metrics, sources.store.stats(), sources.memory_limit);
-  set_functions(metrics, sources.runtime);
-  set_processes(metrics, sources.runtime);
-  set_traces(metrics, sources);
-  const Deployer::Counts& deployed = sources.deployer.counts();
-  metrics.counter("freshet_deployments_total", "Templates applied while it runs, since the start")
-      .set(deployed.applied);
-  metrics.counter("freshet_deployments_refused_total", "Templates refused while it runs, since the start")
-      .set(deployed.refused);
-  std::string page = sources.metrics.text() + metrics.text();
-  append_counts(page, "freshet_commit_seconds", "From the append of a turn's writes until they are durable",
-                sources.store.stats().commits);
-  append_counts(page, "freshet_loop_turn_seconds", "Time of a turn up to its commit", sources.loop.stats().steps);
-  append_queue_histograms(page, queues);
-  append_process(page);
-  co_return page;
+ModuleKind figures_module() {
+  return {"figures", make_module<FiguresModule>};
 }
 
 }  // namespace freshet

@@ -1,0 +1,54 @@
+// The template of a daemon over its life: applied at the start, read again on SIGHUP and, with --watch, when its file
+// or the code of functions changes, replaced by POST /deploy.
+//
+// Loop thread, but for read_again().
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "app/daemon/deployer.h"
+#include "app/daemon/file_watch.h"
+#include "app/daemon/module.h"
+#include "app/daemon/plan.h"
+#include "app/daemon/reloads.h"
+
+namespace freshet {
+
+class Deployments {
+ public:
+  // `deployed` is called after each deployment (see Deployer). The parts outlive it, with runtime, store and audit log.
+  Deployments(DaemonParts& parts, Deployer::Deployed deployed);
+  Deployments(const Deployments&) = delete;
+  Deployments& operator=(const Deployments&) = delete;
+
+  Deployer& deployer() { return deployer_; }
+  // Applies the template of the start. Without one, what was deployed before stays as it is.
+  Async<Result<void>> start();
+  // With --watch: what changes from now on is seen. Before anything runs.
+  void watch();
+  // Templates that were read in the meantime are applied, and those to come.
+  void begin();
+  // Nothing is deployed from now on.
+  void end();
+  // Any thread; takes as long as reading the template does.
+  void read_again() { reloads_.read_again(); }
+  std::unique_ptr<Route> make_route();
+
+ private:
+  Result<PlannedDeployment> read() const;
+  std::set<std::string> watched_files() const;
+  void tell_watch();
+  bool file_changed(const std::string& path);
+  Async<void> renew_functions(std::string folder);
+
+  DaemonParts& parts_;
+  const Deployer::Deployed deployed_;
+  Deployer deployer_;
+  Reloads reloads_;
+  std::unique_ptr<FileWatch> watch_;  // Null without --watch.
+  Scope scope_;                       // Last, so that it ends first.
+};
+
+}  // namespace freshet

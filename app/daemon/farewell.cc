@@ -1,0 +1,43 @@
+#include "app/daemon/farewell.h"
+
+namespace freshet {
+
+namespace {
+
+uint64_t depth_of(const QueueStats& stats, const char* state) {
+  const auto found = stats.depth.find(state);
+  return found == stats.depth.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+std::string farewell_text(const Farewell& farewell) {
+  const auto number = [](uint64_t count, const char* one, const char* several) {
+    return std::to_string(count) + (count == 1 ? one : several);
+  };
+  std::string out =
+      number(farewell.done, " task was done, ", " tasks were done, ") + number(farewell.waiting, " waits", " wait");
+  if (farewell.held > 0)
+    out += ", " + number(farewell.held, " is still held by a worker", " are still held by workers");
+  const size_t left = farewell.waiting + farewell.held;
+  if (farewell.data.empty()) return out + (left == 0 ? "" : "; what is left is gone, as nothing was kept on disk");
+  if (!farewell.durable) return out + ". The disk did not take the last writes: what they changed may be lost";
+  return out + ". All is kept in " + farewell.data +
+         (left == 0 ? "" : ": a start with this folder goes on with what is left");
+}
+
+Async<Farewell> farewell_of(TaskQueues& queues) {
+  Farewell out;
+  for (const std::string& name : queues.names()) {
+    TaskQueue* queue = queues.find(name);
+    if (queue == nullptr) continue;
+    const auto stats = co_await queue->stats();
+    if (!stats) continue;
+    out.done += stats->in_time.since_start.in_time + stats->in_time.since_start.late;
+    out.waiting += depth_of(*stats, "PENDING") + depth_of(*stats, "DELAYED");
+    out.held += depth_of(*stats, "TAKEN");
+  }
+  co_return out;
+}
+
+}  // namespace freshet

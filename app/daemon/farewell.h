@@ -1,0 +1,26 @@
+// What a daemon has done and what it leaves, in a sentence for people, when it stops.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/async.h"
+#include "runtime/task_queue.h"
+
+namespace freshet {
+
+struct Farewell {
+  uint64_t done = 0;     // Tasks that succeeded since the start, over all queues.
+  uint64_t waiting = 0;  // PENDING or DELAYED.
+  uint64_t held = 0;     // TAKEN: workers have them under a lease, or their end could not be written.
+  std::string data;      // The folder of the store; empty: nothing is kept.
+  bool durable = true;   // The disk has all writes.
+};
+
+// "5 tasks were done, 3 wait. They are kept in DATA: a start with this folder goes on with them".
+std::string farewell_text(const Farewell& farewell);
+
+// The counts of all queues. Queues that cannot be asked any more count nothing. The queues outlive it. Loop thread.
+Async<Farewell> farewell_of(TaskQueues& queues);
+
+}  // namespace freshet

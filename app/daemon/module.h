@@ -1,0 +1,124 @@
+// A feature of the daemon in one class: what it opens, its routes, metrics, start and end. The page that wires a daemon
+// (daemon.cc) knows features by this interface only; modules.cc lists them.
+//
+// Order. A call goes to every module, in the order of the list, before the next call goes to any:
+//
+//   open      the address is taken; the store is not open yet, which may take long
+//   support   the store is open, sockets can be made: what the runtime stands on
+//   join      the runtime is there and has not started
+//   restore   before the runtime starts, which goes on with the events that its store holds
+//   check     before a template changes anything
+//   deployed  a template has been applied; at a start without one, once with what the options name
+//   start     what the options define is opened; after it, requests are served
+//   routes    (requests are asked for their routes in the order of the list)
+//   begin     requests are served
+//   drain     a stop has begun: nothing new is taken on
+//   returned  the runtime has drained, or its time was over
+//   release   no client is connected any more
+//   finish    the last write is durable, or cannot be
+//   leave     the runtime is about to be destroyed
+//
+// A start that fails goes no further than the call that said so; leave() and the destructor come in any case, and in
+// the reverse order of the list. A crash is a destructor without drain() to finish().
+//
+// Ownership: the page owns modules, and DaemonParts outlives them. What join() and later calls made goes in leave(),
+// as the runtime is destroyed between leave() and the destructors. What open() and support() made outlives the runtime.
+// The routes are the server's, which ends before leave(); every Async has ended by then, too.
+//
+// Threads: the loop's, for every call. open(), support() and join() run before the loop does.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/async.h"
+#include "base/log.h"
+#include "base/metrics.h"
+#include "base/random.h"
+#include "base/result.h"
+#include "runtime/audit_log.h"
+#include "runtime/invoke/native_registry.h"
+#include "runtime/loop/loop.h"
+#include "runtime/ports.h"
+#include "runtime/runtime.h"
+#include "runtime/task_queue.h"
+#include "tables/engine/embedded.h"
+
+namespace freshet {
+
+class Deployer;
+class IoThread;
+class RecentLog;
+class World;
+struct DaemonOptions;
+struct DaemonPlan;
+struct PlannedDeployment;
+
+using Routes = std::vector<std::unique_ptr<Route>>;
+
+// What the page shares with modules, and modules with each other. Pointers are null before the call that is named.
+struct DaemonParts {
+  World& world;
+  const DaemonOptions& options;
+  const DaemonPlan& plan;
+  EventLog log;
+  RecentLog& recent_log;
+  Random& random;
+  Metrics& metrics;  // Those that are counted as things happen.
+  Loop& loop;
+  NativeRegistry& natives;
+  // From support() on.
+  EmbeddedTables* store = nullptr;
+  AuditLog* audit = nullptr;
+  uint64_t memory_limit = 0;  // --max-memory-bytes, or what is used in its place.
+  HttpClient* http = nullptr;
+  std::vector<IoThread*> io_threads = {};
+  // From join() on.
+  Runtime* runtime = nullptr;
+  Deployer* deployer = nullptr;
+  // The base URL at which programs of this machine reach the daemon. From begin() on.
+  std::string local_url = {};
+
+  // Modules set these for the page and for modules that stand behind them.
+  Tracer* tracer = nullptr;                                               // In open().
+  RuntimeApi* runtime_api = nullptr;                                      // In support(), as the next two.
+  std::function<void(const std::string& folder)> on_code_left = nullptr;  // See RuntimeOptions.
+  uint16_t span_port = 0;                                                 // Where programs may send spans by UDP.
+  std::function<std::unique_ptr<Route>(std::unique_ptr<Route>)> around_route =
+      nullptr;                        // Put around each module's routes.
+  TaskQueues* task_queues = nullptr;  // In join().
+};
+
+class Module {
+ public:
+  virtual ~Module() = default;
+
+  virtual Result<void> open(DaemonParts&) { return {}; }
+  virtual Result<void> support(DaemonParts&) { return {}; }
+  virtual Result<void> join(DaemonParts&) { return {}; }
+  virtual Async<Result<void>> restore() { return Result<void>(); }
+  virtual Async<Result<void>> check() { return Result<void>(); }
+  // What was deployed outlives the Async. Comes again at each deployment, also before start() has ended.
+  virtual Async<Result<void>> deployed(const PlannedDeployment&) { return Result<void>(); }
+  virtual Async<Result<void>> start() { return Result<void>(); }
+  virtual void add_routes(Routes&) {}
+  virtual void begin() {}
+
+  // For GET /metrics: what is read at each request. `histograms` takes families in Prometheus's text that do not fit
+  // into the registry. At any time between begin() and leave().
+  virtual Async<void> measure(Metrics&, [[maybe_unused]] std::string& histograms) { return {}; }
+  // Why the daemon is not ready although it runs, a line for each reason; empty if there is none.
+  virtual std::string broken() const { return {}; }
+
+  virtual void drain() {}
+  // Waits for what others hold, until `deadline`. True if nothing is held.
+  virtual Async<bool> returned(BootTime) { return true; }
+  virtual Async<void> release() { return {}; }
+  virtual Async<void> finish() { return {}; }
+  virtual void leave() {}
+};
+
+}  // namespace freshet

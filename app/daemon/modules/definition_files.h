@@ -1,0 +1,30 @@
+// The files of an option that each define several things, like --priority-queue.
+#pragma once
+
+#include <iterator>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/text_file.h"
+
+namespace freshet {
+
+// What all files define, in order. kValidation with the option and the file.
+template <class Definition>
+Result<std::vector<Definition>> read_definition_files(const std::string& option, const std::vector<std::string>& files,
+                                                      Result<std::vector<Definition>> (*read)(std::string_view)) {
+  std::vector<Definition> all;
+  for (const auto& file : files) {
+    auto text = read_text_file(file);
+    if (!text) return invalid(option + ": " + text.error().message);
+    auto definitions = read(*text);
+    if (!definitions) return invalid(option + " " + file + ": " + definitions.error().message);
+    std::move(definitions->begin(), definitions->end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+}  // namespace freshet

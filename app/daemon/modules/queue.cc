@@ -1,0 +1,84 @@
+#include <algorithm>
+
+#include "app/daemon/modules.h"
+#include "app/daemon/plan.h"
+#include "app/daemon/queue_metrics.h"
+#include "functions/queue/queues.h"
+#include "functions/register.h"
+#include "wire/tasks/task_route.h"
+
+namespace freshet {
+namespace {
+
+class QueueModule final : public Module {
+ public:
+  Result<void> join(DaemonParts& parts) override {
+    parts_ = &parts;
+    const bool in_memory = parts.options.data == kMemoryDirectory;
+    QueueIdentity identity{in_memory ? "memory" : "local", parts.random.uuid()};
+    queues_ = std::make_unique<Queues>(parts.runtime->services(), parts.log, std::move(identity), &parts.metrics,
+                                       &parts.store->wall_guard(), parts.audit);
+    parts.task_queues = queues_.get();
+    register_queue_functions(parts.natives, *queues_, parts.log);
+    return {};
+  }
+
+  // Only the store knows the tables of --queue that no template has.
+  Async<Result<void>> check() override {
+    for (const std::string& table : parts_->options.queues) {
+      const auto& tables = parts_->plan.deployment.tables;
+      if (std::any_of(tables.begin(), tables.end(), [&](const auto& one) { return one.name == table; })) continue;
+      auto described = co_await parts_->store->describe_table(table);
+      if (described) continue;
+      const Error& error = described.error();
+      const bool none = error.code == ErrorCode::kResourceNotFound;
+      co_return fail(error.code,
+                     "--queue " + table + ": " +
+                         (none ? "there is no table '" + table + "', neither in the template nor in the data folder"
+                               : error.message));
+    }
+    co_return Result<void>();
+  }
+
+  Async<Result<void>> deployed(const PlannedDeployment& planned) override {
+    for (const auto& [table, settings] : planned.queues) {
+      std::string name = table;
+      QueueSettings wanted = settings;
+      auto queue = co_await queues_->open(std::move(name), std::move(wanted));
+      if (!queue) co_return fail(queue.error().code, "queue " + table + ": " + queue.error().message);
+    }
+    co_return Result<void>();
+  }
+
+  void add_routes(Routes& routes) override {
+    routes.push_back(
+        make_task_route(*queues_, parts_->loop.clock(), {parts_->audit, parts_->plan.credentials.has_value()}));
+  }
+  void begin() override { queues_->begin(); }
+  Async<void> measure(Metrics& metrics, std::string& histograms) override {
+    const auto queues = queues_->all();
+    for (Queue* queue : queues) {
+      auto stats = co_await queue->stats();
+      set_queue(metrics, *queue, stats ? &*stats : nullptr, parts_->loop.clock());
+    }
+    append_queue_histograms(histograms, queues);
+  }
+  std::string broken() const override { return queues_->broken(); }
+
+  void drain() override { queues_->drain(); }
+  Async<bool> returned(BootTime deadline) override { return queues_->all_returned(deadline); }
+  Async<void> release() override { return queues_->release_held(); }
+  void leave() override { queues_.reset(); }
+
+ private:
+  DaemonParts* parts_ = nullptr;
+  std::unique_ptr<Queues> queues_;
+};
+
+}  // namespace
+
+ModuleKind queue_module() {
+  return {"queue", make_module<QueueModule>};
+}
+
+}  // namespace freshet

@@ -1,0 +1,53 @@
+#include "app/daemon/serving.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "wire/auth/signature_gate.h"
+
+namespace freshet {
+
+namespace {
+
+std::string url_of(const DaemonPlan& plan, const std::string& host, uint16_t port) {
+  return (plan.tls ? "https://" : "http://") + (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" +
+         std::to_string(port);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpServer>> start_serving(DaemonParts& parts, HttpListener listener, Routes routes) {
+  const DaemonOptions& options = parts.options;
+  const DaemonPlan& plan = parts.plan;
+  const Clock& clock = parts.loop.clock();
+  HttpServerOptions http;
+  http.host_names = options.allowed_hosts;
+  http.cors_origins = options.cors_origins;
+  http.tls = plan.tls;
+  http.seed = parts.random.next();
+  http.log = parts.log;
+  const bool any_page = std::find(http.cors_origins.begin(), http.cors_origins.end(), "*") != http.cors_origins.end();
+  if (any_page && !plan.credentials) {
+    parts.log.warn("CORS_OPEN", {{"what",
+                                  "any web page that is opened on this machine may read and write: name origins, or "
+                                  "require signatures with --credentials"}});
+  }
+  if (plan.credentials) {
+    http.gate = make_signature_gate(
+        {*plan.credentials, options.deploy.account.region, options.open_metrics, parts.random.next()}, clock);
+  }
+  return HttpServer::start(std::move(http), std::move(listener), std::move(routes), parts.io_threads, clock, parts.loop,
+                           parts.loop, [store = parts.store] { return store->durable(); });
+}
+
+std::string server_url(const DaemonPlan& plan, uint16_t port) {
+  return url_of(plan, plan.listen.host, port);
+}
+
+std::string local_server_url(const DaemonPlan& plan, uint16_t port) {
+  const std::string& host = plan.listen.host;
+  if (host == "0.0.0.0") return url_of(plan, "127.0.0.1", port);
+  return url_of(plan, host == "::" ? "::1" : host, port);
+}
+
+}  // namespace freshet

@@ -1,0 +1,52 @@
+#include "app/daemon/upkeep.h"
+
+#include <algorithm>
+
+#include "app/daemon/notify.h"
+#include "base/allocation.h"
+
+namespace freshet {
+
+namespace {
+
+constexpr uint64_t kMuchMemory = 1u << 20;
+constexpr seconds kMemoryEvery{10};
+
+Async<void> tell_durable(Tables& store, Promise<bool> done) {
+  const auto durable = co_await store.durable();
+  done.set(durable.has_value());
+}
+
+}  // namespace
+
+void Upkeep::begin(const EmbeddedTables& store) {
+  store_ = &store;
+  if (const auto interval = watchdog_interval()) keep_watchdog(*interval);
+  give_back_memory();
+}
+
+// After large deletions, the cache of the loop's thread holds pages that nobody uses.
+void Upkeep::give_back_memory() {
+  const uint64_t now = store_->stats().memory_bytes;
+  if (now + kMuchMemory < most_memory_) {
+    return_thread_cache();
+    most_memory_ = now;
+  }
+  most_memory_ = std::max(most_memory_, now);
+  loop_.call_after(kMemoryEvery, [this] { give_back_memory(); });
+}
+
+void Upkeep::keep_watchdog(milliseconds interval) {
+  notify_service_manager("WATCHDOG=1");
+  loop_.call_after(interval, [this, interval] { keep_watchdog(interval); });
+}
+
+Async<bool> durable_within(Tables& store, Scheduler& scheduler, Scope& scope, milliseconds limit) {
+  Promise<bool> done(scheduler);
+  scope.spawn(tell_durable(store, done));
+  scheduler.call_after(limit, [done] { done.set(false); });
+  const bool durable = co_await done.future();
+  co_return durable;
+}
+
+}  // namespace freshet

@@ -1,0 +1,38 @@
+#include "app/daemon/farewell.h"
+
+#include <gtest/gtest.h>
+
+namespace freshet {
+namespace {
+
+Farewell farewell(uint64_t done, uint64_t waiting, uint64_t held, const char* data) {
+  Farewell out;
+  out.done = done;
+  out.waiting = waiting;
+  out.held = held;
+  out.data = data;
+  return out;
+}
+
+TEST(Farewell, SaysWhatIsLeftAndWhereItIsKept) {
+  EXPECT_EQ(
+      farewell_text(farewell(5, 3, 0, "/data/emails")),
+      "5 tasks were done, 3 wait. All is kept in /data/emails: a start with this folder goes on with what is left");
+  EXPECT_EQ(farewell_text(farewell(1, 1, 1, "/data/emails")),
+            "1 task was done, 1 waits, 1 is still held by a worker. All is kept in /data/emails: a start with this "
+            "folder goes on with what is left");
+  EXPECT_EQ(farewell_text(farewell(2, 0, 0, "/data/emails")), "2 tasks were done, 0 wait. All is kept in /data/emails");
+}
+
+TEST(Farewell, SaysWhatIsLost) {
+  EXPECT_EQ(farewell_text(farewell(5, 3, 0, "")),
+            "5 tasks were done, 3 wait; what is left is gone, as nothing was kept on disk");
+  EXPECT_EQ(farewell_text(farewell(5, 0, 0, "")), "5 tasks were done, 0 wait");
+  Farewell lost = farewell(5, 3, 0, "/data");
+  lost.durable = false;
+  EXPECT_EQ(farewell_text(lost),
+            "5 tasks were done, 3 wait. The disk did not take the last writes: what they changed may be lost");
+}
+
+}  // namespace
+}  // namespace freshet

@@ -1,0 +1,137 @@
+// A daemon that has nothing but LIFO queues, in the simulated world: it starts, serves, stops and starts again without
+// any other module.
+#include "app/daemon/modules.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "app/daemon/daemon.h"
+#include "app/daemon/plan.h"
+#include "tests/sim/log_capture.h"
+#include "tests/sim/machine/sim_world.h"
+#include "tests/sim/source_dir.h"
+#include "wire/http/client.h"
+
+namespace freshet {
+namespace {
+
+using testing::HasSubstr;
+
+DaemonOptions options_of_lifo() {
+  DaemonOptions options;
+  options.deploy.path = source_dir() + "/config/lifo.yaml";
+  options.deploy.parameters = {"TaskRunner=none"};
+  options.data = "/simulated/data";
+  options.listen = "127.0.0.1:7070";
+  options.drain_ms = 1000;
+  return options;
+}
+
+// A daemon of these modules, and a client of it.
+class House {
+ public:
+  explicit House(std::vector<ModuleKind> modules) : modules_(std::move(modules)) {}
+
+  bool start() {
+    auto plan = plan_daemon(options_, modules_);
+    if (!plan) return false;
+    daemon_ = make_daemon(world_, options_, std::move(*plan));
+    if (!daemon_->open()) return false;
+    daemon_->begin();
+    return run_until([&] { return daemon_->ready(); });
+  }
+  bool stop() {
+    daemon_->stop();
+    const bool stopped = run_until([&] { return daemon_->loop().stopped(); });
+    world_.forget_io();
+    const int status = daemon_->exit_status();
+    daemon_.reset();
+    return stopped && status == 0;
+  }
+
+  HttpResponse call(const std::string& method, const std::string& path, std::string body = {}) {
+    HttpRequest request;
+    request.method = method;
+    request.body = std::move(body);
+    auto answer = http_->send("http://127.0.0.1:7070" + path, std::move(request), seconds(30));
+    if (!run_until([&] { return answer.is_ready(); })) return HttpResponse{0, "", {}, "no answer"};
+    auto result = answer.take();
+    return result ? std::move(*result) : HttpResponse{0, "", {}, result.error().message};
+  }
+
+  bool run_until(const std::function<bool()>& done) {
+    for (int turns = 0; turns < 200'000; ++turns) {
+      if (done()) return true;
+      world_.sim_network().run_due();
+      outside_io_->turn(BootTime{});
+      outside_.turn();
+      if (daemon_ && !daemon_->loop().stopped()) {
+        if (world_.io() != nullptr) world_.io()->turn(BootTime{});
+        daemon_->loop().turn();
+      }
+      world_.sim_clock().advance(std::chrono::microseconds(100));
+    }
+    return false;
+  }
+
+  LogCapture log;
+
+ private:
+  const std::vector<ModuleKind> modules_;
+  const DaemonOptions options_ = options_of_lifo();
+  sim::SimWorld world_{7, WallTime(milliseconds(1'800'000'000'000)), log};
+  SimWaiter outside_waiter_{world_.sim_clock()};
+  Loop outside_{world_.clock(), outside_waiter_};
+  std::unique_ptr<IoThread> outside_io_ = std::move(*IoThread::without_thread(world_.clock(), world_.network()));
+  std::unique_ptr<HttpClient> http_ = make_http_client({}, {outside_io_.get()}, world_.clock(), outside_, outside_);
+  std::unique_ptr<Daemon> daemon_;
+};
+
+TEST(Modules, ADaemonNeedsNothingButItsQueue) {
+  House house({queue_module()});
+  ASSERT_TRUE(house.start()) << testing::PrintToString(house.log.lines);
+  EXPECT_EQ(house.call("POST", "/queues/QueueTable/tasks", R"({"taskId": "a", "payload": 1})").status, 201);
+  EXPECT_EQ(house.call("POST", "/queues/QueueTable/tasks", R"({"taskId": "b", "payload": 2})").status, 201);
+  const HttpResponse taken = house.call("POST", "/queues/QueueTable/take", R"({"max": 1})");
+  EXPECT_THAT(taken.body, HasSubstr(R"("taskId":"b")")) << "the newest first";
+  EXPECT_EQ(house.call("GET", "/readyz").status, 200);
+  for (const char* path : {"/priority", "/filtered", "/ordered", "/2015-03-31/functions", "/logs", "/record"}) {
+    EXPECT_EQ(house.call("GET", path).status, 404) << path;
+  }
+  const HttpResponse metrics = house.call("GET", "/metrics");
+  EXPECT_THAT(metrics.body, HasSubstr("freshet_queue_"));
+  EXPECT_THAT(metrics.body, Not(HasSubstr("freshet_store_items"))) << "another module's";
+  EXPECT_TRUE(house.stop()) << testing::PrintToString(house.log.lines);
+
+  ASSERT_TRUE(house.start()) << "again, on what it left";
+  EXPECT_THAT(house.call("GET", "/queues/QueueTable/tasks/a").body, HasSubstr("PENDING"));
+  EXPECT_TRUE(house.stop());
+}
+
+TEST(Modules, AllOfThemTogether) {
+  House house(all_modules());
+  ASSERT_TRUE(house.start()) << testing::PrintToString(house.log.lines);
+  EXPECT_EQ(house.call("GET", "/2015-03-31/functions").status, 200);
+  EXPECT_THAT(house.call("GET", "/metrics").body, HasSubstr("freshet_store_items"));
+  EXPECT_TRUE(house.stop());
+}
+
+TEST(Modules, EachHasANameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (const ModuleKind& kind : all_modules()) EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
+  EXPECT_GT(names.size(), 10u);
+}
+
+TEST(Modules, AFileThatCannotBeReadIsRefusedBeforeAnythingIsOpened) {
+  DaemonOptions options = options_of_lifo();
+  options.priority_queues = {"/nowhere/queues.yaml"};
+  const auto plan = plan_daemon(options);
+  ASSERT_FALSE(plan);
+  EXPECT_THAT(plan.error().message, HasSubstr("--priority-queue: "));
+  EXPECT_TRUE(plan_daemon(options, {queue_module()})) << "nobody reads it without that module";
+}
+
+}  // namespace
+}  // namespace freshet
