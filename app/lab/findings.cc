@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 
 namespace freshet::lab {
 
@@ -257,7 +258,10 @@ std::string retries_finding(const Cells& cells) {
   return compared(cells, "goodput", claim, percent);
 }
 
-std::string conclusion(const Cells& cells) {
+namespace {
+
+// The whole experiment in a sentence.
+std::string comparison(const Cells& cells) {
   const auto contest = contest_of(cells);
   const bool possible = least(cells, contest.ours, "ofClairvoyant") != nullptr;
   const char* name = possible ? "ofClairvoyant" : "goodput";
@@ -291,6 +295,25 @@ std::string conclusion(const Cells& cells) {
   const bool fell = *figure(*mine, name) > *figure(*theirs, name) + kSame;
   return out + fmt::format("{} does more than {} in {} of them.", fell ? ", but" : "; " + shown_name(theirs->policy),
                            shown_name(mine->policy), behind);
+}
+
+// " \"Freshet\" is the row \"Freshet as it comes\", one of its 7." if the table has several rows of Freshet's own.
+std::string row_of_ours(const Cells& cells) {
+  const Cell* mine = cell_of(cells, contest_of(cells).ours);
+  std::set<std::string> own;
+  for (const auto& cell : cells) {
+    if (cell.policy.product) own.insert(cell.policy.name);
+  }
+  if (mine == nullptr || !mine->policy.product || own.size() < 2) return {};
+  return fmt::format(R"( "{}" is the row "{}", one of its {}.)", shown_name(mine->policy), mine->policy.title,
+                     own.size());
+}
+
+}  // namespace
+
+std::string conclusion(const Cells& cells) {
+  const auto sentence = comparison(cells);
+  return sentence.empty() ? sentence : sentence + row_of_ours(cells);
 }
 
 }  // namespace freshet::lab

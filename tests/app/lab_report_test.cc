@@ -102,6 +102,17 @@ TEST(LabFindings, APolicyThatFallsToAlmostNothingIsSaidToFall) {
             "In each of 2 scenarios Freshet does at least 80 % of capacity in time, FIFO at least 80 %.");
 }
 
+TEST(LabFindings, TheConclusionNamesTheRowThatItMeans) {
+  std::vector<Cell> cells = {cell("freshet", 2, {{"goodput", 0.9}}), cell("freshet-margin", 2, {{"goodput", 0.8}}),
+                             cell("fifo", 2, {{"goodput", 0.1}})};
+  const std::string sentence = "In this scenario Freshet does 90 % of capacity in time, FIFO 10 %.";
+  for (size_t i = 0; i < 2; ++i) cells[i].policy.product = true;
+  cells[0].policy.title = "Freshet as it comes";
+  EXPECT_EQ(conclusion(cells), sentence + " \"Freshet\" is the row \"Freshet as it comes\", one of its 2.");
+  cells.erase(cells.begin() + 1);
+  EXPECT_EQ(conclusion(cells), sentence) << "there is no other row of its own";
+}
+
 TEST(LabReport, AGoodputAboveCapacityIsExplained) {
   const std::string sentence = "A goodput above 100 % is chance";
   EXPECT_NE(table_report({cell("freshet", 1, {{"goodput", 1.004}})}).find(sentence), std::string::npos);

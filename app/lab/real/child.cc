@@ -9,8 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <utility>
+
+#include "base/text_file.h"
 
 namespace freshet::lab {
 
@@ -68,6 +71,7 @@ Result<Child> Child::start(const std::vector<std::string>& argv, const std::stri
 
 Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, 0)),
+      status_(other.status_),
       input_(std::exchange(other.input_, -1)),
       output_(std::exchange(other.output_, -1)),
       read_(std::move(other.read_)) {}
@@ -82,8 +86,32 @@ Child::~Child() {
 }
 
 bool Child::has_ended() {
-  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = 0;
+  if (pid_ > 0 && ::waitpid(pid_, &status_, WNOHANG) == pid_) pid_ = 0;
   return pid_ == 0;
+}
+
+std::string Child::how_it_ended() const {
+  if (pid_ > 0) return "it still runs";
+  if (WIFSIGNALED(status_)) {
+    const int number = WTERMSIG(status_);
+    return "it was killed by signal " + std::to_string(number) + " (" + ::strsignal(number) + ")";
+  }
+  return "it ended with status " + std::to_string(WEXITSTATUS(status_));
+}
+
+Error gone_with_log(const std::string& what, const Child* child, const std::string& log) {
+  constexpr size_t kMostShown = 4000;
+  std::string message = what + (child == nullptr ? "" : ": " + child->how_it_ended());
+  const auto text = read_text_file(log);
+  if (!text) return {ErrorCode::kUnavailable, message + "; its log cannot be read: " + text.error().message, nullptr};
+  if (text->empty()) return {ErrorCode::kUnavailable, message + "; it wrote nothing to its log", nullptr};
+  std::error_code error;
+  const auto kept = std::filesystem::temp_directory_path(error) / ("freshet-" + std::to_string(::getpid()) + ".log");
+  std::filesystem::copy_file(log, kept, std::filesystem::copy_options::overwrite_existing, error);
+  message += error ? "; its log" : "; its log, of which " + kept.string() + " is a copy,";
+  const size_t from = text->size() <= kMostShown ? 0 : text->find('\n', text->size() - kMostShown) + 1;
+  message += std::string(from == 0 ? " is" : " ends with") + ":\n" + text->substr(from);
+  return {ErrorCode::kUnavailable, message, nullptr};
 }
 
 uint64_t Child::resident_bytes() const {

@@ -23,6 +23,8 @@ class Child {
   ~Child();
 
   bool has_ended();
+  // "it was killed by signal 9 (Killed)", "it ended with status 1"; "it still runs" before has_ended().
+  std::string how_it_ended() const;
   uint64_t resident_bytes() const;  // 0 if it has ended.
 
   // The next whole line of its standard output; empty if there is none yet. Never blocks.
@@ -31,10 +33,15 @@ class Child {
 
  private:
   explicit Child(pid_t pid) : pid_(pid) {}
-  pid_t pid_;  // 0: ended and waited for.
+  pid_t pid_;       // 0: ended and waited for.
+  int status_ = 0;  // As waitpid() gives it, once it has ended.
   int input_ = -1;
   int output_ = -1;
   std::string read_;
 };
+
+// kUnavailable: what went wrong, how the program ended, the end of its log, and where a copy of the log is kept: the
+// log itself goes with its folder. `child` may be null: it was not started.
+Error gone_with_log(const std::string& what, const Child* child, const std::string& log);
 
 }  // namespace freshet::lab

@@ -120,8 +120,7 @@ class Daemon final : public Contender {
   nanoseconds now() const { return boot() - origin_.boot; }
 
   Result<void> gone(const std::string& what) const {
-    const auto log = read_text_file(bench_.folder + "/log");
-    return fail(ErrorCode::kUnavailable, what + (log && !log->empty() ? "; its log:\n" + *log : ""));
+    return fail(gone_with_log(what, &*daemon_, bench_.folder + "/log"));
   }
 
   Result<void> launch() {

@@ -6,7 +6,6 @@
 
 #include "app/lab/real/child.h"
 #include "app/lab/real/contender.h"
-#include "base/text_file.h"
 
 namespace freshet::lab {
 
@@ -64,10 +63,7 @@ class Rival final : public Contender {
 
  private:
   Result<void> gone() const {
-    auto said = read_text_file(log_);
-    if (said) said->erase(said->find_last_not_of('\n') + 1);
-    return fail(ErrorCode::kUnavailable,
-                bench_.policy.name + ": its driver has ended" + (said && !said->empty() ? ": " + *said : ""));
+    return fail(gone_with_log(bench_.policy.name + ": its driver has ended", &*driver_, log_));
   }
 
   const Bench bench_;
