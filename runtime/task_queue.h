@@ -166,6 +166,16 @@ struct RedriveInput {
 // Settings that decide what becomes of a queue's tasks, by name, as docs/operations.md spells them.
 using QueuePolicy = std::map<std::string, std::string>;
 
+// The settings that are in force from a moment on.
+struct PolicyChange {
+  WallTime at{};
+  QueuePolicy policy;
+};
+struct PolicyChanges {
+  std::vector<PolicyChange> changes;  // The oldest first.
+  uint64_t next = 0;                  // The number of the next change.
+};
+
 class TaskQueue {
  public:
   virtual ~TaskQueue() = default;
@@ -187,6 +197,9 @@ class TaskQueue {
   virtual Result<QueuePolicy> change_policy(const QueuePolicy& changes) = 0;
   // The policy as it would be then, or what is wrong. Changes nothing.
   virtual Result<QueuePolicy> check_policy(const QueuePolicy& changes) = 0;
+  // The changes of the policy since the queue was opened, from that number on; they are numbered from 0. Those before
+  // the last 1,000 are forgotten.
+  virtual PolicyChanges policy_changes(uint64_t from) const = 0;
   // From the answer on takes give out nothing of that part, also after a restart, until it is resumed or its time is
   // over. Tasks in work go on, as do creation, deadlines and ttl. A pause of a part that is paused takes its place.
   // kValidation; kLimitExceeded beyond 1,000 pauses of a queue.

@@ -1,5 +1,6 @@
 #include "streams/fixture.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
@@ -29,6 +30,18 @@ void append_key(std::string& out, const KeyAttribute& key) {
   out += "{\"name\":";
   append_json_string(out, key.name);
   out += ",\"type\":\"" + std::string(type_name(key.type)) + "\"}";
+}
+
+// As a member of an object.
+void append_policy(std::string& out, const std::map<std::string, std::string>& policy) {
+  out += "\"policy\":{";
+  for (const auto& [name, value] : policy) {
+    if (out.back() != '{') out += ',';
+    append_json_string(out, name);
+    out += ':';
+    append_json_string(out, value);
+  }
+  out += '}';
 }
 
 // "2026-11-21T00:08:52.709Z"; the fraction may be missing.
@@ -71,6 +84,7 @@ Result<KeyAttribute> read_key(const JsonView& json, std::string_view where) {
   return key;
 }
 
+// Empty if the line has none.
 Result<std::map<std::string, std::string>> read_policy(const JsonView& line) {
   std::map<std::string, std::string> out;
   auto policy = line.find("policy");
@@ -244,6 +258,18 @@ Result<ChangeRecord> read_record(const JsonView& line, const FixtureHeader& head
   return record;
 }
 
+Result<void> read_policy_change(const JsonView& line, Fixture& fixture) {
+  if (fixture.header.policy.empty()) return invalid("the policy changes, but the header does not say what it was");
+  FixturePolicy change;
+  auto policy = read_policy(line);
+  if (!policy) return fail(policy.error());
+  auto at = line.string_or("at");
+  const auto time = at ? parse_time(*at) : std::nullopt;
+  if (!time) return invalid("the 'at' of a policy must be a time such as \"2026-11-21T00:08:52.709Z\"");
+  fixture.policy_changes.push_back({*time, std::move(*policy)});
+  return {};
+}
+
 Result<void> read_line(const JsonView& line, int number, Fixture& fixture) {
   if (auto item = line.find("snapshot")) {
     if (!fixture.records.empty()) return invalid("a snapshot line after the first record");
@@ -255,6 +281,7 @@ Result<void> read_line(const JsonView& line, int number, Fixture& fixture) {
     fixture.snapshot_lines.push_back(number);
     return {};
   }
+  if (line.find("policy")) return read_policy_change(line, fixture);
   auto record = read_record(line, fixture.header, fixture.records.size() + 1);
   if (!record) return fail(record.error());
   fixture.records.push_back(std::move(*record));
@@ -294,13 +321,10 @@ std::string header_line(const FixtureHeader& header) {
     out += ",\"note\":";
     append_json_string(out, header.note);
   }
-  for (const auto& [name, value] : header.policy) {
-    out += name == header.policy.begin()->first ? ",\"policy\":{" : ",";
-    append_json_string(out, name);
-    out += ':';
-    append_json_string(out, value);
+  if (!header.policy.empty()) {
+    out += ',';
+    append_policy(out, header.policy);
   }
-  if (!header.policy.empty()) out += '}';
   return out + "}\n";
 }
 
@@ -321,10 +345,22 @@ std::string record_line(const ChangeRecord& record, const std::string& table, co
   return out + '\n';
 }
 
+std::string policy_line(const FixturePolicy& change) {
+  std::string out = "{\"at\":\"" + iso8601(change.at) + "\",";
+  append_policy(out, change.policy);
+  return out + "}\n";
+}
+
+// A change of the policy stands before the first record after it.
 std::string write_fixture(const Fixture& fixture, const Account& account) {
   std::string out = header_line(fixture.header);
   for (const Item& item : fixture.snapshot) out += snapshot_line(ItemRef::encode(item));
-  for (const ChangeRecord& record : fixture.records) out += record_line(record, fixture.header.table, account);
+  auto change = fixture.policy_changes.begin();
+  for (const ChangeRecord& record : fixture.records) {
+    for (; change != fixture.policy_changes.end() && change->at <= record.at; ++change) out += policy_line(*change);
+    out += record_line(record, fixture.header.table, account);
+  }
+  for (; change != fixture.policy_changes.end(); ++change) out += policy_line(*change);
   return out;
 }
 
@@ -360,6 +396,8 @@ Result<Fixture> read_fixture(std::string_view text, const std::string& file) {
     }
   }
   if (!has_header) return invalid(file + ":1: the file is empty; expected a fixture's header");
+  std::stable_sort(fixture.policy_changes.begin(), fixture.policy_changes.end(),
+                   [](const FixturePolicy& a, const FixturePolicy& b) { return a.at < b.at; });
   return fixture;
 }
 

@@ -30,10 +30,19 @@ struct FixtureHeader {
   bool operator==(const FixtureHeader&) const = default;
 };
 
+// The settings of a queue that are in force from a moment on.
+struct FixturePolicy {
+  WallTime at{};
+  std::map<std::string, std::string> policy;
+  bool operator==(const FixturePolicy&) const = default;
+};
+
 struct Fixture {
   FixtureHeader header;
   std::vector<Item> snapshot;
   std::vector<ChangeRecord> records;  // In the order of the lines, which need not be that of their times.
+  // Changes of the policy while the recording was made, by time. Only where the header has a policy.
+  std::vector<FixturePolicy> policy_changes = {};
 
   // Where read_fixture() read each of them, from line 1; empty for what was made in memory.
   std::string file = {};
@@ -51,6 +60,7 @@ struct Fixture {
 std::string header_line(const FixtureHeader& header);
 std::string snapshot_line(const ItemRef& item);
 std::string record_line(const ChangeRecord& record, const std::string& table, const Account& account);
+std::string policy_line(const FixturePolicy& change);
 std::string write_fixture(const Fixture& fixture, const Account& account);
 
 // kValidation with "FILE:LINE: what is wrong"; kUnsupportedFormat for a newer version. Blank lines and lines that begin

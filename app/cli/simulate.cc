@@ -1,5 +1,5 @@
 // freshet simulate: a recorded trace of a queue under its own policy, other settings, or other policies.
-// docs/overload.md.
+// docs/simulate.md.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -33,11 +33,11 @@ int wrong(const Error& error) {
   return kUsage;
 }
 
-// One row: a policy of the lab, or settings of the queue.
+// One row: a policy of the lab, or the recorded one, perhaps with other settings.
 struct Attempt {
   std::string name;
   std::optional<lab::Policy> policy = {};
-  QueueSettings settings = {};
+  lab::TracePolicy recorded = {};
   Environment set = {};  // The changes by --set.
 };
 
@@ -55,6 +55,30 @@ struct Simulation {
   std::vector<Outcome> outcomes = {};
 };
 
+// What `now` says otherwise than `before`; an empty value: it is not set any more.
+Environment difference(const Environment& before, const Environment& now) {
+  Environment out;
+  for (const auto& [name, value] : before) {
+    if (!now.contains(name)) out[name] = "";
+  }
+  for (const auto& [name, value] : now) {
+    const auto was = before.find(name);
+    if (was == before.end() || was->second != value) out[name] = value;
+  }
+  return out;
+}
+
+// The changes of the recorded policy, each with what it changed.
+std::vector<std::pair<double, Environment>> policy_changes(const lab::Recording& recording) {
+  std::vector<std::pair<double, Environment>> out;
+  Environment before = recording.policy;
+  for (const auto& step : recording.policy_changes) {
+    out.emplace_back(std::chrono::duration<double>(step.at).count(), difference(before, step.policy));
+    before = step.policy;
+  }
+  return out;
+}
+
 Json json_of(const Simulation& simulation) {
   const auto& real = simulation.recording.real;
   Json out{{"slots", simulation.scenario.slots},
@@ -67,7 +91,11 @@ Json json_of(const Simulation& simulation) {
              {"refused", real.refused}}},
            {"recordedPolicy", simulation.recording.policy},
            {"notes", lab::assumptions(simulation.recording, simulation.scenario, simulation.downstream)},
+           {"recordedPolicyChanges", Json::array()},
            {"policies", Json::array()}};
+  for (const auto& [at, changed] : policy_changes(simulation.recording)) {
+    out["recordedPolicyChanges"].push_back(Json{{"afterS", at}, {"set", changed}});
+  }
   for (const auto& one : simulation.outcomes) {
     out["policies"].push_back(Json{{"policy", one.attempt->name},
                                    {"set", one.attempt->set},
@@ -78,6 +106,22 @@ Json json_of(const Simulation& simulation) {
                                    {"refused", one.counts.refused},
                                    {"ageP50Ms", one.counts.age_p50_ms},
                                    {"ageP99Ms", one.counts.age_p99_ms}});
+  }
+  return out;
+}
+
+std::string policy_lines(const lab::Recording& recording) {
+  if (recording.policy.empty()) return {};
+  const auto settings = [](const Environment& policy) {
+    std::string out;
+    for (const auto& [name, value] : policy) {
+      out += ' ' + plain_text(name) + (value.empty() ? " (not set)" : '=' + plain_text(value));
+    }
+    return out + '\n';
+  };
+  std::string out = "recorded policy:" + settings(recording.policy);
+  for (const auto& [at, changed] : policy_changes(recording)) {
+    out += fmt::format("changed after {:.1f} s:", at) + settings(changed);
   }
   return out;
 }
@@ -101,11 +145,7 @@ void print(const Simulation& simulation) {
               << fmt::format("{:>9.1f} ms{:>9.1f} ms\n", counts.age_p50_ms, counts.age_p99_ms);
   }
   std::cout << '\n';
-  if (!simulation.recording.policy.empty()) {
-    std::cout << "recorded policy:";
-    for (const auto& [name, value] : simulation.recording.policy) std::cout << ' ' << name << '=' << plain_text(value);
-    std::cout << '\n';
-  }
+  std::cout << policy_lines(simulation.recording);
   for (const auto& note : lab::assumptions(simulation.recording, simulation.scenario, simulation.downstream)) {
     std::cout << note << '\n';
   }
@@ -133,9 +173,9 @@ Result<void> choose(Simulation& simulation, const Environment& changes) {
                    "CONCURRENCY=8 --set RATE_LIMIT=19, or name policies to try with --policy");
   }
   const auto add = [&](std::string name, const Environment& set) -> Result<void> {
-    auto settings = lab::recorded_settings(recording, set);
-    if (!settings) return fail(settings.error());
-    simulation.attempts.push_back({std::move(name), {}, std::move(*settings), set});
+    auto recorded = lab::recorded_policy(recording, set);
+    if (!recorded) return fail(recorded.error());
+    simulation.attempts.push_back({std::move(name), {}, std::move(*recorded), set});
     return {};
   };
   if (!recording.policy.empty()) {
@@ -158,7 +198,7 @@ Result<void> run_attempts(Simulation& simulation) {
   for (const auto& attempt : simulation.attempts) {
     const auto counts = attempt.policy ? lab::run_trace(simulation.recording, simulation.scenario, *attempt.policy,
                                                         simulation.downstream, simulation.options.seed)
-                                       : lab::run_trace(simulation.recording, simulation.scenario, attempt.settings,
+                                       : lab::run_trace(simulation.recording, simulation.scenario, attempt.recorded,
                                                         simulation.downstream, simulation.options.seed);
     if (!counts) {
       progress.end();
@@ -202,21 +242,24 @@ void add_simulate(Command app, int& exit_status) {
   command.footer(
       "The trace is a recording of a queue's table: when tasks came, when they were due, how long they took, and "
       "which\n"
-      "policy was in force. That policy is played; --set changes settings of it, --policy adds policies of the lab.\n"
-      "Freshet's own policies run in its queue and processor, the others in the lab's model (docs/overload.md).\n"
+      "policy was in force. That policy is played, with its changes at their times; --set changes settings of it from "
+      "the\n"
+      "start on, --policy adds policies of the lab.\n"
+      "Freshet's own policies run in its queue and processor, the others in the lab's model "
+      "(docs/overload-experiments.md).\n"
       "  freshet record --seconds 60 --out load.jsonl\n"
       "  freshet simulate load.jsonl --set RATE_LIMIT=15 --downstream 'token-bucket 20/s burst 5'\n"
       "  freshet simulate load.jsonl --policy freshet-deadline,fifo-ttl --slots 8");
   command.add_option("trace", options->trace, "File written by freshet record").file().required();
   command
       .add_option("--set", options->settings,
-                  "NAME=VALUE: a setting of the queue that differs from the recorded policy (docs/operations.md); "
+                  "NAME=VALUE: a setting of the queue that differs from the recorded policy (docs/settings.md); "
                   "repeatable")
       .one_value_each();
   command.add_option("--downstream", options->downstream,
                      "Limiter behind the queue: none, 'token-bucket 20/s burst 5', 'window 600/60s', "
-                     "'sliding 100/10s' or 'concurrency 8'; with 'retry-after' or 'ratelimit' behind it if it answers "
-                     "with those headers");
+                     "'sliding 100/10s' or 'concurrency 8'; with 'each group' or 'each key' behind it if each has that "
+                     "limit, and 'retry-after' or 'ratelimit' if it answers with those headers");
   command.add_list("--policy", options->policies,
                    "Policies to try, too, with commas between: those of freshet bench overload");
   command

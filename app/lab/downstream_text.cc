@@ -13,7 +13,8 @@ constexpr double kMost = 1e6;
 constexpr milliseconds kLongest = std::chrono::hours(24);
 constexpr const char* kForms =
     "write none, or 'token-bucket 20/s', 'token-bucket 20/s burst 5', 'window 600/60s', 'sliding 100/10s' or "
-    "'concurrency 8', with 'retry-after' or 'ratelimit' behind it if its answers have those headers";
+    "'concurrency 8', with 'each group' or 'each key' behind it if each has that limit, and with 'retry-after' or "
+    "'ratelimit' if its answers have those headers";
 
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> out;
@@ -83,7 +84,9 @@ class Parser {
   Result<DownstreamSpec> read_rest() {
     auto& limiter = *spec_.limiter;
     for (size_t i = 2; i < words_.size(); ++i) {
-      if (const auto hints = hint_kind_of(words_[i]); hints) {
+      if (words_[i] == "each" && i + 1 < words_.size() && (words_[i + 1] == "group" || words_[i + 1] == "key")) {
+        spec_.each = words_[++i] == "group" ? LimitedBy::kGroup : LimitedBy::kKey;
+      } else if (const auto hints = hint_kind_of(words_[i]); hints) {
         spec_.hints.kind = *hints;
       } else if (words_[i] == "burst" && i + 1 < words_.size() && limiter.kind == LimiterKind::kTokenBucket) {
         const auto burst = number_of(words_[++i]);

@@ -10,8 +10,11 @@
 
 namespace freshet::lab {
 
+enum class LimitedBy { kAll, kGroup, kKey };
+
 struct DownstreamSpec {
   std::optional<LimiterSpec> limiter;  // Empty: there is none.
+  LimitedBy each = LimitedBy::kAll;    // Whether all calls share one, or those for tasks of a group or key.
   LimitedDownstream::Hints hints = {};
 };
 
@@ -20,7 +23,8 @@ struct DownstreamSpec {
 //   window 600/60s                  so many in each window of a fixed grid
 //   sliding 100/10s                 so many in any span of that length
 //   concurrency 8                   so many at once
-// each with " retry-after" or " ratelimit" behind it if it answers with those headers. Limits are a number from 1 to a
+// each with " each group" or " each key" behind it if it limits each of them by itself, and with " retry-after" or
+// " ratelimit" if it answers with those headers. Limits are a number from 1 to a
 // million over a duration of 10 ms to a day. kValidation, with what would be right.
 Result<DownstreamSpec> parse_downstream(std::string_view text);
 

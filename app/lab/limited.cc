@@ -86,6 +86,12 @@ HttpHeaders hints(const LimiterAnswer& answer, HintKind kind, HintForm form, Wal
   return out;
 }
 
+Limiter& LimiterEach::of(size_t number) {
+  auto& limiter = limiters_[caller_(number)];
+  if (!limiter) limiter = make_limiter(spec_);
+  return *limiter;
+}
+
 void LimitedDownstream::begin(Ledger& ledger, Scheduler& scheduler, BootTime origin, int slots) {
   ledger_ = &ledger;
   scheduler_ = &scheduler;
@@ -94,7 +100,9 @@ void LimitedDownstream::begin(Ledger& ledger, Scheduler& scheduler, BootTime ori
 }
 
 Async<Result<HttpResponse>> LimitedDownstream::send(std::string, HttpRequest request, milliseconds) {
-  const auto answer = limiter_.ask(now());
+  const size_t number = number_of(request.body);
+  Limiter& limiter = limiter_of_(number);
+  const auto answer = limiter.ask(now());
   calls_.push_back({now(), answer.granted});
   HttpResponse response;
   response.headers = hints(answer, hints_.kind, hints_.form, scheduler_->clock().wall());
@@ -109,10 +117,9 @@ Async<Result<HttpResponse>> LimitedDownstream::send(std::string, HttpRequest req
   } else {
     ++busy_;
   }
-  const size_t number = number_of(request.body);
   const nanoseconds end = ledger_->start(number, now());
   co_await sleep_until(*scheduler_, origin_ + end);
-  limiter_.ended(now());
+  limiter.ended(now());
   if (line_.empty()) {
     --busy_;
   } else {

@@ -3,6 +3,10 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "app/lab/ledger.h"
@@ -37,6 +41,21 @@ struct LimitedCall {
   bool granted = false;
 };
 
+// The limiters of a downstream that limits each of its callers by itself, as many APIs do by account.
+class LimiterEach {
+ public:
+  // Says who calls for the task of that number in the ledger.
+  using Caller = std::function<std::string(size_t number)>;
+  LimiterEach(LimiterSpec spec, Caller caller) : spec_(std::move(spec)), caller_(std::move(caller)) {}
+
+  Limiter& of(size_t number);
+
+ private:
+  const LimiterSpec spec_;
+  const Caller caller_;
+  std::map<std::string, std::unique_ptr<Limiter>> limiters_;
+};
+
 // Loop thread. All outlive it.
 class LimitedDownstream final : public HttpClient {
  public:
@@ -44,7 +63,11 @@ class LimitedDownstream final : public HttpClient {
     HintKind kind = HintKind::kNone;
     HintForm form = HintForm::kStructured;
   };
-  LimitedDownstream(Limiter& limiter, Hints hints) : limiter_(limiter), hints_(hints) {}
+  // One limiter for all calls.
+  LimitedDownstream(Limiter& limiter, Hints hints)
+      : limiter_of_([&limiter](size_t) -> Limiter& { return limiter; }), hints_(hints) {}
+  LimitedDownstream(LimiterEach& limiters, Hints hints)
+      : limiter_of_([&limiters](size_t number) -> Limiter& { return limiters.of(number); }), hints_(hints) {}
 
   // Where the run begins. `slots`: so many are worked on at once, the others that were granted wait; 0: all are.
   void begin(Ledger& ledger, Scheduler& scheduler, BootTime origin, int slots = 0);
@@ -55,7 +78,7 @@ class LimitedDownstream final : public HttpClient {
  private:
   nanoseconds now() const { return scheduler_->clock().boot() - origin_; }
 
-  Limiter& limiter_;
+  const std::function<Limiter&(size_t number)> limiter_of_;
   const Hints hints_;
   Ledger* ledger_ = nullptr;
   Scheduler* scheduler_ = nullptr;

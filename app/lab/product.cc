@@ -132,6 +132,7 @@ class Product {
     Processor processor(context, *queue_, *runner, settings, log);
     scope_.spawn(process(processor));
     scope_.spawn(clients());
+    scope_.spawn(change_settings());
     sim_.run_for(length);
     auto end = finish();
     if (end && setup_.records) {
@@ -197,10 +198,14 @@ class Product {
       input.from = recording_.next;
       auto more = wait(continue_fixture(*store_, std::move(input)));
       if (!more) return fail(more.error());
-      if (more->lines.empty()) return std::move(recording_.lines);
+      if (more->lines.empty()) break;
       recording_.lines += more->lines;
       recording_.next = more->next;
     }
+    for (auto& change : queue_->policy_changes(0).changes) {
+      recording_.lines += policy_line({change.at, std::move(change.policy)});
+    }
+    return std::move(recording_.lines);
   }
 
   template <class T>
@@ -210,6 +215,14 @@ class Product {
   }
 
   Async<void> process(Processor& processor) { auto counts = co_await processor.run(); }
+
+  // Changes the settings at their times.
+  Async<void> change_settings() {
+    for (const auto& change : setup_.changes) {
+      co_await sleep_until(loop(), origin_ + change.at);
+      queue_->set_settings(change.settings);
+    }
+  }
 
   // Open loop: tasks are created when they are due.
   Async<void> clients() {

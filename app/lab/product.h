@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "app/lab/ledger.h"
 #include "app/lab/limited.h"
@@ -19,9 +20,16 @@ struct ProductEnd {
   uint64_t peak_store_bytes = 0;          // Counts items and indexes.
 };
 
+// Settings that are in force from a moment of the run on.
+struct SettingsStep {
+  nanoseconds at{0};
+  QueueSettings settings;
+};
+
 // The conditions of a run.
 struct ProductSetup {
   QueueSettings settings;
+  std::vector<SettingsStep> changes = {};  // By time.
   // Works on the tasks; null: the scenario's slots do. It outlives the run.
   LimitedDownstream* downstream = nullptr;
   int downstream_slots = 0;  // Its slots, as for LimitedDownstream::begin().

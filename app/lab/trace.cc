@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -30,7 +31,7 @@ class Reader {
                      [](const ChangeRecord* a, const ChangeRecord* b) { return a->sequence < b->sequence; });
     if (auto whole = check_whole(); !whole) return fail(whole.error());
     origin_ = records_.front()->at;
-    read_default_cost();
+    read_policy();
     if (auto seen = waiting_at_the_start(); !seen) return fail(seen.error());
     for (const auto* record : records_) {
       if (auto ok = look_at(*record); !ok) return fail(ok.error());
@@ -65,13 +66,34 @@ class Reader {
     return {};
   }
 
-  void read_default_cost() {
-    const auto setting = fixture_.header.policy.find("DEFAULT_COST");
-    if (setting == fixture_.header.policy.end()) return;
+  void read_policy() {
+    out_.policy = fixture_.header.policy;
+    for (const auto& change : fixture_.policy_changes) {
+      if (change.at <= origin_) {
+        out_.policy = change.policy;
+      } else {
+        out_.policy_changes.push_back({change.at - origin_, change.policy});
+      }
+    }
+    out_.trace.default_cost = default_cost(out_.policy);
+  }
+
+  static double default_cost(const std::map<std::string, std::string>& policy) {
+    const auto setting = policy.find("DEFAULT_COST");
+    if (setting == policy.end()) return 1;
     const auto& text = setting->second;
     double cost = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cost);
-    if (error == std::errc() && end == text.data() + text.size() && cost > 0) out_.trace.default_cost = cost;
+    return error == std::errc() && end == text.data() + text.size() && cost > 0 ? cost : 1;
+  }
+
+  // What a task costs that comes then and names no cost; nothing if that is the trace's default.
+  std::optional<double> cost_of_unnamed(nanoseconds at) const {
+    double cost = out_.trace.default_cost;
+    for (const auto& step : out_.policy_changes) {
+      if (step.at <= at) cost = default_cost(step.policy);
+    }
+    return cost == out_.trace.default_cost ? std::nullopt : std::optional(cost);
   }
 
   // Names the line of the record.
@@ -110,6 +132,8 @@ class Reader {
     seen.deadline_ms = arrival.deadline_ms;
     seen.number = arrivals_.size();
     arrivals_.emplace_back(arrival, details_of(task, origin_ + std::chrono::floor<milliseconds>(at)));
+    TraceTask& details = arrivals_.back().second;
+    if (!details.cost) details.cost = cost_of_unnamed(at);
   }
 
   Result<void> waiting_at_the_start() {
@@ -232,7 +256,6 @@ class Reader {
       out_.trace.arrivals.push_back(arrival);
       out_.trace.tasks.push_back(std::move(details));
     }
-    out_.policy = fixture_.header.policy;
     out_.real.tasks = out_.trace.arrivals.size();
     out_.length = end_;
     return std::move(out_);

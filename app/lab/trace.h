@@ -23,11 +23,19 @@ struct RealRun {
   uint64_t cancelled = 0;  // Tasks that were cancelled, but for those that a newer one of their key replaced.
 };
 
+// The settings that are in force from a moment of the recording on.
+struct PolicyStep {
+  nanoseconds at{0};
+  std::map<std::string, std::string> policy;
+};
+
 struct Recording {
   Trace trace;
   RealRun real;
   nanoseconds length{0};                           // From the first change to the last.
-  std::map<std::string, std::string> policy = {};  // The settings in force; empty if the fixture does not hold them.
+  // The settings in force at the start; empty if the fixture does not hold them.
+  std::map<std::string, std::string> policy = {};
+  std::vector<PolicyStep> policy_changes = {};  // Later ones, by time.
 };
 
 // kValidation, naming what is missing: no arrivals, no finished work, changes that are not there (by their numbers), a

@@ -7,7 +7,6 @@
 
 #include "app/lab/figures.h"
 #include "app/lab/model.h"
-#include "app/lab/product.h"
 
 namespace freshet::lab {
 
@@ -26,12 +25,31 @@ constexpr NotSimulated kNotSimulated[] = {
     {"LEASE_MS", "no worker dies in a simulation, so no lease ends"},
 };
 
-int concurrency_of(const Recording& recording) {
-  const auto setting = recording.policy.find("CONCURRENCY");
+int concurrency_of(const std::map<std::string, std::string>& policy) {
+  const auto setting = policy.find("CONCURRENCY");
   int number = 0;
-  if (setting == recording.policy.end() || recording.real.pulled > 0) return number;
+  if (setting == policy.end()) return number;
   std::from_chars(setting->second.data(), setting->second.data() + setting->second.size(), number);
   return number;
+}
+
+// The most that the recorded policy ever allowed; 0: not known, or workers pulled.
+int concurrency_of(const Recording& recording) {
+  if (recording.real.pulled > 0) return 0;
+  int most = concurrency_of(recording.policy);
+  for (const auto& step : recording.policy_changes) most = std::max(most, concurrency_of(step.policy));
+  return most;
+}
+
+Result<QueueSettings> settings_of(const Recording& recording, const std::map<std::string, std::string>& policy,
+                                  const Environment& changes) {
+  QueueSettings settings;
+  settings.shed_log_lines = 1000;
+  auto recorded = with_policy(settings, policy);
+  if (!recorded) return invalid("the recorded policy cannot be simulated: " + recorded.error().message);
+  // Workers that pull are as many as there were; CONCURRENCY is not theirs.
+  if (recording.real.pulled > 0) recorded->work.concurrency = std::max(1, recording.real.most_in_work);
+  return with_policy(*recorded, changes);
 }
 
 TraceOutcome outcome_of(const Recording& recording, const Ledger& ledger) {
@@ -58,8 +76,8 @@ Result<TraceOutcome> run_setup(const Recording& recording, ProductSetup setup, c
     if (!end) return fail(end.error());
     return outcome_of(recording, ledger);
   }
-  const auto limiter = make_limiter(*downstream.limiter);
-  LimitedDownstream limited(*limiter, downstream.hints);
+  LimiterEach limiters(*downstream.limiter, caller_of(recording.trace, downstream.each));
+  LimitedDownstream limited(limiters, downstream.hints);
   setup.downstream = &limited;
   auto end = run_product(setup, seed, ledger);
   if (!end) return fail(end.error());
@@ -69,6 +87,13 @@ Result<TraceOutcome> run_setup(const Recording& recording, ProductSetup setup, c
 }
 
 }  // namespace
+
+LimiterEach::Caller caller_of(const Trace& trace, LimitedBy each) {
+  return [&trace, each](size_t number) {
+    if (each == LimitedBy::kAll || number >= trace.tasks.size()) return std::string();
+    return each == LimitedBy::kGroup ? trace.tasks[number].group : trace.tasks[number].key;
+  };
+}
 
 Scenario scenario_of(const Recording& recording, int slots) {
   Scenario scenario;
@@ -81,18 +106,21 @@ Scenario scenario_of(const Recording& recording, int slots) {
   return scenario;
 }
 
-Result<QueueSettings> recorded_settings(const Recording& recording, const Environment& changes) {
+Result<TracePolicy> recorded_policy(const Recording& recording, const Environment& changes) {
   for (const auto& one : kNotSimulated) {
     if (!changes.contains(std::string(one.name))) continue;
     return invalid(fmt::format("{} cannot be simulated: {}", one.name, one.why));
   }
-  QueueSettings settings;
-  settings.shed_log_lines = 1000;
-  auto recorded = with_policy(settings, recording.policy);
-  if (!recorded) return invalid("the recorded policy cannot be simulated: " + recorded.error().message);
-  // Workers that pull are as many as there were; CONCURRENCY is not theirs.
-  if (recording.real.pulled > 0) recorded->work.concurrency = std::max(1, recording.real.most_in_work);
-  return with_policy(*recorded, changes);
+  TracePolicy out;
+  auto first = settings_of(recording, recording.policy, changes);
+  if (!first) return fail(first.error());
+  out.settings = std::move(*first);
+  for (const auto& step : recording.policy_changes) {
+    auto settings = settings_of(recording, step.policy, changes);
+    if (!settings) return fail(settings.error());
+    out.changes.push_back({step.at, std::move(*settings)});
+  }
+  return out;
 }
 
 Result<void> check_downstream(const Recording& recording, bool is_known) {
@@ -123,9 +151,12 @@ std::vector<std::string> assumptions(const Recording& recording, const Scenario&
     out.push_back(fmt::format("assumed: workers that pull take a task as soon as they are free, and are {}",
                               std::max(1, real.most_in_work)));
   }
-  const bool learns = std::any_of(recording.policy.begin(), recording.policy.end(),
-                                  [](const auto& setting) { return setting.second == "adaptive"; });
-  if (learns)
+  const auto learns = [](const auto& policy) {
+    return std::any_of(policy.begin(), policy.end(), [](const auto& setting) { return setting.second == "adaptive"; });
+  };
+  const auto& changes = recording.policy_changes;
+  if (learns(recording.policy) ||
+      std::any_of(changes.begin(), changes.end(), [&](const PolicyStep& step) { return learns(step.policy); }))
     out.push_back("assumed: whatever the queue learns (rate, concurrency, order) it begins to learn at the start");
   if (real.cancelled > 0) {
     out.push_back(fmt::format("left out: that clients cancelled {} tasks; here these go on", real.cancelled));
@@ -133,10 +164,11 @@ std::vector<std::string> assumptions(const Recording& recording, const Scenario&
   return out;
 }
 
-Result<TraceOutcome> run_trace(const Recording& recording, const Scenario& scenario, const QueueSettings& settings,
+Result<TraceOutcome> run_trace(const Recording& recording, const Scenario& scenario, const TracePolicy& policy,
                                const DownstreamSpec& downstream, uint64_t seed) {
   ProductSetup setup;
-  setup.settings = settings;
+  setup.settings = policy.settings;
+  setup.changes = policy.changes;
   return run_setup(recording, std::move(setup), downstream, scenario, seed);
 }
 

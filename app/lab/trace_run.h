@@ -6,6 +6,7 @@
 
 #include "app/lab/downstream_text.h"
 #include "app/lab/policy.h"
+#include "app/lab/product.h"
 #include "app/lab/trace.h"
 
 namespace freshet::lab {
@@ -20,13 +21,23 @@ struct TraceOutcome {
   double age_p99_ms = 0;
 };
 
+// Who calls the downstream for a task of the trace, which must outlive it.
+LimiterEach::Caller caller_of(const Trace& trace, LimitedBy each);
+
 // The recording, which must outlive it, at so many slots; 0: as many tasks as were in work at once, or more if the
 // recorded policy let more be.
 Scenario scenario_of(const Recording& recording, int slots);
 
-// The recorded policy, with some settings changed; where the recording does not hold one, the defaults with those.
-// kValidation, naming the setting: it is unknown, wrong, or nothing that a simulation of a recording can show.
-Result<QueueSettings> recorded_settings(const Recording& recording, const Environment& changes);
+// The settings of a queue, and how they change.
+struct TracePolicy {
+  QueueSettings settings;
+  std::vector<SettingsStep> changes = {};
+};
+
+// The recorded policy and its changes, all with some settings changed from the start on; where the recording does not
+// hold a policy, the defaults with those. kValidation, naming the setting: it is unknown, wrong, or nothing that a
+// simulation of a recording can show.
+Result<TracePolicy> recorded_policy(const Recording& recording, const Environment& changes);
 
 // kValidation if the recording cannot be simulated without being told more: workers gave calls back, and it is not
 // known what limiter refused them.
@@ -37,7 +48,7 @@ std::vector<std::string> assumptions(const Recording& recording, const Scenario&
                                      const DownstreamSpec& downstream);
 
 // `scenario` is of that recording. The seed is for service times beyond those recorded. Errors as of run_product().
-Result<TraceOutcome> run_trace(const Recording& recording, const Scenario& scenario, const QueueSettings& settings,
+Result<TraceOutcome> run_trace(const Recording& recording, const Scenario& scenario, const TracePolicy& policy,
                                const DownstreamSpec& downstream, uint64_t seed);
 // Under one of the lab's policies. kValidation if there is a limiter and the policy is none of the product.
 Result<TraceOutcome> run_trace(const Recording& recording, const Scenario& scenario, const Policy& policy,

@@ -34,6 +34,7 @@
 #include "functions/queue/policy/spells.h"
 #include "functions/queue/policy/take_order.h"
 #include "functions/queue/policy/urgency.h"
+#include "functions/queue/policy_history.h"
 #include "functions/queue/punctuality.h"
 #include "functions/queue/shed_log.h"
 #include "functions/settings.h"
@@ -145,6 +146,7 @@ class Queue final : public TaskQueue {
   QueuePolicy policy() override { return policy_environment(settings_); }
   Result<QueuePolicy> change_policy(const QueuePolicy& changes) override;
   Result<QueuePolicy> check_policy(const QueuePolicy& changes) override;
+  PolicyChanges policy_changes(uint64_t from) const override { return policy_history_.from(from); }
   Async<Result<Pause>> pause(PauseInput input, Actor actor) override;
   Async<Result<void>> resume(Pause::Of of, std::string name, Actor actor) override;
   Async<Result<BulkJob>> start_job(BulkInput input, Actor actor) override;
@@ -508,6 +510,7 @@ class Queue final : public TaskQueue {
 
   // Claims.
   QueueSettings settings_;
+  PolicyHistory policy_history_;
   WallTime last_created_{};
   Histogram* pickup_ = nullptr;
   uint64_t claims_ = 0;  // Numbers the leases of this incarnation.

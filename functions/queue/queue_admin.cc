@@ -223,7 +223,9 @@ void Queue::set_settings(QueueSettings settings) {
   const bool margin = settings.deadline_margin != settings_.deadline_margin;
   const bool order = settings.order != settings_.order;
   const LimitSettings limits = settings_.limits;
+  const QueuePolicy before = policy();
   settings_ = std::move(settings);
+  if (QueuePolicy now = policy(); now != before) policy_history_.add({wall(), std::move(now)});
   if (order) lanes_.forget_places();
   if (limits != settings_.limits) follow_limits(limits);
   order_.set(settings_.order);

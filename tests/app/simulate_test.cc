@@ -19,6 +19,7 @@ struct Conditions {
   bool keyed = false;
   double failing = 0;  // Share of the calls.
   bool costs = false;  // Tasks say what they cost, and half of them turn out to cost twice as much.
+  std::vector<std::pair<seconds, Environment>> changes = {};  // Of the policy, by time.
 };
 
 // 30 s of tasks that wait 5 s at most, and calls of 100 ms on average.
@@ -61,12 +62,16 @@ Fixture recorded(const Conditions& run) {
   EXPECT_TRUE(settings) << settings.error().message;
   ProductSetup setup;
   setup.settings = *settings;
+  for (const auto& [at, change] : run.changes) {
+    const auto& before = setup.changes.empty() ? setup.settings : setup.changes.back().settings;
+    setup.changes.push_back({at, *with_policy(before, change)});
+  }
   setup.records = true;
-  std::unique_ptr<Limiter> limiter;
+  std::optional<LimiterEach> limiters;
   std::optional<LimitedDownstream> limited;
   if (downstream->limiter) {
-    limiter = make_limiter(*downstream->limiter);
-    setup.downstream = &limited.emplace(*limiter, downstream->hints);
+    limiters.emplace(*downstream->limiter, caller_of(load, downstream->each));
+    setup.downstream = &limited.emplace(*limiters, downstream->hints);
   }
   const auto end = run_product(setup, 1, ledger);
   EXPECT_TRUE(end) << end.error().message;
@@ -76,9 +81,9 @@ Fixture recorded(const Conditions& run) {
 }
 
 Result<TraceOutcome> simulated(const Recording& recording, const Conditions& run, const Environment& changes = {}) {
-  const auto settings = recorded_settings(recording, changes);
-  if (!settings) return fail(settings.error());
-  return run_trace(recording, scenario_of(recording, 0), *settings, *parse_downstream(run.downstream), 99);
+  const auto policy = recorded_policy(recording, changes);
+  if (!policy) return fail(policy.error());
+  return run_trace(recording, scenario_of(recording, 0), *policy, *parse_downstream(run.downstream), 99);
 }
 
 void expect_near(double said, double was) {
@@ -117,7 +122,96 @@ INSTANTIATE_TEST_SUITE_P(
         Conditions{
             {{"CONCURRENCY", "16"}, {"RATE_LIMIT", "100"}, {"RATE_COUNTS", "cost"}}, "none", false, 60, false, 0, true},
         Conditions{
-            {{"CONCURRENCY", "2"}, {"ORDER", "deadline"}, {"BACKOFF_BASE_MS", "200"}}, "none", false, 40, false, 0.2}));
+            {{"CONCURRENCY", "2"}, {"ORDER", "deadline"}, {"BACKOFF_BASE_MS", "200"}}, "none", false, 40, false, 0.2},
+        Conditions{{{"CONCURRENCY", "16"}, {"LIMIT_BY", "group"}, {"KEY_CONCURRENCY", "1"}}, "none", false, 60, true},
+        Conditions{{{"CONCURRENCY", "16"}, {"LIMIT_BY", "group"}, {"KEY_RATE_LIMIT", "8"}},
+                   "token-bucket 5/s burst 2 each group retry-after",
+                   true,
+                   60,
+                   true},
+        Conditions{{{"CONCURRENCY", "16"}, {"LIMIT_BY", "group"}, {"KEY_RATE_LIMIT", "20"}, {"RATE_COUNTS", "cost"}},
+                   "none",
+                   false,
+                   60,
+                   true,
+                   0,
+                   true},
+        Conditions{{{"CONCURRENCY", "16"}, {"RATE_LIMIT", "10"}},
+                   "none",
+                   false,
+                   100,
+                   false,
+                   0,
+                   false,
+                   {{seconds(10), {{"RATE_LIMIT", "60"}}}, {seconds(20), {{"RATE_LIMIT", "0"}, {"CONCURRENCY", "2"}}}}},
+        // The breaker opens, as the limiter refuses, and nothing is refused any more from 15 s on.
+        Conditions{{{"CONCURRENCY", "8"}},
+                   "token-bucket 20/s burst 5",
+                   true,
+                   100,
+                   false,
+                   0,
+                   false,
+                   {{seconds(15), {{"RATE_LIMIT", "15"}}}}}));
+
+TEST(Simulate, ADownstreamMayLimitEachGroupByItself) {
+  const Conditions run{
+      {{"CONCURRENCY", "16"}, {"LIMIT_BY", "group"}, {"KEY_RATE_LIMIT", "4"}}, "none", false, 60, true};
+  const auto fixture = recorded(run);
+  const auto recording = *read_recording(fixture);
+  const auto within = [&](const char* downstream) {
+    Conditions behind = run;
+    behind.downstream = downstream;
+    return simulated(recording, behind)->refused;
+  };
+  // Three groups of four a second each.
+  EXPECT_EQ(within("token-bucket 5/s each group"), 0u);
+  EXPECT_GT(within("token-bucket 5/s"), 50u);
+}
+
+TEST(Simulate, PlaysTheChangesOfThePolicyAtTheirTimes) {
+  const Conditions run{{{"CONCURRENCY", "16"}, {"RATE_LIMIT", "10"}}, "none", false, 100, false, 0, false,
+                       {{seconds(15), {{"RATE_LIMIT", "60"}}}}};
+  const auto fixture = recorded(run);
+  auto recording = *read_recording(fixture);
+  EXPECT_EQ(recording.policy.at("RATE_LIMIT"), "10");
+  ASSERT_EQ(recording.policy_changes.size(), 1u);
+  EXPECT_EQ(recording.policy_changes[0].policy.at("RATE_LIMIT"), "60");
+  EXPECT_NEAR(static_cast<double>(recording.policy_changes[0].at.count()), 15e9, 0.2e9);
+  // --set holds from the start to the end.
+  const auto set = simulated(recording, run, {{"RATE_LIMIT", "10"}});
+  ASSERT_TRUE(set) << set.error().message;
+  EXPECT_NEAR(static_cast<double>(set->done), 10 * std::chrono::duration<double>(recording.length).count(), 15);
+  // Who does not notice the change is far off.
+  recording.policy_changes.clear();
+  const auto unnoticed = simulated(recording, run);
+  EXPECT_LT(2 * unnoticed->done, recording.real.done);
+}
+
+TEST(Simulate, AStepThatCannotBePlayedIsRefused) {
+  Recording recording;
+  recording.policy_changes = {{seconds(1), {{"NEXT_YEARS_SETTING", "1"}}}};
+  const auto refused = recorded_policy(recording, {});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(refused.error().message.starts_with(
+      "the recorded policy cannot be simulated: 'NEXT_YEARS_SETTING' is no setting"))
+      << refused.error().message;
+}
+
+TEST(Simulate, ATaskThatNamesNoCostHasTheDefaultOfItsTime) {
+  const auto fixture = recorded({{{"CONCURRENCY", "16"}, {"RATE_LIMIT", "20"}, {"RATE_COUNTS", "cost"}},
+                                 "none",
+                                 false,
+                                 60,
+                                 false,
+                                 0,
+                                 false,
+                                 {{seconds(15), {{"DEFAULT_COST", "4"}}}}});
+  const auto recording = *read_recording(fixture);
+  EXPECT_EQ(recording.trace.default_cost, 1);
+  EXPECT_EQ(recording.trace.tasks.front().cost, std::nullopt);
+  EXPECT_EQ(recording.trace.tasks.back().cost, 4);
+}
 
 TEST(Simulate, WithoutTheLimiterItPromisesWhatIsNotPossible) {
   const Conditions run{{{"CONCURRENCY", "8"}}, "token-bucket 20/s burst 5"};
@@ -146,7 +240,7 @@ TEST(Simulate, ASettingChangesTheRecordedPolicy) {
 
 TEST(Simulate, WhatItCannotSimulateIsRefusedByName) {
   Recording recording;
-  const auto said = [&](const Environment& changes) { return recorded_settings(recording, changes).error().message; };
+  const auto said = [&](const Environment& changes) { return recorded_policy(recording, changes).error().message; };
   EXPECT_EQ(said({{"LEASE_MS", "5000"}}),
             "LEASE_MS cannot be simulated: no worker dies in a simulation, so no lease ends");
   EXPECT_EQ(said({{"DEFAULT_DEADLINE_MS", "5000"}}),
@@ -169,9 +263,14 @@ TEST(Downstream, IsReadFromWhatAPersonWrites) {
   EXPECT_EQ(window->limiter->window, seconds(60));
   EXPECT_EQ(parse_downstream("sliding 5000/h")->limiter->window, std::chrono::hours(1));
   EXPECT_EQ(parse_downstream("concurrency 8")->limiter->kind, LimiterKind::kConcurrency);
-  for (const char* text :
-       {"", "bucket 20/s", "token-bucket", "token-bucket 20", "token-bucket 0/s", "window 5/fortnight",
-        "concurrency 8 burst 2", "token-bucket 20/s burst", "none at all", "token-bucket -1/s"}) {
+  EXPECT_EQ(parse_downstream("concurrency 8")->each, LimitedBy::kAll);
+  const auto each = parse_downstream("token-bucket 5/s burst 2 each key retry-after");
+  ASSERT_TRUE(each) << each.error().message;
+  EXPECT_EQ(each->each, LimitedBy::kKey);
+  EXPECT_EQ(each->hints.kind, HintKind::kRetryAfter);
+  for (const char* text : {"", "bucket 20/s", "token-bucket", "token-bucket 20", "token-bucket 0/s",
+                           "window 5/fortnight", "concurrency 8 burst 2", "token-bucket 20/s burst", "none at all",
+                           "token-bucket -1/s", "token-bucket 5/s each", "token-bucket 5/s each tenant"}) {
     const auto wrong = parse_downstream(text);
     ASSERT_FALSE(wrong) << text;
     EXPECT_NE(wrong.error().message.find("write none, or 'token-bucket 20/s'"), std::string::npos);

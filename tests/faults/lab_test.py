@@ -58,7 +58,7 @@ def keeps_a_limit_and_simulates_it(binary, folder):
               "--seconds", 36, "--check-simulate", "--durability", "none", "--record", folder)
     [cell] = json.loads(run.stdout)["cells"]
     assert cell["ofOracle"] > 0.1 and cell["refusedShareInAll"] > 0.01, cell
-    assert 0.9 < cell["simulatedInTimeOverReal"] < 1.1, cell  # 0.95 to 1.05 on a quiet machine.
+    assert 0.95 <= cell["simulatedInTimeOverReal"] <= 1.05, cell
     [recording] = pathlib.Path(folder).glob("*.jsonl")
 
     def simulate(*options, status=0):

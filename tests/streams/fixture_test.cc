@@ -72,6 +72,45 @@ TEST(Fixture, OfAQueueHoldsThePolicyThatWasInForce) {
             "f:1: policy: the value of CONCURRENCY must be a string");
 }
 
+TEST(Fixture, HoldsTheChangesOfThePolicy) {
+  auto fixture = sample();
+  fixture.header.policy = {{"ORDER", "lifo"}, {"RATE_LIMIT", "19"}};
+  const FixturePolicy early{fixture.header.start + milliseconds(5), {{"ORDER", "lifo"}, {"RATE_LIMIT", "10"}}};
+  const FixturePolicy late{fixture.header.start + seconds(30), {{"ORDER", "fifo"}}};
+  fixture.policy_changes = {early, late};
+  const std::string text = write_fixture(fixture, {});
+  EXPECT_NE(text.find(R"({"at":"2026-01-01T00:00:00.128Z","policy":{"ORDER":"lifo","RATE_LIMIT":"10"}})"
+                      "\n"),
+            std::string::npos)
+      << text;
+  const auto read = read_fixture(text, "f");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->policy_changes, fixture.policy_changes);
+  EXPECT_EQ(read->records.size(), 3u);
+  EXPECT_EQ(write_fixture(*read, {}), text);
+  // By time, wherever the lines stand.
+  const auto moved = read_fixture(header_line(fixture.header) + policy_line(late) + policy_line(early), "f");
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(moved->policy_changes, fixture.policy_changes);
+}
+
+TEST(Fixture, AWrongChangeOfThePolicyIsRefused) {
+  FixtureHeader header = sample().header;
+  const std::string line = policy_line({header.start, {{"ORDER", "fifo"}}});
+  EXPECT_EQ(read_fixture(header_line(header) + line, "f").error().message,
+            "f:2: the policy changes, but the header does not say what it was");
+  header.policy = {{"ORDER", "lifo"}};
+  const auto said = [&](const std::string& wrong) {
+    return read_fixture(header_line(header) + wrong + "\n", "f").error().message;
+  };
+  EXPECT_EQ(said(R"({"policy":{"ORDER":"fifo"}})"),
+            R"(f:2: the 'at' of a policy must be a time such as "2026-11-21T00:08:52.709Z")");
+  EXPECT_EQ(said(R"({"at":17,"policy":{"ORDER":"fifo"}})"),
+            R"(f:2: the 'at' of a policy must be a time such as "2026-11-21T00:08:52.709Z")");
+  EXPECT_EQ(said(R"({"at":"2026-01-01T00:00:00Z","policy":{"ORDER":1}})"),
+            "f:2: policy: the value of ORDER must be a string");
+}
+
 TEST(Fixture, IsTheSameBytesAfterReadingAndWriting) {
   std::string text = write_fixture(sample(), {});
   auto read = read_fixture(text, "f");

@@ -289,10 +289,10 @@ class Daemon final : public Contender {
   Result<void> simulate(const Fixture& fixture) {
     const auto read = read_recording(fixture);
     if (!read) return fail(read.error());
-    const auto settings = recorded_settings(*read, {});
-    if (!settings) return fail(settings.error());
+    const auto policy = recorded_policy(*read, {});
+    if (!policy) return fail(policy.error());
     const auto& limit = bench_.options.limit;
-    const auto outcome = run_trace(*read, scenario_of(*read, scenario().slots), *settings,
+    const auto outcome = run_trace(*read, scenario_of(*read, scenario().slots), *policy,
                                    limit ? limit->downstream : DownstreamSpec(), bench_.seed);
     if (!outcome) return fail(outcome.error());
     const auto over = [](uint64_t said, uint64_t was) {

@@ -1,0 +1,25 @@
+// The changes of a queue's policy since the queue was opened, for recordings of it. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "runtime/task_queue.h"
+
+namespace freshet {
+
+class PolicyHistory {
+ public:
+  static constexpr size_t kMost = 1000;  // Older ones are forgotten.
+
+  void add(PolicyChange change);
+  // From that number on, as TaskQueue::policy_changes() says.
+  PolicyChanges from(uint64_t number) const;
+
+ private:
+  std::deque<PolicyChange> kept_;
+  uint64_t forgotten_ = 0;
+};
+
+}  // namespace freshet
