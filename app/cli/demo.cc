@@ -63,17 +63,19 @@ Result<demo::RunOptions> run_options(const DemoOptions& options) {
 
 // The driver of a rival that ships, as NAME=COMMAND.
 Result<std::string> shipped_rival(const std::string& name) {
-  static const std::map<std::string, std::string> titles = {
-      {"bullmq", "BullMQ lifo"}, {"postgres", "PostgreSQL"}, {"sqs-pattern", "LIFO sample"}};
+  static const std::map<std::string, std::string> titles = {{"bullmq", "BullMQ lifo"},
+                                                            {"postgres", "PostgreSQL"},
+                                                            {"sqs-pattern", "LIFO sample's loop"},
+                                                            {"lifo-sample", "LIFO sample"}};
   const auto title = titles.find(name);
   if (title == titles.end()) {
-    return invalid("--against '" + name + "' is not known: there are bullmq, postgres and sqs-pattern");
+    return invalid("--against '" + name + "' is not known: there are bullmq, postgres, sqs-pattern and lifo-sample");
   }
   const std::string script = shipped_path("bench/rivals/limits_rival.sh");
   if (!std::filesystem::exists(script)) {
-    return invalid("--against needs bench/rivals/limits_rival.sh of the source, and is not installed: run it there");
+    return invalid("--against needs bench/rivals/limits_rival.sh, which comes with the source and with the package");
   }
-  return title->second + "=" + script + " " + name;
+  return title->second + "='" + script + "' " + name;
 }
 
 // Runs each rival on the same story. Those that cannot run are named, and left out.
@@ -159,14 +161,15 @@ void add_limits(Command demo, int& exit_status) {
   command.add_option("--html", options->html, "Write the result as a page into this file");
   command
       .add_option("--set", options->serve,
-                  "VARIABLE=VALUE: another setting of the queue (docs/operations.md); repeatable")
+                  "VARIABLE=VALUE: another setting of the queue (docs/settings.md); repeatable")
       .one_value_each();
   command
       .add_option("--durability", options->durability,
                   "When the daemon acknowledges a write: sync, interval:MS or none")
       .capture_default_str();
   command.add_list("--against", options->against,
-                   "Run these rivals on the same tasks afterwards: bullmq, postgres, sqs-pattern");
+                   "Run these rivals on the same tasks afterwards: bullmq, postgres, sqs-pattern (the loop of the LIFO "
+                   "sample) and lifo-sample (its own files, in the folder that $LIFO_SAMPLE names)");
   command
       .add_option("--rival", options->rivals,
                   "NAME=COMMAND: run another queue's driver, too; it POSTs tasks of the file $LAB_ARRIVALS to "

@@ -17,11 +17,6 @@ namespace {
 
 constexpr int kSlots = 8;  // As `freshet serve` has by default.
 
-Error with_log(const std::string& what, const std::string& path) {
-  const auto log = read_text_file(path);
-  return {ErrorCode::kUnavailable, what + (log && !log->empty() ? "; its log:\n" + *log : ""), nullptr};
-}
-
 class ServedQueue final : public Contestant {
  public:
   ServedQueue(std::string folder, std::string handler, const RunOptions& options)
@@ -53,7 +48,9 @@ class ServedQueue final : public Contestant {
     const auto text = std::filesystem::exists(ready()) ? read_text_file(ready()) : Result<std::string>("");
     return text ? text->substr(0, text->find_last_not_of("\n/") + 1) : "";
   }
-  Error gone(const std::string& what) const override { return with_log(what, folder_ + "/log"); }
+  Error gone(const std::string& what) const override {
+    return lab::gone_with_log(what, child_ ? &*child_ : nullptr, folder_ + "/log");
+  }
 
  private:
   std::string ready() const { return folder_ + "/ready"; }
@@ -74,6 +71,10 @@ class Rival final : public Contestant {
     child_.reset();
     ready_ = false;
     const std::string arrivals = folder_ + "/arrivals";
+    const std::string data = folder_ + "/data";
+    std::error_code error;
+    std::filesystem::create_directories(data, error);
+    if (error) return fail(ErrorCode::kIo, "cannot make '" + data + "': " + error.message());
     std::ofstream out(arrivals);
     const auto ms = [](nanoseconds time) { return std::chrono::duration<double, std::milli>(time).count(); };
     for (const StoryTask& task : tasks_) {
@@ -81,8 +82,9 @@ class Rival final : public Contestant {
     }
     if (!out.flush()) return fail(ErrorCode::kIo, "cannot write '" + arrivals + "'");
     auto started = lab::Child::start(
-        {"/usr/bin/env", "LAB_HANDLER=" + handler_, "LAB_ARRIVALS=" + arrivals, fmt::format("LAB_SLOTS={}", kSlots),
-         fmt::format("LAB_RATE={:g}", story_.limiter().plan.front().rate), "/bin/sh", "-c", "exec " + options_.rival},
+        {"/usr/bin/env", "LAB_HANDLER=" + handler_, "LAB_ARRIVALS=" + arrivals, "LAB_DATA=" + data,
+         fmt::format("LAB_SLOTS={}", kSlots), fmt::format("LAB_RATE={:g}", story_.limiter().plan.front().rate),
+         "/bin/sh", "-c", "exec " + options_.rival},
         folder_ + "/log", true);
     if (!started) return fail(started.error());
     child_.emplace(std::move(*started));
@@ -95,7 +97,9 @@ class Rival final : public Contestant {
   }
   bool has_ended() override { return !child_ || child_->has_ended(); }
   void begin(WallTime origin) override { child_->write_line(fmt::format("start {}", epoch_ms(origin))); }
-  Error gone(const std::string& what) const override { return with_log(options_.name + ": " + what, folder_ + "/log"); }
+  Error gone(const std::string& what) const override {
+    return lab::gone_with_log(options_.name + ": " + what, child_ ? &*child_ : nullptr, folder_ + "/log");
+  }
 
  private:
   const std::string folder_;

@@ -38,7 +38,9 @@ std::unique_ptr<Contestant> make_served_queue(std::string folder, std::string ha
 //                 the start) and its tenant
 //   LAB_SLOTS     how many calls at once
 //   LAB_RATE      how many calls a second the API allows at the start
-// It prints `ready`, reads `start EPOCH_MS` and goes on until it is ended. `options` outlives it.
+//   LAB_DATA      a folder for what it stores
+// It prints `ready`, reads `start EPOCH_MS` and goes on until it is ended. In the middle it is killed as Freshet is
+// (SIGKILL), and started again with the same environment and the same EPOCH_MS. `options` outlives it.
 std::unique_ptr<Contestant> make_rival(std::string folder, std::string handler, const RunOptions& options,
                                        const Story& story, const std::vector<StoryTask>& tasks);
 

@@ -28,7 +28,6 @@ class LimitedApi {
   void begin(BootTime origin) { origin_ = origin; }
   // `body` is a JSON object whose `taskId` is the number of a task. 400 if it is none.
   Async<HttpResponse> answer(std::string body);
-  double limit() const { return limiter_->rate(); }
   const std::vector<Call>& calls() const { return calls_; }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -119,7 +120,13 @@ Async<Result<void>> QueueClient::read_books(Run& run) {
   if (!explained.is_object()) co_return unexpected_answer(*answer);
   for (const char* part : {"life", "reasons"}) {
     const Json sentences = list_of(explained, part);
-    for (const auto& one : sentences) run.explained.push_back(text_of(one, "message"));
+    for (const auto& one : sentences) {
+      std::string text = text_of(one, "message");
+      // A reason may say again what the life has said.
+      const bool is_known = std::any_of(run.explained.begin(), run.explained.end(),
+                                        [&](const std::string& said) { return text.ends_with(said); });
+      if (!is_known) run.explained.push_back(std::move(text));
+    }
   }
   co_return Result<void>();
 }

@@ -91,7 +91,7 @@ std::string introduction(const Story& story, const std::vector<StoryTask>& tasks
       "An API allows 20 calls a second, from {:.0f} s on 10, from {:.0f} s on 40, and does not say so.\n"
       "{} tasks come, {:.0f} a second, from two tenants: one sends a thousand times as much as the other.\n"
       "Half of the loud tenant's tasks are worth nothing after 2 s, the others after 30 s.\n"
-      "At {:.0f} s the daemon is killed (SIGKILL) and started again on its data.\n",
+      "At {:.0f} s the queue is killed (SIGKILL) and started again on its data.\n",
       seconds_of(story.length / 3), seconds_of(story.length / 3 * 2), tasks.size(), story.arrivals,
       seconds_of(story.killed_at()));
 }

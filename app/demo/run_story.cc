@@ -87,7 +87,7 @@ class StoryRun {
     api_.begin(origin_);
     queue_->begin(origin_wall_);
     if (!is_rival()) scope_.spawn(clients());
-    bool was_killed = is_rival();
+    bool was_killed = false;
     for (nanoseconds told{0}; now() < story_.length;) {
       co_await sleep_for(loop_, kTick);
       if (options_.stopped && options_.stopped()) co_return fail(ErrorCode::kCancelled, "stopped before its end");
@@ -124,7 +124,9 @@ class StoryRun {
     if (options_.killed) options_.killed();
     auto launched = queue_->launch();
     if (!launched) co_return launched;
-    co_return co_await until_ready();
+    auto ready = co_await until_ready();
+    if (ready) queue_->begin(origin_wall_);
+    co_return ready;
   }
 
   // Tasks are sent when they are due, however long the answers take.
@@ -167,7 +169,7 @@ class StoryRun {
   Moment moment() const {
     Moment out;
     out.at = now();
-    out.limit = api_.limit();
+    out.limit = story_.limit_at(out.at);
     const auto after = [](nanoseconds at, const StoryTask& task) { return at < task.at; };
     out.arrived = static_cast<uint64_t>(std::upper_bound(tasks_.begin(), tasks_.end(), out.at, after) - tasks_.begin());
     Run so_far;

@@ -1,6 +1,6 @@
 // Runs the story of the demo in real time: `freshet serve` as a child of this process, clients that create the tasks
-// and try again while it is down, and the limited API. The daemon is killed in the middle and started again on its
-// data.
+// and try again while it is down, and the limited API. The daemon, or a rival in its place, is killed in the middle and
+// started again on its data.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ struct RunOptions {
   std::string durability = "sync";          // The daemon's --durability.
   std::function<bool()> stopped;            // Says whether to end early. Asked every 50 ms.
   std::function<void(const Moment&)> tell;  // Every five seconds.
-  std::function<void()> killed;             // The daemon has been killed and is being started again.
+  std::function<void()> killed;             // The queue has been killed and is being started again.
 };
 
 // The options of `freshet serve` that the demo uses, for people: `--rate adaptive --late useless ...`.

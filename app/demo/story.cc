@@ -60,6 +60,14 @@ lab::LimiterSpec Story::limiter() const {
   return spec;
 }
 
+double Story::limit_at(nanoseconds at) const {
+  double rate = 0;
+  for (const auto& step : limiter().plan) {
+    if (step.at <= at) rate = step.rate;
+  }
+  return rate;
+}
+
 std::vector<StoryTask> tasks_of(const Story& story) {
   std::mt19937_64 random(story.seed);
   const double quiet = story.arrivals / (kLoudOverQuiet + 1);

@@ -27,6 +27,7 @@ struct Story {
   // 20 calls a second, then 10, then 40, each for a third of the run. The limit is a token bucket that holds a
   // second's worth.
   lab::LimiterSpec limiter() const;
+  double limit_at(nanoseconds at) const;  // Calls a second.
   nanoseconds killed_at() const { return length / 2; }
 };
 

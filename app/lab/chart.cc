@@ -263,9 +263,9 @@ std::string bar_chart(const std::string& finding, const std::string& title, cons
   std::string out = "<figure>\n" + caption(finding, title) + "<div class=\"bars\">\n";
   for (const auto& bar : bars) {
     const double share = most > 0 ? bar.value / most * 100 : 0;
-    const auto value = bar.value < 0.05 ? "0"
-                       : bar.value < 10 ? fmt::format("{:.1f}", bar.value)
-                                        : fmt::format("{:.0f}", bar.value);
+    const auto value = bar.value < 0.05                                       ? "0"
+                       : bar.value < 10 && bar.value != std::floor(bar.value) ? fmt::format("{:.1f}", bar.value)
+                                                                              : fmt::format("{:.0f}", bar.value);
     out += fmt::format(
         "<div class=\"bar {}\"><span>{}</span><span class=\"track\"><i style=\"width:{:.2f}%\"></i></span>"
         "<span>{} {}</span></div>\n",

@@ -3,53 +3,27 @@
 //
 //   node limits_driver.mjs bullmq|postgres|sqs-pattern PORT
 //
-// Each knows the limit that the API starts with, skips tasks whose deadline has passed, and waits as long as Retry-After says:
+// Each knows the limit that the API starts with, skips tasks whose deadline has passed, and waits as long as Retry-After says, a
+// second if the API does not say. Killed with its server in the middle and started again in $LAB_DATA, each goes on: the clients
+// create again what nobody has acknowledged, and what was in work is done as the queue has it:
 //   bullmq       `lifo: true` on Redis, a Worker with `limiter: {max, duration: 1000}`; a 429 is worker.rateLimit() and RateLimitError,
-//                as its documentation has it
-//   postgres     ORDER BY created DESC LIMIT 1 FOR UPDATE SKIP LOCKED over a partial index, behind a token bucket
+//                as its documentation has it; its check for stalled jobs brings back what was in work
+//   postgres     ORDER BY created DESC LIMIT 1 FOR UPDATE SKIP LOCKED over a partial index, behind a token bucket; a start brings
+//                back what was in work
 //   sqs-pattern  the loop of the LIFO sample on dynalite: a page of the newest PENDING tasks, each claimed by a conditional
-//                update, and the next page when all of them have ended. The sample knows no limit
-import fs from 'node:fs';
-import http from 'node:http';
-import path from 'node:path';
-import readline from 'node:readline';
-import { createRequire } from 'node:module';
+//                update, and the next page when all of them have ended. The sample knows no limit, and what was in work is lost.
+//                This is its loop without its waits; lifo-sample (limits_sample.mjs) runs its own files
+import { call, dynalite, isLate, load, now, pause, rate, run, slots, tasks } from './limits_clients.mjs';
 
-const load = createRequire(path.join(process.env.NODE_RIVALS_DIR, 'package.json'));
 const [kind, port] = process.argv.slice(2);
-const slots = Number(process.env.LAB_SLOTS);
-const rate = Number(process.env.LAB_RATE);
-const tasks = fs.readFileSync(process.env.LAB_ARRIVALS, 'utf8').trim().split('\n').map(line => {
-  const [at, deadline, tenant] = line.split(' ');
-  return { at: Number(at), deadline: Number(deadline), tenant };
-});
-const agent = new http.Agent({ keepAlive: true, maxSockets: slots, noDelay: true });
-const pause = ms => new Promise(resolve => setTimeout(resolve, ms));
-let epoch = 0;
-const now = () => performance.timeOrigin + performance.now() - epoch;
-const isLate = number => now() >= tasks[number].deadline;
-
-// How long to wait before another call, in ms; 0: the call was done.
-function call(number) {
-  const body = JSON.stringify({ taskId: String(number) });
-  return new Promise((resolve, reject) => {
-    const request = http.request(process.env.LAB_HANDLER, { method: 'POST', agent, headers: { 'Content-Length': body.length } }, answer => {
-      answer.resume();
-      answer.on('end', () => resolve(answer.statusCode === 200 ? 0 : 1000 * Number(answer.headers['retry-after'] ?? 1)));
-    });
-    request.on('error', reject);
-    request.end(body);
-  });
-}
 
 async function bullmq() {
   const { Queue, Worker, RateLimitError } = load('bullmq');
   const connection = { host: '127.0.0.1', port: Number(port), maxRetriesPerRequest: null };
   const queue = new Queue('q', { connection });
-  await queue.obliterate({ force: true });
   const opts = { lifo: true, removeOnComplete: true, removeOnFail: true };
   return {
-    create: number => queue.add('t', { number }, opts),
+    create: number => queue.add('t', { number }, { ...opts, jobId: `task-${number}` }),
     work: () => {
       const worker = new Worker('q', async job => {
         if (isLate(job.data.number)) return;
@@ -79,10 +53,10 @@ async function postgres() {
   const options = { host: '127.0.0.1', port: Number(port), user: 'postgres', database: 'postgres' };
   const producers = new Pool({ ...options, max: 16 });
   const workers = new Pool({ ...options, max: slots });
-  await producers.query('DROP TABLE IF EXISTS tasks');
-  await producers.query(`CREATE TABLE tasks(id bigserial PRIMARY KEY, number int NOT NULL, status text NOT NULL DEFAULT 'PENDING',
-                         created timestamptz NOT NULL DEFAULT clock_timestamp())`);
-  await producers.query("CREATE INDEX tasks_pending ON tasks(created DESC) WHERE status = 'PENDING'");
+  await producers.query(`CREATE TABLE IF NOT EXISTS tasks(id bigserial PRIMARY KEY, number int NOT NULL UNIQUE,
+                         status text NOT NULL DEFAULT 'PENDING', created timestamptz NOT NULL DEFAULT clock_timestamp())`);
+  await producers.query("CREATE INDEX IF NOT EXISTS tasks_pending ON tasks(created DESC) WHERE status = 'PENDING'");
+  await producers.query("UPDATE tasks SET status = 'PENDING' WHERE status = 'TAKEN'");
   const take = {
     name: 'take', text: `UPDATE tasks SET status = 'TAKEN' WHERE id = (SELECT id FROM tasks WHERE status = 'PENDING'
                          ORDER BY created DESC LIMIT 1 FOR UPDATE SKIP LOCKED) RETURNING id, number`,
@@ -106,27 +80,14 @@ async function postgres() {
     }
   };
   return {
-    create: number => producers.query({ name: 'put', text: 'INSERT INTO tasks(number) VALUES ($1)', values: [number] }),
+    create: number => producers.query({ name: 'put', text: 'INSERT INTO tasks(number) VALUES ($1) ON CONFLICT DO NOTHING', values: [number] }),
     work: () => { for (let i = 0; i < slots; ++i) worker(); },
   };
 }
 
 async function sqsPattern() {
-  const server = load('dynalite')({ createTableMs: 0 });
-  await new Promise(resolve => server.listen(Number(port), '127.0.0.1', resolve));
-  const { DynamoDBClient, CreateTableCommand, PutItemCommand, QueryCommand, UpdateItemCommand } = load('@aws-sdk/client-dynamodb');
-  const client = new DynamoDBClient({
-    endpoint: `http://127.0.0.1:${port}`, region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 's' },
-  });
-  const TableName = 'QueueTable';
-  await client.send(new CreateTableCommand({
-    TableName, BillingMode: 'PAY_PER_REQUEST', KeySchema: [{ AttributeName: 'taskId', KeyType: 'HASH' }],
-    AttributeDefinitions: [['taskId', 'S'], ['taskStatus', 'S'], ['taskCreated', 'N']].map(([AttributeName, AttributeType]) => ({ AttributeName, AttributeType })),
-    GlobalSecondaryIndexes: [{
-      IndexName: 'task-status-created-index', Projection: { ProjectionType: 'ALL' },
-      KeySchema: [{ AttributeName: 'taskStatus', KeyType: 'HASH' }, { AttributeName: 'taskCreated', KeyType: 'RANGE' }],
-    }],
-  }));
+  const { client, TableName, put } = await dynalite(Number(port));
+  const { QueryCommand, UpdateItemCommand } = load('@aws-sdk/client-dynamodb');
   const move = (taskId, from, to) => client.send(new UpdateItemCommand({
     TableName, Key: { taskId }, UpdateExpression: 'SET taskStatus = :to', ConditionExpression: 'taskStatus = :from',
     ExpressionAttributeValues: { ':to': { S: to }, ':from': { S: from } },
@@ -148,21 +109,9 @@ async function sqsPattern() {
     }
   };
   return {
-    create: number => client.send(new PutItemCommand({
-      TableName,
-      Item: { taskId: { S: String(number) }, taskStatus: { S: 'PENDING' }, taskCreated: { N: String(Math.round(now())) }, deadline: { N: String(tasks[number].deadline) } },
-    })),
+    create: number => put(number, { deadline: { N: String(tasks[number].deadline) } }),
     work: () => { loop(); },
   };
 }
 
-const queue = await { bullmq, postgres, 'sqs-pattern': sqsPattern }[kind]();
-console.log('ready');
-const lines = readline.createInterface({ input: process.stdin });
-[, epoch] = (await new Promise(resolve => lines.once('line', resolve))).split(' ').map(Number);
-lines.once('close', () => process.exit(0));
-await queue.work();
-for (let next = 0; next < tasks.length;) {
-  while (next < tasks.length && tasks[next].at <= now()) queue.create(next++);
-  if (next < tasks.length) await pause(Math.max(0, tasks[next].at - now()));
-}
+await run(await { bullmq, postgres, 'sqs-pattern': sqsPattern }[kind]());

@@ -1,7 +1,7 @@
-# Sourced by run.sh and overload.sh, in the repository's root: what both need before they start a rival.
+# Sourced by run.sh and overload.sh in the repository's root, and by limits_rival.sh: what they need before they start a rival.
 
-node_dir=build/rivals
-export NODE_RIVALS_DIR=$PWD/$node_dir
+node_dir=${node_dir:-$PWD/build/rivals} # npm's packages go there.
+export NODE_RIVALS_DIR=$node_dir
 work=$(mktemp -d)
 pids=() # Of what is running: the servers that the script has to stop.
 
@@ -27,7 +27,7 @@ install_missing() { # kind or package...
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-# Installs npm's packages into the build folder unless they are all there.
+# Installs npm's packages into $node_dir unless they are all there.
 install_modules() { # name@version...
   local module missing=()
   for module; do [ -d "$node_dir/node_modules/${module%@*}" ] || missing+=("$module"); done

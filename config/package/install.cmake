@@ -9,6 +9,11 @@ install(DIRECTORY config/ DESTINATION ${shared}/config COMPONENT program
   FILES_MATCHING PATTERN "*.yaml" PATTERN "*.json" PATTERN "*.py" PATTERN "*.js" PATTERN "freshet.conf"
   PATTERN "package" EXCLUDE PATTERN "native*" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY streams/fixtures/ DESTINATION ${shared}/streams/fixtures COMPONENT program)
+# The rivals of `freshet demo limits --against`.
+install(PROGRAMS bench/rivals/limits_rival.sh DESTINATION ${shared}/bench/rivals COMPONENT program)
+install(FILES bench/rivals/setup.sh bench/rivals/limits_clients.mjs bench/rivals/limits_driver.mjs
+  bench/rivals/limits_sample.mjs bench/rivals/limits_sample_process.cjs
+  DESTINATION ${shared}/bench/rivals COMPONENT program)
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT program FILES_MATCHING PATTERN "*.md"
   PATTERN "CONTRIBUTING.md" EXCLUDE)
 install(FILES README.md SECURITY.md LICENSE config/package/copyright

@@ -48,6 +48,14 @@ TEST(DemoStory, AsMuchIsPossibleAsTheLimitAllows) {
   EXPECT_LE(ends.back(), story.length);
 }
 
+TEST(DemoStory, TheLimitIsThatOfItsTime) {
+  const Story story = short_story();
+  EXPECT_EQ(story.limit_at(nanoseconds(0)), 20);
+  EXPECT_EQ(story.limit_at(seconds(20) - milliseconds(1)), 20);
+  EXPECT_EQ(story.limit_at(seconds(20)), 10);
+  EXPECT_EQ(story.limit_at(seconds(60)), 40);
+}
+
 TEST(DemoStory, InOrderOfArrivalHardlyAnythingIsInTime) {
   const Story story = short_story();
   const auto tasks = tasks_of(story);

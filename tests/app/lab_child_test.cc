@@ -33,21 +33,24 @@ TEST_F(LabChild, ASignalIsNamed) {
             "the daemon did not start: it was killed by signal 11 (Segmentation fault); it wrote nothing to its log");
 }
 
-TEST_F(LabChild, AStatusIsNamedAndTheLogIsKept) {
-  const Child child = run("echo no room >&2; exit 3");
-  const std::string copy =
-      (std::filesystem::temp_directory_path() / ("freshet-" + std::to_string(::getpid()) + ".log")).string();
-  EXPECT_EQ(
-      gone_with_log("the daemon did not start", &child, log()).message,
-      "the daemon did not start: it ended with status 3; its log, of which " + copy + " is a copy, is:\nno room\n");
-  EXPECT_TRUE(std::filesystem::remove(copy));
+std::string copy_of_log() {
+  return (std::filesystem::temp_directory_path() / ("freshet-" + std::to_string(::getpid()) + ".log")).string();
 }
 
-TEST_F(LabChild, OfALongLogTheEndIsShown) {
+TEST_F(LabChild, AStatusIsNamedAndAShortLogIsShown) {
+  const Child child = run("echo no room >&2; exit 3");
+  EXPECT_EQ(gone_with_log("the daemon did not start", &child, log()).message,
+            "the daemon did not start: it ended with status 3; its log is:\nno room\n");
+  EXPECT_FALSE(std::filesystem::exists(copy_of_log())) << "nothing is left behind that was shown";
+}
+
+TEST_F(LabChild, OfALongLogTheEndIsShownAndACopyIsKept) {
   std::ofstream(log()) << std::string(5000, 'x') << "\nlast\n";
   const std::string message = gone_with_log("gone", nullptr, log()).message;
   EXPECT_NE(message.find(" ends with:\nlast\n"), std::string::npos) << message;
   EXPECT_EQ(message.find("xxx"), std::string::npos);
+  EXPECT_NE(message.find("its log, of which " + copy_of_log() + " is a copy, ends"), std::string::npos) << message;
+  EXPECT_TRUE(std::filesystem::remove(copy_of_log()));
 }
 
 }  // namespace

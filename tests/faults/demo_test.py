@@ -13,6 +13,26 @@ import unittest
 
 OPTIONS = None
 
+# A rival: does each task when it comes, and writes down how it was started.
+RIVAL = """
+import json, os, sys, time, urllib.request
+print("ready", flush=True)
+epoch = int(sys.stdin.readline().split()[1])
+with open(sys.argv[1], "a") as starts:
+    starts.write(json.dumps([epoch, os.environ["LAB_DATA"], os.listdir(os.environ["LAB_DATA"])]) + "\\n")
+open(os.environ["LAB_DATA"] + "/kept", "w").close()
+for number, line in enumerate(open(os.environ["LAB_ARRIVALS"])):
+    due = epoch / 1000 + float(line.split()[0]) / 1000
+    if due < time.time() - 0.1:
+        continue
+    time.sleep(max(0, due - time.time()))
+    try:
+        urllib.request.urlopen(os.environ["LAB_HANDLER"], json.dumps({"taskId": str(number)}).encode()).read()
+    except OSError:
+        pass
+sys.stdin.read()
+"""
+
 
 def demo(*words, **more):
     return subprocess.run([OPTIONS.binary, "demo", "limits", *map(str, words)], capture_output=True, text=True, timeout=120, **more)
@@ -31,9 +51,17 @@ class DemoTest(unittest.TestCase):
 
     def test_a_short_run(self):
         page = self.at / "page.html"
-        done = demo("--seconds", 15, "--json", "--html", page, env=self.environment)
+        rival, starts = self.at / "rival.py", self.at / "starts"
+        rival.write_text(RIVAL)
+        done = demo("--seconds", 15, "--json", "--html", page, "--rival", f"other={sys.executable} {rival} {starts}", env=self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
-        run = json.loads(done.stdout)["runs"][0]
+        run, other = json.loads(done.stdout)["runs"]
+        # It was killed as Freshet was, and went on in its folder.
+        first, second = map(json.loads, starts.read_text().splitlines())
+        self.assertEqual((first[:2], first[2], second[2]), (second[:2], [], ["kept"]))
+        self.assertEqual(other["name"], "other")
+        self.assertGreater(other["inTime"], 0)
+        self.assertIn("; other does ", page.read_text())
         self.assertTrue(run["booksBalance"], run)
         self.assertEqual(sum(run["states"].values()), run["created"])
         self.assertGreater(run["created"], 1000)
@@ -55,7 +83,7 @@ class DemoTest(unittest.TestCase):
         self.assertEqual(self.left(), [])
 
     def test_wrong_options_say_what_would_be_right(self):
-        for words, said in ((("--against", "celery"), "there are bullmq, postgres and sqs-pattern"),
+        for words, said in ((("--against", "celery"), "there are bullmq, postgres, sqs-pattern and lifo-sample"),
                             (("--rival", "x"), "must be NAME=COMMAND"), (("--html", "/no/such/folder/page"), "--html"),
                             (("--durability", "soon"), "interval"), (("--set", "RATE_LIMT=3"), "RATE_LIMT")):
             with self.subTest(words=words):

@@ -105,12 +105,13 @@ Error gone_with_log(const std::string& what, const Child* child, const std::stri
   const auto text = read_text_file(log);
   if (!text) return {ErrorCode::kUnavailable, message + "; its log cannot be read: " + text.error().message, nullptr};
   if (text->empty()) return {ErrorCode::kUnavailable, message + "; it wrote nothing to its log", nullptr};
+  if (text->size() <= kMostShown) return {ErrorCode::kUnavailable, message + "; its log is:\n" + *text, nullptr};
+  // What is not shown would go with the folder of the run.
   std::error_code error;
   const auto kept = std::filesystem::temp_directory_path(error) / ("freshet-" + std::to_string(::getpid()) + ".log");
   std::filesystem::copy_file(log, kept, std::filesystem::copy_options::overwrite_existing, error);
   message += error ? "; its log" : "; its log, of which " + kept.string() + " is a copy,";
-  const size_t from = text->size() <= kMostShown ? 0 : text->find('\n', text->size() - kMostShown) + 1;
-  message += std::string(from == 0 ? " is" : " ends with") + ":\n" + text->substr(from);
+  message += " ends with:\n" + text->substr(text->find('\n', text->size() - kMostShown) + 1);
   return {ErrorCode::kUnavailable, message, nullptr};
 }
 

@@ -40,8 +40,8 @@ class Child {
   std::string read_;
 };
 
-// kUnavailable: what went wrong, how the program ended, the end of its log, and where a copy of the log is kept: the
-// log itself goes with its folder. `child` may be null: it was not started.
+// kUnavailable: what went wrong, how the program ended, and its log. Of a long log only the end, and where a copy is
+// kept: the log itself goes with its folder. `child` may be null: it was not started.
 Error gone_with_log(const std::string& what, const Child* child, const std::string& log);
 
 }  // namespace freshet::lab
