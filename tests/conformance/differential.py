@@ -25,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import differential_reasons  # noqa: E402
 import differential_shrink  # noqa: E402
 from differential_requests import Requests  # noqa: E402
-from differential_sides import WRITES, Side, Sides, only_removing, without_action  # noqa: E402
+from differential_sides import WRITES, Side, Sides, only_removing, spelt, without_action  # noqa: E402
 
 WORKERS = 2
 SHRUNK = 20  # Differences that one process makes small.
@@ -117,7 +117,7 @@ class Episode:
         for table, key in only_removing(operation, body):
             ask = {"TableName": table, "Key": key}
             ours, theirs = self.sides.ask("GetItem", ask)
-            if ours.document == {} and theirs.document == {"Item": key}:
+            if ours.document == {} and theirs.status == 200 and spelt(theirs.document) == {"Item": spelt(key)}:
                 self.sides.both[1].once("DeleteItem", ask)
                 self.explained["removing from nothing"] += 1
 
@@ -168,8 +168,17 @@ def run(urls, seed, requests, survey=False, workers=WORKERS):
     running = [context.Process(target=work, args=(urls, seed, i, -(-requests // workers), survey, out)) for i in range(workers)]
     for one in running:
         one.start()
+    try:
+        return collect(running, out, survey)
+    finally:  # If one has ended by itself, nobody waits for the others.
+        for one in running:
+            one.terminate()
+            one.join()
+
+
+def collect(running, out, survey):
     asked, explained, found, ended = 0, collections.Counter(), {}, 0
-    while ended < workers:
+    while ended < len(running):
         try:
             word, _, *said = out.get(timeout=5)
         except queue.Empty:
@@ -186,8 +195,6 @@ def run(urls, seed, requests, survey=False, workers=WORKERS):
             found[kind] = (count + 1, first if len(first) <= len(text) else text)
             if count == 0 and not survey:
                 print(f"DIFFERENCE without a reason:\n{text}\n", flush=True)
-    for one in running:
-        one.join()
     return asked, explained, found
 
 

@@ -126,6 +126,27 @@ class Reasons(unittest.TestCase):
         theirs = [part("Key attribute should be present in the item: Key pk"), {"Item": {"pk": {"S": "a"}}}]
         self.assertIsNone(self.settle(ours, Answer(200, {"Responses": theirs}), "BatchExecuteStatement", body))
 
+    def test_a_reason_that_was_made_wider_is_still_narrow(self):
+        batch = lambda message: Answer(200, {"Responses": [{"Error": {"Code": "ValidationError", "Message": message}}]})  # noqa: E731
+        digits, theirs = "Attempting to store more than 38 significant digits in a Number", error("DynamoDB only supports precision up to 38 digits")
+        self.assertEqual(self.settle(batch(digits), theirs, "BatchExecuteStatement"), ["batches of statements"])
+        self.assertIsNone(self.settle(batch("anything"), theirs, "BatchExecuteStatement"))
+        short = error("1 validation error detected: Value at 'IndexName' failed to satisfy constraint: Member must have length greater than or equal to 3")
+        self.assertEqual(self.settle(short, error("The table does not have the specified index: x")), ["constraints"])
+        self.assertIsNone(self.settle(short, error("The table does not have the specified index: index")))
+        new = lambda document: Answer(200, document)  # noqa: E731
+        asked = {"UpdateExpression": "ADD l[4] :v", "ReturnValues": "UPDATED_NEW"}
+        self.assertEqual(self.settle(new({"Attributes": {"l": {"L": [{"N": "1"}]}}}), new({}), "UpdateItem", asked), ["updated values"])
+        self.assertIsNone(self.settle(new({"Attributes": {"l": {"L": [{"N": "1"}]}}}), new({"Attributes": {"l": {"L": [{"N": "2"}]}}}),
+                                      "UpdateItem", asked))
+        token = error("", "IdempotentParameterMismatchException")
+        self.assertEqual(self.settle(error("ExpressionAttributeNames can only be specified when using expressions"), token), ["requests first"])
+        self.assertIsNone(self.settle(error("anything"), token))
+        only = error("ExpressionAttributeValues can only be specified when using expressions: FilterExpression is null")
+        unused = error("Value provided in ExpressionAttributeNames unused in expressions: keys: {#a}")
+        self.assertEqual(self.settle(unused, only), ["one of several"])
+        self.assertIsNone(self.settle(error("anything"), only))
+
     def test_what_has_no_order(self):
         answer = lambda *items: comparable("Scan", {}, 200, {"Items": list(items)})  # noqa: E731
         one, two = {"s": {"SS": ["a", "b"]}}, {"n": {"N": "1"}}

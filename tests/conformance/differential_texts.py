@@ -1,7 +1,10 @@
 """Messages of errors that say the same in two ways: what Freshet says, as the service does where that is known, and what DynamoDB Local
 says. What is in parentheses must be the same in both.
 """
-WORDS = "(?:AND|OR|NOT|IN|BETWEEN|SET|ADD|REMOVE|DELETE)"
+WORDS = "(?i:AND|OR|NOT|IN|BETWEEN|SET|ADD|REMOVE|DELETE)"
+PLACEHOLDERS = (r"ExpressionAttribute(?:Names|Values) can only be specified when using expressions(?:: .*)?|"
+                r"Value provided in ExpressionAttribute(?:Names|Values) unused in expressions: .*|"
+                r"Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
 INVALID = "One or more parameter values were invalid: "
 PATHS = (r"The provided expression refers to an attribute that does not exist in the item|An operand in the update expression has an "
          r"incorrect data type|The document path provided in the update expression is invalid for update|"
@@ -30,12 +33,13 @@ SAME = {
          r"Value .* at '\S+' failed to satisfy constraint: .*|Item to put in PutItem cannot be null|Cannot have null key for .*|"
          r"BatchGetItem must have some requests set|BatchWriteItem cannot have a null or no requests set|The statement was empty\.|"
          r"Select must be .*|Names of key attributes and attributes projected .*|TimeToLive is already disabled|Number of parameters in request and statement don't match\.|TimeToLive is active on a different AttributeName|"
-         r"The table does not have the specified index: ?|ExecutePartiQLTransaction can not have empty statement\.|"
-         r"Limit must be greater than or equal to 1|Return values set to invalid value|Invalid table/index name\..*|"
+         r"The table does not have the specified index: ?\S{0,2}|ExecutePartiQLTransaction can not have empty statement\.|"
+         r"Limit must be greater than or equal to 1|TimeToLiveSpecification cannot be null|Return values set to invalid value|Invalid table/index name\..*|"
          r"Statement wasn't well formed, can't be processed: ")]),
     "numbers": ("the service says which number it is, and that a sum is too large", [
         (r"(.*)The parameter cannot be converted to a numeric value(?:: .*?)?( for key :\w+)?",
          r"(.*)A value provided cannot be converted into a number( for key :\w+)?"),
+        (r"(.*Number (?:over|under)flow\. .*?)(?: under root)?( for key :\w+)?", r"(.*Number (?:over|under)flow\. .*?)( for key :\w+)?"),
         (r"(.*)(?:Attempting to store more than 38 significant digits in a Number|Number overflow\. .*?)(?: under root)?( for key :\w+)?",
          r"(.*)DynamoDB only supports precision up to 38 digits( for key :\w+)?")]),
     "unprojected": ("of attributes that a global index lacks, keys in a filter and values of its keys, the two name others first, and in a "
@@ -47,11 +51,12 @@ SAME = {
          r"One or more parameter values are not valid\. A value specified for a secondary index key is not supported\. .*|"
          rf"{INVALID}Condition parameter type does not match schema type|"
          r"Filter Expression can only contain non-primary key attributes: .*")]),
-    "one of several": ("of several faults, as paths that overlap or are not defined, keys that an update is for, or expressions of a query (of "
-                       "which Freshet reads the key condition first), the two name different ones", [
+    "one of several": ("of several faults, as paths that overlap or are not defined, placeholders that nothing uses, keys that an update "
+                       "is for, or expressions of a query (of which Freshet reads the key condition first), the two name different ones", [
         (r"Invalid KeyConditionExpression: .*|Either the KeyConditions or KeyConditionExpression parameter must be specified in the request\.",
          r"The table does not have the specified index: .*|Invalid (?:Filter|Projection)Expression: .*|"
          r"ExpressionAttribute(?:Names|Values) can only be .*|Value provided in ExpressionAttribute(?:Names|Values) unused .*"),
+        (PLACEHOLDERS, PLACEHOLDERS),
         (r"The number of query conditions \(\d+\) exceeds the number of key attributes defined in the schema \(\d+\)",
          r"Query key condition not supported"),
         (r"(Filter Expression can only contain non-primary key attributes: Primary key attribute): .*",) * 2,
@@ -61,17 +66,22 @@ SAME = {
         (rf"{INVALID}Cannot update attribute \S+\. This attribute is part of the key|Key attributes must be scalars; .*",) * 2]),
     "statements": ("of a statement that is no statement Freshet says which one it is and at which place", [
         (r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Statement wasn't well formed, can't be processed: .*|Aliasing is not supported|"
-         r"Unrecognized function: .*|Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported|"
+         r"Unrecognized function: .*|Other attributes should not be present in the projection when '\*' is used\.|Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported|"
          r"A path may contain at most 2 components in the FROM clause|Unsupported (?:expression: |comparison: |data type: ).*)",
          r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Unsupported operator in Condition Expression\. Operator: \S+|"
-         r"Unsupported data type: \w+ under key \w+ at .*|The arguments to AND/OR must be Expressions|"
+         r"Unsupported data type: \S+ under key \w+ at .*|The arguments to AND/OR must be Expressions|"
          r"Unsupported format in item expression\. .*|Unsupported data type in Bag\. .*|Tuple keys must be of type String\. .*|"
          r"Unsupported operator in Update Expression\. .*|Only single item select is supported|"
          r"FROM clause may only contain a single table name .*)|"
-         r"Statement wasn't well formed, can't be processed: .*|Unsupported operation: \w+|Unexpected from source|Aliasing is not supported|"
+         r"Statement wasn't well formed, can't be processed: .*|Unsupported operation: \w+|"
+         r"(?:Validation failed in TransactStatements\[\d+\]: )?Unexpected from source|"
+         r"Aliasing is not supported|"
          r"The argument to NOT must be a Type or Expression|Invalid operation\. Only select, insert, update and delete operations are valid|Unsupported operation in transaction\.|Validation failed in TransactStatements\[\d+\]: Unexpected path component at .*|"
          r"(?:Validation failed in TransactStatements\[\d+\]: )?Empty bags are not supported .*|"
          r"EXISTS can only be used in ExecuteTransaction write requests\."),
+        (r"(?:Validation failed in TransactStatements\[\d+\]: )?Unsupported comparison: a condition can only equal true or false at .*",
+         r"Where clause does not contain a mandatory equality on all key attributes|(?:Validation failed in TransactStatements\[\d+\]: )?"
+         r"Select statements within (?:ExecuteTransaction|BatchExecuteStatement) must specify the primary key in the where clause\."),
         (r"Select statements within BatchExecuteStatement must specify the primary key in the where clause\.|Key attribute's data type .*",
          r"Only single item select is supported")]),
     "details": ("the service ends what it says of a set with a full stop, names types by their letters, says which attribute the time to "
@@ -91,8 +101,9 @@ SAME = {
         (r"(TimeToLive is active on a different AttributeName): .*", r"(TimeToLive is active on a different AttributeName)"),
         (r"The request was already made with this ClientRequestToken and other parameters", r"")]),
     "words of the grammar": ("both refuse a keyword that stands where a name must: as a syntax error at the keyword, or at what follows it, or "
-                             "as a reserved word", [
-        (rf"(Invalid \w+Expression): (?:Syntax error; token: .*|Attribute name is a reserved keyword; reserved keyword: {WORDS})",
+                             "as a reserved word, or as a function that there is not", [
+        (rf"(Invalid \w+Expression): (?:Syntax error; token: .*|Attribute name is a reserved keyword; reserved keyword: {WORDS}|"
+         rf"Invalid function name; function: {WORDS})",
          rf"(Invalid \w+Expression): Syntax error; token: \"{WORDS}\", near: .*")]),
     "paths of an update": ("an update with several such faults names one of them", [
         (PATHS, PATHS + r"|DynamoDB only supports precision up to 38 digits|Type mismatch for attribute to update")]),

@@ -33,7 +33,11 @@ class DynamoDBLocal:
 
     def __exit__(self, *unused):
         self.process.terminate()
-        self.process.wait(STOP_SECONDS)
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:  # It has nothing to lose.
+            self.process.kill()
+            self.process.wait()
         self.process.stdout.close()
 
 
