@@ -1,6 +1,7 @@
 #include "app/daemon/daemon.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
