@@ -1,6 +1,6 @@
 // How much any scheduler can do of what the clairvoyant of the overload lab does, where one slot is so slow that a call
 // takes a third of a task's patience: the lab's scenario of one slot of 1 ms and deadlines of 3 ms, solved exactly but
-// for a grid of time. docs/overload.md has what comes of it.
+// for a grid of time. docs/overload-experiments.md has what comes of it.
 //
 // The lab's deadlines are whole milliseconds: a task that comes within the m-th is due at the end of the (m + 3)rd, so
 // that at any time those that wait have one of four deadlines. How many have each, and how far the millisecond has

@@ -18,9 +18,9 @@ ratios. A shared machine is noisy: believe the ratios, not the absolutes.
   filtered assigns a second of 16 callers in 9 queues, in process, every answer synced
   ordered  an ordered put beside an unconditional one
   policies what overload policies are held to, in simulated time: beside the clairvoyant, FIFO and FIFO with CoDel, after a
-           step and a stall, a quiet group beside a flood (docs/overload.md has more seeds)
+           step and a stall, a quiet group beside a flood (docs/overload-experiments.md has more seeds)
   limits   a flood before a limit that changes unannounced, in simulated time: 18 kinds of limiters and headers beside an
-           oracle; then, for real, how near freshet simulate comes to the run that was recorded (docs/overload.md)
+           oracle; then, for real, how near freshet simulate comes to the run that was recorded (docs/overload-experiments.md)
   overload the overload lab in real time: refusals and goodput at 10 x capacity, and how near freshet simulate comes to a run
            that was recorded; then what 1,000,000 tasks cost that expire, within 60 s and within one (bench/expire.py, once)
   slowdown adaptive concurrency of the daemon before a downstream that slows down four times (bench/slowdown.py, three runs)

@@ -15,7 +15,8 @@ const std::vector<SettingHelp>& setting_table() {
        "double "
        "quotes"},
       {"CONCURRENCY", "1..100000, `adaptive`", "1",
-       "tasks in work at once; `adaptive`: as many as the runner bears ([overload.md](overload.md))"},
+       "tasks in work at once; `adaptive`: as many as the runner bears "
+       "([policies.md](policies.md#adaptive-concurrency))"},
       {"CONCURRENCY_MIN", "1..100000", "1", "with CONCURRENCY=adaptive: never fewer; it begins with so many"},
       {"CONCURRENCY_MAX", "1..100000", "1000", "with CONCURRENCY=adaptive: never more"},
       {"PAGE_LIMIT", "0..1000", "0",
@@ -28,14 +29,16 @@ const std::vector<SettingHelp>& setting_table() {
       {"LINGER_MS", "ms", "1000", "process_tasks waits that long for new work before it ends"},
       {"RATE_LIMIT", "starts a second, `adaptive`", "0",
        "0: no limit; `adaptive`: the highest rate that the downstream does not refuse, as learnt "
-       "([overload.md](overload.md#the-limit-learnt))"},
+       "([policies.md](policies.md#the-limit-learnt))"},
       {"RATE_BURST", "tasks", "0",
        "with RATE_LIMIT: so many may start at once after a pause; 0: one, or 20 ms worth of the rate if that is more"},
       {"RATE_MIN", "0.001..1000000000", "0.1", "with RATE_LIMIT=adaptive: never fewer a second"},
       {"RATE_MAX", "0.001..1000000000", "10000", "with RATE_LIMIT=adaptive: never more a second"},
-      {"KEY_RATE_LIMIT", "starts a second", "0",
-       "of the tasks of each group (or key, see LIMIT_BY), no more start; 0: no limit "
-       "([overload.md](overload.md#limits-by-group-and-by-key))"},
+      {"KEY_RATE_LIMIT", "starts a second, `adaptive`", "0",
+       "of the tasks of each group (or key, see LIMIT_BY), no more start; 0: no limit; `adaptive`: of each, the "
+       "highest "
+       "rate that the downstream does not refuse, as learnt "
+       "([policies.md](policies.md#limits-by-group-and-by-key))"},
       {"KEY_RATE_BURST", "tasks", "0",
        "with KEY_RATE_LIMIT: so many of a group (or key) may start at once after a pause; 0: one, or 20 ms worth of "
        "the rate if that is more"},
@@ -55,7 +58,7 @@ const std::vector<SettingHelp>& setting_table() {
       {"FAKE_MS", "ms", "15000", "fake runner: duration of a task"},
       {"LATE", "`useless`, `fades`, `fine`", "none",
        "what a task is worth that is done late; each word stands for a policy "
-       "([table](../README.md#what-lateness-costs)): "
+       "([table](overload.md#what-lateness-costs)): "
        "`useless`: `ORDER=deadline`, `fades`: `ORDER=lifo`, `fine`: `ORDER=adaptive` with `DEADLINE_MARGIN=yield`. "
        "ORDER, "
        "DEADLINE_MARGIN and REFUSE_LATE win over it"},
@@ -97,7 +100,7 @@ const std::vector<SettingHelp>& setting_table() {
       {"CRITICAL_PRIORITY", "-100..100", "50", "tasks of that priority and above are critical"},
       {"REFUSE_LATE", "`on`, `off`", "`off`",
        "`on`: creation of a task that cannot be done by its deadline, as far as can be told, is refused (429, with "
-       "`Retry-After`; [overload.md](overload.md))"},
+       "`Retry-After`; [policies.md](policies.md#admission))"},
       {"CREATED_SKEW_MS", "ms", "5000", "a task dated further ahead than this waits until it is not"},
       {"START_RETRY_MS", "ms, from 1", "5000", "`Start` is published again after that long without a processor"},
       {"LOOK_AROUND_MS", "ms, from 1", "1000", "how often the timer looks for leases of others and stepped clocks"},

@@ -1,4 +1,4 @@
-// freshet bench overload: the overload lab, in simulated or in real time. docs/overload.md.
+// freshet bench overload: the overload lab, in simulated or in real time. docs/overload-experiments.md.
 #include <signal.h>
 
 #include <filesystem>
@@ -158,7 +158,8 @@ void add_bench_overload(Command bench, int& exit_status) {
   const Command command = bench.add_subcommand(
       "overload", "The overload lab: compare policies under too much load, simulated or in real time");
   command.footer(
-      "Without options it runs the story of docs/overload.md; with some, every combination of what is given. No daemon "
+      "Without options it runs the story of docs/overload-experiments.md; with some, every combination of what is "
+      "given. No daemon "
       "is\n"
       "needed: Freshet's own policies run in its queue, processor and store, on a simulated clock.\n"
       "  freshet bench overload --html overload.html\n"

@@ -290,7 +290,7 @@ std::string html_report(const Experiment& experiment, const Cells& cells) {
       "<p class=\"quiet\">Measured in {} time, {} seed{} from {}; distributions of waits and time lines are of the "
       "first "
       "seed. “What is possible” is what a clairvoyant scheduler does in time, which cares for nothing else. "
-      "docs/overload.md says more of each plot.</p>\n",
+      "docs/overload-experiments.md says more of each plot.</p>\n",
       experiment.real ? "real" : "simulated", experiment.seeds, experiment.seeds == 1 ? "" : "s",
       experiment.first_seed);
   out += switches(looks);

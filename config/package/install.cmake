@@ -14,7 +14,7 @@ install(PROGRAMS bench/rivals/limits_rival.sh DESTINATION ${shared}/bench/rivals
 install(FILES bench/rivals/setup.sh bench/rivals/limits_clients.mjs bench/rivals/limits_driver.mjs
   bench/rivals/limits_sample.mjs bench/rivals/limits_sample_process.cjs
   DESTINATION ${shared}/bench/rivals COMPONENT program)
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT program FILES_MATCHING PATTERN "*.md"
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/docs COMPONENT program FILES_MATCHING PATTERN "*.md" PATTERN "*.svg"
   PATTERN "CONTRIBUTING.md" EXCLUDE)
 install(FILES README.md SECURITY.md LICENSE config/package/copyright
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)

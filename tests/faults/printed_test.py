@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The commands of the first pages are run as they are printed: README's first screen, the tutorial, the cookbook."""
+"""The commands of the first pages are run as they are printed: README's first screen, the pages for AWS SDKs and for choosing a
+policy, the tutorial, the cookbook."""
 import re
 import subprocess
 import sys
@@ -39,18 +40,39 @@ def the_runner_sees_what_is_wrong(binary, folder):
 def readme(binary, folder):
     first = dict(sections_of((ROOT / "README.md").read_text()))[""]
     assert len(blocks_of(first)) >= 3, "README begins with the case"
-    follow(binary, folder / "first", first)
-    sections = dict(sections_of((ROOT / "README.md").read_text()))
-    sdks, modules = sections["Any AWS SDK"], ROOT / "build/node/node_modules"
+    follow(binary, folder, first)
+
+
+def aws_sdks(binary, folder):
+    text, modules = (ROOT / "docs/aws-sdks.md").read_text(), ROOT / "build/node/node_modules"
+    assert len(blocks_of(text)) >= 8
     if not (modules / "@aws-sdk/client-dynamodb").exists():
-        print("SKIPPED: README's part in JavaScript: ./test.sh installs its SDK", file=sys.stderr)
-        sdks = re.sub(r"```js .*?```\n\n```sh\nnode .*?```", "", sdks, flags=re.S)
-    follow(binary, folder / "sdks", sdks, {"config": ROOT / "config", "node_modules": modules})
-    # A second of the experiment shows that its options are right.
-    for command in re.findall(r"(?m)^    freshet (bench overload .*)$", sections["What lateness costs"]):
+        print("SKIPPED: the part in JavaScript of docs/aws-sdks.md: ./test.sh installs its SDK", file=sys.stderr)
+        text = re.sub(r"```js .*?```\n\n```sh\nnode .*?```", "", text, flags=re.S)
+    follow(binary, folder, text, {"config": ROOT / "config", "node_modules": modules})
+
+
+def choosing(binary, folder):
+    """The commands of docs/overload.md. A second of an experiment, and of a recording, shows that the options are right."""
+    commands = re.findall(r"(?m)^    freshet (.*)$", (ROOT / "docs/overload.md").read_text())
+    experiments = [command for command in commands if command.startswith("bench overload ")]
+    assert len(experiments) == 2 and len(commands) >= 6, commands
+    for command in experiments:
         short = command.replace("--seconds 30", "--seconds 1 --seeds 1")
         assert short != command, command
         subprocess.run([str(binary), *short.split()], check=True, capture_output=True, timeout=300)
+    rest = "\n".join(f"freshet {command}" for command in commands if command not in experiments)
+    assert "--seconds 60" in rest, rest
+    follow(binary, folder, f"""
+```sh daemon
+freshet serve emails --exec true --data :memory:
+```
+```sh
+export FRESHET_QUEUE=emails
+seq 20 | sed 's/.*/{{"payload": {{"to": "&"}}}}/' > tasks.jsonl
+(sleep 0.2; freshet put --file tasks.jsonl) & {rest.replace("--seconds 60", "--seconds 2")}
+```
+""")
 
 
 def tutorial(binary, folder):
@@ -69,7 +91,7 @@ def cookbook(binary, folder):
 
 if __name__ == "__main__":
     wanted = sys.argv[sys.argv.index("--only") + 1:] if "--only" in sys.argv else []
-    tests = {"runner": the_runner_sees_what_is_wrong, "readme": readme, "tutorial": tutorial, "cookbook": cookbook}
+    tests = {"runner": the_runner_sees_what_is_wrong, "readme": readme, "aws_sdks": aws_sdks, "choosing": choosing, "tutorial": tutorial, "cookbook": cookbook}
     if wanted:
         del sys.argv[sys.argv.index("--only"):]
     main(__doc__, "the pages do what they say", *(test for name, test in tests.items() if not wanted or name in wanted))
