@@ -30,6 +30,9 @@ inline Error wrong_kind(const JsonView& json, const Error& given, std::string_vi
   return {given.code, std::move(message), nullptr};
 }
 
+// "is not known (did you mean 'group'?); there are group, key": what is wrong with a member of that name.
+std::string not_known(std::string_view name, std::initializer_list<std::string_view> known);
+
 // The same for the elements of a list and the like: as_string(), as_array() and as_object() in our own words.
 inline Result<std::string_view> text_in(const JsonView& json) {
   auto text = json.as_string();
@@ -67,9 +70,7 @@ class JsonMembers {
     for (const JsonView member : object) {
       const auto place = std::find(known.begin(), known.end(), member.name());
       if (place == known.end()) {
-        std::string names;
-        for (const auto name : known) names += (names.empty() ? "" : ", ") + std::string(name);
-        refuse(member, "is not known; there are " + names);
+        refuse(member, not_known(member.name(), known));
         return;
       }
       const uint64_t bit = uint64_t{1} << (place - known.begin());

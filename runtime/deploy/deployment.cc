@@ -29,7 +29,8 @@ Result<EnvironmentOverride> parse_override(std::string_view text) {
   size_t equals = text.find('=');
   size_t dot = text.substr(0, equals).find('.');
   if (equals == text.npos || dot == text.npos || dot == 0 || dot + 1 == equals) {
-    return invalid("--set " + std::string(text) + ": expected FUNCTION.VARIABLE=VALUE");
+    return invalid("--set " + std::string(text) +
+                   ": it must be FUNCTION.VARIABLE=VALUE, as in ProcessTasksFunction.RATE_LIMIT=19");
   }
   return EnvironmentOverride{std::string(text.substr(0, dot)), std::string(text.substr(dot + 1, equals - dot - 1)),
                              std::string(text.substr(equals + 1))};

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "base/plain_text.h"
+#include "base/there_are.h"
 
 namespace freshet {
 namespace {
@@ -32,6 +33,21 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+// For somebody who has written the first words of a name only: " (did you mean 'RATE_LIMIT' or 'RATE_BURST'?)", the
+// first three of those.
+std::string did_you_mean_longer(std::string_view name, const std::vector<std::string>& known) {
+  constexpr size_t kLeastName = 3, kMost = 3;
+  if (known.size() > kMaxCandidates || name.size() < kLeastName || name.size() > kMaxName) return "";
+  std::string names;
+  size_t count = 0;
+  for (const std::string& one : known) {
+    const bool longer = one.size() > name.size() && one[name.size()] == '_' &&
+                        std::equal(name.begin(), name.end(), one.begin(), same_letter);
+    if (longer && ++count <= kMost) names += (names.empty() ? "'" : " or '") + one + "'";
+  }
+  return names.empty() ? "" : " (did you mean " + names + "?)";
 }
 
 std::vector<Diagnostic> by_line(std::vector<Diagnostic> list) {
@@ -82,6 +98,7 @@ std::vector<Diagnostic> Diagnostics::sorted_warnings() const {
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+  if (std::string begun = did_you_mean_longer(name, known); !begun.empty()) return begun;
   const std::string* best = nullptr;
   size_t work = 0;
   size_t best_distance = std::max<size_t>(1, name.size() / 4) + 1;
@@ -103,10 +120,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 std::string nearest_or_all(std::string_view name, const std::vector<std::string>& known) {
   constexpr size_t kMost = 8;
   if (const std::string nearest = did_you_mean(name, known); !nearest.empty() || known.empty()) return nearest;
-  std::string list;
-  for (size_t i = 0; i < known.size() && i < kMost; ++i) list += (i == 0 ? "" : ", ") + known[i];
-  return "; there are " + list +
-         (known.size() > kMost ? " and " + std::to_string(known.size() - kMost) + " others" : "");
+  return "; " + there_are(known, kMost);
 }
 
 }  // namespace freshet

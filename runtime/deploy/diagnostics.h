@@ -64,8 +64,8 @@ class Diagnostics {
 // Guessing names is for templates of a person's size.
 inline constexpr size_t kMaxCandidates = 500;
 
-// " (did you mean 'X'?)" when one of `known` is close to `name`, else "". Makes no guess among more than kMaxCandidates
-// names, or for a name that is too long.
+// " (did you mean 'X'?)" when one of `known` is close to `name`, or begins with it and '_'; else "". Makes no guess
+// among more than kMaxCandidates names, or for a name that is too long.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
 // The same, or if none is close the first of `known`: "; there are A, B and 49 others".

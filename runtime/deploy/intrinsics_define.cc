@@ -129,7 +129,7 @@ void Intrinsics::define_parameters(const Node* section) {
     if (parameters_.contains(name)) continue;
     diagnostics_.error(
         section ? section->line : 1, {"Parameters", ""},
-        "a value was given for '" + shown(name) + "', which the template does not have" + did_you_mean(name, known));
+        "a value was given for '" + shown(name) + "', which the template does not have" + nearest_or_all(name, known));
   }
 }
 

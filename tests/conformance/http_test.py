@@ -289,7 +289,7 @@ class Hints(unittest.TestCase):
         done = subprocess.run(["curl", "-s", "-X", "DELETE", SERVER.url + QUEUE], capture_output=True, text=True, timeout=60)
         self.assertEqual(json.loads(done.stdout)["error"]["code"], "NotFoundException")
         done = subprocess.run(["curl", "-s", "-X", "PUT", SERVER.url + QUEUE + "/stats"], capture_output=True, text=True, timeout=60)
-        self.assertIn("PUT is not served at /queues/QueueTable/stats; there is GET, HEAD", done.stdout)
+        self.assertIn("PUT is not served at /queues/QueueTable/stats; use GET, HEAD", done.stdout)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
+#include "runtime/deploy/diagnostics.h"
 #include "tables/value/json.h"
 
 namespace freshet {
@@ -110,11 +112,28 @@ HttpResponse own_error(int status, std::string_view code, std::string_view messa
   return response;
 }
 
+std::string nothing_served(std::string_view method, std::string_view path) {
+  static const std::vector<std::string> kRoots = {"queues", "priority", "filtered", "ordered", "metrics", "healthz",
+                                                  "readyz", "logs",     "audit",    "deploy",  "record"};
+  std::string out = "nothing is served at " + std::string(method) + " " + std::string(path);
+  const std::string_view below = path.substr(std::min<size_t>(1, path.size()));
+  const std::string_view root = below.substr(0, below.find('/'));
+  const std::string_view rest = below.substr(root.size());
+  for (const std::string& one : kRoots) {
+    if (root != one && !did_you_mean(root, {one}).empty()) {
+      return out + "; did you mean /" + one + std::string(rest) + "?";
+    }
+  }
+  return out +
+         "; a queue's tasks are at /queues/NAME/tasks, GET /queues lists the queues, and docs/task-api.md has the "
+         "other paths";
+}
+
 HttpResponse method_not_allowed(const HttpRequest& request, std::string_view allow) {
   const std::string_view path = std::string_view(request.target).substr(0, request.target.find('?')).substr(0, 200);
   HttpResponse response =
       own_error(405, name_of(405).code,
-                request.method + " is not served at " + std::string(path) + "; there is " + std::string(allow));
+                request.method + " is not served at " + std::string(path) + "; use " + std::string(allow));
   response.headers.emplace_back("Allow", allow);
   return response;
 }

@@ -277,7 +277,7 @@ void ServerPart::submit_now(uint64_t connection, uint64_t request_number, HttpRe
                                   [&](const std::unique_ptr<Route>& r) { return !refused && r->matches(request); });
   if (!refused && route == shared_->routes.end()) {
     const std::string path = request.target.substr(0, std::min<size_t>(request.target.find('?'), 200));
-    refused = refuse(request, 404, "nothing is served at " + request.method + " " + path);
+    refused = refuse(request, 404, nothing_served(request.method, path));
   }
   // Nobody looks at the body of a GET, which may have come without a signature.
   if (!refused && !reads) refused = decompress(request);

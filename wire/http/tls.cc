@@ -1,6 +1,7 @@
 #include "wire/http/tls.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <sys/socket.h>
@@ -29,6 +30,12 @@ std::string reason() {
   ERR_clear_error();
   // OpenSSL has no text for what the system said.
   if (ERR_SYSTEM_ERROR(code)) return std::generic_category().message(ERR_GET_REASON(code));
+  if (ERR_GET_LIB(code) == ERR_LIB_PEM && ERR_GET_REASON(code) == PEM_R_NO_START_LINE) {
+    return "it is not PEM text (-----BEGIN ...-----)";
+  }
+  if (ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH) {
+    return "it is the key of another certificate";
+  }
   const char* text = ERR_reason_error_string(code);
   return text != nullptr ? text : "error " + std::to_string(code);
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/there_are.h"
 #include "wire/http/own_error.h"
 #include "wire/http/target.h"
 #include "wire/ordered/requests.h"
@@ -19,11 +20,10 @@ class OrderedExchange final : public Exchange {
   Async<void> run() override {
     OrderedWrites* table = tables_.find(name_);
     if (table != nullptr) return asked_.call(*table, answer_);
-    std::string names;
-    for (const auto& one : tables_.names()) names += (names.empty() ? "" : ", ") + one;
+    const auto all = tables_.names();
     answer_.what = Error{ErrorCode::kNotFound,
                          "there is no table with ordered writes '" + name_ + "'; " +
-                             (names.empty() ? "define one with --ordered-writes FILE" : "there is " + names),
+                             (all.empty() ? "define one with --ordered-writes FILE" : there_are(all)),
                          nullptr};
     return {};
   }

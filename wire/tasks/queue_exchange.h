@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/async.h"
+#include "base/there_are.h"
 #include "runtime/ports.h"
 #include "tables/value/json_reader.h"
 #include "wire/http/own_error.h"
@@ -45,10 +46,8 @@ class QueueExchange final : public Exchange {
   Async<void> run() override {
     Queue* queue = queues_.find(name_);
     if (queue != nullptr) return call_(*queue, *this);
-    std::string names;
-    for (const auto& one : queues_.names()) names += (names.empty() ? "" : ", ") + one;
-    const std::string there =
-        names.empty() ? "define one with " + std::string(api_.option) + " FILE" : "there is " + names;
+    const auto all = queues_.names();
+    const std::string there = all.empty() ? "define one with " + std::string(api_.option) + " FILE" : there_are(all);
     error =
         Error{ErrorCode::kNotFound, "there is no " + std::string(api_.what) + " '" + name_ + "'; " + there, nullptr};
     return {};

@@ -1,5 +1,6 @@
 #include "wire/tasks/requests.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "runtime/json_members.h"
@@ -36,10 +37,31 @@ void read_cost(JsonMembers& members, std::optional<double>& cost) {
   cost = number;
 }
 
+const std::initializer_list<std::string_view> kTaskMembers = {
+    "taskId",  "payload", "ttlSeconds", "deadline",    "deadlineMs", "delayMs",   "key",
+    "replace", "group",   "priority",   "maxAttempts", "cost",       "attributes"};
+
+// Whoever sends a task's data as it is learns where it goes.
+Error with_place_of_data(Error error, const JsonView& json) {
+  const auto is_known = [](std::string_view name) {
+    return std::find(kTaskMembers.begin(), kTaskMembers.end(), name) != kTaskMembers.end();
+  };
+  if (!json.is(JsonKind::kObject)) {
+    error.message += R"(, as in {"payload": {"to": "ada"}})";
+    if (json.path().empty()) error.message += R"(; several tasks go into {"tasks": [ ... ]})";
+    return error;
+  }
+  for (const JsonView member : json) {
+    if (is_known(member.name())) continue;
+    error.message += R"(; your own data goes into 'payload', as in {"payload": {"to": "ada"}})";
+    break;
+  }
+  return error;
+}
+
 Result<NewTask> read_task(const JsonView& json) {
   NewTask task;
-  JsonMembers members(json, {"taskId", "payload", "ttlSeconds", "deadline", "deadlineMs", "delayMs", "key", "replace",
-                             "group", "priority", "maxAttempts", "cost", "attributes"});
+  JsonMembers members(json, kTaskMembers);
   members.text("taskId", task.id);
   if (const auto id = members.find("taskId"); id && task.id.empty()) {
     members.refuse(*id, "must not be empty; leave it out to have one made");
@@ -75,7 +97,7 @@ Result<NewTask> read_task(const JsonView& json) {
       members.refuse(*attributes, "must be an object");
     }
   }
-  if (members.error()) return fail(*members.error());
+  if (members.error()) return fail(with_place_of_data(*members.error(), json));
   return task;
 }
 

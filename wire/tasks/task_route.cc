@@ -17,7 +17,8 @@ namespace {
 using tasks::Desk;
 
 Error no_such_path(const HttpRequest& request) {
-  return {ErrorCode::kNotFound, request.method + " " + shown_path(request.target) + " is not part of the task API",
+  return {ErrorCode::kNotFound,
+          request.method + " " + shown_path(request.target) + " is not part of the task API (docs/task-api.md)",
           nullptr};
 }
 

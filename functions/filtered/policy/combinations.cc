@@ -32,7 +32,7 @@ std::string there_are(const std::vector<std::string>& names) {
   std::string out;
   for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) out += (i > 0 ? ", " : "") + names[i].substr(0, 100);
   if (names.size() > kMostNames) out += ", ... (" + std::to_string(names.size()) + " in all)";
-  return "there are " + out;
+  return (names.size() == 1 ? "there is " : "there are ") + out;
 }
 
 std::string count(size_t n) {

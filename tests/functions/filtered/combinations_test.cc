@@ -28,7 +28,7 @@ std::string wide(int values, const std::string& more = "", const std::string& be
 }
 
 TEST(CombinationsTest, NothingIsIgnoredBesideTheQueues) {
-  EXPECT_EQ(refusal(R"({"queues": [)" + wide(2) + R"(], "keys": "bitmask"})"), "'keys' is not known; there are queues");
+  EXPECT_EQ(refusal(R"({"queues": [)" + wide(2) + R"(], "keys": "bitmask"})"), "'keys' is not known; there is queues");
 }
 
 TEST(CombinationsTest, AMemberIsInOneQueueForEachOfItsCombinations) {
@@ -82,7 +82,7 @@ TEST(CombinationsTest, ARequestCannotAskForMoreWorkThanItsQueues) {
   EXPECT_EQ(refused({{std::string(1'000'000, 'q'), {}}}),
             "there is no queue '" + std::string(100, 'q') + "...'; stats lists them");
   EXPECT_EQ(refused({{"", {{std::string(1'000'000, 'n'), {"v1"}}}}}),
-            "'" + std::string(100, 'n') + "...' is no attribute of this queue; there are A");
+            "'" + std::string(100, 'n') + "...' is no attribute of this queue; there is A");
   EXPECT_EQ(refused({{"", {{"A", {"none"}}}}}),
             "'none' is no value of 'A'; there are v0, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, "
             "v15, v16, v17, v18, v19, ... (3000 in all)");

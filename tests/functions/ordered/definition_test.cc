@@ -53,7 +53,7 @@ TEST(OrderedDefinition, WrongOnesSayWhat) {
   EXPECT_NE(why("[]").find("object"), std::string::npos) << why("[]");
   EXPECT_NE(why(R"({"ordered_writes": []})").find("at least one"), std::string::npos);
   EXPECT_EQ(why(R"({"ordered_writes": [{"table": "Table"}], "unit": "seconds"})"),
-            "'unit' is not known; there are ordered_writes");
+            "'unit' is not known; there is ordered_writes");
   EXPECT_NE(why(R"({"name": "n"})").find("'table'"), std::string::npos);
   const auto with = [](const std::string& member) { return why(R"({"table": "Table", )" + member + "}"); };
   EXPECT_NE(with(R"("colour": 1)").find("'colour' is not known"), std::string::npos);

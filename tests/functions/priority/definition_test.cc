@@ -93,7 +93,7 @@ constexpr const char* kSample = R"({
 })";
 
 TEST(DefinitionTest, NothingIsIgnoredBesideTheQueues) {
-  EXPECT_EQ(why(R"({"queues": [{"table": "T"}], "strict": true})"), "'strict' is not known; there are queues");
+  EXPECT_EQ(why(R"({"queues": [{"table": "T"}], "strict": true})"), "'strict' is not known; there is queues");
   EXPECT_EQ(why(R"({"queues": [{"table": "T"}], "queues": [{"table": "U"}]})"), "'queues' is there twice");
 }
 

@@ -496,7 +496,9 @@ TEST(Deployment, Overrides) {
   for (const char* wrong : {"", "F", "F.A", "F=A", ".A=b", "F.=b", "=F.A"}) {
     auto parsed = parse_override(wrong);
     ASSERT_FALSE(parsed) << wrong;
-    EXPECT_EQ(parsed.error().message, "--set " + std::string(wrong) + ": expected FUNCTION.VARIABLE=VALUE");
+    EXPECT_EQ(parsed.error().message,
+              "--set " + std::string(wrong) +
+                  ": it must be FUNCTION.VARIABLE=VALUE, as in ProcessTasksFunction.RATE_LIMIT=19");
   }
   auto out = deploy(kBase + "      FunctionName: worker\n", {{"F", "A", "1"}, {"worker", "B", "2"}});
   ASSERT_TRUE(out);

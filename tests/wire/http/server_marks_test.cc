@@ -141,7 +141,7 @@ TEST_F(ServerMarksTest, WhatIsRefusedOrFailsIsLoggedByItsId) {
   const std::string log = lines.all();
   EXPECT_EQ(log.find("fine"), std::string::npos) << log;
   EXPECT_NE(log.find(R"("level":"info","event":"REQUEST_REFUSED","requestId":"gone","request":"GET /nothing",)"
-                     R"("status":404,"code":"NotFoundException","message":"nothing is served at GET /nothing")"),
+                     R"("status":404,"code":"NotFoundException","message":"nothing is served at GET /nothing; )"),
             std::string::npos)
       << log;
   EXPECT_NE(log.find(R"("level":"warn","event":"REQUEST_FAILED","requestId":"broken","request":"GET /echo",)"

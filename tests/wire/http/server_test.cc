@@ -375,9 +375,11 @@ TEST_P(HttpServerTest, UnknownPathsAreNotFoundAndTheConnectionGoesOn) {
   client.send(get("/nothing"));
   const std::string answer = client.answer();
   EXPECT_EQ(status_of(answer), 404);
-  EXPECT_EQ(body_of(answer),
-            "{\"error\":{\"code\":\"NotFoundException\",\"message\":\"nothing is served at GET /nothing\"},"
-            "\"__type\":\"NotFound\",\"message\":\"nothing is served at GET /nothing\"}\n");
+  const std::string what =
+      "nothing is served at GET /nothing; a queue's tasks are at /queues/NAME/tasks, GET /queues lists the queues, and "
+      "docs/task-api.md has the other paths";
+  EXPECT_EQ(body_of(answer), "{\"error\":{\"code\":\"NotFoundException\",\"message\":\"" + what +
+                                 "\"},\"__type\":\"NotFound\",\"message\":\"" + what + "\"}\n");
   client.send(get("/echo"));
   EXPECT_EQ(status_of(client.answer()), 200);
 }

@@ -257,8 +257,10 @@ TEST_F(TlsTest, WrongFilesAreTold) {
   };
   EXPECT_THAT(error("/nothing", identity_.key), HasSubstr("cannot use the certificate '/nothing'"));
   EXPECT_THAT(error(identity_.certificate, "/nothing"), HasSubstr("cannot use the private key '/nothing'"));
-  EXPECT_THAT(error(identity_.key, identity_.key), HasSubstr("cannot use the certificate"));
-  EXPECT_THAT(error(identity_.certificate, other.key), HasSubstr("cannot use the private key"));
+  EXPECT_EQ(error(identity_.key, identity_.key),
+            "cannot use the certificate '" + identity_.key + "': it is not PEM text (-----BEGIN ...-----)");
+  EXPECT_EQ(error(identity_.certificate, other.key),
+            "cannot use the private key '" + other.key + "': it is the key of another certificate");
 }
 
 }  // namespace

@@ -92,6 +92,22 @@ TEST(CreateRequest, AMemberThatIsThereTwiceIsRefused) {
   EXPECT_EQ(why(R"({"payload": {"a": 1, "a": 2}})"), "");
 }
 
+TEST(CreateRequest, WhoeverSendsTheDataItselfLearnsWhereItGoes) {
+  const std::string there =
+      "there are taskId, payload, ttlSeconds, deadline, deadlineMs, delayMs, key, replace, group, priority, "
+      "maxAttempts, "
+      "cost, attributes; your own data goes into 'payload', as in {\"payload\": {\"to\": \"ada\"}}";
+  EXPECT_EQ(why(R"({"to": "ada"})"), "'to' is not known; " + there);
+  EXPECT_EQ(why(R"({"tasks": [{}, {"to": "ada"}]})"), "'tasks[1].to' is not known; " + there);
+  EXPECT_EQ(why(R"({"prio": 1})"), "'prio' is not known; " + there);
+  EXPECT_EQ(why(R"({"priorty": 1})"), "'priorty' is not known (did you mean 'priority'?); " + there);
+  EXPECT_EQ(why(R"({"taskId": 1})"), "'taskId' must be a text in quotes, not a number");
+  const std::string example = R"(, as in {"payload": {"to": "ada"}})";
+  EXPECT_EQ(why(R"([{"payload": 1}])"),
+            "the body must be an object" + example + R"(; several tasks go into {"tasks": [ ... ]})");
+  EXPECT_EQ(why(R"({"tasks": ["ada"]})"), "'tasks[0]' must be an object" + example);
+}
+
 TEST(CreateRequest, AnIdIsNotEmpty) {
   EXPECT_EQ(why(R"({"taskId": ""})"), "'taskId' must not be empty; leave it out to have one made");
   EXPECT_EQ(why(R"({"taskId": "a"})"), "");

@@ -47,8 +47,10 @@ TEST(TaskRoute, ParametersThatAPathDoesNotHaveAreRefused) {
 
 TEST(TaskRoute, APathThatIsNotThereIsNotFoundWhateverItsParameters) {
   const std::string missing = R"({"error":{"code":"NotFoundException","message":")";
-  EXPECT_EQ(refusal("GET", "/queues/Q/statz?x=1"), missing + "GET /queues/Q/statz is not part of the task API\"}}\n");
-  EXPECT_EQ(refusal("PUT", "/queues/Q/nothing"), missing + "PUT /queues/Q/nothing is not part of the task API\"}}\n");
+  EXPECT_EQ(refusal("GET", "/queues/Q/statz?x=1"),
+            missing + "GET /queues/Q/statz is not part of the task API (docs/task-api.md)\"}}\n");
+  EXPECT_EQ(refusal("PUT", "/queues/Q/nothing"),
+            missing + "PUT /queues/Q/nothing is not part of the task API (docs/task-api.md)\"}}\n");
 }
 
 // A message stands in the log of refused requests, and a presigned URL has its signature in the query.
@@ -65,14 +67,13 @@ TEST(TaskRoute, NoMessageHasTheValuesOfAQuery) {
 
 TEST(TaskRoute, AWrongMethodOfAPathIsNotAllowed) {
   EXPECT_EQ(refusal("PUT", "/queues/Q/tasks"),
-            R"({"error":{"code":"MethodNotAllowedException","message":"PUT is not served at /queues/Q/tasks; there is )"
+            R"({"error":{"code":"MethodNotAllowedException","message":"PUT is not served at /queues/Q/tasks; use )"
             "GET, HEAD, POST\"}}\n");
-  EXPECT_EQ(
-      refusal("POST", "/queues/Q/stats?x=1"),
-      R"({"error":{"code":"MethodNotAllowedException","message":"POST is not served at /queues/Q/stats; there is )"
-      "GET, HEAD\"}}\n");
+  EXPECT_EQ(refusal("POST", "/queues/Q/stats?x=1"),
+            R"({"error":{"code":"MethodNotAllowedException","message":"POST is not served at /queues/Q/stats; use )"
+            "GET, HEAD\"}}\n");
   EXPECT_EQ(refusal("GET", "/queues/Q/take"),
-            R"({"error":{"code":"MethodNotAllowedException","message":"GET is not served at /queues/Q/take; there is )"
+            R"({"error":{"code":"MethodNotAllowedException","message":"GET is not served at /queues/Q/take; use )"
             "POST\"}}\n");
 }
 
@@ -111,14 +112,12 @@ TEST(TaskRoute, TheAuditLogHasAPathOfItsOwn) {
   EXPECT_EQ(refusal("GET", "/audit?limit=0"), validation("'limit' must be a number from 1 to 10000"));
   EXPECT_EQ(refusal("GET", "/audit?state=x"),
             validation("'state' in the query of GET /audit: there are limit and queue"));
-  EXPECT_EQ(
-      refusal("POST", "/audit", "{}"),
-      R"({"error":{"code":"MethodNotAllowedException","message":"POST is not served at /audit; there is GET, HEAD"}})"
-      "\n");
-  EXPECT_EQ(
-      refusal("PUT", "/queues/Q/jobs/7"),
-      R"({"error":{"code":"MethodNotAllowedException","message":"PUT is not served at /queues/Q/jobs/7; there is )"
-      "GET, HEAD, DELETE\"}}\n");
+  EXPECT_EQ(refusal("POST", "/audit", "{}"),
+            R"({"error":{"code":"MethodNotAllowedException","message":"POST is not served at /audit; use GET, HEAD"}})"
+            "\n");
+  EXPECT_EQ(refusal("PUT", "/queues/Q/jobs/7"),
+            R"({"error":{"code":"MethodNotAllowedException","message":"PUT is not served at /queues/Q/jobs/7; use )"
+            "GET, HEAD, DELETE\"}}\n");
   EXPECT_NE(refusal("GET", "/audit/x/y").find("NotFoundException"), std::string::npos);
   EXPECT_NE(refusal("POST", "/audit/x/pause", "{}").find("NotFoundException"), std::string::npos);
 }
