@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/duration_text.h"
 #include "base/result.h"
 #include "runtime/invoke/function.h"
 #include "tables/definition.h"
@@ -55,7 +56,16 @@ class SettingReader {
     out = static_cast<Int>(number);
   }
 
+  // `unit`: milliseconds of one.
   void duration(const char* name, milliseconds& out, int64_t least = 0, int64_t unit = 1) {
+    if (const auto* value = find(name)) {
+      const auto meant = parse_duration(*value, milliseconds(0), milliseconds(kLongest));
+      if (meant && meant->count() % unit == 0) {
+        return report(std::string(name) + " is '" + *value + "': it is a number of " +
+                      (unit == 1 ? "milliseconds" : "seconds") + " without a unit: write " +
+                      std::to_string(meant->count() / unit));
+      }
+    }
     int64_t number = out.count() / unit;
     whole(name, number, least, kLongest / unit);
     if (find(name)) out = milliseconds(number * unit);

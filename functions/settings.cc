@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
+#include "base/there_are.h"
 #include "base/url.h"
 #include "functions/late.h"
+#include "functions/setting_names.h"
 #include "functions/setting_reader.h"
 #include "streams/arn.h"
 
@@ -34,6 +38,9 @@ void read_rate(SettingReader& reader, WorkSettings& out) {
   constexpr double kMost = 1e9;
   const auto* rate = reader.find("RATE_LIMIT");
   out.rate_adaptive = rate && *rate == "adaptive";
+  if (rate && rate->find('/') != std::string::npos) {
+    reader.report("RATE_LIMIT is '" + *rate + "': it is a number of starts a second, like 19 or 0.5, or 'adaptive'");
+  }
   if (!out.rate_adaptive) reader.real("RATE_LIMIT", out.rate_limit, 0, kMost, "'adaptive' or ");
   reader.whole("RATE_BURST", out.rate_burst, 0, 1'000'000'000);
   reader.real("RATE_MIN", out.rate_least, kLeast, kMost);
@@ -134,6 +141,18 @@ void read_runner(SettingReader& reader, RunnerSettings& out) {
   if (retry_after.count() >= 0) out.retry_after = retry_after;
 }
 
+// Why a change of that name is refused. `known`: those that can be changed.
+std::string cannot_be_changed(const std::string& name, const Environment& known) {
+  std::vector<std::string> names;
+  for (const auto& [one, value] : known) names.push_back(one);
+  const std::string wrong = "'" + name + "' is no setting that can be changed here";
+  if (const auto nearest = nearest_setting(name, names); !nearest.empty()) return wrong + nearest;
+  for (const SettingHelp& row : setting_table()) {
+    if (row.name == name) return wrong + ": it holds from a start on, so write it into the queue's template";
+  }
+  return wrong + ": " + there_are(names, names.size());
+}
+
 }  // namespace
 
 Environment policy_environment(const QueueSettings& settings) {
@@ -211,9 +230,7 @@ Result<QueueSettings> with_policy(const QueueSettings& settings, const Environme
   known.emplace("LATE", "");
   for (const auto& [name, value] : changes) {
     if (!known.contains(name)) {
-      std::string names;
-      for (const auto& one : known) names += (names.empty() ? "" : ", ") + one.first;
-      return invalid("'" + name + "' is no setting that can be changed here: there are " + names);
+      return invalid(cannot_be_changed(name, known));
     }
     all[name] = value;
   }

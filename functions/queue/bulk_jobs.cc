@@ -15,8 +15,9 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kLooked = 256;  // Tasks read in a step.
-constexpr size_t kChanged = 64;    // And changed.
+constexpr uint32_t kLooked = 256;         // Tasks read in a step.
+constexpr size_t kChanged = 64;           // And changed.
+constexpr size_t kMostWhere = 1'000'000;  // Bytes of 'where'. No task has as many.
 
 Item slot_key(const std::string& queue, int64_t slot) {
   Item key;
@@ -50,6 +51,12 @@ std::optional<Error> wrong(const BulkInput& input) {
   if (input.limit && *input.limit < 1) what = "'limit' must be at least 1";
   if (input.rate < 0) what = "'rate' must be above 0 tasks a second";
   if (input.older_than && input.older_than->count() < 0) what = "'olderThanMs' must be at least 0";
+  size_t bytes = 0;
+  for (const auto& [name, wanted] : input.where) bytes += name.size() + wanted.size();
+  if (bytes > kMostWhere) {
+    what = "'where' has " + std::to_string(bytes) + " bytes; it may have at most " + std::to_string(kMostWhere) +
+           ": choose the tasks by a shorter attribute";
+  }
   if (!what.empty()) return Error{ErrorCode::kValidation, what, nullptr};
   return never_matches(input.where);
 }

@@ -108,7 +108,8 @@ class Queue final : public TaskQueue {
   struct Refusals {
     uint64_t tasks = 0;
     uint64_t bytes = 0;
-    uint64_t late = 0;
+    uint64_t passed = 0;  // Their deadline had passed.
+    uint64_t late = 0;    // They would have been too late (REFUSE_LATE).
     uint64_t lanes = 0;
   };
   const Refusals& refusals() const { return refusals_; }

@@ -199,7 +199,7 @@ Async<void> Queue::refuse_passed(const std::vector<NewTask>& tasks, std::vector<
     out[i] = fail(ErrorCode::kValidation, passed_deadline(epoch_ms(*task.deadline), epoch_ms(wall())));
   }
   if (lines.empty()) co_return;
-  refusals_.late += lines.size();
+  refusals_.passed += lines.size();
   log_beside(std::move(lines));
 }
 

@@ -6,6 +6,7 @@
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/lanes.h"
 #include "functions/queue/queue.h"
+#include "functions/queue/shed_words.h"
 #include "functions/queue/task_life.h"
 #include "functions/queue/unserved.h"
 
@@ -179,7 +180,7 @@ void Queue::explain_lateness(Explanation& out) {
   const bool newest_first = settings_.order == Order::kDeadline || this->newest_first();
   const auto reason =
       expired(out.task, wall_guard_.earliest(), definition_.ttl_in_milliseconds, deadline_margin(newest_first, false));
-  if (!reason.empty()) say("too-late", text("it is too late for it, and it will be shed: ", reason));
+  if (!reason.empty()) say("too-late", "it is too late for it, and it will be shed: " + doom_in_words(reason));
   if (is_lost(out.task)) {
     say("too-little-time", "its time is too short by now for what tasks take: it is left to its deadline");
   }
@@ -249,7 +250,7 @@ void Queue::explain_state(Explanation& out, bool makes_room) {
   } else if (status == state::kTaken) {
     explain_claim(out, makes_room);
   } else if (status == state::kShed) {
-    say("shed", text("it was shed: ", text_of(task, attribute::kShedReason)));
+    say("shed", "it was shed: " + shed_in_words(text_of(task, attribute::kShedReason)));
     auto early = early_deadline(int_of(task, attribute::kDeadline, 0));
     if (!early.empty()) say("early-deadline", std::move(early));
   } else if (status == state::kDead) {

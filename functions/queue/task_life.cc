@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "functions/queue/attributes.h"
+#include "functions/queue/shed_words.h"
 
 namespace freshet {
 
@@ -123,7 +124,7 @@ void Life::tell_now() {
   } else if (status_ == state::kDead) {
     happened(at, "died", "given up: no attempt is left");
   } else if (status_ == state::kShed) {
-    happened(at, "shed", text("shed: ", text_of(task_, attribute::kShedReason)));
+    happened(at, "shed", "shed: " + shed_in_words(text_of(task_, attribute::kShedReason)));
   } else if (status_ == state::kCancelled && !replaced_by.empty()) {
     happened(at, "replaced", text("replaced by a newer task of its key: ", replaced_by));
   } else if (status_ == state::kCancelled) {
@@ -159,14 +160,12 @@ void Life::tell_line(const Item& line, bool is_named, WallTime now) {
     const bool one = line.int_or("count", 1) == 1;
     const int64_t when = one || line.string_or("taskId") == id_ ? at : line.int_or("until", at);
     return happened(time_of(when), "refused",
-                    "refused when it was to be created: " + text(line.string_or("policy"), ", ") + std::string(reason));
+                    "refused when it was to be created: " + refusal_in_words(reason, line.string_or("policy")));
   }
   if (task_ && status_ == state::kShed && updated() == at) return;  // The task says so itself.
   const bool swept = line.string_or("by") == "sweep";
   const std::string depth = ", while " + std::to_string(line.int_or("depth", 0)) + " were waiting";
-  happened(time_of(at), "shed",
-           text("shed by ", line.string_or("policy")) + text(": ", reason) + depth +
-               (swept ? "; removed from the table" : ""));
+  happened(time_of(at), "shed", "shed: " + shed_in_words(reason) + depth + (swept ? "; removed from the table" : ""));
 }
 
 // In order. What has no time stays behind what stood before it.

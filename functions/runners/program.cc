@@ -37,7 +37,7 @@ std::optional<std::string> cannot_start(const std::string& program) {
     if (trouble_with(folder + "/" + program) == 0) return std::nullopt;
     at = end + 1;
   }
-  return "there is no program '" + program + "' in the PATH of the daemon, which is " + folders;
+  return "program '" + program + "' was not found in the daemon's PATH";
 }
 
 }  // namespace freshet

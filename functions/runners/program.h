@@ -6,7 +6,7 @@
 
 namespace freshet {
 
-// Why it cannot: "there is no such file", say. Empty if it can. A name without a slash is looked for as the spawner
+// Why it cannot: "program 'x' was not found in the daemon's PATH", say. Empty if it can. A name without a slash is looked for as the spawner
 // does it, in the PATH of this process. Reads the file system.
 std::optional<std::string> cannot_start(const std::string& program);
 

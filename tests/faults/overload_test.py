@@ -184,7 +184,7 @@ def explains(binary, folder):
         while not said["log"]:  # It is written down after the task was shed.
             time.sleep(0.01)
             said = daemon.call("GET", QUEUE + "/tasks/late/explain")
-        assert said["why"] == ["it was shed: deadline"] and said["deadlineInMs"] < 0 and said["task"]["taskId"] == "late", said
+        assert said["why"] == ["it was shed: it had not started by its deadline"] and said["deadlineInMs"] < 0 and said["task"]["taskId"] == "late", said
         line = said["log"][0]
         assert (line["what"], line["policy"], line["reason"], line["by"]) == ("shed", "deadline", "deadline", "timer"), line
         old = daemon.call("GET", QUEUE + "/tasks/old/explain")

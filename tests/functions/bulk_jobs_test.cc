@@ -248,6 +248,8 @@ TEST_P(BulkJobsOfAQueue, WhatCanNeverMatchIsRefused) {
             "'where' 'priority=high' never matches: 'priority' is a whole number, as in priority=5");
   EXPECT_EQ(refused(input(Action::kPurge, {"DEAD"}, {{"taskStatus", "DEAD"}})),
             "'where' cannot choose by taskStatus: the state is chosen beside it ('states', --state)");
+  EXPECT_EQ(refused(input(Action::kPurge, {"DEAD"}, {{"group", std::string(2'000'000, 'x')}})),
+            "'where' has 2000005 bytes; it may have at most 1000000: choose the tasks by a shorter attribute");
   EXPECT_TRUE(queue.jobs().empty());
   EXPECT_TRUE(audited().empty());
 }
@@ -278,7 +280,7 @@ TEST_P(BulkJobsOfAQueue, SoManyAtATime) {
 TEST_P(BulkJobsOfAQueue, ALongConditionIsShortenedInTheLines) {
   Queue& queue = world.start();
   std::string long_text;
-  for (int i = 0; i < 300'000; ++i) long_text += "é";
+  for (int i = 0; i < 499'990; ++i) long_text += "é";
   const auto job = run(queue, input(Action::kPurge, {"PENDING"}, {{"group", "a" + long_text}}));
   EXPECT_EQ(counts(job), "done: 0 matched, 0 changed, 0 moved, 0 failed") << job.error;
   const auto lines = audited();

@@ -96,7 +96,7 @@ TEST_P(ExplainTest, AShedTaskIsExplainedAlsoWhenItIsGone) {
   ASSERT_TRUE(create(queue, late));
   world.pass(milliseconds(500));
   const auto shed = explain(queue, "late");
-  EXPECT_EQ(all(shed), "it was shed: deadline\n");
+  EXPECT_EQ(all(shed), "it was shed: it had not started by its deadline\n");
   EXPECT_EQ(line(shed), "shed deadline deadline timer depth 1");
   DeleteItemInput gone;
   gone.table = "QueueTable";

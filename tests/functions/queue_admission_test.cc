@@ -208,7 +208,7 @@ TEST_P(QueueAdmission, ADeadlineOfLongAgoIsAWrongRequest) {
       << one.error().message;
   task.deadline = world.clock.wall() - milliseconds(1);
   EXPECT_EQ(create(queue, task).error().code, ErrorCode::kValidation) << "to come back later is of no use here, too";
-  EXPECT_EQ(queue.refusals().late, 3u);
+  EXPECT_EQ(queue.refusals().passed, 3u);
 }
 
 TEST_P(QueueAdmission, WithoutKnowingAnythingNothingIsLate) {

@@ -53,8 +53,17 @@ TEST_P(PolicyChange, WhatContradictsOrMakesNoSenseChangesNothing) {
             "PAGE_LIMIT starts whole pages, so that CONCURRENCY=adaptive decides nothing: set one of the two");
   EXPECT_EQ(error_of({{"CONCURRENCY_MAX", "4"}}),
             "CONCURRENCY_MIN and CONCURRENCY_MAX bound CONCURRENCY=adaptive, which is not set: set it too");
-  EXPECT_NE(error_of({{"LINGER_MS", "4"}}).find("'LINGER_MS' is no setting that can be changed here: there are "),
-            std::string::npos);
+  EXPECT_EQ(
+      error_of({{"LINGER_MS", "4"}}),
+      "'LINGER_MS' is no setting that can be changed here: it holds from a start on, so write it into the queue's "
+      "template");
+  for (const char* name : {"RATE", "rate_limit", "RATE_LIMT", "rate-limit"}) {
+    EXPECT_EQ(error_of({{name, "5"}}),
+              "'" + std::string(name) + "' is no setting that can be changed here (did you mean 'RATE_LIMIT'?)");
+  }
+  EXPECT_NE(
+      error_of({{"SPEED", "4"}}).find("'SPEED' is no setting that can be changed here: there are BACKOFF_BASE_MS,"),
+      std::string::npos);
 }
 
 TEST_P(PolicyChange, AnotherMarginShedsAtOnce) {
