@@ -47,8 +47,8 @@ std::string tasks(uint64_t number) {
 }
 
 // Where the job can be looked at, and how it is stopped.
-std::string pointers(const Remote& remote, const Json& job) {
-  const std::string path = "/queues/" + path_segment(remote.queue) + "/jobs/" + id_of(job);
+std::string pointers(const Session& session, const Json& job) {
+  const std::string path = "/queues/" + path_segment(session.queue()) + "/jobs/" + id_of(job);
   return "job " + id_of(job) + " goes on in the daemon: GET " + path + " shows it, DELETE " + path + " stops it";
 }
 
@@ -146,13 +146,13 @@ int run_bulk(const Remote& remote, const std::string& action, const BulkOptions&
     if (phase != "counting" && phase != "changing") break;
     if (!wait_for(kLook)) {
       progress.end();
-      std::cerr << "freshet: " << pointers(remote, job) << '\n';
+      std::cerr << "freshet: " << pointers(session, job) << '\n';
       return kFailed;
     }
     Json now = session.call("GET", "/jobs/" + id_of(job));
     if (now.is_null()) {
       progress.end();
-      std::cerr << "freshet: " << pointers(remote, job) << '\n';
+      std::cerr << "freshet: " << pointers(session, job) << '\n';
       return session.exit_status();
     }
     job = std::move(now);

@@ -32,8 +32,9 @@ std::vector<std::string> request_of(const std::vector<std::string>& ids, size_t 
   return {first, first + static_cast<ptrdiff_t>(std::min(most, ids.size() - from))};
 }
 
-// The named ids that a command did not get to.
+// The named ids that a command did not get to. Of a single id the error has said it already.
 void tell_left(const std::vector<std::string>& ids, size_t from, const std::string& why) {
+  if (ids.size() == 1) return;
   std::cerr << "freshet: " << why << ": left are the ids from '" << plain_text(ids[from]) << "' on ("
             << ids.size() - from << " of " << ids.size() << ")\n";
 }

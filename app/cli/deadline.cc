@@ -45,7 +45,7 @@ Result<Deadline> parse_deadline(std::string_view text) {
   // A duration has neither.
   if (text.find_first_of("-T:") != std::string_view::npos) return of_time(text);
   const auto duration = parse_duration(text, milliseconds(1), kLongest);
-  if (!duration) return fail(duration.error());
+  if (!duration) return invalid(duration.error().message + "; or the time until when, like 2026-12-01T10:00Z");
   return Deadline{0, duration->count()};
 }
 

@@ -168,7 +168,8 @@ class Commands : public Subcommands<FilteredOptions> {
   using Subcommands::Subcommands;
 
   Command add(const char* name, const char* what, Run run) {
-    return begin(name, what, std::move(run), "CallCenter", "/filtered/", "Name of the filtered queue");
+    return begin(name, what, std::move(run), "CallCenter", "/filtered/",
+                 "Name of the filtered queue; a daemon's only one needs none");
   }
   Command add_with_id(const char* name, const char* what, const char* of, Run run) {
     Command command = add(name, what, std::move(run));

@@ -1,6 +1,8 @@
 // freshet invoke: calls a function of a running daemon.
+#include <algorithm>
 #include <iostream>
 #include <iterator>
+#include <vector>
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
@@ -9,6 +11,7 @@
 #include "app/cli/remote.h"
 #include "base/plain_text.h"
 #include "base/text_file.h"
+#include "runtime/deploy/diagnostics.h"
 #include "tables/value/text.h"
 
 namespace freshet::cli {
@@ -42,6 +45,25 @@ void show_log(const HttpResponse& response) {
   }
 }
 
+// Says which functions there are, if the wanted one is not among them. False if that is not known.
+bool tell_functions(BlockingClient& client, const std::string& wanted) {
+  const auto response = client.call("GET", "/2015-03-31/functions/", "");
+  if (!response || response->status != 200) return false;
+  const Json list = Json::parse(response->body, nullptr, false);
+  const auto functions = list.is_object() ? list.find("Functions") : list.end();
+  if (!list.is_object() || functions == list.end() || !functions->is_array()) return false;
+  std::vector<std::string> names;
+  for (const Json& one : *functions) {
+    const auto name = one.is_object() ? one.find("FunctionName") : one.end();
+    if (one.is_object() && name != one.end() && name->is_string()) names.push_back(name->get<std::string>());
+  }
+  if (std::find(names.begin(), names.end(), wanted) != names.end()) return false;
+  std::cerr << "freshet: there is no function '" << plain_text(wanted) << "'"
+            << (names.empty() ? "; freshet deploy TEMPLATE makes some" : plain_text(nearest_or_all(wanted, names)))
+            << '\n';
+  return true;
+}
+
 int invoke(const InvokeOptions& options) {
   auto event = read_event(options);
   if (!event) {
@@ -60,6 +82,7 @@ int invoke(const InvokeOptions& options) {
   auto response = (*client)->call("POST", target, *event, headers);
   progress.end();
   if (!response) return unreachable(response.error());
+  if (response->status == 404 && tell_functions(**client, options.function)) return kNotFound;
   if (response->status >= 300) return tell_refusal(*response, options.remote.credentials);
   if (options.log) show_log(*response);
   if (!response->body.empty()) std::cout << plain_json(response->body) << '\n';

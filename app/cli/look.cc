@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
 #include <iostream>
 
@@ -46,6 +47,17 @@ std::string about(int64_t milliseconds) {
   return text;
 }
 
+// The text behind `lead`, in lines that fit the screen; further lines begin below the text.
+void print_wrapped(const std::string& lead, const std::string& text) {
+  constexpr size_t kLeast = 20;  // Columns of text, however narrow the screen is.
+  const size_t width = screen_of(STDOUT_FILENO).width;
+  std::string begin = lead;
+  for (const auto& line : wrapped(text, std::max(width, lead.size() + kLeast) - lead.size())) {
+    std::cout << begin << line << '\n';
+    begin.assign(lead.size(), ' ');
+  }
+}
+
 // The settings in lines that fit the screen.
 void print_policy(const Json& policy) {
   std::string settings;
@@ -54,35 +66,35 @@ void print_policy(const Json& policy) {
   }
   if (settings.empty()) return;
   std::cout << "its settings:\n";
-  for (const auto& line : wrapped(settings, screen_of(STDOUT_FILENO).width - 2)) std::cout << "  " << line << '\n';
+  print_wrapped("  ", settings);
 }
 
 void print_head(const Json& answer) {
   const Json task = answer.value("task", Json::object());
   const Json status = task.value("taskStatus", Json());
-  std::cout << plain_text(answer.value("taskId", "")) << ": "
-            << (status.is_string() ? plain_text(status.get<std::string>())
-                : task.empty()     ? "not there"
-                                   : "no state");
-  if (answer.contains("ageMs")) std::cout << ", " << age_text(answer["ageMs"].get<int64_t>()) << " old";
+  std::string head = plain_text(answer.value("taskId", "")) + ": " +
+                     (status.is_string() ? plain_text(status.get<std::string>())
+                      : task.empty()     ? "not there"
+                                         : "no state");
+  if (answer.contains("ageMs")) head += ", " + age_text(answer["ageMs"].get<int64_t>()) + " old";
   for (const auto& [member, title] : {std::pair("priority", "priority"), std::pair("group", "group"),
                                       std::pair("attempt", "attempt"), std::pair("maxAttempts", "of at most")}) {
-    if (task.contains(member)) std::cout << ", " << title << ' ' << text_of(task[member]);
+    if (task.contains(member)) head += std::string(", ") + title + ' ' + plain_text(text_of(task[member]));
   }
   for (const auto& [member, title] : {std::pair("deadlineInMs", "deadline"), std::pair("ttlInMs", "removed by TTL")}) {
     if (!answer.contains(member)) continue;
     const auto left = answer[member].get<int64_t>();
-    std::cout << ", " << title << (left < 0 ? " " + about(-left) + " ago" : " in " + about(left));
+    head += std::string(", ") + title + (left < 0 ? " " + about(-left) + " ago" : " in " + about(left));
   }
-  std::cout << '\n';
+  print_wrapped("", head);
 }
 
 // Prints the task's events in order.
 void print_life(const Json& life) {
   for (const auto& event : life) {
     const bool has_time = event.contains("at");
-    std::cout << "  " << fmt::format("{:25}", has_time ? local_time(event["at"].get<int64_t>()) : "then")
-              << plain_text(event.value("message", "")) << '\n';
+    const std::string time = has_time ? local_time(event["at"].get<int64_t>()) : "then";
+    print_wrapped(fmt::format("  {:25}", time), plain_text(event.value("message", "")));
   }
 }
 
@@ -99,8 +111,7 @@ int explain(const GetOptions& options) {
   const Json status = answer.value("task", Json::object()).value("taskStatus", Json());
   const bool waits = status == "PENDING" || status == "DELAYED";
   std::cout << (waits ? "why it is not started now:\n" : "as it is now:\n");
-  for (const auto& why : answer.value("why", Json::array()))
-    std::cout << "  - " << plain_text(why.get<std::string>()) << '\n';
+  for (const auto& why : answer.value("why", Json::array())) print_wrapped("  - ", plain_text(why.get<std::string>()));
   std::cout << "the queue: " << answer.value("depth", uint64_t{0}) << " waiting\n";
   print_policy(answer.value("policy", Json::object()));
   return kDone;

@@ -121,9 +121,12 @@ class Commands : public Subcommands<OrderedOptions> {
     options().remote.variable = "FRESHET_ORDERED_TABLE";
     options().remote.root = "/ordered/";
     options().remote.add_connection_options(command);
-    command.add_option("--table", options().remote.queue, "Name of the definition, usually the table's")
-        .envname("FRESHET_ORDERED_TABLE")
-        .capture_default_str();
+    options().remote.chosen_by =
+        command
+            .add_option("--table", options().remote.queue,
+                        "Name of the definition, usually the table's; a daemon's only one needs none")
+            .envname("FRESHET_ORDERED_TABLE")
+            .capture_default_str();
     command.add_flag("--json", options().remote.json, "Print JSON on one line");
     command.add_flag("--typed", options().typed,
                      "Take and print items in the item store's JSON: {\"PK\": {\"S\": \"x\"}}");

@@ -69,7 +69,8 @@ class Commands : public Subcommands<PriorityOptions> {
   using Subcommands::Subcommands;
 
   Command add(const char* name, const char* what, Run run) {
-    return begin(name, what, std::move(run), "Shipment", "/priority/", "Name of the priority queue");
+    return begin(name, what, std::move(run), "Shipment", "/priority/",
+                 "Name of the priority queue; a daemon's only one needs none");
   }
   // With an id, and with what every call on one record may name.
   Command add_record(const char* name, const char* what, Run run) {

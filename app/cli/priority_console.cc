@@ -104,11 +104,12 @@ class Console {
       : remote_(remote), words_(console_words(sample)), session_(remote), steps_(session_) {}
 
   int run() {
-    std::cout << console_greeting(words_, remote_.queue, remote_.url);
+    session_.find_queue();
+    std::cout << console_greeting(words_, session_.queue(), remote_.url);
     connect();
     Lines lines;
     for (;;) {
-      const auto line = lines.next(console_prompt(words_, remote_.queue, record_.is_null() ? "" : id_));
+      const auto line = lines.next(console_prompt(words_, session_.queue(), record_.is_null() ? "" : id_));
       if (!line) break;
       std::istringstream words(*line);
       std::string command;

@@ -268,8 +268,10 @@ void add_put(Command app, int& exit_status) {
       .add_option("--delay", options->delay, "Time until the task may start, like 5s or 10m; a number alone is seconds")
       .check(some_seconds());
   command
-      .add_option("--key", options->key,
-                  "Create no second task while one with this key waits (PENDING or DELAYED) or is in work (TAKEN)")
+      .add_option(
+          "--key", options->key,
+          "Of the tasks with this key only one waits (PENDING or DELAYED) or is in work (TAKEN) at a time: meanwhile "
+          "nothing is created, and the id of that one is printed")
       .check(not_empty());
   command.add_flag("--replace", options->replace,
                    "With --key: cancel the task that waits, if there is one, and create this one. If one is in work, "

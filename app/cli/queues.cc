@@ -97,7 +97,7 @@ void print_pauses(const Json& rows) {
                 << (of == "queue" ? std::string("all of it") : of + " '" + plain_text(pause.value("name", "")) + "'")
                 << " is paused";
       const int64_t age = now_ms() - pause.value("since", int64_t{0});
-      std::cout << " since " << age_text(age) << " ago by " << plain_text(pause.value("by", "?"));
+      std::cout << " for " << age_text(age) << " now, by " << plain_text(pause.value("by", "?"));
       if (pause.contains("reason")) std::cout << ": " << plain_text(pause["reason"].get<std::string>());
       std::cout << '\n';
     }

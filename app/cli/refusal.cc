@@ -1,6 +1,8 @@
 #include "app/cli/refusal.h"
 
+#include <algorithm>
 #include <iostream>
+#include <string_view>
 
 #include "base/plain_text.h"
 
@@ -30,10 +32,21 @@ RefusalText known_refusal(const Json& document) {
   return {without_namespace(text_in(document, "__type")), std::move(message)};
 }
 
+// A wrong key in a sentence that a hint can follow. The further lines of a wrong signature show what was to be signed,
+// for whoever writes a client.
+void shorten(RefusalText& found) {
+  if (found.code != "InvalidSignatureException" && found.code != "UnrecognizedClientException") return;
+  found.message.erase(std::min(found.message.find('\n'), found.message.size()));
+  constexpr std::string_view kConsult = " Consult the service documentation for details.";
+  if (found.message.ends_with(kConsult)) found.message.resize(found.message.size() - kConsult.size());
+  if (found.message.ends_with('.')) found.message.pop_back();
+}
+
 }  // namespace
 
 RefusalText refusal_in(const Json& document) {
   RefusalText found = known_refusal(document);
+  shorten(found);
   if (found.message.empty()) found.message = document.dump(-1, ' ', false, Json::error_handler_t::replace);
   return found;
 }
@@ -41,6 +54,7 @@ RefusalText refusal_in(const Json& document) {
 RefusalText refusal_in(const HttpResponse& response) {
   const Json document = Json::parse(response.body, nullptr, false);
   RefusalText found = document.is_discarded() ? RefusalText() : known_refusal(document);
+  shorten(found);
   if (found.code.empty()) found.code = header(response.headers, "x-amzn-ErrorType");
   if (found.message.empty()) found.message = response.body.substr(0, kMostShown);
   return found;

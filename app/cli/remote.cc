@@ -9,15 +9,17 @@
 #include "app/cli/exact_json.h"
 #include "app/cli/refusal.h"
 #include "base/plain_text.h"
+#include "base/there_are.h"
 
 namespace freshet::cli {
 
 void Remote::add_options(Command command) {
   add_connection_options(command);
   command.options_group("Connection");
-  command.add_option("--queue", queue, "Name of the queue: that of its table")
-      .envname("FRESHET_QUEUE")
-      .capture_default_str();
+  chosen_by =
+      command.add_option("--queue", queue, "Name of the queue: that of its table; a daemon's only one needs none")
+          .envname("FRESHET_QUEUE")
+          .capture_default_str();
   command.options_group("Options");
   command.add_flag("--json", json, "Print JSON");
 }
@@ -169,17 +171,57 @@ Json Session::ask(const std::string& method, const std::string& target, const Js
   return document;
 }
 
+std::vector<std::string> Session::names_of(const std::string& root, const std::string& member) {
+  const auto response = client_->call("GET", root.substr(0, root.size() - 1), "");
+  if (!response || response->status != 200) return {};
+  const Json list = parse_exact(response->body);
+  const auto names = list.is_object() ? list.find(member) : list.end();
+  if (!list.is_object() || names == list.end() || !names->is_array()) return {};
+  std::vector<std::string> out;
+  for (const auto& name : *names) {
+    if (name.is_string()) out.push_back(name.get<std::string>());
+  }
+  return out;
+}
+
+bool Session::take_only_queue() {
+  if (looked_ || !remote_.chosen_by || remote_.chosen_by->given() || !client_) return false;
+  looked_ = true;
+  const auto kind = std::find_if(std::begin(kQueueKinds), std::end(kQueueKinds),
+                                 [this](const QueueKind& one) { return remote_.root == one.root; });
+  if (kind == std::end(kQueueKinds)) return false;
+  const auto names = names_of(kind->root, kind->member);
+  if (names.size() != 1 || names[0] == remote_.queue) return false;
+  found_ = names[0];
+  return true;
+}
+
+void Session::find_queue() {
+  if (!client_) {
+    auto made = connect_to(remote_.url, remote_.credentials, remote_.ca);
+    if (!made) return;
+    client_ = std::move(*made);
+  }
+  take_only_queue();
+}
+
+std::string Session::which_queue() {
+  if (!remote_.chosen_by || remote_.chosen_by->given()) return {};
+  for (const QueueKind& kind : kQueueKinds) {
+    if (remote_.root != kind.root) continue;
+    const auto names = names_of(kind.root, kind.member);
+    if (names.size() < 2) return {};
+    return "which one? " + there_are(names) + ": name one with " + remote_.option + " (or " + remote_.variable + ")";
+  }
+  return {};
+}
+
 std::string Session::about_name() {
   std::string out;
   for (const QueueKind& kind : kQueueKinds) {
     if (remote_.root == kind.root) continue;
-    const std::string_view root = kind.root;
-    const auto response = client_->call("GET", std::string(root.substr(0, root.size() - 1)), "");
-    if (!response || response->status != 200) continue;
-    const Json list = parse_exact(response->body);
-    const auto names = list.find(kind.member);
-    if (!list.is_object() || names == list.end() || !names->is_array()) continue;
-    if (std::find(names->begin(), names->end(), remote_.queue) == names->end()) continue;
+    const auto names = names_of(kind.root, kind.member);
+    if (std::find(names.begin(), names.end(), remote_.queue) == names.end()) continue;
     out += "; '" + remote_.queue + "' is " + kind.what;
   }
   const char* variable = std::getenv(remote_.variable.c_str());
@@ -188,12 +230,23 @@ std::string Session::about_name() {
 }
 
 Json Session::call(const std::string& method, const std::string& path, const Json& body) {
-  return call_at(method, remote_.root + path_segment(remote_.queue) + path, body);
+  return answer_of(method, path, {}, body);
 }
 
 Json Session::call_at(const std::string& method, const std::string& target, const Json& body) {
+  return answer_of(method, {}, target, body);
+}
+
+Json Session::answer_of(const std::string& method, const std::string& path, const std::string& whole,
+                        const Json& body) {
+  const auto target_now = [&] { return whole.empty() ? remote_.root + path_segment(queue()) + path : whole; };
   int status = 0;
-  const Json document = ask(method, target, body, status);
+  std::string target = target_now();
+  Json document = ask(method, target, body, status);
+  if (!document.is_null() && status == 404 && whole.empty() && take_only_queue()) {
+    target = target_now();
+    document = ask(method, target, body, status);
+  }
   if (document.is_null() || status < 300 || document.contains("return_value") || document.contains("outcome")) {
     return document;
   }
@@ -201,7 +254,10 @@ Json Session::call_at(const std::string& method, const std::string& target, cons
   std::string text = refusal.code + (refusal.code.empty() ? "" : ": ") + refusal.message;
   const auto says = [&](const char* what) { return text.find("'" + remote_.queue + what) != std::string::npos; };
   const bool others = says("'; there ") || (says("'; this daemon has ") && !says("'; this daemon has none"));
-  if (status == 404 && others) text += about_name();
+  if (status == 404 && others) {
+    const std::string which = which_queue();
+    text = which.empty() ? text + about_name() : which;
+  }
   text += hint_at_key(refusal, remote_.credentials);
   std::cerr << "freshet: " << plain_text(explain_ ? explain_(text) : text) << " (" << method << ' ' << target
             << " gave " << status << ")\n";

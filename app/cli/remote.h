@@ -4,7 +4,9 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "app/cli/options.h"
 #include "wire/http/blocking_client.h"
@@ -15,7 +17,8 @@ using Json = nlohmann::ordered_json;
 
 struct Remote {
   std::string url = "http://127.0.0.1:7070";
-  std::string queue = "QueueTable";
+  std::string queue = "QueueTable";        // Its default stands for the daemon's only queue; see Session::queue().
+  std::optional<Option> chosen_by;         // The option that chooses the queue. Absent: it must be named.
   std::string option = "--queue";          // Names the queue, in hints.
   std::string variable = "FRESHET_QUEUE";  // The environment variable of that option.
   std::string root = "/queues/";           // The path before the queue's name.
@@ -39,10 +42,23 @@ class Session {
   Json call_at(const std::string& method, const std::string& target, const Json& body = nullptr);
   // The errors of further calls are printed as `explain` says them.
   void explain_errors(std::function<std::string(const std::string&)> explain) { explain_ = std::move(explain); }
+  // The queue that call() asks: the one that was named, else the default one, else the daemon's only one. Which of the
+  // last two it is, is known after find_queue(), or after a call.
+  const std::string& queue() const { return found_.empty() ? remote_.queue : found_; }
+  // Asks the daemon, unless the queue was named. Errors are left to the call that follows.
+  void find_queue();
   int exit_status() const { return exit_status_; }
   void failed(int status) { exit_status_ = status; }
 
  private:
+  // The answer to a call on the queue's `path`, or on the `whole` target.
+  Json answer_of(const std::string& method, const std::string& path, const std::string& whole, const Json& body);
+  // Without a name: takes the daemon's only queue if the default one is not there. True if that changed the queue.
+  bool take_only_queue();
+  // The names of the queues of that kind.
+  std::vector<std::string> names_of(const std::string& root, const std::string& member);
+  // What to print in place of the refusal if no queue was named, and there are several; else empty.
+  std::string which_queue();
   // Where a queue's name that is not known comes from, and which kind of queue it names if it names one.
   std::string about_name();
   // Whatever answer comes, if it is a JSON document; `status` is its HTTP status. Null if none came.
@@ -52,6 +68,8 @@ class Session {
   std::unique_ptr<BlockingClient> client_;
   std::function<std::string(const std::string&)> explain_;
   int exit_status_ = 0;
+  std::string found_;    // Empty: none was looked for, or the named or default one is right.
+  bool looked_ = false;  // Once is enough.
 };
 
 // A client of the daemon at `url` that signs with the first key of the file of credentials, if one is named.

@@ -92,7 +92,8 @@ void add_service_options(Command command, DaemonOptions& options) {
   command
       .add_option(
           "--allowed-host", options.allowed_hosts,
-          "A further name that clients may call this server by in the Host header, as behind a proxy; repeatable")
+          "A further name that clients call this server by (the Host header), like queue.example.com, or *.example.com "
+          "for all names below; behind a proxy its public name; repeatable")
       .one_value_each()
       .envname("FRESHET_ALLOWED_HOST");
   command

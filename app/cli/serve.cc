@@ -1,4 +1,6 @@
 // freshet serve: a queue without a template.
+#include <unistd.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <iostream>
@@ -11,6 +13,7 @@
 #include "app/daemon/daemon.h"
 #include "app/daemon/options.h"
 #include "base/plain_text.h"
+#include "base/terminal.h"
 #include "tables/engine/embedded.h"
 
 namespace freshet::cli {
@@ -66,6 +69,10 @@ int serve(ServeOptions& options, bool level_given) {
     std::cout << text;
     return kDone;
   }
+  if (const auto missing = missing_program(options.choices)) {
+    std::cerr << "freshet serve: " << plain_text(*missing) << '\n';
+    return kUsage;
+  }
   DaemonOptions& daemon = options.daemon;
   if (daemon.data.empty()) daemon.data = "freshet-data/" + queue->name;
   if (options.json) daemon.log_format = "json";
@@ -74,6 +81,11 @@ int serve(ServeOptions& options, bool level_given) {
   daemon.deploy.text = text;
   daemon.on_ready = [&](const std::string& url) {
     if (!options.json) std::cout << welcome_text(*queue, welcome_facts(daemon, url)) << std::flush;
+  };
+  daemon.on_stopped = [&](const std::string& what) {
+    if (options.json) return;
+    // The terminal has shown ^C on a line of its own.
+    std::cout << (screen_of(STDOUT_FILENO).terminal ? "\n" : "") << "stopped: " << plain_text(what) << std::endl;
   };
   return run_daemon(daemon);
 }
@@ -128,7 +140,7 @@ void add_time_options(Command command, ServeChoices& choices) {
       .one_of({"lifo", "fifo", "adaptive", "deadline"});
   command
       .add_option("--set", choices.settings,
-                  "VARIABLE=VALUE: any other setting of the queue (docs/operations.md); repeatable")
+                  "VARIABLE=VALUE: any other setting of the queue (docs/settings.md); repeatable")
       .one_value_each();
 }
 

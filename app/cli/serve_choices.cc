@@ -11,7 +11,8 @@
 #include "base/duration_text.h"
 #include "base/url.h"
 #include "functions/late.h"
-#include "runtime/deploy/diagnostics.h"
+#include "functions/runners/program.h"
+#include "functions/setting_names.h"
 #include "tables/value/text.h"
 
 namespace freshet::cli {
@@ -57,7 +58,15 @@ Result<std::string> runner_of(const ServeChoices& choices) {
   const std::string& text = choices.to ? *choices.to : *choices.exec;
   if (choices.exec) {
     const std::string runner = "exec:" + text;
-    if (parse_runner(runner)) return runner;
+    const auto settings = parse_runner(runner);
+    // A shell's single quotes mean nothing here, and no argument begins with one by intent.
+    const bool is_quoted =
+        settings && std::ranges::any_of(settings->argv, [](const std::string& word) { return word.starts_with('\''); });
+    if (is_quoted) {
+      return invalid("--exec: " + text +
+                     ": an argument with blanks stands in double quotes, like --exec 'sh -c \"cat\"'");
+    }
+    if (settings) return runner;
     return invalid("--exec '" + text + "': it must name a program, with each quotation mark closed");
   }
   const auto url = parse_url(text);
@@ -102,8 +111,14 @@ Result<std::string> keep_of(const std::string& text) {
     out += (out.empty() ? "" : ",") + part.substr(0, from) + std::to_string(duration->count());
     at = comma + 1;
   }
-  auto times = KeepTimes::parse(out);
-  if (!times) return fail(times.error());
+  if (auto times = KeepTimes::parse(out); !times) {
+    // It quotes the milliseconds, which nobody has written: only the reason is of use.
+    const std::string& message = times.error().message;
+    const size_t from = std::min(message.find("': "), message.size() - 3) + 3;
+    const size_t to = message.rfind("; write milliseconds");
+    return invalid(message.substr(from, to - from) +
+                   "; write a duration for all ended tasks, like 1h, or by outcome, like SUCCESS=10m,DEAD=7d");
+  }
   return out;
 }
 
@@ -139,8 +154,8 @@ class Settings {
     for (const SettingHelp& row : setting_table()) known.emplace_back(row.name);
     if (equals == std::string::npos || variable.empty()) return invalid("--set '" + text + "' must be VARIABLE=VALUE");
     if (std::ranges::find(known, variable) == known.end()) {
-      return invalid("--set '" + variable + "' is no setting of a queue" + did_you_mean(variable, known) +
-                     "; docs/operations.md lists them");
+      return invalid("--set '" + variable + "' is no setting of a queue" + nearest_setting(variable, known) +
+                     "; docs/settings.md lists them");
     }
     for (const char* fixed : {"QUEUE_TABLE", "TRIGGER_TOPIC_ARN", "TASK_RUNNER"}) {
       if (variable == fixed) return invalid("--set " + variable + ": freshet serve sets it itself");
@@ -229,6 +244,19 @@ Result<ServedQueue> queue_of(const ServeChoices& choices) {
   queue.settings = environment;
   if (auto valid = settings_of(queue); !valid) return invalid(settings.in_words_of_options(valid.error().message));
   return queue;
+}
+
+std::optional<std::string> missing_program(const ServeChoices& choices) {
+  if (!choices.exec) return std::nullopt;
+  const auto settings = parse_runner("exec:" + *choices.exec);
+  if (!settings) return std::nullopt;
+  const std::string& program = settings->argv.front();
+  const auto why = cannot_start(program);
+  if (!why) return std::nullopt;
+  const bool is_path = program.find('/') != std::string::npos;
+  if (is_path) return "--exec: " + *why + ": name a program that is there and may be executed";
+  return "--exec: program '" + program + "' was not found in PATH: install it, or write its path, like --exec ./" +
+         program;
 }
 
 std::string shell_word(const std::string& text) {

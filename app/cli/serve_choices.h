@@ -27,6 +27,10 @@ struct ServeChoices {
 // kValidation, for a person: an option is missing, wrong, or contradicts another one.
 Result<ServedQueue> queue_of(const ServeChoices& choices);
 
+// Why the program of --exec cannot be started now, for a person; nothing if it can, or if there is none. Reads the file
+// system.
+std::optional<std::string> missing_program(const ServeChoices& choices);
+
 // The command line that asks for this, for a shell.
 std::string command_of(const ServeChoices& choices);
 

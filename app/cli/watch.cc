@@ -65,7 +65,9 @@ int watch(const Remote& remote) {
   }
   signal(SIGINT, [](int) { interrupted = 1; });
   signal(SIGTERM, [](int) { interrupted = 1; });
-  const std::string root = "/record?table=" + path_segment(remote.queue) + "&from=";
+  Session session(remote);
+  session.find_queue();
+  const std::string root = "/record?table=" + path_segment(session.queue()) + "&from=";
   std::string next = "latest";
   const Screen screen = screen_of(STDOUT_FILENO);
   while (interrupted == 0) {
@@ -74,7 +76,7 @@ int watch(const Remote& remote) {
     if (piece->status != 200) return tell_refusal(*piece, remote.credentials);
     const auto onward = header(piece->headers, "X-Freshet-Next");
     if (onward.empty()) return strange_answer(remote.url);
-    if (next == "latest") std::cerr << "watching " << plain_text(remote.queue) << " (Ctrl-C ends)\n";
+    if (next == "latest") std::cerr << "watching " << plain_text(session.queue()) << " (Ctrl-C ends)\n";
     next = onward;
     size_t at = 0;
     for (size_t end = 0; (end = piece->body.find('\n', at)) != std::string::npos; at = end + 1) {

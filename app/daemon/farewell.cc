@@ -15,8 +15,10 @@ std::string farewell_text(const Farewell& farewell) {
   const auto number = [](uint64_t count, const char* one, const char* several) {
     return std::to_string(count) + (count == 1 ? one : several);
   };
-  std::string out =
-      number(farewell.done, " task was done, ", " tasks were done, ") + number(farewell.waiting, " waits", " wait");
+  std::string out = number(farewell.done, " task was done", " tasks were done");
+  if (farewell.failed > 0) out += ", " + number(farewell.failed, " failed", " failed");
+  if (farewell.shed > 0) out += ", " + number(farewell.shed, " was shed", " were shed");
+  out += ", " + number(farewell.waiting, " waits", " wait");
   if (farewell.held > 0)
     out += ", " + number(farewell.held, " is still held by a worker", " are still held by workers");
   const size_t left = farewell.waiting + farewell.held;
@@ -34,6 +36,8 @@ Async<Farewell> farewell_of(TaskQueues& queues) {
     const auto stats = co_await queue->stats();
     if (!stats) continue;
     out.done += stats->in_time.since_start.in_time + stats->in_time.since_start.late;
+    out.failed += stats->in_time.since_start.failed;
+    out.shed += stats->in_time.since_start.shed;
     out.waiting += depth_of(*stats, "PENDING") + depth_of(*stats, "DELAYED");
     out.held += depth_of(*stats, "TAKEN");
   }

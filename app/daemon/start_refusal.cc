@@ -48,8 +48,7 @@ Error open_refusal(const Error& error, const DaemonOptions& options) {
             {}};
   }
   if (error.code == ErrorCode::kConflict) {
-    return {error.code, error.message + ", such as a daemon that runs: stop that one, or name another folder with --data",
-            {}};
+    return {error.code, error.message + " (stop the daemon that has it open, or name another folder with --data)", {}};
   }
   if (error.code != ErrorCode::kDiskFull) return error;
   return {error.code, error.message + ": a start needs room for " + five_segments(options) + std::string(kAdvice), {}};

@@ -28,6 +28,10 @@ TEST(Farewell, SaysWhatIsLost) {
   EXPECT_EQ(farewell_text(farewell(5, 3, 0, "")),
             "5 tasks were done, 3 wait; what is left is gone, as nothing was kept on disk");
   EXPECT_EQ(farewell_text(farewell(5, 0, 0, "")), "5 tasks were done, 0 wait");
+  Farewell failed = farewell(0, 0, 0, "");
+  failed.failed = 1;
+  failed.shed = 2;
+  EXPECT_EQ(farewell_text(failed), "0 tasks were done, 1 failed, 2 were shed, 0 wait");
   Farewell lost = farewell(5, 3, 0, "/data");
   lost.durable = false;
   EXPECT_EQ(farewell_text(lost),

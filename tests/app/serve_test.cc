@@ -174,7 +174,9 @@ TEST(Serve, HowLongWhatHasEndedStays) {
   EXPECT_EQ(wrong_keep("1h"), "");
   EXPECT_EQ(wrong_keep("SUCCESS=10m,DEAD=7d"), "");
   EXPECT_THAT(wrong_keep("1"), HasSubstr("has no unit"));
-  EXPECT_THAT(wrong_keep("DONE=1h"), HasSubstr("DONE"));
+  EXPECT_EQ(wrong_keep("DONE=1h"),
+            "'DONE' is no state in which tasks end (SUCCESS, FAILURE, DEAD, SHED, CANCELLED); write a duration for all "
+            "ended tasks, like 1h, or by outcome, like SUCCESS=10m,DEAD=7d");
   EXPECT_NE(wrong_keep("1h,"), "");
   EXPECT_NE(wrong_keep(""), "");
   EXPECT_THAT(wrong_keep("400d"), HasSubstr("out of range"));
@@ -203,8 +205,32 @@ TEST(Serve, AProgramThatCannotBeRunIsNamed) {
   EXPECT_EQ(error_of(choices), "an option is not UTF-8 text");
   choices.exec = "\"a";
   EXPECT_EQ(error_of(choices), "--exec '\"a': it must name a program, with each quotation mark closed");
+  choices.exec = "sh -c 'echo no'";
+  EXPECT_EQ(error_of(choices),
+            "--exec: sh -c 'echo no': an argument with blanks stands in double quotes, like --exec 'sh -c \"cat\"'");
+  choices.exec = "sh -c \"echo 'no'\"";
+  EXPECT_EQ(error_of(choices), "no error");
   choices.exec = "";
   EXPECT_EQ(error_of(choices), "--exec '': it must name a program, with each quotation mark closed");
+}
+
+TEST(Serve, AProgramThatIsNotThereIsNamedAsItsOption) {
+  const auto missing = [](const char* exec) {
+    ServeChoices choices;
+    choices.name = "emails";
+    choices.exec = exec;
+    return missing_program(choices).value_or("there");
+  };
+  EXPECT_EQ(
+      missing("no-such-program-of-ours -x"),
+      "--exec: program 'no-such-program-of-ours' was not found in PATH: install it, or write its path, like --exec "
+      "./no-such-program-of-ours");
+  EXPECT_EQ(missing("/no/such/program"),
+            "--exec: '/no/such/program': No such file or directory: name a program that is there and may be executed");
+  EXPECT_EQ(missing("/etc/passwd"),
+            "--exec: '/etc/passwd' may not be executed: name a program that is there and may be executed");
+  EXPECT_EQ(missing("sh -c true"), "there");
+  EXPECT_FALSE(missing_program(to_handler()));
 }
 
 TEST(Serve, FurtherSettingsAreChecked) {
@@ -215,6 +241,7 @@ TEST(Serve, FurtherSettingsAreChecked) {
     return error_of(choices);
   };
   EXPECT_THAT(error({"MAX_WAITNG=5"}), HasSubstr("is no setting of a queue (did you mean 'MAX_WAITING'?)"));
+  EXPECT_THAT(error({"RATE=5"}), HasSubstr("is no setting of a queue (did you mean 'RATE_LIMIT'?)"));
   EXPECT_THAT(error({"MAX_WAITING"}), HasSubstr("must be VARIABLE=VALUE"));
   EXPECT_THAT(error({"RATE_LIMIT=5"}, "19"), HasSubstr("--set RATE_LIMIT and --rate contradict each other"));
   EXPECT_THAT(error({"LEASE_MS=50", "LEASE_MS=60"}), HasSubstr("given twice"));

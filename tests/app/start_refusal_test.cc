@@ -33,7 +33,7 @@ TEST(StartRefusal, AStoreThatDoesNotOpenSaysWhatToDo) {
             "(--segment-bytes)");
   const Error taken{ErrorCode::kConflict, "some/folder is in use", {}};
   EXPECT_EQ(open_refusal(taken, options_with("some/folder")).message,
-            "some/folder is in use (--data takes another directory)");
+            "some/folder is in use (stop the daemon that has it open, or name another folder with --data)");
   const Error no_folder{ErrorCode::kNotFound, "cannot create directory /proc/x: No such file or directory", {}};
   EXPECT_EQ(
       open_refusal(no_folder, options_with("/proc/x")).message,

@@ -172,7 +172,7 @@ class Damage(unittest.TestCase):
         first_ready = self.daemon.ready.read_text()
         second.launch()
         self.assertEqual(second.process.wait(60), 1)
-        self.assertRegex(second.log_tail(), "store is locked by another process .--data takes another directory")
+        self.assertRegex(second.log_tail(), "store is locked by another process .stop the daemon that has it open, or name another folder with --data")
         self.daemon.ready.write_text(first_ready)
         create(self.daemon, 50, 50)
         self.daemon.kill()

@@ -67,7 +67,7 @@ def pauses(binary, folder):
         why = daemon.call("GET", QUEUE + "/tasks/a/explain")["why"]
         assert any("the queue is paused since" in line and "by local: the database" in line for line in why), why
         shown = freshet("queues").stdout
-        assert "paused" in shown and "QueueTable: all of it is paused since" in shown, shown
+        assert "paused" in shown and "QueueTable: all of it is paused for" in shown, shown
         row = json.loads(freshet("queues", "--json").stdout)["queues"][0]
         assert row["state"] == "paused" and row["pending"] == 2 and row["kind"] == "tasks", row
         # A worker that waits gets a task as soon as the queue goes on.
