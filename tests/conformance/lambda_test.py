@@ -305,7 +305,7 @@ class Api(Case):
         self.assertIn("Could not parse request body into json", torn.stderr)
         missing = run("Nobody")
         self.assertEqual((missing.returncode, missing.stdout), (3, ""))
-        self.assertIn("Function not found", missing.stderr)
+        self.assertIn("there is no function 'Nobody'; there are ", missing.stderr)
 
 
 if __name__ == "__main__":
