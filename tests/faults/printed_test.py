@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The commands of the first pages are run as they are printed: README's first screen, the pages for AWS SDKs and for choosing a
-policy, the tutorial, the cookbook."""
+policy, first looks at templates and stream functions, the tutorial, the cookbook."""
+import pathlib
 import re
 import subprocess
 import sys
@@ -53,10 +54,12 @@ def aws_sdks(binary, folder):
 
 
 def choosing(binary, folder):
-    """The commands of docs/overload.md. A second of an experiment, and of a recording, shows that the options are right."""
-    commands = re.findall(r"(?m)^    freshet (.*)$", (ROOT / "docs/overload.md").read_text())
+    """The commands of docs/overload.md and docs/simulate.md. A second of an experiment, and of a recording, shows that the options
+    are right."""
+    pages = "".join((ROOT / page).read_text() for page in ("docs/overload.md", "docs/simulate.md"))
+    commands = list(dict.fromkeys(re.findall(r"(?m)^    freshet (.*)$", pages)))
     experiments = [command for command in commands if command.startswith("bench overload ")]
-    assert len(experiments) == 2 and len(commands) >= 6, commands
+    assert len(experiments) == 2 and len(commands) >= 9, commands
     for command in experiments:
         short = command.replace("--seconds 30", "--seconds 1 --seeds 1")
         assert short != command, command
@@ -75,6 +78,14 @@ seq 20 | sed 's/.*/{{"payload": {{"to": "&"}}}}/' > tasks.jsonl
 """)
 
 
+def sections(binary, folder):
+    """One section of a page each, in a folder with the files that ship."""
+    for page, heading in (("docs/templates.md", "A first template"), ("docs/stream-functions.md", "A first look")):
+        text = dict(sections_of((ROOT / page).read_text()))[heading]
+        assert len(blocks_of(text)) >= 5, page
+        follow(binary, folder / pathlib.Path(page).stem, text, {"config": ROOT / "config"})
+
+
 def tutorial(binary, folder):
     text = (ROOT / "docs/tutorial.md").read_text()
     assert len(blocks_of(text)) > 15
@@ -91,7 +102,7 @@ def cookbook(binary, folder):
 
 if __name__ == "__main__":
     wanted = sys.argv[sys.argv.index("--only") + 1:] if "--only" in sys.argv else []
-    tests = {"runner": the_runner_sees_what_is_wrong, "readme": readme, "aws_sdks": aws_sdks, "choosing": choosing, "tutorial": tutorial, "cookbook": cookbook}
+    tests = {"runner": the_runner_sees_what_is_wrong, "readme": readme, "aws_sdks": aws_sdks, "choosing": choosing, "sections": sections, "tutorial": tutorial, "cookbook": cookbook}
     if wanted:
         del sys.argv[sys.argv.index("--only"):]
     main(__doc__, "the pages do what they say", *(test for name, test in tests.items() if not wanted or name in wanted))
