@@ -1,9 +1,12 @@
-// How a daemon's loop sleeps: until a socket is ready, if it runs the turns of the I/O thread itself, or on an eventfd
-// while the I/O thread runs them.
+// How a daemon's loop sleeps, and the model of threads for sockets, in three sentences:
 //
-// Two threads that hand every request to and fro cost a single client two wake-ups a request, about as much as the
-// request itself. One thread alone reads no socket while it waits for the disk. So the loop borrows the I/O thread's
-// turns as long as nobody has to wait for that, and nothing large is to be parsed or written: DriverRule says when.
+//   1. Every socket belongs to an I/O thread, and only whoever runs that thread's turns touches it.
+//   2. A single I/O thread without TLS lends its turns to the loop, which runs them between its own, so that a client
+//      that calls alone costs no switch of threads; several I/O threads, and those with TLS, always run their own.
+//   3. The loop gives the turns back while several clients wait for its syncs or something large is to be read or
+//      written, and takes them again after a row of short turns (DriverRule).
+//
+// Why it is not simply one of the two: bench/RESULTS.md, "Who runs the sockets".
 #pragma once
 
 #include <atomic>
