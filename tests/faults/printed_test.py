@@ -78,6 +78,33 @@ seq 20 | sed 's/.*/{{"payload": {{"to": "&"}}}}/' > tasks.jsonl
 """)
 
 
+def commands_are_known(binary, folder):
+    """Every `freshet …` on a page, in a sentence too, names commands and options that the program has."""
+    helps, wrong, seen = {}, [], 0
+
+    def help_of(*words):
+        if words not in helps:
+            run = subprocess.run([str(binary), *words, "--help"], capture_output=True, text=True, timeout=60)
+            helps[words] = run.stdout if run.returncode == 0 else None
+        return helps[words]
+
+    for page in [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = page.read_text()
+        code = re.findall(r"`([^`\n]+)`", text) + re.findall(r"(?m)^    (.*)$", text) + [line for block in blocks_of(text) for line in block[2].split("\n")]
+        for command in re.findall(r"(?:^|[(\s])(?:build/release/)?freshet ([a-z][^|;&)$\n]*)", "\n".join(code)):
+            words = command.split()
+            path = words[:2] if words[0] in ("bench", "demo", "priority", "filtered", "ordered") and len(words) > 1 else words[:1]
+            path = [word for word in path if re.fullmatch("[a-z-]+", word) and not word.startswith("-")]
+            said = help_of(*path) or (len(path) > 1 and help_of(path[0]) or None)
+            options = [word.split("=")[0] for word in words if re.fullmatch(r"--[a-z][a-z-]*(=.*)?", word)]
+            seen += 1
+            if said is None:
+                wrong.append(f"{page.name}: there is no command: freshet {command}")
+            wrong += [f"{page.name}: {' '.join(path)} has no {option}: freshet {command}" for option in options if said and option not in said]
+    assert seen > 150, seen
+    assert not wrong, "\n".join(wrong)
+
+
 def sections(binary, folder):
     """One section of a page each, in a folder with the files that ship."""
     for page, heading in (("docs/templates.md", "A first template"), ("docs/stream-functions.md", "A first look")):
@@ -102,7 +129,7 @@ def cookbook(binary, folder):
 
 if __name__ == "__main__":
     wanted = sys.argv[sys.argv.index("--only") + 1:] if "--only" in sys.argv else []
-    tests = {"runner": the_runner_sees_what_is_wrong, "readme": readme, "aws_sdks": aws_sdks, "choosing": choosing, "sections": sections, "tutorial": tutorial, "cookbook": cookbook}
+    tests = {"runner": the_runner_sees_what_is_wrong, "known": commands_are_known, "readme": readme, "aws_sdks": aws_sdks, "choosing": choosing, "sections": sections, "tutorial": tutorial, "cookbook": cookbook}
     if wanted:
         del sys.argv[sys.argv.index("--only"):]
     main(__doc__, "the pages do what they say", *(test for name, test in tests.items() if not wanted or name in wanted))
