@@ -133,6 +133,18 @@ def not_in_index(all_pages):
             if path.startswith("docs/") and path != "docs/README.md" and path[len("docs/"):] not in linked]
 
 
+def stale_names(sources, all_pages):
+    """Pages, and sections in quotes behind them, that a source names."""
+    wrong = []
+    for path, text in sources.items():
+        for page, section in re.findall(r"\b(docs/[\w-]+\.md)\b(?:,(?:\s|//|#)+\\?\"([^\"\\\n]+)\\?\")?", text):
+            if page not in all_pages:
+                wrong.append(f"{path}: there is no {page}")
+            elif section and not re.search(rf"(?m)^#+ {re.escape(section)}$", all_pages[page]):
+                wrong.append(f"{path}: {page} has no section {section!r}")
+    return wrong
+
+
 def commands_of(text):
     """(is it in a fence?, the command) of each that a page prints, with lines that go on joined."""
     found = []
@@ -186,6 +198,10 @@ class Samples(unittest.TestCase):
         self.assertEqual(not_in_index({"docs/README.md": "[a](a.md#x)", "docs/a.md": "", "docs/b.md": "", "README.md": ""}),
                          ["docs/b.md: docs/README.md has no link to it"])
 
+    def test_names(self):
+        sources = {"a.cc": "// docs/a.md, \"One\".\n\"docs/a.md, \\\"Two\\\"\"\n// (docs/b.md).", "b.py": "docs/a.md, \"no\nSection\""}
+        self.assertEqual(stale_names(sources, {"docs/a.md": "# One\n"}), ["a.cc: docs/a.md has no section 'Two'", "a.cc: there is no docs/b.md"])
+
     def test_commands(self):
         sample = {"a.md": "```sh daemon\nfreshet a \\\n b\n```\n    freshet c\n    table: x\n", "b.md": "    sudo d\n    freshet e\n", "CHANGELOG.md": ""}
         self.assertEqual(not_run(sample, {"a.md": {"fenced": "a.py", "freshet c": "c.py"}}, {"sudo ": "", "never": ""},
@@ -218,6 +234,15 @@ class Pages(unittest.TestCase):
 
     def test_index_has_every_page(self):
         self.none(not_in_index(self.pages))
+
+    def test_sources_name_what_is_there(self):
+        folders = ("app", "base", "bench", "config", "functions", "runtime", "streams", "tables", "tests", "wire")
+        files = [path for folder in folders for path in (ROOT / folder).rglob("*")
+                 if path.suffix in (".cc", ".py", ".yaml", ".sh", ".conf", ".txt", ".json", ".service") and "node_modules" not in path.parts]
+        self.assertGreater(len(files), 500)
+        here = pathlib.Path(__file__).resolve()
+        sources = {str(path.relative_to(ROOT)): path.read_text(errors="replace") for path in files if path != here}
+        self.none(stale_names(sources, self.pages))
 
     def test_every_command_is_run(self):
         without = ("CHANGELOG.md", "bench/RESULTS.md")
