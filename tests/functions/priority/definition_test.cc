@@ -71,7 +71,8 @@ TEST(DefinitionTest, WhatIsWrongIsNamed) {
   EXPECT_EQ(why(R"({"queues": []})"), "'queues' must be an array with at least one element");
   EXPECT_NE(why(R"({"queues": [{"table": "T"}, {"table": "U", "strict": 1}]})").find("queues[1].strict"),
             std::string::npos);
-  EXPECT_NE(why(R"({"table": "T", "visibility": 3})").find("'visibility' is not known; there are name"),
+  EXPECT_NE(why(R"({"table": "T", "visibility": 3})")
+                .find("'visibility' is not known (did you mean 'visibility_timeout_ms'?); there are name"),
             std::string::npos);
   EXPECT_NE(why("{"), "");
 }
