@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "runtime/task_cost.h"
 
@@ -111,6 +112,7 @@ Processor::~Processor() {
     settlement.error = "the processor was ended while this was in work";
     left.push_back(std::move(settlement));
   }
+  if (!left.empty()) FRESHET_REACHED("a processor ends with work in hand");
   if (!left.empty()) queue_.settle_later(std::move(left));
   if (left_) {
     downstream_.left -= slots_.size();
@@ -142,6 +144,7 @@ bool Processor::can_leave() {
 }
 
 void Processor::leave() {
+  FRESHET_REACHED("a run leaves tasks in work");
   left_ = true;
   downstream_.left += slots_.size();
   queue_.processor_ended();
@@ -261,6 +264,7 @@ Async<void> Processor::start(std::vector<TakenTask> taken) {
 Async<void> Processor::work_on(Slot& slot) {
   auto stale = queue_.stale(slot.task);
   if (!stale.empty()) {
+    FRESHET_REACHED("a task is too late before its start");
     slot.stale = true;
     ended(slot, bounce());  // Its next take sheds it.
     co_return;
@@ -272,17 +276,29 @@ Async<void> Processor::work_on(Slot& slot) {
   in_work.ended(result.kind == RunResult::Kind::kBounced);
   if (result.kind == RunResult::Kind::kBounced) {
     const bool reached = result.error.empty();
+    const bool by_key = reached && answered(slot, CallAnswer::kRefused, result);
     const bool learns = slot.rated->is_learnt() && reached;
     if (learns) slot.rated->refused(now(), result.hints);
-    if (!learns) downstream_.breaker.refused(result.leave_alone, now());
+    if (!learns && !by_key) downstream_.breaker.refused(result.leave_alone, now());
     tell_bounce(slot.task, result);
   } else {
     const bool by_cost = queue_.settings().limits.counts_cost;
-    slot.rated->accepted(now(), result.hints, by_cost ? result.cost : std::nullopt);
+    answered(slot, result.answered ? CallAnswer::kTaken : CallAnswer::kUnknown, result);
+    if (result.answered) {
+      slot.rated->accepted(now(), result.hints, by_cost ? result.cost : std::nullopt);
+    } else {
+      slot.rated->unanswered();
+    }
     downstream_.breaker.accepted(now());
     downstream_.trouble.reset();
   }
   ended(slot, std::move(result));
+}
+
+// True if the limit of the task's group or key is learnt from it.
+bool Processor::answered(const Slot& slot, CallAnswer answer, const RunResult& result) {
+  const auto cost = queue_.settings().limits.counts_cost ? result.cost : std::nullopt;
+  return queue_.answered(slot.task, slot.lease, answer, result.hints, cost);
 }
 
 // Each task of a small flow is seen with the default level; a large one does not drown the rest.
@@ -352,6 +368,7 @@ Async<void> Processor::settle_ended() {
   for (size_t i = 0; i < batch.size(); ++i) {
     if (!answers[i] && !is_lost(answers[i].error())) {
       // The store is full, or away for a moment: the work is done, only its record is missing.
+      FRESHET_REACHED("an outcome is settled again");
       again = true;
       ended_.push_back(batch[i]);
       log_.warn("TRANSITION_TASK_ERROR",
@@ -401,6 +418,7 @@ void Processor::settled(Slot& slot, const Result<ItemRef>& answer) {
 }
 
 void Processor::cut_off(Slot& slot) {
+  FRESHET_REACHED("a processor's work is cut off");
   slot.cut_off = true;
   if (!slot.started) return;  // start() holds on to it.
   slot.work.clear();

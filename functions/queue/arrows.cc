@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/limits.h"
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/expiry.h"
 #include "tables/value/text.h"
@@ -127,11 +128,13 @@ EditItemInput::Edit& TaskChange::put(std::string_view name) {
 }
 
 TaskChange& TaskChange::unless_moved() {
+  if (FRESHET_PLANTED("claim-not-fenced")) return *this;
   input_.unchanged = {attribute::kStatus, attribute::kAttempt};
   return *this;
 }
 
 TaskChange& TaskChange::while_held() {
+  if (FRESHET_PLANTED("settle-not-fenced")) return *this;
   input_.unchanged = {attribute::kStatus, attribute::kLease};
   return *this;
 }
@@ -149,7 +152,7 @@ EditItemInput TaskChange::finish(bool item_on_failure) && {
 
 EditItemInput claim(const std::string& table, const ItemRef& task, const Claim& claim, WallTime now) {
   TaskChange change(table, task, state::kTaken, now);
-  change.set(attribute::kAttempt, number(attempt_of(task) + 1))
+  change.set(attribute::kAttempt, number(attempt_of(task) + (FRESHET_PLANTED("attempt-not-counted") ? 0 : 1)))
       .remove(attribute::kLane)
       .set(attribute::kLease, Value(claim.lease))
       .set(attribute::kLeaseMs, number(claim.duration.count()));
@@ -197,7 +200,8 @@ EditItemInput end_claim(const std::string& table, const ItemRef& task, const Out
   if (outcome.to == state::kDelayed) change.set(attribute::kNotBefore, number(epoch_ms(now) + outcome.delay.count()));
   if (outcome.give_back) {
     auto attempt = attempt_of(task);
-    change.set(attribute::kAttempt, number(std::max<int64_t>(attempt - 1, 0)));
+    change.set(attribute::kAttempt,
+               number(std::max<int64_t>(attempt - (FRESHET_PLANTED("release-counts-as-attempt") ? 0 : 1), 0)));
   }
   if (outcome.failed) {
     constexpr size_t kWanted = 16u << 10;    // More than error and history ever take.
@@ -256,7 +260,7 @@ EditItemInput not_replaced(const std::string& table, const ItemRef& task, WallTi
 
 EditItemInput request_cancel(const std::string& table, const ItemRef& task, WallTime now) {
   TaskChange change(table, task, state::kTaken, now);
-  change.set(attribute::kCancelRequested, Value::boolean(true));
+  if (!FRESHET_PLANTED("cancel-mark-lost")) change.set(attribute::kCancelRequested, Value::boolean(true));
   return std::move(change.while_held()).finish(true);
 }
 
@@ -287,7 +291,7 @@ EditItemInput kept(EditItemInput write, const KeepTimes& keep, WallTime now) {
   const auto* to = status != write.edits.end() && status->value ? status->value->get_if<std::string>() : nullptr;
   const auto time = to ? keep.of(*to) : std::nullopt;
   if (!time || keeps_own_ttl(write.seen)) return write;
-  const int64_t ttl = epoch_s(stored_ttl(now, *time));
+  const int64_t ttl = epoch_s(stored_ttl(now, FRESHET_PLANTED("kept-too-short") ? *time / 20 : *time));
   write.edits.push_back({attribute::kQueueTtl, number(ttl)});
   write.edits.push_back({attribute::kTtl, number(ttl)});
   std::sort(write.edits.begin(), write.edits.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

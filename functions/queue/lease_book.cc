@@ -1,5 +1,6 @@
 #include "functions/queue/lease_book.h"
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 
 namespace freshet {
@@ -59,9 +60,9 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
   if (!fresh && counts) count(entry.lease, -1);
   const bool goes_on = !fresh && entry.lease.token == lease.token;
   if (!goes_on) entry.claimed = now;
-  if (goes_on && !lease.charged) lease.charged = entry.lease.charged;
+  if (goes_on && !lease.key_call) lease.key_call = std::move(entry.lease.key_call);
   if (goes_on && !lease.call) lease.call = std::move(entry.lease.call);
-  entry.end = now + lease.duration;
+  entry.end = now + (FRESHET_PLANTED("lease-ends-early") ? lease.duration / 2 : lease.duration);
   entry.number = ++number_;
   entry.lease = std::move(lease);
   ends_.emplace(std::pair(entry.end, entry.number), &it->first);
@@ -70,7 +71,7 @@ void LeaseBook::start(std::string id, Lease lease, BootTime now) {
 void LeaseBook::observe(std::string id, Lease lease, BootTime now) {
   if (const Lease* known = find(id); known && known->token == lease.token) {
     if (lease.beat <= known->beat) return;
-    lease.mine = known->mine;
+    if (!FRESHET_PLANTED("own-lease-taken-for-foreign")) lease.mine = known->mine;
   }
   start(std::move(id), std::move(lease), now);
 }

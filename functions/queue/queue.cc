@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/table_built.h"
 
@@ -130,8 +131,10 @@ Async<Result<std::unique_ptr<Queue>>> Queue::open(Services& services, EventLog l
   queue->shed_log_->count_for(queue->table_id_);
   auto lanes = co_await queue->load_lanes();
   if (!lanes) co_return fail(lanes.error());
-  auto pauses = co_await queue->load_pauses();
+  auto pauses = FRESHET_PLANTED("pause-forgotten") ? Result<void>() : co_await queue->load_pauses();
   if (!pauses) co_return fail(pauses.error());
+  auto learnt = co_await queue->load_learnt();
+  if (!learnt) co_return fail(learnt.error());
   co_return queue;
 }
 

@@ -1,7 +1,8 @@
 // Which new tasks are refused: those for which there is no room, and, if so set, those that would be too late.
-// docs/overload.md, "Admission".
+// docs/policies.md, "Admission".
 #include <map>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/lanes.h"
@@ -190,7 +191,8 @@ Async<void> Queue::refuse_passed(const std::vector<NewTask>& tasks, std::vector<
     const NewTask& task = tasks[i];
     if (!out[i] || !task.deadline || *task.deadline > wall() || !wall_guard_.trusted()) continue;
     const bool there = co_await stands_for(task);
-    if (there) continue;
+    if (there) FRESHET_REACHED("a repeated create after its deadline");
+    if (there && !FRESHET_PLANTED("repeated-create-refused")) continue;
     if (auto error = wrong(task)) {
       out[i] = fail(std::move(*error));
       continue;

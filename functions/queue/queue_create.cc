@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/lanes.h"
@@ -106,7 +107,7 @@ PutItemInput Queue::put_new(Item item) const {
   PutItemInput put;
   put.table = table_;
   put.item = std::move(item);
-  put.only_new = true;
+  put.only_new = !FRESHET_PLANTED("create-overwrites");
   put.cause = Cause::kQueue;
   return put;
 }
@@ -245,6 +246,7 @@ Async<size_t> Queue::create_plain(std::vector<NewTask>& tasks, size_t first, std
 // A put that was refused because the id is there already is no error.
 void Queue::refused(Result<CreatedTask>& result, Error& error) {
   if (error.code == ErrorCode::kConditionalCheckFailed) {
+    FRESHET_REACHED("a create that is there already");
     result->created = false;
   } else {
     result = fail(std::move(error));

@@ -2,6 +2,7 @@
 // set (policy/delay_book.h). docs/lifecycle.md, "Wake-ups".
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
 
@@ -28,7 +29,9 @@ Async<Result<Page>> Queue::delayed_page(Item start) {
 
 // If the wall clock was set, times all tasks that are delayed now by boot time from here on.
 void Queue::follow_clock() {
-  if (!delays_.look(wall(), boot()) || std::exchange(noting_delays_, true)) return;
+  const bool was_set = delays_.look(wall(), boot()) && !FRESHET_PLANTED("delays-by-the-wall-clock");
+  if (!was_set || std::exchange(noting_delays_, true)) return;
+  FRESHET_REACHED("delays timed by boot time");
   scope_.spawn(note_delays(delays_.before_step()));
 }
 
@@ -114,7 +117,7 @@ Async<bool> Queue::promote_by_wall() {
     }
     for (auto& task : page->items) {
       auto at = int_of(task, attribute::kNotBefore, 0);
-      if (at > epoch_ms(now)) {
+      if (at > epoch_ms(now) + (FRESHET_PLANTED("delay-cut-short") ? 2'000 : 0)) {
         next = at;
         break;
       }
@@ -151,6 +154,7 @@ Async<size_t> Queue::make_due(std::vector<ItemRef> due) {
     if (reason.empty()) {
       writes.emplace_back(promote(table_, task, lane_of(task), now));
     } else {
+      FRESHET_REACHED("a delayed task shed when due");
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, reason, now);
       writes.emplace_back(kept(std::move(write), settings_.keep, now));
     }

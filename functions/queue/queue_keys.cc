@@ -4,6 +4,7 @@
 // waits, and it is marked as replaced, so that a failure ends it rather than let it run after the newer one.
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
 
@@ -34,10 +35,12 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   auto key = task.key;
   co_await key_is_free(key);
   KeyGuard guard(*this, key);
-  if (!task.replace) {
+  if (!task.replace && !FRESHET_PLANTED("key-not-looked-for")) {
     auto living = co_await living_task(key);
     if (!living) co_return fail(living.error());
+    if (living->task) FRESHET_REACHED("a key is kept by a living task");
     if (living->task) co_return CreatedTask{std::string(text_of(living->task, attribute::kId)), false};
+    if (!living->doomed.empty()) FRESHET_REACHED("doomed tasks of a key shed");
     if (!living->doomed.empty()) co_await shed_doomed(std::move(living->doomed));
   }
   auto item = new_item(task);
@@ -53,6 +56,7 @@ Async<Result<CreatedTask>> Queue::create_keyed(NewTask task) {
   created(task, out.id);
   // The new task first, so that a crash in between leaves one too many and never none.
   // It is the newest of its key: what a store refused to end before ends for it, too.
+  if (FRESHET_PLANTED("nothing-replaced")) co_return out;
   if (task.replace || unreplaced_.contains(key)) co_await replace_waiting(key, out.id, !task.replace);
   co_return out;
 }
@@ -163,7 +167,8 @@ Async<void> Queue::replace_waiting(std::string key, std::string by, bool again) 
       if (!start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
     } while (!start.empty());
   }
-  if (result != Replaced::kAll) {
+  if (result != Replaced::kAll && !FRESHET_PLANTED("unreplaced-forgotten")) {
+    FRESHET_REACHED("a task could not be replaced");
     unreplaced_[key] = std::move(left);
     co_return;
   }
@@ -180,6 +185,7 @@ Async<Queue::Replaced> Queue::replace_page(Page page, Unreplaced& left) {
       auto write = end_waiting(table_, old, state::kCancelled, attribute::kReplacedBy, by, wall());
       writes.emplace_back(kept(std::move(write), settings_.keep, wall()));
     } else if (!has(old, attribute::kReplacedBy)) {
+      FRESHET_REACHED("a task in work marked as replaced");
       writes.emplace_back(mark_replaced(table_, old, by, wall()));
     } else {
       continue;
@@ -279,6 +285,7 @@ Async<Result<WriteOutput>> Queue::end_replaced(ItemRef task, Outcome outcome, st
   auto makes_room = co_await must_make_room(task);
   if (!makes_room) co_return fail(makes_room.error());
   if (!*makes_room) {
+    FRESHET_REACHED("what was to replace has gone");
     outcome.to = outcome.if_not_replaced;
     outcome.lives_on = true;
   }
@@ -323,6 +330,7 @@ bool Queue::waits_for_key(const ItemRef& task) {
   if (key.empty()) return false;
   const bool held = leases_.holds_key(key) || claiming_keys_.contains(key) || busy_keys_.contains(key);
   const bool busy = (held && comes_to_replace(task)) || is_replaced(task, key);
+  if (busy) FRESHET_REACHED("a task passed over for its key");
   if (busy) passed_keys_.emplace(key);
   return busy;
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
 #include "runtime/task_cost.h"
@@ -62,7 +63,7 @@ Async<std::vector<Result<ItemRef>>> Queue::settle(std::vector<Settlement> settle
   for (size_t i = 0; i < settlements.size(); ++i) {
     if (!out[i]) continue;
     if (text_of(*out[i], attribute::kStatus) != state::kTaken ||
-        text_of(*out[i], attribute::kLease) != settlements[i].lease) {
+        (text_of(*out[i], attribute::kLease) != settlements[i].lease && !FRESHET_PLANTED("settle-not-fenced"))) {
       out[i] = fail(ErrorCode::kConflict, held_elsewhere(settlements[i].id, *out[i]));
       continue;
     }
@@ -144,6 +145,7 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
   if (!answer) {
     auto error = conflict(settlement.id, answer.error());
     if (error.value().code == ErrorCode::kConflict) {
+      FRESHET_REACHED("a settlement comes too late");
       const auto detail = std::dynamic_pointer_cast<const ConditionFailed>(answer.error().detail);
       taken_away(settlement.id, settlement.lease, detail ? detail->item : ItemRef());
     }
@@ -155,7 +157,7 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
     auto duration = lease_duration(task);
     const Lease* known = leases_.find(settlement.id);
     // A beat that is overtaken by the end of its own claim must not bring the lease back.
-    if (known && known->token == settlement.lease && beat > known->beat) {
+    if (known && known->token == settlement.lease && beat > known->beat && !FRESHET_PLANTED("heartbeat-not-kept")) {
       leases_.start(settlement.id, Lease{settlement.lease, beat, duration, known->mine, task}, boot());
     }
     return task;
@@ -184,7 +186,8 @@ Result<ItemRef> Queue::settled(const Settlement& settlement, Result<WriteOutput>
 milliseconds Queue::lease_duration(const ItemRef& task) const {
   // A lease that names nobody, as only a client can write it, is no lease: it has ended.
   if (has(task, attribute::kLease) && text_of(task, attribute::kLease).empty()) return milliseconds(0);
-  auto stored = int_of(task, attribute::kLeaseMs, settings_.lease.count());
+  auto stored = FRESHET_PLANTED("lease-of-the-settings") ? settings_.lease.count()
+                                                         : int_of(task, attribute::kLeaseMs, settings_.lease.count());
   return milliseconds(std::clamp<int64_t>(stored, 1, int64_t{366} * 24 * 3600 * 1000));
 }
 
@@ -202,6 +205,7 @@ Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
 Async<void> Queue::release_held() {
   left_in_work_.clear();
   write_spells(true);
+  if (const auto limit = learnt_to_keep()) co_await write_learnt(*limit);
   std::vector<Settlement> settlements;
   for (auto& [id, token] : leases_.held()) {
     Settlement settlement;
@@ -214,6 +218,7 @@ Async<void> Queue::release_held() {
   if (settlements.empty()) co_return;
   auto count = settlements.size();
   co_await settle_quietly(std::move(settlements));
+  FRESHET_REACHED("leases released at a stop");
   log_.info("LEASES_RELEASED_AT_STOP", {{"queue", table_}, {"tasks", count}});
 }
 

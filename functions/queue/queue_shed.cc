@@ -1,6 +1,7 @@
-// Shedding what has become hopeless without waiting for a take to find it. docs/overload.md.
+// Shedding what has become hopeless without waiting for a take to find it. docs/policies.md, "Shedding".
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/shed_pace.h"
 #include "functions/queue/queue.h"
@@ -68,6 +69,7 @@ Async<bool> Queue::shed_page(ShedStep& step) {
   Item start = std::exchange(shed_from_, Item());
   auto page = co_await most_urgent(std::move(start));
   step.failed = !page;
+  if (page && !page->items.empty()) FRESHET_REACHED("the timer looks for hopeless tasks");
   if (!page) co_return false;
   const auto& tasks = page->items;
   if (step.until == BootTime{}) set_end(step, tasks);
@@ -127,6 +129,7 @@ Async<void> Queue::shed_alike(ShedStep& step, std::vector<ItemRef> tasks, std::s
       step.lines.push_back(line);
       continue;
     }
+    FRESHET_REACHED("a hopeless task could not be shed");
     shed_left_ = true;
     // No room for the reason: it would stand here for ever.
     if (answers[i].error().code == ErrorCode::kValidation) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/margin.h"
 #include "functions/queue/queue_waiter.h"
@@ -23,7 +24,7 @@ struct Queue::Plan {
   ItemRef task;
   std::string lease;                     // Of a claim; empty: the task is ended.
   std::string_view shed_reason;          // Of a shed.
-  double charged = 0;                    // Of a claim: to the limits of its group or key. 0: it has none.
+  std::shared_ptr<KeyCall> key_call = {};  // Of a claim that the limits of its group or key count.
   std::shared_ptr<RatedCall> call = {};  // Of a claim that RATE_LIMIT counts.
 };
 
@@ -71,7 +72,7 @@ Async<Result<Page>> Queue::heads(std::string_view status, uint32_t limit, bool f
   } else {
     input.key_condition = "taskStatus = :s";
   }
-  input.forward = forward;
+  input.forward = forward != FRESHET_PLANTED("oldest-taken");
   input.limit = limit;
   input.exclusive_start_key = std::move(start);
   return read_index(std::move(input));
@@ -90,9 +91,12 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
     TakeInput now = input;
     const size_t allowed = pull_allowed(now);
     if (allowed == 0 && !draining_) {
-      if (boot() >= until) co_return std::vector<TakenTask>();
+      if (boot() >= until) {
+        if (!waiters_.empty() && rate_watcher_ == nullptr) wake();  // Somebody else looks at the rate from now on.
+        co_return std::vector<TakenTask>();
+      }
       Waiter waiter(*this);
-      co_await waiter.wait(std::min(until, downstream_.next(boot())));
+      co_await waiter.wait_for_rate(until);
       continue;
     }
     now.max = static_cast<int>(allowed);
@@ -109,7 +113,7 @@ Async<Result<std::vector<TakenTask>>> Queue::take(TakeInput input) {
     }
     if (!taken || !taken->empty() || boot() >= until) {
       // There may be more, for another one. If a limit ended this take, that one waits until it may start.
-      const bool is_limited = is_rated(input) && taken && !taken->empty();
+      const bool is_limited = is_rated(input) && (!taken || !taken->empty());
       if (is_limited || (taken && taken->size() == static_cast<size_t>(input.max))) wake();
       co_return taken;
     }
@@ -131,7 +135,7 @@ bool Queue::is_rated(const TakeInput& input) const {
 
 size_t Queue::pull_allowed(TakeInput& input) {
   const auto wanted = static_cast<size_t>(input.max);
-  if (!is_rated(input) || draining_) return wanted;
+  if (!is_rated(input) || draining_ || FRESHET_PLANTED("rate-limit-ignored")) return wanted;
   if (!settings_.limits.counts_cost) return downstream_.allowed(boot(), wanted);
   // RATE_LIMIT bounds what they cost, and not how many they are.
   constexpr size_t kMostUnits = 1'000'000'000;
@@ -184,6 +188,7 @@ Async<void> Queue::finish_handover(Async<Result<std::vector<TakenTask>>> claims,
 
 void Queue::give_back(Result<std::vector<TakenTask>> taken) {
   if (!taken || taken->empty()) return;
+  FRESHET_REACHED("claims of a taker that went away are given back");
   std::vector<Settlement> settlements;
   for (auto& task : *taken) {
     Settlement settlement;
@@ -208,7 +213,7 @@ bool Queue::is_claiming(const ItemRef& task) const {
 // True if the task looks too late by a wall clock that is not trusted yet: then it is neither started nor shed. All
 // that stale() refuses must count here, or a processor would give the task back and take it again at once.
 bool Queue::is_doubtful(const ItemRef& task) {
-  if (!wall_guard_.doubts()) return false;
+  if (!wall_guard_.doubts() || FRESHET_PLANTED("late-by-a-doubted-clock")) return false;
   const auto margin = deadline_margin(true, true);
   const auto late_by = [&](WallTime now) {
     return !expired(task, now, definition_.ttl_in_milliseconds, margin).empty();
@@ -327,6 +332,7 @@ void Queue::tell_order(const Candidates& found, bool hungry) {
 std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t wanted, TakeInput& input,
                                             std::vector<EditItemInput>& writes, std::vector<ItemRef>& marked) {
   std::vector<Plan> plans;
+  if (pauses_.all()) FRESHET_REACHED("paused while a take read");
   if (pauses_.all()) return plans;
   wanted = std::min(wanted, pull_allowed(input));
   plans.reserve(found.tasks.size());
@@ -345,13 +351,17 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
     const auto key = key_of(task);
     if (is_paused(task)) continue;
     Plan plan{task, {}, expired(task, stale_at, definition_.ttl_in_milliseconds, kept)};
+    if (FRESHET_PLANTED("expired-task-started")) plan.shed_reason = {};
     if (!plan.shed_reason.empty()) {
+      FRESHET_REACHED("shed at the head of a take");
       auto write = end_waiting(table_, task, state::kShed, attribute::kShedReason, plan.shed_reason, now);
       writes.emplace_back(freshet::kept(std::move(write), settings_.keep, now));
     } else if (!key.empty() && has(task, attribute::kReplacedBy)) {
+      FRESHET_REACHED("a marked task met by a take");
       marked.push_back(task);
       continue;
     } else if (attempt_of(task) >= attempts_allowed(task, settings_)) {
+      FRESHET_REACHED("a take meets a task without attempts left");
       auto write = end_waiting(table_, task, state::kDead, attribute::kError, {}, now);
       writes.emplace_back(freshet::kept(std::move(write), settings_.keep, now));
     } else if (!key.empty() && !keys.insert(key).second && comes_to_replace(task)) {
@@ -359,7 +369,7 @@ std::vector<Queue::Plan> Queue::plan_claims(const Candidates& found, size_t want
       continue;
     } else if (input.budget && spent >= *input.budget) {
       break;
-    } else if (limits_.on() && !admit(task, plan.charged)) {
+    } else if (limits_.on() && !admit(task, plan.key_call)) {
       continue;
     } else {
       if (input.budget) spent += units_of(task);
@@ -383,8 +393,9 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
   std::vector<ShedLine> lines;
   for (size_t i = 0; i < plans.size(); ++i) {
     auto& plan = plans[i];
-    if (plan.charged > 0) claimed(plan.task, plan.charged, answers[i].has_value());
+    if (plan.key_call) claimed(plan.task, *plan.key_call, answers[i].has_value());
     if (!answers[i]) {
+      FRESHET_REACHED("a claim is refused");
       if (plan.call) plan.call->never_began();
       // A failed condition: somebody else was faster. Nothing to do but look further.
       const ErrorCode code = answers[i].error().code;
@@ -400,7 +411,7 @@ Result<void> Queue::finish_claims(std::vector<Plan>& plans, std::vector<Result<W
       bytes += plan.task.encoded().size();
       auto& task = answers[i]->attributes;
       Lease lease{plan.lease, 0, claimed_for, true, task};
-      if (plan.charged > 0) lease.charged = plan.charged;
+      lease.key_call = std::move(plan.key_call);
       if (!lanes_.empty()) lanes_.served(text_of(plan.task, attribute::kLane));
       if (settings_.order == Order::kDeadline) learn_urgency(plan.task);
       lease.call = std::move(plan.call);

@@ -2,6 +2,7 @@
 // table's stream. docs/lifecycle.md, "Wake-ups".
 #include <algorithm>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/queue.h"
 
@@ -57,6 +58,7 @@ Async<void> Queue::tick() {
   for (;;) {
     tick_again_ = false;
     end_pauses();
+    keep_learnt();
     auto reclaimed = co_await end_leases();
     auto promoted = co_await promote_due();
     if (limits_.on() && limits_.due(boot(), kStep)) tick_again_ = true;
@@ -78,6 +80,7 @@ void Queue::arm() {
   if (!gone_ && next_due_ms_ != kNever && !noting_delays_) next = std::min(next, now + due_in(next_due_ms_));
   if (!gone_) next = std::min(next, std::max(now, delays_.next_due()));
   if (!gone_ && limits_.on()) next = std::min(next, std::max(now, limits_.next_due()));
+  if (!gone_ && downstream_.rate) next = std::min(next, std::max(now, kept_rate_.next_look()));
   if (const auto end = pauses_.next_end()) next = std::min(next, std::max(now + due_in(epoch_ms(*end)), pause_look_));
   if (next == armed_for_ && timer_) return;
   if (timer_) services_.scheduler.cancel(timer_);
@@ -117,8 +120,12 @@ Async<bool> Queue::end_leases() {
     if (lease == nullptr) continue;
     auto outcome = after_failure(lease->task, settings_, false, {}, services_.random.unit());
     if (!settings_.retry_failures) outcome = after_restart(lease->task, settings_);
-    outcome.unless_beaten = true;
-    leases_.postpone(id, boot() + settings_.look_around);
+    FRESHET_REACHED("a lease has ended");
+    outcome.unless_beaten = !FRESHET_PLANTED("lease-ended-though-beaten");
+    if (FRESHET_PLANTED("lease-end-tried-once"))
+      leases_.postpone(id, BootTime::max());
+    else
+      leases_.postpone(id, boot() + settings_.look_around);
     LeaseEnd end{std::move(id), lease->token, lease->task};
     if (!outcome.if_not_replaced.empty()) {
       scope_.spawn(end_replaced_lease(std::move(end), outcome));
@@ -146,6 +153,7 @@ void Queue::lease_ended(const LeaseEnd& end, Result<WriteOutput>& answer) {
     leases_.forget(end.id, end.token);
     moved(answer->attributes);
   } else if (answer.error().code == ErrorCode::kConditionalCheckFailed) {
+    FRESHET_REACHED("a lease went on");
     lease_went_on(end.id, end.token, answer.error());
   } else if (const Lease* lease = leases_.find(end.id); lease && answer.error().code == ErrorCode::kValidation) {
     scope_.spawn(set_aside(lease->task, std::move(answer.error().message)));
@@ -182,6 +190,7 @@ Async<void> Queue::look_around() {
   if (books) {
     auto it = books->stock.find(std::string(state::kTaken));
     auto taken = it == books->stock.end() ? 0 : it->second;
+    if (taken != leases_.size()) FRESHET_REACHED("a look around counts other leases");
     if (taken != leases_.size()) co_await watch_taken(false);
     const bool lacks_some = taken > leases_.size() && claiming_.empty();
     if (lacks_some && boot() >= unindexed_look_ && !std::exchange(looks_unindexed_, true)) {
@@ -232,7 +241,8 @@ Async<void> Queue::watch_taken(bool starting) {
     for (auto& task : page->items) {
       auto token = text_of(task, attribute::kLease);
       bool ours = token.starts_with(identity_.node + ":") && !token.starts_with(lease_prefix_);
-      if (starting && ours) {
+      if (starting && ours && !FRESHET_PLANTED("dead-leases-left")) {
+        FRESHET_REACHED("a lease of a dead daemon ended");
         dead.push_back(std::move(task));
       } else {
         watch_lease(task);

@@ -1,5 +1,7 @@
 #include "tables/engine/books_keeper.h"
 
+#include "base/points.h"
+
 namespace freshet {
 namespace {
 constexpr size_t kLongestStatus = 64;
@@ -44,6 +46,7 @@ uint32_t BooksKeeper::status(std::string_view name) {
 }
 
 BooksKeeper::Counter& BooksKeeper::counter(uint32_t from, uint32_t to, Cause cause) {
+  if (FRESHET_PLANTED("shed-not-in-the-books") && statuses_[to].name == "SHED") to = from;
   for (uint32_t i = 0; i < counters_.size() && i < 12; ++i) {
     Counter& known = counters_[i];
     if (known.from == from && known.to == to && known.cause == cause) return known;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/points.h"
 #include "tables/engine/keys.h"
 
 namespace freshet {
@@ -198,7 +199,10 @@ Result<StreamPage> ChangeStream::read(const ReadStreamInput& input, Log* log) {
     const StreamRecord& record = tail_[i];
     if (!is_skipped(record, input.skip)) {
       bytes += size_of(record);
-      if (full(input, page.records.size(), bytes)) break;
+      if (full(input, page.records.size(), bytes)) {
+        if (FRESHET_PLANTED("stream-loses-at-a-page-end")) ++page.next;
+        break;
+      }
       page.records.push_back(expose(record));
     }
     page.next = record.sequence + 1;
@@ -215,6 +219,7 @@ LogPosition ChangeStream::place_before(uint64_t sequence) const {
 }
 
 Result<void> ChangeStream::read_log(const ReadStreamInput& input, Log& log, StreamPage& page) {
+  FRESHET_REACHED("stream read from the log");
   const uint64_t first = page.next;
   LogPosition at;
   size_t bytes = 0;

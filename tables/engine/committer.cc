@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/points.h"
 #include "tables/engine/keys.h"
 
 namespace freshet {
@@ -274,7 +275,7 @@ std::string Committer::checkpoint() const {
     Table& table = *entry.second;
     append_record(
         out, StoredTable{table.number(), table.stored(), table.stream().logged_next(), table.stream().bounds().oldest});
-    if (!table.books() || table.is_opening_books()) continue;
+    if (!table.books() || table.is_opening_books() || FRESHET_PLANTED("checkpoint-without-books")) continue;
     table.books()->visit_all([&](const Arrow& arrow, uint64_t value) {
       append_record(out, StoredFlow{table.number(), arrow, value});
     });
@@ -299,10 +300,12 @@ bool Committer::flush() {
   const auto at = append(BatchKind::kCommit, batch_);
   if (!at) {
     report(at.error());
+    if (!failure_) FRESHET_REACHED("the disk has no room for a batch");
     stalled_ = !failure_;
     no_descriptors_ = at.error().code == ErrorCode::kUnavailable;
     return false;
   }
+  if (stalled_) FRESHET_REACHED("a stalled store goes on");
   stalled_ = false;
   stats_.appended_bytes += batch_.size();
   ++stats_.batches;
@@ -320,6 +323,11 @@ bool Committer::flush() {
     stream.logged(*at);
     release.streams.emplace_back(table, stream.next());
   });
+  if (FRESHET_PLANTED("stream-shown-before-durable")) {
+    for (const auto& [number, sequence] : release.streams) {
+      if (ChangeStream* stream = catalog_.stream_of(number, sequence - 1)) stream->release_before(sequence);
+    }
+  }
   unreleased_.push_back(std::move(release));
   catalog_.stream_memory().shrink();
   refresh_space();
@@ -401,7 +409,8 @@ void Committer::count_commit(BootTime appended_at) {
 }
 
 void Committer::report(const Error& error) {
-  const bool passes = error.code == ErrorCode::kDiskFull || error.code == ErrorCode::kUnavailable;
+  const bool passes = error.code == ErrorCode::kDiskFull || error.code == ErrorCode::kUnavailable ||
+                      FRESHET_PLANTED("failed-store-goes-on");
   if (!passes) fail_store(error);
 }
 
@@ -427,6 +436,7 @@ void Committer::fail_store(const Error& error) {
 Async<Result<void>> Committer::durable() {
   if (failure_) return Result<void>(fail(*failure_));
   if (!log_ || (batch_.empty() && unreleased_.empty())) return Result<void>{};
+  if (batch_.empty() && FRESHET_PLANTED("reads-answered-before-durable")) return Result<void>{};
   return wait_durable();
 }
 

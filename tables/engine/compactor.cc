@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/points.h"
 #include "tables/engine/keys.h"
 #include "tables/engine/recovery.h"
 
@@ -155,7 +156,7 @@ bool Compactor::step() {
     if (cursor_->offset >= end || dead) {
       // The write that made its last item dead may be pending: a header that retires the segment must not be on disk
       // before that is.
-      if (!committer_.flush()) return false;
+      if (!FRESHET_PLANTED("retired-before-its-deletes") && !committer_.flush()) return false;
       finish_segment();
       // Small segments: one in a turn may be less than what a turn writes.
       if (space_is_low() && committer_.space_left() > committer_.floor_bytes()) begin_segment();
@@ -196,6 +197,7 @@ bool Compactor::move_some() {
     const auto& [number, item] = waiting_[taken];
     // It may have changed since, or been found twice.
     const Table* table = catalog_.find_number(number);
+    if (FRESHET_PLANTED("compaction-forgets-an-item") && items.size() % 16 == 15) continue;
     const ItemRef* current = table ? table->find(key_of(item, table->definition().keys)) : nullptr;
     if (!current || current->identity() != item.identity() || item.segment() != cursor_->segment) continue;
     if (!items.empty() && items.back().second.identity() == item.identity()) continue;
@@ -209,6 +211,7 @@ bool Compactor::move_some() {
 
 void Compactor::finish_segment() {
   retired_through_ = cursor_->segment;
+  FRESHET_REACHED("segment retired");
   catalog_.live.forget(retired_through_);
   committer_.log()->retire_through(retired_through_);
   cursor_.reset();
@@ -274,6 +277,7 @@ void Compactor::remove_files() {
     if (segments.size() < 2 || !segments.front().retired) return;
     const uint32_t next = segments[1].id;
     if (is_needed_before(next)) return;
+    FRESHET_REACHED("retired segment removed");
     if (auto ok = committer_.log()->remove_oldest(); !ok) return committer_.report(ok.error());
   }
 }

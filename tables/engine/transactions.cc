@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/limits.h"
+#include "base/points.h"
 #include "tables/engine/cost.h"
 #include "tables/engine/keys.h"
 #include "tables/engine/read.h"
@@ -219,10 +220,12 @@ Transactions::Seen Transactions::look_up(const std::string& token, const std::st
   if (!table) return Seen::kNever;
   const KeyView key{token, {}};
   const ItemRef* item = table->find(key);
-  if (!item) return Seen::kNever;
+  if (!item || FRESHET_PLANTED("token-forgotten")) return Seen::kNever;
   const Item seen = item->decode();
   // The sweep may be late. While the wall clock is not trusted it is paused, and what is there is known.
-  if (seen.int_or("until", 0) <= epoch_s(clock_.wall()) && guard_.trusted()) return Seen::kNever;
+  if (seen.int_or("until", 0) <= epoch_s(clock_.wall()) &&
+      (guard_.trusted() || FRESHET_PLANTED("token-lost-by-a-clock-step")))
+    return Seen::kNever;
   const Value* known = seen.find("request");
   const Binary* bytes = known ? known->get_if<Binary>() : nullptr;
   return bytes && bytes->bytes == request ? Seen::kSame : Seen::kOther;
@@ -265,6 +268,7 @@ Result<TransactWriteOutput> Transactions::write(TransactWriteInput& input) {
   const std::string request = fingerprint(input.actions);
   switch (look_up(input.token, request)) {
     case Seen::kSame:
+      FRESHET_REACHED("repeated transaction answered");
       return repeated(catalog_, input.actions);
     case Seen::kOther:
       return fail(ErrorCode::kIdempotentParameterMismatch,
@@ -300,6 +304,13 @@ Result<TransactWriteOutput> Transactions::carry_out(TransactWriteInput& input, c
   if (auto ok = committer_.admit(mutation); !ok) return fail(ok.error());
   // A refused transaction changes nothing: the first admitted one makes the table. It and one token are small.
   if (!tokens && !input.token.empty()) mutation.push_back(token_change(make_token_table(), input.token, request));
+  if (FRESHET_PLANTED("transaction-in-part") && mutation.size() == 3) {
+    Mutation rest(std::make_move_iterator(mutation.begin() + 1), std::make_move_iterator(mutation.end()));
+    mutation.resize(1);
+    committer_.apply(std::move(mutation));
+    if (committer_.flush()) committer_.apply(std::move(rest));
+    return output;
+  }
   committer_.apply(std::move(mutation));
   return output;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/points.h"
 #include "tables/log/segment.h"
 
 namespace freshet::log_detail {
@@ -188,6 +189,7 @@ Result<bool> Recovery::replay_segment(size_t index) {
       return fail(ErrorCode::kUnsupportedFormat, path(segment.id) + ", offset " + std::to_string(end_.offset) +
                                                      ": unknown kind of batch " + std::to_string(batch.header.kind));
     }
+    if (last && FRESHET_PLANTED("last-segment-half-read") && end_.offset > segment.allocated / 2) break;
     if (auto seen = replay_({kind, batch.header.sequence, end_, batch.payload}); !seen) {
       return fail(std::move(seen.error()));
     }
@@ -206,7 +208,7 @@ Result<void> Recovery::check_end() {
     const uint64_t from = segment.id == end_.segment ? end_.offset : kSegmentHeaderBytes;
     if (auto done = scan_for_marks(segment.id, from); !done) return done;
   }
-  if (out_.durable <= end_) return {};
+  if (out_.durable <= end_ || FRESHET_PLANTED("damage-cut")) return {};
   return fail(ErrorCode::kCorruption,
               path(end_.segment) + ", offset " + std::to_string(end_.offset) + ": batch " +
                   std::to_string(out_.last_sequence + 1) + " is damaged or missing, though the log was durable up to " +
@@ -302,7 +304,8 @@ Result<void> Recovery::cut() {
   for (const uint32_t id : leftovers_) {
     if (auto removed = files_.remove(path(id)); !removed) return removed;
   }
-  return dirty_end_ > end_.offset ? clear_tail() : Result<void>{};
+  if (dirty_end_ > end_.offset) FRESHET_REACHED("torn tail cleared");
+  return dirty_end_ > end_.offset && !FRESHET_PLANTED("torn-tail-left") ? clear_tail() : Result<void>{};
 }
 
 // If a later segment goes or is gone, the last remaining one has been cut. Restore its size before that, or the next
@@ -340,12 +343,13 @@ Result<void> Recovery::sync_kept() {
     if (segment.id < std::max(out_.durable.segment, out_.first_unretired) && segment.id != end_.segment) continue;
     auto file = files_.open(path(segment.id), OpenMode::kReadWrite);
     if (!file) return fail(std::move(file.error()));
-    if (options_.distrust_page_cache) {
+    if (options_.distrust_page_cache && !FRESHET_PLANTED("page-cache-trusted")) {
       const uint64_t from = segment.id == out_.durable.segment ? out_.durable.offset : 0;
       const uint64_t to = segment.id == end_.segment ? end_.offset : segment.bytes;
       if (auto done = write_again(**file, from, to); !done) return done;
     }
-    if (auto done = (*file)->sync(); !done) return done;
+    const auto done = FRESHET_PLANTED("recovered-log-not-synced") ? Result<void>{} : (*file)->sync();
+    if (!done) return done;
   }
   out_.durable = end_;
   return files_.sync_directory(directory_);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/points.h"
 #include "tables/log/segment.h"
 
 namespace freshet::log_detail {
@@ -57,6 +58,7 @@ tl::unexpected<Error> SegmentLog::fail_for_good(Error error) {
 // The file can be removed while we hold it, and another process can then lock a new one of that name. The directory
 // cannot be removed without its files.
 Result<void> SegmentLog::lock() {
+  if (FRESHET_PLANTED("folder-not-locked")) return {};
   auto directory = files_.lock_directory(options_.directory);
   if (!directory) return fail(std::move(directory.error()));
   auto file = files_.lock(options_.directory + "/LOCK");
@@ -73,6 +75,7 @@ Result<void> SegmentLog::check_locks() {
     return fail(error.code,
                 "the data directory " + options_.directory + " is no longer this process's own: " + error.message);
   };
+  if (FRESHET_PLANTED("folder-not-locked")) return {};
   if (auto ours = directory_lock_->check(); !ours) return lost(ours.error());
   auto ours = lock_->check();
   if (ours) return {};
@@ -158,7 +161,8 @@ Result<LogPosition> SegmentLog::append(BatchKind kind, std::string_view payload)
   Segment& open = segments_.back();
   const uint64_t to_write = bytes_to_write(bytes);
   if (frame_.size() < to_write) frame_.resize(to_write);
-  encode({checksum(payload, log_id_), static_cast<uint32_t>(payload.size()), open.id, last_sequence_ + 1, durable_,
+  const LogPosition durable = FRESHET_PLANTED("durable-mark-too-far") ? LogPosition{open.id, open.bytes} : durable_;
+  encode({checksum(payload, log_id_), static_cast<uint32_t>(payload.size()), open.id, last_sequence_ + 1, durable,
           static_cast<uint8_t>(kind)},
          log_id_, frame_.data());
   std::memcpy(frame_.data() + kBatchHeaderBytes, payload.data(), payload.size());
@@ -234,7 +238,7 @@ Result<void> SegmentLog::start_segment(uint64_t batch_bytes) {
   if (!space) return fail(std::move(space.error()));
   const bool first = segments_.empty();
   const bool syncs = options_.durability.mode != DurabilityMode::kNone || next_first_unretired_ > first_unretired_;
-  if (!first && syncs) {
+  if (!first && syncs && !FRESHET_PLANTED("closed-segment-not-synced")) {
     if (auto synced = sync_files(); !synced) return synced;
   }
   const uint32_t id = first ? 1 : segments_.back().id + 1;
@@ -262,7 +266,7 @@ Result<void> SegmentLog::make_segment(uint32_t id, Spares::Space space) {
   const SegmentHeader header{log_id_,        id,         next_first_unretired_, last_sequence_ + 1, durable_,
                              previous_bytes, space.bytes};
   auto done = space.file->write_at(0, encode(header));
-  if (done) done = space.file->sync();
+  if (done && !FRESHET_PLANTED("segment-named-before-its-sync")) done = space.file->sync();
   if (!done) return fail_for_good(std::move(done.error()));
   if (auto renamed = files_.rename(space.path, path(id)); !renamed) {
     if (renamed.error().code != ErrorCode::kDiskFull) return fail_for_good(std::move(renamed.error()));
@@ -270,6 +274,7 @@ Result<void> SegmentLog::make_segment(uint32_t id, Spares::Space space) {
     return renamed;
   }
   space.file.reset();  // To sync the directory takes a file descriptor.
+  if (FRESHET_PLANTED("directory-not-synced")) return {};
   if (auto synced = files_.sync_directory(options_.directory); !synced) return fail_for_good(std::move(synced.error()));
   return {};
 }
@@ -313,7 +318,9 @@ Result<void> SegmentLog::sync_files() {
     if (auto synced = unsynced_files_.front()->sync(); !synced) return fail_for_good(std::move(synced.error()));
     unsynced_files_.pop_front();
   }
-  if (auto synced = file_->sync(); !synced) return fail_for_good(std::move(synced.error()));
+  if (!FRESHET_PLANTED("sync-left-out")) {
+    if (auto synced = file_->sync(); !synced) return fail_for_good(std::move(synced.error()));
+  }
   durable_ = {segments_.back().id, segments_.back().bytes};
   durable_sequence_ = file_durable_sequence_ = last_sequence_;
   interval_end_.reset();
@@ -341,7 +348,8 @@ Result<void> SegmentLog::end_sync() {
   syncing_.reset();
   if (auto ended = options_.beside->end(); !ended) return fail_for_good(std::move(ended.error()));
   durable_ = synced.end;
-  durable_sequence_ = file_durable_sequence_ = synced.sequence;
+  durable_sequence_ = file_durable_sequence_ =
+      FRESHET_PLANTED("sync-beside-counts-later-batches") ? last_sequence_ : synced.sequence;
   return {};
 }
 
@@ -408,7 +416,7 @@ void SegmentLog::retire_through(uint32_t id) {
 Result<void> SegmentLog::remove_oldest() {
   if (failed_) return fail(*failed_);
   const Segment& oldest = segments_.front();
-  if (oldest.id >= first_unretired_) {
+  if (oldest.id >= (FRESHET_PLANTED("removed-before-its-header") ? next_first_unretired_ : first_unretired_)) {
     return fail(ErrorCode::kConflict, path(oldest.id) + " cannot be removed: replay still begins there");
   }
   if (read_segment_ == oldest.id) {
@@ -486,7 +494,7 @@ uint64_t SegmentLog::room() const {
 
 // Checks the disk's free space again after a while.
 void SegmentLog::asked_disk(bool full) {
-  disk_refuses_ = full;
+  disk_refuses_ = full || (disk_refuses_ && FRESHET_PLANTED("full-disk-never-asked-again"));
   if (full) disk_free_ = 0;
 }
 

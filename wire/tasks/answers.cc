@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/points.h"
 #include "runtime/retry_later.h"
 #include "tables/value/json.h"
 #include "wire/tasks/admin_answers.h"
@@ -160,7 +161,7 @@ HttpResponse error_answer(const Error& error) {
   const auto later = std::dynamic_pointer_cast<const RetryLater>(error.detail);
   const auto wait = later ? std::chrono::ceil<seconds>(later->after) : seconds(1);
   const bool helps = error.code != ErrorCode::kLimitExceeded;  // To try again.
-  if (helps && (response.status == 429 || response.status == 503)) {
+  if (helps && !FRESHET_PLANTED("no-retry-after") && (response.status == 429 || response.status == 503)) {
     response.headers.emplace_back("Retry-After", std::to_string(wait.count()));
   }
   response.body = R"({"error":)";

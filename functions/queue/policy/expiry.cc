@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "base/log.h"
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 
 namespace freshet {
@@ -52,7 +53,8 @@ std::optional<TtlEnd> ttl_end(const ItemRef& task, bool ttl_in_milliseconds) {
 std::string_view expired(const TaskEnds& ends, WallTime now, nanoseconds margin) {
   if (ends.ttl && now >= *ends.ttl) return "ttl";
   if (!ends.deadline) return {};
-  if (now >= *ends.deadline) return "deadline";
+  if (now + (FRESHET_PLANTED("shed-before-its-deadline") ? seconds(3) : seconds(0)) >= *ends.deadline)
+    return "deadline";
   // In whole milliseconds first: what is centuries ahead is more nanoseconds than there are.
   const milliseconds left = *ends.deadline - now;
   constexpr std::chrono::microseconds kHalf{500};

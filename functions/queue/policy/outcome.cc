@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/points.h"
 #include "functions/queue/attributes.h"
 #include "functions/queue/policy/backoff.h"
 
@@ -17,6 +18,7 @@ bool cancel_requested(const ItemRef& task) {
 // A newer task of its key has taken its place: it does not wait again.
 void end_if_replaced(const ItemRef& task, Outcome& out) {
   const bool waits = out.to == state::kPending || out.to == state::kDelayed;
+  if (waits && has(task, attribute::kReplacedBy)) FRESHET_REACHED("a replaced task fails");
   if (waits && has(task, attribute::kReplacedBy)) out.if_not_replaced = std::exchange(out.to, state::kCancelled);
 }
 
@@ -39,10 +41,12 @@ Outcome after_failure(const ItemRef& task, const QueueSettings& settings, bool f
   Outcome out;
   auto attempt = static_cast<int>(std::max<int64_t>(attempt_of(task), 1));
   if (cancel_requested(task)) {
+    FRESHET_REACHED("a task in work is cancelled");
     out.to = state::kCancelled;
   } else if (final || !settings.retry_failures) {
     out.to = state::kFailure;
-  } else if (attempt >= attempts_allowed(task, settings)) {
+  } else if (attempt >= attempts_allowed(task, settings) + (FRESHET_PLANTED("one-attempt-too-many") ? 1 : 0)) {
+    FRESHET_REACHED("no attempt left");
     out.to = state::kDead;
   } else {
     out = delayed_or_pending(delay ? *delay : backoff_delay(settings.backoff, attempt, unit));

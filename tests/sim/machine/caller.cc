@@ -1,5 +1,6 @@
 #include "tests/sim/machine/caller.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace freshet::sim {
@@ -24,7 +25,8 @@ void read_error(Reply& reply) {
   }
   reply.error = text_of(reply.body, "__type");
   reply.error.erase(0, reply.error.find('#') + 1);
-  reply.message = text_of(reply.body, "message");
+  // The service writes it large in some errors.
+  reply.message = text_of(reply.body, reply.body.contains("Message") ? "Message" : "message");
 }
 
 Reply::Kind kind_of(const Result<HttpResponse>& answer) {
@@ -43,6 +45,18 @@ HttpRequest protocol_request(const std::string& prefix, const std::string& opera
 
 }  // namespace
 
+// Every refusal has a name and a sentence, and says when to come again if that helps (docs/errors.md).
+void Caller::check_refusal(const std::string& what, const Reply& reply, const HttpResponse& answer) {
+  verdict_.expect(!reply.error.empty() && !reply.message.empty(), "a refusal has no name or no message",
+                  what + ": " + answer.body);
+  const bool helps = reply.status == 503 || (reply.status == 429 && reply.error != "LimitExceededException");
+  if (!helps || !what.starts_with("queue ")) return;
+  const auto& headers = answer.headers;
+  const bool says_when =
+      std::any_of(headers.begin(), headers.end(), [](const auto& header) { return header.first == "Retry-After"; });
+  verdict_.expect(says_when, "a refusal does not say when to come again", what + ": " + reply.error);
+}
+
 Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds timeout) {
   ++calls_;
   const uint64_t number = calls_;
@@ -59,7 +73,10 @@ Async<Reply> Caller::call(std::string what, HttpRequest request, milliseconds ti
   if (answer) {
     reply.status = answer->status;
     reply.body = nlohmann::json::parse(answer->body, nullptr, false);
-    if (answer->status >= 300) read_error(reply);
+    if (answer->status >= 300) {
+      read_error(reply);
+      check_refusal(what, reply, *answer);
+    }
     trace_.saw(what + " " + std::to_string(reply.status) + (reply.error.empty() ? "" : " " + reply.error));
     trace_.note("< " + std::to_string(number) + " " + std::to_string(reply.status) + " " +
                 answer->body.substr(0, kShown));
@@ -103,7 +120,9 @@ Async<Reply> Caller::get(std::string path, milliseconds timeout) {
   request.target = path;
   std::string what = "GET " + path.substr(0, path.find('?'));
   // Paths that hold an id are one kind.
-  if (const size_t at = what.find("/tasks/"); at != std::string::npos) what.resize(at + 7);
+  for (const std::string_view kind : {"/tasks/", "/records/"}) {
+    if (const size_t at = what.find(kind); at != std::string::npos) what.resize(at + kind.size());
+  }
   return call(std::move(what), std::move(request), timeout);
 }
 

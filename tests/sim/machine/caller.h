@@ -29,7 +29,8 @@ struct Reply {
 // Loop thread of the clients. What it refers to outlives it.
 class Caller {
  public:
-  Caller(HttpClient& http, Scheduler& scheduler, Trace& trace) : http_(http), scheduler_(scheduler), trace_(trace) {}
+  Caller(HttpClient& http, Scheduler& scheduler, Trace& trace, Verdict& verdict)
+      : http_(http), scheduler_(scheduler), trace_(trace), verdict_(verdict) {}
 
   // An operation of the item store, by its name.
   Async<Reply> store(std::string operation, nlohmann::json input, milliseconds timeout);
@@ -45,10 +46,12 @@ class Caller {
 
  private:
   Async<Reply> call(std::string what, HttpRequest request, milliseconds timeout);
+  void check_refusal(const std::string& what, const Reply& reply, const HttpResponse& answer);
 
   HttpClient& http_;
   Scheduler& scheduler_;
   Trace& trace_;
+  Verdict& verdict_;
   uint64_t calls_ = 0;
 };
 

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "tests/sim/machine/caller.h"
 #include "tests/sim/machine/judge_items.h"
+#include "tests/sim/machine/judge_priority.h"
 #include "tests/sim/machine/judge_tasks.h"
 #include "tests/sim/machine/plan.h"
 
@@ -20,6 +21,7 @@ struct Stage {
   const Plan& plan;
   ItemsJudge& items;
   TasksJudge& tasks;
+  PriorityJudge& priority;
   Verdict& verdict;
   const bool& calm;          // Faults are over: tasks are done, nothing new is made.
   std::string runner;        // TaskRunner of the template.
@@ -35,6 +37,8 @@ Async<void> make_items_table(Stage& stage);
 Async<void> write_registers(Stage& stage, Random random, std::string name);
 Async<void> write_pairs(Stage& stage, Random random, std::string name);
 Async<void> count_up(Stage& stage, Random random, std::string name);
+// Items that come and go: what was deleted does not come back.
+Async<void> put_and_delete(Stage& stage, Random random, std::string name);
 // Until the end, and then all that is left.
 Async<void> follow_stream(Stage& stage, Random random);
 // Reads every item once. For the end.
@@ -54,6 +58,12 @@ Async<void> pause_queue(Stage& stage, Random random);
 // Jobs take away what has ended.
 Async<void> purge_ended(Stage& stage, Random random);
 Async<void> make_backups(Stage& stage, Random random);
+
+// A priority queue.
+Async<void> fill_priority_queue(Stage& stage, Random random, std::string name);
+Async<void> work_on_priority_queue(Stage& stage, Random random, std::string name);
+// True once nothing waits or is in flight; then all records were judged.
+Async<bool> judge_priority_rest(Stage& stage);
 
 // True once nothing is PENDING, TAKEN or DELAYED; then the tasks were judged as being at rest.
 Async<bool> judge_rest(Stage& stage);

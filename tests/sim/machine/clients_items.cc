@@ -125,6 +125,19 @@ Async<void> write_registers(Stage& stage, Random random, std::string name) {
   }
 }
 
+namespace {
+
+// The token makes it the same request, for ten minutes.
+Async<void> repeat_transaction(Stage& stage, Json input) {
+  const BootTime before = stage.caller.scheduler().clock().boot();
+  const Reply reply = co_await stage.caller.store("TransactWriteItems", std::move(input), kPatience);
+  if (stage.caller.scheduler().clock().boot() - before > seconds(60)) co_return;
+  stage.verdict.expect(reply.status != 400 || reply.error == "ProvisionedThroughputExceededException",
+                       "a repeated transaction is carried out again", reply.error + ": " + reply.message);
+}
+
+}  // namespace
+
 Async<void> write_pairs(Stage& stage, Random random, std::string name) {
   std::map<std::string, uint64_t> versions;
   uint64_t tries = 0;
@@ -139,6 +152,7 @@ Async<void> write_pairs(Stage& stage, Random random, std::string name) {
         {"ClientRequestToken", "token-" + value}};
     stage.items.begin(left, version, value);
     stage.items.begin(right, version, value);
+    Json again = input;
     Reply reply = co_await stage.caller.store("TransactWriteItems", input, kPatience);
     // The token makes a second try the same as the first.
     if (reply.kind == Reply::Kind::kUnknown && random.below(2) == 0) {
@@ -146,6 +160,7 @@ Async<void> write_pairs(Stage& stage, Random random, std::string name) {
       if (reply.kind == Reply::Kind::kRefused) reply.kind = Reply::Kind::kUnknown;  // The first may have been done.
     }
     if (reply.kind == Reply::Kind::kDone) {
+      if (random.below(6) == 0) co_await repeat_transaction(stage, std::move(again));
       stage.items.acknowledged(left, version, value);
       stage.items.acknowledged(right, version, value);
       versions[left] = version;
@@ -193,6 +208,55 @@ Async<void> count_up(Stage& stage, Random random, std::string name) {
       stage.items.refused_add(key);
     }
     co_await rest(stage, random, milliseconds(0), milliseconds(100));
+  }
+}
+
+namespace {
+
+// Whether an item of one client is there. Unsure for ever after a write without an answer, which may still arrive.
+struct Coming {
+  bool there = false;
+  bool sure = true;
+};
+
+Async<void> put_or_delete(Stage& stage, std::string key, Coming& coming) {
+  Json input = {{"TableName", kTable}};
+  const char* operation = coming.there ? "DeleteItem" : "PutItem";
+  if (coming.there) {
+    input["Key"] = key_of(key);
+  } else {
+    input["Item"] = {{"id", {{"S", key}}}, {"since", {{"N", "1"}}}};
+  }
+  coming.sure = false;
+  const Reply reply = co_await stage.caller.store(operation, std::move(input), kPatience);
+  coming.sure = reply.kind != Reply::Kind::kUnknown;
+  if (reply.kind != Reply::Kind::kDone) co_return;
+  coming.there = !coming.there;
+  ++stage.operations;
+}
+
+}  // namespace
+
+Async<void> put_and_delete(Stage& stage, Random random, std::string name) {
+  std::map<std::string, Coming> all;
+  uint64_t last = 0;
+  while (!stage.verdict.is_broken()) {
+    const uint64_t number = random.below(8);
+    if (all.size() < 8 || random.below(40) == 0) all["l-" + name + "-" + std::to_string(++last)];
+    auto at = all.begin();
+    std::advance(at, number % all.size());
+    if (!at->second.sure) {
+      all.erase(at);
+      continue;
+    }
+    if (!stage.calm) co_await put_or_delete(stage, at->first, at->second);
+    if (at->second.sure) {
+      const Reply reply = co_await read_item(stage, at->first);
+      const bool there = reply.body.is_object() && reply.body.contains("Item");
+      const bool right = reply.kind != Reply::Kind::kDone || there == at->second.there;
+      stage.verdict.expect(right, there ? "a deleted item comes back" : "an acknowledged item is lost", at->first);
+    }
+    co_await rest(stage, random, milliseconds(0), milliseconds(stage.calm ? 2'000 : 150));
   }
 }
 

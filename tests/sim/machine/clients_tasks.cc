@@ -1,3 +1,4 @@
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -53,7 +54,8 @@ TasksJudge::NewTask draw_task(Stage& stage, Random& random, std::string id, Json
   }
   if (random.below(6) == 0) {
     task.delayed = true;
-    body["delayMs"] = 100 + random.below(10'000);
+    task.delay = milliseconds(100 + static_cast<int64_t>(random.below(10'000)));
+    body["delayMs"] = task.delay.count();
     if (task.deadline_in) {
       *task.deadline_in += milliseconds(11'000);  // Else it could never start, and would be refused.
       body["deadlineMs"] = task.deadline_in->count();
@@ -70,6 +72,18 @@ TasksJudge::NewTask draw_task(Stage& stage, Random& random, std::string id, Json
 }  // namespace
 
 namespace {
+
+// A client that missed the answer sends the same again: it is answered as before, and nothing is done twice.
+Async<void> create_again(Stage& stage, TasksJudge::NewTask task, Json body) {
+  const Reply again = co_await stage.caller.queue("tasks", std::move(body), kPatience);
+  if (stage.tasks.may_be_gone(task.id)) co_return;
+  const bool refused = again.status == 400 || again.status == 409;
+  stage.verdict.expect(!refused, "a repeated create is refused", task.id + ": " + again.message);
+  if (again.kind != Reply::Kind::kDone) co_return;
+  stage.caller.trace().saw("create repeated");
+  const bool anew = text_of(again.body, "taskId") == task.id && again.body.value("created", false);
+  stage.verdict.expect(!anew, "a task is created twice", task.id);
+}
 
 void judge_created(Stage& stage, const TasksJudge::NewTask& task, const Reply& reply, bool may_be_there) {
   const std::string id = text_of(reply.body, "taskId");
@@ -97,6 +111,8 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
       if (reply.kind == Reply::Kind::kDone) {
         judge_created(stage, task, reply, may_be_there);
         ++stage.operations;
+        const bool made = text_of(reply.body, "taskId") == task.id;
+        if (made && random.below(8) == 0) co_await create_again(stage, task, std::move(body));
         break;
       }
       may_be_there = may_be_there || reply.kind == Reply::Kind::kUnknown;
@@ -112,6 +128,20 @@ Async<void> produce_tasks(Stage& stage, Random random, std::string name) {
 
 namespace {
 
+Async<void> send_heartbeat(Stage& stage, std::string id, std::string lease) {
+  using Outcome = TasksJudge::Outcome;
+  Json one = {{"taskId", id}, {"lease", lease}, {"outcome", "heartbeat"}};
+  stage.tasks.begin_settle(id, lease, Outcome::kHeartbeat);
+  Json body = {{"settle", Json::array({one})}};
+  const Reply reply = co_await stage.caller.queue("settle", std::move(body), kPatience);
+  if (reply.kind != Reply::Kind::kDone) co_return;
+  const Json& settled = reply.body["settled"][0];
+  stage.caller.trace().saw(has_error(settled) ? "heartbeat " + text_of(settled["error"], "code") : "heartbeat");
+  if (!has_error(settled)) {
+    stage.tasks.settled(id, lease, Outcome::kHeartbeat, text_of(settled, "taskStatus"), reply.span, {});
+  }
+}
+
 // Does one task: for longer than the lease at times, and then tells how it went.
 Async<void> do_task(Stage& stage, Random& random, std::string id, std::string lease, milliseconds lease_time) {
   using Outcome = TasksJudge::Outcome;
@@ -119,12 +149,20 @@ Async<void> do_task(Stage& stage, Random& random, std::string id, std::string le
   if (fate < 5) co_return;  // This worker forgets it.
   const auto longest = stage.calm ? milliseconds(20) : fate < 15 ? lease_time * 2 : lease_time / 4;
   co_await rest(stage, random, milliseconds(0), longest);
+  if (fate < 60 && random.below(4) == 0) {
+    co_await send_heartbeat(stage, id, lease);
+    co_await rest(stage, random, milliseconds(0), longest);
+  }
   Json one = {{"taskId", id}, {"lease", lease}};
   Outcome outcome = Outcome::kComplete;
   if (fate < 30) outcome = Outcome::kFail;
   if (fate >= 30 && fate < 40) outcome = Outcome::kRelease;
   one["outcome"] = outcome == Outcome::kComplete ? "complete" : outcome == Outcome::kFail ? "fail" : "release";
-  if (outcome != Outcome::kComplete && random.below(2) == 0) one["delayMs"] = random.below(5'000);
+  std::optional<milliseconds> delay;
+  if (outcome != Outcome::kComplete && random.below(2) == 0) {
+    delay = milliseconds(random.below(5'000));
+    one["delayMs"] = delay->count();
+  }
   Json body = {{"settle", Json::array({one})}};
   stage.tasks.begin_settle(id, lease, outcome);
   const Reply reply = co_await stage.caller.queue("settle", std::move(body), kPatience);
@@ -132,7 +170,9 @@ Async<void> do_task(Stage& stage, Random& random, std::string id, std::string le
     stage.tasks.settle_unknown(id);
   } else if (reply.kind == Reply::Kind::kDone) {
     const Json& settled = reply.body["settled"][0];
-    if (!has_error(settled)) stage.tasks.settled(id, lease, outcome, text_of(settled, "taskStatus"), reply.span);
+    if (!has_error(settled)) {
+      stage.tasks.settled(id, lease, outcome, text_of(settled, "taskStatus"), reply.span, delay);
+    }
     if (has_error(settled)) stage.caller.trace().saw("settle " + text_of(settled["error"], "code"));
     ++stage.operations;
   }
@@ -189,8 +229,8 @@ Async<void> look_at_queue(Stage& stage, Random random) {
       const std::string tail = random.below(3) == 0 ? "/explain" : "";
       const Reply reply = co_await stage.caller.get("/queues/QueueTable/tasks/" + id + tail, kPatience);
       if (tail.empty() && reply.kind == Reply::Kind::kDone)
-        stage.tasks.seen(id, text_of(reply.body, "taskStatus"), had_ended);
-      if (tail.empty() && reply.status == 404) stage.tasks.seen(id, std::nullopt, had_ended);
+        stage.tasks.seen(id, text_of(reply.body, "taskStatus"), had_ended, reply.span);
+      if (tail.empty() && reply.status == 404) stage.tasks.seen(id, std::nullopt, had_ended, reply.span);
     } else if (what == 1) {
       const Reply ready = co_await stage.caller.get("/readyz", kPatience);
       (void)ready;
@@ -221,7 +261,7 @@ Async<void> cancel_tasks(Stage& stage, Random random) {
     const Reply reply = co_await stage.caller.queue("cancel", std::move(body), kPatience);
     if (reply.kind != Reply::Kind::kDone) continue;
     const Json& result = reply.body["results"][0];
-    if (!has_error(result)) stage.tasks.cancelled(id, text_of(result, "taskStatus"));
+    if (!has_error(result)) stage.tasks.cancelled(id, text_of(result, "taskStatus"), reply.span);
     ++stage.operations;
   }
 }
@@ -261,7 +301,7 @@ Async<bool> judge_rest(Stage& stage) {
     stage.verdict.expect(static_cast<int64_t>(all.size() - before) == count || stage.plan.has("producers"),
                          "the books do not equal a scan", state);
   }
-  stage.tasks.at_rest(all);
+  stage.tasks.at_rest(all, reply.span);
   co_return true;
 }
 

@@ -15,7 +15,8 @@ class TaskExchange final : public Exchange {
     const auto task = nlohmann::json::parse(body_, nullptr, false);
     if (task.is_object() && task.contains("taskId")) {
       stage_.tasks.started_by_runner(task["taskId"].get<std::string>(), task.value("attempt", 0),
-                                     stage_.caller.scheduler().clock().wall());
+                                     stage_.caller.scheduler().clock().wall(),
+                                     stage_.caller.scheduler().clock().boot());
     }
     ++stage_.operations;
     response_.body = "{}";

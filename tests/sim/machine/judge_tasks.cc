@@ -11,6 +11,12 @@ std::string ms(BootTime time) {
   return std::to_string(std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count()) + " ms";
 }
 
+constexpr int kMostAttempts = 5;  // Of all settings and deployments that there are.
+constexpr milliseconds kShortestLease{500};
+constexpr seconds kTravel{150};  // Of a task to its runner, a pause of the machine included.
+constexpr milliseconds kRateWindow{5'000};
+constexpr std::chrono::hours kFar{24 * 365};
+
 // The states of an arrow "A->B"; "" is outside.
 std::pair<std::string, std::string> ends_of(const std::string& arrow) {
   const size_t at = arrow.find("->");
@@ -38,15 +44,75 @@ void TasksJudge::created(const std::string& id, const Span& span) {
   if (std::exchange(task.acknowledged, true)) return;
   task.created = span;
   acknowledged_.insert(id);
-  if (task.facts.deadline_in) task.facts.deadline = span.wall_answered + *task.facts.deadline_in;  // At the latest.
+  task.earliest_deadline = task.facts.deadline;
+  if (task.facts.deadline_in) {
+    task.facts.deadline = span.wall_answered + *task.facts.deadline_in;  // At the latest.
+    task.earliest_deadline = span.wall_sent + *task.facts.deadline_in;
+    // Set meanwhile, the clock may have shown anything when the daemon looked at it.
+    if (last_disturbance_ > BootTime{} && last_disturbance_ >= span.sent) {
+      task.facts.deadline = span.wall_answered + kFar;
+      task.earliest_deadline = span.wall_sent - kFar;
+    }
+  }
+  if (task.facts.delay.count() > 0) task.not_before = span.sent + task.facts.delay;
   const NewTask& facts = task.facts;
   const bool plain = !task.touched && !facts.delayed && !facts.has_ttl && !facts.deadline && !facts.ranked;
   if (plain && facts.key.empty()) surely_pending_[span.answered].insert(id);
-  if (facts.key.empty()) return;
-  std::string& before = last_of_key_[facts.key];
-  verdict_.expect(before.empty() || redrives_ || facts.replaces || !surely_lives(before),
-                  "two tasks of one key live at once", before + " and " + id + " of " + facts.key);
-  before = id;
+  if (!facts.key.empty()) judge_new_of_key(task, span);
+}
+
+void TasksJudge::judge_new_of_key(const Task& task, const Span& span) {
+  auto& all = of_key_[task.facts.key];
+  const std::string before = all.empty() ? "" : all.back();
+  verdict_.expect(before.empty() || redrives_ || task.facts.replaces || !surely_lives(before),
+                  "two tasks of one key live at once", before + " and " + task.facts.id + " of " + task.facts.key);
+  for (const std::string& each : all) {
+    Task& old = tasks_.at(each);
+    if (!task.facts.replaces || old.ended) continue;
+    old.replaced_by = task.facts.id;
+    old.replaced = span.answered;
+  }
+  all.push_back(task.facts.id);
+}
+
+// What must not be started, however it is.
+void TasksJudge::check_start(const Task& task, const Span& span) {
+  const std::string& id = task.facts.id;
+  verdict_.expect(redrives_ || task.not_before <= span.answered + milliseconds(2) ||
+                      life_began_ >= task.not_before - task.facts.delay,
+                  "a task is started before its delay is over", id + ", which waits until " + ms(task.not_before));
+  verdict_.expect(redrives_ || !task.cancelled || span.sent <= *task.cancelled, "a cancelled task is started", id);
+  if (redrives_ || removals_ || task.replaced_by.empty() || span.sent <= task.replaced) return;
+  // Should the newer one go before it could start, the older one has its turn again.
+  const Task& newer = tasks_.at(task.replaced_by);
+  const bool stays = !newer.facts.deadline && !newer.facts.has_ttl && !newer.touched_by_cancel;
+  verdict_.expect(!stays, "a replaced task is started", id + ", which " + task.replaced_by + " has replaced");
+}
+
+// A settlement says what the next attempt is. Takes without an answer may have come in between.
+void TasksJudge::check_attempt(Task& task, int attempt, const Span& span) {
+  verdict_.expect(redrives_ || attempt <= kMostAttempts, "a task has more attempts than it may",
+                  task.facts.id + ", attempt " + std::to_string(attempt));
+  const auto next = std::exchange(task.next_attempt, std::nullopt);
+  if (redrives_ || !next) return;
+  verdict_.expect(attempt >= *next, "an attempt is not counted",
+                  task.facts.id + ", attempt " + std::to_string(attempt) + " instead of " + std::to_string(*next));
+  bool others = unsure_until_ >= task.settled;
+  for (const auto& [take, sent] : takes_) others = others || sent < span.answered - kShortestLease;
+  verdict_.expect(others || attempt == *next, "an attempt is counted twice",
+                  task.facts.id + ", attempt " + std::to_string(attempt) + " instead of " + std::to_string(*next));
+}
+
+// Those that were certainly taken within some seconds.
+void TasksJudge::check_rate(const Span& span) {
+  if (rate_ <= 0) return;
+  rated_.push_back(span);
+  const BootTime from = span.answered - kRateWindow;
+  std::erase_if(rated_, [&](const Span& one) { return one.sent < from || one.sent < life_began_; });
+  // A burst of 20 ms at the least of one, and one that was due at the window's beginning.
+  const double most = rate_ * std::chrono::duration<double>(kRateWindow).count() + rate_ / 50 + 3;
+  verdict_.expect(static_cast<double>(rated_.size()) <= most, "more is started than RATE_LIMIT allows",
+                  std::to_string(rated_.size()) + " in 5 s at " + std::to_string(rate_) + " a second");
 }
 
 bool TasksJudge::surely_lives(const std::string& id) const {
@@ -131,12 +197,17 @@ void TasksJudge::taken(const TakenTask& taken, const Span& span) {
   const auto& deadline = task.facts.deadline;
   verdict_.expect(redrives_ || !deadline || last_disturbance_ >= span.sent || span.wall_sent < *deadline,
                   "a task is started after its deadline", taken.id);
+  check_start(task, span);
+  check_attempt(task, taken.attempt, span);
+  check_rate(span);
   task.attempts = std::max(task.attempts, taken.attempt);
+  task.attempt = taken.attempt;
   if (!task.touched) check_order(task, span);
   touch(task, span.sent);
   task.lease = taken.lease;
   task.lease_giver = giver;
   task.lease_sure_until = span.sent + taken.lease_time;
+  task.lease_time = taken.lease_time;
 }
 
 void TasksJudge::take_unknown(uint64_t take, const Span& span, milliseconds lease) {
@@ -153,7 +224,7 @@ void TasksJudge::begin_settle(const std::string& id, const std::string& lease, O
 }
 
 void TasksJudge::settled(const std::string& id, const std::string& lease, Outcome outcome, const std::string& status,
-                         const Span& span) {
+                         const Span& span, std::optional<milliseconds> delay) {
   Task& task = tasks_[id];
   verdict_.expect(task.leases.contains(lease), "a lease is accepted that was not handed out", id);
   if (outcome == Outcome::kComplete) {
@@ -161,13 +232,24 @@ void TasksJudge::settled(const std::string& id, const std::string& lease, Outcom
     verdict_.expect(!task.ended, "a task is completed twice", id);
     task.ended = true;
     task.known_ended = span.answered;
+    task.ended_after = span.sent;
+    task.ended_wall = span.wall_sent;
   }
-  if (outcome == Outcome::kHeartbeat && task.lease == lease) {
-    task.lease_sure_until = std::max(task.lease_sure_until, span.sent);  // Its length is not asked for again.
+  if (outcome == Outcome::kHeartbeat) {
+    verdict_.expect(status == "TAKEN", "a task with a heartbeat is not TAKEN", id + " is " + status);
+    if (task.lease == lease) task.lease_sure_until = std::max(task.lease_sure_until, span.sent + task.lease_time);
+  }
+  if (outcome != Outcome::kFail && outcome != Outcome::kRelease) return;
+  verdict_.expect(redrives_ || !task.cancelled || span.sent <= *task.cancelled || status == "CANCELLED",
+                  "a cancelled task waits again", id + " is " + status);
+  if (status != "PENDING" && status != "DELAYED") return;
+  task.next_attempt = task.attempt + (outcome == Outcome::kFail ? 1 : 0);
+  task.settled = span.sent;
+  if (delay) {
+    task.not_before = span.sent + *delay;
+    task.facts.delay = *delay;
   }
 }
-
-void TasksJudge::settle_refused(const std::string&, const std::string&) {}
 
 void TasksJudge::settle_unknown(const std::string& id) {
   tasks_[id].lease.clear();
@@ -175,20 +257,24 @@ void TasksJudge::settle_unknown(const std::string& id) {
 
 void TasksJudge::begin_cancel(const std::string& id, BootTime now) {
   touch(tasks_[id], now);
+  tasks_[id].touched_by_cancel = true;
 }
 
-void TasksJudge::cancelled(const std::string& id, const std::string& status) {
+void TasksJudge::cancelled(const std::string& id, const std::string& status, const Span& span) {
   verdict_.expect(status == "CANCELLED" || status == "TAKEN", "a cancelled task is in a wrong state",
                   id + " is " + status);
+  tasks_[id].cancelled = std::min(tasks_[id].cancelled.value_or(span.answered), span.answered);
 }
 
-void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime now) {
+void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime now, BootTime boot) {
   const auto found = tasks_.find(id);
   verdict_.expect(found != tasks_.end(), "a task appears that nobody created", id);
   if (found == tasks_.end()) return;
   Task& task = found->second;
   task.attempts = std::max(task.attempts, attempt);
   touch(task, BootTime{});
+  check_start(task, {boot - kTravel, boot, {}, {}});
+  verdict_.expect(redrives_ || attempt <= kMostAttempts, "a task has more attempts than it may", id);
   // It travels to the runner for a while.
   const auto& deadline = task.facts.deadline;
   verdict_.expect(redrives_ || !deadline || now < *deadline + seconds(2) || last_disturbance_ > BootTime{},
@@ -206,12 +292,20 @@ bool TasksJudge::may_be_gone(const Task& task) const {
   return removals_ && (sure == surely_pending_.end() || !sure->second.contains(task.facts.id));
 }
 
-void TasksJudge::seen(const std::string& id, const std::optional<std::string>& status, bool had_ended) {
+void TasksJudge::seen(const std::string& id, const std::optional<std::string>& status, bool had_ended,
+                      const Span& span) {
   const Task& task = tasks_[id];
   if (!status) {
     verdict_.expect(!task.acknowledged || may_be_gone(task), "an acknowledged task is lost", id);
+    const bool too_early = kept_ && had_ended && !task.facts.has_ttl && last_disturbance_ < task.ended_after &&
+                           span.wall_answered < task.ended_wall + *kept_;
+    verdict_.expect(!too_early, "an ended task is not kept as long as KEEP_MS says", id);
   } else {
     verdict_.expect(!had_ended || *status == "SUCCESS", "a task that was SUCCESS has changed", id + " is " + *status);
+    const bool may_be_shed = margins_ || redrives_ || !task.acknowledged || task.facts.has_ttl ||
+                             last_disturbance_ >= task.created.sent ||
+                             (task.earliest_deadline && span.wall_answered >= *task.earliest_deadline);
+    verdict_.expect(*status != "SHED" || may_be_shed, "a task is shed before its deadline", id);
   }
 }
 
@@ -229,14 +323,14 @@ void TasksJudge::stats(const std::map<std::string, int64_t>& depth, const std::m
   }
 }
 
-void TasksJudge::at_rest(const std::map<std::string, std::string>& status_of_all) {
+void TasksJudge::at_rest(const std::map<std::string, std::string>& status_of_all, const Span& span) {
   for (const auto& [id, status] : status_of_all) {
     verdict_.expect(status != "PENDING" && status != "TAKEN" && status != "DELAYED", "a task is never done",
                     id + " is still " + status);
-    seen(id, status, has_ended(id));
+    seen(id, status, has_ended(id), span);
   }
   for (const std::string& id : acknowledged_) {
-    if (!status_of_all.contains(id)) seen(id, std::nullopt, has_ended(id));
+    if (!status_of_all.contains(id)) seen(id, std::nullopt, false, span);
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -37,14 +38,20 @@ class TasksJudge {
   void ignore_order() { in_order_ = false; }
   // Ended tasks may be redriven: they lose a deadline that has passed, and live beside others of their key.
   void expect_redrives() { redrives_ = true; }
-  // Ended tasks go after a while (KEEP_MS).
+  // Ended tasks go after a while (KEEP_MS, and not before), or whenever somebody purges them.
   void expect_removals() { removals_ = true; }
+  void expect_kept(milliseconds at_least) { kept_ = at_least; }
+  // DEADLINE_MARGIN sheds before the deadline.
+  void expect_margins() { margins_ = true; }
+  // So many takes a second are allowed (RATE_LIMIT).
+  void expect_rate(double a_second) { rate_ = a_second; }
 
   struct NewTask {
     std::string id;
     std::optional<WallTime> deadline;
     std::optional<milliseconds> deadline_in;  // Counted by the daemon: `deadline` is known once it has answered.
     bool delayed = false;
+    milliseconds delay{0};
     bool has_ttl = false;  // TTL may take it away.
     bool ranked = false;   // It has a group or a priority: other tasks may rightly go first.
     std::string key;       // Of all tasks of one key, one producer makes one after the other.
@@ -55,6 +62,8 @@ class TasksJudge {
   // The answer names a task of the same key that lives, or lived when the request was sent.
   void kept_for_key(const std::string& id, const std::string& other, const Span& span);
   void create_refused(const std::string& id);  // Certainly not done.
+  // Whether it may have been taken out of the table.
+  bool may_be_gone(const std::string& id) const { return may_be_gone(tasks_.at(id)); }
 
   // Takes have numbers of their own. A lease names the daemon that gave it: a new one ends those of the ones before.
   uint64_t begin_take(BootTime now);
@@ -67,27 +76,28 @@ class TasksJudge {
   void paused(BootTime answered) { paused_since_ = answered; }
   void resuming() { paused_since_.reset(); }
   void begin_settle(const std::string& id, const std::string& lease, Outcome outcome);
-  // `status`: what the task is then.
+  // `status`: what the task is then. `delay`: how long it was asked to wait, if it was.
   void settled(const std::string& id, const std::string& lease, Outcome outcome, const std::string& status,
-               const Span& span);
-  void settle_refused(const std::string& id, const std::string& lease);  // For sure; a conflict, say.
+               const Span& span, std::optional<milliseconds> delay);
   void settle_unknown(const std::string& id);
   void begin_cancel(const std::string& id, BootTime now);
-  void cancelled(const std::string& id, const std::string& status);
+  void cancelled(const std::string& id, const std::string& status, const Span& span);
 
   // The runner was handed a task. No answer to it is known yet.
-  void started_by_runner(const std::string& id, int attempt, WallTime now);
+  void started_by_runner(const std::string& id, int attempt, WallTime now, BootTime boot);
   // The wall clock was set, or a life ended: order and deadlines cannot be judged across it.
   void disturbed(BootTime now) { last_disturbance_ = now; }
+  // A daemon starts: delays go by the wall clock from then on, and a rate's burst is there again.
+  void life_begins(BootTime now) { life_began_ = now; }
 
   // True once it is SUCCESS for sure.
   bool has_ended(const std::string& id) const;
   // A task as a read shows it; no status: there is none. `had_ended`: has_ended() as of when the read was sent.
-  void seen(const std::string& id, const std::optional<std::string>& status, bool had_ended);
+  void seen(const std::string& id, const std::optional<std::string>& status, bool had_ended, const Span& span);
   // Depth by state and flow by arrow, as the stats say.
   void stats(const std::map<std::string, int64_t>& depth, const std::map<std::string, int64_t>& flow);
   // At the end: nothing waits, and each acknowledged task without ttl is there.
-  void at_rest(const std::map<std::string, std::string>& status_of_all);
+  void at_rest(const std::map<std::string, std::string>& status_of_all, const Span& span);
 
   const std::set<std::string>& acknowledged() const { return acknowledged_; }
 
@@ -98,8 +108,20 @@ class TasksJudge {
     Span created;
     std::string lease;  // The last one that was handed out; "" if none, or if it was given up.
     BootTime lease_sure_until{};
+    milliseconds lease_time{0};
     std::string lease_giver;
-    int attempts = 0;        // The highest that was seen.
+    int attempts = 0;                 // The highest that was seen.
+    int attempt = 0;                  // Of the last lease.
+    std::optional<int> next_attempt;  // As its last settlement left it, which was sent then.
+    BootTime settled{};
+    BootTime not_before{};              // Delayed until then at least.
+    std::optional<BootTime> cancelled;  // For sure since then: it is not started again.
+    bool touched_by_cancel = false;
+    std::string replaced_by;
+    BootTime replaced{};
+    std::optional<WallTime> earliest_deadline;
+    BootTime ended_after{};  // When the request was sent that completed it.
+    WallTime ended_wall{};
     bool ended = false;      // SUCCESS, for sure.
     BootTime known_ended{};  // Since then.
     bool touched = false;    // Taken, settled or cancelled by somebody, perhaps: no longer surely PENDING.
@@ -116,6 +138,10 @@ class TasksJudge {
   };
   void check_order(const Task& task, const Span& span);
   void judge(const Doubt& doubt);
+  void check_start(const Task& task, const Span& span);
+  void check_attempt(Task& task, int attempt, const Span& span);
+  void check_rate(const Span& span);
+  void judge_new_of_key(const Task& task, const Span& span);
 
   Verdict& verdict_;
   std::map<std::string, Task> tasks_;
@@ -131,7 +157,12 @@ class TasksJudge {
   bool in_order_ = true;
   bool redrives_ = false;
   bool removals_ = false;
-  std::map<std::string, std::string> last_of_key_;  // The task that was created last.
+  bool margins_ = false;
+  std::optional<milliseconds> kept_;
+  double rate_ = 0;
+  std::deque<Span> rated_;  // One for each task that was taken lately.
+  BootTime life_began_{};
+  std::map<std::string, std::vector<std::string>> of_key_;  // The acknowledged tasks of each key, in their order.
   bool surely_lives(const std::string& id) const;
   bool may_be_gone(const Task& task) const;
   void touch(Task& task, BootTime by);

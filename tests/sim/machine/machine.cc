@@ -6,7 +6,9 @@
 
 #include "app/daemon/plan.h"
 #include "base/check.h"
+#include "runtime/loop/turn_watch.h"
 #include "tests/sim/machine/handlers.h"
+#include "tests/sim/machine/points.h"
 #include "tests/sim/source_dir.h"
 #include "wire/http/client.h"
 
@@ -16,10 +18,15 @@ namespace {
 
 constexpr WallTime kStart{milliseconds(1'800'000'000'000)};
 constexpr milliseconds kLongestRest{3'600'000};
+constexpr milliseconds kTurnBudget{20'000};
 constexpr uint64_t kMostSteps = 5'000'000;
 
 std::string runner_of(const Plan& plan) {
   return plan.has("http-runner") ? "http://127.0.0.1:" + std::to_string(kHandlerPort) + "/" : "none";
+}
+
+int rate_of(const Plan& plan) {
+  return 5 + static_cast<int>(Random(plan.seed + 98).below(100));
 }
 
 // Settings of the queue that a part of the plan stands for.
@@ -38,7 +45,7 @@ void add_policies(const Plan& plan, DaemonOptions& options) {
   if (plan.has("adaptive")) set("CONCURRENCY=adaptive");
   // Longer than clients send a create again.
   if (plan.has("keep")) set("KEEP_MS=" + std::to_string(40'000 + random.below(60'000)) + ",DEAD=600000");
-  if (plan.has("rate")) set("RATE_LIMIT=" + std::to_string(5 + random.below(100)));
+  if (plan.has("rate")) set("RATE_LIMIT=" + std::to_string(rate_of(plan)));
 }
 
 DaemonOptions options_of(const Plan& plan) {
@@ -47,6 +54,7 @@ DaemonOptions options_of(const Plan& plan) {
   options.deploy.parameters = {"TaskRunner=" + runner_of(plan), "MaxAttempts=4", "DefaultTtlSeconds=0", "Concurrency=3",
                                "TaskTimeoutMs=5000"};
   add_policies(plan, options);
+  if (plan.has("priority-queue")) options.priority_queues = {source_dir() + "/config/priority-queue.json"};
   options.data = "/simulated/data";
   options.listen = "127.0.0.1:7070";
   options.durability = plan.has("interval-durability") ? "interval:50" : "sync";
@@ -71,13 +79,14 @@ class Machine {
         outside_(world_.clock(), outside_waiter_),
         outside_io_(*IoThread::without_thread(world_.clock(), world_.network())),
         http_(make_http_client({}, {outside_io_.get()}, world_.clock(), outside_, outside_)),
-        caller_(*http_, outside_, trace_) {
+        caller_(*http_, outside_, trace_, verdict_) {
     trace_.set_clock(world_.clock());
     if (plan.has("slow-sync")) world_.set_longest_sync(milliseconds(300));
     if (plan.has("slow-network")) world_.sim_network().set_delay(milliseconds(1), milliseconds(400));
   }
 
   RunResult run() {
+    take_reached();
     trace_.note(to_string(plan_));
     begin_clients();
     const auto last = static_cast<uint64_t>(plan_.lives);
@@ -91,6 +100,7 @@ class Machine {
     result.operations = stage_.operations;
     result.hash = trace_.hash();
     result.seen = trace_.seen();
+    for (const auto& [point, times] : take_reached()) result.seen["point " + point] += times;
     result.last = trace_.last();
     return result;
   }
@@ -124,9 +134,16 @@ class Machine {
       tasks_.expect_redrives();
       clients_.spawn(redrive_tasks(stage_, fork()));
     }
+    spawn("priority-queue", fill_priority_queue);
+    if (plan_.has("priority-queue")) {
+      for (int i = 0; i < 2; ++i) clients_.spawn(work_on_priority_queue(stage_, fork(), ""));
+    }
     if (plan_.has("pausers")) clients_.spawn(pause_queue(stage_, fork()));
     if (plan_.has("purgers")) clients_.spawn(purge_ended(stage_, fork()));
     if (plan_.has("keep") || plan_.has("purgers")) tasks_.expect_removals();
+    if (plan_.has("keep") && !plan_.has("purgers")) tasks_.expect_kept(milliseconds(40'000));
+    if (plan_.has("margins") || plan_.has("policy-changes") || plan_.has("deploys")) tasks_.expect_margins();
+    if (plan_.has("rate") && !plan_.has("policy-changes") && !plan_.has("deploys")) tasks_.expect_rate(rate_of(plan_));
     for (const char* part : {"orders", "policy-changes", "margins", "deploys", "redrivers"}) {
       if (plan_.has(part)) tasks_.ignore_order();
     }
@@ -139,6 +156,9 @@ class Machine {
     }
     for (int i = 0; i < plan_.how_many("pairs"); ++i) clients_.spawn(write_pairs(stage_, fork(), std::to_string(i)));
     for (int i = 0; i < plan_.how_many("counters"); ++i) clients_.spawn(count_up(stage_, fork(), std::to_string(i)));
+    for (int i = 0; i < plan_.how_many("leavers"); ++i) {
+      clients_.spawn(put_and_delete(stage_, fork(), std::to_string(i)));
+    }
     if (plan_.has("stream")) stream_.spawn(follow_stream(stage_, fork()));
     if (plan_.has("backups")) clients_.spawn(make_backups(stage_, fork()));
   }
@@ -150,7 +170,7 @@ class Machine {
     if (is_last) end_faults();
     if (!is_last && plan_.has("wrong-start") && random_.below(3) == 0) {
       world_.sim_clock().step_wall(milliseconds(static_cast<int64_t>(random_.below(7'200'000))));
-      tasks_.disturbed(now());
+      disturbed();
       fault("wrong-start");
     }
     if (!is_last && plan_.has("bit-rot") && random_.below(2) == 0) rot();
@@ -172,7 +192,10 @@ class Machine {
     auto plan = plan_daemon(options_);
     FRESHET_CHECK(plan.has_value(), plan.error().message.c_str());
     trace_.note("== life " + std::to_string(lives_));
+    tasks_.life_begins(now());
     daemon_ = make_daemon(world_, options_, std::move(*plan));
+    // Real time: a turn that does not end would hang the run.
+    turns_.emplace(daemon_->loop(), kTurnBudget, abort_for, &real_clock_);
     if (auto opened = daemon_->open(); !opened) {
       opening_error_ = opened.error().message;
       trace_.note("the start is refused: " + opening_error_);
@@ -262,13 +285,14 @@ class Machine {
     files.crash_at(files.calls());  // Nothing that its destruction does reaches the disk.
     if (power) world_.sim_network().freeze_some(1000);
     world_.forget_io();
+    turns_.reset();
     daemon_.reset();
     if (power) {
       files.restart();
     } else {
       files.restart_process();
     }
-    tasks_.disturbed(now());
+    disturbed();
     world_.sim_clock().advance(milliseconds(static_cast<int64_t>(random_.below(random_.below(4) == 0 ? 30'000 : 500))));
   }
 
@@ -290,10 +314,15 @@ class Machine {
 
   Async<void> judge(bool& rested) {
     Random random = fork();
+    milliseconds pause(500);
     while (!verdict_.is_broken()) {
-      co_await rest(stage_, random, milliseconds(500), milliseconds(1'000));
+      co_await rest(stage_, random, pause, 2 * pause);
+      pause = std::min<milliseconds>(pause + pause / 4, milliseconds(15'000));
       const bool done = co_await judge_rest(stage_);
-      if (done) break;
+      if (!done) continue;
+      if (!plan_.has("priority-queue")) break;
+      const bool rests = co_await judge_priority_rest(stage_);
+      if (rests) break;
     }
     co_await read_all_items(stage_);
     stage_.all_is_read = true;
@@ -373,6 +402,12 @@ class Machine {
     next_fault_ = now() + std::chrono::microseconds(wait);
   }
 
+  // The wall clock was set.
+  void disturbed() {
+    tasks_.disturbed(now());
+    priority_.disturbed(now());
+  }
+
   void fault(const std::string& name) {
     trace_.saw("fault " + name);
     trace_.note("!! " + name);
@@ -412,7 +447,7 @@ class Machine {
       const bool back = random_.below(2) == 0;
       if (back) stepped_back_ += milliseconds(far);  // What is delayed to a time waits for it.
       world_.sim_clock().step_wall(milliseconds(back ? -far : far));
-      tasks_.disturbed(now());
+      disturbed();
     }
   }
 
@@ -468,6 +503,7 @@ class Machine {
   Verdict verdict_;
   ItemsJudge items_{verdict_};
   TasksJudge tasks_{verdict_};
+  PriorityJudge priority_{verdict_};
   bool calm_ = false;
   // The clients' side.
   SimWaiter outside_waiter_{world_.sim_clock()};
@@ -475,12 +511,14 @@ class Machine {
   std::unique_ptr<IoThread> outside_io_;
   std::unique_ptr<HttpClient> http_;
   Caller caller_;
-  Stage stage_{caller_, plan_, items_, tasks_, verdict_, calm_, runner_of(plan_), false, 0};
+  Stage stage_{caller_, plan_, items_, tasks_, priority_, verdict_, calm_, runner_of(plan_), false, 0};
   std::unique_ptr<HttpServer> handlers_;
   Scope clients_;
   Scope stream_;
   // The daemon's.
+  SystemClock real_clock_;  // Of the watch below, and of nothing else.
   std::unique_ptr<Daemon> daemon_;
+  std::optional<TurnWatch> turns_;
   std::string opening_error_;
   const int64_t faults_per_second_ = [this] {
     int64_t all = 0;

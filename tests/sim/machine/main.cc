@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "tests/sim/machine/machine.h"
+#include "tests/sim/machine/points.h"
 
 namespace {
 
@@ -33,6 +34,9 @@ struct Words {
   bool shrink = false;
   bool twice = false;
   bool show_seen = false;
+  bool show_hashes = false;
+  bool list_planted = false;
+  std::string plant;
   std::set<std::string> without;
 };
 
@@ -54,7 +58,9 @@ constexpr const char* kHelp =
     "  --shrink          after a fault: finds the parts that it needs\n"
     "  --twice           runs each seed twice and compares\n"
     "  --seen            prints how often each kind of event was there\n"
-    "  --must-see FILE   fails if an event that is named there has not been seen\n";
+    "  --hashes          prints the hash of each seed's trace\n"
+    "  --must-see FILE   fails if an event that is named there has not been seen\n"
+    "  --plant NAME      plants that fault, which the judges must find; --planted lists them\n";
 
 struct Option {
   const char* name;
@@ -88,6 +94,9 @@ const std::vector<Option>& options() {
       {"--shrink", [](Words& words, const std::string&) { words.shrink = true; }, false},
       {"--twice", [](Words& words, const std::string&) { words.twice = true; }, false},
       {"--seen", [](Words& words, const std::string&) { words.show_seen = true; }, false},
+      {"--hashes", [](Words& words, const std::string&) { words.show_hashes = true; }, false},
+      {"--plant", [](Words& words, const std::string& value) { words.plant = value; }},
+      {"--planted", [](Words& words, const std::string&) { words.list_planted = true; }, false},
   };
   return all;
 }
@@ -209,6 +218,9 @@ bool run_seed(const Words& words, uint64_t seed, Totals& totals) {
   const Plan plan = draw_plan(seed, words.without);
   const RunResult result = run_machine(plan, words.run);
   totals.add(result);
+  if (words.show_hashes) {
+    std::printf("%llu %016llx\n", static_cast<unsigned long long>(seed), static_cast<unsigned long long>(result.hash));
+  }
   if (!result.holds) {
     tell(plan, result);
     if (words.shrink) shrink(seed, result.promise, words.without);
@@ -232,11 +244,25 @@ bool saw_all(const Words& words, const Totals& totals) {
   return all;
 }
 
+int list_planted() {
+  for (const auto& fault : freshet::sim::planted_faults()) {
+    std::printf("%s\t%s\t%s\n", fault.name, fault.back ? "back" : "new", fault.what);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  // Nobody is asked by https:// in a simulation; to read all certificates of the machine takes longer than many a life.
+  setenv("SSL_CERT_FILE", "/dev/null", 1);
   Words words;
   if (!read_words(argc, argv, words)) return argc == 2 && std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
+  if (words.list_planted) return list_planted();
+  if (!freshet::sim::plant(words.plant)) {
+    std::fprintf(stderr, "freshet_sim: there is no planted fault '%s' (--planted lists them)\n", words.plant.c_str());
+    return 2;
+  }
   Seeds seeds(words);
   Totals totals;
   if (words.seeds_file.empty()) std::printf("the first seed is %llu\n", static_cast<unsigned long long>(words.seed));
@@ -249,6 +275,7 @@ int main(int argc, char** argv) {
       std::printf("%10llu %s\n", static_cast<unsigned long long>(count), what.c_str());
     }
   }
+  if (!words.plant.empty() && !freshet::sim::planted_was_met()) std::printf("the planted fault was never met\n");
   const double passed = seeds.passed();
   std::printf("%llu seeds, %llu lives, %llu operations judged in %.1f s (%.0f a second); every promise held\n",
               static_cast<unsigned long long>(totals.runs), static_cast<unsigned long long>(totals.lives),

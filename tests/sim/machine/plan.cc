@@ -64,6 +64,8 @@ constexpr Part kParts[] = {
     {"keep", 30, 1, 1},
     {"pausers", 20, 1, 1},
     {"purgers", 20, 1, 1},
+    {"leavers", 40, 1, 2},
+    {"priority-queue", 30, 1, 2},
 };
 
 }  // namespace

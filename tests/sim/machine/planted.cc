@@ -1,0 +1,75 @@
+// The faults that can be planted. tests/sim/planted.py checks that this list and the points of the product agree.
+#include "tests/sim/machine/points.h"
+
+namespace freshet::sim {
+
+namespace {
+constexpr bool kBack = true;  // It takes back a fix that this project once needed.
+constexpr bool kNew = false;
+}  // namespace
+
+const std::vector<PlantedFault>& planted_faults() {
+  static const std::vector<PlantedFault> all = {
+      {"page-cache-trusted", kBack, "a start takes what a failed sync left in the page cache for durable"},
+      {"failed-store-goes-on", kBack, "an I/O error does not end the store"},
+      {"token-lost-by-a-clock-step", kBack, "a step of the wall clock forgets the tokens of transactions"},
+      {"pause-half-done", kBack, "a pause whose client hangs up is stored, and not known"},
+      {"lease-of-the-settings", kBack, "a heartbeat gives the queue's lease time, and not the task's own"},
+      {"delays-by-the-wall-clock", kBack, "a delay follows a step of the wall clock"},
+      {"late-by-a-doubted-clock", kBack, "a take starts what looks late by a clock that is not trusted"},
+      {"ttl-by-a-doubted-clock", kBack, "TTL deletes by a clock that is not trusted"},
+      {"full-disk-never-asked-again", kBack, "a disk that refused space once counts as full for ever"},
+      {"repeated-create-refused", kBack, "a create that is sent again after its deadline is refused"},
+      {"own-lease-taken-for-foreign", kBack, "a heartbeat makes a lease of this daemon somebody else's"},
+      {"unreplaced-forgotten", kBack, "what the store refused to replace runs after the newer task"},
+      {"folder-not-locked", kBack, "a second daemon gets into the data folder"},
+      {"lease-end-tried-once", kBack, "the end of a lease that the store refuses is not tried again"},
+      {"lease-ended-though-beaten", kBack, "a lease ends although a heartbeat came meanwhile"},
+      {"stream-shown-before-durable", kBack, "a stream shows what a power cut takes back"},
+      {"retired-before-its-deletes", kBack, "a segment is retired before the write that made it dead is logged"},
+      {"trash-cut-before-its-rename", kBack, "a removed segment is cut before its rename is durable"},
+      {"answer-before-durable", kNew, "an answer leaves before it is durable"},
+      {"reads-answered-before-durable", kNew, "a read shows what a power cut takes back"},
+      {"sync-left-out", kNew, "the log is not synced"},
+      {"sync-beside-counts-later-batches", kNew, "a sync counts for what was written after it began"},
+      {"segment-named-before-its-sync", kNew, "a segment gets its name before its header is durable"},
+      {"directory-not-synced", kNew, "a new segment's name is not made durable"},
+      {"closed-segment-not-synced", kNew, "a segment is left before it is synced"},
+      {"durable-mark-too-far", kNew, "the log says that more of it is durable than is"},
+      {"removed-before-its-header", kNew, "a segment is removed before the header that retires it"},
+      {"torn-tail-left", kNew, "a torn tail is not cleared"},
+      {"damage-cut", kNew, "damage of what was durable is cut off like a torn tail"},
+      {"recovered-log-not-synced", kNew, "a start does not sync what it goes on from"},
+      {"last-segment-half-read", kNew, "a start reads half of the last segment"},
+      {"checkpoint-without-books", kNew, "a checkpoint leaves out the books"},
+      {"compaction-forgets-an-item", kNew, "compaction moves fifteen items and forgets the sixteenth"},
+      {"stream-loses-at-a-page-end", kNew, "a reader of a stream loses the record behind a full page"},
+      {"token-forgotten", kNew, "the token of a transaction is forgotten"},
+      {"transaction-in-part", kNew, "a transaction is two batches of the log"},
+      {"attempt-not-counted", kNew, "a claim does not count as an attempt"},
+      {"settle-not-fenced", kNew, "a stale holder may settle"},
+      {"claim-not-fenced", kNew, "a claim does not look whether the task has moved"},
+      {"release-counts-as-attempt", kNew, "a released task does not get its attempt back"},
+      {"kept-too-short", kNew, "ended tasks go before KEEP_MS is over"},
+      {"cancel-mark-lost", kNew, "a task in work is not marked as cancelled"},
+      {"oldest-taken", kNew, "a take gives the oldest task"},
+      {"expired-task-started", kNew, "a task is started after its deadline"},
+      {"lease-ends-early", kNew, "a lease ends in half of its time"},
+      {"pause-forgotten", kNew, "a restart forgets a pause"},
+      {"heartbeat-not-kept", kNew, "an accepted heartbeat does not prolong the lease"},
+      {"create-overwrites", kNew, "a create that is sent again makes the task anew"},
+      {"key-not-looked-for", kNew, "a second task of a key is created beside the first"},
+      {"nothing-replaced", kNew, "a task that replaces others leaves them"},
+      {"delay-cut-short", kNew, "a delay ends two seconds early"},
+      {"one-attempt-too-many", kNew, "a task has one attempt more than it may"},
+      {"shed-before-its-deadline", kNew, "a task is shed three seconds before its deadline"},
+      {"dead-leases-left", kNew, "a start leaves the leases of the daemon before"},
+      {"no-retry-after", kNew, "a refusal does not say when to come again"},
+      {"delete-not-replayed", kNew, "a start does not replay deletes"},
+      {"rate-limit-ignored", kNew, "pull workers take more than RATE_LIMIT allows"},
+      {"shed-not-in-the-books", kNew, "the books do not count a shed"},
+  };
+  return all;
+}
+
+}  // namespace freshet::sim
