@@ -1,12 +1,14 @@
-// The real loop on a SimClock: for tests, replay and the overload lab. One thread; time moves only inside these calls,
-// from one deadline to the next.
+// The real loop on a SimClock: for tests, replay and the overload lab. It is the loop's Scheduler, too, for all who
+// need no more of it. One thread; time moves only inside these calls, from one deadline to the next.
 #pragma once
+
+#include <utility>
 
 #include "runtime/loop/loop.h"
 
 namespace freshet {
 
-class SimLoop {
+class SimLoop final : public Scheduler {
  public:
   // Nobody else should advance the clock (steps of the wall clock are fine). It must outlive this.
   explicit SimLoop(SimClock& clock, LoopOptions options = {})
@@ -15,6 +17,13 @@ class SimLoop {
   SimLoop& operator=(const SimLoop&) = delete;
 
   Loop& loop() { return loop_; }
+  void post(Work work) override { loop_.post(std::move(work)); }
+  TimerId call_at(BootTime when, Work work) override { return loop_.call_at(when, std::move(work)); }
+  void cancel(TimerId id) override { loop_.cancel(id); }
+  const Clock& clock() const override { return clock_; }
+  void add(TurnParticipant& participant) { loop_.add(participant); }
+  void remove(TurnParticipant& participant) { loop_.remove(participant); }
+  size_t timers() const { return loop_.timers(); }
 
   // For work from outside: the calls below then give up after that many turns at one moment and do nothing more from
   // then on; is_restless() tells you so.

@@ -5,14 +5,14 @@
 #include <memory>
 #include <optional>
 
-#include "tests/sim/sim_scheduler.h"
+#include "runtime/loop/sim_loop.h"
 
 namespace freshet {
 namespace {
 
 struct DetachedTest : testing::Test {
   SimClock clock{WallTime(seconds(1'700'000'000))};
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   int ended = 0;
 
   Async<int> work(milliseconds takes) {
@@ -28,7 +28,7 @@ TEST_F(DetachedTest, TheCallerGetsTheResult) {
   EXPECT_EQ(quick.take(), 1);
   auto slow = detached.run<int>([this] { return work(milliseconds(10)); });
   EXPECT_FALSE(slow.is_ready());
-  scheduler.advance(milliseconds(20));
+  scheduler.run_for(milliseconds(20));
   ASSERT_TRUE(slow.is_ready());
   EXPECT_EQ(slow.take(), 2);
 }
@@ -42,7 +42,7 @@ TEST_F(DetachedTest, WorkEndsThoughItsCallerGoesAwayAndKeepsItsThingsUntilThen) 
     const auto gone = detached.run<int>([this, thing] { return work(milliseconds(10)); });
   }
   EXPECT_FALSE(watched.expired());
-  scheduler.advance(milliseconds(20));
+  scheduler.run_for(milliseconds(20));
   EXPECT_EQ(ended, 1);
   EXPECT_TRUE(watched.expired());
 }
@@ -51,7 +51,7 @@ TEST_F(DetachedTest, TheEndEndsWhatIsUnderWay) {
   std::optional<Detached> detached(std::in_place, scheduler);
   const auto waits = detached->run<int>([this] { return work(milliseconds(10)); });
   detached.reset();
-  scheduler.advance(milliseconds(20));
+  scheduler.run_for(milliseconds(20));
   EXPECT_EQ(ended, 0);
   EXPECT_FALSE(waits.is_ready());
 }

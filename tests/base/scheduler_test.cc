@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "base/async.h"
-#include "tests/sim/sim_scheduler.h"
+#include "runtime/loop/sim_loop.h"
 
 namespace freshet {
 namespace {
 
-struct SimSchedulerTest : testing::Test {
+struct SimLoopTest : testing::Test {
   SimClock clock{WallTime(seconds(1'700'000'000))};
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   std::vector<std::string> trace;
 
   Work note(std::string what) {
@@ -19,7 +19,7 @@ struct SimSchedulerTest : testing::Test {
   }
 };
 
-TEST_F(SimSchedulerTest, PostedWorkRunsInOrderAndNeverInsideThePost) {
+TEST_F(SimLoopTest, PostedWorkRunsInOrderAndNeverInsideThePost) {
   scheduler.post([this] {
     scheduler.post(note("inner"));
     trace.push_back("outer");
@@ -30,32 +30,32 @@ TEST_F(SimSchedulerTest, PostedWorkRunsInOrderAndNeverInsideThePost) {
   EXPECT_EQ(trace, (std::vector<std::string>{"outer", "second", "inner"}));
 }
 
-TEST_F(SimSchedulerTest, TimersRunInOrderOfTimeThenId) {
+TEST_F(SimLoopTest, TimersRunInOrderOfTimeThenId) {
   const BootTime start = clock.boot();
   scheduler.call_at(start + seconds(2), note("2a"));
   scheduler.call_at(start + seconds(1), note("1"));
   scheduler.call_at(start + seconds(2), note("2b"));
-  scheduler.advance(milliseconds(999));
+  scheduler.run_for(milliseconds(999));
   EXPECT_TRUE(trace.empty());
-  scheduler.advance(milliseconds(1));
+  scheduler.run_for(milliseconds(1));
   EXPECT_EQ(trace, std::vector<std::string>{"1"});
-  scheduler.advance(seconds(10));
+  scheduler.run_for(seconds(10));
   EXPECT_EQ(trace, (std::vector<std::string>{"1", "2a", "2b"}));
   EXPECT_EQ(clock.boot() - start, seconds(11));
 }
 
-TEST_F(SimSchedulerTest, ACancelledTimerDoesNotRunEvenIfCancelledInTheSameTurn) {
+TEST_F(SimLoopTest, ACancelledTimerDoesNotRunEvenIfCancelledInTheSameTurn) {
   TimerId second = 0;
   scheduler.call_after(seconds(1), [&] { scheduler.cancel(second); });
   second = scheduler.call_after(seconds(1), note("cancelled"));
   const TimerId third = scheduler.call_after(seconds(1), note("third"));
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   scheduler.cancel(third);  // Too late: no effect.
   EXPECT_EQ(trace, std::vector<std::string>{"third"});
   EXPECT_EQ(scheduler.timers(), 0u);
 }
 
-TEST_F(SimSchedulerTest, RunUntilIdleStopsAtItsLimit) {
+TEST_F(SimLoopTest, RunUntilIdleStopsAtItsLimit) {
   scheduler.call_after(seconds(5), note("late"));
   EXPECT_FALSE(scheduler.run_until_idle(seconds(4)));
   EXPECT_TRUE(trace.empty());
@@ -64,19 +64,19 @@ TEST_F(SimSchedulerTest, RunUntilIdleStopsAtItsLimit) {
 }
 
 struct Sweeper final : TurnParticipant {
-  explicit Sweeper(SimSchedulerTest& t) : test(t) {}
+  explicit Sweeper(SimLoopTest& t) : test(t) {}
   void run_due() override {
     test.trace.push_back("due");
     if (next <= test.clock.boot()) next = rounds-- > 0 ? test.clock.boot() + seconds(1) : BootTime::max();
   }
   void commit() override { test.trace.push_back("commit"); }
   BootTime next_due() const override { return next; }
-  SimSchedulerTest& test;
+  SimLoopTest& test;
   BootTime next{};
   int rounds = 2;
 };
 
-TEST_F(SimSchedulerTest, AParticipantFramesEachTurnAndItsDeadlineMovesTime) {
+TEST_F(SimLoopTest, AParticipantFramesEachTurnAndItsDeadlineMovesTime) {
   Sweeper sweeper(*this);
   scheduler.add(sweeper);
   scheduler.post(note("work"));
@@ -86,15 +86,15 @@ TEST_F(SimSchedulerTest, AParticipantFramesEachTurnAndItsDeadlineMovesTime) {
   EXPECT_EQ(trace, (std::vector<std::string>{"due", "work", "commit", "due", "commit", "due", "commit"}));
 }
 
-Async<void> sleeper(SimScheduler& scheduler, std::vector<std::string>& trace) {
+Async<void> sleeper(SimLoop& scheduler, std::vector<std::string>& trace) {
   co_await sleep_for(scheduler, seconds(3));
   trace.push_back("woke");
 }
 
-TEST_F(SimSchedulerTest, CoroutinesSleepOnItAndAnEndedScopeLeavesNoTimer) {
+TEST_F(SimLoopTest, CoroutinesSleepOnItAndAnEndedScopeLeavesNoTimer) {
   Scope scope;
   scope.spawn(sleeper(scheduler, trace));
-  scheduler.advance(seconds(3));
+  scheduler.run_for(seconds(3));
   EXPECT_EQ(trace, std::vector<std::string>{"woke"});
   scope.spawn(sleeper(scheduler, trace));
   EXPECT_EQ(scheduler.timers(), 1u);
@@ -102,10 +102,10 @@ TEST_F(SimSchedulerTest, CoroutinesSleepOnItAndAnEndedScopeLeavesNoTimer) {
   EXPECT_EQ(scheduler.timers(), 0u);
 }
 
-TEST_F(SimSchedulerTest, AWallClockStepDoesNotMoveTimers) {
+TEST_F(SimLoopTest, AWallClockStepDoesNotMoveTimers) {
   scheduler.call_after(seconds(1), note("timer"));
   clock.step_wall(-std::chrono::hours(1));
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_EQ(trace, std::vector<std::string>{"timer"});
   EXPECT_EQ(epoch_s(clock.wall()), 1'700'000'000 - 3600 + 1);
 }

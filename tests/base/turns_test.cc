@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "tests/sim/sim_scheduler.h"
+#include "runtime/loop/sim_loop.h"
 
 namespace freshet {
 namespace {
 
 struct TurnsTest : testing::Test {
   SimClock clock{WallTime(seconds(1'700'000'000))};
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   Turns turns{scheduler};
   std::vector<std::string> done;
 
@@ -40,7 +40,7 @@ TEST_F(TurnsTest, ChangesDoNotOverlapAndKeepTheirOrder) {
   auto quick = ask("quick", milliseconds(0));
   auto last = ask("last", milliseconds(5));
   EXPECT_FALSE(quick.is_ready());
-  scheduler.advance(milliseconds(100));
+  scheduler.run_for(milliseconds(100));
   ASSERT_TRUE(slow.is_ready() && quick.is_ready() && last.is_ready());
   EXPECT_EQ(done, (std::vector<std::string>{"slow begins", "slow ends", "quick begins", "quick ends", "last begins",
                                             "last ends"}));
@@ -54,7 +54,7 @@ TEST_F(TurnsTest, ACallerThatGoesAwayTakesNothingBack) {
     auto also = ask("b", milliseconds(10));
   }
   auto last = ask("c", milliseconds(0));
-  scheduler.advance(milliseconds(100));
+  scheduler.run_for(milliseconds(100));
   ASSERT_TRUE(last.is_ready());
   EXPECT_EQ(done.size(), 6u);
 }
@@ -65,7 +65,7 @@ TEST_F(TurnsTest, AChangeMayAskForAnother) {
     asked.emplace(ask("inner", milliseconds(0)));
     return change("outer", milliseconds(0));
   });
-  scheduler.advance(milliseconds(1));
+  scheduler.run_for(milliseconds(1));
   ASSERT_TRUE(outer.is_ready() && asked->is_ready());
   EXPECT_EQ(done, (std::vector<std::string>{"outer begins", "outer ends", "inner begins", "inner ends"}));
 }

@@ -52,13 +52,13 @@ TEST_P(InTimeTest, DoneByTheDeadlineLateAndWithoutDeadline) {
 
 TEST_P(InTimeTest, FailuresCountWhenTheTaskIsGivenUpAndEachAttemptIsWasted) {
   environment["MAX_ATTEMPTS"] = "2";
-  environment["BACKOFF_BASE_MS"] = "1";
+  environment["BACKOFF_BASE_MS"] = "60000";
   Queue& queue = start();
   create(queue, "fails");
   world.http.answer = [](const HttpRequest&) { return answer(500); };
   process();
   EXPECT_EQ(counts_of(world, queue).ended(), 0u);
-  world.pass(milliseconds(1'000));
+  world.pass(seconds(130));
   process();
   EXPECT_EQ(world.status("fails"), "DEAD");
   const InTimeCounts counts = counts_of(world, queue);

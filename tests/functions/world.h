@@ -8,10 +8,10 @@
 #include <memory>
 
 #include "functions/queue/queues.h"
+#include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tests/functions/queue_table.h"
 #include "tests/sim/late_tables.h"
-#include "tests/sim/sim_scheduler.h"
 
 namespace freshet {
 
@@ -92,7 +92,7 @@ class World {
   T wait(Async<T> work) {
     for (int i = 0; i < 10'000'000 && !work.is_ready(); ++i) {
       scheduler.run_ready();
-      if (!work.is_ready()) scheduler.advance(milliseconds(1));
+      if (!work.is_ready()) scheduler.run_for(milliseconds(1));
     }
     EXPECT_TRUE(work.is_ready()) << "no answer";
     return work.take();
@@ -109,7 +109,7 @@ class World {
     pass(milliseconds(100));
     return **opened;
   }
-  void pass(nanoseconds time) { scheduler.advance(time); }
+  void pass(nanoseconds time) { scheduler.run_for(time); }
 
   Books books() { return *wait(store->books("QueueTable")); }
   uint64_t stock(const std::string& status) { return books().stock[status]; }
@@ -146,7 +146,7 @@ class World {
   }
 
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
-  SimScheduler scheduler;
+  SimLoop scheduler;
   Random random;
   FakePublisher topics;
   FakeHttp http;

@@ -9,11 +9,11 @@
 #include <map>
 #include <memory>
 
+#include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tables/log/segment.h"
 #include "tables/value/json.h"
 #include "tests/fuzz/target.h"
-#include "tests/sim/sim_scheduler.h"
 
 namespace freshet::fuzz {
 namespace {
@@ -155,7 +155,7 @@ class Life {
     put.table = definition.name;
     put.item.set("id", Value("one"));
     static_cast<void>(store_->put_item(std::move(put)).take());
-    scheduler_.advance(milliseconds(50));
+    scheduler_.run_for(milliseconds(50));
     require(failure_.empty(), "the store has failed", failure_);
   }
 
@@ -171,7 +171,7 @@ class Life {
 
   // In the past of what segments may say, so that nothing expires between two lives.
   SimClock clock_{WallTime(milliseconds(1'000'000'000'000))};
-  SimScheduler scheduler_{clock_};
+  SimLoop scheduler_{clock_};
   Random random_{3};
   std::string failure_;
   std::unique_ptr<EmbeddedTables> store_;

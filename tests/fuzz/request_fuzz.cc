@@ -8,11 +8,11 @@
 #include <memory>
 
 #include "functions/queue/queues.h"
+#include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tables/value/json_reader.h"
 #include "tests/functions/queue_table.h"
 #include "tests/fuzz/target.h"
-#include "tests/sim/sim_scheduler.h"
 #include "wire/dynamodb/route.h"
 #include "wire/tasks/task_route.h"
 
@@ -88,7 +88,7 @@ class World {
     Async<void> work = exchange->run();
     scheduler_.run_ready();
     // A take may wait longer than this: the client hangs up then.
-    for (int step = 0; step < 3 && !work.is_ready(); ++step) scheduler_.advance(milliseconds(100));
+    for (int step = 0; step < 3 && !work.is_ready(); ++step) scheduler_.run_for(milliseconds(100));
     if (!work.is_ready()) return;
     check(exchange->respond());
   }
@@ -96,7 +96,7 @@ class World {
   // At the end: what is due, and the books.
   void end() {
     settle();
-    scheduler_.advance(seconds(2));
+    scheduler_.run_for(seconds(2));
     if (auto books = store_->books("QueueTable").take()) {
       const auto balance = check_balance(*books);
       require(balance.has_value(), "the books do not balance", balance ? "" : balance.error().message);
@@ -106,7 +106,7 @@ class World {
  private:
   void settle() {
     scheduler_.run_ready();
-    scheduler_.advance(milliseconds(20));
+    scheduler_.run_for(milliseconds(20));
   }
 
   HttpRequest read(std::string_view text) const {
@@ -160,7 +160,7 @@ class World {
   }
 
   SimClock clock_{WallTime(milliseconds(1'800'000'000'000))};
-  SimScheduler scheduler_{clock_};
+  SimLoop scheduler_{clock_};
   Random random_{1};
   NoPublisher topics_;
   NoHttp http_;

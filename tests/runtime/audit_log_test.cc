@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tests/sim/late_tables.h"
-#include "tests/sim/sim_scheduler.h"
 
 namespace freshet {
 namespace {
@@ -33,7 +33,7 @@ class AuditLogTest : public ::testing::TestWithParam<bool> {
   T wait(Async<T> work) {
     for (int i = 0; i < 1'000'000 && !work.is_ready(); ++i) {
       scheduler.run_ready();
-      if (!work.is_ready()) scheduler.advance(milliseconds(1));
+      if (!work.is_ready()) scheduler.run_for(milliseconds(1));
     }
     EXPECT_TRUE(work.is_ready());
     return work.take();
@@ -51,7 +51,7 @@ class AuditLogTest : public ::testing::TestWithParam<bool> {
   }
 
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   Random random{1};
   std::unique_ptr<EmbeddedTables> store;
   std::unique_ptr<LateTables> late;

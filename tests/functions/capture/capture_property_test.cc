@@ -32,7 +32,7 @@ class CaptureRun {
     world_.files.set_disk_bytes(1u << 30);  // The last fault is over.
     restart();
     world_.objects.loses = world_.objects.fails = nullptr;
-    world_.scheduler.advance(seconds(600));
+    world_.scheduler.run_for(seconds(600));
     expect_all();
   }
 
@@ -47,7 +47,7 @@ class CaptureRun {
     {
       auto running = world_.captures->append(world_.settings, batch);
       while (!running.is_ready()) {
-        world_.scheduler.advance(milliseconds(1 + random_.below(2)));
+        world_.scheduler.run_for(milliseconds(1 + random_.below(2)));
         if (random_.below(30) == 0) break;  // Its time is over.
       }
       if (running.is_ready()) {
@@ -56,7 +56,7 @@ class CaptureRun {
       }
     }
     if (world_.files.crashed() || random_.below(25) == 0) restart();
-    if (random_.below(10) == 0) world_.scheduler.advance(seconds(random_.below(100)));
+    if (random_.below(10) == 0) world_.scheduler.run_for(seconds(random_.below(100)));
     if (world_.settings.target.endpoint.empty() && random_.below(10) == 0) take_away();
   }
 

@@ -50,19 +50,19 @@ TEST(Capture, FinishesAFileBeforeItIsTooLarge) {
 TEST(Capture, FinishesAFileWhenItIsOld) {
   W world;
   ASSERT_TRUE(world.append(W::batch(1, 2)));
-  world.scheduler.advance(seconds(50));
+  world.scheduler.run_for(seconds(50));
   ASSERT_TRUE(world.append(W::batch(3, 3)));
   EXPECT_THAT(world.names(), ElementsAre(W::part(1)));
-  world.scheduler.advance(seconds(11));
+  world.scheduler.run_for(seconds(11));
   EXPECT_THAT(world.names(), ElementsAre(W::finished(1, 3), W::part(4)));
-  world.scheduler.advance(seconds(600));  // Without lines it is not finished.
+  world.scheduler.run_for(seconds(600));  // Without lines it is not finished.
   EXPECT_THAT(world.names(), ElementsAre(W::finished(1, 3), W::part(4)));
 }
 
 TEST(Capture, KnowsWhatIsWrittenWhenFinishedFilesAreTakenAway) {
   W world;
   ASSERT_TRUE(world.append(W::batch(1, 3)));
-  world.scheduler.advance(seconds(61));
+  world.scheduler.run_for(seconds(61));
   ASSERT_TRUE(world.files.remove("/changes/T/" + W::finished(1, 3)));
   world.end();
   world.files.restart_process();
@@ -91,7 +91,7 @@ TEST(Capture, MendsATornFileAtTheStart) {
   // Nobody writes any more, and still it is finished.
   world.files.restart_process();
   world.start();
-  world.scheduler.advance(seconds(61));
+  world.scheduler.run_for(seconds(61));
   EXPECT_THAT(world.names(), ElementsAre(W::finished(1, 4), W::part(5)));
 }
 
@@ -143,14 +143,14 @@ TEST(Capture, StreamsOfBeforeHoldNoFilesOpen) {
   for (int i = 10; i < 40; ++i) {
     ASSERT_TRUE(world.append(W::batch({W::record(1)}, "2026-11-22T10:00:" + std::to_string(i) + ".000")));
   }
-  world.scheduler.advance(seconds(121));
+  world.scheduler.run_for(seconds(121));
   EXPECT_EQ(world.names().size(), 60u);  // Each a finished one, and one that says what is written.
   EXPECT_EQ(world.files.open_files(), 0u);
   world.end();
   world.files.restart_process();
   world.start();
   EXPECT_EQ(world.files.open_files(), 0u);
-  world.scheduler.advance(seconds(600));
+  world.scheduler.run_for(seconds(600));
   EXPECT_EQ(world.files.open_files(), 0u);
   EXPECT_EQ(world.append(W::batch({W::record(1), W::record(2)}, "2026-11-22T10:00:10.000"))->written, 1u);
 }
@@ -158,7 +158,7 @@ TEST(Capture, StreamsOfBeforeHoldNoFilesOpen) {
 TEST(Capture, GoesOnInAFileThatWasClosedMeanwhile) {
   W world;
   ASSERT_TRUE(world.append(W::batch({W::record(1), W::record(3)})));
-  world.scheduler.advance(seconds(200));
+  world.scheduler.run_for(seconds(200));
   EXPECT_EQ(world.files.open_files(), 0u);
   EXPECT_FALSE(world.append(W::batch(2, 2)));  // It came too late before, too.
   EXPECT_EQ(world.append(W::batch(3, 5))->written, 2u);
@@ -196,10 +196,10 @@ TEST(Capture, AFolderThatIsGoneIsNotMadeAgain) {
 TEST(Capture, AFolderThatIsGivenABucketLaterGoesThereAsAWhole) {
   W world;
   ASSERT_TRUE(world.append(W::batch(1, 3)));
-  world.scheduler.advance(seconds(61));
+  world.scheduler.run_for(seconds(61));
   world.settings.target = {"http://127.0.0.1:9000", "bucket", "us-east-1", "id", "secret"};
   ASSERT_TRUE(world.append(W::batch(4, 4)));
-  world.scheduler.advance(seconds(1));
+  world.scheduler.run_for(seconds(1));
   EXPECT_THAT(world.names(), ElementsAre(W::part(4)));
   EXPECT_EQ(world.objects.objects.size(), 1u);
 }
@@ -212,9 +212,9 @@ TEST(Capture, PutsFinishedFilesIntoABucket) {
   world.objects.loses = [&] { return failures-- > 0; };
   ASSERT_TRUE(world.append(W::batch(1, 3)));
   EXPECT_TRUE(world.objects.objects.empty());
-  world.scheduler.advance(seconds(61));
+  world.scheduler.run_for(seconds(61));
   EXPECT_THAT(world.names(), ElementsAre(W::finished(1, 3), W::part(4)));  // Not there yet: nothing is removed.
-  world.scheduler.advance(seconds(10));
+  world.scheduler.run_for(seconds(10));
   EXPECT_THAT(world.names(), ElementsAre(W::part(4)));
   EXPECT_EQ(world.objects.objects,
             (std::map<std::string, std::string>{{"a/b/T/" + W::finished(1, 3), W::lines(1, 3)}}));
@@ -224,12 +224,12 @@ TEST(Capture, PutsFinishedFilesIntoABucket) {
 TEST(Capture, AStartGoesOnPutting) {
   W world;
   ASSERT_TRUE(world.append(W::batch(1, 3)));
-  world.scheduler.advance(seconds(61));  // Without a bucket.
+  world.scheduler.run_for(seconds(61));  // Without a bucket.
   world.end();
   world.files.restart_process();
   world.settings.target = {"http://127.0.0.1:9000", "bucket", "us-east-1", "id", "secret"};
   world.start();
-  world.scheduler.advance(seconds(1));
+  world.scheduler.run_for(seconds(1));
   EXPECT_THAT(world.names(), ElementsAre(W::part(4)));
   EXPECT_EQ(world.objects.objects.size(), 1u);
 }

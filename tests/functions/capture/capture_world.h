@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "functions/capture/captures.h"
+#include "runtime/loop/sim_loop.h"
 #include "streams/arn.h"
 #include "tests/sim/sim_files.h"
-#include "tests/sim/sim_scheduler.h"
 
 namespace freshet {
 
@@ -83,7 +83,7 @@ class CaptureWorld {
   }
   Result<Appended> append(const StreamBatch& what) {
     auto running = captures->append(settings, what);
-    for (int i = 0; i < 100'000 && !running.is_ready(); ++i) scheduler.advance(milliseconds(1));
+    for (int i = 0; i < 100'000 && !running.is_ready(); ++i) scheduler.run_for(milliseconds(1));
     EXPECT_TRUE(running.is_ready());
     return running.take();
   }
@@ -107,7 +107,7 @@ class CaptureWorld {
 
   static constexpr const char* kLabel = "2026-11-21T00-08-52.709";
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   SimFiles files;
   FakeObjects objects{scheduler};
   CaptureSettings settings;

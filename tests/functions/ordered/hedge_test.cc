@@ -18,7 +18,7 @@ TEST(LatencyWindow, The95thOfTheLastOnes) {
 class HedgerTest : public ::testing::Test {
  protected:
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   Random random{1};
   int made = 0;
   int ended = 0;
@@ -44,7 +44,7 @@ class HedgerTest : public ::testing::Test {
     return hedger.call<int>(std::move(begin), again);
   }
   int wait(Async<int> work) {
-    while (!work.is_ready()) scheduler.advance(milliseconds(1));
+    while (!work.is_ready()) scheduler.run_for(milliseconds(1));
     return work.take();
   }
   void warm(Hedger& hedger) {
@@ -98,12 +98,12 @@ TEST_F(HedgerTest, DestroyedWhereItWaits) {
   const int before = ended;
   {
     auto work = call(hedger, {1000, 1000});
-    scheduler.advance(milliseconds(50));
+    scheduler.run_for(milliseconds(50));
     EXPECT_EQ(made, 2);
   }
   EXPECT_EQ(ended, before + 2);
   EXPECT_EQ(scheduler.timers(), 0u);
-  scheduler.advance(milliseconds(5000));
+  scheduler.run_for(milliseconds(5000));
 }
 
 class HedgedWritesTest : public OrderedFixture {};

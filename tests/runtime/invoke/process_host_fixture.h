@@ -97,7 +97,7 @@ class ProcessHostTest : public ::testing::Test {
   ProcessStats stats() { return host_->stats()["Work"]; }
 
   SimClock clock_{WallTime(milliseconds(1'800'000'000'000))};
-  SimScheduler scheduler_{clock_};
+  SimLoop scheduler_{clock_};
   PlayedSpawner spawner_;
   PlayedApi api_;
   Random random_;

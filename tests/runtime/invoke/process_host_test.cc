@@ -61,7 +61,7 @@ TEST_F(ProcessHostTest, OneThatNeitherAsksNorEndsIsEnded) {
   start();
   const Running first = invoke_and_answer("a");
   const Running second = invoke("b");
-  scheduler_.advance(seconds(2));
+  scheduler_.run_for(seconds(2));
   EXPECT_FALSE(program(0).alive);
   ASSERT_EQ(spawner_.programs.size(), 2u);
   work(program(1), "2");
@@ -78,14 +78,14 @@ TEST_F(ProcessHostTest, ParallelInvocationsHaveAProcessEachAndIdleOnesAreStopped
   work(program(1));
   EXPECT_EQ(outcome(a).payload, "1");
   EXPECT_EQ(outcome(b).payload, "1");
-  scheduler_.advance(std::chrono::minutes(4));
+  scheduler_.run_for(std::chrono::minutes(4));
   invoke("c");  // The one used last is used again; the other one becomes old.
   work(program(1));
-  scheduler_.advance(std::chrono::minutes(3));
+  scheduler_.run_for(std::chrono::minutes(3));
   EXPECT_FALSE(program(0).alive);
   EXPECT_TRUE(program(1).alive);
   EXPECT_EQ(stats().running, 1u);
-  scheduler_.advance(std::chrono::minutes(7));
+  scheduler_.run_for(std::chrono::minutes(7));
   EXPECT_FALSE(program(1).alive);
   EXPECT_EQ(scheduler_.timers(), 0u);
   EXPECT_EQ(stats().crashes, 0u);
@@ -98,9 +98,9 @@ TEST_F(ProcessHostTest, TheTimeoutEndsTheProcessAndKeepsItsLastWords) {
   scheduler_.run_ready();
   const std::string id = program(0).event()->request_id;
   program(0).write("still at it\n");
-  scheduler_.advance(milliseconds(2999));
+  scheduler_.run_for(milliseconds(2999));
   EXPECT_FALSE(late->is_ready());
-  scheduler_.advance(milliseconds(1));
+  scheduler_.run_for(milliseconds(1));
   const InvokeOutcome out = outcome(late);
   ASSERT_TRUE(out.error);
   EXPECT_EQ(out.error->type, "Sandbox.Timedout");
@@ -161,7 +161,7 @@ TEST_F(ProcessHostTest, AnAnswerAfterTheDeadlineIsRefusedAndCounted) {
   program(0).ask();
   scheduler_.run_ready();
   spawner_.hold_output = true;  // It is not gone yet when it answers.
-  scheduler_.advance(seconds(3));
+  scheduler_.run_for(seconds(3));
   EXPECT_EQ(outcome(late).error->type, "Sandbox.Timedout");
   EXPECT_FALSE(program(0).session->answer("a", {"1", std::nullopt}));
   program(0).ask();
@@ -205,14 +205,14 @@ TEST_F(ProcessHostTest, ItsCodeIsInUseAsLongAsAnythingRunsFromIt) {
 TEST_F(ProcessHostTest, OneThatNeverGetsReadyIsEnded) {
   start();
   const Running running = invoke("a");
-  scheduler_.advance(seconds(10));
+  scheduler_.run_for(seconds(10));
   const InvokeOutcome out = outcome(running);
   ASSERT_TRUE(out.error);
   EXPECT_EQ(out.error->message, "RequestId: a Error: Init timed out after 10.00 seconds");
   EXPECT_FALSE(program(0).alive);
   function_.timeout = seconds(60);  // It may start as long as it may work.
   const Running patient = invoke("b");
-  scheduler_.advance(seconds(59));
+  scheduler_.run_for(seconds(59));
   work(program(1), "2");
   EXPECT_EQ(outcome(patient).payload, "2");
 }
@@ -317,7 +317,7 @@ TEST_F(ProcessHostTest, WhoAsksAgainBeforeAnsweringGetsTheSameEvent) {
   program(0).ask();
   scheduler_.run_ready();
   const auto first = program(0).event();
-  scheduler_.advance(seconds(1));
+  scheduler_.run_for(seconds(1));
   program(0).ask();
   scheduler_.run_ready();
   ASSERT_TRUE(program(0).has_event());
@@ -379,7 +379,7 @@ TEST_F(ProcessHostTest, AFloodOfLinesIsCutAndCounted) {
   EXPECT_EQ(stats().log_lines, ProcessLog::kMaxLinesASecond);
   EXPECT_EQ(stats().log_dropped_lines, 6001 - ProcessLog::kMaxLinesASecond);
   EXPECT_EQ(stats().log_dropped_bytes, 77u);
-  scheduler_.advance(seconds(1));
+  scheduler_.run_for(seconds(1));
   program(0).write("\n");
   EXPECT_EQ(log_.count("\"line\":\"" + std::string(ProcessLog::kMaxLineBytes, 'y') + "\",\"cut\":true"), 1u);
 }
@@ -402,7 +402,7 @@ TEST_F(ProcessHostTest, AProgramThatEndsInItsFloodIsOverWhenItsLinesAreLogged) {
 }
 
 TEST_F(ProcessHostTest, TheTailHasTheEndOfAFlood) {
-  scheduler_.advance(seconds(5));
+  scheduler_.run_for(seconds(5));
   start();
   const Running running = invoke(function_, "a", true);
   program(0).ask();
@@ -432,11 +432,11 @@ TEST_F(ProcessHostTest, AtTheBoundAnInvocationWaitsAndIsThenRefused) {
   scheduler_.run_ready();
   const Running waits = invoke(other, "b");
   EXPECT_EQ(spawner_.programs.size(), 1u);
-  scheduler_.advance(milliseconds(2000));
+  scheduler_.run_for(milliseconds(2000));
   const Running patient = invoke(other, "c");
-  scheduler_.advance(milliseconds(999));
+  scheduler_.run_for(milliseconds(999));
   ASSERT_TRUE(program(0).session->answer(program(0).event()->request_id, {"1", std::nullopt}));
-  scheduler_.advance(milliseconds(1));
+  scheduler_.run_for(milliseconds(1));
   EXPECT_TRUE(is_busy(outcome(waits)));
   program(0).ask();
   scheduler_.run_ready();

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "runtime/invoke/process_host.h"
+#include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tests/sim/log_capture.h"
-#include "tests/sim/sim_scheduler.h"
 
 namespace freshet {
 

@@ -457,7 +457,7 @@ TEST_F(BackupTest, SyncsBesideTheLoop) {
   auto made = back_up("Queue");
   ASSERT_TRUE(made);
   for (int i = 0; i < 100 && !now(store->backups()->describe(made->id))->available; ++i)
-    scheduler.advance(milliseconds(1));
+    scheduler.run_for(milliseconds(1));
   EXPECT_EQ(beside.begun(), 1u);
   close();
   files.restart();  // Power is lost.

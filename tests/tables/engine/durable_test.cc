@@ -76,7 +76,7 @@ TEST_F(DurableTest, UnhurriedWritesAreSyncedWithOthers) {
   turn();
   EXPECT_EQ(files.syncs(), syncs);
   EXPECT_TRUE(stream("Queue").empty());
-  scheduler.advance(milliseconds(10));
+  scheduler.run_for(milliseconds(10));
   EXPECT_EQ(files.syncs(), ++syncs);
   EXPECT_EQ(stream("Queue").size(), 1u);
 
@@ -101,7 +101,7 @@ TEST_F(DurableTest, UnhurriedWritesAreSyncedWithOthers) {
   turn();
   EXPECT_TRUE(again.is_ready());
   EXPECT_EQ(files.syncs(), ++syncs);
-  scheduler.advance(milliseconds(100));
+  scheduler.run_for(milliseconds(100));
   EXPECT_EQ(files.syncs(), syncs) << "all is durable";
 }
 
@@ -112,7 +112,7 @@ TEST_F(DurableTest, ALullIsWhenOthersHaveBeenServedOrWaitForTheDisk) {
   options.sync_beside_bytes = 2000;
   open();
   create(queue_definition());
-  scheduler.advance(milliseconds(10));
+  scheduler.run_for(milliseconds(10));
   const auto soon = [this] { return clock.boot() + milliseconds(2); };
   Async<void> first = store->lull(soon());
   turn();
@@ -123,12 +123,12 @@ TEST_F(DurableTest, ALullIsWhenOthersHaveBeenServedOrWaitForTheDisk) {
   EXPECT_EQ(beside.begun(), begun) << "a small write is synced at once";
   turn();
   EXPECT_TRUE(first.is_ready());
-  scheduler.advance(milliseconds(10));
+  scheduler.run_for(milliseconds(10));
 
   Async<void> second = store->lull(soon());
-  scheduler.advance(milliseconds(1));
+  scheduler.run_for(milliseconds(1));
   EXPECT_FALSE(second.is_ready());
-  scheduler.advance(milliseconds(1));
+  scheduler.run_for(milliseconds(1));
   EXPECT_TRUE(second.is_ready()) << "there is nobody else";
 
   Async<void> third = store->lull(soon());
@@ -141,7 +141,7 @@ TEST_F(DurableTest, ALullIsWhenOthersHaveBeenServedOrWaitForTheDisk) {
   turn();
   EXPECT_TRUE(third.is_ready());
   EXPECT_FALSE(durable.is_ready()) << "meanwhile";
-  scheduler.advance(milliseconds(10));
+  scheduler.run_for(milliseconds(10));
   EXPECT_TRUE(durable.is_ready());
   close();
 }
@@ -152,7 +152,7 @@ TEST_F(DurableTest, AfterAStallSyncsRunBesideTheLoopForAWhile) {
   options.sync_beside = &beside;
   open();
   create(queue_definition());
-  scheduler.advance(milliseconds(10));
+  scheduler.run_for(milliseconds(10));
   milliseconds takes{1};
   files.on_sync([&] { clock.advance(takes); });
   const auto put_one = [&](const std::string& id) {
@@ -164,7 +164,7 @@ TEST_F(DurableTest, AfterAStallSyncsRunBesideTheLoopForAWhile) {
     const bool was_beside = beside.begun() > begun;
     EXPECT_EQ(durable.is_ready(), files.syncs() > synced) << "acknowledged after the sync, wherever it runs";
     EXPECT_TRUE(durable.is_ready() || was_beside);
-    scheduler.advance(milliseconds(10));
+    scheduler.run_for(milliseconds(10));
     EXPECT_TRUE(durable.is_ready());
     return was_beside;
   };
@@ -173,21 +173,21 @@ TEST_F(DurableTest, AfterAStallSyncsRunBesideTheLoopForAWhile) {
   EXPECT_FALSE(put_one("b"));
   takes = milliseconds(1);
   EXPECT_TRUE(put_one("c"));
-  scheduler.advance(milliseconds(29'000));
+  scheduler.run_for(milliseconds(29'000));
   EXPECT_TRUE(put_one("d"));
-  scheduler.advance(milliseconds(2'000));
+  scheduler.run_for(milliseconds(2'000));
   EXPECT_FALSE(put_one("e")) << "the disk is as it was for long enough";
   takes = milliseconds(10);
   EXPECT_FALSE(put_one("f"));
   takes = milliseconds(1);
-  scheduler.advance(milliseconds(4'900));
+  scheduler.run_for(milliseconds(4'900));
   EXPECT_TRUE(put_one("g"));
-  scheduler.advance(milliseconds(200));
+  scheduler.run_for(milliseconds(200));
   EXPECT_FALSE(put_one("h")) << "the shorter it was, the sooner";
   takes = milliseconds(5'000);
   EXPECT_FALSE(put_one("i"));
   takes = milliseconds(1);
-  scheduler.advance(milliseconds(61'000));
+  scheduler.run_for(milliseconds(61'000));
   EXPECT_FALSE(put_one("j")) << "a minute at most";
   close();
   files.on_sync(nullptr);
@@ -199,7 +199,7 @@ TEST_F(DurableTest, WhileTheDiskStallsSyncsStayBesideTheLoop) {
   options.sync_beside = &beside;
   open();
   create(queue_definition());
-  scheduler.advance(milliseconds(10));
+  scheduler.run_for(milliseconds(10));
   files.on_sync([&] { clock.advance(milliseconds(60)); });
   ASSERT_TRUE(put("Queue", task("first", "PENDING", 1)));
   turn();
@@ -208,7 +208,7 @@ TEST_F(DurableTest, WhileTheDiskStallsSyncsStayBesideTheLoop) {
     ASSERT_TRUE(put("Queue", task("t" + std::to_string(i), "PENDING", 1)));
     turn();
     EXPECT_EQ(beside.begun(), begun + 1) << i;
-    scheduler.advance(milliseconds(2'000));
+    scheduler.run_for(milliseconds(2'000));
   }
   close();
   files.on_sync(nullptr);
@@ -219,12 +219,12 @@ TEST_F(DurableTest, IntervalSyncsWhenItIsOver) {
   open();
   create(queue_definition());
   turn();
-  scheduler.advance(milliseconds(60));
+  scheduler.run_for(milliseconds(60));
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
   Async<Result<void>> durable = store->durable();
   turn();
   EXPECT_FALSE(durable.is_ready());
-  scheduler.advance(milliseconds(60));
+  scheduler.run_for(milliseconds(60));
   EXPECT_TRUE(durable.is_ready());
 }
 
@@ -395,7 +395,7 @@ TEST_F(DurableTest, ReadersWaitForRecords) {
   auto waiting = store->read_stream(input);
   auto vain = store->read_stream(input);
   EXPECT_FALSE(waiting.is_ready());
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_FALSE(waiting.is_ready());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));
   EXPECT_FALSE(waiting.is_ready());
@@ -405,7 +405,7 @@ TEST_F(DurableTest, ReadersWaitForRecords) {
   ASSERT_TRUE(vain.is_ready());
   input.from = 2;
   auto late = store->read_stream(input);
-  scheduler.advance(seconds(5));
+  scheduler.run_for(seconds(5));
   ASSERT_TRUE(late.is_ready());
   const auto page = late.take();
   EXPECT_TRUE(page->records.empty());

@@ -33,7 +33,7 @@ class StoreFailureTest : public StoreFixture {
     }
     static_cast<void>(erase("Queue", Item{{"id", Value("t" + std::to_string(round % 9))}}));
     if (auto bounds = now(store->stream_bounds("Queue"))) static_cast<void>(read(bounds->oldest));
-    scheduler.advance(milliseconds(20));
+    scheduler.run_for(milliseconds(20));
   }
   Result<StreamPage> read(uint64_t from) {
     ReadStreamInput input;
@@ -78,7 +78,7 @@ TEST_F(StoreFailureTest, WithoutFreeDescriptorsTheStoreWaits) {
   ASSERT_FALSE(no_write);
   EXPECT_THAT(no_write.error().message, ::testing::HasSubstr("lacks a file descriptor")) << "the disk has room";
   files.fail_calls(ErrorCode::kIo, nullptr);
-  scheduler.advance(seconds(2));
+  scheduler.run_for(seconds(2));
   for (int round = 80; round < 120; ++round) work(round);
   EXPECT_TRUE(told.empty()) << told.front();
   const auto page = read(now(store->stream_bounds("Queue"))->oldest);
@@ -169,7 +169,7 @@ TEST_F(StoreFailureTest, EveryCallThatFailsEndsTheStore) {
         EXPECT_EQ(put("Queue", task("late", "PENDING", 1)).error().code, ErrorCode::kInternal);
         EXPECT_EQ(read(1).error().code, ErrorCode::kInternal);
         EXPECT_FALSE(now(store->durable()));
-        scheduler.advance(seconds(5));
+        scheduler.run_for(seconds(5));
         EXPECT_EQ(told.size(), 1u) << "once";
       }
     }

@@ -282,14 +282,14 @@ TEST_F(DefinitionMemoryTest, ATableThatIsDroppedTakesThemAlong) {
   const auto described = now(store->describe_table("freshet.system"));
   ASSERT_TRUE(described);
   ASSERT_TRUE(now(store->delete_table("freshet.system")));
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   const uint64_t empty = counted();
   create(described->definition);
   for (int id = 0; id < 10; ++id) ASSERT_TRUE(define("topic", id));
   ASSERT_TRUE(define("event", 1));
   EXPECT_GT(counted(), empty + 10 * 3000);
   ASSERT_TRUE(now(store->delete_table("freshet.system")));
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_EQ(counted(), empty);
 }
 

@@ -7,9 +7,9 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tests/sim/sim_files.h"
-#include "tests/sim/sim_scheduler.h"
 
 namespace freshet {
 
@@ -156,7 +156,7 @@ class StoreFixture : public ::testing::Test {
 
   SimFiles files{1};
   SimClock clock{WallTime(milliseconds(1'700'000'000'000))};
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   Random random{1};
   EmbeddedOptions options;
   std::unique_ptr<EmbeddedTables> store;

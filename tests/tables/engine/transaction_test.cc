@@ -215,7 +215,7 @@ TEST_F(TransactionTest, ALongBatchLetsOthersInBetween) {
   auto batch = store->write_many(writes);
   EXPECT_FALSE(batch.is_ready());
   ASSERT_TRUE(put("Queue", task("other", "PENDING", 1))) << "others are answered";
-  for (int turns = 0; turns < 20 && !batch.is_ready(); ++turns) scheduler.advance(milliseconds(1));
+  for (int turns = 0; turns < 20 && !batch.is_ready(); ++turns) scheduler.run_for(milliseconds(1));
   ASSERT_TRUE(batch.is_ready());
   const auto outputs = batch.take();
   ASSERT_EQ(outputs.size(), 8u);
@@ -333,20 +333,20 @@ TEST_F(TransactionTest, ATokenIsGoodForTenMinutesAlsoAcrossARestart) {
   ASSERT_FALSE(transact({add_one("a")}, "t2")->repeated);
   EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 2);
 
-  scheduler.advance(kTokenWindow - seconds(2));
+  scheduler.run_for(kTokenWindow - seconds(2));
   EXPECT_TRUE(transact({add_one("a")}, "t1")->repeated);
-  scheduler.advance(seconds(3));
+  scheduler.run_for(seconds(3));
   EXPECT_FALSE(transact({add_one("a")}, "t1")->repeated);
   EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 3);
-  scheduler.advance(kTokenWindow + seconds(1));
+  scheduler.run_for(kTokenWindow + seconds(1));
   EXPECT_EQ(now(store->describe_table(std::string(kTokenTable)))->items, 0u) << "swept";
 }
 
 TEST_F(TransactionTest, ATokenIsGoodToTheLastMillisecond) {
   create(queue_definition());
-  scheduler.advance(milliseconds(999));
+  scheduler.run_for(milliseconds(999));
   ASSERT_TRUE(transact({add_one("a")}, "t"));
-  scheduler.advance(kTokenWindow - milliseconds(1));
+  scheduler.run_for(kTokenWindow - milliseconds(1));
   const auto again = transact({add_one("a")}, "t");
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->repeated);
@@ -392,9 +392,9 @@ TEST_F(TransactionTest, AJumpOfTheWallClockForgetsNoToken) {
   auto again = transact({add_one("a")}, "t");
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->repeated);
-  scheduler.advance(seconds(30));
+  scheduler.run_for(seconds(30));
   EXPECT_TRUE(transact({add_one("a")}, "t")->repeated);
-  scheduler.advance(seconds(60));
+  scheduler.run_for(seconds(60));
   EXPECT_FALSE(transact({add_one("a")}, "t")->repeated) << "a new time that stays is believed";
   EXPECT_EQ(get("Queue", key("a")).int_or("n", 0), 2);
 }

@@ -17,7 +17,7 @@ TEST_F(TtlSweeperTest, ABacklogOfOneTableLeavesTheOthersTheirTurn) {
   for (const char* name : {"Second", "Third"}) {
     for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(name, task("b" + std::to_string(i), "PENDING", i, kNow + 1)));
   }
-  scheduler.advance(milliseconds(500));
+  scheduler.run_for(milliseconds(500));
   clock.advance(milliseconds(600));
   for (int step = 0; step < 2; ++step) store->run_due();
   EXPECT_EQ(now(store->describe_table("First"))->items, 490u);

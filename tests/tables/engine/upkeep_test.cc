@@ -30,9 +30,9 @@ TEST_F(UpkeepTest, ExpiredItemsGoAndSaySo) {
   Item text = task("text", "PENDING", 1);
   text.set("ttl", Value("1"));
   ASSERT_TRUE(put("Queue", text));
-  scheduler.advance(milliseconds(1999));
+  scheduler.run_for(milliseconds(1999));
   EXPECT_NE(get("Queue", key("soon")), Item{});
-  scheduler.advance(milliseconds(20));
+  scheduler.run_for(milliseconds(20));
   EXPECT_EQ(get("Queue", key("soon")), Item{});
   EXPECT_EQ(now(store->describe_table("Queue"))->items, 4u);
   const auto records = stream("Queue");
@@ -41,7 +41,7 @@ TEST_F(UpkeepTest, ExpiredItemsGoAndSaySo) {
   EXPECT_EQ(books().flow.at({"PENDING", "", Cause::kTimeToLive}), 1u);
   // What leaves the held status is swept again.
   ASSERT_TRUE(update("Queue", key("held"), "SET #st = :s", Map{{":s", Value("PENDING")}}));
-  scheduler.advance(milliseconds(50));
+  scheduler.run_for(milliseconds(50));
   EXPECT_EQ(get("Queue", key("held")), Item{});
   EXPECT_EQ(store->stats().expired, 2u);
 }
@@ -51,7 +51,7 @@ TEST_F(UpkeepTest, SweepsInBoundedSteps) {
   open();
   create(queue_definition());
   for (int i = 0; i < 95; ++i) ASSERT_TRUE(put("Queue", task("t" + std::to_string(i), "PENDING", i, kNow + 1)));
-  scheduler.advance(milliseconds(500));
+  scheduler.run_for(milliseconds(500));
   clock.advance(milliseconds(600));
   for (uint64_t turns = 1; turns <= 10; ++turns) {
     store->run_due();
@@ -73,9 +73,9 @@ TEST_F(UpkeepTest, MillisecondsInTtlAreToldOnceOrRead) {
     ASSERT_TRUE(put("Queue", task(id, "PENDING", 1, (kNow + 1) * 1000)));
     ASSERT_TRUE(put("Reads", task(id, "PENDING", 1, (kNow + 1) * 1000 + 1)));
   }
-  scheduler.advance(milliseconds(1001));
+  scheduler.run_for(milliseconds(1001));
   EXPECT_NE(get("Reads", key("a")), Item{}) << "rounded up, never early";
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_EQ(get("Reads", key("a")), Item{});
   EXPECT_NE(get("Queue", key("a")), Item{});
   ASSERT_EQ(warnings.size(), 1u);
@@ -86,21 +86,21 @@ TEST_F(UpkeepTest, AJumpOfTheWallClockPausesTheSweep) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, kNow + 3600)));
   ASSERT_TRUE(put("Queue", task("b", "PENDING", 1, kNow + 5)));
-  scheduler.advance(seconds(2));
+  scheduler.run_for(seconds(2));
   clock.step_wall(std::chrono::hours(2));
-  scheduler.advance(seconds(10));
+  scheduler.run_for(seconds(10));
   EXPECT_TRUE(store->stats().ttl_paused);
   EXPECT_NE(get("Queue", key("b")), Item{});
   clock.step_wall(-std::chrono::hours(2));
-  scheduler.advance(seconds(2));
+  scheduler.run_for(seconds(2));
   EXPECT_FALSE(store->stats().ttl_paused);
   EXPECT_EQ(get("Queue", key("b")), Item{});
   EXPECT_NE(get("Queue", key("a")), Item{});
   // A new time that stays is believed in the end.
   clock.step_wall(std::chrono::hours(2));
-  scheduler.advance(seconds(50));
+  scheduler.run_for(seconds(50));
   EXPECT_NE(get("Queue", key("a")), Item{});
-  scheduler.advance(seconds(15));
+  scheduler.run_for(seconds(15));
   EXPECT_EQ(get("Queue", key("a")), Item{});
 }
 
@@ -304,7 +304,7 @@ class FullDiskTest : public StoreFixture {
         ASSERT_TRUE(erase("Queue", k));
       }
       Async<Result<void>> durable = store->durable();
-      scheduler.advance(milliseconds(20));
+      scheduler.run_for(milliseconds(20));
       ASSERT_TRUE(durable.is_ready() && durable.take())
           << i << " of " << stored << " left " << store->stats().log_bytes_left << " live " << store->stats().live_bytes
           << " used " << store->stats().log_bytes << " moved " << store->stats().moved_bytes;
@@ -315,7 +315,7 @@ class FullDiskTest : public StoreFixture {
       ASSERT_TRUE(erase("Queue", key("t" + std::to_string(i))));
       turn();
     }
-    scheduler.advance(seconds(5));
+    scheduler.run_for(seconds(5));
   }
 };
 
@@ -394,7 +394,7 @@ TEST_F(FullDiskTest, EveryTaskCanBeDoneNewestFirst) {
                            << store->stats().log_bytes_left << " live " << store->stats().live_bytes << " used "
                            << store->stats().log_bytes;
       }
-      scheduler.advance(milliseconds(1));
+      scheduler.run_for(milliseconds(1));
     }
   }
 }
@@ -411,7 +411,7 @@ TEST_F(FullDiskTest, ADiskFilledByOthersIsWaitedFor) {
   int more = 0;
   for (; more < 500 && (last = put("Queue", heavy("u" + std::to_string(more)))); ++more) {
     Async<Result<void>> durable = store->durable();
-    scheduler.advance(milliseconds(200));
+    scheduler.run_for(milliseconds(200));
     ASSERT_TRUE(durable.is_ready() && durable.take());
   }
   ASSERT_FALSE(last);
@@ -419,7 +419,7 @@ TEST_F(FullDiskTest, ADiskFilledByOthersIsWaitedFor) {
   EXPECT_TRUE(update("Queue", key("t0"), "SET #st = :s", Map{{":s", Value("TAKEN")}}));
   turn();
   files.set_disk_bytes(4'000'000);
-  scheduler.advance(milliseconds(200));  // Though nothing is written.
+  scheduler.run_for(milliseconds(200));  // Though nothing is written.
   EXPECT_TRUE(put("Queue", heavy("new")));
 }
 
@@ -439,7 +439,7 @@ TEST_F(FullDiskTest, ATransactionLargerThanASegmentFindsSpace) {
     int stored = 0;
     while (put("Queue", heavy("t" + std::to_string(stored), 20'000))) {
       ++stored;
-      scheduler.advance(milliseconds(1));
+      scheduler.run_for(milliseconds(1));
     }
     ASSERT_GT(stored, 50);
     int admitted = 0;
@@ -449,15 +449,15 @@ TEST_F(FullDiskTest, ATransactionLargerThanASegmentFindsSpace) {
       }
       admitted += now(store->transact_write({actions, {}})).has_value();
       Async<Result<void>> durable = store->durable();
-      scheduler.advance(milliseconds(500));
+      scheduler.run_for(milliseconds(500));
       ASSERT_TRUE(durable.is_ready() && durable.take()) << i << ", left " << store->stats().log_bytes_left;
     }
     EXPECT_GT(admitted, 0);
     for (int i = 0; i < stored; ++i) {
       ASSERT_TRUE(erase("Queue", key("t" + std::to_string(i))));
-      scheduler.advance(milliseconds(1));
+      scheduler.run_for(milliseconds(1));
     }
-    scheduler.advance(seconds(5));
+    scheduler.run_for(seconds(5));
     EXPECT_TRUE(put("Queue", heavy("new")));
     EXPECT_TRUE(now(store->transact_write({actions, {}})));
     turn();
@@ -512,7 +512,7 @@ TEST_F(UpkeepTest, NewIndexesAreFilledInSteps) {
   const std::string before = dump(*store);
   reopen();
   EXPECT_TRUE(dump(*store) == before) << "what was filled is what a restart builds";
-  scheduler.advance(seconds(2));
+  scheduler.run_for(seconds(2));
   EXPECT_EQ(store->stats().expired, 42u);
 }
 

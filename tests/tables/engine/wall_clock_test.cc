@@ -58,18 +58,18 @@ TEST_F(WallClockTest, AStartWithTheClockADayAheadExpiresNothingUntilItIsSynchron
   reopen_off_by(kDay);
   ASSERT_EQ(told.size(), 1u);
   EXPECT_TRUE(told[0].at_start);
-  scheduler.advance(seconds(30));
+  scheduler.run_for(seconds(30));
   EXPECT_TRUE(store->stats().ttl_paused);
   EXPECT_NE(get("Queue", key("a")), Item{});
   clock.step_wall(-kDay);  // A time server has corrected it.
   sync.set(true);
-  scheduler.advance(seconds(2));
+  scheduler.run_for(seconds(2));
   EXPECT_FALSE(store->stats().ttl_paused);
   EXPECT_NE(get("Queue", key("a")), Item{});
   ASSERT_EQ(told.size(), 2u);
   EXPECT_TRUE(told[1].over);
   reopen_off_by(kDay);  // Now it is a day later, and the kernel knows.
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_EQ(get("Queue", key("a")), Item{});
 }
 
@@ -78,9 +78,9 @@ TEST_F(WallClockTest, NobodyWhoSaysThatItIsSynchronisedIsWaitedForAMinute) {
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, kNow + 3600)));
   turn();
   reopen_off_by(kDay);
-  scheduler.advance(seconds(58));
+  scheduler.run_for(seconds(58));
   EXPECT_NE(get("Queue", key("a")), Item{});
-  scheduler.advance(seconds(4));
+  scheduler.run_for(seconds(4));
   EXPECT_EQ(get("Queue", key("a")), Item{});
 }
 
@@ -93,11 +93,11 @@ TEST_F(WallClockTest, ARestartInDoubtDoubtsAgain) {
     reopen_off_by(start == 0 ? kDay : milliseconds(0));
     EXPECT_EQ(told.size(), static_cast<size_t>(start + 1));
     ASSERT_TRUE(put("Queue", task("b", "PENDING", 2, kNow + 7200)));
-    scheduler.advance(seconds(5));
+    scheduler.run_for(seconds(5));
     EXPECT_TRUE(store->stats().ttl_paused);
     EXPECT_NE(get("Queue", key("a")), Item{});
   }
-  scheduler.advance(seconds(60));
+  scheduler.run_for(seconds(60));
   EXPECT_FALSE(store->stats().ttl_paused);
   EXPECT_EQ(get("Queue", key("a")), Item{});
 }
@@ -107,12 +107,12 @@ TEST_F(WallClockTest, ARestartAfterAJumpDoubtsAsTheRunBeforeDid) {
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1, kNow + 3600)));
   turn();
   clock.step_wall(kDay);
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_TRUE(files.exists("data/CLOCK"));
   ASSERT_TRUE(put("Queue", task("b", "PENDING", 2, kNow + 7200)));
   turn();
   reopen_off_by(milliseconds(0));
-  scheduler.advance(seconds(5));
+  scheduler.run_for(seconds(5));
   EXPECT_TRUE(store->stats().ttl_paused);
   EXPECT_NE(get("Queue", key("a")), Item{});
   reopen_off_by(-kDay);
@@ -126,7 +126,7 @@ TEST_F(WallClockTest, TheMarkOfADoubtGoesWithIt) {
   turn();
   reopen_off_by(kDay);
   EXPECT_TRUE(files.exists("data/CLOCK"));
-  scheduler.advance(seconds(61));
+  scheduler.run_for(seconds(61));
   EXPECT_FALSE(files.exists("data/CLOCK"));
   reopen_off_by(kDay);
   EXPECT_TRUE(files.exists("data/CLOCK"));
@@ -162,7 +162,7 @@ TEST_F(WallClockTest, AnOptionSkipsTheWait) {
   turn();
   options.trust_clock = true;
   reopen_off_by(kDay);
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_EQ(get("Queue", key("a")), Item{});
   EXPECT_TRUE(told.empty());
 }
@@ -172,12 +172,12 @@ TEST_F(WallClockTest, AStepForwardTrimsNoStream) {
   write_records(300);
   ASSERT_EQ(now(store->stream_bounds("Queue"))->oldest, 1u);
   clock.step_wall(kDay + milliseconds(3'600'000));
-  scheduler.advance(seconds(2));
+  scheduler.run_for(seconds(2));
   write_records(50);
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_EQ(now(store->stream_bounds("Queue"))->oldest, 1u);
   clock.step_wall(-kDay - milliseconds(3'600'000));
-  scheduler.advance(seconds(2));
+  scheduler.run_for(seconds(2));
   write_records(50);
   EXPECT_EQ(now(store->stream_bounds("Queue"))->oldest, 1u);
   EXPECT_EQ(stream("Queue", 1).front().sequence, 1u);
@@ -187,7 +187,7 @@ TEST_F(WallClockTest, NorDoesAStartWithTheClockADayAhead) {
   create(queue_definition());
   write_records(300);
   reopen_off_by(kDay + milliseconds(3'600'000));
-  scheduler.advance(seconds(3));
+  scheduler.run_for(seconds(3));
   write_records(10);
   EXPECT_EQ(now(store->stream_bounds("Queue"))->oldest, 1u);
 }
@@ -200,9 +200,9 @@ TEST_F(WallClockTest, RecordsOfAClockThatWasBehindAreKeptAsLongAsOthers) {
   create(queue_definition());
   write_records(300);
   clock.step_wall(2 * kDay);
-  scheduler.advance(seconds(1));
+  scheduler.run_for(seconds(1));
   EXPECT_TRUE(store->stats().ttl_paused);
-  scheduler.advance(seconds(70));
+  scheduler.run_for(seconds(70));
   EXPECT_FALSE(store->stats().ttl_paused);
   write_records(10);
   EXPECT_EQ(now(store->stream_bounds("Queue"))->oldest, 1u);
@@ -218,7 +218,7 @@ TEST_F(WallClockTest, AClosedStreamIsKeptForADayWhateverTheClockShows) {
   turn();
   const auto closed = [&] { return now(store->closed_streams())->size(); };
   clock.step_wall(2 * kDay);
-  scheduler.advance(seconds(70));
+  scheduler.run_for(seconds(70));
   EXPECT_EQ(closed(), 1u) << "closed a minute ago";
   clock.advance(kDay);
   EXPECT_EQ(closed(), 0u);
@@ -227,7 +227,7 @@ TEST_F(WallClockTest, AClosedStreamIsKeptForADayWhateverTheClockShows) {
   turn();
   reopen_off_by(2 * kDay);
   EXPECT_EQ(closed(), 1u) << "the clock is not trusted yet";
-  scheduler.advance(seconds(62));
+  scheduler.run_for(seconds(62));
   EXPECT_EQ(closed(), 0u);
 }
 
@@ -267,7 +267,7 @@ TEST_F(WallClockTest, WhatExpiresInCenturiesKeepsNobodyAwake) {
   ASSERT_TRUE(put("Queue", task("b", "PENDING", 2, 90'000'000'000)));  // 4821.
   turn();
   EXPECT_GT(store->next_due(), clock.boot());
-  scheduler.advance(seconds(3));
+  scheduler.run_for(seconds(3));
   EXPECT_NE(get("Queue", key("a")), Item{});
 }
 

@@ -1,8 +1,8 @@
 // Segments that are cut, deleted and made beside the log.
 #include <algorithm>
 
+#include "runtime/loop/sim_loop.h"
 #include "tables/log/log.h"
-#include "tests/sim/sim_scheduler.h"
 #include "tests/tables/log/log_fixture.h"
 
 namespace freshet {
@@ -10,7 +10,7 @@ namespace {
 
 // What is done beside the log ends when the test says so.
 struct LogChoresTest : LogFixture {
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   SimWork chores{files, scheduler, milliseconds(0)};
   const std::string big = std::string(1500, 'x');
 
@@ -18,7 +18,7 @@ struct LogChoresTest : LogFixture {
   ~LogChoresTest() override { log.reset(); }
   // The one that runs.
   void chore() {
-    scheduler.advance(milliseconds(1));
+    scheduler.run_for(milliseconds(1));
     sync();
   }
   long spares() {

@@ -1,8 +1,8 @@
 // Random operations on a log, a crash at any file call, and what recovery returns: a prefix without holes that has
 // everything that was acknowledged. The seed is the whole bug report: FRESHET_SEED=n runs that one alone,
 // FRESHET_SEEDS=n the first n.
+#include "runtime/loop/sim_loop.h"
 #include "tests/sim/seeds.h"
-#include "tests/sim/sim_scheduler.h"
 #include "tests/tables/log/log_fixture.h"
 
 namespace freshet {
@@ -70,7 +70,7 @@ class CrashRun {
   void live() {
     if (!open()) return;
     for (int step = 0; step < 200 && !files_.crashed(); ++step) {
-      scheduler_.advance(milliseconds(random_.below(20)));
+      scheduler_.run_for(milliseconds(random_.below(20)));
       switch (random_.below(10)) {
         case 0:
           retire();
@@ -145,7 +145,7 @@ class CrashRun {
   SimFiles files_;
   LogOptions options_;
   SimClock clock_{WallTime(seconds(1'700'000'000))};
-  SimScheduler scheduler_{clock_};
+  SimLoop scheduler_{clock_};
   SimSync beside_{files_, scheduler_, milliseconds(30)};
   SimWork chores_{files_, scheduler_, milliseconds(30)};
   std::unique_ptr<Log> log_;

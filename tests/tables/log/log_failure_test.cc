@@ -1,7 +1,7 @@
 // How a log handles calls that fail, one kind at a time: every failure except a full disk is for good.
 #include <gmock/gmock.h>
 
-#include "tests/sim/sim_scheduler.h"
+#include "runtime/loop/sim_loop.h"
 #include "tests/tables/log/log_fixture.h"
 
 namespace freshet {

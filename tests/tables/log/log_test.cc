@@ -1,6 +1,6 @@
 #include "tables/log/log.h"
 
-#include "tests/sim/sim_scheduler.h"
+#include "runtime/loop/sim_loop.h"
 #include "tests/tables/log/log_fixture.h"
 
 namespace freshet {
@@ -191,7 +191,7 @@ TEST_F(LogTest, EachDurabilityModeSyncsWhenItSays) {
 }
 
 TEST_F(LogTest, ASyncBesideCoversWhatWasWrittenBeforeIt) {
-  SimScheduler scheduler(clock);
+  SimLoop scheduler(clock);
   SimSync beside(files, scheduler, milliseconds(0));
   options.beside = &beside;
   options.beside_bytes = 100;
@@ -234,7 +234,7 @@ TEST_F(LogTest, ASyncBesideCoversWhatWasWrittenBeforeIt) {
 }
 
 TEST_F(LogTest, OnlyWhatIsWantedAsksForASync) {
-  SimScheduler scheduler(clock);
+  SimLoop scheduler(clock);
   SimSync beside(files, scheduler, milliseconds(0));
   options.beside = &beside;
   open();
@@ -254,7 +254,7 @@ TEST_F(LogTest, OnlyWhatIsWantedAsksForASync) {
 }
 
 TEST_F(LogTest, WhatComesDuringASyncBesideWaitsNoLongerThanItsInterval) {
-  SimScheduler scheduler(clock);
+  SimLoop scheduler(clock);
   SimSync beside(files, scheduler, milliseconds(0));
   options.durability = {DurabilityMode::kInterval, milliseconds(100)};
   options.beside = &beside;
@@ -281,7 +281,7 @@ TEST_F(LogTest, WhatComesDuringASyncBesideWaitsNoLongerThanItsInterval) {
 }
 
 TEST_F(LogTest, AFailedSyncBesideIsFinal) {
-  SimScheduler scheduler(clock);
+  SimLoop scheduler(clock);
   SimSync beside(files, scheduler, milliseconds(0));
   options.beside = &beside;
   options.beside_bytes = 0;

@@ -18,7 +18,7 @@ class BackupOperationsTest : public DynamoDbTest {
   std::string back_up(const std::string& table, const std::string& name) {
     const std::string made = ok("CreateBackup", R"({"TableName":")" + table + R"(","BackupName":")" + name + R"("})");
     EXPECT_THAT(made, HasSubstr(R"("BackupStatus":"CREATING")"));
-    scheduler_.advance(milliseconds(10));
+    scheduler_.run_for(milliseconds(10));
     JsonDocument document;
     const auto details = document.parse(made)->find("BackupDetails");
     return std::string(*details->string_or("BackupArn"));
@@ -69,7 +69,7 @@ TEST_F(BackupOperationsTest, RestoreIsCreatingUntilAllIsThere) {
             "ResourceNotFoundException: Requested resource not found");
   EXPECT_EQ(error("RestoreTableFromBackup", R"({"TargetTableName":"Copy","BackupArn":")" + arn + R"("})"),
             "TableInUseException: Table is being created: Copy");
-  scheduler_.advance(milliseconds(10));
+  scheduler_.run_for(milliseconds(10));
   EXPECT_THAT(ok("DescribeTable", R"({"TableName":"Copy"})"), HasSubstr(R"("TableStatus":"ACTIVE")"));
   EXPECT_THAT(ok("DescribeTable", R"({"TableName":"Copy"})"), HasSubstr(R"("RestoreInProgress":false})"));
   EXPECT_THAT(ok("Scan", R"({"TableName":"Copy","Select":"COUNT"})"), HasSubstr(R"("Count":5)"));
@@ -109,7 +109,7 @@ TEST_F(BackupOperationsTest, ListFiltersAndPages) {
   std::vector<std::string> arns;
   for (int i = 0; i < 3; ++i) {
     arns.push_back(back_up("Tasks", "backup-" + std::to_string(i)));
-    scheduler_.advance(seconds(10));
+    scheduler_.run_for(seconds(10));
   }
   const auto names = [&](const std::string& more) {
     const std::string listed = ok("ListBackups", "{" + more + "}");

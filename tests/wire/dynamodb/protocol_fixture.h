@@ -5,9 +5,9 @@
 #include <zlib.h>
 
 #include "base/random.h"
+#include "runtime/loop/sim_loop.h"
 #include "tables/engine/embedded.h"
 #include "tables/value/json_reader.h"
-#include "tests/sim/sim_scheduler.h"
 #include "wire/dynamodb/route.h"
 
 namespace freshet {
@@ -68,7 +68,7 @@ class DynamoDbTest : public testing::Test {
   }
 
   SimClock clock_{WallTime(milliseconds(1'800'000'000'123))};
-  SimScheduler scheduler_{clock_};
+  SimLoop scheduler_{clock_};
   Random random_{7};
   std::unique_ptr<EmbeddedTables> store_;
   std::unique_ptr<Route> route_;

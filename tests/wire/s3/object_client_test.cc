@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/crypto.h"
-#include "tests/sim/sim_scheduler.h"
+#include "runtime/loop/sim_loop.h"
 #include "wire/auth/credentials.h"
 #include "wire/auth/sigv4.h"
 
@@ -34,7 +34,7 @@ class ObjectClientTest : public ::testing::Test {
   }
 
   SimClock clock{WallTime(milliseconds(1'800'000'000'000))};
-  SimScheduler scheduler{clock};
+  SimLoop scheduler{clock};
   FakeHttp http;
   std::unique_ptr<ObjectStore> client = make_object_client(http, scheduler);
   ObjectTarget target{"http://127.0.0.1:9000", "bucket", "eu-central-1", "AKID", "secret", seconds(7)};
