@@ -18,6 +18,13 @@ namespace freshet {
 namespace {
 
 constexpr milliseconds kLongTurn{1000};
+// A debug build ends then, as nothing that the loop may compute takes as long. Users' programs say it, and go on.
+constexpr milliseconds kTurnBudget{10'000};
+#ifdef NDEBUG
+constexpr bool kStrict = false;
+#else
+constexpr bool kStrict = true;
+#endif
 
 int refuse(const Daemon& daemon, const DaemonOptions& options, const Error& error) {
   // A person reads it once.
@@ -37,6 +44,7 @@ int run_until_signal(Daemon& daemon, const DaemonOptions& options, Signals& sign
     const char* state = turn.computes ? "computes" : "waits";
     log.warn("TURN_SLOW",
              {{"ms", turn.taken.count()}, {"part", turn.part}, {"state", state}, {"what", turn.functions}});
+    if (kStrict && turn.computes && turn.taken >= kTurnBudget) abort_for(turn);
   });
   daemon.begin();
   loop.run();

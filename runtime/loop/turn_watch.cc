@@ -89,8 +89,16 @@ std::string place_in_program(void* address) {
   return text.data();
 }
 
-TurnWatch::TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell)
-    : loop_(loop), longest_(longest), tell_(std::move(tell)), loop_thread_(pthread_self()) {
+void abort_for(const SlowTurn& turn) {
+  std::fprintf(stderr, "a turn of the loop is over its budget: it %s for %lld ms, in its part '%s': %s\n",
+               turn.computes ? "computes" : "waits", static_cast<long long>(turn.taken.count()), turn.part.c_str(),
+               turn.functions.c_str());
+  std::abort();
+}
+
+TurnWatch::TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell,
+                     const Clock* clock)
+    : loop_(loop), longest_(longest), tell_(std::move(tell)), clock_(clock), loop_thread_(pthread_self()) {
   absl::InitializeSymbolizer("");
   std::array<void*, 1> first;
   backtrace(first.data(), 1);  // The first call loads a library, which a signal handler must not do.
@@ -103,7 +111,7 @@ TurnWatch::TurnWatch(const Loop& loop, milliseconds longest, std::function<void(
 
 TurnWatch::~TurnWatch() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
@@ -115,8 +123,11 @@ TurnWatch::~TurnWatch() {
 }
 
 bool TurnWatch::rest(milliseconds time) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, time, [this] { return ending_; });
+  MutexLock lock(mutex_);
+  const auto end = Condition::after(time);
+  while (!ending_ && changed_.wait_until(lock, end)) {
+  }
+  return !ending_;
 }
 
 void TurnWatch::run() {
@@ -126,16 +137,20 @@ void TurnWatch::run() {
 void TurnWatch::look() {
   const auto began = loop_.turn_began();
   if (!began) return;
-  if (known_ != began) next_ = longest_;
-  if (loop_.clock().boot() - *began < next_) return;
+  const Clock& clock = clock_ ? *clock_ : loop_.clock();
+  if (seen_ != began) {
+    seen_ = began;
+    since_ = clock_ ? clock.boot() : *began;
+    next_ = longest_;
+  }
+  if (clock.boot() - since_ < next_) return;
   SlowTurn turn;
   turn.part = loop_.part_of_turn();
   turn.computes = computes();
   if (turn.computes) turn.functions = ask();
   // The sample may be from the next turn.
   if (loop_.turn_began() != began) return;
-  known_ = began;
-  turn.taken = std::chrono::duration_cast<milliseconds>(loop_.clock().boot() - *began);
+  turn.taken = std::chrono::duration_cast<milliseconds>(clock.boot() - since_);
   next_ *= 10;
   tell_(turn);
 }

@@ -5,13 +5,13 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "base/clock.h"
+#include "base/mutex.h"
 #include "runtime/loop/loop.h"
 
 namespace freshet {
@@ -27,11 +27,18 @@ struct SlowTurn {
 // file, which addr2line turns into a name. Empty for an address outside the program.
 std::string place_in_program(void* address);
 
+// Prints it to standard error and aborts: a turn is over its budget. For debug builds and simulations, where a turn
+// that does not end is a fault to be found, not to be lived with.
+[[noreturn]] void abort_for(const SlowTurn& turn);
+
 class TurnWatch {
  public:
   // The loop's thread creates and destroys it; one at a time in a process. `loop` outlives it. Calls `tell` on the
-  // watch's thread when a turn has taken `longest`, and again each time that it has taken ten times as long.
-  TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell);
+  // watch's thread when a turn has taken `longest`, and again each time that it has taken ten times as long. `clock`
+  // measures the turns of a loop on simulated time, each from when the watch first sees it, and outlives the watch;
+  // null: the loop's own clock does, from the turn's begin.
+  TurnWatch(const Loop& loop, milliseconds longest, std::function<void(const SlowTurn&)> tell,
+            const Clock* clock = nullptr);
   TurnWatch(const TurnWatch&) = delete;
   TurnWatch& operator=(const TurnWatch&) = delete;
   ~TurnWatch();
@@ -46,16 +53,18 @@ class TurnWatch {
   const Loop& loop_;
   const milliseconds longest_;
   const std::function<void(const SlowTurn&)> tell_;
+  const Clock* const clock_;
   const pthread_t loop_thread_;
 
   // For the watch's thread.
-  std::optional<BootTime> known_;  // When the last reported turn began,
-  nanoseconds next_{0};            // and how long it must take until the next report.
+  std::optional<BootTime> seen_;  // The turn that was seen last, by when it began;
+  BootTime since_{};              // from when on it counts,
+  nanoseconds next_{0};           // and how long it must take until the next report.
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ending_ = false;  // Guarded by it.
-  std::thread thread_;   // Last, because it uses the others.
+  Mutex mutex_;
+  Condition changed_;
+  bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // Last, because it uses the others.
 };
 
 }  // namespace freshet

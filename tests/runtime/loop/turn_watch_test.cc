@@ -77,6 +77,28 @@ TEST_F(TurnWatchTest, SaysThatTheLoopWaits) {
   EXPECT_EQ(seen.functions, "");
 }
 
+TEST_F(TurnWatchTest, ALoopOnSimulatedTimeIsMeasuredByAnotherClock) {
+  SimClock still{WallTime{}};
+  Loop simulated(still, waiter);
+  TurnWatch watch(simulated, milliseconds(5), tell, &clock);
+  simulated.post([this] { spin_until(told); });
+  simulated.turn();
+  ASSERT_TRUE(told) << "its own clock stands still during a turn";
+  EXPECT_GE(seen.taken, milliseconds(5));
+  EXPECT_NE(seen.functions.find("freshet::spin_until"), std::string::npos) << seen.functions;
+}
+
+TEST_F(TurnWatchTest, AbortsWithTheNameOfWhatRuns) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        TurnWatch watch(loop, milliseconds(5), abort_for);
+        loop.post([this] { spin_until(told); });
+        loop.turn();
+      },
+      "over its budget: it computes for [0-9]+ ms, in its part 'work': .*freshet::spin_until");
+}
+
 TEST_F(TurnWatchTest, BetweenTurnsNothingIsSlow) {
   EXPECT_FALSE(loop.turn_began());
   bool within = false;

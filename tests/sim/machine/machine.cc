@@ -138,6 +138,7 @@ class Machine {
     if (plan_.has("priority-queue")) {
       for (int i = 0; i < 2; ++i) clients_.spawn(work_on_priority_queue(stage_, fork(), ""));
     }
+    if (plan_.has("deploys")) tasks_.expect_attempts(5);
     if (plan_.has("pausers")) clients_.spawn(pause_queue(stage_, fork()));
     if (plan_.has("purgers")) clients_.spawn(purge_ended(stage_, fork()));
     if (plan_.has("keep") || plan_.has("purgers")) tasks_.expect_removals();
