@@ -4,13 +4,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <thread>
 
 #include "base/check.h"
 #include "base/files.h"
+#include "base/mutex.h"
 
 namespace freshet {
 namespace {
@@ -43,7 +42,7 @@ class WorkThread final : public BackgroundWork {
   WorkThread& operator=(const WorkThread&) = delete;
   ~WorkThread() override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ending_ = true;
     }
     changed_.notify_all();
@@ -52,7 +51,7 @@ class WorkThread final : public BackgroundWork {
 
   void begin(Work work) override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       FRESHET_CHECK(state_ == State::kIdle, "one piece of work at a time");
       work_ = std::move(work);
       state_ = State::kRunning;
@@ -61,14 +60,14 @@ class WorkThread final : public BackgroundWork {
   }
 
   bool over() const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return state_ == State::kOver;
   }
 
   Result<void> end() override {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     FRESHET_CHECK(state_ != State::kIdle, "no work was begun");
-    changed_.wait(lock, [this] { return state_ == State::kOver; });
+    while (!(state_ == State::kOver)) changed_.wait(lock);
     state_ = State::kIdle;
     return std::move(outcome_);
   }
@@ -78,9 +77,9 @@ class WorkThread final : public BackgroundWork {
 
   void run() {
     compute_little_at_a_time();
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     for (;;) {
-      changed_.wait(lock, [this] { return ending_ || state_ == State::kRunning; });
+      while (!(ending_ || state_ == State::kRunning)) changed_.wait(lock);
       if (state_ != State::kRunning) return;
       lock.unlock();
       Result<void> outcome = work_();
@@ -95,12 +94,12 @@ class WorkThread final : public BackgroundWork {
   }
 
   const std::function<void()> on_over_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  State state_ = State::kIdle;
-  bool ending_ = false;
-  Work work_;
-  Result<void> outcome_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  State state_ FRESHET_GUARDED_BY(mutex_) = State::kIdle;
+  bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
+  Work work_;  // While it runs the thread's, else the owner's.
+  Result<void> outcome_ FRESHET_GUARDED_BY(mutex_);
   std::thread thread_;  // Last: it uses the others.
 };
 

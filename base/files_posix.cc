@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <system_error>
 
 #include "base/files.h"
+#include "base/mutex.h"
 
 namespace freshet {
 namespace {
@@ -195,7 +195,7 @@ class PosixFiles final : public Files {
   Result<void> sync_directory(const std::string& directory) override {
     auto synced = open_and_sync(directory);
     if (synced || synced.error().code != ErrorCode::kUnavailable) return synced;
-    const std::lock_guard held(mutex_);
+    const MutexLock held(mutex_);
     reserve_.reset();
     synced = open_and_sync(directory);
     reserve_ = make_reserve();
@@ -248,8 +248,9 @@ class PosixFiles final : public Files {
     return fd ? std::optional<Descriptor>(std::move(*fd)) : std::nullopt;
   }
 
-  std::mutex mutex_;
-  std::optional<Descriptor> reserve_ = make_reserve();  // A file descriptor for sync_directory().
+  Mutex mutex_;
+  // A file descriptor for sync_directory().
+  std::optional<Descriptor> reserve_ FRESHET_GUARDED_BY(mutex_) = make_reserve();
 };
 
 }  // namespace

@@ -8,10 +8,10 @@
 #include <deque>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <variant>
 
 #include "base/check.h"
+#include "base/mutex.h"
 
 namespace freshet {
 namespace {
@@ -95,12 +95,12 @@ std::vector<double> latency_bounds() {
 }
 
 struct Metrics::Registry {
-  mutable std::mutex mutex;
-  std::map<std::string, Family, std::less<>> families;
+  mutable Mutex mutex;
+  std::map<std::string, Family, std::less<>> families FRESHET_GUARDED_BY(mutex);
 
   template <class M, class... Args>
   M& get(std::string_view name, std::string_view help, const MetricLabels& labels, Args&&... args) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     auto family = families.find(name);
     if (family == families.end()) {
       FRESHET_CHECK(prometheus::CheckMetricName(std::string(name)), "not a Prometheus metric name");
@@ -137,7 +137,7 @@ Histogram& Metrics::histogram(std::string_view name, std::string_view help, cons
 std::string Metrics::text() const {
   std::vector<prometheus::MetricFamily> collected;
   {
-    const std::lock_guard lock(registry_->mutex);
+    const MutexLock lock(registry_->mutex);
     for (const auto& [name, family] : registry_->families) {
       prometheus::MetricFamily& out = collected.emplace_back();
       out.name = name;

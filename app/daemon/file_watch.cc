@@ -50,7 +50,7 @@ FileWatch::FileWatch(milliseconds interval, std::set<std::string> paths,
 
 FileWatch::~FileWatch() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
   woken_.notify_all();
@@ -59,7 +59,7 @@ FileWatch::~FileWatch() {
 
 void FileWatch::set_paths(std::set<std::string> paths) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (paths == paths_) return;
     paths_ = std::move(paths);
     more_ = true;
@@ -68,9 +68,11 @@ void FileWatch::set_paths(std::set<std::string> paths) {
 }
 
 void FileWatch::work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    woken_.wait_for(lock, interval_, [this] { return ending_ || more_; });
+    const auto next = Condition::after(interval_);
+    while (!ending_ && !more_ && woken_.wait_until(lock, next)) {
+    }
     if (ending_) return;
     more_ = false;
     const std::set<std::string> paths = paths_;

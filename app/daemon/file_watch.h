@@ -2,15 +2,14 @@
 // neither many files nor a slow disk hold up the loop.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace freshet {
 
@@ -50,11 +49,11 @@ class FileWatch {
   const std::string left_out_;
   std::map<std::string, Seen> seen_;  // The thread's.
 
-  std::mutex mutex_;  // Guards what follows.
-  std::condition_variable woken_;
-  std::set<std::string> paths_;
-  bool more_ = false;  // There are paths that have not been looked at.
-  bool ending_ = false;
+  Mutex mutex_;
+  Condition woken_;
+  std::set<std::string> paths_ FRESHET_GUARDED_BY(mutex_);
+  bool more_ FRESHET_GUARDED_BY(mutex_) = false;  // There are paths that have not been looked at.
+  bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // Last: it uses the rest.
 };
 

@@ -112,7 +112,7 @@ void RecentLog::write(LogLevel level, std::string_view line) {
   next_.write(level, line);
   std::function<bool()> wake;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     lines_.emplace_back(line);
     bytes_ += line.size();
     while (bytes_ > max_bytes_ && lines_.size() > 1) {
@@ -123,17 +123,17 @@ void RecentLog::write(LogLevel level, std::string_view line) {
     wake = std::exchange(wake_, nullptr);
   }
   if (!wake || wake()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!wake_) wake_ = std::move(wake);
 }
 
 void RecentLog::tell_next_line(std::function<bool()> wake) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   wake_ = std::move(wake);
 }
 
 RecentLog::Piece RecentLog::since(uint64_t from, size_t max_bytes) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Piece piece;
   const uint64_t end = first_ + lines_.size();
   from = std::max<uint64_t>(from, 1);

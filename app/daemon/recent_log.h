@@ -5,10 +5,10 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/scheduler.h"
 #include "runtime/ports.h"
 
@@ -34,12 +34,11 @@ class RecentLog final : public LogSink {
  private:
   LogSink& next_;
   const size_t max_bytes_;
-  mutable std::mutex mutex_;
-  // Guarded by it.
-  std::deque<std::string> lines_;
-  uint64_t first_ = 1;  // The number of the first of them.
-  std::function<bool()> wake_;
-  size_t bytes_ = 0;
+  mutable Mutex mutex_;
+  std::deque<std::string> lines_ FRESHET_GUARDED_BY(mutex_);
+  uint64_t first_ FRESHET_GUARDED_BY(mutex_) = 1;  // The number of the first of them.
+  std::function<bool()> wake_ FRESHET_GUARDED_BY(mutex_);
+  size_t bytes_ FRESHET_GUARDED_BY(mutex_) = 0;
 };
 
 // GET /logs[?from=NUMBER][&waitMs=N]: lines from that one on, JSON Lines; waits so long (at most 30 s) for the first.

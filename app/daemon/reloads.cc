@@ -10,11 +10,11 @@ constexpr milliseconds kLookEvery{1000};
 }  // namespace
 
 void Reloads::read_again() {
-  const std::lock_guard reading(reading_);
+  const MutexLock reading(reading_);
   auto planned = parts_.read();
   if (!planned) return refuse(planned.error());
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     waiting_ = std::move(*planned);
   }
   // If the mailbox is full, look() runs later anyway.
@@ -41,7 +41,7 @@ void Reloads::look() {
 }
 
 std::optional<PlannedDeployment> Reloads::take() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(waiting_, std::nullopt);
 }
 

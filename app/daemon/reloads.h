@@ -3,12 +3,12 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <optional>
 
 #include "app/daemon/plan.h"
 #include "base/async.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/scheduler.h"
 #include "runtime/deploy/plan.h"
 
@@ -47,9 +47,9 @@ class Reloads {
   Async<void> work_off();
 
   const Parts parts_;
-  std::mutex reading_;  // Held while the template is read, so that the last one read is the last one queued.
-  std::mutex mutex_;
-  std::optional<PlannedDeployment> waiting_;  // Guarded by mutex_.
+  Mutex reading_;  // Held while the template is read, so that the last one read is the last one queued.
+  Mutex mutex_;
+  std::optional<PlannedDeployment> waiting_ FRESHET_GUARDED_BY(mutex_);
   // Loop thread.
   State state_ = State::kWaits;
   bool at_work_ = false;

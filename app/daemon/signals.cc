@@ -33,7 +33,7 @@ void Signals::watch(std::function<bool()> stop, std::function<void()> reload) {
 }
 
 void Signals::forget() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forgotten_ = true;
 }
 
@@ -48,7 +48,7 @@ int Signals::next(bool again_soon) {
 
 // True if the signal needs nothing more done.
 bool Signals::call(const std::function<bool()>& what) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return forgotten_ || what();
 }
 

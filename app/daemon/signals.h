@@ -6,8 +6,9 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace freshet {
 
@@ -36,8 +37,8 @@ class Signals {
   std::function<bool()> stop_;
   std::function<void()> reload_;
   std::atomic<bool> done_{false};
-  std::mutex mutex_;
-  bool forgotten_ = false;  // Guarded by it.
+  Mutex mutex_;
+  bool forgotten_ FRESHET_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -25,7 +25,7 @@ RequestWriter::RequestWriter(int socket, size_t max_bytes)
 
 RequestWriter::~RequestWriter() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     closed_ = true;
   }
   wake_.notify_one();
@@ -35,7 +35,7 @@ RequestWriter::~RequestWriter() {
 bool RequestWriter::push(Request request) {
   const size_t bytes = bytes_of(request);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return false;
     if (bytes > 0 && bytes_ > 0 && bytes_ + bytes > max_bytes_) return false;
     size_t sent = 0;
@@ -49,9 +49,9 @@ bool RequestWriter::push(Request request) {
 }
 
 void RequestWriter::write_all() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return closed_ || !queue_.empty(); });
+    while (!(closed_ || !queue_.empty())) wake_.wait(lock);
     if (closed_) return;
     Waiting next = std::move(queue_.front());
     queue_.pop_front();

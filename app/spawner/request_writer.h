@@ -2,13 +2,12 @@
 // own: the loop never waits while that socket is full, nor makes large ones ready.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
-#include <mutex>
 #include <thread>
 
 #include "app/spawner/protocol.h"
+#include "base/mutex.h"
 
 namespace freshet::spawner {
 
@@ -36,13 +35,12 @@ class RequestWriter {
 
   const int socket_;
   const size_t max_bytes_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  // Under the mutex.
-  std::deque<Waiting> queue_;
-  size_t bytes_ = 0;      // Counts the queue and the request that is being written.
-  bool writing_ = false;  // The thread; the socket is its own then.
-  bool closed_ = false;
+  Mutex mutex_;
+  Condition wake_;
+  std::deque<Waiting> queue_ FRESHET_GUARDED_BY(mutex_);
+  size_t bytes_ FRESHET_GUARDED_BY(mutex_) = 0;      // Counts the queue and the request that is being written.
+  bool writing_ FRESHET_GUARDED_BY(mutex_) = false;  // The thread; the socket is its own then.
+  bool closed_ FRESHET_GUARDED_BY(mutex_) = false;
 
   std::thread thread_;  // Last: it uses what stands above.
 };

@@ -7,11 +7,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <condition_variable>
 #include <cstring>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,6 +17,7 @@
 #include "app/spawner/protocol.h"
 #include "app/spawner/request_writer.h"
 #include "app/spawner/server.h"
+#include "base/mutex.h"
 
 namespace freshet {
 namespace {
@@ -76,7 +75,7 @@ class SocketSpawner final : public Spawner {
 
   ~SocketSpawner() override {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
     }
     stopped_.notify_all();
@@ -176,9 +175,11 @@ class SocketSpawner final : public Spawner {
   // An answer must not be lost while the mailbox is full. The mailbox is being drained, and nothing else is to be done.
   template <class Callable>
   void hand_over(const Callable& work) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stopping_ && !mailbox_.deliver(Work(work))) {
-      stopped_.wait_for(lock, kAgain, [this] { return stopping_; });
+      const auto again = Condition::after(kAgain);
+      while (!stopping_ && stopped_.wait_until(lock, again)) {
+      }
     }
   }
 
@@ -186,9 +187,9 @@ class SocketSpawner final : public Spawner {
   Scheduler& scheduler_;
   Mailbox& mailbox_;
   const std::function<void()> on_lost_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;  // Guarded by the mutex.
+  Mutex mutex_;
+  Condition stopped_;
+  bool stopping_ FRESHET_GUARDED_BY(mutex_) = false;
   const std::shared_ptr<Waiting> waiting_ = std::make_shared<Waiting>();
   uint64_t last_id_ = 0;  // Loop thread only.
   spawner::RequestWriter writer_;

@@ -67,16 +67,16 @@ void IoThread::wake() {
 }
 
 void IoThread::lend() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   lent_.store(true);
   wake();
-  changed_.wait(lock, [this] { return asleep_; });
+  while (!asleep_) changed_.wait(lock);
   borrower_.store(std::this_thread::get_id());
 }
 
 void IoThread::take_back() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     borrower_.store({});
     lent_.store(false);
   }
@@ -94,10 +94,10 @@ void IoThread::run() {
 }
 
 void IoThread::sleep_while_lent() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   asleep_ = true;
   changed_.notify_all();
-  changed_.wait(lock, [this] { return !lent_.load(); });
+  while (!(!lent_.load())) changed_.wait(lock);
   asleep_ = false;
 }
 

@@ -9,15 +9,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/scheduler.h"
 #include "wire/http/fd.h"
@@ -109,9 +108,9 @@ class IoThread {
   std::atomic<uint64_t> ready_sockets_{0};
   std::atomic<bool> lent_{false};
   std::atomic<std::thread::id> borrower_{};
-  std::mutex mutex_;
-  std::condition_variable changed_;  // lent_ or asleep_ has.
-  bool asleep_ = false;              // Under mutex_: the thread has let go of the turns.
+  Mutex mutex_;
+  Condition changed_;                               // lent_ or asleep_ has.
+  bool asleep_ FRESHET_GUARDED_BY(mutex_) = false;  // The thread has let go of the turns.
   // I/O thread only.
   BootTime now_{};
   bool wanted_back_ = false;

@@ -4,8 +4,9 @@
 #include <netinet/in.h>
 
 #include <cstring>
-#include <mutex>
 #include <system_error>
+
+#include "base/mutex.h"
 
 namespace freshet {
 
@@ -48,16 +49,21 @@ Result<std::vector<SocketAddress>> look_up(const std::string& host) {
 
 // A look-up may outlive the resolver, for the system's resolver cannot be interrupted.
 struct Resolver::Shared {
-  std::mutex mutex;
-  Resolver* resolver;  // Null once it is gone. Under the mutex.
+  Resolver* now() {
+    const MutexLock lock(mutex);
+    return resolver;
+  }
+  Mutex mutex;
+  Resolver* resolver FRESHET_GUARDED_BY(mutex) = nullptr;  // Null once it is gone.
 };
 
 Resolver::Resolver(IoThread& io) : io_(io), shared_(std::make_shared<Shared>()) {
+  const MutexLock lock(shared_->mutex);
   shared_->resolver = this;
 }
 
 Resolver::~Resolver() {
-  const std::lock_guard lock(shared_->mutex);
+  const MutexLock lock(shared_->mutex);
   shared_->resolver = nullptr;
 }
 
@@ -85,11 +91,11 @@ void Resolver::resolve(const std::string& host, uint16_t port, Done done) {
   try {
     std::thread([host, shared = shared_] {
       Addresses addresses = look_up(host);
-      const std::lock_guard lock(shared->mutex);
+      const MutexLock lock(shared->mutex);
       if (shared->resolver == nullptr) return;
       shared->resolver->io_.post([host, shared, found = std::move(addresses)]() mutable {
         // The resolver ends on this thread, so that it cannot end meanwhile.
-        if (shared->resolver != nullptr) shared->resolver->finish(host, std::move(found));
+        if (Resolver* alive = shared->now()) alive->finish(host, std::move(found));
       });
     }).detach();
   } catch (const std::system_error& error) {

@@ -108,7 +108,7 @@ CodeStore::CodeStore(CodePlace place, Scheduler& scheduler, Mailbox& mailbox, Co
 
 CodeStore::~CodeStore() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
     jobs_.clear();
   }
@@ -171,7 +171,7 @@ void CodeStore::look() {
 
 void CodeStore::give(Job job) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     jobs_.push_back(std::move(job));
     if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
   }
@@ -190,8 +190,8 @@ void CodeStore::work() {
   for (;;) {
     std::optional<Job> job;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
+      MutexLock lock(mutex_);
+      while (!(ending_ || !jobs_.empty())) changed_.wait(lock);
       if (ending_) return;
       job.emplace(std::move(jobs_.front()));
       jobs_.pop_front();
@@ -207,8 +207,11 @@ void CodeStore::work() {
     // The promise belongs to the loop. A full mailbox empties; that of a loop that has ended says no until we end, too.
     for (;;) {
       if (mailbox_.deliver(told)) break;
-      std::unique_lock lock(mutex_);
-      if (changed_.wait_for(lock, milliseconds(10), [this] { return ending_; })) return;
+      MutexLock lock(mutex_);
+      const auto again = Condition::after(milliseconds(10));
+      while (!ending_ && changed_.wait_until(lock, again)) {
+      }
+      if (ending_) return;
     }
   }
 }
@@ -243,7 +246,7 @@ Result<StoredCode> CodeStore::unpack(std::string_view archive) {
   fs::create_directories(unfinished, error);
   if (error) return io_error(unfinished, error.value());
   auto done = unpack_into(unfinished, archive, limits_.unpacked, [this] {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return !ending_;
   });
   if (done) done = make_durable(unfinished);

@@ -5,19 +5,18 @@
 // are unpacked, and folders removed, by a thread of its own, one after the other.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "base/async.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/scheduler.h"
 
@@ -87,10 +86,10 @@ class CodeStore {
   size_t unpacking_ = 0;                 // Archives: whose folders they will be is not known yet.
   uint64_t kept_bytes_ = 0;              // By the thread, once it runs.
 
-  std::mutex mutex_;  // Guards what follows.
-  std::condition_variable changed_;
-  std::deque<Job> jobs_;
-  bool ending_ = false;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Job> jobs_ FRESHET_GUARDED_BY(mutex_);
+  bool ending_ FRESHET_GUARDED_BY(mutex_) = false;
   std::thread thread_;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // For work that is delivered, and holds.
 };
