@@ -171,10 +171,10 @@ def not_run(all_pages, run_by, not_run_commands, test_text):
 
 
 def fragments(all_pages):
-    """Sentences that begin with "Of" are fragments, or have to be read twice."""
-    return [f"{path}:{line}: a sentence that begins with \"Of\": say what it is about first"
+    """Sentences that begin with "Of" or "Whoever" are fragments, or have to be read twice."""
+    return [f"{path}:{line}: a sentence that begins with {word[1]!r}: say what it is about first"
             for path, text in all_pages.items() if path not in WITH_DATES
-            for _, line in found_in(r"(?:^|(?<=[.!?:|*] )|(?<=\n))(?:[-*] )?\*{0,2}Of (?!course)", text)]
+            for word, line in found_in(r"(?:^|(?<=[.!?:|*] )|(?<=\n))(?:[-*] )?\*{0,2}(Of(?! course)|Whoever) ", text)]
 
 
 class Samples(unittest.TestCase):
@@ -209,7 +209,7 @@ class Samples(unittest.TestCase):
                          ["b.md: no test runs: freshet e", "c.py does not name a.md", "no page prints a command that begins with 'never'"])
 
     def test_fragments(self):
-        self.assertEqual(len(fragments({"a": "It is. Of these two.\nOf one. Of course\n- Of three\nIt is Of no harm\n"})), 3)
+        self.assertEqual(len(fragments({"a": "It is. Of these two.\nOf one. Of course\n- Of three\nIt is Of no harm. Whoever asks\n"})), 4)
 
 
 class Pages(unittest.TestCase):
