@@ -65,7 +65,7 @@ Result<demo::RunOptions> run_options(const DemoOptions& options) {
 Result<std::string> shipped_rival(const std::string& name) {
   static const std::map<std::string, std::string> titles = {{"bullmq", "BullMQ lifo"},
                                                             {"postgres", "PostgreSQL"},
-                                                            {"sqs-pattern", "LIFO sample's loop"},
+                                                            {"sqs-pattern", "sample's loop"},
                                                             {"lifo-sample", "LIFO sample"}};
   const auto title = titles.find(name);
   if (title == titles.end()) {

@@ -33,17 +33,18 @@ std::string percent(double share) {
   return fmt::format("{:.1f} %", share * 100);
 }
 
-// ", and the best rival does so much"; empty if there is none.
+// Says how much the best rival does, and at what price; empty if there is none.
 std::string best_rival(const Shown& shown) {
-  const Run* best = nullptr;
+  std::string out;
   double most = -1;
   for (size_t place = 1; place < shown.runs.size(); ++place) {
-    const double share = figures_of(shown.story, shown.tasks, shown.runs[place]).share();
-    if (share <= most) continue;
-    most = share;
-    best = &shown.runs[place];
+    const Figures one = figures_of(shown.story, shown.tasks, shown.runs[place]);
+    if (one.share() <= most) continue;
+    most = one.share();
+    out = fmt::format("; {} does {}, and has {} of its calls refused", shown.runs[place].name, percent(most),
+                      percent(one.refused_share()));
   }
-  return best == nullptr ? "" : fmt::format("; {} does {}", best->name, percent(most));
+  return out;
 }
 
 std::string in_time_plot(const Shown& shown) {

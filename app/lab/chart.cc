@@ -46,6 +46,12 @@ struct Scale {
   }
 };
 
+// With as many decimals as tell something.
+std::string number_text(double value) {
+  if (value == std::floor(value) || value >= 10) return fmt::format("{:.0f}", value);
+  return value < 0.005 ? "0" : fmt::format("{:.{}f}", value, value < 1 ? 2 : 1);
+}
+
 std::string tick_text(double value, Unit unit) {
   if (unit == Unit::kNone) return fmt::format("{:g}", value);
   return value < 1000 ? fmt::format("{:g} ms", value) : fmt::format("{:g} s", value / 1000);
@@ -263,9 +269,7 @@ std::string bar_chart(const std::string& finding, const std::string& title, cons
   std::string out = "<figure>\n" + caption(finding, title) + "<div class=\"bars\">\n";
   for (const auto& bar : bars) {
     const double share = most > 0 ? bar.value / most * 100 : 0;
-    const auto value = bar.value < 0.05                                       ? "0"
-                       : bar.value < 10 && bar.value != std::floor(bar.value) ? fmt::format("{:.1f}", bar.value)
-                                                                              : fmt::format("{:.0f}", bar.value);
+    const auto value = number_text(bar.value);
     out += fmt::format(
         "<div class=\"bar {}\"><span>{}</span><span class=\"track\"><i style=\"width:{:.2f}%\"></i></span>"
         "<span>{} {}</span></div>\n",
