@@ -45,7 +45,7 @@ class Recovery {
   Result<void> scan_for_marks(uint32_t id, uint64_t offset);
   Result<void> look_for_marks(const char* bytes, uint64_t size, uint32_t id);
   Result<void> cut();
-  Result<void> make_whole();
+  Result<void> make_whole(Segment& segment);
   Result<void> clear_tail();
   Result<void> sync_kept();
   Result<void> write_again(File& file, uint64_t from, uint64_t to);
@@ -292,14 +292,17 @@ Result<void> Recovery::look_for_marks(const char* bytes, uint64_t size, uint32_t
 
 Result<void> Recovery::cut() {
   out_.cut_bytes = dirty_end_ - end_.offset + missing_bytes_;
-  if (auto done = make_whole(); !done) return done;
+  for (const Segment& segment : out_.segments) {
+    if (segment.id > end_.segment) out_.cut_bytes += segment.allocated;
+  }
+  // One by one from the newest, so that a crash here leaves no gap. The one before it is the newest then.
   while (out_.segments.back().id > end_.segment) {
-    out_.cut_bytes += out_.segments.back().allocated;
+    if (auto done = make_whole(out_.segments.rbegin()[1]); !done) return done;
     if (auto removed = files_.remove(path(out_.segments.back().id)); !removed) return removed;
-    // One by one, so that a crash here leaves no gap.
     if (auto synced = files_.sync_directory(directory_); !synced) return synced;
     out_.segments.pop_back();
   }
+  if (auto done = make_whole(out_.segments.back()); !done) return done;
   out_.segments.back().bytes = end_.offset;
   for (const uint32_t id : leftovers_) {
     if (auto removed = files_.remove(path(id)); !removed) return removed;
@@ -308,18 +311,16 @@ Result<void> Recovery::cut() {
   return dirty_end_ > end_.offset && !FRESHET_PLANTED("torn-tail-left") ? clear_tail() : Result<void>{};
 }
 
-// If a later segment goes or is gone, the last remaining one has been cut. Restore its size before that, or the next
-// start would report the other segment as missing. That takes no space.
-Result<void> Recovery::make_whole() {
-  const auto last =
-      std::find_if(out_.segments.begin(), out_.segments.end(), [&](const Segment& s) { return s.id == end_.segment; });
-  const uint64_t whole = candidates_.at(end_.segment).header.allocated;
-  if (last->allocated >= whole) return {};
-  auto file = files_.open(path(end_.segment), OpenMode::kReadWrite);
+// A segment whose successor goes or is gone has been cut to what it holds. Restore its size before that, or the next
+// start would report the end of the newest segment as missing. That takes no space.
+Result<void> Recovery::make_whole(Segment& segment) {
+  const uint64_t whole = candidates_.at(segment.id).header.allocated;
+  if (segment.allocated >= whole) return {};
+  auto file = files_.open(path(segment.id), OpenMode::kReadWrite);
   if (!file) return fail(std::move(file.error()));
   if (auto done = (*file)->truncate(whole); !done) return done;
   if (auto done = (*file)->sync(); !done) return done;
-  last->allocated = whole;
+  segment.allocated = whole;
   return {};
 }
 

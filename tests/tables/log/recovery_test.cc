@@ -260,6 +260,35 @@ TEST_F(RecoveryTest, WithoutSyncsALossInTheMiddleCutsLaterSegmentsToo) {
   EXPECT_EQ(payloads.back(), "on");
 }
 
+// The segments go one by one, the newest first. The one that is then the newest was cut to what it holds, and must not
+// look as if its end were missing.
+TEST_F(RecoveryTest, ACrashBetweenTheRemovalsOfLaterSegmentsRefusesNoStart) {
+  options.durability = {DurabilityMode::kNone, {}};
+  for (uint64_t call = 1;; ++call) {
+    SimFiles disk(1);
+    auto made = open_log(disk, options, [](const LogBatch&) -> Result<void> { return {}; });
+    ASSERT_TRUE(made);
+    while ((*made)->segments().size() < 5) ASSERT_TRUE((*made)->append(BatchKind::kCommit, std::string(900, 'x')));
+    made->reset();
+    std::string bytes = disk.content(segment_path(2));
+    std::fill(bytes.begin() + 1200, bytes.end(), '\0');
+    disk.set_content(segment_path(2), bytes);
+    disk.restart_process();
+    disk.crash_at(disk.calls() + call);
+    const auto cut_off = open_log(disk, options, [](const LogBatch&) -> Result<void> { return {}; });
+    const bool over = cut_off.has_value();
+    disk.restart_process();
+    std::vector<std::string> found;
+    auto opened = open_log(disk, options, [&](const LogBatch& batch) -> Result<void> {
+      found.emplace_back(batch.payload);
+      return {};
+    });
+    if (over) break;
+    ASSERT_TRUE(opened) << "after a crash at call " << call << ": " << opened.error().message;
+    ASSERT_EQ(found.size(), 5u) << call;
+  }
+}
+
 TEST_F(RecoveryTest, LeftoversOfARemovalAreDeleted) {
   open();
   while (log->segments().size() < 4) append(std::string(900, 'x'));
