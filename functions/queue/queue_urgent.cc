@@ -1,5 +1,5 @@
 // ORDER=deadline: the walk through what waits, the most urgent first that has enough time. policy/urgency.h says what
-// is enough; docs/overload.md how well that does.
+// is enough; docs/overload-experiments.md how well that does.
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
