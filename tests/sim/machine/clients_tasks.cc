@@ -149,9 +149,11 @@ Async<void> do_task(Stage& stage, Random& random, std::string id, std::string le
   if (fate < 5) co_return;  // This worker forgets it.
   const auto longest = stage.calm ? milliseconds(20) : fate < 15 ? lease_time * 2 : lease_time / 4;
   co_await rest(stage, random, milliseconds(0), longest);
-  if (fate < 60 && random.below(4) == 0) {
+  // Longer than the lease in all, but for the heartbeat.
+  if (!stage.calm && fate >= 15 && random.below(6) == 0) {
+    co_await rest(stage, random, milliseconds(0), lease_time / 2);
     co_await send_heartbeat(stage, id, lease);
-    co_await rest(stage, random, milliseconds(0), longest);
+    co_await rest(stage, random, lease_time / 4, lease_time * 3 / 4);
   }
   Json one = {{"taskId", id}, {"lease", lease}};
   Outcome outcome = Outcome::kComplete;

@@ -11,7 +11,6 @@ std::string ms(BootTime time) {
   return std::to_string(std::chrono::duration_cast<milliseconds>(time.time_since_epoch()).count()) + " ms";
 }
 
-constexpr int kMostAttempts = 5;  // Of all settings and deployments that there are.
 constexpr milliseconds kShortestLease{500};
 constexpr seconds kTravel{150};  // Of a task to its runner, a pause of the machine included.
 constexpr milliseconds kRateWindow{5'000};
@@ -91,7 +90,7 @@ void TasksJudge::check_start(const Task& task, const Span& span) {
 
 // A settlement says what the next attempt is. Takes without an answer may have come in between.
 void TasksJudge::check_attempt(Task& task, int attempt, const Span& span) {
-  verdict_.expect(redrives_ || attempt <= kMostAttempts, "a task has more attempts than it may",
+  verdict_.expect(redrives_ || attempt <= most_attempts_, "a task has more attempts than it may",
                   task.facts.id + ", attempt " + std::to_string(attempt));
   const auto next = std::exchange(task.next_attempt, std::nullopt);
   if (redrives_ || !next) return;
@@ -274,7 +273,7 @@ void TasksJudge::started_by_runner(const std::string& id, int attempt, WallTime 
   task.attempts = std::max(task.attempts, attempt);
   touch(task, BootTime{});
   check_start(task, {boot - kTravel, boot, {}, {}});
-  verdict_.expect(redrives_ || attempt <= kMostAttempts, "a task has more attempts than it may", id);
+  verdict_.expect(redrives_ || attempt <= most_attempts_, "a task has more attempts than it may", id);
   // It travels to the runner for a while.
   const auto& deadline = task.facts.deadline;
   verdict_.expect(redrives_ || !deadline || now < *deadline + seconds(2) || last_disturbance_ > BootTime{},

@@ -43,6 +43,8 @@ class TasksJudge {
   void expect_kept(milliseconds at_least) { kept_ = at_least; }
   // DEADLINE_MARGIN sheds before the deadline.
   void expect_margins() { margins_ = true; }
+  // MaxAttempts of all deployments.
+  void expect_attempts(int most) { most_attempts_ = most; }
   // So many takes a second are allowed (RATE_LIMIT).
   void expect_rate(double a_second) { rate_ = a_second; }
 
@@ -160,6 +162,7 @@ class TasksJudge {
   bool margins_ = false;
   std::optional<milliseconds> kept_;
   double rate_ = 0;
+  int most_attempts_ = 4;
   std::deque<Span> rated_;  // One for each task that was taken lately.
   BootTime life_began_{};
   std::map<std::string, std::vector<std::string>> of_key_;  // The acknowledged tasks of each key, in their order.
