@@ -8,6 +8,7 @@
 #   ./test.sh fuzz [SECONDS] libFuzzer on each target of tests/fuzz for that long (60), with clang and both sanitizers; what it
 #                            finds is in build/fuzz/found (builds a tree of its own; not part of `all`)
 #   ./test.sh sim [HOURS]    whole daemons in a simulation, on all cores, for that long (1); goes on where it stopped
+#   ./test.sh release        10 million images of a crash, and every bit of a store's files flipped (about an hour)
 #   ./test.sh long           the same with 200 kills and 5,000 seeds for each property test (about 20 minutes)
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -105,7 +106,7 @@ format() {
 fuzz() { # seconds for each target
   local target found=build/fuzz/found
   mkdir -p "$found"
-  for target in number expression log http request; do
+  for target in number expression log http request zip template sigv4 partiql pattern fixture schedule; do
     echo "== $target" >&2
     mkdir -p "build/fuzz/corpus/$target"
     local words=()
@@ -124,6 +125,19 @@ sim() { # hours
   for number in $(seq 1 "$cores"); do
     build/release/tests/sim/freshet_sim --seed "$((1000000 + number))" --stride "$cores" --state "build/sim/next.$number" \
       --seconds "$(awk -v hours="$1" 'BEGIN {print int(hours * 3600)}')" --shrink &
+    running+=($!)
+  done
+  for number in "${running[@]}"; do wait "$number" || failed=1; done
+  return "$failed"
+}
+
+# Every crash and every bit, on all cores.
+damage() {
+  local cores number running=() failed=0
+  cores=$(nproc)
+  for number in $(seq 0 "$((cores - 1))"); do
+    GTEST_TOTAL_SHARDS="$cores" GTEST_SHARD_INDEX="$number" FRESHET_CRASH_IMAGES=2500000 FRESHET_EVERY_BIT=1 \
+      build/release/tests/tests_tables --gtest_brief=1 --gtest_filter='*CrashPointsTest*:*EveryBitTest*' &
     running+=($!)
   done
   for number in "${running[@]}"; do wait "$number" || failed=1; done
@@ -162,6 +176,10 @@ sim)
   cmake --preset release -DFRESHET_TESTS=ON >/dev/null
   cmake --build --preset release --target freshet_simulation
   sim "${2:-1}"
+  ;;
+release)
+  build release
+  damage
   ;;
 long)
   build release

@@ -72,16 +72,14 @@ struct SimFiles::Inode {
     changes = std::move(lost);
   }
 
-  // Each change that was not synced is there, or not, or in part.
-  void lose_power(Random& random) {
+  // Each change that was not synced is there, or not, or in part. Takes its fates from `fate` on.
+  void lose_power(std::vector<Fate>::const_iterator& fate) {
     for (Change& each : changes) {
-      const uint64_t fate = random.below(3);
-      if (fate == 0) continue;
-      if (fate == 1 && each.kind == Change::Kind::kWrite) {
-        const uint64_t from = random.below(2) == 0 ? 0 : random.below(each.bytes.size() + 1);
-        const uint64_t size = random.below(each.bytes.size() - from + 1);
-        each.bytes = each.bytes.substr(from, size);
-        each.at += from;
+      const Fate& its = *fate++;
+      if (!its.kept) continue;
+      if (each.kind == Change::Kind::kWrite && its.from <= each.bytes.size()) {
+        each.bytes = each.bytes.substr(its.from, its.bytes);
+        each.at += its.from;
       }
       each.apply(durable);
     }
@@ -220,6 +218,7 @@ SimFiles::SimFiles(uint64_t seed) : random_(seed) {}
 SimFiles::~SimFiles() = default;
 
 Result<void> SimFiles::call(const std::string& what) {
+  if (on_call_) on_call_(what);
   ++calls_;
   if (crashed()) return fail(ErrorCode::kIo, "cannot " + what + ": simulated crash");
   if (call_fails_ && call_fails_(what)) return fail(call_error_, "cannot " + what + ": simulated fault");
@@ -350,24 +349,72 @@ void SimFiles::begin_again() {
   call_fails_ = nullptr;
 }
 
-void SimFiles::restart() {
+// In an order that is the same in each run: never by address.
+std::vector<std::shared_ptr<SimFiles::Inode>> SimFiles::changed_files() const {
   std::set<std::shared_ptr<Inode>> seen;
-  std::vector<std::shared_ptr<Inode>> in_order;  // Deterministic: never by address.
+  std::vector<std::shared_ptr<Inode>> in_order;
   const auto collect = [&](const std::shared_ptr<Inode>& inode) {
     if (seen.insert(inode).second) in_order.push_back(inode);
   };
   for (const auto& [path, inode] : durable_names_) collect(inode);
-  for (const DirectoryChange& change : changes_) {
-    collect(change.inode);
-    if (random_.below(2) == 0) apply(change, durable_names_);
+  for (const DirectoryChange& change : changes_) collect(change.inode);
+  return in_order;
+}
+
+std::vector<uint64_t> SimFiles::unsynced() const {
+  std::vector<uint64_t> all(changes_.size(), 0);
+  for (const auto& inode : changed_files()) {
+    for (const auto& change : inode->changes) all.push_back(change.bytes.size());
   }
-  for (const auto& inode : in_order) inode->lose_power(random_);
+  return all;
+}
+
+void SimFiles::lose_power(const std::vector<Fate>& fates) {
+  FRESHET_CHECK(fates.size() == unsynced().size(), "each change has a fate");
+  const auto files = changed_files();
+  auto fate = fates.begin();
+  for (const DirectoryChange& change : changes_) {
+    if ((fate++)->kept) apply(change, durable_names_);
+  }
+  for (const auto& inode : files) inode->lose_power(fate);
   for (const std::string& made : std::exchange(unsynced_directories_, {})) {
     directories_.erase(made);
     std::erase_if(durable_names_, [&](const auto& name) { return parent(name.first) == made; });
   }
   names_ = durable_names_;
   changes_.clear();
+}
+
+std::unique_ptr<SimFiles> SimFiles::after_power_cut(const std::vector<Fate>& fates, uint64_t seed) const {
+  auto other = std::make_unique<SimFiles>(seed);
+  std::map<const Inode*, std::shared_ptr<Inode>> copies;
+  for (const auto& inode : changed_files()) copies[inode.get()] = std::make_shared<Inode>(*inode);
+  for (const auto& [path, inode] : durable_names_) other->durable_names_[path] = copies.at(inode.get());
+  for (const DirectoryChange& change : changes_) {
+    other->changes_.push_back({change.directory, change.removed, change.added, copies.at(change.inode.get())});
+  }
+  other->directories_ = directories_;
+  other->unsynced_directories_ = unsynced_directories_;
+  other->disk_bytes_ = disk_bytes_;
+  other->lose_power(fates);
+  return other;
+}
+
+void SimFiles::restart() {
+  std::vector<Fate> fates;
+  for (size_t i = 0; i < changes_.size(); ++i) fates.push_back({.kept = random_.below(2) == 0});
+  for (const auto& inode : changed_files()) {
+    for (const auto& change : inode->changes) {
+      const uint64_t drawn = random_.below(3);
+      Fate fate{.kept = drawn != 0};
+      if (drawn == 1 && change.kind == Inode::Change::Kind::kWrite) {
+        fate.from = random_.below(2) == 0 ? 0 : random_.below(change.bytes.size() + 1);
+        fate.bytes = random_.below(change.bytes.size() - fate.from + 1);
+      }
+      fates.push_back(fate);
+    }
+  }
+  lose_power(fates);
   begin_again();
 }
 

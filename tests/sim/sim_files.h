@@ -65,10 +65,26 @@ class SimFiles final : public Files {
   // Bytes that all files together may take (their allocated or written size).
   void set_disk_bytes(uint64_t bytes) { disk_bytes_ = bytes; }
 
+  // Called before each call is carried out and counted, with its words as in fail_calls(). Null: nobody looks.
+  void on_call(std::function<void(const std::string& call)> look) { on_call_ = std::move(look); }
+
   // After a power loss: what was not synced is lost, kept or torn. Files and locks of before are dead. Ends a crash.
   void restart();
   // After the death of the process alone: everything written is there.
   void restart_process();
+
+  // What a power cut makes of one change that was not synced. Of a write it may keep a part: `bytes` bytes from `from`.
+  struct Fate {
+    bool kept = true;
+    uint64_t from = 0;
+    uint64_t bytes = std::numeric_limits<uint64_t>::max();
+  };
+  // The changes that a power cut may undo now: creations, renames and removals first, then those within files. Each is
+  // given by the bytes of its write; 0 if it is none, and cannot be torn.
+  std::vector<uint64_t> unsynced() const;
+  // Another disk: what this one holds after a power cut. `fates` has one for each of unsynced(); `seed` is as that of
+  // the constructor. This disk stays as it is.
+  std::unique_ptr<SimFiles> after_power_cut(const std::vector<Fate>& fates, uint64_t seed) const;
 
   // For tests that look at or damage files. The file must exist.
   std::string content(const std::string& path) const;
@@ -98,6 +114,8 @@ class SimFiles final : public Files {
   void change_directory(DirectoryChange change);
   Result<void> claim(Inode& inode, uint64_t bytes, const std::string& path);
   void begin_again();
+  std::vector<std::shared_ptr<Inode>> changed_files() const;
+  void lose_power(const std::vector<Fate>& fates);
 
   Random random_;
   Names names_;                           // As the process sees them.
@@ -114,6 +132,7 @@ class SimFiles final : public Files {
   uint64_t open_files_ = 0;
   uint64_t fail_sync_ = 0;
   std::function<void()> on_sync_;
+  std::function<void(const std::string&)> on_call_;
   uint64_t fail_write_ = 0;
   ErrorCode call_error_ = ErrorCode::kIo;
   std::function<bool(const std::string&)> call_fails_;
