@@ -217,7 +217,8 @@ def _(operation, body, ours, theirs):
 def _(operation, body, ours, theirs):
     asked = str(body)
     said = " ".join(_says(theirs))
-    passes = ours.status == 200 or ours.kind in ("ConditionalCheckFailedException", "TransactionCanceledException")
+    passes = ours.status == 200 or ours.kind in ("ConditionalCheckFailedException", "TransactionCanceledException") or (
+        "Type mismatch for Index Key " in (ours.message or ""))
     if "if_not_exists(" in asked and ("operator: if_not_exists, first operand: " in said or passes and (
             "The provided expression refers to an attribute that does not exist in the item" in said)):
         return ours, ours

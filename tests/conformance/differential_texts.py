@@ -68,7 +68,7 @@ SAME = {
         (r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Statement wasn't well formed, can't be processed: .*|Aliasing is not supported|"
          r"Unrecognized function: .*|Other attributes should not be present in the projection when '\*' is used\.|Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported|"
          r"A path may contain at most 2 components in the FROM clause|Unsupported (?:expression: |comparison: |data type: ).*)",
-         r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Unsupported operator in Condition Expression\. Operator: \S+|"
+         r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:(?:Unsupported operator in Condition Expression\. Operator: \S+|"
          r"Unsupported data type: \S+ under key \w+ at .*|The arguments to AND/OR must be Expressions|"
          r"Unsupported format in item expression\. .*|Unsupported data type in Bag\. .*|Tuple keys must be of type String\. .*|"
          r"Unsupported operator in Update Expression\. .*|Only single item select is supported|"
@@ -78,9 +78,9 @@ SAME = {
          r"Aliasing is not supported|"
          r"The argument to NOT must be a Type or Expression|Invalid operation\. Only select, insert, update and delete operations are valid|Unsupported operation in transaction\.|Validation failed in TransactStatements\[\d+\]: Unexpected path component at .*|"
          r"(?:Validation failed in TransactStatements\[\d+\]: )?Empty bags are not supported .*|"
-         r"EXISTS can only be used in ExecuteTransaction write requests\."),
+         r"EXISTS can only be used in ExecuteTransaction write requests\.)"),
         (r"(?:Validation failed in TransactStatements\[\d+\]: )?Unsupported comparison: a condition can only equal true or false at .*",
-         r"Where clause does not contain a mandatory equality on all key attributes|(?:Validation failed in TransactStatements\[\d+\]: )?"
+         r"(?:ValidationError )?Where clause does not contain a mandatory equality on all key attributes|(?:Validation failed in TransactStatements\[\d+\]: )?"
          r"Select statements within (?:ExecuteTransaction|BatchExecuteStatement) must specify the primary key in the where clause\."),
         (r"Select statements within BatchExecuteStatement must specify the primary key in the where clause\.|Key attribute's data type .*",
          r"Only single item select is supported")]),
