@@ -141,6 +141,7 @@ void TurnWatch::look() {
   if (seen_ != began) {
     seen_ = began;
     since_ = clock_ ? clock.boot() : *began;
+    used_ = used();
     next_ = longest_;
   }
   if (clock.boot() - since_ < next_) return;
@@ -151,22 +152,25 @@ void TurnWatch::look() {
   // The sample may be from the next turn.
   if (loop_.turn_began() != began) return;
   turn.taken = std::chrono::duration_cast<milliseconds>(clock.boot() - since_);
+  turn.computed = std::chrono::duration_cast<milliseconds>(used() - used_);
   next_ *= 10;
   tell_(turn);
 }
 
+// The processor's time of the loop's thread so far.
+nanoseconds TurnWatch::used() const {
+  clockid_t clock{};
+  timespec now{};
+  if (pthread_getcpuclockid(loop_thread_, &clock) != 0 || clock_gettime(clock, &now) != 0) return nanoseconds(0);
+  return seconds(now.tv_sec) + nanoseconds(now.tv_nsec);
+}
+
 // Does not signal a loop that waits in the kernel: the signal might end its call early.
 bool TurnWatch::computes() {
-  clockid_t clock{};
-  timespec before{};
-  timespec after{};
-  if (pthread_getcpuclockid(loop_thread_, &clock) != 0) return false;
-  clock_gettime(clock, &before);
+  const nanoseconds before = used();
   for (int look = 0; look < kLooks; ++look) {
     if (!rest(kLook)) return false;
-    clock_gettime(clock, &after);
-    const auto used = seconds(after.tv_sec - before.tv_sec) + nanoseconds(after.tv_nsec - before.tv_nsec);
-    if (used >= kComputing) return true;
+    if (used() - before >= kComputing) return true;
   }
   return false;
 }

@@ -17,10 +17,13 @@
 namespace freshet {
 
 struct SlowTurn {
-  milliseconds taken{0};  // The time so far: the turn goes on.
-  std::string part;       // "mailbox", "due work", "timers", "work", "commit".
-  bool computes = false;  // If false, the loop waits, mostly for the disk.
-  std::string functions;  // The running ones, the innermost first, separated by " < "; empty if it waits.
+  milliseconds taken{0};     // The time so far: the turn goes on.
+  milliseconds computed{0};  // The processor's time that the loop's thread has used since the watch first saw the turn.
+                             // It stands still while a debugger or SIGSTOP holds the process, the machine sleeps, or
+                             // other programs have the processor.
+  std::string part;          // "mailbox", "due work", "timers", "work", "commit".
+  bool computes = false;     // If false, the loop waits, mostly for the disk.
+  std::string functions;     // The running ones, the innermost first, separated by " < "; empty if it waits.
 };
 
 // What stands for the name of a function in a program that has been stripped: "freshet+0x1f2a10", its place in the
@@ -28,7 +31,8 @@ struct SlowTurn {
 std::string place_in_program(void* address);
 
 // Prints it to standard error and aborts: a turn is over its budget. For debug builds and simulations, where a turn
-// that does not end is a fault to be found, not to be lived with.
+// that does not end is a fault to be found, not to be lived with. Decide by what the turn has `computed`: any turn may
+// have `taken` an hour on a machine that slept.
 [[noreturn]] void abort_for(const SlowTurn& turn);
 
 class TurnWatch {
@@ -46,6 +50,7 @@ class TurnWatch {
  private:
   void run();
   void look();
+  nanoseconds used() const;
   bool computes();
   std::string ask();
   bool rest(milliseconds time);  // False when the thread must end.
@@ -59,6 +64,7 @@ class TurnWatch {
   // For the watch's thread.
   std::optional<BootTime> seen_;  // The turn that was seen last, by when it began;
   BootTime since_{};              // from when on it counts,
+  nanoseconds used_{0};           // what the loop's thread had computed by then,
   nanoseconds next_{0};           // and how long it must take until the next report.
 
   Mutex mutex_;

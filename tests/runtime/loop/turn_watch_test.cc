@@ -88,6 +88,40 @@ TEST_F(TurnWatchTest, ALoopOnSimulatedTimeIsMeasuredByAnotherClock) {
   EXPECT_NE(seen.functions.find("freshet::spin_until"), std::string::npos) << seen.functions;
 }
 
+// A machine that sleeps within a turn: its clock jumps, and nothing is computed meanwhile.
+class SleepyClock final : public Clock {
+ public:
+  WallTime wall() const override { return {}; }
+  BootTime boot() const override {
+    ++reads_;
+    return BootTime(nanoseconds(slept_.load()));
+  }
+  int reads() const { return reads_; }
+  void sleep_for(nanoseconds time) { slept_ += time.count(); }
+
+ private:
+  mutable std::atomic<int> reads_{0};
+  std::atomic<int64_t> slept_{0};
+};
+
+TEST_F(TurnWatchTest, WhatTheMachineSleepsIsNotComputed) {
+  SleepyClock sleepy;
+  TurnWatch watch(loop, milliseconds(5), tell, &sleepy);
+  loop.post([&] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (sleepy.reads() < 2 && std::chrono::steady_clock::now() < end) {
+    }
+    sleepy.sleep_for(std::chrono::hours(1));
+    spin_until(told);
+  });
+  loop.turn();
+  ASSERT_TRUE(told);
+  EXPECT_GE(seen.taken, std::chrono::hours(1));
+  EXPECT_TRUE(seen.computes);
+  EXPECT_GT(seen.computed, milliseconds(0));
+  EXPECT_LT(seen.computed, std::chrono::minutes(2));
+}
+
 TEST_F(TurnWatchTest, AbortsWithTheNameOfWhatRuns) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
