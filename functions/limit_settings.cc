@@ -33,18 +33,18 @@ void read_limits(SettingReader& reader, bool has_rate, LimitSettings& out) {
   if (reader.find("LIMIT_BY") && !out.any()) {
     reader.report("LIMIT_BY says what KEY_RATE_LIMIT and KEY_CONCURRENCY limit, neither of which is set: set one too");
   }
-  if (out.counts_cost && out.rate == 0 && !has_rate) {
+  if (out.counts_cost && !out.has_rate() && !has_rate) {
     reader.report("RATE_COUNTS says what RATE_LIMIT and KEY_RATE_LIMIT count, neither of which is set: set one too");
   }
 }
 
 void add_limits(const LimitSettings& limits, bool has_rate, Environment& out) {
-  out["KEY_RATE_LIMIT"] = fmt::format("{}", limits.rate);
+  out["KEY_RATE_LIMIT"] = limits.learnt ? "adaptive" : fmt::format("{}", limits.rate);
   out["KEY_CONCURRENCY"] = std::to_string(limits.concurrency);
   out["DEFAULT_COST"] = fmt::format("{}", limits.default_cost);
   if (limits.rate > 0) out["KEY_RATE_BURST"] = std::to_string(limits.burst);
   if (limits.any()) out["LIMIT_BY"] = limits.by_key ? "key" : "group";
-  if (limits.rate > 0 || has_rate) out["RATE_COUNTS"] = limits.counts_cost ? "cost" : "tasks";
+  if (limits.has_rate() || has_rate) out["RATE_COUNTS"] = limits.counts_cost ? "cost" : "tasks";
 }
 
 void drop_limits(const Environment& changes, Environment& all) {
@@ -52,7 +52,8 @@ void drop_limits(const Environment& changes, Environment& all) {
     const auto change = changes.find(name);
     return (change == changes.end() ? all[name] : change->second) == "0";
   };
-  if (is_zero("KEY_RATE_LIMIT")) all.erase("KEY_RATE_BURST");
+  const auto rate = changes.find("KEY_RATE_LIMIT");
+  if (is_zero("KEY_RATE_LIMIT") || (rate != changes.end() && rate->second == "adaptive")) all.erase("KEY_RATE_BURST");
   if (is_zero("KEY_RATE_LIMIT") && is_zero("KEY_CONCURRENCY")) all.erase("LIMIT_BY");
   if (is_zero("KEY_RATE_LIMIT") && is_zero("RATE_LIMIT")) all.erase("RATE_COUNTS");
 }

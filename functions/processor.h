@@ -64,6 +64,7 @@ class Processor {
   Async<void> start(std::vector<TakenTask> taken);
   Async<void> work_on(Slot& slot);
   void log_transition(std::string_view task, std::string_view from, std::string_view to);
+  bool answered(const Slot& slot, CallAnswer answer, const RunResult& result);
   void tell_bad_cost(std::string_view task, std::string_view said);
   void tell_bounce(const ItemRef& task, const RunResult& result);
   void cut_off(Slot& slot);

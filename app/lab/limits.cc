@@ -184,7 +184,7 @@ Result<LimitFigures> run_limits_real(const LimitCase& one, const LimitPolicy& po
   Ledger ledger(scenario, one.seed);
   RealOptions with_limit = options;
   with_limit.limit = std::make_shared<RealLimit>();
-  with_limit.limit->downstream = {spec_of(one), {one.hints, form_of(one)}};
+  with_limit.limit->downstream = {spec_of(one), LimitedBy::kAll, {one.hints, form_of(one)}};
   if (one.quiet_alone) with_limit.check_simulate = false;  // Hardly any tasks.
   Policy daemon = *policy_of("freshet");
   daemon.settings = policy.settings;

@@ -20,6 +20,7 @@
 namespace freshet {
 
 class RatedCall;
+struct KeyCall;
 
 struct Lease {
   std::string token;  // As stored; empty for a task that was taken without one.
@@ -27,8 +28,8 @@ struct Lease {
   milliseconds duration{0};
   bool mine = false;  // Claimed by this Queue object.
   ItemRef task;       // As last seen.
-  // What was charged for it to the limits of its key or group; empty: nothing that this daemon knows of.
-  std::optional<double> charged{};
+  // What was charged for it to the limits of its key or group; null: nothing that this daemon knows of.
+  std::shared_ptr<KeyCall> key_call{};
   // Of a pull worker's claim in a queue with RATE_LIMIT: its end is learnt from.
   std::shared_ptr<RatedCall> call{};
 };

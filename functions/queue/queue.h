@@ -28,6 +28,7 @@
 #include "functions/queue/policy/downstream.h"
 #include "functions/queue/policy/expiry.h"
 #include "functions/queue/policy/fair_share.h"
+#include "functions/queue/policy/kept_rate.h"
 #include "functions/queue/policy/key_limits.h"
 #include "functions/queue/policy/outlook.h"
 #include "functions/queue/policy/service_time.h"
@@ -64,8 +65,7 @@ class Queue final : public TaskQueue {
 
   const std::string& name() const override { return table_; }
   const QueueSettings& settings() const { return settings_; }
-  // From now on pauses and jobs have their lines there; it outlives the queue. Tells of jobs that were cut off. Before
-  // the queue is used.
+  // Pauses and jobs have their lines there from now on; it outlives the queue. Before the queue is used.
   Async<void> audit_with(AuditLog& audit);
   const Pauses& pauses() const { return pauses_; }
   // For tasks claimed and failed from now on.
@@ -83,8 +83,7 @@ class Queue final : public TaskQueue {
   // Some of those tasks have ended.
   void slots_freed();
   bool has_processor() const { return processors_ > 0; }
-  // Whether the last processor that came found that it has no task runner: its workers pull. The queue goes on asking
-  // for one now and then, as that may change.
+  // Whether the last processor had no task runner: workers pull. The queue asks for one again now and then.
   bool is_pulled() const { return pulled_; }
   void set_pulled(bool pulled) { pulled_ = pulled; }
   bool draining() const { return draining_; }
@@ -96,8 +95,7 @@ class Queue final : public TaskQueue {
   size_t held() const { return leases_.mine(); }
   // At the very end, when nobody can settle any more: what is still held goes back, with its attempt.
   Async<void> release_held();
-  // Notifies `signal` when the queue drains, its settings change or slots_freed() is called, until the signal is
-  // forgotten. The signal outlives that.
+  // Notifies `signal`, which outlives that, of a drain, of new settings and of slots_freed(), until it is forgotten.
   void tell_drain(Signal& signal) { told_of_drain_.push_back(&signal); }
   void forget_drain(Signal& signal) { std::erase(told_of_drain_, &signal); }
   // How long tasks waited for their first start, in seconds: from when they were created, or their delay was over.
@@ -123,10 +121,12 @@ class Queue final : public TaskQueue {
   const KeyLimits& key_limits() const { return limits_; }
   // Why the task must not be started any more; empty if it may be.
   std::string_view stale(const ItemRef& task);
-  // The runner handed the task back: the shed log says so. `reachable`: it did so itself. True if it took tasks before,
-  // or could be reached.
+  // The runner handed the task back (`reachable`: itself). True if it took tasks before, or could be reached.
   bool bounced(const ItemRef& task, DownstreamRefusal how, std::string_view reason, bool reachable);
   const Punctuality& punctuality() const { return punctuality_; }
+  // The downstream answered the call for a task, or nobody did. True if the limit of its group or key is learnt.
+  bool answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
+                std::optional<double> cost);
   // Tasks that were bounced, since the start.
   uint64_t bounced_tasks() const { return bounced_; }
   // Settles without anybody waiting for it; a store that is not there any more forgets it.
@@ -339,6 +339,10 @@ class Queue final : public TaskQueue {
   // queue_pauses.cc
   class PauseTurn;
   Async<Result<void>> load_pauses();
+  Async<Result<void>> load_learnt();
+  std::optional<LearntLimit> learnt_to_keep();
+  void keep_learnt();
+  Async<void> write_learnt(LearntLimit limit);
   Async<void> pauses_turn();
   Async<Result<Pause>> pause_now(PauseInput input, Actor actor);
   Async<Result<void>> resume_now(Pause::Of of, std::string name, Actor actor);
@@ -488,8 +492,9 @@ class Queue final : public TaskQueue {
   void limit_changed(std::string_view name, bool may_start);
   bool has_room(const ItemRef& task, Asked& asked);
   bool is_at_limit(std::string_view lane);
-  bool admit(const ItemRef& task, double& charged);
-  void claimed(const ItemRef& task, double charged, bool ok);
+  bool admit(const ItemRef& task, std::shared_ptr<KeyCall>& call);
+  void claimed(const ItemRef& task, KeyCall& call, bool ok);
+  void settle_call(const Settlement& settlement, const Lease& lease);
   void charge_difference(const Settlement& settlement, const ItemRef& task);
   Async<Result<ItemRef>> next_of_keys(std::string share, KeysRead& read, Asked& asked, bool newest_first);
   Async<Result<void>> open_lane(std::string lane, KeysRead& read, bool newest_first);
@@ -536,6 +541,7 @@ class Queue final : public TaskQueue {
   DrainRate drain_bytes_;
   DrainRate take_rate_;  // Taken.
   Downstream downstream_;
+  KeptRate kept_rate_;
   Refusals refusals_;
   Punctuality punctuality_;
   uint64_t bounced_ = 0;
@@ -557,7 +563,8 @@ class Queue final : public TaskQueue {
 
   // Takes that wait.
   std::list<Waiter*> waiters_;
-  uint64_t work_seen_ = 0;  // Rises whenever work may have become eligible.
+  Waiter* rate_watcher_ = nullptr;  // The one that wakes when RATE_LIMIT lets the next one start.
+  uint64_t work_seen_ = 0;          // Rises whenever work may have become eligible.
 
   // The timer.
   bool begun_ = false;

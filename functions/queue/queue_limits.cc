@@ -1,6 +1,6 @@
 // Limits of each group or key (KEY_RATE_LIMIT, KEY_CONCURRENCY), where a queue meets them. policy/key_limits.h counts;
 // a lane whose group or key is at its limit has no turn (policy/fair_share.h); and a task is only claimed if its group
-// or key admits it then, whatever lane it is in. docs/overload.md, "Limits by group and by key".
+// or key admits it then, whatever lane it is in. docs/policies.md, "Limits by group and by key".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ void Queue::follow_limits(const LimitSettings& before) {
     limits_.clear(boot());
     lanes_.allow_all();
   }
-  limits_.set({now.rate, now.tokens_at_once(), now.concurrency}, boot());
+  limits_.set({now.rate, now.tokens_at_once(), now.concurrency, now.learnt}, boot());
   if (others && now.any()) {
     for (const auto& [name, tasks] : now.by_key ? leases_.by_key() : leases_.by_group()) {
       limits_.in_flight(name, tasks, boot());
@@ -121,17 +121,33 @@ bool Queue::is_at_limit(std::string_view lane) {
 }
 
 // Whether the task may be claimed now; then it is charged to its group or key.
-bool Queue::admit(const ItemRef& task, double& charged) {
+bool Queue::admit(const ItemRef& task, std::shared_ptr<KeyCall>& call) {
   const auto name = limited_by(task);
   if (name.empty()) return true;
   if (!limits_.may_start(name, boot())) return false;
-  charged = units_of(task);
-  limits_.started(name, charged, boot());
+  call = limits_.started(name, units_of(task), boot());
   return true;
 }
 
-void Queue::claimed(const ItemRef& task, double charged, bool ok) {
-  limits_.claimed(limited_by(task), charged, ok, boot());
+void Queue::claimed(const ItemRef& task, KeyCall& call, bool ok) {
+  limits_.claimed(limited_by(task), call, ok, boot());
+}
+
+bool Queue::answered(const ItemRef& task, std::string_view lease, CallAnswer answer, const LimitHints& hints,
+                     std::optional<double> cost) {
+  if (!limits_.limits().learnt) return false;
+  const Lease* held = leases_.find(std::string(text_of(task, attribute::kId)));
+  if (held == nullptr || held->token != lease || !held->key_call || !held->key_call->learner) return false;
+  limits_.answered(limited_by(task), *held->key_call, answer, boot(), hints, cost);
+  return true;
+}
+
+// A pull worker has settled: that says what its downstream did.
+void Queue::settle_call(const Settlement& settlement, const Lease& lease) {
+  const bool gave_back = settlement.kind == Settlement::Kind::kRelease;
+  const auto answer = !gave_back ? CallAnswer::kTaken : settlement.begun ? CallAnswer::kRefused : CallAnswer::kUnknown;
+  const auto cost = settings_.limits.counts_cost ? settlement.cost : std::nullopt;
+  limits_.answered(limited_by(lease.task), *lease.key_call, answer, boot(), {}, cost);
 }
 
 // The work on a task has ended: what it cost beyond what was charged is charged, or given back.
@@ -140,7 +156,8 @@ void Queue::charge_difference(const Settlement& settlement, const ItemRef& task)
   const Lease* lease = leases_.find(settlement.id);
   const bool known = lease != nullptr && lease->token == settlement.lease;
   if (name.empty() || !known) return;
-  const double charged = lease->charged.value_or(units_of(lease->task));
+  if (lease->key_call && limits_.limits().learnt) return settle_call(settlement, *lease);
+  const double charged = lease->key_call ? lease->key_call->cost : units_of(lease->task);
   const bool told = settlement.cost && settings_.limits.counts_cost;
   const double real = !settlement.begun ? 0 : told ? *settlement.cost : charged;
   limits_.charge(name, real - charged, boot());
@@ -207,9 +224,9 @@ void Queue::explain_limits(Explanation& out) {
   const std::string its = (limits.by_key ? "its key " : "its group ") + name;
   if (standing->is_rate) {
     const auto wait = std::chrono::ceil<milliseconds>(standing->at - boot());
-    out.why.push_back(
-        {"key-rate-limit", fmt::format("{} is at KEY_RATE_LIMIT {}/s{}; may start in {}", its, limits.rate,
-                                       limits.counts_cost ? " of cost" : "", in_words(wait))});
+    out.why.push_back({"key-rate-limit", fmt::format("{} is at KEY_RATE_LIMIT {}{:.3g}/s{}; may start in {}", its,
+                                                     limits.learnt ? "adaptive, which has learnt " : "", standing->rate,
+                                                     limits.counts_cost ? " of cost" : "", in_words(wait))});
   } else {
     out.why.push_back({"key-concurrency", fmt::format("{} has {} in work: KEY_CONCURRENCY is {}", its,
                                                       standing->in_flight, limits.concurrency)});

@@ -22,10 +22,10 @@ std::optional<WallTime> waiting_since(const ItemRef& task) {
 
 struct Queue::Plan {
   ItemRef task;
-  std::string lease;                     // Of a claim; empty: the task is ended.
-  std::string_view shed_reason;          // Of a shed.
+  std::string lease;                       // Of a claim; empty: the task is ended.
+  std::string_view shed_reason;            // Of a shed.
   std::shared_ptr<KeyCall> key_call = {};  // Of a claim that the limits of its group or key count.
-  std::shared_ptr<RatedCall> call = {};  // Of a claim that RATE_LIMIT counts.
+  std::shared_ptr<RatedCall> call = {};    // Of a claim that RATE_LIMIT counts.
 };
 
 class Queue::Claiming {

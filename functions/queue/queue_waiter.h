@@ -18,7 +18,20 @@ class Queue::Waiter {
   ~Waiter() {
     if (timer_) queue_.services_.scheduler.cancel(timer_);
     if (listed_) queue_.waiters_.erase(place_);
-    if (called_ && !looked_) queue_.wake();
+    if (watches()) queue_.rate_watcher_ = nullptr;
+    // Who was called, or would have called the others, must not go without a word.
+    if ((called_ || watched_) && !looked_) queue_.wake();
+  }
+
+  // Until RATE_LIMIT may let another one start or `until` has come. One waiter looks at the rate; the others wait for
+  // it to call.
+  Async<void> wait_for_rate(BootTime until) {
+    if (queue_.rate_watcher_ == nullptr) {
+      queue_.rate_watcher_ = this;
+      watched_ = true;
+      until = std::min(until, queue_.downstream_.next(queue_.boot()));
+    }
+    co_await wait(until);
   }
 
   // Until work may be there or `until` has come.
@@ -30,6 +43,7 @@ class Queue::Waiter {
     looked_ = true;
   }
 
+  bool watches() const { return queue_.rate_watcher_ == this; }
   void wake() {
     called_ = true;
     listed_ = false;
@@ -45,6 +59,7 @@ class Queue::Waiter {
   bool listed_ = true;
   bool called_ = false;
   bool looked_ = false;
+  bool watched_ = false;
 };
 
 }  // namespace freshet

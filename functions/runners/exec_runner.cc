@@ -55,6 +55,7 @@ Async<RunResult> ExecRunner::run(ItemRef task, std::string lease) {
   } else if (!ran) {
     out.kind = RunResult::Kind::kFailure;
     out.error = std::move(ran.error().message);
+    out.answered = false;
   } else if (!ran->timed_out && ran->exit_status == 0) {
     out.result = kept_result(last_bytes(ran->output).empty() ? std::string_view() : ran->output, kMaxOutput);
   } else if (!ran->timed_out && ran->exit_status == kTemporaryFailure) {
@@ -65,6 +66,7 @@ Async<RunResult> ExecRunner::run(ItemRef task, std::string lease) {
   } else {
     out.kind = RunResult::Kind::kFailure;
     out.error = what_happened(*ran, settings_.timeout);
+    out.answered = !ran->timed_out;
   }
   co_return out;
 }

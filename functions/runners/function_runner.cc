@@ -58,8 +58,10 @@ Async<RunResult> FunctionRunner::run(ItemRef task, std::string lease) {
   work.spawn(time_out(services_.scheduler, settings_.timeout, done));
   auto answer = co_await done.future();
   if (!answer) {
-    co_return failure("the function was ended after " + std::to_string(settings_.timeout.count()) +
-                      " ms (TASK_TIMEOUT_MS)");
+    auto out =
+        failure("the function was ended after " + std::to_string(settings_.timeout.count()) + " ms (TASK_TIMEOUT_MS)");
+    out.answered = false;
+    co_return out;
   }
   if (!*answer) {
     Error& error = answer->error();

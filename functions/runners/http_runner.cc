@@ -73,6 +73,7 @@ Async<RunResult> HttpRunner::run(ItemRef task, std::string lease) {
     out.kind = was_never_sent(answer.error()) ? RunResult::Kind::kBounced : RunResult::Kind::kFailure;
     if (out.kind == RunResult::Kind::kBounced) out.delay = settings_.retry_after;
     out.error = std::move(answer.error().message);
+    out.answered = false;
     co_return out;
   }
   read_cost(answer->headers, out);

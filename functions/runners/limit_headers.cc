@@ -14,6 +14,7 @@ namespace freshet {
 namespace {
 
 constexpr double kMostUnits = 1e12;
+constexpr milliseconds kClocksDiffer{2'000};
 constexpr double kMostSeconds = 366.0 * 24 * 3600;
 
 bool number_at(std::string_view text, size_t from, size_t length, int& out) {
@@ -98,15 +99,18 @@ std::optional<milliseconds> span(std::string_view text) {
 }
 
 // Seconds from now, epoch seconds, epoch milliseconds, or a date.
-std::optional<milliseconds> reset_of(std::string_view text, WallTime now) {
+std::optional<milliseconds> reset_of(std::string_view text, WallTime now, bool& is_time) {
   constexpr double kEpochSeconds = 1e8;
   constexpr double kEpochMilliseconds = 1e11;
   const auto longest = milliseconds(static_cast<int64_t>(kMostSeconds * 1000));
   const auto until = [&](WallTime at) { return std::clamp<milliseconds>(at - now, milliseconds(0), longest); };
+  is_time = true;
   if (const auto date = http_date(text)) return until(*date);
+  is_time = false;
   const auto value = number(text);
   if (!value || *value < 0 || *value > 1e15) return {};
   if (*value < kEpochSeconds) return span(text);
+  is_time = true;
   const double scale = *value < kEpochMilliseconds ? 1000 : 1;
   return until(WallTime(milliseconds(static_cast<int64_t>(*value * scale))));
 }
@@ -194,7 +198,7 @@ bool read_three(const HttpHeaders& headers, const std::string& prefix, WallTime 
     if (!out.window) out.window = span(member.find("w"));
   }
   out.remaining = units(header(headers, prefix + "remaining"));
-  out.reset = reset_of(header(headers, prefix + "reset"), now);
+  out.reset = reset_of(header(headers, prefix + "reset"), now, out.reset_is_time);
   return out.limit || out.remaining || out.reset;
 }
 
@@ -216,6 +220,10 @@ std::optional<milliseconds> retry_after(std::string_view text, WallTime now) {
 LimitHints limit_hints(const HttpHeaders& headers, WallTime now) {
   LimitHints out;
   if (!has_any(headers)) return out;
+  // By the server's own clock, if that is off. Its Date is in whole seconds.
+  if (const auto date = http_date(header(headers, "Date")); date && std::chrono::abs(*date - now) > kClocksDiffer) {
+    now = *date + milliseconds(500);
+  }
   out.retry_after = retry_after(header(headers, "Retry-After"), now);
   if (read_structured(headers, out)) return out;
   for (const char* prefix : {"ratelimit-", "x-ratelimit-", "x-rate-limit-"}) {

@@ -26,6 +26,7 @@ struct RunResult {
   std::optional<double> cost;               // What the task really cost, as the runner says.
   std::string bad_cost;                     // What it said instead of a cost.
   LimitHints hints;                         // Of kSuccess and kBounced: what the downstream says of its limit.
+  bool answered = true;                     // Of kFailure: false after a timeout or a lost connection.
 };
 
 class Runner {

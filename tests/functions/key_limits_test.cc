@@ -66,8 +66,7 @@ TEST(KeyLimits, TheEndOfATaskMakesRoomForAnother) {
   keys.set(limits(0, 1, 2), at(0));
   for (uint64_t i = 1; i <= 2; ++i) {
     ASSERT_TRUE(keys.may_start("a", at(0)));
-    keys.started("a", 1, at(0));
-    keys.claimed("a", 1, true, at(0));
+    keys.claimed("a", *keys.started("a", 1, at(0)), true, at(0));
     keys.in_flight("a", i, at(0));
   }
   EXPECT_FALSE(keys.may_start("a", at(0)));
@@ -89,9 +88,9 @@ TEST(KeyLimits, AClaimThatFailsCostsNothing) {
   KeyLimits keys;
   keys.set(limits(1, 1, 1), at(0));
   ASSERT_TRUE(keys.may_start("a", at(1001)));
-  keys.started("a", 1, at(1001));
+  const auto call = keys.started("a", 1, at(1001));
   EXPECT_FALSE(keys.may_start("a", at(1001)));
-  keys.claimed("a", 1, false, at(1001));
+  keys.claimed("a", *call, false, at(1001));
   EXPECT_TRUE(keys.may_start("a", at(1001)));
   EXPECT_EQ(keys.at_limit(), 0u);
 }
@@ -118,8 +117,7 @@ TEST(KeyLimits, AChangeHoldsAtOnceAndForgetsNothing) {
   keys.tell(
       [&](std::string_view key, bool may) { may ? (void)held.erase(std::string(key)) : (void)held.emplace(key); });
   keys.set(limits(1), at(0));
-  keys.started("a", 1, at(5000));
-  keys.claimed("a", 1, true, at(5000));
+  keys.claimed("a", *keys.started("a", 1, at(5000)), true, at(5000));
   keys.in_flight("a", 1, at(5000));
   EXPECT_EQ(held.size(), 1u);
   keys.set(limits(1000), at(5000));
@@ -182,9 +180,9 @@ void random_run(uint64_t seed) {
       continue;
     }
     const double cost = counts_cost ? 10 * random.unit() + 0.1 : 1;
-    keys.started(key, cost, at(now));
+    const auto call = keys.started(key, cost, at(now));
     const bool ok = random.below(10) > 0;
-    keys.claimed(key, cost, ok, at(now));
+    keys.claimed(key, *call, ok, at(now));
     if (ok) {
       starts[key].push_back({now, cost});
       keys.in_flight(key, ++busy[key], at(now));
@@ -221,8 +219,7 @@ TEST(KeyLimits, AHundredThousandKeysTakeBoundedMemoryAndGoAgain) {
   for (int i = 0; i < kKeys; ++i) {
     const auto key = "customer-" + std::to_string(i);
     ASSERT_TRUE(keys.may_start(key, at(5000)));
-    keys.started(key, 1, at(5000));
-    keys.claimed(key, 1, true, at(5000));
+    keys.claimed(key, *keys.started(key, 1, at(5000)), true, at(5000));
     keys.in_flight(key, 1, at(5000));
     keys.in_flight(key, 0, at(5000));
   }
@@ -232,6 +229,96 @@ TEST(KeyLimits, AHundredThousandKeysTakeBoundedMemoryAndGoAgain) {
   while (keys.due(at(6001), 1000)) ++steps;
   EXPECT_EQ(keys.known(), 0u);
   EXPECT_LE(steps, 2 * kKeys / 1000) << "each key is looked at when it may start, and when it is full";
+}
+
+// A claim that is answered under limits of another kind counts for nothing: not for one that was made since.
+TEST(KeyLimits, AClaimUnderOtherLimitsCountsForNothing) {
+  KeyLimits keys;
+  keys.set(limits(0, 1, 1), at(0));
+  const auto old = keys.started("a", 1, at(0));
+  keys.clear(at(1));
+  keys.set(limits(1, 1, 1), at(1));
+  const auto call = keys.started("a", 1, at(2000));
+  keys.claimed("a", *old, false, at(2001));
+  EXPECT_FALSE(keys.may_start("a", at(2001))) << "the claim of now is still without an answer";
+  keys.claimed("a", *call, false, at(2002));
+  EXPECT_TRUE(keys.may_start("a", at(2002)));
+}
+
+KeyLimits::Limits learnt() {
+  KeyLimits::Limits out;
+  out.learnt = true;
+  return out;
+}
+
+// So many a second of each key, with a bucket of one.
+struct KeyBuckets {
+  std::map<std::string, double> tokens, seen, rate;
+  bool take(const std::string& key, double now) {
+    double& left = tokens.try_emplace(key, 1).first->second;
+    left = std::min(1.0, left + rate[key] * (now - seen[key]));
+    seen[key] = now;
+    if (left < 1) return false;
+    left -= 1;
+    return true;
+  }
+};
+
+TEST(KeyLimits, TheLimitOfEachKeyIsLearnt) {
+  KeyLimits keys;
+  keys.set(learnt(), at(0));
+  KeyBuckets downstream;
+  downstream.rate = {{"slow", 2}, {"quick", 40}};
+  std::map<std::string, int> taken, refused;
+  for (int64_t now = 0; now < 120'000; ++now) {
+    while (keys.due(at(now), 8)) {
+    }
+    for (const std::string key : {"slow", "quick"}) {
+      if (!keys.may_start(key, at(now))) continue;
+      const auto call = keys.started(key, 1, at(now));
+      keys.claimed(key, *call, true, at(now));
+      keys.in_flight(key, 1, at(now));
+      const bool takes = downstream.take(key, static_cast<double>(now) / 1000);
+      keys.answered(key, *call, takes ? CallAnswer::kTaken : CallAnswer::kRefused, at(now));
+      keys.in_flight(key, 0, at(now));
+      if (now >= 60'000) ++(takes ? taken : refused)[key];
+    }
+  }
+  EXPECT_GE(taken["slow"], 0.8 * 2 * 60);
+  EXPECT_LE(refused["slow"], 0.05 * 2 * 60);
+  EXPECT_GE(taken["quick"], 0.85 * 40 * 60);
+  EXPECT_LE(refused["quick"], 0.02 * 40 * 60);
+}
+
+TEST(KeyLimits, WhatIsLearntOfAnIdleKeyIsForgotten) {
+  constexpr int kKeys = 1'000;
+  KeyLimits keys;
+  keys.set(learnt(), at(0));
+  for (int i = 0; i < kKeys; ++i) {
+    const auto key = "customer-" + std::to_string(i);
+    ASSERT_TRUE(keys.may_start(key, at(5000)));
+    const auto call = keys.started(key, 1, at(5000));
+    keys.claimed(key, *call, true, at(5000));
+    keys.answered(key, *call, CallAnswer::kTaken, at(5000));
+  }
+  EXPECT_EQ(keys.known(), static_cast<size_t>(kKeys));
+  EXPECT_LT(keys.bytes(), kKeys * 2'000u);
+  while (keys.next_due() != BootTime::max() && keys.next_due() < at(700'000)) keys.due(keys.next_due(), 100);
+  EXPECT_EQ(keys.known(), 0u);
+}
+
+// A call whose task is given up, and one that outlives its key, leave nothing under way.
+TEST(KeyLimits, ACallThatNobodyAnswersLeavesNothingUnderWay) {
+  KeyLimits keys;
+  keys.set(learnt(), at(0));
+  std::shared_ptr<AdaptiveRate> learner;
+  {
+    const auto call = keys.started("a", 1, at(0));
+    learner = call->learner;
+    EXPECT_EQ(learner->in_flight(), 1u);
+    keys.clear(at(1));
+  }
+  EXPECT_EQ(learner->in_flight(), 0u);
 }
 
 }  // namespace

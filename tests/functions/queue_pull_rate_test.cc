@@ -82,5 +82,32 @@ TEST_P(QueuePullRate, ExplainSaysThatAPullWorkersTaskWaitsForTheRate) {
       << ::testing::PrintToString(sentences(*explained));
 }
 
+// One of those that wait looks at the rate; when it goes away, another one does.
+TEST_P(QueuePullRate, AWaitingWorkerThatGoesAwayLeavesNobodyAsleep) {
+  Queue& queue = world.start(rate(1));
+  fill(queue, 20);
+  ASSERT_EQ(take(queue, 1)->size(), 1u);
+  auto watcher = workers(queue, 1, 1, milliseconds(60'000));
+  auto takes = workers(queue, 3, 1, milliseconds(60'000));
+  watcher.clear();  // It has looked at the rate, and its client hangs up.
+  world.pass(milliseconds(3'400));
+  size_t ready = 0;
+  for (const auto& one : takes) ready += one.is_ready() ? 1 : 0;
+  EXPECT_EQ(ready, 3u);
+}
+
+TEST_P(QueuePullRate, AWorkerWhoseTimeIsOverLeavesNobodyAsleep) {
+  Queue& queue = world.start(rate(0.5));
+  fill(queue, 20);
+  ASSERT_EQ(take(queue, 1)->size(), 1u);
+  auto first = workers(queue, 1, 1, milliseconds(500));
+  auto second = workers(queue, 2, 1, milliseconds(60'000));
+  world.pass(milliseconds(2'200));
+  EXPECT_TRUE(first[0].take()->empty());
+  EXPECT_EQ(second[0].is_ready() + second[1].is_ready(), 1);
+  world.pass(milliseconds(2'000));
+  EXPECT_TRUE(second[0].is_ready() && second[1].is_ready());
+}
+
 }  // namespace
 }  // namespace freshet

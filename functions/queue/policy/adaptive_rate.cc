@@ -29,7 +29,7 @@ constexpr milliseconds kShortPause{2'000};
 constexpr double kMostLostSeconds = 8;
 constexpr double kCatchUp = 1.5;  // After a pause the rate is that much higher,
                                   // for what a bucket has saved.
-constexpr double kStepAsked = 1.04;
+constexpr double kStepAsked = 1.02;
 constexpr double kAtOnce = 0.02;     // Seconds: what may start at once is worth that, or is one.
 constexpr double kLag = 0.05;        // Of an interval: a start that is that late does not delay the next.
 constexpr double kLeastCycle = 1;    // Seconds that can be measured.
@@ -37,7 +37,7 @@ constexpr double kLongestProbe = 2;  // Seconds between two calls while everythi
 constexpr double kRareProbe = 10;    // and so many when that has lasted.
 constexpr seconds kOutage{90};       // Refusals for longer say nothing of a rate.
 constexpr milliseconds kLongestPause{600'000};
-constexpr double kByLevel = 0.1;     // A unit that is left in the bucket raises the rate that far.
+constexpr double kByLevel = 0.4;     // A unit that is left in the bucket raises the rate that far.
 constexpr double kCaution = 0.0006;  // Each accepted unit raises the rate that
                                      // far, and each refused lowers it
 constexpr double kCautious = 110;    // so many times as far.
@@ -106,6 +106,13 @@ void AdaptiveRate::set_bounds(double least, double most) {
   limit_ = std::clamp(limit_, least_, most_);
 }
 
+void AdaptiveRate::go_on(double rate, size_t concurrency) {
+  limit_ = std::clamp(rate, least_, most_);
+  searching_ = growing_ = false;
+  debt_ = kEach;  // As after a refusal.
+  cap_ = static_cast<uint32_t>(std::min<size_t>(concurrency, 1'000'000));
+}
+
 double AdaptiveRate::rate() const {
   const double known = searching_ ? std::max(limit_, proven_) : limit_;
   const double rate = said_ > 0 ? std::min(known, said_) : known;
@@ -126,6 +133,7 @@ double AdaptiveRate::pace(BootTime now) const {
     pace *= kAtRest - kBelow * left * left;
     if (catch_up_ > 0) pace *= kCatchUp;
   }
+  if (!growing_ && window_ == 0 && sliding_.known()) pace = pace_sliding(now, pace);
   if (said_ > 0) pace = std::min(pace, said_ * kAtRest);
   if (knows_level(now)) {
     pace = pace_by_level(now);
@@ -133,6 +141,14 @@ double AdaptiveRate::pace(BootTime now) const {
     pace = std::max(window_left_, 0.0) / std::max(in_seconds(window_end_ - now), 0.05);
   }
   return std::clamp(pace, least_, most_);
+}
+
+// What was too much ten seconds ago is used again, but evenly.
+double AdaptiveRate::pace_sliding(BootTime now, double pace) const {
+  constexpr double kHigher = 1.05;
+  const double left = sliding_.most() - sliding_.count(now);
+  if (left < 1.5) return 0.1 * limit_;
+  return std::clamp(pace, limit_, kHigher * limit_) * (left > 2 + 0.03 * sliding_.most() ? kHigher : 1);
 }
 
 size_t AdaptiveRate::room() const {
@@ -147,7 +163,7 @@ BootTime AdaptiveRate::due(BootTime now) const {
   return std::max({base_ + of_seconds(owed_ / pace), now - of_seconds(kLag / pace), paused_until_});
 }
 
-size_t AdaptiveRate::allowed(BootTime now, size_t wanted) {
+size_t AdaptiveRate::allowed(BootTime now, size_t wanted) const {
   const BootTime due = this->due(now);
   if (due > now || wanted == 0) return 0;
   const double pace = this->pace(now);
@@ -185,6 +201,7 @@ AdaptiveRate::Start AdaptiveRate::started(BootTime now, double units) {
   window_left_ -= units;
   recent_.add(now, units);
   long_.add(now, units);
+  sliding_.add(now, units);
   units_ += units;
   catch_up_ = std::max(0.0, catch_up_ - units * (1 - 1 / kCatchUp));
   return {now, static_cast<float>(units), ++in_flight_, units_};
@@ -268,6 +285,7 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   edge_units_ -= start.units;
   recent_.add(now, -start.units);
   long_.add(now, -start.units);
+  sliding_.add(now, -start.units);
   hear(start, now, hints);
   caution_ = std::max(0.4, caution_ - kCaution * kCautious * start.units);
   if (said_ > 0) shared_until_ = now + kShared;
@@ -277,9 +295,10 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
     return over_cap(start, now);
   }
   since_refusal_ = 0;
+  const double evenly = sliding_.count(now) / SlidingCount::kLength;  // Then every window is alike.
+  if (sliding_.known() || std::abs(recent_.rate(now) - evenly) > 0.08 * evenly) sliding_.refused(now, run_ == 0);
   if (run_ == 0) run_at_ = now;
-  // Calls that were under way when the last one was refused say no more than that one did.
-  if (run_ == 0 || start.at >= counted_at_) {
+  if (run_ == 0 || start.at >= counted_at_) {  // Others were under way when the last one was refused.
     ++run_;
     counted_at_ = now;
   }
@@ -290,8 +309,7 @@ void AdaptiveRate::refused(const Start& start, BootTime now, const LimitHints& h
   if (growing_) cut();
 }
 
-// Grows no more; what the limit is then is decided when something is accepted
-// again.
+// Grows no more; what the limit is then is decided when something is accepted again.
 void AdaptiveRate::cut() {
   grew_ = !searching_;
   grew_from_ = limit_;
@@ -312,6 +330,7 @@ void AdaptiveRate::end_run(BootTime at) {
   cuts_ = 0;
   const double accepted = std::max(cycle_units_ - 1, 0.0);  // Without the one that ended it.
   estimate(accepted, lasted, run);
+  if (window_ == 0 && sliding_.known()) limit_ = sliding_.limit();
   limit_ = std::clamp(limit_, least_, most_);
   debt_ = std::min(debt_, kMostDebtSeconds * limit_);
   asked_ = asked_long_ = false;
@@ -337,8 +356,7 @@ void AdaptiveRate::end_outage(BootTime at) {
 // is what the window allows. From then on it is spread over the window, and more is asked for when it is used up.
 // After a run that may have been an outage, the same time has to pass between two ends for a second time.
 void AdaptiveRate::meet_edge(BootTime at, nanoseconds run) {
-  constexpr double kLeastWindow = 8;
-  constexpr double kMostWindow = 4000;
+  constexpr double kLeastWindow = 20, kMostWindow = 4000;
   const double length = in_seconds(at - edge_at_);
   const bool near = window_ > 0 && length > 0.9 * window_;
   const bool longer = run >= seconds(3);
@@ -394,8 +412,7 @@ double AdaptiveRate::limit_by_growth() const {
   return low;
 }
 
-// `whole`: what was accepted in the cycle. As long as the limit stays, it is at
-// most that: a bucket that was full for a while lost something.
+// The limit is at most `whole` as long as it stays: a bucket that was full for a while lost something.
 void AdaptiveRate::estimate(double accepted, double lasted, nanoseconds run) {
   const double lost = std::max(0.0,
                                lost_ - burst_);  // What came meanwhile and the bucket could not hold.
@@ -416,8 +433,7 @@ void AdaptiveRate::estimate(double accepted, double lasted, nanoseconds run) {
     jumped_ = true;
     return;
   }
-  // It was refused at rest: the bucket was empty before and is now, so that
-  // this is the limit.
+  // It was refused at rest: the bucket was empty before and is now, so that this is the limit.
   const double last = limit_;
   limit_ = std::min(last, std::max(whole, 0.8 * last));
   if (grew_for_ > 0) burst_ = std::clamp((beyond(limit_) - 1) / limit_, 0.0, kMostBurst);
@@ -476,8 +492,13 @@ void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hint
   }
   const bool said = hints.limit && *hints.limit > 0;  // A limit of 0 is none, as the downstream does take calls.
   if (!said || start.at < heard_at_) return;
+  // Another number, and a reset that is near: the window of an hour has become one of a second.
+  const bool is_other =
+      static_cast<float>(*hints.limit) != std::exchange(told_limit_, static_cast<float>(*hints.limit));
+  const bool near = hints.reset && longest_reset() > std::max(120.0, 20 * in_seconds(*hints.reset));
+  if (is_other && near) forget_resets();
   if (hints.reset) hear_reset(now, static_cast<float>(in_seconds(*hints.reset)));
-  const double window = hints.window ? in_seconds(*hints.window) : longest_reset();
+  const double window = window_told(now, hints);
   if (window > 0) hear_limit(*hints.limit / window);
   if (hints.remaining && hints.reset) hear_window(start, *hints.remaining, *hints.reset);
   if (hints.remaining) hear_level(start, now, *hints.remaining, *hints.limit);
@@ -491,18 +512,38 @@ void AdaptiveRate::forget(BootTime now) {
   heard_at_ = level_at_ = window_end_ = BootTime{};
   window_known_ = false;
   said_ = 0;
-  reset_ = reset_before_ = 0;
+  forget_resets();
   debt_ = std::min(debt_, limit_);
+}
+
+void AdaptiveRate::forget_resets() {
+  reset_ = reset_before_ = 0;
+  shortest_reset_ = shortest_reset_before_ = 1e9F;
 }
 
 // One that was wrong, or of a window that is no more, must not count for ever.
 void AdaptiveRate::hear_reset(BootTime now, float reset) {
   if (now > reset_from_ + kToldReset) {
-    reset_before_ = now > reset_from_ + 2 * kToldReset ? 0 : reset_;
+    const bool old = now > reset_from_ + 2 * kToldReset;
+    reset_before_ = old ? 0 : reset_;
+    shortest_reset_before_ = old ? reset : shortest_reset_;
     reset_ = 0;
+    shortest_reset_ = reset;
     reset_from_ = now;
   }
   reset_ = std::max(reset_, reset);
+  shortest_reset_ = std::min(shortest_reset_, reset);
+}
+
+// In seconds; 0: not known yet. The longest time until a reset is the window. Where resets are told as times of day,
+// all of them are off by the same, up to a second: the range of short ones is the window, in whole seconds.
+double AdaptiveRate::window_told(BootTime now, const LimitHints& hints) const {
+  if (hints.window) return in_seconds(*hints.window);
+  const float longest = longest_reset();
+  if (!hints.reset_is_time || longest > 5) return longest;
+  if (now < reset_from_ + seconds(3) && reset_before_ == 0) return 0;
+  constexpr float kBetween = 0.08F;  // Seconds between two answers: the range is that much too short.
+  return std::max(1.0F, std::floor(longest - std::min(shortest_reset_, shortest_reset_before_) + kBetween));
 }
 
 void AdaptiveRate::hear_limit(double said) {
@@ -513,8 +554,7 @@ void AdaptiveRate::hear_limit(double said) {
   growing_ = searching_ = false;
 }
 
-// A window of some seconds whose end stays where it is while time goes on is a
-// fixed one.
+// A window of some seconds whose end stays where it is while time goes on is a fixed one.
 void AdaptiveRate::hear_window(const Start& start, double remaining, nanoseconds reset) {
   const BootTime end = start.at + reset;
   const bool same = end > window_end_ - milliseconds(1'100) && end < window_end_ + milliseconds(1'100);
@@ -528,8 +568,7 @@ void AdaptiveRate::hear_window(const Start& start, double remaining, nanoseconds
   window_left_ = remaining - (units_ - start.total);
 }
 
-// A bucket fills steadily: what comes in beside what goes out is the limit,
-// less what others use.
+// A bucket fills steadily: what comes in beside what goes out is the limit, less what others use.
 void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, double limit) {
   const double passed = in_seconds(start.at - level_at_);
   const double came = left - level_ + (start.total - level_total_);

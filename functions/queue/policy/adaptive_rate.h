@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "functions/queue/policy/limit_hints.h"
+#include "functions/queue/policy/sliding_count.h"
 
 namespace freshet {
 
@@ -33,8 +34,12 @@ class AdaptiveRate {
   // Other bounds, from now on. What was learnt stays, within them.
   void set_bounds(double least, double most);
 
+  // It goes on from what was learnt in an earlier life, and begins a little below it, as after a refusal.
+  // Before the first start.
+  void go_on(double rate, size_t concurrency);
+
   // How many of `wanted` calls of one unit each may start now.
-  size_t allowed(BootTime now, size_t wanted);
+  size_t allowed(BootTime now, size_t wanted) const;
   // When the next one may start, if no answer comes before. At least `now`. A
   // time that is far away (an hour) if only the end of a call can let another
   // one start.
@@ -57,6 +62,7 @@ class AdaptiveRate {
   // How many calls may be under way; 0: no limit of that kind is known.
   size_t concurrency() const { return cap_; }
   size_t in_flight() const { return in_flight_; }
+  BootTime last_start() const { return last_start_; }
   // The downstream asked not to be called before that.
   BootTime paused_until() const { return paused_until_; }
 
@@ -105,7 +111,10 @@ class AdaptiveRate {
   void hear(const Start& start, BootTime now, const LimitHints& hints);
   void forget(BootTime now);
   void hear_reset(BootTime now, float reset);
+  void forget_resets();
   float longest_reset() const { return std::max(reset_, reset_before_); }
+  double window_told(BootTime now, const LimitHints& hints) const;
+  double pace_sliding(BootTime now, double pace) const;
   void hear_limit(double said);
   void hear_window(const Start& start, double remaining, nanoseconds reset);
   void hear_level(const Start& start, BootTime now, double left, double limit);
@@ -145,6 +154,7 @@ class AdaptiveRate {
   nanoseconds grow_idle_{0};
   Recent recent_{milliseconds(250)};
   Recent long_{seconds(2)};
+  SlidingCount sliding_;
 
   // A run of refusals: nothing was accepted in between.
   uint32_t run_ = 0;
@@ -178,12 +188,15 @@ class AdaptiveRate {
   Most most_accepted_;
 
   // By what the downstream says of itself.
-  double units_ = 0;         // Started and not refused, ever.
-  BootTime heard_at_{};      // Start of the newest call whose answer said something.
-  double said_ = 0;          // Its limit, in units a second; 0: not known.
-  float reset_ = 0;          // The longest time until a reset, in seconds, from
-  BootTime reset_from_{};    // then on,
-  float reset_before_ = 0;   // and before.
+  double units_ = 0;             // Started and not refused, ever.
+  BootTime heard_at_{};          // Start of the newest call whose answer said something.
+  double said_ = 0;              // Its limit, in units a second; 0: not known.
+  float reset_ = 0;              // The longest time until a reset, in seconds, from
+  BootTime reset_from_{};        // then on,
+  float reset_before_ = 0;       // and before.
+  float shortest_reset_ = 1e9F;  // The shortest, from then on, and before.
+  float shortest_reset_before_ = 1e9F;
+  float told_limit_ = 0;     // As in the headers.
   BootTime window_end_{};    // Of a fixed window; the past: not known.
   BootTime window_heard_{};  // When it was first heard of.
   bool window_known_ = false;

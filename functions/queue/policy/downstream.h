@@ -103,6 +103,11 @@ class RatedCall {
     }
     start_.reset();
   }
+  // It timed out, or the connection was lost: nobody knows whether the downstream took it. What was charged stays.
+  void unanswered() {
+    if (is_learnt()) downstream_.rate->abandoned(*start_);
+    start_.reset();
+  }
   // It never began: what was charged is given back.
   void never_began() {
     if (!start_) downstream_.bucket.use(-std::exchange(units_, 0.0));

@@ -10,6 +10,10 @@ namespace {
 constexpr double kNeeded = 1;  // Tokens that a start needs.
 constexpr double kTiny = 1e-9;
 constexpr milliseconds kForgetLater{100};
+constexpr double kLeastRate = 0.1;  // Units a second that are learnt.
+constexpr double kMostRate = 10'000;
+constexpr seconds kForgetLearnt{600};  // What was learnt of a key that is idle for so long is forgotten; for so long if
+constexpr seconds kForgetSoon{10};     // there are many.
 
 double seconds_between(BootTime from, BootTime to) {
   return std::chrono::duration<double>(to - from).count();
@@ -31,10 +35,22 @@ void KeyLimits::refill(Key& key, BootTime now) const {
   key.at = now;
 }
 
-bool KeyLimits::may(const Key& key, uint64_t claims, double cost) const {
+bool KeyLimits::has_tokens(const Key& key, double cost, BootTime now) const {
+  if (!limits_.learnt) return limits_.rate <= 0 || key.tokens - cost >= kNeeded - kTiny;
+  if (!key.learner) return cost <= 0;  // Its first call is on its own.
+  return static_cast<double>(key.learner->allowed(now, static_cast<size_t>(std::min(cost, 1e6)) + 1)) > cost;
+}
+
+bool KeyLimits::may(const Key& key, uint64_t claims, double cost, BootTime now) const {
   const uint64_t busy = key.in_flight + key.claims + claims;
   if (limits_.concurrency > 0 && busy >= static_cast<uint64_t>(limits_.concurrency)) return false;
-  return limits_.rate <= 0 || key.tokens - cost >= kNeeded - kTiny;
+  return has_tokens(key, cost, now);
+}
+
+// When its rate lets the next one start.
+BootTime KeyLimits::next_start(const Key& key, BootTime now) const {
+  if (limits_.learnt) return key.learner ? std::max(key.learner->next(now), now + nanoseconds(1)) : now;
+  return time_of(key.tokens, kNeeded, now);
 }
 
 // When a bucket with `tokens` now holds `wanted`. At most a day: it is looked at again then.
@@ -70,24 +86,31 @@ void KeyLimits::plan(Keys::value_type& key, BootTime when) {
 // it can be forgotten.
 void KeyLimits::settle(Keys::iterator it, BootTime now) {
   Key& key = it->second;
-  const bool held = !may(key, 0, 0);
+  const bool held = !may(key, 0, 0, now);
   const bool changed = held != key.held;
   key.held = held;
   if (changed) at_limit_ += held ? 1 : -1;
   if (changed && told_) told_(it->first, !held);
   const bool idle = key.in_flight == 0 && key.claims == 0;
-  if (held && key.tokens < kNeeded - kTiny) {
-    plan(*it, time_of(key.tokens, kNeeded, now));
+  if (held && !has_tokens(key, 0, now)) {
+    plan(*it, next_start(key, now));
   } else if (held || !idle) {
     plan(*it, BootTime{});  // The end of a task is the next that happens to it.
   } else if (limits_.rate > 0 && key.tokens < limits_.burst - kTiny) {
     // There is no hurry to forget it: many are forgotten at once.
     plan(*it, std::chrono::ceil<milliseconds>(time_of(key.tokens, limits_.burst, now)) + kForgetLater);
+  } else if (const auto wait = keys_.size() > kMostLearnt / 2 ? kForgetSoon : kForgetLearnt;
+             key.learner && now < key.learner->last_start() + wait) {
+    plan(*it, std::chrono::ceil<milliseconds>(key.learner->last_start() + wait) + kForgetLater);
   } else {
-    plan(*it, BootTime{});
-    name_bytes_ -= it->first.capacity();
-    keys_.erase(it);
+    forget(it);
   }
+}
+
+void KeyLimits::forget(Keys::iterator it) {
+  plan(*it, BootTime{});
+  name_bytes_ -= it->first.capacity();
+  keys_.erase(it);
 }
 
 void KeyLimits::set(const Limits& limits, BootTime now) {
@@ -101,6 +124,7 @@ void KeyLimits::set(const Limits& limits, BootTime now) {
   for (auto& [name, key] : keys_) {
     refill(key, now);
     key.tokens = is_new ? 0 : std::min(key.tokens, limits.burst);
+    if (!limits.learnt) key.learner.reset();
     names.push_back(name);
   }
   limits_ = limits;
@@ -115,6 +139,7 @@ void KeyLimits::clear(BootTime now) {
   name_bytes_ = 0;
   tokens_born_ = 0;
   born_ = now;
+  ++cleared_;
 }
 
 bool KeyLimits::may_start(std::string_view key, BootTime now, uint64_t claims, double cost) {
@@ -123,35 +148,57 @@ bool KeyLimits::may_start(std::string_view key, BootTime now, uint64_t claims, d
   if (known == keys_.end()) {
     Key unseen;
     unseen.tokens = tokens_unseen(now);
-    const bool room = keys_.size() < kMostKeys;
-    if (room && may(unseen, claims, cost)) return true;
+    const bool room = keys_.size() < (limits_.learnt ? kMostLearnt : kMostKeys);
+    if (room && may(unseen, claims, cost, now)) return true;
     if (!room || claims > 0) return false;
   } else {
     refill(known->second, now);
-    if (may(known->second, claims, cost)) return true;
+    if (may(known->second, claims, cost, now)) return true;
     if (claims > 0) return false;
   }
   settle(find(key, now), now);
   return false;
 }
 
-void KeyLimits::started(std::string_view key, double cost, BootTime now) {
-  if (!on()) return;
+std::shared_ptr<KeyCall> KeyLimits::started(std::string_view key, double cost, BootTime now) {
+  auto call = std::make_shared<KeyCall>(cost, cleared_);
+  if (!on()) return call;
   const auto it = find(key, now);
   ++it->second.claims;
-  if (limits_.rate > 0) it->second.tokens -= cost;
+  if (limits_.learnt) {
+    auto& learner = it->second.learner;
+    if (!learner) learner = std::make_shared<AdaptiveRate>(kLeastRate, kMostRate);
+    call->learner = learner;
+    call->start = learner->started(now, cost);
+  } else if (limits_.rate > 0) {
+    it->second.tokens -= cost;
+  }
   settle(it, now);
+  return call;
 }
 
-void KeyLimits::claimed(std::string_view key, double cost, bool ok, BootTime now) {
+void KeyLimits::claimed(std::string_view key, KeyCall& call, bool ok, BootTime now) {
   const auto known = keys_.find(key);
-  if (known == keys_.end() || known->second.claims == 0) return;  // The limits are others since then.
+  // The limits are others since then, or it is the claim of another life of the key.
+  if (call.limits != cleared_ || known == keys_.end() || known->second.claims == 0) return;
   Key& state = known->second;
   --state.claims;
   if (ok) return;
   refill(state, now);
-  if (limits_.rate > 0) state.tokens = std::min(state.tokens + cost, limits_.burst);
+  if (limits_.rate > 0) state.tokens = std::min(state.tokens + call.cost, limits_.burst);
+  answered(key, call, CallAnswer::kUnknown, now);
   settle(known, now);
+}
+
+void KeyLimits::answered(std::string_view key, KeyCall& call, CallAnswer answer, BootTime now, const LimitHints& hints,
+                         std::optional<double> units) {
+  const auto learner = std::exchange(call.learner, nullptr);
+  if (!learner) return;
+  if (answer == CallAnswer::kTaken) learner->accepted(call.start, now, hints, units);
+  if (answer == CallAnswer::kRefused) learner->refused(call.start, now, hints);
+  if (answer == CallAnswer::kUnknown) learner->abandoned(call.start);
+  const auto known = keys_.find(key);
+  if (known != keys_.end() && known->second.learner == learner) settle(known, now);
 }
 
 void KeyLimits::in_flight(std::string_view key, uint64_t tasks, BootTime now) {
@@ -178,16 +225,17 @@ std::optional<KeyLimits::Standing> KeyLimits::standing(std::string_view key, Boo
   const auto known = keys_.find(key);
   Key state = known == keys_.end() ? Key() : known->second;
   state.tokens = known == keys_.end() ? tokens_unseen(now) : refilled(state.tokens, state.at, now);
-  if (may(state, 0, 0)) return std::nullopt;
-  const bool is_rate = limits_.rate > 0 && state.tokens < kNeeded - kTiny;
-  return Standing{is_rate, time_of(state.tokens, kNeeded, now), state.in_flight + state.claims};
+  if (may(state, 0, 0, now)) return std::nullopt;
+  const double rate = state.learner ? state.learner->rate() : limits_.rate;
+  return Standing{!has_tokens(state, 0, now), next_start(state, now), state.in_flight + state.claims, rate};
 }
 
 size_t KeyLimits::bytes() const {
   // A node of the map, and an entry of the events with its share of the tree.
   constexpr size_t kKey = sizeof(Keys::value_type) + 4 * sizeof(void*);
   constexpr size_t kEvent = 2 * (sizeof(std::pair<BootTime, uint64_t>) + sizeof(void*));
-  return keys_.size() * kKey + events_.size() * kEvent + name_bytes_;
+  constexpr size_t kLearner = sizeof(AdaptiveRate) + 2 * sizeof(void*);
+  return keys_.size() * (kKey + (limits_.learnt ? kLearner : 0)) + events_.size() * kEvent + name_bytes_;
 }
 
 }  // namespace freshet

@@ -1,5 +1,6 @@
 // Limits of rate and concurrency for each key (or group) by itself: a token bucket and a count of tasks in flight per
-// key, with an explicit now. Pure state, no clock.
+// key, with an explicit now. Pure state, no clock. Where rates are learnt (KEY_RATE_LIMIT=adaptive), each key has a
+// learner (adaptive_rate.h) in place of a bucket, about a kilobyte of it until the key was idle for ten minutes.
 //
 // A bucket counts cost, or tasks (a cost of 1 each). A task may start while the bucket holds one token; then its whole
 // cost is charged, so that the bucket may go into debt. In any window of W seconds at most rate * W + burst is started,
@@ -17,25 +18,51 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/clock.h"
+#include "functions/queue/policy/adaptive_rate.h"
 
 namespace freshet {
+
+// What became of a task, as its downstream says.
+enum class CallAnswer {
+  kTaken,    // The downstream took it, whatever came of it.
+  kRefused,  // As beyond a limit.
+  kUnknown,  // It was not sent, or nobody answered.
+};
+
+// One task of a key, from its claim to its answer. One that nobody answers is unknown when this ends.
+struct KeyCall {
+  KeyCall(double its_cost, uint64_t its_limits) : cost(its_cost), limits(its_limits) {}
+  KeyCall(const KeyCall&) = delete;
+  KeyCall& operator=(const KeyCall&) = delete;
+  ~KeyCall() {
+    if (learner) learner->abandoned(start);
+  }
+
+  double cost;                            // As it was charged.
+  uint64_t limits;                        // Under which limits: see KeyLimits::clear().
+  std::shared_ptr<AdaptiveRate> learner;  // Null: rates are not learnt, or it was told.
+  AdaptiveRate::Start start{};
+};
 
 class KeyLimits {
  public:
   static constexpr size_t kMostKeys = 1'000'000;  // Beyond it, keys that are not known wait until one is forgotten.
+  static constexpr size_t kMostLearnt = 100'000;  // The same where rates are learnt.
 
   struct Limits {
     double rate = 0;      // Tokens a second; 0: no limit.
     double burst = 1;     // The most tokens that a bucket holds. >= 1.
     int concurrency = 0;  // Tasks in flight; 0: no limit.
+    bool learnt = false;  // In place of `rate` and `burst`, which are not used.
 
-    bool any() const { return rate > 0 || concurrency > 0; }
+    bool any() const { return rate > 0 || concurrency > 0 || learnt; }
     bool operator==(const Limits&) const = default;
   };
 
@@ -49,7 +76,8 @@ class KeyLimits {
 
   // From now on. What was used and what is in flight counts.
   void set(const Limits& limits, BootTime now);
-  // Forgets all keys; their buckets are empty at `now`. Nobody is told.
+  // Forgets all keys; their buckets are empty at `now`. Nobody is told. Calls that were started before count for
+  // nothing any more.
   void clear(BootTime now);
   bool on() const { return limits_.any(); }
   const Limits& limits() const { return limits_; }
@@ -58,12 +86,15 @@ class KeyLimits {
   // If it may not, the key is at its limit from now on, and the change is told when that ends.
   bool may_start(std::string_view key, BootTime now, uint64_t claims = 0, double cost = 0);
   // A claim for a task of that cost goes out.
-  void started(std::string_view key, double cost, BootTime now);
+  std::shared_ptr<KeyCall> started(std::string_view key, double cost, BootTime now);
   // It was answered; `ok`: the task is in flight, and in_flight() says so next. Else its cost is given back.
-  void claimed(std::string_view key, double cost, bool ok, BootTime now);
+  void claimed(std::string_view key, KeyCall& call, bool ok, BootTime now);
+  // What became of the task. Only the first answer counts. `units`: what it turned out to cost.
+  void answered(std::string_view key, KeyCall& call, CallAnswer answer, BootTime now, const LimitHints& hints = {},
+                std::optional<double> units = {});
   // So many tasks of the key are held under leases now.
   void in_flight(std::string_view key, uint64_t tasks, BootTime now);
-  // A task has cost that much more (or less) than what was charged for it.
+  // A task has cost that much more (or less) than what was charged for it. Not where rates are learnt: see answered().
   void charge(std::string_view key, double difference, BootTime now);
 
   // Keys whose time has come may start again. At most `most` of them; true if there may be more.
@@ -75,6 +106,7 @@ class KeyLimits {
     bool is_rate = false;  // Else its concurrency.
     BootTime at{};         // When it may start again, by its rate.
     uint64_t in_flight = 0;
+    double rate = 0;  // As set, or as learnt.
   };
   std::optional<Standing> standing(std::string_view key, BootTime now) const;
 
@@ -91,13 +123,17 @@ class KeyLimits {
     bool held = false;    // At its limit.
     BootTime event{};     // Its place in events_; BootTime{}: none.
     uint64_t number = 0;  // The same.
+    std::shared_ptr<AdaptiveRate> learner{};
   };
   using Keys = std::map<std::string, Key, std::less<>>;
 
   double tokens_unseen(BootTime now) const;
   double refilled(double tokens, BootTime at, BootTime now) const;
   void refill(Key& key, BootTime now) const;
-  bool may(const Key& key, uint64_t claims, double cost) const;
+  bool may(const Key& key, uint64_t claims, double cost, BootTime now) const;
+  bool has_tokens(const Key& key, double cost, BootTime now) const;
+  BootTime next_start(const Key& key, BootTime now) const;
+  void forget(Keys::iterator it);
   BootTime time_of(double tokens, double wanted, BootTime now) const;
   Keys::iterator find(std::string_view key, BootTime now);
   void settle(Keys::iterator it, BootTime now);
@@ -109,6 +145,7 @@ class KeyLimits {
   // Of a key at its limit: when it may start. Of others: when they are full, to be forgotten. Numbers break ties.
   absl::btree_map<std::pair<BootTime, uint64_t>, const std::string*> events_;
   uint64_t number_ = 0;
+  uint64_t cleared_ = 0;  // So many times.
   size_t at_limit_ = 0;
   size_t name_bytes_ = 0;
   BootTime born_{};         // An unseen key had

@@ -1,0 +1,38 @@
+// When a learnt limit is written down, so that a restart need not learn it again: rarely, and only when it has moved.
+// Pure state with an explicit now. queue_learnt.cc keeps it in the system table.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+struct LearntLimit {
+  double rate = 0;           // Units a second; > 0.
+  uint64_t concurrency = 0;  // Calls under way; 0: no such limit was learnt.
+};
+
+class KeptRate {
+ public:
+  static constexpr seconds kEach{5};          // At most one write in that time.
+  static constexpr double kMoved = 1.0 / 20;  // What moved less is as good.
+
+  // What was written last, or read at the start.
+  void kept(const LearntLimit& limit) { last_ = limit; }
+  bool has_moved(const LearntLimit& limit) const {
+    if (!last_) return true;
+    return std::abs(limit.rate - last_->rate) > kMoved * last_->rate || limit.concurrency != last_->concurrency;
+  }
+  // Not before that is there anything to look at.
+  BootTime next_look() const { return next_look_; }
+  void looked(BootTime now) { next_look_ = now + kEach; }
+
+ private:
+  std::optional<LearntLimit> last_;
+  BootTime next_look_{};
+};
+
+}  // namespace freshet

@@ -1,0 +1,87 @@
+// Whether a downstream counts over the last ten seconds, whatever their beginning, and how much it lets in: a sliding
+// window of that length refuses whenever the same number was accepted in the last ten seconds, however these were
+// spread. Part of adaptive_rate.h. Pure state with an explicit now; times never go back.
+//
+// What was accepted is counted in parts of a sixtieth of the window, so that a count is wrong by less than one part's
+// share. Two refusals at the same count, half a second apart at least, are believed; what is accepted beyond it, or a
+// refusal at another count, ends the belief. A limiter of another kind that is believed to be one loses nothing while
+// its limit stays: it lets no more in on average.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "base/clock.h"
+
+namespace freshet {
+
+class SlidingCount {
+ public:
+  static constexpr double kLength = 10;  // Seconds.
+
+  // So many units were started; below 0: so many of them were refused.
+  void add(BootTime now, double units) {
+    pass(now);
+    parts_[place(part_)] += static_cast<float>(units);
+    if (units > 0 && full_ > 0 && count(now) > full_ + std::max(kSlack, kNear * full_) + 1) forget();
+  }
+  // A call was refused, and is not counted. `first`: something was accepted since the last refusal.
+  void refused(BootTime now, bool first) {
+    const double here = count(now);
+    const bool same = full_ > 0 && std::abs(here - full_) <= std::max(kSlack, kNear * full_);
+    if (!same) {
+      full_ = here;
+      known_ = false;
+    } else if (first && now > refused_at_ + milliseconds(500)) {
+      full_ = (full_ + here) / 2;
+      known_ = full_ >= kLeast;
+    }
+    refused_at_ = now;
+  }
+  void forget() {
+    full_ = 0;
+    known_ = false;
+  }
+
+  bool known() const { return known_; }
+  // Units a second that it lets in. Of one that is known, as are the next two.
+  double limit() const { return full_ / kLength; }
+  double most() const { return full_; }
+  // Units of the last ten seconds.
+  double count(BootTime now) const {
+    const int64_t part = part_of(now);
+    double sum = 0;
+    for (int64_t i = std::max(part - kParts + 1, part_ - kKept + 1); i <= std::min(part, part_); ++i) {
+      sum += parts_[place(i)];
+    }
+    const int64_t oldest = part - kParts;
+    const double left = 1 - static_cast<double>(now.time_since_epoch() % kPart / nanoseconds(1)) / kPart.count();
+    return sum + (oldest > part_ - kKept && oldest <= part_ ? left * parts_[place(oldest)] : 0);
+  }
+
+ private:
+  static constexpr int64_t kParts = 62;  // Of the window;
+  static constexpr int64_t kKept = 64;   // kept are a few more.
+  static constexpr nanoseconds kPart{static_cast<int64_t>(kLength * 1e9) / kParts};
+  static constexpr double kNear = 0.012;
+  static constexpr double kSlack = 1.5;
+  static constexpr double kLeast = 30;  // Fewer may be the same by chance.
+
+  static int64_t part_of(BootTime now) { return now.time_since_epoch() / kPart; }
+  static size_t place(int64_t part) { return static_cast<size_t>(part % kKept); }
+  void pass(BootTime now) {
+    const int64_t part = part_of(now);
+    for (int64_t i = std::max(part_ + 1, part - kKept + 1); i <= part; ++i) parts_[place(i)] = 0;
+    part_ = std::max(part_, part);
+  }
+
+  std::array<float, kKept> parts_{};
+  int64_t part_ = 0;
+  double full_ = 0;  // The count at the last refusals; 0: none is known.
+  bool known_ = false;
+  BootTime refused_at_{};
+};
+
+}  // namespace freshet
