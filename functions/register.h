@@ -32,7 +32,7 @@ void begin_captures(Captures& captures, const std::vector<FunctionDefinition>& f
 
 // The names that register_functions() makes known.
 std::set<std::string> built_in_handlers();
-// The environment variables that built-in functions read (docs/operations.md); nothing if the function takes any, since
+// The environment variables that built-in functions read (docs/settings.md); nothing if the function takes any, since
 // it passes them on to the program that does its tasks, or if it is none of these.
 std::vector<std::string> known_variables(const FunctionDefinition& function);
 // Whether a function with this handler works on a queue: its environment then holds that queue's settings.

@@ -1,5 +1,5 @@
 // The environment variables of the built-in functions, parsed and checked in one place. The table of them all, with
-// defaults, is in docs/operations.md. A wrong value is kValidation and names the variable, its value and what would be
+// defaults, is in docs/settings.md. A wrong value is kValidation and names the variable, its value and what would be
 // right; a variable that is not there has its default.
 #pragma once
 
@@ -123,7 +123,7 @@ Result<CreateSettings> create_settings(const Environment& environment);
 // "exec:PROGRAM ARGUMENTS" (split at blanks; a part in double quotes may hold blanks).
 Result<RunnerSettings> parse_runner(std::string_view text);
 
-// One row of the table in docs/operations.md; a test keeps the two in step.
+// One row of the table in docs/settings.md; a test keeps the two in step.
 struct SettingHelp {
   std::string_view name;
   std::string_view value;  // Its form and range.

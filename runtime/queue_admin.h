@@ -1,4 +1,4 @@
-// What people do to a queue as a whole: pause parts of it, and change many tasks at once. docs/operations.md, "Running
+// What people do to a queue as a whole: pause parts of it, and change many tasks at once. docs/running-queues.md, "Running
 // a queue". functions/queue fulfils it. Loop thread.
 #pragma once
 

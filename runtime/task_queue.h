@@ -163,7 +163,7 @@ struct RedriveInput {
   TaskWhere where;
 };
 
-// Settings that decide what becomes of a queue's tasks, by name, as docs/operations.md spells them.
+// Settings that decide what becomes of a queue's tasks, by name, as docs/settings.md spells them.
 using QueuePolicy = std::map<std::string, std::string>;
 
 // The settings that are in force from a moment on.

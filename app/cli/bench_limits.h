@@ -1,4 +1,4 @@
-// freshet bench overload --scenarios limits. docs/overload.md, "Limits".
+// freshet bench overload --scenarios limits. docs/overload-experiments.md, "Limits".
 #pragma once
 
 #include <optional>

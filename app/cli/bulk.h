@@ -1,4 +1,4 @@
-// A change of many tasks on the server (docs/operations.md, "Changing many tasks"): started, watched to its end.
+// A change of many tasks on the server (docs/running-queues.md, "Changing many tasks"): started, watched to its end.
 #pragma once
 
 #include <optional>

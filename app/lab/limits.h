@@ -1,5 +1,5 @@
 // The lab's question about limits: what comes of a flood whose downstream has a limit that nobody tells, and that
-// changes. docs/overload.md, "Limits".
+// changes. docs/overload-experiments.md, "Limits".
 //
 // 200 tasks a second come, half of them worthless after 2 s and half after 30 s; one of a thousand belongs to a quiet
 // group. The downstream grants 20, then 10, then 40 calls a second, a phase each; a call takes 200 ms on average. What

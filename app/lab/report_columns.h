@@ -10,7 +10,7 @@ namespace freshet::lab {
 
 struct Column {
   const char* title;
-  const char* name;  // The figure's name in docs/overload.md.
+  const char* name;  // The figure's name in docs/overload-experiments.md.
   double scale;
   int digits;
   bool half_width = false;  // Shows the confidence interval instead of the mean.

@@ -1,4 +1,4 @@
-// The settings of count_states, parsed and checked. The table of them all is in docs/operations.md.
+// The settings of count_states, parsed and checked. The table of them all is in docs/settings.md.
 #pragma once
 
 #include <string>

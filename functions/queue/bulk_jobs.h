@@ -1,4 +1,4 @@
-// Changes of many tasks of one queue at once (docs/operations.md, "Changing many tasks"): each is a job that first
+// Changes of many tasks of one queue at once (docs/running-queues.md, "Changing many tasks"): each is a job that first
 // counts what matches and then changes it, in bounded steps, so that live traffic goes on beside it. What was created
 // after the job began is left alone.
 //

@@ -238,7 +238,7 @@ class Pages(unittest.TestCase):
     def test_sources_name_what_is_there(self):
         folders = ("app", "base", "bench", "config", "functions", "runtime", "streams", "tables", "tests", "wire")
         files = [path for folder in folders for path in (ROOT / folder).rglob("*")
-                 if path.suffix in (".cc", ".py", ".yaml", ".sh", ".conf", ".txt", ".json", ".service") and "node_modules" not in path.parts]
+                 if path.suffix in (".cc", ".h", ".py", ".yaml", ".sh", ".conf", ".txt", ".json", ".service") and "node_modules" not in path.parts]
         self.assertGreater(len(files), 500)
         here = pathlib.Path(__file__).resolve()
         sources = {str(path.relative_to(ROOT)): path.read_text(errors="replace") for path in files if path != here}
