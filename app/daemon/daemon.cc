@@ -149,7 +149,7 @@ class DaemonPage final : public Daemon {
   // Loop thread: everything that is there before the first request is served.
   Async<void> start() {
     auto started = co_await bring_up();
-    if (started && stopping_) co_return;
+    if (stopping_) co_return;  // A start that a stop has cut short is not refused.
     if (started) deployments_->watch();
     if (started) started = serve();
     if (!started) {

@@ -51,6 +51,28 @@ class House {
     return stopped && status == 0;
   }
 
+  // What is wrong with a stop that comes so many turns after the start has begun; empty if nothing is. `is_ready` says
+  // whether the daemon was ready before the stop.
+  std::string stop_after(int turns, bool& is_ready) {
+    auto plan = plan_daemon(options_, modules_);
+    if (!plan) return plan.error().message;
+    daemon_ = make_daemon(world_, options_, std::move(*plan));
+    if (auto opened = daemon_->open(); !opened) return opened.error().message;
+    daemon_->begin();
+    run_until([&] { return turns-- <= 0; });
+    is_ready = daemon_->ready();
+    const auto refusal = [this] { return daemon_->refusal() ? daemon_->refusal()->message : ""; };
+    if (daemon_->loop().stopped()) return "stopped by itself: " + std::string(refusal());
+    daemon_->stop();
+    daemon_->stop();
+    const bool stopped = run_until([&] { return daemon_->loop().stopped(); });
+    std::string wrong = stopped ? refusal() : "it does not stop";
+    if (wrong.empty() && daemon_->exit_status() != 0) wrong = "status " + std::to_string(daemon_->exit_status());
+    world_.forget_io();
+    daemon_.reset();
+    return wrong;
+  }
+
   HttpResponse call(const std::string& method, const std::string& path, std::string body = {}) {
     HttpRequest request;
     request.method = method;
@@ -116,6 +138,48 @@ TEST(Modules, AllOfThemTogether) {
   EXPECT_EQ(house.call("GET", "/2015-03-31/functions").status, 200);
   EXPECT_THAT(house.call("GET", "/metrics").body, HasSubstr("freshet_store_items"));
   EXPECT_TRUE(house.stop());
+}
+
+// Takes its time in each call that may.
+class SlowModule final : public Module {
+ public:
+  Result<void> open(DaemonParts& parts) override {
+    loop_ = &parts.loop;
+    return {};
+  }
+  Async<Result<void>> restore() override { return wait(); }
+  Async<Result<void>> check() override { return wait(); }
+  Async<Result<void>> deployed(const PlannedDeployment&) override { return wait(); }
+  Async<Result<void>> start() override { return wait(); }
+  // Longer than all of them: what goes on of the start goes on beside the stop.
+  Async<bool> returned(BootTime) override {
+    co_await sleep_for(*loop_, milliseconds(10));
+    co_return true;
+  }
+
+ private:
+  Async<Result<void>> wait() {
+    co_await sleep_for(*loop_, milliseconds(1));
+    co_return Result<void>();
+  }
+  Loop* loop_ = nullptr;
+};
+
+// At whatever turn of the start it comes, on an empty folder and on one that was left in the middle of a start.
+TEST(Modules, AStopDuringTheStartIsNoRefusal) {
+  auto modules = all_modules();
+  modules.push_back({"slow", make_module<SlowModule>});
+  House left(modules);
+  for (House* house : {static_cast<House*>(nullptr), &left}) {
+    bool is_ready = false;
+    int turns = 0;
+    for (; !is_ready && turns < 1000; ++turns) {
+      House fresh(modules);
+      EXPECT_EQ((house ? *house : fresh).stop_after(turns, is_ready), "") << "after " << turns << " turns";
+    }
+    EXPECT_TRUE(is_ready);
+    EXPECT_GT(turns, 40) << "four calls that take ten turns each";
+  }
 }
 
 TEST(Modules, EachHasANameOfItsOwn) {
