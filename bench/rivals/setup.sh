@@ -27,13 +27,28 @@ install_missing() { # kind or package...
   "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-# Installs npm's packages into $node_dir unless they are all there.
+# Installs npm's packages into $node_dir unless they are all there. An npm that was killed leaves folders that look like packages, so
+# that .installing says from when to when they cannot be trusted. It dies with this script, and two scripts take turns.
 install_modules() { # name@version...
-  local module missing=()
-  for module; do [ -d "$node_dir/node_modules/${module%@*}" ] || missing+=("$module"); done
-  ((${#missing[@]})) || return 0
+  if [ ! -e "$node_dir/.installing" ] && ! misses_modules "$@"; then return 0; fi
   mkdir -p "$node_dir"
-  (cd "$node_dir" && { [ -f package.json ] || npm init -y; } && npm install --no-audit --no-fund "${missing[@]}") >/dev/null
+  exec 9>"$node_dir/.lock"
+  flock 9
+  [ ! -e "$node_dir/.installing" ] || rm -rf "$node_dir/node_modules"
+  if misses_modules "$@"; then
+    touch "$node_dir/.installing"
+    [ -f "$node_dir/package.json" ] || echo '{"private": true}' >"$node_dir/package.json"
+    setpriv --pdeathsig KILL npm --prefix "$node_dir" install --no-audit --no-fund "${missing_modules[@]}" >/dev/null
+  fi
+  rm -f "$node_dir/.installing"
+  exec 9>&-
+}
+
+misses_modules() { # name@version...
+  local module
+  missing_modules=()
+  for module; do [ -d "$node_dir/node_modules/${module%@*}" ] || missing_modules+=("$module"); done
+  ((${#missing_modules[@]}))
 }
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }

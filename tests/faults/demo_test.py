@@ -82,6 +82,29 @@ class DemoTest(unittest.TestCase):
         process.stdout.close()
         self.assertEqual(self.left(), [])
 
+    # What an npm that was killed leaves looks like a package, and is none.
+    def test_modules_of_an_installation_that_was_cut_off_are_installed_again(self):
+        cache, calls = self.at / "cache", self.at / "calls"
+        programs = self.at / "programs"
+        programs.mkdir()
+        npm = programs / "npm"
+        script = f'set -euo pipefail; node_dir="{cache}"; source bench/rivals/setup.sh; install_modules part@2 @of/other@3'
+        environment = {**self.environment, "CALLS": str(calls), "CACHE": str(cache), "PATH": f"{programs}:{os.environ['PATH']}"}
+        made = '#!/bin/sh\ncase "$*" in *install*) mkdir -p "$CACHE/node_modules/part" "$CACHE/node_modules/@of/other";'
+
+        def run():
+            return subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=environment, timeout=60)
+
+        npm.write_text(f"{made} kill -9 $$;; esac\n")
+        npm.chmod(0o755)
+        self.assertNotEqual(run().returncode, 0)
+        npm.write_text(f'{made} echo "$*" >> "$CALLS";; esac\n')
+        for _ in range(2):  # The second time there is nothing to do.
+            done = run()
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(calls.is_file(), "nothing is installed: the half installation is taken for a whole one")
+            self.assertRegex(calls.read_text(), r"^[^\n]*install --no-audit --no-fund part@2 @of/other@3\n$")
+
     def test_wrong_options_say_what_would_be_right(self):
         for words, said in ((("--against", "celery"), "there are bullmq, postgres, sqs-pattern and lifo-sample"),
                             (("--rival", "x"), "must be NAME=COMMAND"), (("--html", "/no/such/folder/page"), "--html"),
