@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -31,7 +32,7 @@ class Reader {
                      [](const ChangeRecord* a, const ChangeRecord* b) { return a->sequence < b->sequence; });
     if (auto whole = check_whole(); !whole) return fail(whole.error());
     origin_ = records_.front()->at;
-    read_policy();
+    if (auto policy = read_policy(); !policy) return fail(policy.error());
     if (auto seen = waiting_at_the_start(); !seen) return fail(seen.error());
     for (const auto* record : records_) {
       if (auto ok = look_at(*record); !ok) return fail(ok.error());
@@ -66,9 +67,12 @@ class Reader {
     return {};
   }
 
-  void read_policy() {
+  Result<void> read_policy() {
     out_.policy = fixture_.header.policy;
     for (const auto& change : fixture_.policy_changes) {
+      if (change.at - origin_ > kLongest) {
+        return invalid("the policy changes more than 366 days after the first change of a task");
+      }
       if (change.at <= origin_) {
         out_.policy = change.policy;
       } else {
@@ -76,6 +80,12 @@ class Reader {
       }
     }
     out_.trace.default_cost = default_cost(out_.policy);
+    costs_ = {{nanoseconds(0), out_.trace.default_cost}};
+    for (const auto& step : out_.policy_changes) {
+      const double cost = default_cost(step.policy);
+      if (cost != costs_.rbegin()->second) costs_[step.at] = cost;
+    }
+    return {};
   }
 
   static double default_cost(const std::map<std::string, std::string>& policy) {
@@ -89,10 +99,7 @@ class Reader {
 
   // What a task costs that comes then and names no cost; nothing if that is the trace's default.
   std::optional<double> cost_of_unnamed(nanoseconds at) const {
-    double cost = out_.trace.default_cost;
-    for (const auto& step : out_.policy_changes) {
-      if (step.at <= at) cost = default_cost(step.policy);
-    }
+    const double cost = std::prev(costs_.upper_bound(at))->second;
     return cost == out_.trace.default_cost ? std::nullopt : std::optional(cost);
   }
 
@@ -243,7 +250,10 @@ class Reader {
 
   Result<Recording> finish() {
     if (arrivals_.empty()) return invalid("the trace holds no task that came");
-    if (out_.real.done == 0) return invalid("the trace holds no task that was done: how long calls take is not known");
+    if (out_.real.done == 0)
+      return invalid(
+          "the trace holds no task that was done, so how long a call takes is not known: record for longer, "
+          "while tasks are done");
     std::stable_sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) { return a.began < b.began; });
     for (const auto& call : calls_) {
       out_.trace.services.push_back(call.took);
@@ -264,6 +274,7 @@ class Reader {
   const Fixture& fixture_;
   std::vector<const ChangeRecord*> records_;  // The fixture's, in order.
   WallTime origin_{};
+  std::map<nanoseconds, double> costs_;  // Of tasks that name none, each from a moment on. The first is 0.
   std::map<std::string, Seen> tasks_;
   std::vector<std::pair<Arrival, TraceTask>> arrivals_;
   std::vector<Call> calls_;

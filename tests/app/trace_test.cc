@@ -86,6 +86,47 @@ TEST(Trace, FailedCallsAndThoseGivenBackAreToldApart) {
   EXPECT_EQ(recording->policy.at("RATE_LIMIT"), "19");
 }
 
+TEST(Trace, ATaskThatNamesNoCostHasTheOneOfItsTime) {
+  Tape tape;
+  tape.fixture.header.policy = {{"DEFAULT_COST", "2"}};
+  for (int i = 0; i < 4; ++i) tape.life("a" + std::to_string(i), i * 100, i * 100 + 10, i * 100 + 20, 0);
+  const auto change = [&](int64_t at, const char* cost) {
+    tape.fixture.policy_changes.push_back({WallTime(milliseconds(kStart + at)), {{"DEFAULT_COST", cost}}});
+  };
+  change(100, "3");
+  change(150, "5");
+  change(250, "2");
+  const auto recording = read_recording(tape.fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  std::vector<std::optional<double>> costs;
+  for (const auto& task : recording->trace.tasks) costs.push_back(task.cost);
+  EXPECT_EQ(costs, (std::vector<std::optional<double>>{std::nullopt, 3, 5, std::nullopt}));
+}
+
+TEST(Trace, AChangeOfThePolicyInAnotherAgeIsRefused) {
+  for (const int64_t days : {367, 4'000'000}) {
+    Tape tape;
+    tape.life("a", 0, 10, 20, 0);
+    tape.fixture.header.policy = {{"RATE_LIMIT", "19"}};
+    tape.fixture.policy_changes = {{WallTime(milliseconds(kStart + days * 86'400'000)), {{"RATE_LIMIT", "5"}}}};
+    const auto recording = read_recording(tape.fixture);
+    ASSERT_FALSE(recording) << days << " days later";
+    EXPECT_NE(recording.error().message.find("more than 366 days after the first change"), std::string::npos)
+        << recording.error().message;
+  }
+}
+
+TEST(Trace, ADelayOfAgesEndsAfterTheTrace) {
+  Tape tape;
+  tape.life("a", 0, 10, 20, 0);
+  Item late = task("b", "DELAYED").decode();
+  late.set("notBefore", Value::number(int64_t{9'000'000'000'000'000'000}));
+  tape.insert(30, ItemRef::encode(late));
+  const auto recording = read_recording(tape.fixture);
+  ASSERT_TRUE(recording) << recording.error().message;
+  EXPECT_GT(recording->trace.tasks.at(1).delay, std::chrono::hours(24 * 366));
+}
+
 TEST(Trace, WhatWaitedAtTheStartComesFirst) {
   Tape tape;
   tape.fixture.snapshot.push_back(task("old", "PENDING").decode());
@@ -135,7 +176,10 @@ TEST(Trace, HolesAreRefusedWithWhatIsMissing) {
   EXPECT_EQ(error_of(back), "change 4 is more than 366 days before the first one");
   Tape idle;
   idle.insert(0, task("a", "PENDING"));
-  EXPECT_EQ(error_of(idle), "the trace holds no task that was done: how long calls take is not known");
+  EXPECT_EQ(
+      error_of(idle),
+      "the trace holds no task that was done, so how long a call takes is not known: record for longer, while tasks "
+      "are done");
 }
 
 TEST(Trace, RunsUnderAnotherPolicy) {
