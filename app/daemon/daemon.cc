@@ -205,7 +205,7 @@ class DaemonPage final : public Daemon {
     if (stopping_) return;
     stopping_ = true;
     deployments_->end();
-    ready_ = false;
+    was_ready_ = std::exchange(ready_, false);
     log_.info("STOPPING", {{"drainMs", options_.drain_ms}});
     notify_service_manager("STOPPING=1");
     scope_.spawn(wind_down());
@@ -234,7 +234,8 @@ class DaemonPage final : public Daemon {
   Async<void> say_farewell(bool drained, bool durable) {
     const bool is_kept = options_.data != kMemoryDirectory;  // A store in memory ends with the daemon.
     Farewell farewell;
-    if (parts_.task_queues) farewell = co_await farewell_of(*parts_.task_queues);
+    farewell.counted = was_ready_ ? Farewell::Counted::kNoQueue : Farewell::Counted::kStartCutShort;
+    if (was_ready_ && parts_.task_queues) farewell = co_await farewell_of(*parts_.task_queues);
     if (is_kept) farewell.data = std::filesystem::absolute(options_.data).lexically_normal().string();
     farewell.durable = durable;
     const std::string what = farewell_text(farewell);
@@ -272,6 +273,7 @@ class DaemonPage final : public Daemon {
   Scope scope_;
   // Loop thread.
   bool ready_ = false;
+  bool was_ready_ = false;  // When the stop came.
   bool stopping_ = false;
   int exit_status_ = 0;
   std::optional<Error> refusal_;

@@ -1,5 +1,7 @@
 #include "app/daemon/farewell.h"
 
+#include <vector>
+
 namespace freshet {
 
 namespace {
@@ -9,9 +11,9 @@ uint64_t depth_of(const QueueStats& stats, const char* state) {
   return found == stats.depth.end() ? 0 : found->second;
 }
 
-}  // namespace
-
-std::string farewell_text(const Farewell& farewell) {
+std::string counts_text(const Farewell& farewell) {
+  if (farewell.counted == Farewell::Counted::kStartCutShort) return "the start was not over yet";
+  if (farewell.counted == Farewell::Counted::kNoQueue) return "there was no queue of tasks";
   const auto number = [](uint64_t count, const char* one, const char* several) {
     return std::to_string(count) + (count == 1 ? one : several);
   };
@@ -21,6 +23,13 @@ std::string farewell_text(const Farewell& farewell) {
   out += ", " + number(farewell.waiting, " waits", " wait");
   if (farewell.held > 0)
     out += ", " + number(farewell.held, " is still held by a worker", " are still held by workers");
+  return out;
+}
+
+}  // namespace
+
+std::string farewell_text(const Farewell& farewell) {
+  const std::string out = counts_text(farewell);
   const size_t left = farewell.waiting + farewell.held;
   if (farewell.data.empty()) return out + (left == 0 ? "" : "; what is left is gone, as nothing was kept on disk");
   if (!farewell.durable) return out + ". The disk did not take the last writes: what they changed may be lost";
@@ -30,7 +39,9 @@ std::string farewell_text(const Farewell& farewell) {
 
 Async<Farewell> farewell_of(TaskQueues& queues) {
   Farewell out;
-  for (const std::string& name : queues.names()) {
+  const std::vector<std::string> names = queues.names();
+  if (names.empty()) out.counted = Farewell::Counted::kNoQueue;
+  for (const std::string& name : names) {
     TaskQueue* queue = queues.find(name);
     if (queue == nullptr) continue;
     const auto stats = co_await queue->stats();

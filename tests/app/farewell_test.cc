@@ -38,5 +38,15 @@ TEST(Farewell, SaysWhatIsLost) {
             "5 tasks were done, 3 wait. The disk did not take the last writes: what they changed may be lost");
 }
 
+// Tasks that nobody has counted are not none.
+TEST(Farewell, CountsNothingThatItDoesNotKnow) {
+  Farewell cut_short = farewell(0, 0, 0, "/data/emails");
+  cut_short.counted = Farewell::Counted::kStartCutShort;
+  EXPECT_EQ(farewell_text(cut_short), "the start was not over yet. All is kept in /data/emails");
+  Farewell no_queue = farewell(0, 0, 0, "/data/emails");
+  no_queue.counted = Farewell::Counted::kNoQueue;
+  EXPECT_EQ(farewell_text(no_queue), "there was no queue of tasks. All is kept in /data/emails");
+}
+
 }  // namespace
 }  // namespace freshet

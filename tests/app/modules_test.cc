@@ -66,6 +66,8 @@ class House {
     daemon_->stop();
     daemon_->stop();
     const bool stopped = run_until([&] { return daemon_->loop().stopped(); });
+    const std::string last = log.lines.empty() ? "" : log.lines.back();
+    if (stopped && (last.find("the start was not over yet") == std::string::npos) != is_ready) return last;
     std::string wrong = stopped ? refusal() : "it does not stop";
     if (wrong.empty() && daemon_->exit_status() != 0) wrong = "status " + std::to_string(daemon_->exit_status());
     world_.forget_io();
