@@ -9,6 +9,7 @@
 #include "app/cli/bench_limits.h"
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/out_file.h"
 #include "app/cli/progress.h"
 #include "app/daemon/options.h"
 #include "app/lab/plan.h"
@@ -129,7 +130,7 @@ int run_overload(OverloadOptions& options) {
   std::ofstream html;
   if (!options.html.empty()) {
     html.open(options.html, std::ios::binary);
-    if (!html) return wrong(invalid("cannot write '" + options.html + "'").value());
+    if (!html) return wrong(invalid(cannot_write(options.html)).value());
   }
   Progress progress("the first runs have begun");
   experiment.on_progress = [&](size_t done, size_t all) {
@@ -145,7 +146,7 @@ int run_overload(OverloadOptions& options) {
   if (html.is_open()) {
     html << lab::html_report(experiment, *cells);
     html.flush();
-    if (!html) return wrong(invalid("cannot write '" + options.html + "'").value());
+    if (!html) return wrong(invalid(cannot_write(options.html)).value());
   }
   return kDone;
 }

@@ -8,6 +8,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/out_file.h"
 #include "app/cli/shipped.h"
 #include "app/daemon/options.h"
 #include "app/demo/report.h"
@@ -140,7 +141,7 @@ int show_limits(const DemoOptions& options) {
   if (html.is_open()) {
     html << demo::html_report(shown);
     html.flush();
-    if (!html) return wrong({ErrorCode::kIo, "cannot write '" + options.html + "'", nullptr});
+    if (!html) return wrong({ErrorCode::kIo, cannot_write(options.html), nullptr});
     if (!options.json) std::cout << "\nThe page: " << plain_text(options.html) << '\n';
   }
   return shown.runs.front().books_balance() ? kDone : kDifferent;

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/out_file.h"
 #include "app/cli/reference.h"
 #include "base/plain_text.h"
 
@@ -29,7 +30,7 @@ bool write_page(const std::string& file, const std::string& page) {
   out << page;
   out.close();
   if (out) return true;
-  std::cerr << "freshet man: cannot write '" << plain_text(file) << "'\n";
+  std::cerr << "freshet man: " << plain_text(cannot_write(file)) << '\n';
   return false;
 }
 

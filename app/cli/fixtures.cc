@@ -8,6 +8,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/out_file.h"
 #include "app/cli/play.h"
 #include "app/cli/progress.h"
 #include "app/cli/refusal.h"
@@ -57,7 +58,7 @@ class Recording {
       next = header(piece->headers, "X-Freshet-Next");
       if (next.empty()) return strange_answer(options_.url);
       out_ << piece->body << std::flush;
-      if (!out_) return say("cannot write '" + options_.out + "'"), kFailed;
+      if (!out_) return say(cannot_write(options_.out)), kFailed;
       count(piece->body);
     } while (interrupted == 0 && (options_.seconds <= 0 || std::chrono::steady_clock::now() - started <
                                                                std::chrono::duration<double>(options_.seconds)));
@@ -90,7 +91,7 @@ int record(const RecordOptions& options) {
   if (options.out == "-") return Recording(options, std::cout).run();
   std::ofstream out(options.out, std::ios::binary);
   if (!out) {
-    std::cerr << "freshet: cannot write '" << plain_text(options.out) << "'\n";
+    std::cerr << "freshet: " << plain_text(cannot_write(options.out)) << '\n';
     return kUsage;
   }
   return Recording(options, out).run();

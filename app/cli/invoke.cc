@@ -1,8 +1,6 @@
 // freshet invoke: calls a function of a running daemon.
-#include <algorithm>
 #include <iostream>
 #include <iterator>
-#include <vector>
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
@@ -11,7 +9,6 @@
 #include "app/cli/remote.h"
 #include "base/plain_text.h"
 #include "base/text_file.h"
-#include "runtime/deploy/diagnostics.h"
 #include "tables/value/text.h"
 
 namespace freshet::cli {
@@ -43,25 +40,6 @@ void show_log(const HttpResponse& response) {
     for (size_t at = 0; (at = log.find('\t', at)) != std::string::npos; at += 2) log.replace(at, 1, "  ");
     std::cerr << plain_lines(log);
   }
-}
-
-// Says which functions there are, if the wanted one is not among them. False if that is not known.
-bool tell_functions(BlockingClient& client, const std::string& wanted) {
-  const auto response = client.call("GET", "/2015-03-31/functions/", "");
-  if (!response || response->status != 200) return false;
-  const Json list = Json::parse(response->body, nullptr, false);
-  const auto functions = list.is_object() ? list.find("Functions") : list.end();
-  if (!list.is_object() || functions == list.end() || !functions->is_array()) return false;
-  std::vector<std::string> names;
-  for (const Json& one : *functions) {
-    const auto name = one.is_object() ? one.find("FunctionName") : one.end();
-    if (one.is_object() && name != one.end() && name->is_string()) names.push_back(name->get<std::string>());
-  }
-  if (std::find(names.begin(), names.end(), wanted) != names.end()) return false;
-  std::cerr << "freshet: there is no function '" << plain_text(wanted) << "'"
-            << (names.empty() ? "; freshet deploy TEMPLATE makes some" : plain_text(nearest_or_all(wanted, names)))
-            << '\n';
-  return true;
 }
 
 int invoke(const InvokeOptions& options) {

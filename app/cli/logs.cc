@@ -156,7 +156,9 @@ int logs(const LogsOptions& options) {
     std::cout << std::flush;
     if (!std::cout) return kFailed;
     if (options.follow || !piece->body.empty()) continue;
-    if (!printed) std::cerr << why_nothing(options) << '\n';
+    if (printed) return kDone;
+    if (!options.function.empty() && tell_functions(**client, options.function)) return kNotFound;
+    std::cerr << why_nothing(options) << '\n';
     return kDone;
   }
   return kDone;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <iostream>
 #include <string_view>
+#include <vector>
 
 #include "base/plain_text.h"
+#include "runtime/deploy/diagnostics.h"
 
 namespace freshet::cli {
 namespace {
@@ -77,6 +79,24 @@ int tell_refusal(const HttpResponse& response, const std::string& credentials) {
                           hint_at_key(refusal, credentials))
             << '\n';
   return exit_status_of(refusal.code);
+}
+
+bool tell_functions(BlockingClient& client, const std::string& wanted) {
+  const auto response = client.call("GET", "/2015-03-31/functions/", "");
+  if (!response || response->status != 200) return false;
+  const Json list = Json::parse(response->body, nullptr, false);
+  const auto functions = list.is_object() ? list.find("Functions") : list.end();
+  if (!list.is_object() || functions == list.end() || !functions->is_array()) return false;
+  std::vector<std::string> names;
+  for (const Json& one : *functions) {
+    const auto name = one.is_object() ? one.find("FunctionName") : one.end();
+    if (one.is_object() && name != one.end() && name->is_string()) names.push_back(name->get<std::string>());
+  }
+  if (std::find(names.begin(), names.end(), wanted) != names.end()) return false;
+  std::cerr << "freshet: there is no function '" << plain_text(wanted) << "'"
+            << (names.empty() ? "; freshet deploy TEMPLATE makes some" : plain_text(nearest_or_all(wanted, names)))
+            << '\n';
+  return true;
 }
 
 }  // namespace freshet::cli

@@ -26,4 +26,8 @@ std::string hint_at_key(const RefusalText& refusal, const std::string& credentia
 // Says it on standard error, with the hint. Returns the exit status.
 int tell_refusal(const HttpResponse& response, const std::string& credentials);
 
+// Says on standard error that there is no function `wanted`, and which there are. False, and nothing is said, if there
+// is one or if that is not known.
+bool tell_functions(BlockingClient& client, const std::string& wanted);
+
 }  // namespace freshet::cli

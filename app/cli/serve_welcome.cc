@@ -76,7 +76,7 @@ std::string welcome_text(const ServedQueue& queue, const ServeWelcome& facts) {
   curl += facts.url + "/queues/" + queue.name;
   const bool kept = facts.data != ":memory:";
   std::string out = queue.name + ": " + work_of(queue, *settings) + ". " +
-                    (kept ? "Every task that is acknowledged is on disk, in " + facts.data : "Nothing is kept") + ".\n";
+                    (kept ? "Every task that is acknowledged is on disk: " + facts.data : "Nothing is kept.") + '\n';
   out += "order: " + order_of(queue, *settings) + ".\n";
   out += "put:   " + curl + R"(/tasks -d '{"payload": {"to": "ada"}}')" + '\n';
   out += "   or: " + facts.program + R"( put '{"to": "ada"}')" + options + '\n';

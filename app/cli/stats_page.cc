@@ -133,7 +133,10 @@ std::string paused_parts(const Json& stats) {
 
 std::string clock_trouble(const Json& stats) {
   if (stats.value("clockTrusted", true)) return {};
-  return "The wall clock is not trusted yet: TTL and sheds wait, and what looks expired is not started.\n";
+  return "The wall clock was set, or is far ahead of the last write: until it has run evenly for a minute, TTL and "
+         "sheds wait,\n"
+         "and what looks expired is not started. Check the time; freshet run --trust-clock skips the wait at a "
+         "start.\n";
 }
 
 void append_counts(std::string& out, const char* title, const Json& counts, const char* without = "") {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/there_are.h"
 #include "runtime/replay/record.h"
 #include "wire/http/simple_route.h"
 #include "wire/http/target.h"
@@ -18,15 +19,18 @@ constexpr milliseconds kPatience = std::chrono::minutes(1);
 // Which tables are being recorded, and until when both images are kept for them. Loop thread.
 class Recordings {
  public:
-  Recordings(EmbeddedTables& store, Scheduler& scheduler) : store_(store), scheduler_(scheduler) {}
+  Recordings(EmbeddedTables& store, const TaskQueues& queues, Scheduler& scheduler)
+      : store_(store), queues_(queues), scheduler_(scheduler) {}
   ~Recordings() {
     for (const auto& [table, timer] : timers_) scheduler_.cancel(timer);
   }
   Result<void> touch(const std::string& table) {
     if (auto kept = store_.keep_images(table, true); !kept) {
       if (kept.error().code != ErrorCode::kResourceNotFound) return kept;
+      const auto names = queues_.names();
       return fail(ErrorCode::kResourceNotFound,
-                  "there is no table '" + table + "' (GET /queues lists the tables that are queues)");
+                  "there is no table '" + table + "'; " +
+                      (names.empty() ? "this daemon has no queues" : "of this daemon's queues " + there_are(names)));
     }
     TimerId& timer = timers_[table];
     if (timer != 0) scheduler_.cancel(timer);
@@ -42,6 +46,7 @@ class Recordings {
   }
 
   EmbeddedTables& store_;
+  const TaskQueues& queues_;
   Scheduler& scheduler_;
   std::map<std::string, TimerId> timers_;
 };
@@ -87,7 +92,7 @@ class Recorder {
         queues_(queues),
         scheduler_(scheduler),
         account_(std::move(account)),
-        recordings_(store, scheduler) {}
+        recordings_(store, queues, scheduler) {}
 
   Async<HttpResponse> answer(std::string request_target) {
     auto piece = co_await read(std::move(request_target));

@@ -106,9 +106,10 @@ Result<void> Committer::admit_upkeep(uint64_t memory) {
 
 Result<void> Committer::admit_memory(uint64_t bytes, uint64_t limit) const {
   if (bytes == 0 || limit == 0 || memory() + bytes <= limit) return {};
-  return fail(ErrorCode::kLimitExceeded, "Not enough memory (--max-memory-bytes): " + std::to_string(bytes) +
-                                             " bytes are needed, " + std::to_string(memory()) + " of " +
-                                             std::to_string(options_.max_memory_bytes) + " are taken");
+  return fail(ErrorCode::kLimitExceeded,
+              "Not enough memory: " + std::to_string(bytes) + " bytes are needed beside the " +
+                  std::to_string(memory()) + " that the store has, and --max-memory-bytes " + "allows " +
+                  std::to_string(options_.max_memory_bytes) + ": allow more, or delete items");
 }
 
 Result<void> Committer::admit(const Mutation& mutation) {

@@ -300,7 +300,7 @@ TEST(ServeWelcome, FiveLinesThatSayWhatItDoesAndHowToUseIt) {
   facts.data = "/srv/freshet-data/emails";
   EXPECT_EQ(welcome_text(*queue, facts),
             "emails: POST http://127.0.0.1:8000/send, 19 starts a second, 8 at once, 5 attempts. Every task that is "
-            "acknowledged is on disk, in /srv/freshet-data/emails.\n"
+            "acknowledged is on disk: /srv/freshet-data/emails\n"
             "order: the newest is done next (--late fades: ORDER=lifo DEADLINE_MARGIN=off REFUSE_LATE=off); it is shed "
             "if it has not started 5s after its creation.\n"
             "put:   curl http://127.0.0.1:7070/queues/emails/tasks -d '{\"payload\": {\"to\": \"ada\"}}'\n"

@@ -48,6 +48,16 @@ TEST(StatsPage, GroupsAtTheirLimitAreCounted) {
   EXPECT_NE(stats_lines(stats).find("\n12 keys are at their limit: they may start no task now\n"), std::string::npos);
 }
 
+TEST(StatsLines, ADoubtedClockIsToldWithItsCauseAndItsEnd) {
+  Json stats = kStats;
+  stats["clockTrusted"] = false;
+  const std::string lines = stats_lines(stats);
+  EXPECT_EQ(
+      lines.find("The wall clock was set, or is far ahead of the last write: until it has run evenly for a minute"), 0u)
+      << lines;
+  EXPECT_NE(lines.find("--trust-clock skips the wait"), std::string::npos) << lines;
+}
+
 TEST(StatsPage, StatesThatAClientMadeUpAreShownToo) {
   Json stats = kStats;
   stats["depth"]["ON_HOLD"] = 7;

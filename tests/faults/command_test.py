@@ -246,7 +246,7 @@ def wrong_words(freshet):
         run = freshet(*words, status=6 if words[1:2] == ["--url"] and "70700" not in words[2] else 2)
         assert said in run.stderr, (words, run)
     # Whether the table is there is known only when the store is open.
-    run = freshet("run", "--data", ":memory:", "--queue", "None", status=1)
+    run = freshet("run", "--data", ":memory:", "--listen", "127.0.0.1:0", "--queue", "None", status=1)
     assert "freshet: --queue None: there is no table 'None', neither in the template nor in the data folder\n" in run.stderr, run
 
 
@@ -277,7 +277,8 @@ def wrong_files_and_tables(freshet):
         run = freshet(*words, status=2)
         assert run.stderr.count("\n") == 1 and "goes to --config" in run.stderr, run
     for words in (["watch", "--queue", "Nowhere"], ["record", "--table", "Nowhere"]):
-        assert "there is no table 'Nowhere'" in freshet(*words, status=3).stderr
+        assert "there is no table 'Nowhere'; of this daemon's queues there " in freshet(*words, status=3).stderr
+    assert "cannot write '/nowhere/x': No such file or directory" in freshet("record", "--out", "/nowhere/x", status=2).stderr
     assert "single ones around all of it" in freshet("ordered", "get", "x", status=2).stderr
 
 
@@ -395,7 +396,7 @@ def main():
             text = freshet("replay", "--help").stdout.split("\n\nThe same fixture")[0]
             assert all(line.lower().count("with --into") < 2 for line in re.split(r"\n +--", text)), text
             assert "no function has logged anything (--all" in freshet("logs").stderr
-            assert "the log has no line of function 'None'" in freshet("logs", "None").stderr
+            assert "there is no function 'None'; there are " in freshet("logs", "None", status=3).stderr
             fixtures(freshet)
             documented_session(options.binary, pathlib.Path(folder))
             assert daemon.stop() == 0, daemon.log_tail()

@@ -68,7 +68,11 @@ Result<NewTask> read_task(const JsonView& json) {
   }
   members.value("payload", task.payload);
   members.seconds_member("ttlSeconds", task.ttl);
-  if (members.find("deadline")) {
+  if (const auto text = members.find("deadline"); text && text->is(JsonKind::kString)) {
+    members.refuse(*text,
+                   "must be a time as a number of milliseconds since 1970, not a text; for a time from now write "
+                   "'deadlineMs', like 5000");
+  } else if (text) {
     int64_t deadline = 0;
     members.integer("deadline", 1, kMaxTime, deadline);
     task.deadline = WallTime(milliseconds(deadline));

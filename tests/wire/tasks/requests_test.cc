@@ -23,6 +23,9 @@ TEST(CreateRequest, BoundsAreToldWithThePathOfTheMember) {
   EXPECT_EQ(why(R"({"delayMs": 31622400001})"), "'delayMs' must be from 0 to 31622400000");
   EXPECT_EQ(why(R"({"deadline": 253402300799999})"), "");
   EXPECT_EQ(why(R"({"deadline": 0})"), "'deadline' must be from 1 to 253402300799999");
+  EXPECT_EQ(why(R"({"deadline": "5s"})"),
+            "'deadline' must be a time as a number of milliseconds since 1970, not a text; for a time from now write "
+            "'deadlineMs', like 5000");
   EXPECT_EQ(why(R"({"deadlineMs": 31622400000})"), "");
   for (const char* wrong : {"0", "-1", "31622400001"}) {
     EXPECT_EQ(why(R"({"deadlineMs": )" + std::string(wrong) + "}"), "'deadlineMs' must be from 1 to 31622400000");

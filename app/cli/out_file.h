@@ -1,0 +1,16 @@
+// Files that commands write.
+#pragma once
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+namespace freshet::cli {
+
+// "cannot write 'FILE': Permission denied". Call it right after the write failed: it reads errno.
+inline std::string cannot_write(const std::string& file) {
+  const int why = errno;
+  return "cannot write '" + file + "'" + (why == 0 ? "" : std::string(": ") + std::strerror(why));
+}
+
+}  // namespace freshet::cli
