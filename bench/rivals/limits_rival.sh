@@ -7,6 +7,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 name=$1
+export TMPDIR=$LAB_DATA # What a kill leaves there goes with the demo's folder.
 
 if [ -f "$here/../../CMakeLists.txt" ]; then
   node_dir=$here/../../build/rivals

@@ -105,6 +105,22 @@ class DemoTest(unittest.TestCase):
             self.assertTrue(calls.is_file(), "nothing is installed: the half installation is taken for a whole one")
             self.assertRegex(calls.read_text(), r"^[^\n]*install --no-audit --no-fund part@2 @of/other@3\n$")
 
+    def test_a_rival_that_is_killed_while_it_installs_leaves_nothing_in_the_temporary_folder(self):
+        scripts = self.at / "bench/rivals"
+        scripts.mkdir(parents=True)
+        for name in ("limits_rival.sh", "setup.sh"):
+            (scripts / name).write_text(pathlib.Path("bench/rivals", name).read_text())
+        for folder in ("tmp", "data", "programs"):
+            (self.at / folder).mkdir()
+        npm = self.at / "programs/npm"
+        npm.write_text("#!/bin/sh\nkill -9 $PPID\n")
+        npm.chmod(0o755)
+        environment = {**os.environ, "TMPDIR": str(self.at / "tmp"), "LAB_DATA": str(self.at / "data"), "XDG_CACHE_HOME": str(self.at),
+                       "PATH": f"{self.at / 'programs'}:{os.environ['PATH']}"}
+        done = subprocess.run(["bash", scripts / "limits_rival.sh", "sqs-pattern"], capture_output=True, text=True, env=environment, timeout=60)
+        self.assertEqual(done.returncode, -signal.SIGKILL, done.stderr)
+        self.assertEqual(os.listdir(self.at / "tmp"), [])
+
     def test_wrong_options_say_what_would_be_right(self):
         for words, said in ((("--against", "celery"), "there are bullmq, postgres, sqs-pattern and lifo-sample"),
                             (("--rival", "x"), "must be NAME=COMMAND"), (("--html", "/no/such/folder/page"), "--html"),
