@@ -1,5 +1,5 @@
-// What people do to a queue as a whole: pause parts of it, and change many tasks at once. docs/running-queues.md, "Running
-// a queue". functions/queue fulfils it. Loop thread.
+// What people do to a queue as a whole: pause parts of it, and change many tasks at once. docs/running-queues.md,
+// "Running a queue". functions/queue fulfils it. Loop thread.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,8 @@ struct Bin {
 inline constexpr milliseconds kBin{250};
 
 struct Figures {
-  // By name, as in docs/overload-experiments.md; shares are of 1, times in ms. A figure that there is none of is left out.
+  // By name, as in docs/overload-experiments.md; shares are of 1, times in ms. A figure that there is none of is left
+  // out.
   std::map<std::string, double> values;
   std::vector<double> ages;  // At start, ms: percentiles 0, 1, ... 100. Empty if nothing was started.
   std::vector<Bin> bins;

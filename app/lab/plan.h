@@ -27,8 +27,8 @@ inline const std::vector<double> kLoads = {0.5, 0.8, 0.95, 1, 1.05, 1.2, 1.5, 2,
 // Fills in what the user did not choose, for runs in real time: some loads at the slower scale, a few seconds each.
 Plan for_real_time(Plan plan);
 
-// The product of all lists; or, if nothing was chosen, the story that docs/overload-experiments.md tells: the sweep over all loads
-// and the steps, the stall, bursts, retries and groups. kValidation says which value is wrong.
+// The product of all lists; or, if nothing was chosen, the story that docs/overload-experiments.md tells: the sweep
+// over all loads and the steps, the stall, bursts, retries and groups. kValidation says which value is wrong.
 Result<std::vector<Scenario>> scenarios_of(const Plan& plan);
 
 }  // namespace freshet::lab

@@ -32,7 +32,7 @@ struct PolicyStep {
 struct Recording {
   Trace trace;
   RealRun real;
-  nanoseconds length{0};                           // From the first change to the last.
+  nanoseconds length{0};  // From the first change to the last.
   // The settings in force at the start; empty if the fixture does not hold them.
   std::map<std::string, std::string> policy = {};
   std::vector<PolicyStep> policy_changes = {};  // Later ones, by time.

@@ -32,7 +32,8 @@ TEST(CheckRunner, AProgramIsLookedForInThePath) {
   EXPECT_TRUE(faults_of("exec:/bin/sh -c true").empty());
   const auto faults = faults_of("exec:no-such-program-of-ours");
   ASSERT_EQ(faults.size(), 1u);
-  EXPECT_NE(faults[0].message.find("program 'no-such-program-of-ours' was not found in the daemon's PATH"), std::string::npos);
+  EXPECT_NE(faults[0].message.find("program 'no-such-program-of-ours' was not found in the daemon's PATH"),
+            std::string::npos);
 }
 
 TEST(CheckRunner, WhatMayNotBeExecutedIsAWarning) {

@@ -11,8 +11,8 @@
 namespace freshet::lab {
 
 // The whole scenario, which takes its duration and a little more; the ledger has what became of each task. Figures that
-// only real time has, by name (docs/overload-experiments.md). kValidation if the policy does not run in real time; kCorruption when
-// the daemon's books do not balance with the ledger.
+// only real time has, by name (docs/overload-experiments.md). kValidation if the policy does not run in real time;
+// kCorruption when the daemon's books do not balance with the ledger.
 Result<std::map<std::string, double>> run_real(const Policy& policy, uint64_t seed, Ledger& ledger,
                                                const RealOptions& options);
 
