@@ -62,14 +62,14 @@ Colour colour_of_state(const std::string& state) {
 
 void print_table(const Json& rows, const Screen& screen) {
   Table table(screen, {{.header = "QUEUE"},
-                       {.header = "KIND"},
+                       {.header = "KIND", .spare = true},
                        {.header = "STATE"},
                        {.header = "PENDING", .right = true},
                        {.header = "TAKEN", .right = true},
-                       {.header = "DELAYED", .right = true},
+                       {.header = "DELAYED", .right = true, .spare = true},
                        {.header = "DEAD", .right = true},
                        {.header = "OLDEST", .right = true},
-                       {.header = "RUNNER"},
+                       {.header = "RUNNER", .spare = true},
                        {.header = "RATE", .right = true}});
   for (const Json& row : rows) {
     const std::string state = row.value("state", "");

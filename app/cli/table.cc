@@ -84,7 +84,26 @@ void Table::append_wrapped(std::string& out, std::vector<Cell> row, const std::v
   }
 }
 
+// Without the spare columns that the screen has no room for.
+Table Table::narrowed() const {
+  Table out = *this;
+  auto widths = natural_widths();
+  size_t all = std::accumulate(widths.begin(), widths.end(), kGap * (widths.size() - 1));
+  for (size_t i = widths.size(); i-- > 0 && all > screen_.width;) {
+    if (!columns_[i].spare) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    out.columns_.erase(out.columns_.begin() + at);
+    for (auto& row : out.rows_) row.erase(row.begin() + at);
+    all -= widths[i] + kGap;
+  }
+  return out;
+}
+
 std::string Table::text() const {
+  return screen_.terminal ? narrowed().lines() : lines();
+}
+
+std::string Table::lines() const {
   auto widths = natural_widths();
   if (screen_.terminal) fit(widths);
   std::vector<Cell> headers;

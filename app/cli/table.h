@@ -17,6 +17,7 @@ struct Column {
   std::string header;
   bool right = false;      // Aligned to the right, as numbers are.
   bool gives_way = false;  // Cut before the others, if the row is wider than the screen.
+  bool spare = false;      // Left out, the last one first, while the row is wider than the screen.
   // Only of the last column: a text that does not fit is not cut. It goes on in further lines, or has lines of its own
   // below its row if the column would be too narrow to read.
   bool wraps = false;
@@ -32,13 +33,15 @@ class Table {
   std::string text() const;
 
  private:
+  Table narrowed() const;
+  std::string lines() const;
   std::vector<size_t> natural_widths() const;
   void fit(std::vector<size_t>& widths) const;
   void append(std::string& out, const std::vector<Cell>& row, const std::vector<size_t>& widths) const;
   void append_wrapped(std::string& out, std::vector<Cell> row, const std::vector<size_t>& widths) const;
 
   const Screen screen_;
-  const std::vector<Column> columns_;
+  std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };
 

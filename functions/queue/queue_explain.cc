@@ -122,6 +122,16 @@ Async<Result<void>> Queue::count_ahead(Explanation& out) {
   co_return Result<void>();
 }
 
+namespace {
+
+std::string come_before_it(uint64_t ahead, bool at_least) {
+  if (at_least) return "more than " + std::to_string(ahead) + " come before it";
+  if (ahead == 0) return "none comes before it";
+  return std::to_string(ahead) + (ahead == 1 ? " comes before it" : " come before it");
+}
+
+}  // namespace
+
 // How takes go through the queue.
 std::string Queue::order_in_words(const ItemRef& task) {
   const auto lane = text_of(task, attribute::kLane);
@@ -145,9 +155,9 @@ void Queue::explain_waiting(Explanation& out) {
     say("created-ahead", "its taskCreated is further ahead than CREATED_SKEW_MS allows: it waits until that has come");
   }
   if (out.ahead) {
-    say("order", order_in_words(out.task) + ": " + (out.ahead_at_least ? "more than " : "") +
-                     std::to_string(*out.ahead) + " come before it" +
-                     (lanes_.empty() ? "" : " in its lane (group and priority)"));
+    say("order", order_in_words(out.task) + ": " + come_before_it(*out.ahead, out.ahead_at_least) +
+                     (lanes_.empty() ? "" : " in its lane (group and priority)") +
+                     ", not counting those of the same millisecond");
   }
   if (is_replaced(out.task, text_of(out.task, attribute::kLiveKey))) {
     say("being-replaced", "a newer task of its key has come in its place; it ends when the store lets it");

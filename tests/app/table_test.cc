@@ -65,6 +65,26 @@ TEST(Table, ALastColumnWithoutRoomStandsBelow) {
             "12:00:01  local\n");
 }
 
+TEST(Table, SpareColumnsAreLeftOutBeforeOthersAreCut) {
+  const auto text = [](size_t width) {
+    Table table(screen(width), {{.header = "QUEUE"},
+                                {.header = "KIND", .spare = true},
+                                {.header = "PENDING", .right = true},
+                                {.header = "RUNNER", .spare = true}});
+    table.add({{"emails"}, {"tasks"}, {"94"}, {"http"}});
+    return table.text();
+  };
+  EXPECT_EQ(text(30),
+            "QUEUE   KIND   PENDING  RUNNER\n"
+            "emails  tasks       94  http\n");
+  EXPECT_EQ(text(29),
+            "QUEUE   KIND   PENDING\n"
+            "emails  tasks       94\n");
+  EXPECT_EQ(text(20),
+            "QUEUE   PENDING\n"
+            "emails       94\n");
+}
+
 TEST(Table, PaintsWhatItShowsAndEscapesWhatOthersWrote) {
   Table table(screen(80, true), {{.header = "TASK"}, {.header = "STATUS"}});
   table.add({{"a\x1b[2J"}, {"DEAD", colour_of_status("DEAD")}});

@@ -124,7 +124,10 @@ TEST_P(DeadlineOrder, ATableWithoutRoomForTheIndexStaysAQueue) {
     world.pass(milliseconds(1));
   }
   const auto why = sentences(*world.wait(queue.explain("two")));
-  EXPECT_EQ(why.at(0), "the newest task is taken first: 1 come before it in its lane (group and priority)");
+  EXPECT_EQ(why.at(0),
+            "the newest task is taken first: 1 comes before it in its lane (group and priority), not counting those of "
+            "the same "
+            "millisecond");
   EXPECT_EQ(ids(take(queue, 9)), "three two one");
   expect_balance();
 }
@@ -202,7 +205,10 @@ TEST_P(DeadlineOrder, ExplainCountsThoseThatAreMoreUrgent) {
   EXPECT_EQ(ahead("t1"), 0u);
   EXPECT_EQ(ahead("t5"), 4u);
   const auto why = sentences(*world.wait(queue.explain("t4")));
-  EXPECT_EQ(why.at(0), "the earliest deadline that leaves enough time is taken first, as of now: 3 come before it");
+  EXPECT_EQ(why.at(0),
+            "the earliest deadline that leaves enough time is taken first, as of now: 3 come before it, not counting "
+            "those of the same "
+            "millisecond");
 }
 
 TEST(Urgency, EnoughIsWhatMostTasksTakeAndNothingWhileThatIsNotKnown) {
