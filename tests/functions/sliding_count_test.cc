@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace freshet {
 namespace {
 
@@ -51,6 +53,21 @@ TEST(SlidingCount, AnotherCountEndsTheBelief) {
   count.refused(at(11), true);
   count.refused(at(14), true);
   EXPECT_FALSE(count.known()) << "it refuses at another count";
+}
+
+// Parts before the machine's start are none: nothing beside the counts is read.
+TEST(SlidingCount, CountsInTheFirstSecondsOfTheMachine) {
+  struct {
+    std::array<float, 64> before{};
+    SlidingCount count;
+    std::array<float, 64> after{};
+  } memory;
+  memory.before.fill(1e6F);
+  memory.after.fill(1e6F);
+  memory.count.add(BootTime(milliseconds(100)), 3);
+  memory.count.add(BootTime(seconds(1)), 4);
+  EXPECT_NEAR(memory.count.count(BootTime(seconds(1))), 7, 1e-6);
+  EXPECT_NEAR(memory.count.count(BootTime(seconds(9))), 7, 1e-6);
 }
 
 TEST(SlidingCount, FewMayBeTheSameByChance) {

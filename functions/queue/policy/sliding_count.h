@@ -70,7 +70,8 @@ class SlidingCount {
   static constexpr double kLeast = 30;  // Fewer may be the same by chance.
 
   static int64_t part_of(BootTime now) { return now.time_since_epoch() / kPart; }
-  static size_t place(int64_t part) { return static_cast<size_t>(part % kKept); }
+  // Also of a part before the machine's start, which is below 0.
+  static size_t place(int64_t part) { return static_cast<size_t>(part) % kKept; }
   void pass(BootTime now) {
     const int64_t part = part_of(now);
     for (int64_t i = std::max(part_ + 1, part - kKept + 1); i <= part; ++i) parts_[place(i)] = 0;
