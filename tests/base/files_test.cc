@@ -277,6 +277,23 @@ TEST_F(SimFilesTest, AFailedSyncMayHaveLostWhatALaterOneSeemsToKeep) {
   EXPECT_TRUE(lost);
 }
 
+// Where something newer is durable, what a failed sync left behind is gone for good.
+TEST_F(SimFilesTest, WhatAFailedSyncLostDoesNotCoverWhatIsDurableSince) {
+  for (uint64_t seed = 1; seed <= 50; ++seed) {
+    SimFiles files(seed);
+    auto file = create(files, "f");
+    ASSERT_TRUE(files.sync_directory("d"));
+    ASSERT_TRUE(file->write_at(0, "oldoldold"));
+    files.fail_sync(1);
+    ASSERT_FALSE(file->sync());
+    ASSERT_TRUE(file->write_at(3, "new"));
+    ASSERT_TRUE(file->sync());
+    files.restart();
+    ASSERT_GE(files.content("d/f").size(), 6u);
+    EXPECT_EQ(files.content("d/f").substr(3, 3), "new") << "seed " << seed;
+  }
+}
+
 TEST_F(SimFilesTest, TheDiskHasAnEnd) {
   SimFiles files(1);
   files.set_disk_bytes(100);

@@ -44,6 +44,21 @@ struct SimFiles::Inode {
       if (kind == Kind::kGrow) content.resize(std::max(content.size, at));
       if (kind == Kind::kTruncate) content.resize(at);
     }
+
+    // This one is durable, and `all[index]` is older: where both wrote, the older one never comes back.
+    void supersede(std::vector<Change>& all, size_t index) const {
+      if (kind != Kind::kWrite || all[index].kind != Kind::kWrite) return;
+      const Change old = all[index];
+      const uint64_t from = std::clamp(at, old.at, old.at + old.bytes.size());
+      const uint64_t to = std::clamp(at + bytes.size(), from, old.at + old.bytes.size());
+      if (from == to) return;
+      all[index].bytes.resize(from - old.at);
+      if (to < old.at + old.bytes.size()) {
+        all.insert(all.begin() + static_cast<ptrdiff_t>(index) + 1,
+                   {Kind::kWrite, to, old.bytes.substr(to - old.at), old.lost_by_sync});
+      }
+      if (all[index].bytes.empty()) all.erase(all.begin() + static_cast<ptrdiff_t>(index));
+    }
   };
 
   Content now;
@@ -67,6 +82,7 @@ struct SimFiles::Inode {
         lost.push_back(std::move(each));
       } else {
         each.apply(durable);
+        for (size_t before = lost.size(); before > 0; --before) each.supersede(lost, before - 1);
       }
     }
     changes = std::move(lost);
