@@ -121,7 +121,7 @@ Async<bool> Queue::end_leases() {
     auto outcome = after_failure(lease->task, settings_, false, {}, services_.random.unit());
     if (!settings_.retry_failures) outcome = after_restart(lease->task, settings_);
     FRESHET_REACHED("a lease has ended");
-    outcome.unless_beaten = !FRESHET_PLANTED("lease-ended-though-beaten");
+    outcome.unless_beaten = !FRESHET_PLANTED("lease-ended-though-beaten") && !FRESHET_PLANTED("heartbeat-not-kept");
     if (FRESHET_PLANTED("lease-end-tried-once"))
       leases_.postpone(id, BootTime::max());
     else

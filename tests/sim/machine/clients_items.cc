@@ -72,7 +72,8 @@ Async<uint64_t> find_version(Stage& stage, Random& random, std::string key) {
   co_return 0;
 }
 
-std::string padding(Random& random) {
+std::string padding(Stage& stage, Random& random) {
+  if (stage.plan.has("big-values") && random.below(3) == 0) return std::string(random.below(60'000), 'x');
   return std::string(random.below(20) == 0 ? 4'000 + random.below(30'000) : random.below(200), 'x');
 }
 
@@ -103,7 +104,7 @@ Async<void> write_registers(Stage& stage, Random random, std::string name) {
   while (!stage.calm && !stage.verdict.is_broken()) {
     const std::string key = "r-" + name + "-" + std::to_string(random.below(12));
     const uint64_t version = versions[key] + 1;
-    const std::string value = name + "." + std::to_string(++tries) + padding(random);
+    const std::string value = name + "." + std::to_string(++tries) + padding(stage, random);
     stage.items.begin(key, version, value);
     Json put = put_of(key, version, value);
     const milliseconds patience(100 + static_cast<int64_t>(random.below(5'000)));

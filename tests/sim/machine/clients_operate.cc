@@ -79,7 +79,9 @@ Async<void> pause_queue(Stage& stage, Random random) {
     const bool ends_by_itself = pause.contains("forMs");
     const Reply reply = co_await stage.caller.queue("pause", std::move(pause), kPatience);
     if (reply.kind == Reply::Kind::kDone && !ends_by_itself) stage.tasks.paused(reply.span.answered);
-    co_await rest(stage, random, milliseconds(10), milliseconds(3'000));
+    // Some pauses are there for longer than a daemon.
+    const milliseconds longest(random.below(3) == 0 ? 30'000 : 3'000);
+    co_await rest(stage, random, milliseconds(10), longest);
     stage.tasks.resuming();
     // Until it is known not to be paused: a request without an answer may have been carried out, now or before.
     for (;;) {

@@ -13,6 +13,7 @@ std::string ms(BootTime time) {
 
 constexpr milliseconds kShortestLease{500};
 constexpr seconds kTravel{150};  // Of a task to its runner, a pause of the machine included.
+constexpr size_t kLately = 40;
 constexpr milliseconds kRateWindow{5'000};
 constexpr std::chrono::hours kFar{24 * 365};
 
@@ -233,6 +234,8 @@ void TasksJudge::settled(const std::string& id, const std::string& lease, Outcom
     task.known_ended = span.answered;
     task.ended_after = span.sent;
     task.ended_wall = span.wall_sent;
+    ended_lately_.push_back(id);
+    if (ended_lately_.size() > kLately) ended_lately_.pop_front();
   }
   if (outcome == Outcome::kHeartbeat) {
     verdict_.expect(status == "TAKEN", "a task with a heartbeat is not TAKEN", id + " is " + status);
@@ -242,6 +245,9 @@ void TasksJudge::settled(const std::string& id, const std::string& lease, Outcom
   verdict_.expect(redrives_ || !task.cancelled || span.sent <= *task.cancelled || status == "CANCELLED",
                   "a cancelled task waits again", id + " is " + status);
   if (status != "PENDING" && status != "DELAYED") return;
+  verdict_.expect(outcome != Outcome::kFail || redrives_ || task.attempt < most_attempts_,
+                  "a task without attempts left waits again",
+                  id + ", which has had " + std::to_string(task.attempt) + " attempts");
   task.next_attempt = task.attempt + (outcome == Outcome::kFail ? 1 : 0);
   task.settled = span.sent;
   if (delay) {

@@ -102,6 +102,8 @@ class TasksJudge {
   void at_rest(const std::map<std::string, std::string>& status_of_all, const Span& span);
 
   const std::set<std::string>& acknowledged() const { return acknowledged_; }
+  // Those that are SUCCESS for sure since not long ago.
+  const std::deque<std::string>& ended_lately() const { return ended_lately_; }
 
  private:
   struct Task {
@@ -148,6 +150,7 @@ class TasksJudge {
   Verdict& verdict_;
   std::map<std::string, Task> tasks_;
   std::set<std::string> acknowledged_;
+  std::deque<std::string> ended_lately_;
   // Acknowledged, never touched, without delay, ttl or deadline: surely PENDING. By when they were acknowledged.
   std::map<BootTime, std::set<std::string>> surely_pending_;
   BootTime unsure_until_{};  // Takes without an answer may hold anything until then.

@@ -21,6 +21,9 @@ constexpr milliseconds kLongestRest{3'600'000};
 constexpr milliseconds kLongTurn{20'000};    // Real time.
 constexpr milliseconds kTurnBudget{10'000};  // Of the processor's time.
 constexpr uint64_t kMostSteps = 5'000'000;
+// A turn takes 20 us on average.
+constexpr seconds kWindow{10};
+constexpr uint64_t kMostTurns = 200'000;
 
 std::string runner_of(const Plan& plan) {
   return plan.has("http-runner") ? "http://127.0.0.1:" + std::to_string(kHandlerPort) + "/" : "none";
@@ -257,12 +260,34 @@ class Machine {
     return endings.empty() ? Ending::kDrain : endings[random_.below(endings.size())];
   }
 
+  // The life ends within a call of the disk: one of the next, or one near a rare kind of call.
+  void die_at_a_call() {
+    SimFiles& files = world_.sim_files();
+    static constexpr const char* kRare[] = {"rename", "remove", "sync directory", "allocate", "truncate", "open"};
+    const uint64_t after = random_.below(6);
+    if (random_.below(3) == 0) {
+      files.crash_at(files.calls() + 1 + random_.below(40));
+    } else {
+      const std::string kind = kRare[random_.below(std::size(kRare))];
+      files.on_call([&files, kind, after, met = false](const std::string& call) mutable {
+        if (std::exchange(met, met || call.starts_with(kind)) || !met) return;
+        files.crash_at(files.calls() + 1 + after);
+      });
+    }
+    const BootTime until = now() + seconds(2);
+    while (goes_on() && !files.crashed() && !daemon_->loop().stopped() && now() < until) step();
+    files.on_call(nullptr);
+    if (files.crashed()) fault("at-call");
+  }
+
   void end_life(Ending ending) {
     if (daemon_->loop().stopped()) {
       trace_.saw("stopped by itself");
       trace_.note("the daemon has ended by itself with " + std::to_string(daemon_->exit_status()));
     } else if (ending == Ending::kDrain) {
       drain();
+    } else if (plan_.has("at-call") && random_.below(4) != 0) {
+      die_at_a_call();
     }
     if (goes_on()) take_down(ending);
   }
@@ -391,10 +416,20 @@ class Machine {
     if (daemon_->loop().ready()) {
       daemon_->loop().turn();
       worked = true;
+      count_turn();
       // Work takes time.
       world_.sim_clock().advance(std::chrono::microseconds(1 + random_.below(40)));
     }
     return worked;
+  }
+
+  // A daemon that works all the time although its clients rest makes no progress.
+  void count_turn() {
+    if (now() - window_began_ > kWindow) {
+      window_began_ = now();
+      turns_in_window_ = 0;
+    }
+    verdict_.expect(++turns_in_window_ < kMostTurns, "it spins without progress", "turns within ten seconds");
   }
 
   void plan_next_fault() {
@@ -534,6 +569,8 @@ class Machine {
   uint64_t lives_ = 0;
   uint64_t steps_ = 0;
   uint64_t idle_turns_ = 0;
+  BootTime window_began_{};
+  uint64_t turns_in_window_ = 0;
   milliseconds stepped_back_{0};
 };
 
