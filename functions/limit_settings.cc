@@ -15,19 +15,19 @@ double LimitSettings::tokens_at_once() const {
 }
 
 void read_limits(SettingReader& reader, bool has_rate, LimitSettings& out) {
-  if (const auto* rate = reader.find("KEY_RATE_LIMIT"); rate && *rate == "adaptive") {
-    reader.report(
-        "KEY_RATE_LIMIT is 'adaptive': the limit of each key or group must be a number of starts a second; only "
-        "RATE_LIMIT, that of the whole queue, can be learnt");
-    return;
-  }
-  reader.real("KEY_RATE_LIMIT", out.rate, 0, 1e9);
+  const auto* rate = reader.find("KEY_RATE_LIMIT");
+  out.learnt = rate != nullptr && *rate == "adaptive";
+  if (!out.learnt) reader.real("KEY_RATE_LIMIT", out.rate, 0, 1e9, "'adaptive' or ");
   reader.whole("KEY_RATE_BURST", out.burst, 0, 1'000'000'000);
   reader.whole("KEY_CONCURRENCY", out.concurrency, 0, 1'000'000);
   reader.choice("LIMIT_BY", "key", "group", out.by_key);
   reader.choice("RATE_COUNTS", "cost", "tasks", out.counts_cost);
   reader.real("DEFAULT_COST", out.default_cost, kLeastCost, kMostCost);
-  if (out.burst > 0 && out.rate == 0) {
+  if (out.burst > 0 && out.learnt) {
+    reader.report(
+        "KEY_RATE_BURST is how many a KEY_RATE_LIMIT of so many a second lets start at once; KEY_RATE_LIMIT=adaptive "
+        "learns that too: set one of the two");
+  } else if (out.burst > 0 && out.rate == 0) {
     reader.report("KEY_RATE_BURST is how many KEY_RATE_LIMIT lets start at once, which is not set: set it too");
   }
   if (reader.find("LIMIT_BY") && !out.any()) {

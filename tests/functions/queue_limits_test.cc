@@ -489,8 +489,10 @@ TEST(LimitSettings, WhatContradictsIsRefusedWithTheReason) {
     const auto settings = queue_settings(environment);
     return settings ? std::string() : settings.error().message;
   };
-  EXPECT_EQ(refusal({{"KEY_RATE_LIMIT", "-1"}}), "KEY_RATE_LIMIT is '-1': it must be a number from 0 to 1000000000");
-  EXPECT_NE(refusal({{"KEY_RATE_LIMIT", "adaptive"}}).find("must be a number of starts a second"), std::string::npos);
+  EXPECT_EQ(refusal({{"KEY_RATE_LIMIT", "-1"}}),
+            "KEY_RATE_LIMIT is '-1': it must be 'adaptive' or a number from 0 to 1000000000");
+  EXPECT_NE(refusal({{"KEY_RATE_LIMIT", "adaptive"}, {"KEY_RATE_BURST", "3"}}).find("learns that too"),
+            std::string::npos);
   EXPECT_NE(refusal({{"KEY_RATE_BURST", "3"}}).find("KEY_RATE_LIMIT lets start at once, which is not set"),
             std::string::npos);
   EXPECT_NE(refusal({{"LIMIT_BY", "key"}}).find("neither of which is set"), std::string::npos);
@@ -504,6 +506,10 @@ TEST(LimitSettings, WhatContradictsIsRefusedWithTheReason) {
   const auto off = with_policy(*settings, {{"KEY_RATE_LIMIT", "0"}});
   ASSERT_TRUE(off) << off.error().message;
   EXPECT_FALSE(off->limits.any());
+  const auto learnt = with_policy(*settings, {{"KEY_RATE_LIMIT", "adaptive"}});
+  ASSERT_TRUE(learnt) << learnt.error().message;
+  EXPECT_TRUE(learnt->limits.learnt && learnt->limits.by_key && learnt->limits.counts_cost);
+  EXPECT_EQ(queue_settings(policy_environment(*learnt))->limits, learnt->limits);
 }
 
 }  // namespace

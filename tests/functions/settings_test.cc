@@ -148,7 +148,7 @@ TEST(Settings, NumbersAreWrittenPlainly) {
       {"RATE_LIMIT", "'adaptive' or a number from 0 to 1000000000", false, {}},
       {"RATE_MIN", "a number from 0.001 to 1000000000", false, {{"RATE_LIMIT", "adaptive"}}},
       {"RATE_MAX", "a number from 0.001 to 1000000000", false, {{"RATE_LIMIT", "adaptive"}}},
-      {"KEY_RATE_LIMIT", "a number from 0 to 1000000000", false, {}},
+      {"KEY_RATE_LIMIT", "'adaptive' or a number from 0 to 1000000000", false, {}},
       {"KEY_RATE_BURST", "a whole number from 0 to 1000000000", true, {{"KEY_RATE_LIMIT", "1"}}},
       {"KEY_CONCURRENCY", "a whole number from 0 to 1000000", true, {}},
       {"DEFAULT_COST", "a number from 0.000001 to 1000000000", false, {}},
