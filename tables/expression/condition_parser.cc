@@ -94,14 +94,19 @@ Parser::Term Parser::parse_comparison() {
 }
 
 Parser::Term Parser::parse_term() {
-  if (at_symbol("(")) return parse_parenthesized();
+  if (at_symbol("(")) return parse_parenthesized(&Parser::parse_or);
   return {true, false, parse_plain_operand(), {}};
 }
 
-Parser::Term Parser::parse_parenthesized() {
+Parser::Term Parser::parse_operand_term() {
+  if (at_symbol("(")) return parse_parenthesized(&Parser::parse_operand_term);
+  return {true, false, parse_plain_operand(), {}};
+}
+
+Parser::Term Parser::parse_parenthesized(Term (Parser::*inside)()) {
   take();
   Term term;
-  if (enter()) term = parse_or();
+  if (enter()) term = (this->*inside)();
   leave();
   expect_symbol(")");
   if (term.parenthesized) note(redundant_parentheses_, "The expression has redundant parentheses;");
@@ -114,11 +119,7 @@ Parser::Term Parser::parse_parenthesized() {
 }
 
 Operand Parser::parse_plain_operand() {
-  if (at_symbol("(")) {
-    Term term = parse_parenthesized();
-    if (!term.is_operand) syntax_error();
-    return std::move(term.operand);
-  }
+  if (at_symbol("(")) return parse_operand_term().operand;
   if (peek().kind == TokenKind::kValuePlaceholder) return parse_value();
   if (peek().kind == TokenKind::kIdentifier && at_symbol("(", 1)) return parse_call(&Parser::parse_plain_operand);
   Operand operand;

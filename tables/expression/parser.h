@@ -58,7 +58,8 @@ class Parser {
   Term parse_not();
   Term parse_comparison();
   Term parse_term();
-  Term parse_parenthesized();
+  Term parse_parenthesized(Term (Parser::*inside)());  // Parentheses around what `inside` parses.
+  Term parse_operand_term();                           // An operand; in parentheses, no condition.
   Operand parse_plain_operand();  // In conditions: path, value, call, or one of these in parentheses.
   Condition as_condition(Term term);
   Condition chain(Operator op, Term first, Term (Parser::*next)(), std::string_view keyword);

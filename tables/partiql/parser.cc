@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tables/expression/paths.h"
 #include "tables/expression/text.h"
 
 namespace freshet::partiql {
@@ -181,9 +182,13 @@ void Parser::parse_projection() {
     refuse_alias();
     if (!stopped_) columns.push_back(column_name(statement_.projection.back()));
   } while (accept_symbol(","));
+  if (stopped_) return;
   std::sort(columns.begin(), columns.end());
   const auto twice = std::adjacent_find(columns.begin(), columns.end());
   if (twice != columns.end()) note(concat("Duplicate identifiers in select clause: ", *twice));
+  std::vector<const expression::Path*> paths;
+  for (const auto& path : statement_.projection) paths.push_back(&path);
+  if (auto message = expression::overlap_message(paths, {}); !message.empty()) note(std::move(message));
 }
 
 void Parser::parse_table(std::string_view expected) {

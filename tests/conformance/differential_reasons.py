@@ -249,10 +249,17 @@ def _(operation, body, ours, theirs):
     return ours, theirs
 
 
-@because("parameters of a statement", "a statement whose parameters are more or fewer than its question marks is refused before all else")
+@because("refused statements", "a statement whose parameters are more or fewer than its question marks is refused before all else. A "
+         "condition that stands where a value should is refused; DynamoDB Local compares it, and finds nothing")
 def _(operation, body, ours, theirs):
     said = re.sub(r"^Validation failed in TransactStatements\[\d+\]: ", "", ours.message or "")
-    return (ours, ours) if said == "Number of parameters in request and statement don't match." else (ours, theirs)
+    nothing = theirs.kind == "ConditionalCheckFailedException" or theirs.kind == "ConditionalCheckFailed" or theirs.status == 200 and (
+        not theirs.document.get("Items") and "Item" not in theirs.document and not any(theirs.document.get("Responses", [])))
+    if said == "Number of parameters in request and statement don't match." or nothing and re.fullmatch(
+            r"Unsupported (?:comparison: a condition can only equal true or false|expression: a condition stands where a value should) "
+            r"at \d+:\d+:\d+", said):
+        return ours, ours
+    return ours, theirs
 
 
 @because("requests first", "what is wrong with a request itself is said before its items, or the token of its transaction, are looked at")

@@ -147,6 +147,23 @@ class Reasons(unittest.TestCase):
         self.assertEqual(self.settle(unused, only), ["one of several"])
         self.assertIsNone(self.settle(error("anything"), only))
 
+    def test_what_statements_are_refused_for(self):
+        here = lambda message: error("Validation failed in TransactStatements[1]: " + message)  # noqa: E731
+        missing = "MISSING must be compared using IS operator"
+        malformed = "Statement wasn't well formed, can't be processed: Unexpected keyword at 1:57:3"
+        for ours, theirs in ((malformed, missing), (malformed, "Unexpected path component at 1:8:3"),
+                             (malformed, "Incorrect number of operands for operator or function; operator or function: +, number of operands: 1")):
+            for one, two in ((error(ours), error(theirs)), (here(ours), here(theirs)), (error(ours), here(theirs))):
+                self.assertEqual(self.settle(one, two, "ExecuteTransaction")[-1:], ["statements"], (str(one), str(two)))
+            self.assertIsNone(self.settle(error("anything"), error(theirs), "ExecuteStatement"))
+        self.assertIsNone(self.settle(error(malformed), error("Incorrect number of operands for operator or function; operator or "
+                                                              "function: size, number of operands: 1"), "ExecuteStatement"))
+        value = error("Unsupported expression: a condition stands where a value should at 1:42:2")
+        nothing, found = Answer(200, {"Items": []}), Answer(200, {"Items": [{"pk": {"S": "a"}}]})
+        self.assertEqual(self.settle(value, nothing, "ExecuteStatement"), ["refused statements"])
+        self.assertIsNone(self.settle(value, found, "ExecuteStatement"))
+        self.assertIsNone(self.settle(error(malformed), nothing, "ExecuteStatement"))
+
     def test_what_has_no_order(self):
         answer = lambda *items: comparable("Scan", {}, 200, {"Items": list(items)})  # noqa: E731
         one, two = {"s": {"SS": ["a", "b"]}}, {"n": {"N": "1"}}

@@ -5,6 +5,7 @@ WORDS = "(?i:AND|OR|NOT|IN|BETWEEN|SET|ADD|REMOVE|DELETE)"
 PLACEHOLDERS = (r"ExpressionAttribute(?:Names|Values) can only be specified when using expressions(?:: .*)?|"
                 r"Value provided in ExpressionAttribute(?:Names|Values) unused in expressions: .*|"
                 r"Must specify the AttributesToGet or ProjectionExpression when choosing to get SPECIFIC_ATTRIBUTES")
+IN_TRANSACTION = r"(?:Validation failed in TransactStatements\[\d+\]: )?"
 INVALID = "One or more parameter values were invalid: "
 PATHS = (r"The provided expression refers to an attribute that does not exist in the item|An operand in the update expression has an "
          r"incorrect data type|The document path provided in the update expression is invalid for update|"
@@ -34,7 +35,8 @@ SAME = {
          r"BatchGetItem must have some requests set|BatchWriteItem cannot have a null or no requests set|The statement was empty\.|"
          r"Select must be .*|Names of key attributes and attributes projected .*|TimeToLive is already disabled|Number of parameters in request and statement don't match\.|TimeToLive is active on a different AttributeName|"
          r"The table does not have the specified index: ?\S{0,2}|ExecutePartiQLTransaction can not have empty statement\.|"
-         r"Limit must be greater than or equal to 1|TimeToLiveSpecification cannot be null|Return values set to invalid value|Invalid table/index name\..*|"
+         r"Limit must be greater than or equal to 1|TimeToLiveSpecification cannot be null|"
+         r"(?:AttributeName|Enabled) cannot be null when time to live is .*|Return values set to invalid value|Invalid table/index name\..*|"
          r"Statement wasn't well formed, can't be processed: ")]),
     "numbers": ("the service says which number it is, and that a sum is too large", [
         (r"(.*)The parameter cannot be converted to a numeric value(?:: .*?)?( for key :\w+)?",
@@ -57,6 +59,7 @@ SAME = {
          r"The table does not have the specified index: .*|Invalid (?:Filter|Projection)Expression: .*|"
          r"ExpressionAttribute(?:Names|Values) can only be .*|Value provided in ExpressionAttribute(?:Names|Values) unused .*"),
         (PLACEHOLDERS, PLACEHOLDERS),
+        (r"ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName", r"Query condition missed key schema element"),
         (r"The number of query conditions \(\d+\) exceeds the number of key attributes defined in the schema \(\d+\)",
          r"Query key condition not supported"),
         (r"(Filter Expression can only contain non-primary key attributes: Primary key attribute): .*",) * 2,
@@ -65,23 +68,25 @@ SAME = {
         (r"(.*An expression attribute (?:name|value) used in .* is not defined); .*",) * 2,
         (rf"{INVALID}Cannot update attribute \S+\. This attribute is part of the key|Key attributes must be scalars; .*",) * 2]),
     "statements": ("of a statement that is no statement Freshet says which one it is and at which place", [
-        (r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:Statement wasn't well formed, can't be processed: .*|Aliasing is not supported|"
-         r"Unrecognized function: .*|Other attributes should not be present in the projection when '\*' is used\.|Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported|"
+        (IN_TRANSACTION + r"(?:Statement wasn't well formed, can't be processed: .*|Aliasing is not supported|Unrecognized function: .*|"
+         r"Other attributes should not be present in the projection when '\*' is used\.|"
+         r"Unsupported expression in the WHERE clause: .*|Unexpected path component.*|Empty bags are not supported|"
          r"A path may contain at most 2 components in the FROM clause|Unsupported (?:expression: |comparison: |data type: ).*)",
-         r"(?:Validation failed in TransactStatements\[\d+\]: )?(?:(?:Unsupported operator in Condition Expression\. Operator: \S+|"
-         r"Unsupported data type: \S+ under key \w+ at .*|The arguments to AND/OR must be Expressions|"
+         IN_TRANSACTION + r"(?:Statement wasn't well formed, can't be processed: .*|Aliasing is not supported|Unexpected from source|"
+         r"Unsupported operator in (?:Condition|Update) Expression\. .*|Unsupported data type: \S+ under key \w+ at .*|"
          r"Unsupported format in item expression\. .*|Unsupported data type in Bag\. .*|Tuple keys must be of type String\. .*|"
-         r"Unsupported operator in Update Expression\. .*|Only single item select is supported|"
-         r"FROM clause may only contain a single table name .*)|"
-         r"Statement wasn't well formed, can't be processed: .*|Unsupported operation: \w+|"
-         r"(?:Validation failed in TransactStatements\[\d+\]: )?Unexpected from source|"
-         r"Aliasing is not supported|"
-         r"The argument to NOT must be a Type or Expression|Invalid operation\. Only select, insert, update and delete operations are valid|Unsupported operation in transaction\.|Validation failed in TransactStatements\[\d+\]: Unexpected path component at .*|"
-         r"(?:Validation failed in TransactStatements\[\d+\]: )?Empty bags are not supported .*|"
+         r"Unsupported operation: \w+|Unsupported operation in transaction\.|Unexpected path component at .*|"
+         r"The argument to NOT must be a Type or Expression|The arguments to AND/OR must be Expressions|"
+         r"The left hand side argument to IS must be a Variable Reference, Literal, or Path|MISSING must be compared using IS operator|"
+         r"Incorrect number of operands for operator or function; operator or function: [-+], number of operands: 1|"
+         r"Incorrect operand type for operator or function; operator or function: \S+, operand type: BOOL|"
+         r"Only single item select is supported|FROM clause may only contain a single table name .*|"
+         r"Invalid operation\. Only select, insert, update and delete operations are valid|Empty bags are not supported .*|"
          r"EXISTS can only be used in ExecuteTransaction write requests\.)"),
-        (r"(?:Validation failed in TransactStatements\[\d+\]: )?Unsupported comparison: a condition can only equal true or false at .*",
-         r"(?:ValidationError )?Where clause does not contain a mandatory equality on all key attributes|(?:Validation failed in TransactStatements\[\d+\]: )?"
-         r"Select statements within (?:ExecuteTransaction|BatchExecuteStatement) must specify the primary key in the where clause\."),
+        (IN_TRANSACTION + r"Unsupported (?:comparison: a condition can only equal true or false|"
+         r"expression: a condition stands where a value should) at .*",
+         IN_TRANSACTION + r"(?:(?:ValidationError )?Where clause does not contain a mandatory equality on all key attributes|"
+         r"Select statements within (?:ExecuteTransaction|BatchExecuteStatement) must specify the primary key in the where clause\.)"),
         (r"Select statements within BatchExecuteStatement must specify the primary key in the where clause\.|Key attribute's data type .*",
          r"Only single item select is supported")]),
     "details": ("the service ends what it says of a set with a full stop, names types by their letters, says which attribute the time to "

@@ -64,6 +64,10 @@ TEST(ExpressionErrors, SyntaxNamesTheTokenAndItsNeighbours) {
                                      {"attribute_not_exists(", R"(Syntax error; token: "<EOF>", near: "(")"},
                                      {"a = b)", "Syntax error; token: \")\", near: \"b)\""},
                                      {"= b", R"(Syntax error; token: "=", near: "= b")"},
+                                     {"a BETWEEN b AND (c < d)", R"(Syntax error; token: "<", near: "c < d")"},
+                                     {"a IN ((a = b))", R"(Syntax error; token: "=", near: "a = b")"},
+                                     {"size((a = b)) = c", R"(Syntax error; token: "=", near: "a = b")"},
+                                     {"a = (NOT b)", R"(Syntax error; token: "NOT", near: "(NOT b")"},
                                      {"a > 4", R"(Syntax error; token: "4", near: "> 4")"},
                                      {"a  >   4 AND b", R"(Syntax error; token: "4", near: ">   4 AND")"},
                                      {"\xC3\xBC > a", "Syntax error; token: \"\xC3\xBC\", near: \"\xC3\xBC >\""}});

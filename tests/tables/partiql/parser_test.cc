@@ -127,6 +127,14 @@ TEST(PartiqlParserTest, RefusesWhatIsWellFormed) {
   EXPECT_EQ(parsed("SELECT *, a FROM t"),
             "! Other attributes should not be present in the projection when '*' is used.");
   EXPECT_EQ(parsed("SELECT a.b, c, b FROM t"), "! Duplicate identifiers in select clause: b");
+  EXPECT_EQ(
+      parsed("SELECT a, a.b.c FROM t"),
+      "! Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [a], path "
+      "two: [a, b, c]");
+  EXPECT_EQ(
+      parsed("SELECT a.b, a[0] FROM t"),
+      "! Two document paths conflict with each other; must remove or rewrite one of these paths; path one: [a, b], "
+      "path two: [a, [0]]");
   EXPECT_EQ(parsed("SELECT * FROM a.b.c"), "! A path may contain at most 2 components in the FROM clause");
   EXPECT_EQ(parsed("SELECT * FROM \"\""), "! Path component cannot be an empty string");
   EXPECT_EQ(parsed("SELECT l[-1] FROM t"), "! List index is not within the allowable range; index: [-1] at 1:11:1");
