@@ -156,7 +156,9 @@ void add_limits(Command demo, int& exit_status) {
       "127.0.0.1 and in a temporary folder, and removes both. It ends with status 7 if the books do not add up.\n"
       "  freshet demo limits --html limits.html\n"
       "  freshet demo limits --seconds 60 --set RATE_LIMIT=19");
-  command.add_option("--seconds", options->seconds, "Length of the run, 15 to 3600 [default: 120]")
+  command
+      .add_option("--seconds", options->seconds,
+                  "Length of the run, 15 to 3600; below 60 it shows mostly the search for the limit [default: 120]")
       .check(whole(15, 3600));
   command.add_option("--seed", options->seed, "Seed of the tasks").check(seed()).capture_default_str();
   command.add_option("--html", options->html, "Write the result as a page into this file");

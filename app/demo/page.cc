@@ -52,7 +52,7 @@ std::string in_time_plot(const Shown& shown) {
   const Figures ours = figures_of(shown.story, shown.tasks, shown.runs.front());
   Plot plot;
   plot.x = {"seconds", Unit::kNone, false, std::chrono::duration<double>(shown.story.length).count(), {}};
-  plot.finding = fmt::format("The limit changes twice, unannounced: {} still does {} of what is possible in time{}",
+  plot.finding = fmt::format("The limit changes twice, unannounced: {} does {} of what is possible in time{}",
                              shown.runs.front().name, percent(ours.share()), best_rival(shown));
   plot.shade_from = std::chrono::duration<double>(shown.story.killed_at()).count();
   plot.shade_to = plot.shade_from + plot.x.most / 100;

@@ -10,6 +10,9 @@ namespace freshet::demo {
 
 namespace {
 
+// The limit is learnt again for up to 10 s after each of its changes.
+constexpr seconds kShowsMoreThanTheSearch{60};
+
 double seconds_of(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
@@ -111,11 +114,17 @@ uint64_t unanswered(const Shown& shown) {
 
 std::string conclusion(const Shown& shown) {
   const Figures figures = figures_of(shown.story, shown.tasks, shown.runs.front());
-  return fmt::format(
+  std::string out = fmt::format(
       "{} did {} tasks in time, of the {} that are possible if the limit is known ({}). The API refused {} of its "
       "calls.",
       shown.runs.front().name, figures.in_time, figures.possible, percent(figures.share()),
       percent(figures.refused_share()));
+  if (shown.story.length < kShowsMoreThanTheSearch)
+    out += fmt::format(
+        " A run of {:.0f} s shows mostly how long it takes to learn the limit, as the limit changes every {:.0f} s; "
+        "--seconds 120 shows what comes after that.",
+        seconds_of(shown.story.length), seconds_of(shown.story.length) / 3);
+  return out;
 }
 
 std::string text_report(const Shown& shown) {

@@ -159,6 +159,15 @@ TEST(DemoReport, SaysWhatCameOfIt) {
   EXPECT_NE(text_report(shown).find("DOES NOT ADD UP"), std::string::npos);
 }
 
+TEST(DemoReport, AShortRunSaysThatItShowsTheSearchForTheLimit) {
+  Shown shown = shown_run();
+  shown.story.length = seconds(20);
+  EXPECT_NE(text_report(shown).find("mostly how long it takes to learn the limit"), std::string::npos);
+  EXPECT_NE(html_report(shown).find("mostly how long it takes to learn the limit"), std::string::npos);
+  shown.story.length = seconds(60);
+  EXPECT_EQ(text_report(shown).find("mostly how long it takes to learn the limit"), std::string::npos);
+}
+
 TEST(DemoReport, TheTasksThatHadNoAnswerAtTheEndAreNamed) {
   Shown shown = shown_run();
   EXPECT_EQ(text_report(shown).find("had no answer yet"), std::string::npos);
