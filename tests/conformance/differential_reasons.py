@@ -8,7 +8,7 @@ import decimal
 import re
 
 from differential_sides import Answer, only_removing, spelt
-from differential_texts import PATHS, SAME
+from differential_texts import PATHS_THERE, SAME
 
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 NUMBER = r"\{N:([^}]*)\}"
@@ -265,8 +265,9 @@ def _(operation, body, ours, theirs):
 @because("requests first", "what is wrong with a request itself is said before its items, or the token of its transaction, are looked at")
 @texts
 def _(operation, body, ours, theirs):
+    codes = [one["Code"] for one in theirs.rest().get("CancellationReasons", [])]
     of_items = theirs.kind in ("ConditionalCheckFailedException", "IdempotentParameterMismatchException") or (
-        re.fullmatch(PATHS, theirs.message))
+        re.fullmatch(PATHS_THERE, theirs.message) or "ConditionalCheckFailed" in codes and set(codes) <= {"ConditionalCheckFailed", "None"})
     return bool(of_items and re.match(
         r"One or more parameter values were invalid: Cannot update attribute \S+\. This attribute is part of the key|"
         r"Key attributes must be scalars; |ExpressionAttribute(Names|Values) can only be specified|Invalid \w+Expression: |"

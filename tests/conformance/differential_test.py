@@ -142,6 +142,14 @@ class Reasons(unittest.TestCase):
         token = error("", "IdempotentParameterMismatchException")
         self.assertEqual(self.settle(error("ExpressionAttributeNames can only be specified when using expressions"), token), ["requests first"])
         self.assertIsNone(self.settle(error("anything"), token))
+        empty = error("One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk")
+        digits = error("DynamoDB only supports precision up to 38 digits")
+        cancelled = lambda code: Answer(400, {"__type": "TransactionCanceledException", "message": "", "CancellationReasons": [  # noqa: E731
+            {"Code": code}, {"Code": "None"}]})
+        for theirs in (digits, cancelled("ConditionalCheckFailed")):
+            self.assertEqual(self.settle(empty, theirs, "TransactWriteItems"), ["requests first"])
+            self.assertIsNone(self.settle(error("anything"), theirs, "TransactWriteItems"))
+        self.assertIsNone(self.settle(empty, cancelled("DuplicateItem"), "TransactWriteItems"))
         only = error("ExpressionAttributeValues can only be specified when using expressions: FilterExpression is null")
         unused = error("Value provided in ExpressionAttributeNames unused in expressions: keys: {#a}")
         self.assertEqual(self.settle(unused, only), ["one of several"])

@@ -10,6 +10,7 @@ INVALID = "One or more parameter values were invalid: "
 PATHS = (r"The provided expression refers to an attribute that does not exist in the item|An operand in the update expression has an "
          r"incorrect data type|The document path provided in the update expression is invalid for update|"
          r"Attempting to store more than 38 significant digits in a Number|Number overflow\. .*")
+PATHS_THERE = PATHS + r"|DynamoDB only supports precision up to 38 digits|Type mismatch for attribute to update"
 
 # Name: (why, [(Freshet's text, DynamoDB Local's text)]).
 SAME = {
@@ -111,5 +112,5 @@ SAME = {
          rf"Invalid function name; function: {WORDS})",
          rf"(Invalid \w+Expression): Syntax error; token: \"{WORDS}\", near: .*")]),
     "paths of an update": ("an update with several such faults names one of them", [
-        (PATHS, PATHS + r"|DynamoDB only supports precision up to 38 digits|Type mismatch for attribute to update")]),
+        (PATHS, PATHS_THERE)]),
 }
