@@ -304,6 +304,11 @@ TEST(KeyLimits, WhatIsLearntOfAnIdleKeyIsForgotten) {
   EXPECT_EQ(keys.known(), static_cast<size_t>(kKeys));
   EXPECT_LT(keys.bytes(), kKeys * 1'500u);
   EXPECT_FALSE(keys.may_start("one more", at(5000)));
+  int told = 0;
+  keys.tell([&](std::string_view, bool may_start) { told += may_start; });
+  while (told == 0 && keys.next_due() != BootTime::max()) keys.due(keys.next_due(), 1);
+  EXPECT_EQ(told, 1) << "whoever waits for room looks again";
+  keys.tell({});
   while (keys.next_due() != BootTime::max() && keys.next_due() < at(700'000)) keys.due(keys.next_due(), 100);
   EXPECT_EQ(keys.known(), 0u);
 }

@@ -110,7 +110,9 @@ void KeyLimits::settle(Keys::iterator it, BootTime now) {
 void KeyLimits::forget(Keys::iterator it) {
   plan(*it, BootTime{});
   name_bytes_ -= it->first.capacity();
-  keys_.erase(it);
+  const bool full = keys_.size() >= (limits_.learnt ? kMostLearnt : kMostKeys);
+  const auto node = keys_.extract(it);
+  if (full && told_) told_(node.key(), true);  // A key that was not known may have found no room.
 }
 
 void KeyLimits::set(const Limits& limits, BootTime now) {
