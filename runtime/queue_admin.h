@@ -1,5 +1,5 @@
-// What people do to a queue as a whole: pause parts of it, and change many tasks at once. docs/running-queues.md,
-// "Running a queue". functions/queue fulfils it. Loop thread.
+// Operations on a queue as a whole: pausing parts of it, and changing many tasks at once (docs/running-queues.md).
+// functions/queue implements it. Loop thread.
 #pragma once
 
 #include <cstdint>
