@@ -40,7 +40,7 @@ std::string copy_of_log() {
 TEST_F(LabChild, AStatusIsNamedAndAShortLogIsShown) {
   const Child child = run("echo no room >&2; exit 3");
   EXPECT_EQ(gone_with_log("the daemon did not start", &child, log()).message,
-            "the daemon did not start: it ended with status 3; its log is:\nno room\n");
+            "the daemon did not start: it ended with status 3; its log says: no room");
   EXPECT_FALSE(std::filesystem::exists(copy_of_log())) << "nothing is left behind that was shown";
 }
 

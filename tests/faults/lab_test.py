@@ -94,8 +94,8 @@ def refuses_what_makes_no_sense(binary, folder):
                           (("--rival", "a=true", "--retries", "1"), "rivals run without --retries and --groups")):
         run = lab(binary, folder, *options, status=2)
         assert said in run.stderr, run
-    run = lab(binary, folder, "--policy", "clairvoyant", "--load", 1, "--rival", "a=echo no such queue >&2; exit 3", status=1)
-    assert "a: its driver has ended: no such queue\n" in run.stderr, run
+    run = lab(binary, folder, "--policy", "clairvoyant", "--load", 1, "--rival", "a=sh -c 'echo no such queue >&2; exit 3'", status=1)
+    assert "a: its driver has ended: it ended with status 3; its log says: no such queue\n" in run.stderr, run
 
 
 def leaves_nothing_behind_when_it_is_ended(binary, folder):

@@ -105,6 +105,8 @@ Error gone_with_log(const std::string& what, const Child* child, const std::stri
   const auto text = read_text_file(log);
   if (!text) return {ErrorCode::kUnavailable, message + "; its log cannot be read: " + text.error().message, nullptr};
   if (text->empty()) return {ErrorCode::kUnavailable, message + "; it wrote nothing to its log", nullptr};
+  if (text->size() <= kMostShown && text->find('\n') == text->size() - 1)
+    return {ErrorCode::kUnavailable, message + "; its log says: " + text->substr(0, text->size() - 1), nullptr};
   if (text->size() <= kMostShown) return {ErrorCode::kUnavailable, message + "; its log is:\n" + *text, nullptr};
   // What is not shown would go with the folder of the run.
   std::error_code error;
