@@ -15,7 +15,7 @@
 #endif
 
 #define FRESHET_GUARDED_BY(mutex) FRESHET_THREAD_ATTRIBUTE(guarded_by(mutex))
-// Of a function: whoever calls it holds the mutex, or must not.
+// For a function: its caller must hold the mutex, or must not.
 #define FRESHET_REQUIRES(mutex) FRESHET_THREAD_ATTRIBUTE(requires_capability(mutex))
 #define FRESHET_EXCLUDES(mutex) FRESHET_THREAD_ATTRIBUTE(locks_excluded(mutex))
 

@@ -9,6 +9,7 @@
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
 #include "app/cli/out_file.h"
+#include "app/cli/serve_choices.h"
 #include "app/cli/shipped.h"
 #include "app/daemon/options.h"
 #include "app/demo/report.h"
@@ -76,7 +77,7 @@ Result<std::string> shipped_rival(const std::string& name) {
   if (!std::filesystem::exists(script)) {
     return invalid("--against needs bench/rivals/limits_rival.sh, which comes with the source and with the package");
   }
-  return title->second + "='" + script + "' " + name;
+  return title->second + "=" + shell_word(script) + " " + name;
 }
 
 // Runs each rival on the same story. Those that cannot run are named, and left out.

@@ -57,7 +57,7 @@ class Session {
   bool take_only_queue();
   // The names of the queues of that kind.
   std::vector<std::string> names_of(const std::string& root, const std::string& member);
-  // What to print in place of the refusal if no queue was named, and there are several; else empty.
+  // The message that replaces the refusal if no queue was named and there are several; else empty.
   std::string which_queue();
   // Where a queue's name that is not known comes from, and which kind of queue it names if it names one.
   std::string about_name();

@@ -55,7 +55,7 @@ struct Simulation {
   std::vector<Outcome> outcomes = {};
 };
 
-// What `now` says otherwise than `before`; an empty value: it is not set any more.
+// The settings that differ from `before` to `now`; an empty value: no longer set.
 Environment difference(const Environment& before, const Environment& now) {
   Environment out;
   for (const auto& [name, value] : before) {

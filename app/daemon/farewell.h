@@ -1,4 +1,4 @@
-// What a daemon has done and what it leaves, in a sentence for people, when it stops.
+// The sentence that a daemon prints when it stops: what it did and what it leaves.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ struct PlannedDeployment;
 
 using Routes = std::vector<std::unique_ptr<Route>>;
 
-// What the page shares with modules, and modules with each other. Pointers are null before the call that is named.
+// The parts that the page shares with modules, and modules with each other. Pointers are null before the named call.
 struct DaemonParts {
   World& world;
   const DaemonOptions& options;
@@ -101,7 +101,7 @@ class Module {
   virtual Result<void> join(DaemonParts&) { return {}; }
   virtual Async<Result<void>> restore() { return Result<void>(); }
   virtual Async<Result<void>> check() { return Result<void>(); }
-  // What was deployed outlives the Async. Comes again at each deployment, also before start() has ended.
+  // The deployment outlives the Async. Called again at each deployment, also before start() has ended.
   virtual Async<Result<void>> deployed(const PlannedDeployment&) { return Result<void>(); }
   virtual Async<Result<void>> start() { return Result<void>(); }
   virtual void add_routes(Routes&) {}

@@ -47,7 +47,7 @@ ModuleKind record_module();
 // GET /logs.
 ModuleKind log_module();
 ModuleKind trace_module();
-// What the daemon says about itself in GET /metrics.
+// The daemon's own figures in GET /metrics.
 ModuleKind figures_module();
 
 // For modules without anything to read.

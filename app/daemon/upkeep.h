@@ -1,5 +1,5 @@
-// What a daemon does every now and then while it serves: it tells the service manager's watchdog that it lives, and
-// gives memory back that nobody uses.
+// The periodic work of a daemon that serves: it tells the service manager's watchdog that it lives, and returns unused
+// memory to the system.
 //
 // Loop thread. Loop and store outlive it; its timers go with the loop.
 #pragma once
@@ -26,8 +26,8 @@ class Upkeep {
   uint64_t most_memory_ = 0;  // The store's peak since the loop's thread last gave back its cache.
 };
 
-// Whether all writes are durable within `limit`. On a full disk the last ones may wait for space that never comes. What
-// it leaves waiting belongs to the scope.
+// Waits until all writes are durable, for `limit` at most; false if some are not. On a full disk the last ones may wait
+// for space that never comes: that wait goes on in the scope.
 Async<bool> durable_within(Tables& store, Scheduler& scheduler, Scope& scope, milliseconds limit);
 
 }  // namespace freshet

@@ -97,7 +97,7 @@ class Reader {
     return error == std::errc() && end == text.data() + text.size() && cost > 0 ? cost : 1;
   }
 
-  // What a task costs that comes then and names no cost; nothing if that is the trace's default.
+  // The cost of a task that comes then and names none; nothing if that is the trace's default.
   std::optional<double> cost_of_unnamed(nanoseconds at) const {
     const double cost = std::prev(costs_.upper_bound(at))->second;
     return cost == out_.trace.default_cost ? std::nullopt : std::optional(cost);

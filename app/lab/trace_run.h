@@ -21,7 +21,7 @@ struct TraceOutcome {
   double age_p99_ms = 0;
 };
 
-// Who calls the downstream for a task of the trace, which must outlive it.
+// Calls the downstream for a task of the trace, which must outlive it.
 LimiterEach::Caller caller_of(const Trace& trace, LimitedBy each);
 
 // The recording, which must outlive it, at so many slots; 0: as many tasks as were in work at once, or more if the

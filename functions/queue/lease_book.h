@@ -28,7 +28,7 @@ struct Lease {
   milliseconds duration{0};
   bool mine = false;  // Claimed by this Queue object.
   ItemRef task;       // As last seen.
-  // What was charged for it to the limits of its key or group; null: nothing that this daemon knows of.
+  // The charge for it to the limits of its key or group; null: none that this daemon knows of.
   std::shared_ptr<KeyCall> key_call{};
   // Of a pull worker's claim in a queue with RATE_LIMIT: its end is learnt from.
   std::shared_ptr<RatedCall> call{};

@@ -42,7 +42,7 @@ Async<Result<void>> Queue::load_learnt() {
   co_return Result<void>();
 }
 
-// What is to be written now; empty: nothing.
+// The value to write now; empty: none.
 std::optional<LearntLimit> Queue::learnt_to_keep() {
   const auto& learner = downstream_.rate;
   if (!learner || learner->last_start() == BootTime{}) return std::nullopt;

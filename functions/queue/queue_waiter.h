@@ -19,7 +19,7 @@ class Queue::Waiter {
     if (timer_) queue_.services_.scheduler.cancel(timer_);
     if (listed_) queue_.waiters_.erase(place_);
     if (watches()) queue_.rate_watcher_ = nullptr;
-    // Who was called, or would have called the others, must not go without a word.
+    // A waiter that was woken, or would wake the others, passes that on before it goes.
     if ((called_ || watched_) && !looked_) queue_.wake();
   }
 

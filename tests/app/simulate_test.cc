@@ -182,7 +182,7 @@ TEST(Simulate, PlaysTheChangesOfThePolicyAtTheirTimes) {
   const auto set = simulated(recording, run, {{"RATE_LIMIT", "10"}});
   ASSERT_TRUE(set) << set.error().message;
   EXPECT_NEAR(static_cast<double>(set->done), 10 * std::chrono::duration<double>(recording.length).count(), 15);
-  // Who does not notice the change is far off.
+  // A simulation that misses the change is far off.
   recording.policy_changes.clear();
   const auto unnoticed = simulated(recording, run);
   EXPECT_LT(2 * unnoticed->done, recording.real.done);

@@ -192,7 +192,7 @@ TEST_P(DownstreamTest, TheRateOfPullWorkers) {
   EXPECT_EQ(queue.downstream().rate->in_flight(), 0u);
 }
 
-// What was learnt survives a restart; what nobody learnt is not written.
+// A learnt limit survives a restart; without one nothing is written.
 TEST_P(DownstreamTest, TheLearntLimitIsKeptAcrossRestarts) {
   environment["RATE_LIMIT"] = "adaptive";
   environment["CONCURRENCY"] = "10";

@@ -30,7 +30,7 @@ HttpResponse overloaded(ApiKind api, std::string_view message);
 
 // The error of an own route: {"error": {…}} and a newline.
 HttpResponse own_error(int status, std::string_view code, std::string_view message);
-// What to say of a path that no route has, and where to go on.
+// The message for a path that no route has, with a next step.
 std::string nothing_served(std::string_view method, std::string_view path);
 // 405 of a path that is there for other methods. `allow`: as the header has it, "GET, HEAD".
 HttpResponse method_not_allowed(const HttpRequest& request, std::string_view allow);

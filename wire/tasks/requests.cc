@@ -41,7 +41,7 @@ const std::initializer_list<std::string_view> kTaskMembers = {
     "taskId",  "payload", "ttlSeconds", "deadline",    "deadlineMs", "delayMs",   "key",
     "replace", "group",   "priority",   "maxAttempts", "cost",       "attributes"};
 
-// Whoever sends a task's data as it is learns where it goes.
+// A client that sends its data without `payload` is told where the data goes.
 Error with_place_of_data(Error error, const JsonView& json) {
   const auto is_known = [](std::string_view name) {
     return std::find(kTaskMembers.begin(), kTaskMembers.end(), name) != kTaskMembers.end();

@@ -12,7 +12,7 @@
 
 namespace freshet {
 
-// What all files define, in order. kValidation with the option and the file.
+// The definitions of all files, in order. kValidation names the option and the file.
 template <class Definition>
 Result<std::vector<Definition>> read_definition_files(const std::string& option, const std::vector<std::string>& files,
                                                       Result<std::vector<Definition>> (*read)(std::string_view)) {

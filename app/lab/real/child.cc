@@ -108,7 +108,7 @@ Error gone_with_log(const std::string& what, const Child* child, const std::stri
   if (text->size() <= kMostShown && text->find('\n') == text->size() - 1)
     return {ErrorCode::kUnavailable, message + "; its log says: " + text->substr(0, text->size() - 1), nullptr};
   if (text->size() <= kMostShown) return {ErrorCode::kUnavailable, message + "; its log is:\n" + *text, nullptr};
-  // What is not shown would go with the folder of the run.
+  // The rest of the log would go with the folder of the run.
   std::error_code error;
   const auto kept = std::filesystem::temp_directory_path(error) / ("freshet-" + std::to_string(::getpid()) + ".log");
   std::filesystem::copy_file(log, kept, std::filesystem::copy_options::overwrite_existing, error);

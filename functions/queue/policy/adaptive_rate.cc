@@ -143,7 +143,7 @@ double AdaptiveRate::pace(BootTime now) const {
   return std::clamp(pace, least_, most_);
 }
 
-// What was too much ten seconds ago is used again, but evenly.
+// The count that was refused ten seconds ago is used again, but evenly.
 double AdaptiveRate::pace_sliding(BootTime now, double pace) const {
   constexpr double kHigher = 1.05;
   const double left = sliding_.most() - sliding_.count(now);

@@ -20,7 +20,7 @@ class KeptRate {
   static constexpr seconds kEach{5};          // At most one write in that time.
   static constexpr double kMoved = 1.0 / 20;  // What moved less is as good.
 
-  // What was written last, or read at the start.
+  // The value that was written last, or read at the start.
   void kept(const LearntLimit& limit) { last_ = limit; }
   bool has_moved(const LearntLimit& limit) const {
     if (!last_) return true;

@@ -29,7 +29,7 @@
 
 namespace freshet {
 
-// What became of a task, as its downstream says.
+// The outcome of a task, as its downstream says.
 enum class CallAnswer {
   kTaken,    // The downstream took it, whatever came of it.
   kRefused,  // As beyond a limit.
@@ -89,7 +89,7 @@ class KeyLimits {
   std::shared_ptr<KeyCall> started(std::string_view key, double cost, BootTime now);
   // It was answered; `ok`: the task is in flight, and in_flight() says so next. Else its cost is given back.
   void claimed(std::string_view key, KeyCall& call, bool ok, BootTime now);
-  // What became of the task. Only the first answer counts. `units`: what it turned out to cost.
+  // Reports the task's outcome. Only the first answer counts. `units`: its real cost.
   void answered(std::string_view key, KeyCall& call, CallAnswer answer, BootTime now, const LimitHints& hints = {},
                 std::optional<double> units = {});
   // So many tasks of the key are held under leases now.

@@ -1,8 +1,8 @@
-// Whether a downstream counts over the last ten seconds, whatever their beginning, and how much it lets in: a sliding
+// Learns if a downstream counts over the last ten seconds, whenever they begin, and how much it lets in: a sliding
 // window of that length refuses whenever the same number was accepted in the last ten seconds, however these were
 // spread. Part of adaptive_rate.h. Pure state with an explicit now; times never go back.
 //
-// What was accepted is counted in parts of a sixtieth of the window, so that a count is wrong by less than one part's
+// Accepted calls are counted in parts of a sixtieth of the window, so that a count is wrong by less than one part's
 // share. Two refusals at the same count, half a second apart at least, are believed; what is accepted beyond it, or a
 // refusal at another count, ends the belief. A limiter of another kind that is believed to be one loses nothing while
 // its limit stays: it lets no more in on average.

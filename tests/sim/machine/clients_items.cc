@@ -214,7 +214,7 @@ Async<void> count_up(Stage& stage, Random random, std::string name) {
 
 namespace {
 
-// Whether an item of one client is there. Unsure for ever after a write without an answer, which may still arrive.
+// True if an item of one client is there. Unsure for ever after a write without an answer, which may still arrive.
 struct Coming {
   bool there = false;
   bool sure = true;

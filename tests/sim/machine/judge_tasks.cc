@@ -75,7 +75,7 @@ void TasksJudge::judge_new_of_key(const Task& task, const Span& span) {
   all.push_back(task.facts.id);
 }
 
-// What must not be started, however it is.
+// Tasks that must not be started in any state.
 void TasksJudge::check_start(const Task& task, const Span& span) {
   const std::string& id = task.facts.id;
   verdict_.expect(redrives_ || task.not_before <= span.answered + milliseconds(2) ||

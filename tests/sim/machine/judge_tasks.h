@@ -64,7 +64,7 @@ class TasksJudge {
   // The answer names a task of the same key that lives, or lived when the request was sent.
   void kept_for_key(const std::string& id, const std::string& other, const Span& span);
   void create_refused(const std::string& id);  // Certainly not done.
-  // Whether it may have been taken out of the table.
+  // True if it may have been removed from the table.
   bool may_be_gone(const std::string& id) const { return may_be_gone(tasks_.at(id)); }
 
   // Takes have numbers of their own. A lease names the daemon that gave it: a new one ends those of the ones before.

@@ -31,7 +31,7 @@ struct Settings {
   uint64_t seed;
 };
 
-// What was held after each operation of the work, by its text.
+// The store's content after each operation of the work, by its text.
 struct Expected {
   std::vector<StoreModel> models;
   std::multimap<std::string, size_t> by_text;
