@@ -14,7 +14,7 @@ struct Unit {
 };
 // The largest first.
 constexpr Unit kUnits[] = {{"d", 86'400'000}, {"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
-constexpr double kMost = 9e15;  // Doubles count milliseconds exactly up to here.
+constexpr double kMostMs = 9e15;  // Doubles count milliseconds exactly up to here.
 
 const Unit* unit_named(std::string_view name) {
   for (const Unit& unit : kUnits) {
@@ -59,7 +59,7 @@ Result<milliseconds> parse_duration(std::string_view text, milliseconds least, m
     total += *number * static_cast<double>(unit->milliseconds);
     rest.remove_prefix(name.size());
   }
-  const milliseconds duration(total < kMost ? std::llround(total) : static_cast<int64_t>(kMost));
+  const milliseconds duration(total < kMostMs ? std::llround(total) : static_cast<int64_t>(kMostMs));
   if (duration < least || duration > most) {
     return wrong(text, "is out of range: it must be from " + duration_text(least) + " to " + duration_text(most));
   }

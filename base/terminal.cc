@@ -15,7 +15,7 @@ namespace freshet {
 namespace {
 
 constexpr size_t kLeastWidth = 20;
-constexpr size_t kMost = 10'000;
+constexpr size_t kMostCells = 10'000;
 
 // The number above 0 that a variable holds, or the other one.
 size_t number_of(const std::string& text, size_t otherwise) {
@@ -68,9 +68,10 @@ Screen make_screen(bool terminal, size_t columns, size_t rows,
   screen.terminal = terminal;
   screen.colours = terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
   if (const size_t width = number_of(variable("COLUMNS"), columns); width > 0) {
-    screen.width = std::clamp(width, kLeastWidth, kMost);
+    screen.width = std::clamp(width, kLeastWidth, kMostCells);
   }
-  if (const size_t height = number_of(variable("LINES"), rows); height > 0) screen.height = std::min(height, kMost);
+  if (const size_t height = number_of(variable("LINES"), rows); height > 0)
+    screen.height = std::min(height, kMostCells);
   return screen;
 }
 

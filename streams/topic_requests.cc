@@ -13,7 +13,7 @@ namespace freshet {
 
 namespace {
 
-auto no_topic() {
+auto no_such_topic() {
   return fail(ErrorCode::kNotFound, "Topic does not exist");
 }
 
@@ -79,7 +79,7 @@ Async<Result<void>> TopicService::change_topic(std::string name, ChangeTopic cha
 
 Async<Result<void>> TopicService::change_topic_now(std::string name, ChangeTopic change) {
   const auto topic = topics_.find(name);
-  if (topic == topics_.end()) co_return no_topic();
+  if (topic == topics_.end()) co_return no_such_topic();
   TopicSettings settings = topic->second.settings;
   if (auto changed = change(settings); !changed) co_return changed;
   if (settings == topic->second.settings) co_return Result<void>();
@@ -111,7 +111,7 @@ Async<Result<SubscriptionState>> TopicService::request_subscription_now(Subscrip
                                                                         ChangeSubscription configure,
                                                                         std::string server) {
   const auto topic = topics_.find(asked.topic);
-  if (topic == topics_.end()) co_return no_topic();
+  if (topic == topics_.end()) co_return no_such_topic();
   SubscriptionSettings settings;
   settings.pending = asked.protocol != "lambda";
   asked.id = random_.uuid();
@@ -195,7 +195,7 @@ Async<Result<SubscriptionState>> TopicService::confirm_subscription(std::string 
 Async<Result<SubscriptionState>> TopicService::confirm_subscription_now(std::string topic, std::string token,
                                                                         bool authenticated) {
   const auto found = topics_.find(topic);
-  if (found == topics_.end()) co_return no_topic();
+  if (found == topics_.end()) co_return no_such_topic();
   const auto& there = found->second.subscriptions;
   const auto meant = std::find_if(there.begin(), there.end(), [&](const auto& one) {
     return !token.empty() && one.second.settings.token == token;

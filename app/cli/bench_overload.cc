@@ -9,6 +9,7 @@
 #include "app/cli/bench_limits.h"
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/out_file.h"
 #include "app/cli/progress.h"
 #include "app/daemon/options.h"
@@ -32,21 +33,7 @@ struct OverloadOptions {
   LimitsOptions limits;
 };
 
-volatile sig_atomic_t interrupted = 0;
-
-// Whatever ends the experiment, its daemon ends and its folder goes. A signal that is ignored stays so, as under nohup;
-// a reader of the output that has gone ends nothing.
-void stop_on_signals() {
-  struct sigaction stop {};
-  stop.sa_handler = [](int) { interrupted = 1; };
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before {};
-    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &stop, nullptr);
-  }
-  signal(SIGPIPE, SIG_IGN);
-}
-
-int wrong(const Error& error) {
+int wrong_experiment(const Error& error) {
   std::cerr << "freshet: " << plain_text(error.message) << '\n';
   return kUsage;
 }
@@ -65,8 +52,11 @@ Result<lab::Policy> rival_of(const std::string& text) {
 // A run in real time needs this program's path, and ends its daemon when it is ended.
 Result<void> prepare_real(OverloadOptions& options) {
   if (auto durability = parse_durability(options.real_options.durability); !durability) return fail(durability.error());
-  stop_on_signals();
-  options.real_options.stopped = [] { return interrupted != 0; };
+  // Whatever ends the experiment, its daemon ends and its folder goes. A reader of the output that has gone ends
+  // nothing.
+  hear_interrupts(SecondSignal::kIsHeardToo);
+  signal(SIGPIPE, SIG_IGN);
+  options.real_options.stopped = interrupted;
   std::error_code error;
   options.real_options.binary = std::filesystem::read_symlink("/proc/self/exe", error).string();
   if (error) return fail(ErrorCode::kIo, "cannot find this program: " + error.message());
@@ -106,18 +96,19 @@ int run_limits(OverloadOptions& options) {
   limits.json = options.json;
   limits.seconds = options.plan.seconds;
   if (!options.html.empty()) {
-    return wrong(invalid("--scenarios limits writes no page: --html does not go with it").value());
+    return wrong_experiment(invalid("--scenarios limits writes no page: --html does not go with it").value());
   }
   if (!options.rivals.empty()) {
-    return wrong(invalid("--scenarios limits has models of others: --rival does not go with it").value());
+    return wrong_experiment(invalid("--scenarios limits has models of others: --rival does not go with it").value());
   }
   if (!options.plan.is_default()) {
-    return wrong(invalid("--scenarios limits has its own load: --shape, --load, --service, --scale, --deadline, "
-                         "--retries and --groups do not go with it")
-                     .value());
+    return wrong_experiment(
+        invalid("--scenarios limits has its own load: --shape, --load, --service, --scale, --deadline, "
+                "--retries and --groups do not go with it")
+            .value());
   }
   if (options.real) {
-    if (auto ready = prepare_real(options); !ready) return wrong(ready.error());
+    if (auto ready = prepare_real(options); !ready) return wrong_experiment(ready.error());
     limits.real = options.real_options;
   }
   return run_bench_limits(limits);
@@ -126,11 +117,11 @@ int run_limits(OverloadOptions& options) {
 int run_overload(OverloadOptions& options) {
   if (!options.scenarios.empty()) return run_limits(options);
   auto& experiment = options.experiment;
-  if (auto chosen = choose(options); !chosen) return wrong(chosen.error());
+  if (auto chosen = choose(options); !chosen) return wrong_experiment(chosen.error());
   std::ofstream html;
   if (!options.html.empty()) {
     html.open(options.html, std::ios::binary);
-    if (!html) return wrong(invalid(cannot_write(options.html)).value());
+    if (!html) return wrong_experiment(invalid(cannot_write(options.html)).value());
   }
   Progress progress("the first runs have begun");
   experiment.on_progress = [&](size_t done, size_t all) {
@@ -139,14 +130,14 @@ int run_overload(OverloadOptions& options) {
   const auto cells = lab::run(experiment);
   progress.end();
   if (!cells) {
-    wrong(cells.error());
+    wrong_experiment(cells.error());
     return cells.error().code == ErrorCode::kValidation ? kUsage : kFailed;
   }
   std::cout << (options.json ? lab::json_report(experiment, *cells) + "\n" : lab::table_report(*cells));
   if (html.is_open()) {
     html << lab::html_report(experiment, *cells);
     html.flush();
-    if (!html) return wrong(invalid(cannot_write(options.html)).value());
+    if (!html) return wrong_experiment(invalid(cannot_write(options.html)).value());
   }
   return kDone;
 }

@@ -18,7 +18,7 @@
 namespace freshet::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{200};  // Between two looks at a job.
+constexpr std::chrono::milliseconds kBetweenLooksAtJob{200};  // Between two looks at a job.
 
 Json request_of(const std::string& action, const BulkOptions& options, Json where) {
   Json request{{"do", action}};
@@ -144,7 +144,7 @@ int run_bulk(const Remote& remote, const std::string& action, const BulkOptions&
   for (;;) {
     const std::string phase = job.value("phase", "");
     if (phase != "counting" && phase != "changing") break;
-    if (!wait_for(kLook)) {
+    if (!wait_for(kBetweenLooksAtJob)) {
       progress.end();
       std::cerr << "freshet: " << pointers(session, job) << '\n';
       return kFailed;

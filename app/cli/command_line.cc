@@ -15,8 +15,8 @@
 #include "app/cli/commands.h"
 #include "app/cli/help.h"
 #include "app/cli/usage.h"
-#include "app/version.h"
 #include "base/terminal.h"
+#include "base/version.h"
 
 namespace freshet::cli {
 namespace {

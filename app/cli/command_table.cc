@@ -12,7 +12,7 @@ constexpr const char* kFunctions = "Functions";
 constexpr const char* kExperiments = "Experiments";
 constexpr const char* kMoreQueues = "More queues";
 
-constexpr CommandRow kCommands[] = {
+constexpr CommandRow kCommandRows[] = {
     {kTasks, "serve", add_serve},
     {kTasks, "put", add_put},
     {kTasks, "get", add_get},
@@ -48,11 +48,11 @@ constexpr CommandRow kCommands[] = {
 }  // namespace
 
 std::span<const CommandRow> command_table() {
-  return kCommands;
+  return kCommandRows;
 }
 
 void add_commands(Command app, int& exit_status) {
-  for (const CommandRow& row : kCommands) {
+  for (const CommandRow& row : kCommandRows) {
     row.add(app, exit_status);
     app.get_subcommand(row.name).group(row.group);
   }

@@ -38,7 +38,7 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 }
 
 // In single quotes: of all three shells, though only fish knows an escape in them.
-std::string quoted(const std::string& text, bool fish = false) {
+std::string shell_quoted(const std::string& text, bool fish = false) {
   if (fish) return "'" + replaced(replaced(text, "\\", "\\\\"), "'", "\\'") + "'";
   return "'" + replaced(text, "'", "'\\''") + "'";
 }
@@ -66,15 +66,16 @@ std::string bash_facts(const CommandFacts& program) {
       options.insert(options.end(), option.names.begin(), option.names.end());
       if (option.value == Value::kNone) continue;
       std::string how = option.value == Value::kFile ? "-f" : option.value == Value::kFolder ? "-d" : "";
-      if (!option.choices.empty()) how = "-W " + quoted(joined(option.choices));
+      if (!option.choices.empty()) how = "-W " + shell_quoted(joined(option.choices));
       if (option.names.empty()) {
         if (arguments.empty()) arguments = how;
       } else {
         values += "        " + joined(option.names, "|") + ") value=(" + how + ") ;;\n";
       }
     }
-    facts += "    " + quoted(command.path) + ")\n      commands=" + quoted(joined(names_of(command.commands))) +
-             "\n      options=" + quoted(joined(options)) + "\n      arguments=(" + arguments + ")\n";
+    facts += "    " + shell_quoted(command.path) +
+             ")\n      commands=" + shell_quoted(joined(names_of(command.commands))) +
+             "\n      options=" + shell_quoted(joined(options)) + "\n      arguments=(" + arguments + ")\n";
     if (!values.empty())
       facts += "      case $1 in\n" + values + "        *) valued= ;;\n      esac\n";
     else
@@ -90,9 +91,10 @@ std::string bash_paths(const CommandFacts& program) {
   visit_all(program, [&](const CommandFacts& command) {
     for (const std::string& alias : command.aliases) {
       const std::string parent = command.path.substr(0, command.path.size() - command.name().size());
-      paths += "    " + quoted(parent + alias) + ") path=" + quoted(command.path) + " ;;\n";
+      paths += "    " + shell_quoted(parent + alias) + ") path=" + shell_quoted(command.path) + " ;;\n";
     }
-    if (!command.path.empty()) paths += "    " + quoted(command.path) + ") path=" + quoted(command.path) + " ;;\n";
+    if (!command.path.empty())
+      paths += "    " + shell_quoted(command.path) + ") path=" + shell_quoted(command.path) + " ;;\n";
   });
   return paths;
 }
@@ -170,7 +172,7 @@ std::string zsh_action(const OptionFacts& option) {
 
 std::string zsh_specs(const CommandFacts& command) {
   std::string specs;
-  const auto add = [&](const std::string& spec) { specs += " \\\n    " + quoted(spec); };
+  const auto add = [&](const std::string& spec) { specs += " \\\n    " + shell_quoted(spec); };
   for (const OptionFacts& option : command.options) {
     const std::string value = ":" + zsh_text(option.placeholder) + ":" + zsh_action(option);
     if (option.names.empty()) {
@@ -196,7 +198,7 @@ std::string zsh_commands(const CommandFacts& command) {
     std::vector<std::string> names = below.aliases;
     names.insert(names.begin(), below.name());
     for (const std::string& name : names) {
-      lines += "      " + quoted(replaced(name, ":", "\\:") + ":" + first_line(below.what)) + "\n";
+      lines += "      " + shell_quoted(replaced(name, ":", "\\:") + ":" + first_line(below.what)) + "\n";
     }
     cases += "        " + joined(names, "|") + ") _freshet_" + identifier(below.path) + " ;;\n";
   }
@@ -230,11 +232,11 @@ std::string zsh_completions(const CommandFacts& program) {
 namespace {
 
 std::string fish_option(const CommandFacts& command, const OptionFacts& option) {
-  std::string line = "complete -c freshet -n " + quoted("__freshet_at " + quoted(command.path, true), true);
+  std::string line = "complete -c freshet -n " + shell_quoted("__freshet_at " + shell_quoted(command.path, true), true);
   for (const std::string& name : option.names)
     line += name.size() == 2 ? " -s " + name.substr(1) : " -l " + name.substr(2);
   if (!option.choices.empty()) {
-    line += " -x -a " + quoted(joined(option.choices), true);
+    line += " -x -a " + shell_quoted(joined(option.choices), true);
   } else if (option.value == Value::kFile) {
     line += option.names.empty() ? " -F" : " -r -F";
   } else if (option.value == Value::kFolder) {
@@ -242,7 +244,7 @@ std::string fish_option(const CommandFacts& command, const OptionFacts& option) 
   } else if (option.value == Value::kText && !option.names.empty()) {
     line += " -x";
   }
-  if (!option.names.empty()) line += " -d " + quoted(first_line(option.what), true);
+  if (!option.names.empty()) line += " -d " + shell_quoted(first_line(option.what), true);
   return line + "\n";
 }
 
@@ -252,10 +254,12 @@ std::string fish_completions(const CommandFacts& program) {
   std::string paths;
   std::string lines;
   visit_all(program, [&](const CommandFacts& command) {
-    if (!command.path.empty()) paths += " " + quoted(command.path, true);
-    const std::string at = "complete -c freshet -n " + quoted("__freshet_at " + quoted(command.path, true), true);
+    if (!command.path.empty()) paths += " " + shell_quoted(command.path, true);
+    const std::string at =
+        "complete -c freshet -n " + shell_quoted("__freshet_at " + shell_quoted(command.path, true), true);
     for (const CommandFacts& below : command.commands) {
-      lines += at + " -a " + quoted(below.name(), true) + " -d " + quoted(first_line(below.what), true) + "\n";
+      lines +=
+          at + " -a " + shell_quoted(below.name(), true) + " -d " + shell_quoted(first_line(below.what), true) + "\n";
     }
     bool arguments = false;
     for (const OptionFacts& option : command.options) {

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kLastMs = 253'402'300'799'999;    // Of the year 9999.
 constexpr int64_t kEarliestMs = 1'000'000'000'000;  // In 2001: less is no time that anybody means.
 constexpr std::string_view kDigits = "0123456789";
-constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
+constexpr milliseconds kLongestUntilDeadline{int64_t{366} * 24 * 3600 * 1000};
 
 tl::unexpected<Error> wrong(std::string_view text, const std::string& why) {
   return invalid("'" + std::string(text) + "' " + why);
@@ -44,7 +44,7 @@ Result<Deadline> parse_deadline(std::string_view text) {
   if (!text.empty() && text.find_first_not_of(kDigits) == std::string_view::npos) return of_number(text);
   // A duration has neither.
   if (text.find_first_of("-T:") != std::string_view::npos) return of_time(text);
-  const auto duration = parse_duration(text, milliseconds(1), kLongest);
+  const auto duration = parse_duration(text, milliseconds(1), kLongestUntilDeadline);
   if (!duration) return invalid(duration.error().message + "; or the time until when, like 2026-12-01T10:00Z");
   return Deadline{0, duration->count()};
 }

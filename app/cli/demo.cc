@@ -8,6 +8,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/out_file.h"
 #include "app/cli/serve_choices.h"
 #include "app/cli/shipped.h"
@@ -30,20 +31,7 @@ struct DemoOptions {
   std::vector<std::string> rivals;   // NAME=COMMAND
 };
 
-volatile sig_atomic_t interrupted = 0;
-
-// Whatever ends the demo, its daemon ends and its folder goes.
-void stop_on_signals() {
-  struct sigaction stop {};
-  stop.sa_handler = [](int) { interrupted = 1; };
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before {};
-    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &stop, nullptr);
-  }
-  signal(SIGPIPE, SIG_IGN);
-}
-
-int wrong(const Error& error) {
+int wrong_demo(const Error& error) {
   std::cerr << "freshet demo: " << plain_text(error.message) << '\n';
   return error.code == ErrorCode::kValidation ? kUsage : kFailed;
 }
@@ -56,7 +44,7 @@ Result<demo::RunOptions> run_options(const DemoOptions& options) {
   if (auto durability = parse_durability(options.durability); !durability) return fail(durability.error());
   run.durability = options.durability;
   for (const auto& setting : options.serve) run.serve.insert(run.serve.end(), {"--set", setting});
-  run.stopped = [] { return interrupted != 0; };
+  run.stopped = interrupted;
   if (options.json) return run;
   run.tell = [](const demo::Moment& moment) { std::cout << demo::moment_line(moment) << std::flush; };
   run.killed = [] { std::cout << "  -------   kill -9, and start again on the same data\n" << std::flush; };
@@ -95,7 +83,7 @@ void run_rivals(const DemoOptions& options, const std::vector<std::string>& riva
     } else {
       std::cerr << "freshet demo: left out: " << plain_text(run.error().message) << '\n';
     }
-    if (interrupted != 0) return;
+    if (interrupted()) return;
   }
 }
 
@@ -122,27 +110,30 @@ int show_limits(const DemoOptions& options) {
   shown.story.seed = options.seed;
   shown.tasks = demo::tasks_of(shown.story);
   auto run_with = run_options(options);
-  if (!run_with) return wrong(run_with.error());
+  if (!run_with) return wrong_demo(run_with.error());
   const auto rivals = rivals_of(options);
-  if (!rivals) return wrong(rivals.error());
+  if (!rivals) return wrong_demo(rivals.error());
   std::ofstream html;
   if (!options.html.empty()) {
     html.open(options.html, std::ios::binary);
     if (!html)
-      return wrong({ErrorCode::kValidation,
-                    "--html '" + options.html + "' cannot be written: name a file in a folder that is there", nullptr});
+      return wrong_demo({ErrorCode::kValidation,
+                         "--html '" + options.html + "' cannot be written: name a file in a folder that is there",
+                         nullptr});
   }
-  stop_on_signals();
+  // Whatever ends the demo, its daemon ends and its folder goes. A reader of the output that has gone ends nothing.
+  hear_interrupts(SecondSignal::kIsHeardToo);
+  signal(SIGPIPE, SIG_IGN);
   if (!options.json) std::cout << demo::introduction(shown.story, shown.tasks) << '\n' << std::flush;
   auto run = demo::run_story(shown.story, shown.tasks, *run_with);
-  if (!run) return wrong(run.error());
+  if (!run) return wrong_demo(run.error());
   shown.runs.push_back(std::move(*run));
   run_rivals(options, *rivals, shown);
   std::cout << (options.json ? demo::json_report(shown) : demo::text_report(shown));
   if (html.is_open()) {
     html << demo::html_report(shown);
     html.flush();
-    if (!html) return wrong({ErrorCode::kIo, cannot_write(options.html), nullptr});
+    if (!html) return wrong_demo({ErrorCode::kIo, cannot_write(options.html), nullptr});
     if (!options.json) std::cout << "\nThe page: " << plain_text(options.html) << '\n';
   }
   return shown.runs.front().books_balance() ? kDone : kDifferent;

@@ -163,7 +163,7 @@ std::string page_path(const FilteredOptions& options, const std::string& what) {
 }
 
 // The commands of `freshet filtered`: each adds its options and says what is asked of the daemon.
-class Commands : public Subcommands<FilteredOptions> {
+class FilteredCommands : public Subcommands<FilteredOptions> {
  public:
   using Subcommands::Subcommands;
 
@@ -191,7 +191,7 @@ class Commands : public Subcommands<FilteredOptions> {
   }
 };
 
-void add_members(Commands& commands) {
+void add_members(FilteredCommands& commands) {
   Command command = commands.add_with_id("put", "Make a member, or replace an available one", "Member id", put);
   command
       .add_option("attributes", commands.options().attributes,
@@ -218,7 +218,7 @@ void add_members(Commands& commands) {
   command.add_flag("--enqueue", commands.options().enqueue, "Let the member wait again at once");
 }
 
-void add_requests(Commands& commands) {
+void add_requests(FilteredCommands& commands) {
   Command command = commands.add("assign", "Take the member that waits longest and matches", assign);
   command.add_option("match", commands.options().match,
                      "NAME=VALUE[,VALUE] ..., with `else` between alternatives; or the key of a queue. Without it, any "
@@ -253,7 +253,7 @@ void add_filtered(Command app, int& exit_status) {
       "  freshet filtered enqueue a1\n"
       "  freshet filtered assign Languages=Spanish Gender=F else Languages=English --request call-1\n"
       "  freshet filtered release a1");
-  Commands commands(parent, exit_status);
+  FilteredCommands commands(parent, exit_status);
   add_members(commands);
   add_requests(commands);
 }

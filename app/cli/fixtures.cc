@@ -1,5 +1,4 @@
 // freshet record and replay: a table's changes, captured from a running daemon and run again deterministically.
-#include <signal.h>
 
 #include <chrono>
 #include <fstream>
@@ -8,6 +7,7 @@
 
 #include "app/cli/checks.h"
 #include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/out_file.h"
 #include "app/cli/play.h"
 #include "app/cli/progress.h"
@@ -33,8 +33,6 @@ struct RecordOptions {
   double seconds = 0;
 };
 
-volatile sig_atomic_t interrupted = 0;
-
 class Recording {
  public:
   Recording(const RecordOptions& options, std::ostream& out) : options_(options), out_(out) {}
@@ -42,8 +40,7 @@ class Recording {
   int run() {
     auto client = connect_to(options_.url, options_.credentials, options_.ca);
     if (!client) return say(client.error().message), kUsage;
-    signal(SIGINT, [](int) { interrupted = 1; });
-    signal(SIGTERM, [](int) { interrupted = 1; });
+    hear_interrupts();
     const auto started = std::chrono::steady_clock::now();
     std::string next;
     do {
@@ -60,8 +57,8 @@ class Recording {
       out_ << piece->body << std::flush;
       if (!out_) return say(cannot_write(options_.out)), kFailed;
       count(piece->body);
-    } while (interrupted == 0 && (options_.seconds <= 0 || std::chrono::steady_clock::now() - started <
-                                                               std::chrono::duration<double>(options_.seconds)));
+    } while (!interrupted() && (options_.seconds <= 0 || std::chrono::steady_clock::now() - started <
+                                                             std::chrono::duration<double>(options_.seconds)));
     progress_.end();
     std::cerr << lines_ << " lines recorded\n";
     return kDone;
@@ -97,7 +94,7 @@ int record(const RecordOptions& options) {
   return Recording(options, out).run();
 }
 
-struct ReplayCommand {
+struct FixtureReplay {
   std::string fixture;
   TemplateOptions deploy;
   std::string expect;
@@ -118,7 +115,7 @@ int wrong(const Error& error, const std::string& file) {
   return kUsage;
 }
 
-int replay_fixture(const ReplayCommand& command) {
+int replay_fixture(const FixtureReplay& command) {
   const auto text = read_file(command.fixture);
   if (!text) return kUsage;
   const auto fixture = read_fixture(*text, command.fixture);
@@ -206,7 +203,7 @@ void add_play_options(Command replay, PlayOptions& play) {
 }  // namespace
 
 void add_replay(Command app, int& exit_status) {
-  auto command = std::make_shared<ReplayCommand>();
+  auto command = std::make_shared<FixtureReplay>();
   command->deploy.path = shipped_path("config/lifo.yaml");
   const Command replay = app.add_subcommand(
       "replay", "Run recorded changes through the functions in simulated time, or play them into a daemon");

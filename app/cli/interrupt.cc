@@ -10,11 +10,16 @@ namespace {
 volatile sig_atomic_t heard = 0;
 }  // namespace
 
-void hear_interrupts() {
+void hear_interrupts(SecondSignal second) {
   struct sigaction action {};
   action.sa_handler = [](int) { heard = 1; };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+  // A call to the daemon that waits goes on, so that its answer is still read.
+  action.sa_flags = SA_RESTART;
+  if (second == SecondSignal::kEndsTheProcess) action.sa_flags |= static_cast<int>(SA_RESETHAND);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &action, nullptr);
+  }
 }
 
 bool interrupted() {

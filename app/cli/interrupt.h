@@ -5,8 +5,12 @@
 
 namespace freshet::cli {
 
-// From now on SIGINT, SIGTERM and SIGHUP end no process but the wait below. The second signal ends it.
-void hear_interrupts();
+// What a second signal does.
+enum class SecondSignal { kEndsTheProcess, kIsHeardToo };
+
+// From now on SIGINT, SIGTERM and SIGHUP do not end the process: `interrupted` is true and the wait below ends. A
+// signal that was ignored before stays ignored, as under nohup.
+void hear_interrupts(SecondSignal second = SecondSignal::kEndsTheProcess);
 bool interrupted();
 // Waits that long, or until a signal comes. False: a signal has come.
 bool wait_for(std::chrono::milliseconds time);

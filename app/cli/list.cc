@@ -42,7 +42,7 @@ void print_line(const Json& task) {
             << first_bytes(text_of(task.value("payload", Json())), 80) << '\n';
 }
 
-void print_table(const Json& tasks, const Screen& screen) {
+void print_tasks(const Json& tasks, const Screen& screen) {
   Table table(screen, {{.header = "TASK ID"},
                        {.header = "STATUS"},
                        {.header = "AGE", .right = true},
@@ -91,7 +91,7 @@ class Listing {
     } else if (!screen_.terminal) {
       for (const Json& task : tasks) print_line(task);
     } else if (!tasks.empty()) {
-      print_table(tasks, screen_);
+      print_tasks(tasks, screen_);
     }
   }
 

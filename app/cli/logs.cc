@@ -1,10 +1,10 @@
 // freshet logs: what functions, and the daemon, have said.
-#include <signal.h>
 #include <unistd.h>
 
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/refusal.h"
 #include "app/cli/remote.h"
 #include "app/daemon/human_log.h"
@@ -20,8 +20,6 @@ struct LogsOptions {
   bool follow = false;
   bool all = false;
 };
-
-volatile sig_atomic_t interrupted = 0;
 
 std::string text_of(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
@@ -135,14 +133,13 @@ int logs(const LogsOptions& options) {
     std::cerr << "freshet: " << plain_text(client.error().message) << '\n';
     return kUsage;
   }
-  signal(SIGINT, [](int) { interrupted = 1; });
-  signal(SIGTERM, [](int) { interrupted = 1; });
+  hear_interrupts();
   const Printer printer(options);
   std::string next = "1";
   bool printed = false;
-  for (bool first = true; interrupted == 0; first = false) {
+  for (bool first = true; !interrupted(); first = false) {
     const auto piece = (*client)->call("GET", "/logs?from=" + next + (first ? "" : "&waitMs=500"), "");
-    if (!piece) return interrupted != 0 ? kDone : unreachable(piece.error());
+    if (!piece) return interrupted() ? kDone : unreachable(piece.error());
     if (piece->status != 200) return tell_refusal(*piece, options.remote.credentials);
     const auto lost = header(piece->headers, "X-Freshet-Lost");
     if (!first && !lost.empty() && lost != "0")

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "app/cli/reference.h"
-#include "app/version.h"
+#include "base/version.h"
 
 namespace freshet::cli {
 namespace {

@@ -110,7 +110,7 @@ class Body {
 };
 
 // The commands of `freshet ordered`: each adds its options and says what is asked of the daemon.
-class Commands : public Subcommands<OrderedOptions> {
+class OrderedCommands : public Subcommands<OrderedOptions> {
  public:
   using Subcommands::Subcommands;
 
@@ -159,7 +159,7 @@ class Commands : public Subcommands<OrderedOptions> {
   }
 };
 
-void add_writes(Commands& commands) {
+void add_writes(OrderedCommands& commands) {
   Command command = commands.add_write("put", "Write an item, unless a newer one is there",
                                        [](const auto& o) { return Body(o).json("item", o.document).tell("/put"); });
   command.add_option("item", commands.options().document, "The item, as JSON").required();
@@ -181,7 +181,7 @@ void add_expressions(Body& body, const OrderedOptions& o) {
   body.text_if("filter", o.filter).text_if("index", o.index).text_if("cursor", o.cursor).set("limit", o.limit);
 }
 
-void add_reads(Commands& commands) {
+void add_reads(OrderedCommands& commands) {
   Command command = commands.add_read("get", "Show an item",
                                       [](const auto& o) { return Body(o).json("key", o.document).tell("/get"); });
   command.add_option("key", commands.options().document, "Its key, as JSON").required();
@@ -214,7 +214,7 @@ void add_reads(Commands& commands) {
   commands.add_expressions(command);
 }
 
-struct ReplayCommand {
+struct OrderedReplay {
   std::string fixture;
   std::string definition = shipped_path("config/ordered-writes.json");
   std::string table;
@@ -228,7 +228,7 @@ int wrong(const std::string& message) {
 }
 
 // The definition that is named, or that of the fixture's table, or the only one.
-Result<ordered::Settings> settings_for(const ReplayCommand& command, const std::string& fixture_table) {
+Result<ordered::Settings> settings_for(const OrderedReplay& command, const std::string& fixture_table) {
   auto text = read_text_file(command.definition);
   if (!text) return fail(text.error());
   auto definitions = ordered::read_definitions(*text);
@@ -240,7 +240,7 @@ Result<ordered::Settings> settings_for(const ReplayCommand& command, const std::
   return invalid(command.definition + " has no definition '" + wanted + "'; --table names another one");
 }
 
-int replay_fixture(const ReplayCommand& command) {
+int replay_fixture(const OrderedReplay& command) {
   const auto text = read_text_file(command.fixture);
   if (!text) return wrong(text.error().message);
   const auto fixture = read_fixture(*text, command.fixture);
@@ -272,7 +272,7 @@ int replay_fixture(const ReplayCommand& command) {
 }
 
 void add_replay_command(Command parent, int& exit_status) {
-  auto command = std::make_shared<ReplayCommand>();
+  auto command = std::make_shared<OrderedReplay>();
   Command replay =
       parent.add_subcommand("replay", "Play a fixture's records in any order, repeated and late, and compare the ends");
   replay.footer(
@@ -312,7 +312,7 @@ void add_ordered(Command app, int& exit_status) {
       "  freshet ordered put '{\"PK\": \"User#1\", \"SK\": \"Movie#A\", \"Rating\": 1}' --timestamp \"$(($(date "
       "+%s%3N) - 60000))\"\n"
       "  freshet ordered delete '{\"PK\": \"User#1\", \"SK\": \"Movie#A\"}'");
-  Commands commands(parent, exit_status);
+  OrderedCommands commands(parent, exit_status);
   add_writes(commands);
   add_reads(commands);
   add_replay_command(parent, exit_status);

@@ -1,6 +1,5 @@
 #include "app/cli/play.h"
-
-#include <signal.h>
+#include "app/cli/interrupt.h"
 
 #include <fmt/format.h>
 #include <atomic>
@@ -23,19 +22,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr milliseconds kLook{50};  // How soon a signal and progress are seen.
-
-volatile sig_atomic_t interrupted = 0;
-
-void stop_on_signals() {
-  struct sigaction stop {};
-  stop.sa_handler = [](int) { interrupted = 1; };
-  stop.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction before {};
-    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) sigaction(number, &stop, nullptr);
-  }
-}
+constexpr milliseconds kBetweenLooksAtPlay{50};  // How soon a signal and progress are seen.
 
 double ms(SteadyClock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
@@ -149,14 +136,15 @@ class Player {
     }
     if (const int status = look_at_target(); status != kDone) return status;
     plan_ = play_plan(fixture_, is_queue_);
-    stop_on_signals();
+    hear_interrupts();
     start_ = SteadyClock::now();
     running_ = clients_.size();
     std::vector<std::thread> threads;
     for (size_t i = 0; i < clients_.size(); ++i) threads.emplace_back([this, i] { send(i); });
     {
       Progress progress("0 calls sent");
-      for (; running_ > 0; std::this_thread::sleep_for(kLook)) progress.show(outcomes_.progress(plan_.calls.size()));
+      for (; running_ > 0; std::this_thread::sleep_for(kBetweenLooksAtPlay))
+        progress.show(outcomes_.progress(plan_.calls.size()));
     }
     for (auto& thread : threads) thread.join();
     const double seconds = ms(SteadyClock::now() - start_) / 1000;
@@ -229,10 +217,10 @@ class Player {
 
   // False if it is to stop.
   static bool wait_until(SteadyClock::time_point due) {
-    while (interrupted == 0) {
+    while (!interrupted()) {
       const auto left = due - SteadyClock::now();
       if (left.count() <= 0) return true;
-      std::this_thread::sleep_for(std::min<SteadyClock::duration>(left, kLook));
+      std::this_thread::sleep_for(std::min<SteadyClock::duration>(left, kBetweenLooksAtPlay));
     }
     return false;
   }

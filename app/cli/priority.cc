@@ -43,7 +43,7 @@ struct PriorityOptions {
   bool sample = false;
 };
 
-// Prints the answer on standard output, and what went wrong for people on standard error.
+// Prints the answer on standard output, and what went wrong_options for people on standard error.
 int tell(const PriorityOptions& options, const std::string& method, const std::string& path,
          const Json& body = nullptr) {
   Session session(options.remote);
@@ -64,7 +64,7 @@ void set_if(Json& body, const char* name, const std::optional<T>& value) {
 }
 
 // The commands of `freshet priority`: each adds its options and says what is asked of the daemon.
-class Commands : public Subcommands<PriorityOptions> {
+class PriorityCommands : public Subcommands<PriorityOptions> {
  public:
   using Subcommands::Subcommands;
 
@@ -85,12 +85,12 @@ class Commands : public Subcommands<PriorityOptions> {
   }
 };
 
-int wrong(const Error& error) {
+int wrong_options(const Error& error) {
   std::cerr << "freshet: " << error.message << '\n';
   return kUsage;
 }
 
-void add_puts(Commands& commands) {
+void add_puts(PriorityCommands& commands) {
   for (const char* name : {"put", "upsert"}) {
     Command command = commands.add(
         name, name == std::string("put") ? "Replace a record, at version 1" : "Replace a record, at its next version",
@@ -99,12 +99,12 @@ void add_puts(Commands& commands) {
           if (!o.status.empty()) body["status"] = o.status;
           if (!o.data.empty()) {
             auto data = read_argument("the data", o.data);
-            if (!data) return wrong(data.error());
+            if (!data) return wrong_options(data.error());
             body["data"] = std::move(*data);
           }
           if (!o.attributes.empty()) {
             auto attributes = read_argument("--attributes", o.attributes);
-            if (!attributes) return wrong(attributes.error());
+            if (!attributes) return wrong_options(attributes.error());
             body["attributes"] = std::move(*attributes);
           }
           return tell(o, "POST", std::string("/") + name, body);
@@ -117,7 +117,7 @@ void add_puts(Commands& commands) {
   }
 }
 
-void add_moves(Commands& commands) {
+void add_moves(PriorityCommands& commands) {
   Command command = commands.add_record("enqueue", "Put a record at the end of the queue", [](const auto& o) {
     Json body = record_call(o);
     set_if(body, "delayMs", o.delay_ms);
@@ -196,7 +196,7 @@ int redrive_ids(const PriorityOptions& options) {
   return status;
 }
 
-void add_changes(Commands& commands) {
+void add_changes(PriorityCommands& commands) {
   Command command = commands.add_record("set-status", "Set a record's status", [](const auto& o) {
     Json body = record_call(o);
     body["status"] = o.status;
@@ -220,12 +220,12 @@ void add_changes(Commands& commands) {
     if (!o.filter.empty()) body["filter"] = o.filter;
     if (!o.values.empty()) {
       auto values = read_argument("--values", o.values);
-      if (!values) return wrong(values.error());
+      if (!values) return wrong_options(values.error());
       body["values"] = std::move(*values);
     }
     if (!o.names.empty()) {
       auto names = read_argument("--names", o.names);
-      if (!names) return wrong(names.error());
+      if (!names) return wrong_options(names.error());
       body["names"] = std::move(*names);
     }
     set_if(body, "rate", o.rate);
@@ -245,7 +245,7 @@ std::string page_path(const PriorityOptions& options) {
          (options.cursor.empty() ? "" : "&cursor=" + path_segment(options.cursor));
 }
 
-void add_looks(Commands& commands) {
+void add_looks(PriorityCommands& commands) {
   Command command = commands.add("get", "Show a record",
                                  [](const auto& o) { return tell(o, "GET", "/records/" + path_segment(o.id)); });
   command.add_option("id", commands.options().id, "Record id").required().check(not_empty());
@@ -271,7 +271,7 @@ void add_priority(Command app, int& exit_status) {
       "  freshet priority enqueue A-101\n"
       "  freshet priority peek --json | jq -r '.records[0].receipt'\n"
       "  freshet priority console");
-  Commands commands(parent, exit_status);
+  PriorityCommands commands(parent, exit_status);
   add_puts(commands);
   add_moves(commands);
   add_changes(commands);

@@ -23,7 +23,7 @@
 namespace freshet::cli {
 namespace {
 
-constexpr std::array<const char*, 29> kCommands = {
+constexpr std::array<const char*, 29> kConsoleCommands = {
     "aws",    "connect", "create-test", "ct",    "data",    "dlq", "done",   "en",     "enqueue", "fail",
     "h",      "help",    "id",          "info",  "invalid", "ls",  "peek",   "purge",  "q",       "qstat",
     "qstats", "quit",    "ready",       "reset", "stat",    "sys", "system", "update", "?"};
@@ -56,8 +56,8 @@ constexpr const char* kSampleHelp =
 char* complete(const char* text, int state) {
   static size_t next = 0;
   if (state == 0) next = 0;
-  for (; next < kCommands.size(); ++next) {
-    if (std::strncmp(kCommands[next], text, std::strlen(text)) == 0) return strdup(kCommands[next++]);
+  for (; next < kConsoleCommands.size(); ++next) {
+    if (std::strncmp(kConsoleCommands[next], text, std::strlen(text)) == 0) return strdup(kConsoleCommands[next++]);
   }
   return nullptr;
 }
@@ -169,7 +169,7 @@ class Console {
     } else if (command == "id" && arguments.empty()) {
       take(nullptr);
       std::cout << words_.no_current_record_now;
-    } else if (!std::count(kCommands.begin(), kCommands.end(), command)) {
+    } else if (!std::count(kConsoleCommands.begin(), kConsoleCommands.end(), command)) {
       std::cout << words_.unknown_command;
     } else if (!connected_) {
       std::cout << words_.connect_first;

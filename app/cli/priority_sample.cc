@@ -101,7 +101,7 @@ int done(const SampleOptions& options) {
   return is_success(completed) ? step.tell(step.steps().call("remove", step.body())) : step.tell(completed);
 }
 
-class Commands : public Subcommands<SampleOptions> {
+class SampleCommands : public Subcommands<SampleOptions> {
  public:
   using Subcommands::Subcommands;
 
@@ -120,7 +120,7 @@ class Commands : public Subcommands<SampleOptions> {
   }
 };
 
-void add_looks(Commands& commands) {
+void add_looks(SampleCommands& commands) {
   commands
       .add_record("info", "Show a record as the sample does: data and system info",
                   [](const auto& o) { return Step(o).show(sample_record); })
@@ -145,7 +145,7 @@ void add_looks(Commands& commands) {
       .alias("qstats");
 }
 
-void add_changes(Commands& commands) {
+void add_changes(SampleCommands& commands) {
   commands.add("create-test", "Make the test records A-101, A-202, A-303 and A-404, over what is there", create_test)
       .alias("ct");
   commands.add("purge", "Delete the first ten records", purge);
@@ -172,7 +172,7 @@ void add_changes(Commands& commands) {
 }  // namespace
 
 void add_sample_commands(Command priority, int& exit_status) {
-  Commands commands(priority, exit_status);
+  SampleCommands commands(priority, exit_status);
   add_looks(commands);
   add_changes(commands);
 }

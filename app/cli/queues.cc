@@ -60,7 +60,7 @@ Colour colour_of_state(const std::string& state) {
   return state == "paused" || state == "draining" ? Colour::kYellow : Colour::kRed;
 }
 
-void print_table(const Json& rows, const Screen& screen) {
+void print_queues(const Json& rows, const Screen& screen) {
   Table table(screen, {{.header = "QUEUE"},
                        {.header = "KIND", .spare = true},
                        {.header = "STATE"},
@@ -120,7 +120,7 @@ int queues(const Remote& remote) {
   } else if (rows.empty()) {
     std::cout << "this daemon has no queues\n";
   } else {
-    print_table(rows, screen_of(STDOUT_FILENO));
+    print_queues(rows, screen_of(STDOUT_FILENO));
     print_pauses(rows);
   }
   return session.exit_status();

@@ -19,7 +19,7 @@
 namespace freshet::cli {
 namespace {
 
-constexpr std::chrono::hours kLongest{24 * 366};
+constexpr std::chrono::hours kLongestDeadline{24 * 366};
 constexpr std::chrono::hours kLongestTask{23};  // The function that processes tasks ends after a day.
 
 struct ServeOptions {
@@ -130,7 +130,7 @@ void add_time_options(Command command, ServeChoices& choices) {
       .add_option("--deadline", choices.deadline,
                   "How long a task is worth doing, from its creation, unless it says so itself: then it is shed "
                   "[default: 1h; with --late fine, for ever]")
-      .check(duration(std::chrono::milliseconds(1), kLongest));
+      .check(duration(std::chrono::milliseconds(1), kLongestDeadline));
   command
       .add_option("--keep", choices.keep,
                   "How long an ended task stays with its result; by outcome like SUCCESS=10m,DEAD=7d "

@@ -18,7 +18,7 @@
 namespace freshet::cli {
 namespace {
 
-constexpr milliseconds kLongest{int64_t{366} * 86'400'000};
+constexpr milliseconds kLongestChoice{int64_t{366} * 86'400'000};
 constexpr const char* kWhoWorks =
     "--to URL (each task is POSTed there), --exec PROGRAM (run for each task), --function FILE (called with each task) "
     "or --pull (workers take tasks)";
@@ -106,7 +106,7 @@ Result<std::string> keep_of(const std::string& text) {
     const std::string part = text.substr(at, comma - at);
     const size_t equals = part.find('=');
     const size_t from = equals == std::string::npos ? 0 : equals + 1;
-    const auto duration = parse_duration(std::string_view(part).substr(from), milliseconds(1), kLongest);
+    const auto duration = parse_duration(std::string_view(part).substr(from), milliseconds(1), kLongestChoice);
     if (!duration) return fail(duration.error());
     out += (out.empty() ? "" : ",") + part.substr(0, from) + std::to_string(duration->count());
     at = comma + 1;
@@ -124,7 +124,7 @@ Result<std::string> keep_of(const std::string& text) {
 
 // "5s" as "5000".
 Result<std::string> milliseconds_of(const std::string& text) {
-  const auto duration = parse_duration(text, milliseconds(1), kLongest);
+  const auto duration = parse_duration(text, milliseconds(1), kLongestChoice);
   if (!duration) return fail(duration.error());
   return std::to_string(duration->count());
 }

@@ -103,7 +103,7 @@ constexpr const char* kFunction = R"(
       MemorySize: 1024
 )";
 
-std::string quoted(const std::string& text) {
+std::string yaml_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("''") : std::string(1, c);
   return out + "'";
@@ -162,16 +162,16 @@ std::string template_of(const ServedQueue& queue, const std::string& command) {
   // The resources come last, so that another one is appended by `cat >>`.
   out += "AWSTemplateFormatVersion: '2010-09-09'\nTransform: AWS::Serverless-2016-10-31\n\n";
   out += "Outputs:\n  Queue:\n    Value: !Ref QueueTable\n";
-  out += fmt::format(kResources, quoted(queue.name));
+  out += fmt::format(kResources, yaml_quoted(queue.name));
   for (const auto& [variable, value] : queue.settings) {
-    out += "          " + variable + ": " + quoted(value) + comment_of(variable, value) + '\n';
+    out += "          " + variable + ": " + yaml_quoted(value) + comment_of(variable, value) + '\n';
   }
   if (queue.function) {
     const auto settings = settings_of(queue);
     const auto timeout = settings ? settings->runner.timeout : RunnerSettings().timeout;
     const auto seconds = std::max<int64_t>(1, (timeout.count() + 999) / 1000);
-    out += fmt::format(kFunction, queue.function->runtime, quoted(queue.function->folder),
-                       quoted(queue.function->handler), seconds);
+    out += fmt::format(kFunction, queue.function->runtime, yaml_quoted(queue.function->folder),
+                       yaml_quoted(queue.function->handler), seconds);
   }
   return out;
 }

@@ -28,7 +28,7 @@ struct SimulateOptions {
   bool json = false;
 };
 
-int wrong(const Error& error) {
+int wrong_simulation(const Error& error) {
   std::cerr << "freshet: " << plain_text(error.message) << '\n';
   return kUsage;
 }
@@ -214,21 +214,21 @@ Result<void> run_attempts(Simulation& simulation) {
 int run_simulate(const SimulateOptions& options) {
   const auto downstream =
       options.downstream.empty() ? Result<lab::DownstreamSpec>() : lab::parse_downstream(options.downstream);
-  if (!downstream) return wrong(downstream.error());
+  if (!downstream) return wrong_simulation(downstream.error());
   const auto changes = changes_of(options);
-  if (!changes) return wrong(changes.error());
+  if (!changes) return wrong_simulation(changes.error());
   const auto text = read_text_file(options.trace);
-  if (!text) return wrong(text.error());
+  if (!text) return wrong_simulation(text.error());
   const auto fixture = read_fixture(*text, options.trace);
-  if (!fixture) return wrong(fixture.error());
+  if (!fixture) return wrong_simulation(fixture.error());
   const auto recording = lab::read_recording(*fixture);
-  if (!recording) return wrong(recording.error());
+  if (!recording) return wrong_simulation(recording.error());
   if (auto ok = lab::check_downstream(*recording, !options.downstream.empty()); !ok) {
-    return wrong(fixture->in_file(ok.error()));
+    return wrong_simulation(fixture->in_file(ok.error()));
   }
   Simulation simulation{options, *recording, lab::scenario_of(*recording, options.slots), *downstream};
-  if (auto ok = choose(simulation, *changes); !ok) return wrong(ok.error());
-  if (auto ok = run_attempts(simulation); !ok) return wrong(ok.error());
+  if (auto ok = choose(simulation, *changes); !ok) return wrong_simulation(ok.error());
+  if (auto ok = run_attempts(simulation); !ok) return wrong_simulation(ok.error());
   print(simulation);
   return kDone;
 }

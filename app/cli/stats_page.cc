@@ -13,29 +13,29 @@
 namespace freshet::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // In the order of a task's life. SHED is no state: what was shed is counted by its reason.
 constexpr const char* kStates[] = {"PENDING", "DELAYED", "TAKEN", "SUCCESS", "FAILURE", "DEAD", "CANCELLED"};
 
-int64_t count_of(const Json& counts, const std::string& name) {
+int64_t count_of(const OrderedJson& counts, const std::string& name) {
   const auto found = counts.find(name);
   return found != counts.end() && found->is_number() ? found->get<int64_t>() : 0;
 }
 
-Json member(const Json& stats, const char* name) {
-  return stats.value(name, Json::object());
+OrderedJson member(const OrderedJson& stats, const char* name) {
+  return stats.value(name, OrderedJson::object());
 }
 
 // The sentences about the daemon's clock, the ages and the runner: a line each.
-std::string remarks(const Json& stats) {
+std::string remarks(const OrderedJson& stats) {
   std::string out;
   for (const char* name : {"newestAgeMs", "oldestAgeMs"}) {
     if (stats.contains(name) && stats[name].is_number()) {
       out += (name[0] == 'n' ? "newest waiting  " : "oldest waiting  ") + age_text(stats[name].get<int64_t>()) + '\n';
     }
   }
-  const Json limits = member(stats, "keyLimits");
+  const OrderedJson limits = member(stats, "keyLimits");
   if (const int64_t held = limits.value("atLimit", int64_t{0}); held > 0) {
     const std::string by = limits.value("by", "group");
     out += held == 1 ? "1 " + by + " is at its limit: it may start no task now\n"
@@ -69,8 +69,8 @@ std::string percent(double share) {
 }
 
 // "in time 97.3 % of 1,140 ended in the last minute (20 late, 9 shed)". Empty if the daemon does not say so.
-std::string in_time(const Json& stats) {
-  const Json minute = member(stats, "lastMinute");
+std::string in_time(const OrderedJson& stats) {
+  const OrderedJson minute = member(stats, "lastMinute");
   if (minute.empty()) return {};
   const int64_t ended = count_of(minute, "ended");
   std::string out =
@@ -92,8 +92,8 @@ std::string in_time(const Json& stats) {
 }
 
 // The rate at which tasks may start. Empty without a limit.
-std::string rate_limit(const Json& stats) {
-  const Json limit = member(stats, "rateLimit");
+std::string rate_limit(const OrderedJson& stats) {
+  const OrderedJson limit = member(stats, "rateLimit");
   if (!limit.is_object() || limit.empty()) return {};
   const bool learnt = limit.value("learnt", false);
   const auto at_a_time = limit.value("concurrency", uint64_t{0});
@@ -108,8 +108,8 @@ std::string rate_limit(const Json& stats) {
 }
 
 // Why the runner takes nothing. Empty while it does.
-std::string trouble(const Json& stats) {
-  const Json trouble = member(stats, "runnerTrouble");
+std::string trouble(const OrderedJson& stats) {
+  const OrderedJson trouble = member(stats, "runnerTrouble");
   if (!trouble.is_object() || trouble.empty()) return {};
   return fmt::format("runner {}: {} for {}, {} tasks came back: {}\n", plain_text(trouble.value("runner", "")),
                      trouble.value("reachable", false) ? "takes no task" : "cannot be reached",
@@ -118,9 +118,9 @@ std::string trouble(const Json& stats) {
 }
 
 // The parts of the queue that are paused, a line each.
-std::string paused_parts(const Json& stats) {
+std::string paused_parts(const OrderedJson& stats) {
   std::string out;
-  for (const Json& pause : member(stats, "pauses")) {
+  for (const OrderedJson& pause : member(stats, "pauses")) {
     const std::string of = pause.value("of", "");
     const std::string what = of == "queue" ? "the queue" : of + " '" + plain_text(pause.value("name", "")) + "'";
     const int64_t age = std::max<int64_t>(0, now_ms() - pause.value("since", int64_t{0}));
@@ -131,7 +131,7 @@ std::string paused_parts(const Json& stats) {
   return out;
 }
 
-std::string clock_trouble(const Json& stats) {
+std::string clock_trouble(const OrderedJson& stats) {
   if (stats.value("clockTrusted", true)) return {};
   return "The wall clock was set, or is far ahead of the last write: until it has run evenly for a minute, TTL and "
          "sheds wait,\n"
@@ -139,9 +139,9 @@ std::string clock_trouble(const Json& stats) {
          "start.\n";
 }
 
-void append_counts(std::string& out, const char* title, const Json& counts, const char* without = "") {
+void append_counts(std::string& out, const char* title, const OrderedJson& counts, const char* without = "") {
   std::string rows;
-  for (const auto& [name, count] : counts.get_ref<const Json::object_t&>()) {
+  for (const auto& [name, count] : counts.get_ref<const OrderedJson::object_t&>()) {
     if (name != without) rows += fmt::format("  {:<28}{:>12}\n", plain_text(name), count.dump());
   }
   if (!rows.empty()) out += std::string(title) + '\n' + rows;
@@ -151,7 +151,7 @@ void append_counts(std::string& out, const char* title, const Json& counts, cons
 class Counts {
  public:
   Counts(const Screen& screen, const char* header, const std::optional<StatsBefore>& before, const char* member)
-      : before_(before), counts_before_(before ? cli::member(before->stats, member) : Json::object()) {
+      : before_(before), counts_before_(before ? cli::member(before->stats, member) : OrderedJson::object()) {
     std::vector<Column> columns{{.header = header}, {.header = "TASKS", .right = true}};
     if (before) columns.push_back({.header = "PER SECOND", .right = true});
     table_.emplace(screen, std::move(columns));
@@ -171,23 +171,23 @@ class Counts {
 
  private:
   const std::optional<StatsBefore>& before_;
-  const Json counts_before_;
+  const OrderedJson counts_before_;
   std::optional<Table> table_;
 };
 
 }  // namespace
 
-std::string stats_lines(const Json& stats) {
+std::string stats_lines(const OrderedJson& stats) {
   std::string out = paused_parts(stats) + clock_trouble(stats);
   append_counts(out, "depth", stats.at("depth"), "SHED");
   append_counts(out, "flow", member(stats, "flow"));
-  Json shed = member(stats, "shed");
+  OrderedJson shed = member(stats, "shed");
   if (stats.contains("shedTotal") && !shed.empty()) shed["total"] = stats["shedTotal"];
   append_counts(out, "shed", shed);
   return out + in_time(stats) + remarks(stats) + rate_limit(stats) + trouble(stats);
 }
 
-std::string stats_page(const Json& stats, const Screen& screen, const std::optional<StatsBefore>& before) {
+std::string stats_page(const OrderedJson& stats, const Screen& screen, const std::optional<StatsBefore>& before) {
   std::string out = painted(screen, Colour::kYellow, paused_parts(stats) + clock_trouble(stats));
   if (std::string line = in_time(stats); !line.empty()) {
     line.pop_back();
@@ -203,7 +203,7 @@ std::string stats_page(const Json& stats, const Screen& screen, const std::optio
     if (!known) depth.add(state, state, count_of(stats.at("depth"), state), Colour::kPlain);
   }
   out += depth.text();
-  const Json flow = member(stats, "flow");
+  const OrderedJson flow = member(stats, "flow");
   if (!flow.empty()) {
     Counts moves(screen, "MOVES", before, "flow");
     for (const auto& [name, count] : flow.items()) {
@@ -215,7 +215,7 @@ std::string stats_page(const Json& stats, const Screen& screen, const std::optio
     }
     out += '\n' + moves.text();
   }
-  const Json shed = member(stats, "shed");
+  const OrderedJson shed = member(stats, "shed");
   if (!shed.empty()) {
     Counts reasons(screen, "SHED BY", before, "shed");
     for (const auto& [name, count] : shed.items()) reasons.add(name, name, count.get<int64_t>(), Colour::kYellow);

@@ -1,11 +1,11 @@
 // freshet watch: tasks as they move between states.
-#include <signal.h>
 #include <unistd.h>
 
 #include <ctime>
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/refusal.h"
 #include "app/cli/remote.h"
 #include "app/cli/table.h"
@@ -13,8 +13,6 @@
 
 namespace freshet::cli {
 namespace {
-
-volatile sig_atomic_t interrupted = 0;
 
 std::string attribute(const Json& image, const char* name) {
   if (!image.is_object() || !image.contains(name) || !image[name].is_object() || image[name].empty()) return "";
@@ -63,16 +61,15 @@ int watch(const Remote& remote) {
     std::cerr << "freshet: " << plain_text(client.error().message) << '\n';
     return kUsage;
   }
-  signal(SIGINT, [](int) { interrupted = 1; });
-  signal(SIGTERM, [](int) { interrupted = 1; });
+  hear_interrupts();
   Session session(remote);
   session.find_queue();
   const std::string root = "/record?table=" + path_segment(session.queue()) + "&from=";
   std::string next = "latest";
   const Screen screen = screen_of(STDOUT_FILENO);
-  while (interrupted == 0) {
+  while (!interrupted()) {
     const auto piece = (*client)->call("GET", root + next + (next == "latest" ? "" : "&waitMs=500"), "");
-    if (!piece) return interrupted != 0 ? kDone : unreachable(piece.error());
+    if (!piece) return interrupted() ? kDone : unreachable(piece.error());
     if (piece->status != 200) return tell_refusal(*piece, remote.credentials);
     const auto onward = header(piece->headers, "X-Freshet-Next");
     if (onward.empty()) return strange_answer(remote.url);

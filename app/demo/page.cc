@@ -125,7 +125,7 @@ std::string books_plot(const Shown& shown) {
   return lab::bar_chart(finding, "State of the tasks at the end", "", 0, bars);
 }
 
-std::string explained(const Run& run) {
+std::string explained_html(const Run& run) {
   if (run.explained.empty()) return {};
   std::string out = "<h2>Why a task was shed</h2>\n<ol>\n";
   for (const auto& sentence : run.explained) out += "<li>" + lab::html_text(sentence) + "</li>\n";
@@ -145,7 +145,7 @@ std::string html_report(const Shown& shown) {
   out += "<p class=\"quiet\">" + lab::html_text(introduced) + "</p>\n";
   out += in_time_plot(shown) + "<div class=\"pairs\">\n" + refused_plot(shown) + quiet_plot(shown) + age_plot(shown) +
          books_plot(shown) + "</div>\n";
-  return out + explained(shown.runs.front()) + "</body></html>\n";
+  return out + explained_html(shown.runs.front()) + "</body></html>\n";
 }
 
 }  // namespace freshet::demo

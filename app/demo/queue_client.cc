@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr seconds kPatience{5};
+constexpr seconds kCallPatience{5};
 
 tl::unexpected<Error> unexpected_answer(const HttpResponse& answer) {
   return fail(ErrorCode::kInternal, "the daemon answered " + std::to_string(answer.status) + ": " + answer.body);
@@ -88,7 +88,7 @@ Async<Result<HttpResponse>> QueueClient::send(std::string method, std::string pa
   request.headers.emplace_back("Content-Type", "application/json");
   request.body = std::move(body);
   std::string url = base_ + "/queues/" + kQueueName + path;
-  auto answer = co_await http_.send(std::move(url), std::move(request), kPatience);
+  auto answer = co_await http_.send(std::move(url), std::move(request), kCallPatience);
   co_return answer;
 }
 

@@ -13,11 +13,11 @@ namespace {
 // The limit is learnt again for up to 10 s after each of its changes.
 constexpr seconds kShowsMoreThanTheSearch{60};
 
-double seconds_of(nanoseconds time) {
+double seconds_shown(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-std::string percent(double share) {
+std::string percent_text(double share) {
   return fmt::format("{:.1f} %", share * 100);
 }
 
@@ -27,13 +27,13 @@ std::string figures_table(const Shown& shown) {
   for (const Run& run : shown.runs) {
     const Figures figures = figures_of(shown.story, shown.tasks, run);
     out += fmt::format("{:<18}{:>10}{:>13}{:>9}{:>10}{:>8.2f} s{:>14}\n", run.name, figures.in_time,
-                       percent(figures.share()), figures.calls, percent(figures.refused_share()), figures.age_p50,
-                       fmt::format("{} of {}", figures.quiet_in_time, figures.quiet));
+                       percent_text(figures.share()), figures.calls, percent_text(figures.refused_share()),
+                       figures.age_p50, fmt::format("{} of {}", figures.quiet_in_time, figures.quiet));
   }
   const auto possible = static_cast<double>(possible_ends(shown.story, shown.tasks).size());
   const auto fifo = fifo_ends(shown.story, shown.tasks).size();
   out += fmt::format("{:<18}{:>10}{:>13}   (computed: first in, first out at exactly the limit)\n", "FIFO", fifo,
-                     percent(possible > 0 ? static_cast<double>(fifo) / possible : 0));
+                     percent_text(possible > 0 ? static_cast<double>(fifo) / possible : 0));
   return out;
 }
 
@@ -55,7 +55,7 @@ std::string books(const Shown& shown) {
   return out;
 }
 
-std::string explained(const Run& run) {
+std::string explained_text(const Run& run) {
   if (run.explained.empty()) return {};
   std::string out = "\nOne of the tasks that were shed, as `freshet explain` tells it:\n";
   for (const std::string& sentence : run.explained) out += "  " + plain_text(sentence) + "\n";
@@ -95,14 +95,14 @@ std::string introduction(const Story& story, const std::vector<StoryTask>& tasks
       "{} tasks come, {:.0f} a second, from two tenants: one sends a thousand times as much as the other.\n"
       "Half of the loud tenant's tasks are worth nothing after 2 s, the others after 30 s.\n"
       "At {:.0f} s the queue is killed (SIGKILL) and started again on its data.\n",
-      seconds_of(story.length / 3), seconds_of(story.length / 3 * 2), tasks.size(), story.arrivals,
-      seconds_of(story.killed_at()));
+      seconds_shown(story.length / 3), seconds_shown(story.length / 3 * 2), tasks.size(), story.arrivals,
+      seconds_shown(story.killed_at()));
 }
 
 std::string moment_line(const Moment& moment) {
   return fmt::format(
       "  {:5.1f} s   the API allows {:2.0f}/s   arrived {:6}   done in time {:5}   refused {} of {} calls\n",
-      seconds_of(moment.at), moment.limit, moment.arrived, moment.in_time, moment.refused, moment.calls);
+      seconds_shown(moment.at), moment.limit, moment.arrived, moment.in_time, moment.refused, moment.calls);
 }
 
 uint64_t unanswered(const Shown& shown) {
@@ -117,25 +117,25 @@ std::string conclusion(const Shown& shown) {
   std::string out = fmt::format(
       "{} did {} tasks in time, of the {} that are possible if the limit is known ({}). The API refused {} of its "
       "calls.",
-      shown.runs.front().name, figures.in_time, figures.possible, percent(figures.share()),
-      percent(figures.refused_share()));
+      shown.runs.front().name, figures.in_time, figures.possible, percent_text(figures.share()),
+      percent_text(figures.refused_share()));
   if (shown.story.length < kShowsMoreThanTheSearch)
     out += fmt::format(
         " A run of {:.0f} s shows mostly how long it takes to learn the limit, as the limit changes every {:.0f} s; "
         "--seconds 120 shows what comes after that.",
-        seconds_of(shown.story.length), seconds_of(shown.story.length) / 3);
+        seconds_shown(shown.story.length), seconds_shown(shown.story.length) / 3);
   return out;
 }
 
 std::string text_report(const Shown& shown) {
   const Run& ours = shown.runs.front();
   std::string out = "\n" + figures_table(shown) + "\n" + conclusion(shown) + "\n";
-  if (ours.has_books) out += books(shown) + explained(ours);
+  if (ours.has_books) out += books(shown) + explained_text(ours);
   return out;
 }
 
 std::string json_report(const Shown& shown) {
-  nlohmann::json out = {{"seconds", seconds_of(shown.story.length)}, {"seed", shown.story.seed}};
+  nlohmann::json out = {{"seconds", seconds_shown(shown.story.length)}, {"seed", shown.story.seed}};
   for (const Run& run : shown.runs) out["runs"].push_back(json_of(shown, run));
   return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -20,7 +20,7 @@ namespace {
 constexpr milliseconds kLead{200};  // From ready to the first tasks.
 constexpr milliseconds kTick{50};
 constexpr seconds kTell{5};
-constexpr seconds kPatience{30};        // A start may take that long.
+constexpr seconds kStartPatience{30};   // A start may take that long.
 constexpr seconds kRivalPatience{300};  // It may have to install its packages.
 constexpr milliseconds kLook{10};
 constexpr milliseconds kTryAgain{100};
@@ -107,7 +107,7 @@ class StoryRun {
   }
 
   Async<Result<void>> until_ready() {
-    const auto until = loop_.clock().boot() + (is_rival() ? kRivalPatience : kPatience);
+    const auto until = loop_.clock().boot() + (is_rival() ? kRivalPatience : kStartPatience);
     while (!queue_->is_ready()) {
       if (options_.stopped && options_.stopped()) co_return fail(ErrorCode::kCancelled, "stopped before its end");
       if (loop_.clock().boot() > until || queue_->has_ended())

@@ -35,7 +35,7 @@ std::string together(std::string text) {
 }
 
 // A value's place on an axis of that length.
-struct Scale {
+struct AxisScale {
   double least, most, length;
   bool log;
   double at(double value) const {
@@ -57,7 +57,7 @@ std::string tick_text(double value, Unit unit) {
   return value < 1000 ? fmt::format("{:g} ms", value) : fmt::format("{:g} s", value / 1000);
 }
 
-std::vector<double> decades(const Scale& scale) {
+std::vector<double> decades(const AxisScale& scale) {
   std::vector<double> out;
   for (double tick = std::pow(10, std::floor(std::log10(scale.least))); tick <= scale.most * 1.001; tick *= 10) {
     if (tick >= scale.least * 0.999) out.push_back(tick);
@@ -70,7 +70,7 @@ double text_width(const std::string& text, double font) {
 }
 
 // Ticks of x whose texts do not touch, the first ones first.
-std::vector<double> apart(const std::vector<double>& ticks, const Scale& scale, const Axis& axis, double font) {
+std::vector<double> apart(const std::vector<double>& ticks, const AxisScale& scale, const Axis& axis, double font) {
   std::vector<std::pair<double, double>> taken;
   std::vector<double> out;
   for (const double tick : ticks) {
@@ -196,7 +196,7 @@ class Drawing {
   const Plot& plot_;
   const std::vector<Line>& lines_;
   const Canvas& canvas_;
-  Scale x_{}, y_{};
+  AxisScale x_{}, y_{};
   std::string out_;
 };
 

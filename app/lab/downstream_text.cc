@@ -10,7 +10,7 @@ namespace freshet::lab {
 namespace {
 
 constexpr double kMost = 1e6;
-constexpr milliseconds kLongest = std::chrono::hours(24);
+constexpr milliseconds kLongestWindow = std::chrono::hours(24);
 constexpr const char* kForms =
     "write none, or 'token-bucket 20/s', 'token-bucket 20/s burst 5', 'window 600/60s', 'sliding 100/10s' or "
     "'concurrency 8', with 'each group' or 'each key' behind it if each has that limit, and with 'retry-after' or "
@@ -26,7 +26,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return out;
 }
 
-std::optional<double> number_of(std::string_view text) {
+std::optional<double> parsed_number(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || end != text.data() + text.size() || !(number >= 1 && number <= kMost)) return {};
@@ -45,7 +45,7 @@ class Parser {
     if (words_[0] == "concurrency") {
       limiter.kind = LimiterKind::kConcurrency;
       limiter.mean_service = seconds(1);
-      const auto number = number_of(words_[1]);
+      const auto number = parsed_number(words_[1]);
       if (!number) return wrong("has no number of calls at once from 1 to 1000000");
       limiter.plan = {{nanoseconds(0), *number}};
     } else if (auto ok = read_rate(limiter); !ok) {
@@ -70,11 +70,11 @@ class Parser {
       return wrong("has the unknown limiter '" + std::string(words_[0]) + "'");
     }
     const auto slash = words_[1].find('/');
-    const auto number = number_of(words_[1].substr(0, slash));
+    const auto number = parsed_number(words_[1].substr(0, slash));
     if (!number || slash == std::string_view::npos) return wrong("has no limit like 20/s");
     std::string window(words_[1].substr(slash + 1));
     if (window.empty() || window[0] < '0' || window[0] > '9') window.insert(0, "1");
-    const auto duration = parse_duration(window, milliseconds(10), kLongest);
+    const auto duration = parse_duration(window, milliseconds(10), kLongestWindow);
     if (!duration) return wrong("has a limit over no duration (" + duration.error().message + ")");
     limiter.window = *duration;
     limiter.plan = {{nanoseconds(0), *number / std::chrono::duration<double>(*duration).count()}};
@@ -89,7 +89,7 @@ class Parser {
       } else if (const auto hints = hint_kind_of(words_[i]); hints) {
         spec_.hints.kind = *hints;
       } else if (words_[i] == "burst" && i + 1 < words_.size() && limiter.kind == LimiterKind::kTokenBucket) {
-        const auto burst = number_of(words_[++i]);
+        const auto burst = parsed_number(words_[++i]);
         if (!burst) return wrong("has a burst that is no number of calls from 1 to 1000000");
         limiter.burst_seconds = *burst / limiter.plan[0].rate;
       } else {

@@ -9,7 +9,7 @@ namespace freshet::lab {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kNames = {"none", "retry-after", "ratelimit"};
+constexpr std::array<std::string_view, 3> kHeaderNames = {"none", "retry-after", "ratelimit"};
 
 int64_t whole_seconds(nanoseconds time) {
   return std::max<int64_t>(0, std::chrono::ceil<seconds>(time).count());
@@ -42,7 +42,7 @@ void add_epoch(const Quota& quota, WallTime now, HttpHeaders& out) {
 }
 
 // The runner writes the body; it is trusted.
-size_t number_of(std::string_view body) {
+size_t number_in_body(std::string_view body) {
   constexpr std::string_view kName = R"("taskId":")";
   const auto at = body.find(kName);
   size_t number = 0;
@@ -54,7 +54,7 @@ size_t number_of(std::string_view body) {
 }  // namespace
 
 std::string_view name_of(HintKind kind) {
-  return kNames[static_cast<size_t>(kind)];
+  return kHeaderNames[static_cast<size_t>(kind)];
 }
 
 const std::vector<HintKind>& hint_kinds() {
@@ -100,7 +100,7 @@ void LimitedDownstream::begin(Ledger& ledger, Scheduler& scheduler, BootTime ori
 }
 
 Async<Result<HttpResponse>> LimitedDownstream::send(std::string, HttpRequest request, milliseconds) {
-  const size_t number = number_of(request.body);
+  const size_t number = number_in_body(request.body);
   Limiter& limiter = limiter_of_(number);
   const auto answer = limiter.ask(now());
   calls_.push_back({now(), answer.granted});

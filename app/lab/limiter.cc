@@ -188,8 +188,8 @@ class ConcurrencyLimiter final : public Limiter {
   int under_way_ = 0;
 };
 
-constexpr std::array<std::string_view, 6> kNames = {"token-bucket", "window-1s", "window-60s",
-                                                    "sliding-10s",  "shared",    "concurrency"};
+constexpr std::array<std::string_view, 6> kLimiterNames = {"token-bucket", "window-1s", "window-60s",
+                                                           "sliding-10s",  "shared",    "concurrency"};
 
 }  // namespace
 
@@ -248,7 +248,7 @@ nanoseconds window_of(LimiterKind kind) {
 }
 
 std::string_view name_of(LimiterKind kind) {
-  return kNames[static_cast<size_t>(kind)];
+  return kLimiterNames[static_cast<size_t>(kind)];
 }
 
 const std::vector<LimiterKind>& limiter_kinds() {

@@ -14,14 +14,13 @@ namespace freshet::lab {
 namespace {
 
 constexpr double kArrivals = 200;  // A second.
-constexpr double kQuietShare = 1.0 / 1001;
 constexpr std::array kRates = {20.0, 10.0, 40.0};
-constexpr std::array kPatience = {seconds(2), seconds(30)};
+constexpr std::array kDeadlines = {seconds(2), seconds(30)};
 constexpr nanoseconds kMeanService = milliseconds(200);
 constexpr size_t kServiceTimes = 20'000;
 constexpr seconds kLearning{10};
 constexpr int kSlots = 64;
-constexpr auto kNever = std::numeric_limits<double>::infinity();
+constexpr auto kInfinite = std::numeric_limits<double>::infinity();
 
 seconds phase_of(const LimitCase& one) {
   if (one.phase.count() > 0) return one.phase;
@@ -66,7 +65,7 @@ Trace load_of(const LimitCase& one) {
   for (nanoseconds now = draw(1e9 / kArrivals); now < end; now += draw(1e9 / kArrivals)) {
     Arrival arrival;
     arrival.at = now;
-    arrival.deadline_ms = deadline_ms(now, kPatience[random.below(kPatience.size())]);
+    arrival.deadline_ms = deadline_ms(now, kDeadlines[random.below(kDeadlines.size())]);
     arrival.quiet = random.unit() < kQuietShare;
     if (arrival.quiet || !one.quiet_alone) out.arrivals.push_back(arrival);
   }
@@ -92,9 +91,9 @@ LimitFigures figures_of(const LimitCase& one, const std::vector<LimitedCall>& ca
     for (const auto& job : ledger.jobs()) {
       in_time += job.in_time() && counts(job.left);
       // A task that comes at the very end of a span meets the next limit.
-      if (!job.arrival.quiet || !counts(job.arrival.at) || !counts(job.arrival.at + kPatience[0])) continue;
+      if (!job.arrival.quiet || !counts(job.arrival.at) || !counts(job.arrival.at + kDeadlines[0])) continue;
       out.quiet_ms.push_back(job.in_time() ? std::chrono::duration<double, std::milli>(job.end - job.arrival.at).count()
-                                           : kNever);
+                                           : kInfinite);
     }
     out.in_time += in_time;
     out.in_time_by_phase.push_back(in_time);
@@ -102,7 +101,7 @@ LimitFigures figures_of(const LimitCase& one, const std::vector<LimitedCall>& ca
   return out;
 }
 
-std::vector<LimitPolicy> make_policies() {
+std::vector<LimitPolicy> make_limit_policies() {
   std::vector<LimitPolicy> out;
   out.push_back({"oracle", "an oracle that knows the limit", true});
   const auto product = [&out](const char* name, const char* title, Environment settings) {
@@ -139,7 +138,7 @@ Result<QueueSettings> settings_of(const LimitPolicy& policy) {
 }  // namespace
 
 const std::vector<LimitPolicy>& limit_policies() {
-  static const std::vector<LimitPolicy> all = make_policies();
+  static const std::vector<LimitPolicy> all = make_limit_policies();
   return all;
 }
 

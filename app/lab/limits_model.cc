@@ -11,11 +11,11 @@ namespace freshet::lab {
 
 namespace {
 
-constexpr nanoseconds kNever = nanoseconds::max();
+constexpr nanoseconds kNoTime = nanoseconds::max();
 
-class Model {
+class LimitsModel {
  public:
-  Model(const Caller& caller, const std::vector<Arrival>& arrivals, Limiter& limiter, Ledger& ledger)
+  LimitsModel(const Caller& caller, const std::vector<Arrival>& arrivals, Limiter& limiter, Ledger& ledger)
       : caller_(caller), arrivals_(arrivals), limiter_(limiter), ledger_(ledger), bucket_(caller.rate, 1) {}
 
   std::vector<LimitedCall> run() {
@@ -25,14 +25,14 @@ class Model {
       if (now >= end) return std::move(calls_);
       for (; next_end() <= now; ends_.pop()) limiter_.ended(now);
       for (; next_arrival() <= now; ++arrived_) waiting_.push_back(ledger_.add(arrivals_[arrived_], 0));
-      wake_ = kNever;
+      wake_ = kNoTime;
       start_some(now);
     }
   }
 
  private:
-  nanoseconds next_arrival() const { return arrived_ < arrivals_.size() ? arrivals_[arrived_].at : kNever; }
-  nanoseconds next_end() const { return ends_.empty() ? kNever : ends_.top(); }
+  nanoseconds next_arrival() const { return arrived_ < arrivals_.size() ? arrivals_[arrived_].at : kNoTime; }
+  nanoseconds next_end() const { return ends_.empty() ? kNoTime : ends_.top(); }
 
   void start_some(nanoseconds now) {
     while (!waiting_.empty() && may_call(now)) {
@@ -87,7 +87,7 @@ class Model {
   size_t arrived_ = 0;
   std::deque<size_t> waiting_;                                                       // In order of arrival.
   std::priority_queue<nanoseconds, std::vector<nanoseconds>, std::greater<>> ends_;  // Ends of calls under way.
-  nanoseconds wake_ = kNever;
+  nanoseconds wake_ = kNoTime;
   nanoseconds paused_until_{0};
   std::vector<LimitedCall> calls_;
 };
@@ -96,7 +96,7 @@ class Model {
 
 std::vector<LimitedCall> run_caller(const Caller& caller, const std::vector<Arrival>& arrivals, Limiter& limiter,
                                     Ledger& ledger) {
-  return Model(caller, arrivals, limiter, ledger).run();
+  return LimitsModel(caller, arrivals, limiter, ledger).run();
 }
 
 }  // namespace freshet::lab

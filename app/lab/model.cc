@@ -15,9 +15,9 @@ namespace freshet::lab {
 
 namespace {
 
-class Model {
+class OverloadModel {
  public:
-  Model(const Policy& policy, Ledger& ledger, nanoseconds patience = nanoseconds(0))
+  OverloadModel(const Policy& policy, Ledger& ledger, nanoseconds patience = nanoseconds(0))
       : policy_(policy),
         ledger_(ledger),
         free_(ledger.scenario().slots),
@@ -194,7 +194,7 @@ class Model {
 
 void run_model(const Policy& policy, uint64_t seed, Ledger& ledger) {
   const auto arrivals = arrivals_of(ledger.scenario(), seed);
-  if (!policy.clairvoyant) return Model(policy, ledger).run(arrivals);
+  if (!policy.clairvoyant) return OverloadModel(policy, ledger).run(arrivals);
   // A slot may wait for a fresher task or spend a long call on one that is lost anyway. The best limit of the wait
   // depends on later tasks, so several are tried.
   const auto mean = ledger.scenario().mean;
@@ -202,7 +202,7 @@ void run_model(const Policy& policy, uint64_t seed, Ledger& ledger) {
   Ledger tried = ledger;
   for (const nanoseconds patience : {nanoseconds(0), mean / 4, mean / 2, mean, nanoseconds::max()}) {
     Ledger one = tried;
-    Model(policy, one, patience).run(arrivals);
+    OverloadModel(policy, one, patience).run(arrivals);
     uint64_t good = 0;
     for (const auto& job : one.jobs()) good += job.in_time();
     if (good >= best) {

@@ -6,19 +6,17 @@ namespace freshet::lab {
 
 namespace {
 
-constexpr double kQuietShare = 1.0 / 1001;
-
-struct Scale {
+struct PoolScale {
   int slots;
   nanoseconds mean;
 };
 constexpr int64_t kLongestMean = 60'000'000;  // Fits in either unit; check() knows better.
-constexpr Scale kSlow{16, milliseconds(100)};
-constexpr Scale kFast{1, milliseconds(1)};
+constexpr PoolScale kSlow{16, milliseconds(100)};
+constexpr PoolScale kFast{1, milliseconds(1)};
 
-Result<Scale> scale_of(const std::string& text) {
+Result<PoolScale> scale_of(const std::string& text) {
   const auto x = text.find('x');
-  Scale out{0, nanoseconds(0)};
+  PoolScale out{0, nanoseconds(0)};
   int64_t number = 0;
   const char* end = text.data() + text.size();
   const auto slots = std::from_chars(text.data(), end, out.slots);
@@ -36,7 +34,7 @@ Result<Scale> scale_of(const std::string& text) {
 }
 
 // With short services a fifth of a minute has as many tasks.
-seconds length_of(const Plan& plan, Shape shape, Scale scale) {
+seconds length_of(const Plan& plan, Shape shape, PoolScale scale) {
   if (plan.seconds > 0) return seconds(plan.seconds);
   if (shape == Shape::kStep) return kCalm + kStep + seconds(20);
   if (shape == Shape::kStall) return kCalm + kStall + seconds(20);
@@ -44,7 +42,7 @@ seconds length_of(const Plan& plan, Shape shape, Scale scale) {
   return scale.mean < milliseconds(10) ? seconds(12) : seconds(60);
 }
 
-Scenario scenario(Shape shape, double load, Scale scale) {
+Scenario scenario(Shape shape, double load, PoolScale scale) {
   Scenario out;
   out.shape = shape;
   out.load = load;
@@ -55,7 +53,7 @@ Scenario scenario(Shape shape, double load, Scale scale) {
 
 std::vector<Scenario> story(const Plan& plan) {
   std::vector<Scenario> out;
-  for (const Scale scale : {kSlow, kFast}) {
+  for (const PoolScale scale : {kSlow, kFast}) {
     for (const double load : kLoads) out.push_back(scenario(Shape::kPoisson, load, scale));
     for (const double load : {3.0, 10.0}) out.push_back(scenario(Shape::kStep, load, scale));
     out.push_back(scenario(Shape::kStall, kCalmLoad, scale));

@@ -17,6 +17,9 @@
 
 namespace freshet::lab {
 
+// The quiet group beside a loud one: one task in a thousand.
+inline constexpr double kQuietShare = 1.0 / 1001;
+
 enum class Shape { kPoisson, kBursty, kStep, kStall };
 enum class Service { kConstant, kExponential, kLognormal, kBimodal };
 

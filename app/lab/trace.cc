@@ -19,7 +19,7 @@ namespace {
 // A deadline that never comes, of tasks that have none.
 constexpr milliseconds kNeverDue{int64_t{10} * 366 * 24 * 3600 * 1000};
 constexpr std::string_view kProcessor = "process_tasks";  // As it names itself on the tasks that it takes.
-constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
+constexpr milliseconds kLongestTrace{int64_t{366} * 24 * 3600 * 1000};
 
 class Reader {
  public:
@@ -70,7 +70,7 @@ class Reader {
   Result<void> read_policy() {
     out_.policy = fixture_.header.policy;
     for (const auto& change : fixture_.policy_changes) {
-      if (change.at - origin_ > kLongest) {
+      if (change.at - origin_ > kLongestTrace) {
         return invalid("the policy changes more than 366 days after the first change of a task");
       }
       if (change.at <= origin_) {
@@ -160,11 +160,11 @@ class Reader {
     const ItemRef& task = record.after ? record.after : record.before;
     if (!task)
       return wrong(record, fmt::format("change {} has no image: record it with freshet record", record.sequence));
-    if (record.at - origin_ > kLongest) {
+    if (record.at - origin_ > kLongestTrace) {
       return wrong(record, fmt::format("change {} is more than 366 days after the first one", record.sequence));
     }
     // A clock that was set back a little is believed to have stood still.
-    if (origin_ - record.at > kLongest) {
+    if (origin_ - record.at > kLongestTrace) {
       return wrong(record, fmt::format("change {} is more than 366 days before the first one", record.sequence));
     }
     const auto now = since_origin(record.at);

@@ -18,9 +18,9 @@ endforeach()
 
 add_executable(freshet_portable EXCLUDE_FROM_ALL app/main.cc)
 # By their files: what the libraries link by themselves are the shared ones.
-set(parts freshet_app freshet_functions freshet_wire freshet_runtime freshet_streams freshet_tables freshet_base)
+get_property(parts GLOBAL PROPERTY FRESHET_LIBRARIES)
 add_dependencies(freshet_portable ${parts})
 list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_FILE:\\1>")
 target_link_libraries(freshet_portable PRIVATE
-  ${parts} -Wl,--start-group ${abseil} -Wl,--end-group ${archives} OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
+  -Wl,--start-group ${parts} ${abseil} -Wl,--end-group ${archives} OpenSSL::SSL OpenSSL::Crypto ZLIB::ZLIB Threads::Threads)
 target_link_options(freshet_portable PRIVATE -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)

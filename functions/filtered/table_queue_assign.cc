@@ -10,7 +10,7 @@ namespace {
 // of a second query.
 constexpr size_t kWholeSnapshot = 16;
 constexpr size_t kMostPassed = 100;
-constexpr uint32_t kPage = 25;
+constexpr uint32_t kWaitingPage = 25;
 
 QueueSet all_of(size_t n) {
   QueueSet out(n);
@@ -211,8 +211,8 @@ Async<Result<std::optional<TableQueue::Head>>> TableQueue::head_of(size_t queue,
       if (!head || *head) co_return head;
     }
     start = std::move(page->last_evaluated_key);
-    if (limit == kPage && !start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
-    limit = kPage;
+    if (limit == kWaitingPage && !start.empty()) co_await sleep_for(services_.scheduler, nanoseconds(0));
+    limit = kWaitingPage;
   } while (!start.empty());
   co_return std::optional<Head>();
 }

@@ -4,7 +4,7 @@
 namespace freshet::filtered {
 namespace {
 
-constexpr uint32_t kPage = 100;
+constexpr uint32_t kStatsPage = 100;
 constexpr size_t kAtOnce = 500;  // Queues made ready for an answer in one turn of the loop.
 constexpr size_t kMostDifferences = 100;
 constexpr int kMostCounts = 100;  // A queue that changes again and again is counted no more often.
@@ -25,7 +25,7 @@ Async<Result<FilteredStats>> TableQueue::stats() {
   }
   Item start;
   do {
-    auto page = co_await page_of(settings_.queues_in(), settings_.layout.queues, kPage, std::move(start), true);
+    auto page = co_await page_of(settings_.queues_in(), settings_.layout.queues, kStatsPage, std::move(start), true);
     if (!page) co_return fail(page.error());
     for (const auto& item : page->items) {
       const auto key = item.find(settings_.names.sort);
@@ -48,7 +48,7 @@ Async<Result<uint64_t>> TableQueue::count_entries(size_t queue, Recount& recount
   uint64_t n = 0;
   Item start;
   do {
-    auto page = co_await page_of(settings_.table, combinations_.key(queue), kPage, std::move(start), true);
+    auto page = co_await page_of(settings_.table, combinations_.key(queue), kStatsPage, std::move(start), true);
     if (!page) co_return fail(page.error());
     for (const auto& item : page->items) {
       std::vector<std::string> passed;
@@ -67,7 +67,7 @@ Async<Result<uint64_t>> TableQueue::count_waiting(size_t queue, Recount& recount
   uint64_t n = 0;
   Item start;
   do {
-    auto page = co_await page_of(settings_.table, combinations_.waiting_key(queue), kPage, std::move(start), true);
+    auto page = co_await page_of(settings_.table, combinations_.waiting_key(queue), kStatsPage, std::move(start), true);
     if (!page) co_return fail(page.error());
     for (const auto& item : page->items) {
       const auto facts = items_.waiting(item);

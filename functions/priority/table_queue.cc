@@ -11,7 +11,7 @@
 namespace freshet::priority {
 namespace {
 
-constexpr int kTries = 5;  // A call that names no version tries so often against writers that are faster.
+constexpr int kChangeTries = 5;  // A call that names no version tries so often against writers that are faster.
 
 }  // namespace
 
@@ -178,7 +178,7 @@ Async<PriorityResult> TableQueue::change(RecordCall call, Decide decide) {
     if (written && *written) co_return changed(*written);
     if (written) continue;  // It was deleted right behind the write.
     if (written.error().code != ErrorCode::kConditionalCheckFailed) co_return failed(found.facts.id, written.error());
-    if (call.version || attempt == kTries) {
+    if (call.version || attempt == kChangeTries) {
       co_return refused(found.facts, {PriorityCode::kOnCondition,
                                       "record '" + found.facts.id + "' was changed by somebody else meanwhile"});
     }

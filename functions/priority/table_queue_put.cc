@@ -7,7 +7,7 @@
 namespace freshet::priority {
 namespace {
 
-constexpr int kTries = 5;
+constexpr int kPutTries = 5;
 
 bool is_priority(const Value& value) {
   const auto* number = value.get_if<Decimal>();
@@ -120,7 +120,7 @@ Async<PriorityResult> TableQueue::put_record(PutRecordInput input, bool keep_ver
     auto written = co_await write_record(std::move(*key), std::move(attributes), std::move(state), std::move(over));
     if (written) co_return changed(*written);
     if (written.error().code != ErrorCode::kConditionalCheckFailed) co_return failed(input.id, written.error());
-    if (attempt == kTries) {
+    if (attempt == kPutTries) {
       co_return failed(PriorityCode::kOnCondition, input.id,
                        "record '" + input.id + "' was changed by somebody else meanwhile");
     }

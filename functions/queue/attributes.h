@@ -46,6 +46,10 @@ inline constexpr std::array kReserved = {kId,         kStatus,          kCreated
                                          kReplacedBy, kCancelRequested, kReplace,  kQueueTtl};
 }  // namespace attribute
 
+// Indexes of a queue's table: waiting tasks by their deadline, and the same within a lane.
+inline constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
+inline constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
+
 namespace state {
 inline constexpr std::string_view kPending = "PENDING";
 inline constexpr std::string_view kDelayed = "DELAYED";

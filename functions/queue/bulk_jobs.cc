@@ -19,7 +19,7 @@ constexpr uint32_t kLooked = 256;         // Tasks read in a step.
 constexpr size_t kChanged = 64;           // And changed.
 constexpr size_t kMostWhere = 1'000'000;  // Bytes of 'where'. No task has as many.
 
-Item slot_key(const std::string& queue, int64_t slot) {
+Item job_key(const std::string& queue, int64_t slot) {
   Item key;
   key.set("queue", Value(queue));
   key.set("slot", Value::number(slot));
@@ -159,7 +159,7 @@ Async<Result<void>> BulkJobs::write_begin(Work& work) {
   TransactWriteInput transaction;
   PutItemInput put;
   put.table = ShedLog::kTable;
-  put.item = slot_key(queue_, *work.slot);
+  put.item = job_key(queue_, *work.slot);
   put.item.set("job", Value::number(static_cast<int64_t>(job.id)));
   put.item.set("action", Value(action_name(job.input.action)));
   put.item.set("what", Value(bulk_in_words(job.input)));
@@ -326,7 +326,7 @@ Async<void> BulkJobs::end(Work& work) {
   TransactWriteInput transaction;
   DeleteItemInput gone;
   gone.table = ShedLog::kTable;
-  gone.key = slot_key(queue_, *work.slot);
+  gone.key = job_key(queue_, *work.slot);
   gone.cause = Cause::kQueue;
   transaction.actions.emplace_back(std::move(gone));
   std::string detail = bulk_in_words(job.input) + (job.phase == BulkJob::Phase::kDone ? " ended: " : " was ");
@@ -375,7 +375,7 @@ Async<void> BulkJobs::find_cut_off() {
     TransactWriteInput transaction;
     DeleteItemInput gone;
     gone.table = ShedLog::kTable;
-    gone.key = slot_key(queue_, item.int_or("slot", 0));
+    gone.key = job_key(queue_, item.int_or("slot", 0));
     gone.cause = Cause::kQueue;
     transaction.actions.emplace_back(std::move(gone));
     Work work;

@@ -12,7 +12,6 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kStatusIndex = "task-status-created-index";
-constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
 constexpr std::string_view kOwnPrefix = "freshet-";
 constexpr milliseconds kBuildingLook{50};  // While an index is being built.
 
@@ -47,7 +46,7 @@ TableDefinition as_queue(TableDefinition definition) {
     definition.indexes.push_back(queue_index(kStatusIndex, attribute::kStatus, attribute::kCreated));
   }
   add_sparse_index(definition, "freshet-delayed-index", attribute::kStatus, attribute::kNotBefore);
-  add_sparse_index(definition, "freshet-deadline-index", attribute::kStatus, attribute::kDeadline);
+  add_sparse_index(definition, kDeadlineIndex, attribute::kStatus, attribute::kDeadline);
   add_sparse_index(definition, "freshet-lane-index", attribute::kLane, attribute::kCreated);
   add_sparse_index(definition, "freshet-key-index", attribute::kLiveKey, attribute::kCreated);
   // A queue from before there was this index may have no room for it. It does without.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kMaxPage = 1000;
 
-bool is_state(std::string_view name) {
+bool names_state(std::string_view name) {
   return std::find(state::kAll.begin(), state::kAll.end(), name) != state::kAll.end();
 }
 
@@ -100,7 +100,7 @@ Async<Result<ItemRef>> Queue::get(std::string id) {
 
 Async<Result<TaskPage>> Queue::list(ListInput input) {
   if (gone_) co_return fail(*gone_);
-  if (!is_state(input.state)) {
+  if (!names_state(input.state)) {
     co_return invalid("state '" + input.state + "' is none of " + state_names());
   }
   if (input.limit < 1 || input.limit > kMaxPage) co_return invalid("limit must be from 1 to 1000");

@@ -14,7 +14,7 @@ namespace freshet {
 
 namespace {
 
-constexpr uint64_t kMostAhead = 10'000;  // With more nobody needs to count on.
+constexpr uint64_t kMostAdmittedAhead = 10'000;  // With more nobody needs to count on.
 
 std::string at_the_present_rate(milliseconds after) {
   return "; at the present rate there is room in " + std::to_string(after.count()) + " ms";
@@ -170,7 +170,7 @@ Async<uint64_t> Queue::waiting_in_lane(std::string lane) {
     if (!page) co_return count;
     count += page->count;
     start = std::move(page->last_evaluated_key);
-  } while (!start.empty() && count < kMostAhead);
+  } while (!start.empty() && count < kMostAdmittedAhead);
   co_return count;
 }
 

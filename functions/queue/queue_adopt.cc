@@ -11,7 +11,7 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kStep = 1000;  // Tasks looked at before others get their turn.
+constexpr uint32_t kAdoptedAtOnce = 1000;  // Tasks looked at before others get their turn.
 
 // An update of attributes that hold no state, under what was seen of the task.
 class Touch {
@@ -161,7 +161,7 @@ Async<void> Queue::adopt_all() {
       query.key_condition = "taskStatus = :s";
       query.placeholders.values.set(":s", Value(status));
       query.forward = settings_.order == Order::kOldestFirst;
-      query.limit = kStep;
+      query.limit = kAdoptedAtOnce;
       query.exclusive_start_key = std::move(start);
       auto page = co_await read_index(std::move(query));
       if (!page) {

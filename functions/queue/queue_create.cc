@@ -15,10 +15,10 @@ namespace {
 
 // Room for what Freshet adds to a task: lease, error, history.
 constexpr size_t kMaxTaskBytes = limits::kMaxItemBytes - (16u << 10);
-constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
+constexpr milliseconds kLongestDeadline{int64_t{366} * 24 * 3600 * 1000};
 
 Result<void> check_time(const std::optional<milliseconds>& time, const char* name) {
-  if (time && (time->count() < 0 || *time > kLongest)) {
+  if (time && (time->count() < 0 || *time > kLongestDeadline)) {
     return invalid(std::string(name) + " must be from 0 to 366 days");
   }
   return {};
@@ -29,7 +29,7 @@ Result<void> check_deadline(const NewTask& task) {
   if (task.deadline) {
     return invalid("deadline and deadlineMs both say until when the task is worth starting: leave out deadline");
   }
-  if (task.deadline_in->count() < 1 || *task.deadline_in > kLongest) {
+  if (task.deadline_in->count() < 1 || *task.deadline_in > kLongestDeadline) {
     return invalid("deadlineMs must be from 1 ms to 366 days");
   }
   if (task.delay && *task.delay >= *task.deadline_in) {

@@ -10,7 +10,7 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kStep = 256;  // Tasks to look at before other work gets its turn.
+constexpr uint32_t kDelaysAtOnce = 256;  // Tasks to look at before other work gets its turn.
 constexpr std::string_view kDelayedIndex = "freshet-delayed-index";
 
 }  // namespace
@@ -22,7 +22,7 @@ Async<Result<Page>> Queue::delayed_page(Item start) {
   query.index = kDelayedIndex;
   query.key_condition = "taskStatus = :s";
   query.placeholders.values.set(":s", Value(state::kDelayed));
-  query.limit = kStep;
+  query.limit = kDelaysAtOnce;
   query.exclusive_start_key = std::move(start);
   return read_index(std::move(query));
 }
@@ -68,7 +68,7 @@ void Queue::delayed(std::string_view id, int64_t not_before_ms) {
 
 // The tasks that are timed by boot time. True if there may be more.
 Async<bool> Queue::promote_noted() {
-  auto ids = delays_.due(boot(), kStep);
+  auto ids = delays_.due(boot(), kDelaysAtOnce);
   if (ids.empty()) co_return false;
   std::vector<GetItemInput> reads;
   for (const auto& id : ids) {
@@ -91,7 +91,7 @@ Async<bool> Queue::promote_noted() {
     }
   }
   if (!due.empty()) co_await make_due(std::move(due));
-  co_return ids.size() == kStep;
+  co_return ids.size() == kDelaysAtOnce;
 }
 
 // The DELAYED tasks whose delay is over. True if there may be more.

@@ -15,13 +15,13 @@ namespace freshet {
 namespace {
 
 constexpr uint32_t kPage = 1000;
-constexpr uint64_t kMostAhead = 10'000;  // Nobody needs to know it better.
+constexpr uint64_t kMostExplainedAhead = 10'000;  // Nobody needs to know it better.
 
 std::string when(milliseconds time) {
   return time.count() < 0 ? in_words(time) + " ago" : "in " + in_words(time);
 }
 
-std::string text(std::string_view prefix, std::string_view value) {
+std::string joined_text(std::string_view prefix, std::string_view value) {
   return std::string(prefix) + std::string(value);
 }
 
@@ -114,7 +114,7 @@ Async<Result<void>> Queue::count_ahead(Explanation& out) {
     if (!page) co_return fail(page.error());
     ahead += page->count;
     start = std::move(page->last_evaluated_key);
-    if (start.empty() || ahead >= kMostAhead) break;
+    if (start.empty() || ahead >= kMostExplainedAhead) break;
     co_await sleep_for(services_.scheduler, nanoseconds(0));
   }
   out.ahead = ahead;
@@ -234,7 +234,7 @@ void Queue::explain_rate(Explanation& out) {
 void Queue::explain_runner(Explanation& out) {
   const auto& trouble = downstream_.trouble;
   if (!trouble) return;
-  const std::string runner = "the task runner" + (trouble->runner.empty() ? "" : text(" ", trouble->runner));
+  const std::string runner = "the task runner" + (trouble->runner.empty() ? "" : joined_text(" ", trouble->runner));
   const std::string what = trouble->reachable                          ? " takes nothing now: "
                            : settings_.runner == RunnerKind::kExec     ? " cannot be started: "
                            : settings_.runner == RunnerKind::kFunction ? " cannot be invoked: "
@@ -274,12 +274,12 @@ void Queue::explain_state(Explanation& out, bool makes_room) {
   } else if (status == state::kCancelled) {
     const auto by = text_of(task, attribute::kReplacedBy);
     by.empty() ? say("cancelled", "it was cancelled")
-               : say("replaced", text("a newer task of the same key took its place: ", by));
+               : say("replaced", joined_text("a newer task of the same key took its place: ", by));
   } else {
-    say("ended", text("it has ended: ", status));
+    say("ended", joined_text("it has ended: ", status));
   }
   const auto error = text_of(task, attribute::kError);
-  if (!error.empty()) say("last-error", text("its last error: ", error));
+  if (!error.empty()) say("last-error", joined_text("its last error: ", error));
 }
 
 void Queue::explain_delay(Explanation& out) {
@@ -296,7 +296,7 @@ void Queue::explain_delay(Explanation& out) {
                                                               : "the delay that it was created or put back with"));
   const auto reason = expired(task, wall_guard_.earliest(), definition_.ttl_in_milliseconds, {});
   if (!reason.empty()) {
-    say("too-late", text("it is too late for it, and it will be shed when that has come: ", reason));
+    say("too-late", joined_text("it is too late for it, and it will be shed when that has come: ", reason));
   }
 }
 
@@ -304,7 +304,7 @@ void Queue::explain_claim(Explanation& out, bool makes_room) {
   const ItemRef& task = out.task;
   Sayer say{out};
   const auto taken_by = text_of(task, attribute::kTakenBy);
-  say("in-work", "it is in work" + (taken_by.empty() ? "" : text(", taken by ", taken_by)) + ", attempt " +
+  say("in-work", "it is in work" + (taken_by.empty() ? "" : joined_text(", taken by ", taken_by)) + ", attempt " +
                      std::to_string(attempt_of(task)));
   if (const Lease* lease = leases_.find(out.id)) {
     say("leased", "its lease, of " + std::to_string(lease->duration.count()) + " ms without a heartbeat, is " +
@@ -315,7 +315,7 @@ void Queue::explain_claim(Explanation& out, bool makes_room) {
     say("cancel-requested", "its cancel was asked for; its holder learns of it");
   }
   if (const auto by = text_of(task, attribute::kReplacedBy); makes_room) {
-    say("makes-room", text("a newer task of its key waits for it, so that it will not be tried again: ", by));
+    say("makes-room", joined_text("a newer task of its key waits for it, so that it will not be tried again: ", by));
   }
 }
 

@@ -13,10 +13,10 @@ namespace {
 
 constexpr size_t kMostName = 256;
 constexpr size_t kMostReason = 256;
-constexpr milliseconds kShortest{1'000};
-constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
+constexpr milliseconds kShortestPause{1'000};
+constexpr milliseconds kLongestPause{int64_t{366} * 24 * 3600 * 1000};
 
-Item slot_key(const std::string& queue, int64_t slot) {
+Item pause_key(const std::string& queue, int64_t slot) {
   Item key;
   key.set("queue", Value(queue));
   key.set("slot", Value::number(slot));
@@ -31,7 +31,7 @@ std::optional<Error> wrong_pause(const PauseInput& input) {
     what = "the name of a " + kind + " has 1 to 256 bytes";
   } else if (input.reason.size() > kMostReason) {
     what = "a reason has at most 256 bytes";
-  } else if (input.lasts && (*input.lasts < kShortest || *input.lasts > kLongest)) {
+  } else if (input.lasts && (*input.lasts < kShortestPause || *input.lasts > kLongestPause)) {
     what = "a pause lasts from 1 s to 366 days, or until it is resumed";
   }
   if (what.empty()) return {};
@@ -140,7 +140,7 @@ Async<Result<Pause>> Queue::pause_now(PauseInput input, Actor actor) {
   if (input.lasts) pause.until = wall() + *input.lasts;
   PutItemInput put;
   put.table = ShedLog::kTable;
-  put.item = slot_key(table_, *slot);
+  put.item = pause_key(table_, *slot);
   for (auto& [name, value] : pause_item(pause)) put.item.set(name, std::move(value));
   put.cause = Cause::kQueue;
   AuditLine line{"pause", std::move(actor), table_, {}, {}, {}};
@@ -164,7 +164,7 @@ Async<Result<void>> Queue::resume_now(Pause::Of of, std::string name, Actor acto
   line.detail = pause_subject(of, name, table_) + ", which was paused " + pause_in_words(*pause);
   DeleteItemInput gone;
   gone.table = ShedLog::kTable;
-  gone.key = slot_key(table_, pauses_.slot_for(of, name).value_or(0));
+  gone.key = pause_key(table_, pauses_.slot_for(of, name).value_or(0));
   gone.cause = Cause::kQueue;
   auto written = co_await write_pause(std::move(gone), std::move(line));
   if (!written) co_return fail(written.error());
@@ -205,7 +205,7 @@ void Queue::end_pauses() {
   for (auto& pause : pauses_.ended(wall_guard_.earliest())) {
     DeleteItemInput gone;
     gone.table = ShedLog::kTable;
-    gone.key = slot_key(table_, pauses_.slot_for(pause.of, pause.name).value_or(0));
+    gone.key = pause_key(table_, pauses_.slot_for(pause.of, pause.name).value_or(0));
     // Not another pause that has come to that slot since.
     gone.condition = "since = :s";
     gone.placeholders.values.set(":s", Value::number(epoch_ms(pause.since)));

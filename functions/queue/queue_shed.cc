@@ -10,9 +10,8 @@ namespace freshet {
 
 namespace {
 
-constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
-constexpr size_t kFetchedAhead = 8;                 // Items that have waited long are in no cache.
-constexpr milliseconds kLongest{24 * 3600 * 1000};  // The timer looks again by then: clocks step.
+constexpr size_t kFetchedAhead = 8;                      // Items that have waited long are in no cache.
+constexpr milliseconds kLongestSleep{24 * 3600 * 1000};  // The timer looks again by then: clocks step.
 
 }  // namespace
 
@@ -57,8 +56,8 @@ Async<void> Queue::shed_hopeless() {
   } else {
     const bool left = std::exchange(shed_left_, false);
     none = !step.first_hope && !left;
-    next = std::min(step.first_hope.value_or(kLongest), left ? settings_.look_around : kLongest);
-    next = std::clamp(next, ShedPace::kSettled, kLongest);
+    next = std::min(step.first_hope.value_or(kLongestSleep), left ? settings_.look_around : kLongestSleep);
+    next = std::clamp(next, ShedPace::kSettled, kLongestSleep);
   }
   const int64_t next_ms = none ? kNever : epoch_ms(wall()) + next.count();
   hopeless_ms_ = seen == urgent_seen_ ? next_ms : std::min(hopeless_ms_, next_ms);

@@ -10,7 +10,7 @@ namespace freshet {
 
 namespace {
 
-constexpr uint32_t kStep = 256;  // Tasks moved before others get their turn.
+constexpr uint32_t kMovedAtOnce = 256;  // Tasks moved before others get their turn.
 // Looking through the whole table for held tasks: so many at a time, again after this pause or this many times as long
 // as it took.
 constexpr uint32_t kUnindexedStep = 1000;
@@ -61,7 +61,7 @@ Async<void> Queue::tick() {
     keep_learnt();
     auto reclaimed = co_await end_leases();
     auto promoted = co_await promote_due();
-    if (limits_.on() && limits_.due(boot(), kStep)) tick_again_ = true;
+    if (limits_.on() && limits_.due(boot(), kMovedAtOnce)) tick_again_ = true;
     co_await shed_hopeless();
     if (boot() >= look_due_) co_await look_around();
     if (gone_) break;
@@ -111,7 +111,7 @@ void Queue::start_soon(nanoseconds delay) {
 
 // True if there may be more.
 Async<bool> Queue::end_leases() {
-  auto ids = leases_.ended(boot(), kStep);
+  auto ids = leases_.ended(boot(), kMovedAtOnce);
   if (ids.empty()) co_return false;
   std::vector<EditItemInput> writes;
   std::vector<LeaseEnd> ends;
@@ -137,7 +137,7 @@ Async<bool> Queue::end_leases() {
   }
   auto answers = co_await services_.tables.edit_many(std::move(writes));
   for (size_t i = 0; i < answers.size(); ++i) lease_ended(ends[i], answers[i]);
-  co_return ids.size() == kStep;
+  co_return ids.size() == kMovedAtOnce;
 }
 
 Async<void> Queue::end_replaced_lease(LeaseEnd end, Outcome outcome) {
@@ -235,7 +235,7 @@ Async<Result<Page>> Queue::future_head() {
 Async<void> Queue::watch_taken(bool starting) {
   Item start;
   for (;;) {
-    auto page = co_await heads(state::kTaken, kStep, false, std::move(start));
+    auto page = co_await heads(state::kTaken, kMovedAtOnce, false, std::move(start));
     if (!page) co_return;
     std::vector<ItemRef> dead;
     for (auto& task : page->items) {

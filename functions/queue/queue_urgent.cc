@@ -9,8 +9,6 @@ namespace freshet {
 
 namespace {
 
-constexpr std::string_view kDeadlineIndex = "freshet-deadline-index";
-constexpr std::string_view kLaneDeadlineIndex = "freshet-lane-deadline-index";
 // The least that is read beyond the first page, where many may have to be passed over. Of those that have enough time
 // that are the ones dated ahead, of which there may be thousands.
 constexpr uint32_t kSieved = 32;

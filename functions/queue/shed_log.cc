@@ -14,14 +14,14 @@ constexpr std::string_view kBounced = "bounced";
 constexpr size_t kMostTogether = 256;
 constexpr size_t kMostIdBytes = 64u << 10;
 
-Item slot_key(const std::string& queue, int64_t slot) {
+Item line_key(const std::string& queue, int64_t slot) {
   Item key;
   key.set("queue", Value(queue));
   key.set("slot", Value::number(slot));
   return key;
 }
 
-Value number(uint64_t n) {
+Value count_value(uint64_t n) {
   return Value::number(static_cast<int64_t>(n));
 }
 
@@ -48,9 +48,9 @@ bool alike(const ShedLine& a, const ShedLine& b) {
 
 // Clients of before there was `count` know `untold`: those that have no line.
 void set_count(Item& item, ShedLine& line) {
-  item.set("count", number(line.count));
+  item.set("count", count_value(line.count));
   item.set("until", Value::number(epoch_ms(line.until)));
-  item.set("untold", number(line.count - 1));
+  item.set("untold", count_value(line.count - 1));
   List tasks;
   for (auto& task : line.tasks) tasks.elements.emplace_back(std::move(task));
   if (!tasks.elements.empty()) item.set("tasks", Value(std::move(tasks)));
@@ -91,7 +91,7 @@ Async<Result<std::unique_ptr<ShedLog>>> ShedLog::open(Tables& tables, std::strin
 Async<Result<void>> ShedLog::load() {
   GetItemInput input;
   input.table = kTable;
-  input.key = slot_key(queue_, kHead);
+  input.key = line_key(queue_, kHead);
   auto stored = co_await tables_.get_item(std::move(input));
   if (!stored) co_return fail(stored.error());
   if (!*stored) co_return Result<void>();
@@ -116,26 +116,26 @@ PutItemInput ShedLog::head() {
   put.table = kTable;
   put.unhurried = true;
   put.rising = kHeads;
-  put.item = slot_key(queue_, kHead);
-  put.item.set("capacity", number(capacity_));
-  if (first_ > 0) put.item.set("first", number(first_));
-  put.item.set(std::string(kHeads), number(++heads_));
-  put.item.set("position", number(position_));
+  put.item = line_key(queue_, kHead);
+  put.item.set("capacity", count_value(capacity_));
+  if (first_ > 0) put.item.set("first", count_value(first_));
+  put.item.set(std::string(kHeads), count_value(++heads_));
+  put.item.set("position", count_value(position_));
   if (!table_id_.empty()) put.item.set("tableId", Value(table_id_));
-  put.item.set("written", number(written_));
+  put.item.set("written", count_value(written_));
   Map counts;
-  for (const auto& [reason, count] : counts_) counts.set(reason, number(count));
+  for (const auto& [reason, count] : counts_) counts.set(reason, count_value(count));
   put.item.set("counts", Value(std::move(counts)));
   return put;
 }
 
-// One item for `lines`, which are alike; the last one has that number. It stands in the slot of the last, so that it is
-// overwritten when all of its lines are.
+// One item for `lines`, which are alike; the last one has that count_value. It stands in the slot of the last, so that
+// it is overwritten when all of its lines are.
 PutItemInput ShedLog::put_of(std::span<ShedLine> lines, uint64_t last) const {
   PutItemInput put;
   put.table = kTable;
   put.unhurried = true;
-  put.item = slot_key(queue_, static_cast<int64_t>(last % capacity_));
+  put.item = line_key(queue_, static_cast<int64_t>(last % capacity_));
   auto& line = lines[0];
   if (lines.size() == 1) {
     put.item.set("ageMs", Value::number(line.age.count()));
@@ -154,8 +154,8 @@ PutItemInput ShedLog::put_of(std::span<ShedLine> lines, uint64_t last) const {
   }
   put.item.set("at", Value::number(epoch_ms(line.at)));
   put.item.set("by", Value(std::move(line.by)));
-  put.item.set("depth", number(line.depth));
-  put.item.set("number", number(last));
+  put.item.set("depth", count_value(line.depth));
+  put.item.set("number", count_value(last));
   put.item.set("policy", Value(std::move(line.policy)));
   put.item.set("reason", Value(std::move(line.reason)));
   if (!line.state.empty()) put.item.set("state", Value(std::move(line.state)));
@@ -302,7 +302,7 @@ void ShedLog::Reading::add(const ItemRef& stored, const std::string& task) {
     const auto* id = ids[i].get_if<std::string>();
     if (id && (task.empty() || *id == task)) {
       item.set("ageMs", ages[i]);
-      item.set("number", number(number_of_line));
+      item.set("number", count_value(number_of_line));
       item.set("taskId", ids[i]);
       lines.push_back(ItemRef::encode(item));
     }

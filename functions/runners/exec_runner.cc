@@ -9,14 +9,14 @@ namespace {
 
 constexpr int kTemporaryFailure = 75;  // EX_TEMPFAIL of sysexits.h.
 constexpr size_t kMaxOutput = 64u << 10;
-constexpr size_t kMaxErrorBytes = 1024;
+constexpr size_t kMaxExecErrorBytes = 1024;
 
 std::string last_bytes(const std::string& text) {
   auto end = text.find_last_not_of("\r\n ");
   if (end == std::string::npos) return {};
   auto trimmed = text.substr(0, end + 1);
-  if (trimmed.size() > kMaxErrorBytes) trimmed = trimmed.substr(trimmed.size() - kMaxErrorBytes);
-  return clean_text(trimmed, kMaxErrorBytes);
+  if (trimmed.size() > kMaxExecErrorBytes) trimmed = trimmed.substr(trimmed.size() - kMaxExecErrorBytes);
+  return clean_text(trimmed, kMaxExecErrorBytes);
 }
 
 std::string what_happened(const ProcessResult& result, milliseconds timeout) {

@@ -13,8 +13,8 @@ namespace freshet {
 
 namespace {
 
-constexpr size_t kMaxResultBytes = 64u << 10;
-constexpr size_t kMaxErrorBytes = 1024;
+constexpr size_t kMaxHttpResultBytes = 64u << 10;
+constexpr size_t kMaxHttpErrorBytes = 1024;
 
 std::string target_of(const std::string& url) {
   auto host = url.find("//") + 2;
@@ -84,7 +84,7 @@ Async<RunResult> HttpRunner::run(ItemRef task, std::string lease) {
     co_return out;
   }
   if (answer->status >= 200 && answer->status < 300) {
-    out.result = kept_result(answer->body, kMaxResultBytes);
+    out.result = kept_result(answer->body, kMaxHttpResultBytes);
     co_return out;
   }
   if (answer->status == 429 || answer->status == 503) {
@@ -98,7 +98,7 @@ Async<RunResult> HttpRunner::run(ItemRef task, std::string lease) {
   }
   out.kind = RunResult::Kind::kFailure;
   out.error = "the handler answered " + std::to_string(answer->status);
-  if (!answer->body.empty()) out.error += ": " + clean_text(answer->body, kMaxErrorBytes);
+  if (!answer->body.empty()) out.error += ": " + clean_text(answer->body, kMaxHttpErrorBytes);
   co_return out;
 }
 

@@ -12,7 +12,7 @@ namespace freshet {
 namespace {
 
 constexpr milliseconds kAttachRetry{1000};
-constexpr milliseconds kLongestRetry{30'000};
+constexpr milliseconds kLongestAttachRetry{30'000};
 constexpr size_t kMaxFilters = 10;  // The service's highest quota.
 constexpr size_t kMaxFilterBytes = 4096;
 
@@ -135,7 +135,7 @@ Async<void> EventSourceMapping::run() {
     if (next_ || paused_) continue;
     if (!attached) {
       resting_ = true;
-      co_await sleep_for(parts_.scheduler, std::min<nanoseconds>(kAttachRetry * ++tries, kLongestRetry));
+      co_await sleep_for(parts_.scheduler, std::min<nanoseconds>(kAttachRetry * ++tries, kLongestAttachRetry));
       resting_ = false;
       continue;
     }

@@ -23,7 +23,7 @@ std::string qualified(const std::string& name, std::string_view qualifier) {
   return fmt::format("{}:{}", name, qualifier);
 }
 
-tl::unexpected<Error> no_function(const std::string& name) {
+tl::unexpected<Error> no_such_function(const std::string& name) {
   return fail(ErrorCode::kResourceNotFound, "Function not found: " + name);
 }
 
@@ -150,7 +150,7 @@ Async<Result<FunctionPtr>> FunctionRegistry::publish(std::string name, std::opti
     co_await over.future();
   }
   const auto known = functions_.find(name);
-  if (known == functions_.end()) co_return no_function(name);
+  if (known == functions_.end()) co_return no_such_function(name);
   const FunctionPtr latest = known->second;
   if (auto good = check(*latest); !good) co_return fail(std::move(good.error()));
   FunctionQualifiers beside = qualifiers(name);
@@ -175,7 +175,7 @@ Async<Result<void>> FunctionRegistry::remove_version(std::string name, std::stri
   }
   const std::string id = qualified(name, version);
   const auto known = functions_.find(id);
-  if (known == functions_.end() || known->second->version != version) co_return no_function(id);
+  if (known == functions_.end() || known->second->version != version) co_return no_such_function(id);
   FunctionQualifiers beside = qualifiers(name);
   std::string aliases;
   for (const auto& [alias_name, alias] : beside.aliases) {
@@ -201,7 +201,7 @@ Async<Result<FunctionQualifiers>> FunctionRegistry::change_qualifiers(std::strin
     const Promise<bool> over = turn.wait();
     co_await over.future();
   }
-  if (!functions_.contains(name)) co_return no_function(name);
+  if (!functions_.contains(name)) co_return no_such_function(name);
   FunctionQualifiers changed = qualifiers(name);
   if (auto good = change(changed); !good) co_return fail(std::move(good.error()));
   PutItemInput put = put_system_item(to_item(changed));

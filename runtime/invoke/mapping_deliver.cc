@@ -14,13 +14,13 @@ namespace freshet {
 namespace {
 
 constexpr milliseconds kFirstRetry{100};
-constexpr milliseconds kLongestRetry{30'000};
+constexpr milliseconds kLongestDeliveryRetry{30'000};
 // Records of a window may still be on their way to the disk when it ends by the clock.
 constexpr milliseconds kWindowGrace{1000};
 
 nanoseconds retry_wait(int times) {
   const int doublings = std::clamp(times - 1, 0, 20);
-  return std::min<nanoseconds>(kFirstRetry * (int64_t{1} << doublings), kLongestRetry);
+  return std::min<nanoseconds>(kFirstRetry * (int64_t{1} << doublings), kLongestDeliveryRetry);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kPositionKind = "mapping-position";
-constexpr std::string_view kStateKind = "mapping-state";
+constexpr std::string_view kMappingStateKind = "mapping-state";
 // The state of a window is kept in parts, as an item holds less.
 constexpr size_t kStatePart = 300'000;
 // A state that is too large comes from one response.
@@ -136,12 +136,12 @@ std::vector<WriteInput> lane_writes(const std::string& mapping_id, const Mapping
   std::vector<WriteInput> writes;
   writes.emplace_back(put_system_item(std::move(item)));
   for (size_t part = 0; part < parts; ++part) {
-    Item text = system_item(kStateKind, part_id(mapping_id, lane, part));
+    Item text = system_item(kMappingStateKind, part_id(mapping_id, lane, part));
     text.set("text", Value(Binary{place.window->state.substr(part * kStatePart, kStatePart)}));
     writes.emplace_back(put_system_item(std::move(text)));
   }
   for (size_t part = parts; part < stale_parts; ++part) {
-    writes.emplace_back(delete_system_item(kStateKind, part_id(mapping_id, lane, part)));
+    writes.emplace_back(delete_system_item(kMappingStateKind, part_id(mapping_id, lane, part)));
   }
   return writes;
 }
@@ -166,13 +166,13 @@ std::vector<WriteInput> position_removals(const std::string& mapping_id) {
     writes.emplace_back(delete_system_item(kPositionKind, position_id(mapping_id, lane)));
   }
   for (size_t part = 0; part < kMaxStateParts; ++part) {
-    writes.emplace_back(delete_system_item(kStateKind, part_id(mapping_id, 0, part)));
+    writes.emplace_back(delete_system_item(kMappingStateKind, part_id(mapping_id, 0, part)));
   }
   return writes;
 }
 
 Async<Result<std::map<std::string, MappingPosition>>> load_positions(Tables& tables) {
-  std::string kind(kStateKind);
+  std::string kind(kMappingStateKind);
   auto parts = co_await load_system_items(tables, std::move(kind));
   if (!parts) co_return fail(std::move(parts.error()));
   std::map<std::string, std::string> states;

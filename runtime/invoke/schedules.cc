@@ -13,14 +13,14 @@ namespace freshet {
 
 namespace {
 
-constexpr std::string_view kStateKind = "schedule-state";
+constexpr std::string_view kScheduleStateKind = "schedule-state";
 constexpr milliseconds kLongestWait{60'000};
 constexpr nanoseconds kRetry = seconds(1);
 // If the clock is set back by at most this, a schedule that has fired since does not fire again.
 constexpr milliseconds kSmallStep{60'000};
 
 Item state_item(const std::string& name, WallTime start, WallTime last) {
-  Item item = system_item(kStateKind, name);
+  Item item = system_item(kScheduleStateKind, name);
   item.set("start", Value::number(epoch_ms(start)));
   item.set("last", Value::number(epoch_ms(last)));
   return item;
@@ -61,7 +61,7 @@ void Schedules::pause() {
 }
 
 Async<Result<void>> Schedules::load() {
-  auto states = co_await load_system_items(parts_.tables, std::string(kStateKind));
+  auto states = co_await load_system_items(parts_.tables, std::string(kScheduleStateKind));
   if (!states) co_return fail(std::move(states.error()));
   std::map<std::string, Item> by_name;
   for (const ItemRef& ref : *states) {
@@ -120,7 +120,7 @@ Async<Result<void>> Schedules::remove(std::string name) {
   if (!entries_.contains(name)) {
     co_return fail(ErrorCode::kNotFound, fmt::format("There is no schedule \"{}\"", name));
   }
-  std::vector<WriteInput> writes{delete_system_item(kScheduleKind, name), delete_system_item(kStateKind, name)};
+  std::vector<WriteInput> writes{delete_system_item(kScheduleKind, name), delete_system_item(kScheduleStateKind, name)};
   auto written = co_await write_together(parts_.tables, std::move(writes));
   if (!written) co_return written;
   const auto entry = entries_.find(name);
@@ -211,7 +211,7 @@ Async<void> Schedules::fired(std::string name, ScheduleDefinition definition, st
     // A client that changed or removed it may have written before this firing did.
     std::vector<WriteInput> writes;
     if (entry == entries_.end()) {
-      writes.emplace_back(delete_system_item(kStateKind, name));
+      writes.emplace_back(delete_system_item(kScheduleStateKind, name));
     } else {
       writes.emplace_back(put_system_item(state_item(name, entry->second.start, entry->second.last)));
     }

@@ -9,7 +9,7 @@ namespace freshet {
 namespace {
 
 constexpr std::string_view kMagic = "FRESHBAK";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kBackupVersion = 1;
 constexpr size_t kFileHead = 16;   // Magic, version, zero.
 constexpr size_t kBlockHead = 16;  // Checksum, payload bytes, items.
 constexpr size_t kBlockBytes = 64u << 10;
@@ -59,7 +59,7 @@ Result<std::unique_ptr<BackupWriter>> BackupWriter::create(Files& files, const s
   if (!file) return fail(std::move(file.error()));
   std::unique_ptr<BackupWriter> writer(new BackupWriter(std::move(*file)));
   std::string head(kMagic);
-  append_fixed32(head, kVersion);
+  append_fixed32(head, kBackupVersion);
   append_fixed32(head, 0);
   if (auto ok = writer->file_->write_at(0, head); !ok) return fail(std::move(ok.error()));
   writer->written_ = head.size();
@@ -127,10 +127,10 @@ Result<void> BackupReader::read_header() {
   if (!head) return fail(std::move(head.error()));
   if (!head->starts_with(kMagic)) return damaged("it does not begin as a backup does");
   ByteReader in(std::string_view(*head).substr(kMagic.size()));
-  if (const uint32_t version = in.fixed32(); version != kVersion) {
+  if (const uint32_t version = in.fixed32(); version != kBackupVersion) {
     return fail(ErrorCode::kUnsupportedFormat, "the backup " + path_ + " has format version " +
                                                    std::to_string(version) + "; this program reads version " +
-                                                   std::to_string(kVersion));
+                                                   std::to_string(kBackupVersion));
   }
   at_ = kFileHead;
   auto block = read_block();

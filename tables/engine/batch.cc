@@ -5,7 +5,7 @@
 namespace freshet {
 namespace {
 
-constexpr uint8_t kVersion = 2;
+constexpr uint8_t kBatchVersion = 2;
 constexpr uint8_t kOldestVersion = 1;  // Has no closed streams and no keys of several attributes.
 
 enum Tag : uint8_t { kCounters = 1, kTable = 2, kDrop = 3, kPut = 4, kDelete = 5, kFlow = 6, kClosedStream = 7 };
@@ -109,7 +109,7 @@ Result<void> read_drop(ByteReader& in, BatchSink& sink) {
 }  // namespace
 
 void append_batch_header(std::string& out, WallTime at) {
-  out.push_back(static_cast<char>(kVersion));
+  out.push_back(static_cast<char>(kBatchVersion));
   append_fixed(out, static_cast<uint64_t>(epoch_ms(at)));
 }
 
@@ -170,9 +170,10 @@ Result<void> read_batch(std::string_view payload, BatchSink& sink) {
   const uint8_t version = in.byte();
   const WallTime at(milliseconds(static_cast<int64_t>(in.fixed())));
   if (!in.ok()) return malformed("header");
-  if (version < kOldestVersion || version > kVersion) {
+  if (version < kOldestVersion || version > kBatchVersion) {
     return fail(ErrorCode::kUnsupportedFormat, "a batch of the log has payload version " + std::to_string(version) +
-                                                   "; this program reads versions 1 to " + std::to_string(kVersion));
+                                                   "; this program reads versions 1 to " +
+                                                   std::to_string(kBatchVersion));
   }
   if (auto ok = sink.on_begin(at); !ok) return ok;
   while (!in.at_end()) {

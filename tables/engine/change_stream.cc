@@ -13,7 +13,7 @@ constexpr uint64_t kMarkSpacing = 64u << 10;  // Log bytes between two places of
 constexpr uint64_t kMostLookedAt = 16'384;    // Records of one read, skipped ones included.
 constexpr size_t kReadStep = 256u << 10;      // Log bytes read in one call,
 constexpr size_t kMostRead = 8u << 20;        // and by one page, once it has found a record.
-constexpr size_t kFetchedAhead = 8;           // Records.
+constexpr size_t kRecordsFetchedAhead = 8;    // Records.
 
 // Picks one table's change records out of batches.
 class RecordReader final : public BatchSink {
@@ -118,7 +118,7 @@ size_t ChangeStream::drop_oldest() {
   if (marks_.empty() || marks_.front().sequence > sequence) oldest_ = sequence + 1;
   tail_.pop_front();
   // Nobody has looked at these images for long: the wait for the next ones begins before their turn comes.
-  if (tail_.size() > kFetchedAhead) tail_[kFetchedAhead].keys_of.prefetch();
+  if (tail_.size() > kRecordsFetchedAhead) tail_[kRecordsFetchedAhead].keys_of.prefetch();
   return bytes;
 }
 

@@ -8,7 +8,7 @@
 
 namespace freshet {
 namespace {
-constexpr size_t kFetchedAhead = 16;  // The order of the table is none in memory: each item is a wait for it.
+constexpr size_t kItemsFetchedAhead = 16;  // The order of the table is none in memory: each item is a wait for it.
 constexpr size_t kLoadedTogether = 1u << 16;
 constexpr size_t kFilledBeside = 100'000;
 constexpr size_t kBlock = 64;              // A node of a map, or a small block: approximate.
@@ -247,7 +247,7 @@ void Table::build_observers(absl::FunctionRef<void(const ItemRef&)> each) {
   std::vector<std::vector<OrderedItems::Entry>> entries(indexes_.size());
   std::vector<TtlOrder::Entry> expiries;
   auto ahead = items_.begin();
-  for (size_t i = 0; i < kFetchedAhead && ahead != items_.end(); ++i) ++ahead;
+  for (size_t i = 0; i < kItemsFetchedAhead && ahead != items_.end(); ++i) ++ahead;
   for (const auto& entry : items_) {
     if (ahead != items_.end()) (ahead++)->item.prefetch();
     each(entry.item);

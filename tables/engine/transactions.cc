@@ -38,7 +38,7 @@ Result<void> check_count(size_t actions) {
                  (actions == 0 ? "greater than or equal to 1" : "less than or equal to 100"));
 }
 
-const std::string& table_of(const WriteInput& action) {
+const std::string& written_table(const WriteInput& action) {
   return std::visit([](const auto& one) -> const std::string& { return one.table; }, action);
 }
 
@@ -57,7 +57,7 @@ std::string identity(const Item& keyed, const KeySchema& keys) {
 Result<void> check_distinct(const Catalog& catalog, ExpressionCache& cache, const std::vector<WriteInput>& actions) {
   std::set<std::pair<const Table*, std::string>> seen;
   for (const auto& action : actions) {
-    auto table = catalog.find(table_of(action));
+    auto table = catalog.find(written_table(action));
     if (!table) return fail(table.error());
     const TableDefinition& definition = (*table)->definition();
     if (auto ok = check_no_empty_key(key_of(action), definition); !ok) return ok;
@@ -77,7 +77,7 @@ uint64_t payload_bytes(const std::vector<WriteInput>& actions) {
   uint64_t bytes = 0;
   for (const auto& action : actions) {
     // Writes to Freshet's own tables cannot be split.
-    if (table_of(action).starts_with(kSystemTablePrefix)) continue;
+    if (written_table(action).starts_with(kSystemTablePrefix)) continue;
     bytes += billed_size(key_of(action));
     std::visit([&](const auto& one) { bytes += billed_size(one.placeholders.values); }, action);
   }
@@ -159,7 +159,7 @@ std::string fingerprint(const std::vector<WriteInput>& actions) {
   std::string out;
   for (const auto& action : actions) {
     out += static_cast<char>('a' + action.index());
-    append_text(out, table_of(action));
+    append_text(out, written_table(action));
     append_item(out, key_of(action));
     if (const auto* update = std::get_if<UpdateItemInput>(&action)) append_text(out, update->update);
     if (const auto* put = std::get_if<PutItemInput>(&action)) {
@@ -201,7 +201,7 @@ TransactWriteOutput repeated(const Catalog& catalog, const std::vector<WriteInpu
   output.repeated = true;
   for (const auto& action : actions) {
     WriteOutput& one = output.outputs.emplace_back();
-    const Table& table = **catalog.find(table_of(action));  // Requests are checked before they are recognized.
+    const Table& table = **catalog.find(written_table(action));  // Requests are checked before they are recognized.
     const bool measure = std::visit([](const auto& input) { return input.measure; }, action);
     if (!measure || !check_item_keys(key_of(action), table.definition().keys)) continue;
     const ItemKey key(key_of(action), table.definition().keys);

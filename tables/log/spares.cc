@@ -6,12 +6,12 @@
 namespace freshet::log_detail {
 namespace {
 
-constexpr std::string_view kPrefix = "spare-";
+constexpr std::string_view kSparePrefix = "spare-";
 
 uint64_t parse_number(std::string_view name) {
   uint64_t number = 0;
-  if (name.substr(0, kPrefix.size()) != kPrefix) return 0;
-  name.remove_prefix(kPrefix.size());
+  if (name.substr(0, kSparePrefix.size()) != kSparePrefix) return 0;
+  name.remove_prefix(kSparePrefix.size());
   const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
   return parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() ? number : 0;
 }
@@ -48,7 +48,7 @@ Result<void> Spares::add() {
 }
 
 std::string Spares::new_path() {
-  return directory_ + "/" + std::string(kPrefix) + std::to_string(++last_number_);
+  return directory_ + "/" + std::string(kSparePrefix) + std::to_string(++last_number_);
 }
 
 std::function<Result<void>()> Spares::making(const std::string& path) const {

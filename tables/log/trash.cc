@@ -7,13 +7,13 @@
 namespace freshet {
 namespace {
 
-constexpr std::string_view kPrefix = "trash-";
+constexpr std::string_view kTrashPrefix = "trash-";
 constexpr uint64_t kStepBytes = 2u << 20;
 
 }  // namespace
 
 bool Trash::is_trash(const std::string& name) {
-  return name.starts_with(kPrefix);
+  return name.starts_with(kTrashPrefix);
 }
 
 Result<void> Trash::clear(const std::vector<std::string>& names) {
@@ -25,7 +25,7 @@ Result<void> Trash::clear(const std::vector<std::string>& names) {
 }
 
 Result<uint64_t> Trash::take(const std::string& path, uint64_t bytes) {
-  std::string away = directory_ + "/" + std::string(kPrefix) + path.substr(path.rfind('/') + 1);
+  std::string away = directory_ + "/" + std::string(kTrashPrefix) + path.substr(path.rfind('/') + 1);
   auto gone = files_.rename(path, away);
   const bool at_once = !gone && gone.error().code == ErrorCode::kDiskFull;
   if (at_once) gone = files_.remove(path);

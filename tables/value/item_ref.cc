@@ -200,7 +200,7 @@ Result<void> check_item(std::string_view encoded) {
 
 // --- Reading ---
 
-Decimal number_of(std::string_view bytes) {
+Decimal number_from_digits(std::string_view bytes) {
   Decimal number;
   FRESHET_CHECK(Decimal::read_ordered(bytes, number), "an item in memory holds a damaged number");
   return number;
@@ -233,7 +233,7 @@ std::vector<std::string> decode_texts(std::string_view in) {
 NumberSet decode_numbers(std::string_view in) {
   NumberSet set;
   set.members.reserve(take_varint(in));
-  while (!in.empty()) set.members.push_back(number_of(take_text(in)));
+  while (!in.empty()) set.members.push_back(number_from_digits(take_text(in)));
   return set;
 }
 
@@ -307,7 +307,7 @@ std::string_view ValueView::bytes() const {
 }
 
 Decimal ValueView::number() const {
-  return number_of(content_of(encoded_));
+  return number_from_digits(content_of(encoded_));
 }
 
 std::string_view ValueView::key_bytes() const {
@@ -320,7 +320,7 @@ Value ValueView::decode() const {
     case Type::kString:
       return Value(content);
     case Type::kNumber:
-      return Value(number_of(content));
+      return Value(number_from_digits(content));
     case Type::kBinary:
       return Value(Binary{std::string(content)});
     case Type::kBool:

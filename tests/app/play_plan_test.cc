@@ -10,7 +10,7 @@ const std::string kQueue =
     R"({"freshet":"fixture","version":1,"table":"Tasks","partitionKey":{"name":"taskId","type":"S"},)"
     R"("start":"2026-01-01T00:00:00.000Z"})"
     "\n";
-constexpr int64_t kStart = 1'767'225'600;
+constexpr int64_t kPlayStart = 1'767'225'600;
 
 std::string record(const std::string& kind, const std::string& seconds, const std::string& image) {
   const auto member = kind == "REMOVE" ? "OldImage" : "NewImage";
@@ -18,7 +18,7 @@ std::string record(const std::string& kind, const std::string& seconds, const st
          "\":" + image + "}}\n";
 }
 
-std::string task(const std::string& id, const std::string& status, const std::string& more = "") {
+std::string play_task(const std::string& id, const std::string& status, const std::string& more = "") {
   return R"({"taskId":{"S":")" + id + R"("},"taskStatus":{"S":")" + status + "\"}" + more + "}";
 }
 
@@ -36,14 +36,14 @@ std::string body(const Fixture& of, WallTime now) {
 
 TEST(PlayPlan, OfAQueueWhatComesIsCreatedAndTheRestLeftOut) {
   const auto plan =
-      play_plan(fixture(R"({"snapshot":)" + task("waits", "PENDING") + "}\n" + R"({"snapshot":)" +
-                        task("works", "TAKEN") + "}\n" + R"({"snapshot":)" + task("done", "SUCCESS") + "}\n" +
-                        R"({"snapshot":)" + task("late", "PENDING", R"(,"ttl":{"N":"1767225600"})") + "}\n" +
-                        record("INSERT", "1767225601.5", task("a", "PENDING")) +
-                        record("MODIFY", "1767225602", task("a", "TAKEN")) +
-                        record("INSERT", "1767225600.25", task("earlier", "DELAYED")) +
-                        record("INSERT", "1767225603", task("import", "DEAD")) +
-                        record("REMOVE", "1767225604", task("a", "SUCCESS"))),
+      play_plan(fixture(R"({"snapshot":)" + play_task("waits", "PENDING") + "}\n" + R"({"snapshot":)" +
+                        play_task("works", "TAKEN") + "}\n" + R"({"snapshot":)" + play_task("done", "SUCCESS") + "}\n" +
+                        R"({"snapshot":)" + play_task("late", "PENDING", R"(,"ttl":{"N":"1767225600"})") + "}\n" +
+                        record("INSERT", "1767225601.5", play_task("a", "PENDING")) +
+                        record("MODIFY", "1767225602", play_task("a", "TAKEN")) +
+                        record("INSERT", "1767225600.25", play_task("earlier", "DELAYED")) +
+                        record("INSERT", "1767225603", play_task("import", "DEAD")) +
+                        record("REMOVE", "1767225604", play_task("a", "SUCCESS"))),
                 true);
   ASSERT_EQ(plan.calls.size(), 4u);
   std::vector<std::pair<std::string, int64_t>> calls;
@@ -62,29 +62,31 @@ TEST(PlayPlan, OfAQueueWhatComesIsCreatedAndTheRestLeftOut) {
 }
 
 TEST(PlayPlan, TimesOfATaskAreAsFarAheadAsTheyWere) {
-  const WallTime now(seconds(kStart + 1'000'000));
+  const WallTime now(seconds(kPlayStart + 1'000'000));
   EXPECT_EQ(body(fixture(record("INSERT", "1767225600.5",
-                                task("a", "DELAYED",
-                                     R"(,"ttl":{"N":"1767225660"},"deadline":{"N":"1767225603500"},)"
-                                     R"("notBefore":{"N":"1767225601000"})"))),
+                                play_task("a", "DELAYED",
+                                          R"(,"ttl":{"N":"1767225660"},"deadline":{"N":"1767225603500"},)"
+                                          R"("notBefore":{"N":"1767225601000"})"))),
                  now),
             R"({"taskId":"a","ttlSeconds":59.500,"deadline":1768225603000,"delayMs":500})");
 }
 
 TEST(PlayPlan, ANotBeforeBeforeAllTimesIsNoDelay) {
   const auto never = R"(,"notBefore":{"N":"-9223372036854775808"})";
-  EXPECT_EQ(body(fixture(record("INSERT", "1767225600.5", task("a", "DELAYED", never))), WallTime(seconds(kStart))),
-            R"({"taskId":"a"})");
+  EXPECT_EQ(
+      body(fixture(record("INSERT", "1767225600.5", play_task("a", "DELAYED", never))), WallTime(seconds(kPlayStart))),
+      R"({"taskId":"a"})");
 }
 
 TEST(PlayPlan, ATaskKeepsWhatItsClientSaid) {
   EXPECT_EQ(
       body(fixture(record(
                "INSERT", "1767225601",
-               task(R"(a \"b\")", "PENDING",
-                    R"(,"payload":{"M":{"n":{"N":"1.5"}}},"key":{"S":"k"},"replace":{"BOOL":true},"group":{"S":"g"},)"
-                    R"("priority":{"N":"-7"},"maxAttempts":{"N":"3"},"liveKey":{"S":"k"},"lane":{"S":"x"},)"
-                    R"("taskCreated":{"N":"1"},"own":{"L":[{"S":"x"}]},"more":{"NULL":true})"))),
+               play_task(
+                   R"(a \"b\")", "PENDING",
+                   R"(,"payload":{"M":{"n":{"N":"1.5"}}},"key":{"S":"k"},"replace":{"BOOL":true},"group":{"S":"g"},)"
+                   R"("priority":{"N":"-7"},"maxAttempts":{"N":"3"},"liveKey":{"S":"k"},"lane":{"S":"x"},)"
+                   R"("taskCreated":{"N":"1"},"own":{"L":[{"S":"x"}]},"more":{"NULL":true})"))),
            WallTime()),
       R"({"taskId":"a \"b\"","payload":{"n":1.5},"key":"k","group":"g","priority":-7,"maxAttempts":3,)"
       R"("replace":true,"attributes":{"more":null,"own":["x"]}})");
@@ -113,9 +115,9 @@ TEST(PlayPlan, OfAnotherTableEveryChangeIsPlayedAsItWas) {
 }
 
 TEST(PlayPlan, TasksOfOneKeyStayInOrder) {
-  const auto plan = play_plan(fixture(record("INSERT", "1767225601", task("a", "PENDING", R"(,"key":{"S":"k"})")) +
-                                      record("INSERT", "1767225602", task("b", "PENDING", R"(,"key":{"S":"k"})")) +
-                                      record("INSERT", "1767225602", task("k", "PENDING"))),
+  const auto plan = play_plan(fixture(record("INSERT", "1767225601", play_task("a", "PENDING", R"(,"key":{"S":"k"})")) +
+                                      record("INSERT", "1767225602", play_task("b", "PENDING", R"(,"key":{"S":"k"})")) +
+                                      record("INSERT", "1767225602", play_task("k", "PENDING"))),
                               true);
   ASSERT_EQ(plan.calls.size(), 3u);
   EXPECT_EQ(plan.calls[0].order, plan.calls[1].order);

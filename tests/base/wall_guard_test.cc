@@ -8,7 +8,7 @@ namespace freshet {
 namespace {
 
 constexpr WallTime kLast{milliseconds(1'700'000'000'000)};
-constexpr milliseconds kDay{24 * 3600 * 1000};
+constexpr milliseconds kGuardedDay{24 * 3600 * 1000};
 
 struct WallGuardTest : testing::Test {
   SimClock clock{kLast};
@@ -24,7 +24,7 @@ TEST_F(WallGuardTest, AJumpIsNotBelievedUntilItHasLastedAndTimeGoesOnMeanwhile) 
   clock.step_wall(milliseconds(50'000));
   EXPECT_TRUE(guard.trusted()) << "50 s are no jump";
   sync.set(true);
-  clock.step_wall(kDay);
+  clock.step_wall(kGuardedDay);
   EXPECT_FALSE(guard.trusted()) << "the kernel said that the clock was synchronised before the jump, too";
   clock.advance(seconds(20));
   EXPECT_EQ(guard.reckoned(), kLast + milliseconds(80'000));
@@ -38,25 +38,25 @@ TEST_F(WallGuardTest, AJumpIsNotBelievedUntilItHasLastedAndTimeGoesOnMeanwhile) 
   EXPECT_EQ(guard.next_look(), BootTime::max());
   ASSERT_EQ(told.size(), 2u);
   EXPECT_FALSE(told[0].over || told[0].at_start);
-  EXPECT_EQ(told[0].ahead, kDay);
+  EXPECT_EQ(told[0].ahead, kGuardedDay);
   EXPECT_TRUE(told[1].over);
 }
 
 TEST_F(WallGuardTest, AJumpThatIsTakenBackIsForgotten) {
-  clock.step_wall(kDay);
+  clock.step_wall(kGuardedDay);
   EXPECT_FALSE(guard.trusted());
   clock.advance(seconds(3));
-  clock.step_wall(-kDay);
+  clock.step_wall(-kGuardedDay);
   EXPECT_TRUE(guard.trusted());
   EXPECT_EQ(guard.reckoned(), clock.wall());
-  clock.step_wall(-kDay);
+  clock.step_wall(-kGuardedDay);
   EXPECT_FALSE(guard.trusted());
   EXPECT_EQ(guard.reckoned(), kLast + seconds(3));
   EXPECT_EQ(guard.earliest(), clock.wall()) << "nothing has expired by a time that may not have come";
 }
 
 TEST_F(WallGuardTest, AStartFarBehindTheLastWriteWaitsForTheKernelsWord) {
-  clock.step_wall(kDay);
+  clock.step_wall(kGuardedDay);
   guard.start_after(kLast);
   EXPECT_TRUE(guard.doubts());
   EXPECT_FALSE(guard.trusted());
@@ -67,14 +67,14 @@ TEST_F(WallGuardTest, AStartFarBehindTheLastWriteWaitsForTheKernelsWord) {
   EXPECT_EQ(guard.earliest(), clock.wall());
   ASSERT_EQ(told.size(), 2u);
   EXPECT_TRUE(told[0].at_start && told[1].at_start && told[1].over);
-  EXPECT_EQ(told[0].ahead, kDay);
+  EXPECT_EQ(told[0].ahead, kGuardedDay);
 }
 
 TEST_F(WallGuardTest, OrUntilItHasGoneOnEvenly) {
-  clock.step_wall(kDay);
+  clock.step_wall(kGuardedDay);
   guard.start_after(kLast);
   clock.advance(seconds(30));
-  clock.step_wall(-kDay / 2);  // It is corrected, and a night has passed all the same.
+  clock.step_wall(-kGuardedDay / 2);  // It is corrected, and a night has passed all the same.
   EXPECT_FALSE(guard.trusted());
   clock.advance(seconds(59));
   EXPECT_FALSE(guard.trusted());
@@ -86,7 +86,7 @@ TEST_F(WallGuardTest, AStartSoonAfterTheLastWriteOrBeforeItIsBelieved) {
   clock.step_wall(seconds(60));
   guard.start_after(kLast);
   EXPECT_TRUE(guard.trusted());
-  guard.start_after(kLast + kDay);
+  guard.start_after(kLast + kGuardedDay);
   EXPECT_TRUE(guard.trusted());
   sync.set(true);
   clock.step_wall(seconds(1));

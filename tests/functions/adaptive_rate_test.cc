@@ -29,9 +29,9 @@ class Limiter {
   virtual void ended() {}
 };
 
-class Bucket final : public Limiter {
+class BucketLimiter final : public Limiter {
  public:
-  explicit Bucket(double holds_seconds) : holds_(holds_seconds) {}
+  explicit BucketLimiter(double holds_seconds) : holds_(holds_seconds) {}
   bool take(double now, double limit, LimitHints&) override {
     tokens_ = std::min(std::max(1.0, holds_ * limit), tokens_ + limit * (now - last_));
     last_ = now;
@@ -165,7 +165,7 @@ void expect_bars(const std::function<std::unique_ptr<Limiter>(Random&)>& make, d
 }
 
 TEST(AdaptiveRate, ABucketThatRefusesWithoutAWord) {
-  expect_bars([](Random& random) { return std::make_unique<Bucket>(0.1 + 0.9 * random.unit()); }, 120, 10, 0.02);
+  expect_bars([](Random& random) { return std::make_unique<BucketLimiter>(0.1 + 0.9 * random.unit()); }, 120, 10, 0.02);
 }
 
 TEST(AdaptiveRate, AWindowOfASecond) {
@@ -323,7 +323,7 @@ struct Flood {
 TEST(AdaptiveRate, AnOutageSaysNothingOfTheRate) {
   for (const double length : {5.0, 60.0, 600.0, 3600.0}) {
     for (const double begins : {0.0, 120.0}) {
-      Bucket bucket(0.5);
+      BucketLimiter bucket(0.5);
       LimitHints hints;
       const Flood came(begins + length + 30, begins + length + 90, [&](double now, long) {
         const bool takes = bucket.take(now, 20, hints);
@@ -339,7 +339,7 @@ TEST(AdaptiveRate, AnOutageSaysNothingOfTheRate) {
 }
 
 TEST(AdaptiveRate, ThousandsASecond) {
-  Bucket bucket(0.5);
+  BucketLimiter bucket(0.5);
   LimitHints hints;
   const Flood came(20, 60, [&](double now, long) { return Reply{bucket.take(now, 5'000, hints)}; });
   EXPECT_GE(came.taken, 0.95 * 5'000);
@@ -347,7 +347,7 @@ TEST(AdaptiveRate, ThousandsASecond) {
 }
 
 TEST(AdaptiveRate, CallsOfAMinuteAreNoLimitOfCallsUnderWay) {
-  Bucket bucket(0.5);
+  BucketLimiter bucket(0.5);
   LimitHints hints;
   const Flood came(60, 900, [&](double now, long) {
     const bool takes = bucket.take(now, 20, hints);
@@ -359,7 +359,7 @@ TEST(AdaptiveRate, CallsOfAMinuteAreNoLimitOfCallsUnderWay) {
 
 // It tells of a limit of calls under way, and has one of calls over time that it does not tell of.
 TEST(AdaptiveRate, ARateBesideCallsUnderWayThatAreTold) {
-  Bucket bucket(0.5);
+  BucketLimiter bucket(0.5);
   LimitHints hints;
   const Flood came(30, 300, [&](double now, long under_way) {
     if (under_way < 8 && !bucket.take(now, 20, hints)) return Reply{false};
@@ -415,7 +415,7 @@ TEST(AdaptiveRate, TheWindowOfAnHourBecomesOneOfASecond) {
 }
 
 TEST(AdaptiveRate, GoesOnALittleBelowWhatWasLearntBefore) {
-  Bucket bucket(0.5);
+  BucketLimiter bucket(0.5);
   AdaptiveRate rate(0.1, 1000);
   rate.go_on(20, 0);
   EXPECT_DOUBLE_EQ(rate.rate(), 20);

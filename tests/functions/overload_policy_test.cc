@@ -13,7 +13,7 @@
 namespace freshet {
 namespace {
 
-BootTime at(int64_t ms) {
+BootTime boot_at(int64_t ms) {
   return BootTime(milliseconds(ms));
 }
 
@@ -21,32 +21,32 @@ constexpr nanoseconds kUnknown{0};  // Service time.
 
 TEST(StandingQueue, StandsOnceNeitherEmptyNorYoungForAnInterval) {
   StandingQueue queue;
-  EXPECT_FALSE(queue.stands(at(0), kUnknown));
-  EXPECT_FALSE(queue.stands(at(99), kUnknown));
-  queue.empty(at(99));
-  EXPECT_FALSE(queue.stands(at(198), kUnknown));
-  queue.took_oldest(milliseconds(4), at(198));  // Young.
-  EXPECT_FALSE(queue.stands(at(297), kUnknown));
-  queue.took_oldest(milliseconds(5), at(297));  // Not young.
-  EXPECT_TRUE(queue.stands(at(298), kUnknown));
+  EXPECT_FALSE(queue.stands(boot_at(0), kUnknown));
+  EXPECT_FALSE(queue.stands(boot_at(99), kUnknown));
+  queue.empty(boot_at(99));
+  EXPECT_FALSE(queue.stands(boot_at(198), kUnknown));
+  queue.took_oldest(milliseconds(4), boot_at(198));  // Young.
+  EXPECT_FALSE(queue.stands(boot_at(297), kUnknown));
+  queue.took_oldest(milliseconds(5), boot_at(297));  // Not young.
+  EXPECT_TRUE(queue.stands(boot_at(298), kUnknown));
 }
 
 TEST(StandingQueue, StandsUntilItIsEmptyHoweverYoungItsTasks) {
   StandingQueue queue;
-  queue.empty(at(0));
-  ASSERT_TRUE(queue.stands(at(100), kUnknown));
-  queue.took_oldest(milliseconds(1), at(150));
-  EXPECT_TRUE(queue.stands(at(151), kUnknown));
-  queue.empty(at(160));
-  EXPECT_FALSE(queue.stands(at(161), kUnknown));
+  queue.empty(boot_at(0));
+  ASSERT_TRUE(queue.stands(boot_at(100), kUnknown));
+  queue.took_oldest(milliseconds(1), boot_at(150));
+  EXPECT_TRUE(queue.stands(boot_at(151), kUnknown));
+  queue.empty(boot_at(160));
+  EXPECT_FALSE(queue.stands(boot_at(161), kUnknown));
 }
 
 TEST(StandingQueue, LongTasksGiveItLonger) {
   StandingQueue queue;
-  queue.empty(at(0));
-  EXPECT_FALSE(queue.stands(at(399), milliseconds(200)));
-  EXPECT_TRUE(queue.stands(at(400), milliseconds(200)));
-  EXPECT_TRUE(queue.stands(at(401), milliseconds(900))) << "once it stands it stands";
+  queue.empty(boot_at(0));
+  EXPECT_FALSE(queue.stands(boot_at(399), milliseconds(200)));
+  EXPECT_TRUE(queue.stands(boot_at(400), milliseconds(200)));
+  EXPECT_TRUE(queue.stands(boot_at(401), milliseconds(900))) << "once it stands it stands";
   EXPECT_EQ(StandingQueue::interval(milliseconds(1)), StandingQueue::kInterval);
 }
 
@@ -67,13 +67,13 @@ TEST(ShedPace, LeavesTheOthersMostOfTheTime) {
 
 TEST(TakeOrder, AdaptiveGoesNewestFirstWhileTheQueueStands) {
   TakeOrder order(Order::kAdaptive);
-  order.found_empty(at(0));
-  EXPECT_FALSE(order.newest_first(at(50), kUnknown));
-  EXPECT_TRUE(order.newest_first(at(100), kUnknown));
+  order.found_empty(boot_at(0));
+  EXPECT_FALSE(order.newest_first(boot_at(50), kUnknown));
+  EXPECT_TRUE(order.newest_first(boot_at(100), kUnknown));
   order.set(Order::kOldestFirst);
-  EXPECT_FALSE(order.newest_first(at(101), kUnknown));
+  EXPECT_FALSE(order.newest_first(boot_at(101), kUnknown));
   order.set(Order::kNewestFirst);
-  EXPECT_TRUE(order.newest_first(at(102), kUnknown));
+  EXPECT_TRUE(order.newest_first(boot_at(102), kUnknown));
 }
 
 TEST(Margin, YieldsOnlyWhereASlotWouldStayEmpty) {
@@ -98,27 +98,27 @@ TEST(Expiry, MarginCountsFromTheMiddleOfTheMillisecond) {
 
 TEST(Codel, DropsFasterAndFasterWhileTheQueueStands) {
   Codel codel;
-  EXPECT_FALSE(codel.drop(milliseconds(4), false, at(0)));
-  EXPECT_FALSE(codel.drop(milliseconds(6), false, at(1)));
-  EXPECT_FALSE(codel.drop(milliseconds(50), false, at(100)));
-  EXPECT_TRUE(codel.drop(milliseconds(100), false, at(101)));
-  EXPECT_FALSE(codel.drop(milliseconds(100), false, at(102)));
-  EXPECT_TRUE(codel.drop(milliseconds(150), false, at(201)));  // An interval later,
-  EXPECT_TRUE(codel.drop(milliseconds(150), false, at(272)));  // then the interval over the root of two.
-  EXPECT_FALSE(codel.drop(milliseconds(150), true, at(400)));  // Never the last one.
-  EXPECT_FALSE(codel.drop(milliseconds(150), false, at(401)));
+  EXPECT_FALSE(codel.drop(milliseconds(4), false, boot_at(0)));
+  EXPECT_FALSE(codel.drop(milliseconds(6), false, boot_at(1)));
+  EXPECT_FALSE(codel.drop(milliseconds(50), false, boot_at(100)));
+  EXPECT_TRUE(codel.drop(milliseconds(100), false, boot_at(101)));
+  EXPECT_FALSE(codel.drop(milliseconds(100), false, boot_at(102)));
+  EXPECT_TRUE(codel.drop(milliseconds(150), false, boot_at(201)));  // An interval later,
+  EXPECT_TRUE(codel.drop(milliseconds(150), false, boot_at(272)));  // then the interval over the root of two.
+  EXPECT_FALSE(codel.drop(milliseconds(150), true, boot_at(400)));  // Never the last one.
+  EXPECT_FALSE(codel.drop(milliseconds(150), false, boot_at(401)));
 }
 
 TEST(DrainRate, IsTheMeanOfTheLastTenSeconds) {
   DrainRate rate;
-  EXPECT_EQ(rate.rate(at(0)), 0);
-  rate.left(100, at(100));
-  EXPECT_EQ(rate.rate(at(200)), 100);
-  EXPECT_EQ(rate.rate(at(1200)), 50);
-  EXPECT_EQ(rate.rate(at(9999)), 10);
-  EXPECT_EQ(rate.rate(at(10'000)), 0);
-  rate.left(20, at(100'000));
-  EXPECT_EQ(rate.rate(at(100'000)), 2);
+  EXPECT_EQ(rate.rate(boot_at(0)), 0);
+  rate.left(100, boot_at(100));
+  EXPECT_EQ(rate.rate(boot_at(200)), 100);
+  EXPECT_EQ(rate.rate(boot_at(1200)), 50);
+  EXPECT_EQ(rate.rate(boot_at(9999)), 10);
+  EXPECT_EQ(rate.rate(boot_at(10'000)), 0);
+  rate.left(20, boot_at(100'000));
+  EXPECT_EQ(rate.rate(boot_at(100'000)), 2);
 }
 
 std::optional<milliseconds> after(const std::optional<Refusal>& refusal) {
@@ -197,31 +197,31 @@ TEST(Outlook, WhatCannotBeDoneInTimeIsRefusedUntilItCould) {
 
 TEST(Breaker, OpensAtARefusalAndLetsOneTryAgainAfterAPause) {
   Breaker breaker;
-  EXPECT_EQ(breaker.allowed(at(0), 10), 10u);
-  breaker.refused(std::nullopt, at(0));
-  EXPECT_EQ(breaker.allowed(at(499), 10), 0u);
-  EXPECT_EQ(breaker.next(at(10)), at(500));
-  EXPECT_EQ(breaker.allowed(at(500), 10), 1u);
-  breaker.started(1, at(500));
-  EXPECT_EQ(breaker.allowed(at(501), 10), 0u);
-  EXPECT_EQ(breaker.allowed(at(1000), 10), 1u);
-  breaker.accepted(at(1001));
-  EXPECT_EQ(breaker.allowed(at(1001), 10), 10u);
+  EXPECT_EQ(breaker.allowed(boot_at(0), 10), 10u);
+  breaker.refused(std::nullopt, boot_at(0));
+  EXPECT_EQ(breaker.allowed(boot_at(499), 10), 0u);
+  EXPECT_EQ(breaker.next(boot_at(10)), boot_at(500));
+  EXPECT_EQ(breaker.allowed(boot_at(500), 10), 1u);
+  breaker.started(1, boot_at(500));
+  EXPECT_EQ(breaker.allowed(boot_at(501), 10), 0u);
+  EXPECT_EQ(breaker.allowed(boot_at(1000), 10), 1u);
+  breaker.accepted(boot_at(1001));
+  EXPECT_EQ(breaker.allowed(boot_at(1001), 10), 10u);
 }
 
 TEST(Breaker, HeedsTheTimeThatTheDownstreamAskedFor) {
   Breaker breaker;
-  breaker.refused(seconds(30), at(0));
-  breaker.accepted(at(10));  // What was under way.
+  breaker.refused(seconds(30), boot_at(0));
+  breaker.accepted(boot_at(10));  // What was under way.
   EXPECT_TRUE(breaker.open());
-  EXPECT_EQ(breaker.next(at(10)), at(30'000));
-  EXPECT_EQ(breaker.allowed(at(29'999), 4), 0u);
-  EXPECT_EQ(breaker.allowed(at(30'000), 4), 1u);
-  breaker.started(1, at(30'000));
-  breaker.accepted(at(30'100));
-  EXPECT_EQ(breaker.allowed(at(30'100), 4), 4u);
-  breaker.refused(std::chrono::hours(24), at(40'000));
-  EXPECT_EQ(breaker.next(at(40'000)), at(40'000) + Breaker::kLongest);
+  EXPECT_EQ(breaker.next(boot_at(10)), boot_at(30'000));
+  EXPECT_EQ(breaker.allowed(boot_at(29'999), 4), 0u);
+  EXPECT_EQ(breaker.allowed(boot_at(30'000), 4), 1u);
+  breaker.started(1, boot_at(30'000));
+  breaker.accepted(boot_at(30'100));
+  EXPECT_EQ(breaker.allowed(boot_at(30'100), 4), 4u);
+  breaker.refused(std::chrono::hours(24), boot_at(40'000));
+  EXPECT_EQ(breaker.next(boot_at(40'000)), boot_at(40'000) + Breaker::kLongest);
 }
 
 }  // namespace

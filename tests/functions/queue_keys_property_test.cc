@@ -45,9 +45,9 @@ size_t most_taken(World& world) {
   return most;
 }
 
-class Model {
+class KeysModel {
  public:
-  Model(bool late, bool lanes, uint64_t seed) : late_(late), lanes_(lanes), world_(late, seed), random_(seed * 31) {
+  KeysModel(bool late, bool lanes, uint64_t seed) : late_(late), lanes_(lanes), world_(late, seed), random_(seed * 31) {
     constexpr Order kOrders[] = {Order::kNewestFirst, Order::kOldestFirst, Order::kAdaptive, Order::kDeadline};
     settings_.order = kOrders[random_.below(std::size(kOrders))];
     settings_.lease = milliseconds(2'000);
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(Stores, QueueKeysProperty, ::testing::Bool(),
 TEST_P(QueueKeysProperty, OneIsInWorkNoneAfterANewerOneAndTheLastAlways) {
   for (const uint64_t seed : test_seeds(40)) {
     SCOPED_TRACE("FRESHET_SEED=" + std::to_string(seed));
-    Model model(GetParam(), seed % 2 == 0, seed);
+    KeysModel model(GetParam(), seed % 2 == 0, seed);
     for (int i = 0; i < 150 && !::testing::Test::HasFailure(); ++i) model.step();
     if (!::testing::Test::HasFailure()) model.finish();
     if (::testing::Test::HasFailure()) return;

@@ -8,36 +8,36 @@
 namespace freshet {
 namespace {
 
-BootTime at(double seconds_from_start) {
+BootTime after_start(double seconds_from_start) {
   return BootTime(seconds(100)) + milliseconds(static_cast<int64_t>(1000 * seconds_from_start));
 }
 
 void add_evenly(SlidingCount& count, double from, double to, int units) {
-  for (int i = 0; i < units; ++i) count.add(at(from + (to - from) * i / units), 1);
+  for (int i = 0; i < units; ++i) count.add(after_start(from + (to - from) * i / units), 1);
 }
 
 TEST(SlidingCount, CountsTheLastTenSeconds) {
   SlidingCount count;
   add_evenly(count, 0, 5, 100);
-  EXPECT_NEAR(count.count(at(5)), 100, 0.01);
-  EXPECT_NEAR(count.count(at(10)), 100, 4);
-  EXPECT_NEAR(count.count(at(12.5)), 50, 4);
-  EXPECT_NEAR(count.count(at(15.2)), 0, 0.01);
-  EXPECT_NEAR(count.count(at(1000)), 0, 0.01);
-  count.add(at(1000), 5);
-  count.add(at(1000.1), -2);
-  EXPECT_NEAR(count.count(at(1001)), 3, 0.01);
+  EXPECT_NEAR(count.count(after_start(5)), 100, 0.01);
+  EXPECT_NEAR(count.count(after_start(10)), 100, 4);
+  EXPECT_NEAR(count.count(after_start(12.5)), 50, 4);
+  EXPECT_NEAR(count.count(after_start(15.2)), 0, 0.01);
+  EXPECT_NEAR(count.count(after_start(1000)), 0, 0.01);
+  count.add(after_start(1000), 5);
+  count.add(after_start(1000.1), -2);
+  EXPECT_NEAR(count.count(after_start(1001)), 3, 0.01);
 }
 
 TEST(SlidingCount, TwoRefusalsAtTheSameCountAreBelieved) {
   SlidingCount count;
   add_evenly(count, 0, 3, 200);
-  count.refused(at(3), true);
+  count.refused(after_start(3), true);
   EXPECT_FALSE(count.known());
-  count.refused(at(3.2), false);
+  count.refused(after_start(3.2), false);
   EXPECT_FALSE(count.known());
   add_evenly(count, 10.2, 12, 133);
-  count.refused(at(12), true);
+  count.refused(after_start(12), true);
   ASSERT_TRUE(count.known());
   EXPECT_NEAR(count.limit(), 20, 0.3);
 }
@@ -45,14 +45,14 @@ TEST(SlidingCount, TwoRefusalsAtTheSameCountAreBelieved) {
 TEST(SlidingCount, AnotherCountEndsTheBelief) {
   SlidingCount count;
   add_evenly(count, 0, 9, 200);
-  count.refused(at(9), true);
-  count.refused(at(9.6), true);
+  count.refused(after_start(9), true);
+  count.refused(after_start(9.6), true);
   ASSERT_TRUE(count.known());
   add_evenly(count, 10, 10.5, 60);
   EXPECT_FALSE(count.known()) << "more was accepted";
-  count.refused(at(11), true);
-  count.refused(at(14), true);
-  EXPECT_FALSE(count.known()) << "it refuses at another count";
+  count.refused(after_start(11), true);
+  count.refused(after_start(14), true);
+  EXPECT_FALSE(count.known()) << "it refuses after_start another count";
 }
 
 // Parts before the machine's start are none: nothing beside the counts is read.
@@ -73,8 +73,8 @@ TEST(SlidingCount, CountsInTheFirstSecondsOfTheMachine) {
 TEST(SlidingCount, FewMayBeTheSameByChance) {
   SlidingCount count;
   add_evenly(count, 0, 9, 20);
-  count.refused(at(9), true);
-  count.refused(at(9.6), true);
+  count.refused(after_start(9), true);
+  count.refused(after_start(9.6), true);
   EXPECT_FALSE(count.known());
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxKeyId = 128;
 
-std::string_view trim(std::string_view text) {
+std::string_view trimmed_line(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\r')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
   return text;
@@ -42,7 +42,7 @@ Result<Credentials> Credentials::parse(std::string_view text, const std::string&
   };
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = trim(text.substr(0, end));
+    const std::string_view line = trimmed_line(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     ++number;
     if (line.empty() || line[0] == '#' || line[0] == ';') continue;
@@ -54,8 +54,8 @@ Result<Credentials> Credentials::parse(std::string_view text, const std::string&
     const size_t equals = line.find('=');
     if (equals == std::string_view::npos) return wrong(number, "expected NAME = VALUE");
     if (sections.empty()) return wrong(number, "expected a section first, like [default]");
-    const std::string_view member = trim(line.substr(0, equals));
-    const std::string value(trim(line.substr(equals + 1)));
+    const std::string_view member = trimmed_line(line.substr(0, equals));
+    const std::string value(trimmed_line(line.substr(equals + 1)));
     AccessKey& key = sections.back().key;
     if (member == "aws_access_key_id") key.id = value;
     if (member == "aws_secret_access_key") key.secret = value;

@@ -9,7 +9,7 @@ namespace freshet::dynamodb {
 
 namespace {
 
-constexpr Range kArnLength{37, 1024};
+constexpr Range kBackupArnLength{37, 1024};
 
 // The parts of a backup's ARN; empty if it names none.
 struct BackupName {
@@ -322,7 +322,7 @@ template <class Op>
 Parsed parse_arn_only(const JsonView& body) {
   Checks checks;
   const Input in(body, checks);
-  std::string arn = in.text("BackupArn", Need::kRequired, kArnLength);
+  std::string arn = in.text("BackupArn", Need::kRequired, kBackupArnLength);
   if (auto fine = checks.result(); !fine) return fail(fine.error());
   return std::make_unique<Op>(std::move(arn));
 }
@@ -354,7 +354,7 @@ Parsed parse_list_backups(const JsonView& body) {
   const std::string type = in.choice("BackupType", {"ALL", "AWS_BACKUP", "SYSTEM", "USER"});
   filter.from = in.time("TimeRangeLowerBound");
   filter.before = in.time("TimeRangeUpperBound");
-  const std::string after = in.text("ExclusiveStartBackupArn", Need::kOptional, kArnLength);
+  const std::string after = in.text("ExclusiveStartBackupArn", Need::kOptional, kBackupArnLength);
   filter.after = parse_backup_arn(after).id;
   if (!after.empty() && filter.after.empty()) {
     checks.add({ErrorCode::kValidation, "Invalid ExclusiveStartBackupArn: " + after, nullptr});
@@ -370,7 +370,7 @@ Parsed parse_restore_table_from_backup(const JsonView& body) {
   RestoreChange change;
   change.table = in.pattern_text("TargetTableName", Need::kRequired, {3, 255});
   if (is_system_table(change.table)) refuse_system_name(in);
-  std::string arn = in.text("BackupArn", Need::kRequired, kArnLength);
+  std::string arn = in.text("BackupArn", Need::kRequired, kBackupArnLength);
   change.billing = in.choice("BillingModeOverride", {"PROVISIONED", "PAY_PER_REQUEST"});
   change.throughput = read_throughput(in, "ProvisionedThroughputOverride");
   change.locals = read_indexes(in, "LocalSecondaryIndexOverride", true, change);

@@ -10,7 +10,7 @@ namespace freshet::dynamodb {
 
 namespace {
 
-constexpr Range kArnLength{37, 1024};
+constexpr Range kStreamArnLength{37, 1024};
 constexpr Range kShardIdLength{28, 65};
 
 class ListStreams final : public Operation {
@@ -143,7 +143,7 @@ Parsed parse_list_streams(const JsonView& body, StreamReader& streams) {
   const Input in(body, checks);
   ListStreamsInput input;
   input.table = in.pattern_text("TableName", Need::kOptional, {3, 255});
-  input.after = in.text("ExclusiveStartStreamArn", Need::kOptional, kArnLength);
+  input.after = in.text("ExclusiveStartStreamArn", Need::kOptional, kStreamArnLength);
   input.limit = static_cast<uint32_t>(in.number("Limit", {1, 100}).value_or(100));
   if (auto fine = checks.result(); !fine) return fail(fine.error());
   return std::make_unique<ListStreams>(std::move(input), streams);
@@ -152,7 +152,7 @@ Parsed parse_list_streams(const JsonView& body, StreamReader& streams) {
 Parsed parse_describe_stream(const JsonView& body, StreamReader& streams) {
   Checks checks;
   const Input in(body, checks);
-  std::string arn = in.text("StreamArn", Need::kRequired, kArnLength);
+  std::string arn = in.text("StreamArn", Need::kRequired, kStreamArnLength);
   in.number("Limit", {1, 100});
   std::string after = in.text("ExclusiveStartShardId", Need::kOptional, kShardIdLength);
   std::optional<std::string> children_of;
@@ -172,7 +172,7 @@ Parsed parse_get_shard_iterator(const JsonView& body, StreamReader& streams) {
   Checks checks;
   const Input in(body, checks);
   ShardIteratorInput input;
-  input.stream_arn = in.text("StreamArn", Need::kRequired, kArnLength);
+  input.stream_arn = in.text("StreamArn", Need::kRequired, kStreamArnLength);
   input.shard_id = in.text("ShardId", Need::kRequired, kShardIdLength);
   const std::string type = in.choice(
       "ShardIteratorType", {"AFTER_SEQUENCE_NUMBER", "LATEST", "AT_SEQUENCE_NUMBER", "TRIM_HORIZON"}, Need::kRequired);

@@ -13,12 +13,12 @@
 namespace freshet::lambda {
 namespace {
 
-constexpr size_t kMostListed = 50;
-constexpr size_t kMaxName = 128;
-constexpr size_t kMaxDescription = 256;
+constexpr size_t kMostAliasesListed = 50;
+constexpr size_t kMaxAliasName = 128;
+constexpr size_t kMaxAliasDescription = 256;
 
 // The members that a request gives. All others stay as they are.
-struct Change {
+struct AliasChange {
   std::optional<std::string> version, description;
   std::optional<std::map<std::string, double>> weights;
   std::string revision;
@@ -36,7 +36,7 @@ bool is_number(std::string_view text) {
 
 Result<void> check_name(const std::string& name) {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-  const bool good = !name.empty() && name.size() <= kMaxName && !is_number(name) &&
+  const bool good = !name.empty() && name.size() <= kMaxAliasName && !is_number(name) &&
                     name.find_first_not_of(kAllowed) == std::string::npos;
   if (good) return {};
   return invalid(
@@ -71,8 +71,8 @@ void read_weights(AwsMembers& members, std::optional<std::map<std::string, doubl
   if (config.error()) members.fail_with(*config.error());
 }
 
-Result<Change> read_change(AwsMembers& members) {
-  Change change;
+Result<AliasChange> read_alias_change(AwsMembers& members) {
+  AliasChange change;
   const auto text = [&members](std::string_view name, std::optional<std::string>& into) {
     if (!members.find(name)) return;
     into.emplace();
@@ -86,7 +86,7 @@ Result<Change> read_change(AwsMembers& members) {
   if (change.version && *change.version != kLatestVersion && !is_number(*change.version)) {
     return invalid("FunctionVersion '" + change.version->substr(0, 200) + "': it is $LATEST or a number");
   }
-  if (change.description && change.description->size() > kMaxDescription) {
+  if (change.description && change.description->size() > kMaxAliasDescription) {
     return invalid("Description must not be longer than 256 bytes");
   }
   return change;
@@ -149,7 +149,7 @@ std::string alias_json(const Account& account, const std::string& function, cons
 
 class PutAlias final : public Operation {
  public:
-  PutAlias(std::string function, std::string name, bool create, Change change)
+  PutAlias(std::string function, std::string name, bool create, AliasChange change)
       : function_(std::move(function)), name_(std::move(name)), create_(create), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     Runtime& runtime = backend.runtime;
@@ -184,7 +184,7 @@ class PutAlias final : public Operation {
   const std::string function_;
   const std::string name_;
   const bool create_;
-  const Change change_;
+  const AliasChange change_;
 };
 
 class GetAlias final : public Operation {
@@ -258,7 +258,7 @@ class ListAliases final : public Operation {
 };
 
 Parsed put(const Request& request, std::string name, bool create, AwsMembers& members) {
-  auto change = read_change(members);
+  auto change = read_alias_change(members);
   if (!change) return fail(std::move(change.error()));
   if (create) {
     if (auto good = check_name(name); !good) return fail(std::move(good.error()));
@@ -291,7 +291,7 @@ Parsed parse_delete_alias(const Request& request) {
 }
 
 Parsed parse_list_aliases(const Request& request) {
-  auto page = page_of(request, kMostListed);
+  auto page = page_of(request, kMostAliasesListed);
   if (!page) return fail(std::move(page.error()));
   return std::make_unique<ListAliases>(request.name, value_in(request.query, "FunctionVersion"), std::move(*page));
 }

@@ -20,10 +20,10 @@ constexpr std::string_view kFolderBucket = "hot-reload";
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 constexpr int64_t kMaxConcurrency = 100'000;
 constexpr size_t kMaxHandler = 128;
-constexpr size_t kMaxDescription = 256;
+constexpr size_t kMaxFunctionDescription = 256;
 
 // The members that a request gives of a function. All others stay as they are.
-struct Change {
+struct FunctionChange {
   std::optional<std::string> runtime, handler, role, description, dead_letter;
   std::optional<int64_t> timeout, memory;
   std::optional<Environment> environment;
@@ -47,20 +47,20 @@ struct Code {
   std::string folder;
 };
 
-void read(AwsMembers& members, std::string_view name, std::optional<std::string>& into) {
+void read_into(AwsMembers& members, std::string_view name, std::optional<std::string>& into) {
   if (!members.find(name)) return;
   into.emplace();
   members.text(name, *into);
 }
 
-void read(AwsMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
+void read_into(AwsMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
   if (!members.find(name)) return;
   into.emplace();
   members.integer(name, min, max, *into);
 }
 
-void read(AwsMembers& members, std::string_view name, size_t most, std::optional<std::string>& into) {
-  read(members, name, into);
+void read_into(AwsMembers& members, std::string_view name, size_t most, std::optional<std::string>& into) {
+  read_into(members, name, into);
   if (into && into->size() > most) {
     members.refuse(*members.find(name), "must not be longer than " + std::to_string(most) + " bytes");
   }
@@ -90,21 +90,21 @@ void read_dead_letter(AwsMembers& members, std::optional<std::string>& into) {
   const auto given = members.find("DeadLetterConfig");
   if (!given) return;
   AwsMembers config(*given, {"TargetArn"});
-  read(config, "TargetArn", into);
+  read_into(config, "TargetArn", into);
   if (config.error()) return members.fail_with(*config.error());
   if (!into || into->empty()) return;
   if (topic_name(*into).empty()) return members.refuse(*given, "must name a topic");
   if (into->ends_with(kFifoSuffix)) members.refuse(*given, "must not name a FIFO topic");
 }
 
-Change read_change(AwsMembers& members) {
-  Change change;
-  read(members, "Runtime", change.runtime);
-  read(members, "Handler", kMaxHandler, change.handler);
-  read(members, "Role", change.role);
-  read(members, "Description", kMaxDescription, change.description);
-  read(members, "Timeout", 1, kMaxTimeoutSeconds, change.timeout);
-  read(members, "MemorySize", 128, 10'240, change.memory);
+FunctionChange read_function_change(AwsMembers& members) {
+  FunctionChange change;
+  read_into(members, "Runtime", change.runtime);
+  read_into(members, "Handler", kMaxHandler, change.handler);
+  read_into(members, "Role", change.role);
+  read_into(members, "Description", kMaxFunctionDescription, change.description);
+  read_into(members, "Timeout", 1, kMaxTimeoutSeconds, change.timeout);
+  read_into(members, "MemorySize", 128, 10'240, change.memory);
   read_environment(members, change.environment);
   read_dead_letter(members, change.dead_letter);
   members.text("RevisionId", change.revision);
@@ -116,7 +116,7 @@ Change read_change(AwsMembers& members) {
 }
 
 // Known without effect: docs/compatibility.md lists them.
-const std::initializer_list<std::string_view> kCreateMembers{
+const std::initializer_list<std::string_view> kFunctionCreateMembers{
     "FunctionName", "Runtime", "Handler", "Role", "Description", "Timeout", "MemorySize", "Environment",
     "DeadLetterConfig", "Code", "Publish", "PackageType", "RevisionId",
     // Without effect.
@@ -197,7 +197,7 @@ Async<Result<FunctionDefinition>> published(FunctionDefinition as_it_is, bool pu
 
 class CreateFunction final : public Operation {
  public:
-  CreateFunction(std::string name, bool publish, Change change, Code code)
+  CreateFunction(std::string name, bool publish, FunctionChange change, Code code)
       : name_(std::move(name)), publish_(publish), change_(std::move(change)), code_(std::move(code)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     if (backend.runtime.invoker().find(name_)) co_return taken();
@@ -223,7 +223,7 @@ class CreateFunction final : public Operation {
   tl::unexpected<Error> taken() const { return fail(ErrorCode::kConflict, "Function already exist: " + name_); }
   const std::string name_;
   const bool publish_;
-  const Change change_;
+  const FunctionChange change_;
   Code code_;
 };
 
@@ -278,7 +278,7 @@ class UpdateCode final : public Operation {
 
 class UpdateConfiguration final : public Operation {
  public:
-  UpdateConfiguration(std::string name, Change change) : name_(std::move(name)), change_(std::move(change)) {}
+  UpdateConfiguration(std::string name, FunctionChange change) : name_(std::move(name)), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     FunctionChange change = [this, &backend](FunctionDefinition& now) -> Result<void> {
       if (auto good = check_revision(now, change_.revision, backend.runtime.account()); !good) return good;
@@ -295,7 +295,7 @@ class UpdateConfiguration final : public Operation {
 
  private:
   const std::string name_;
-  const Change change_;
+  const FunctionChange change_;
 };
 
 // A version, or the function with all of them.
@@ -363,10 +363,10 @@ Parsed made(Arguments&&... arguments) {
 }  // namespace
 
 Parsed parse_create_function(const Request& request) {
-  AwsMembers members(*request.body, kCreateMembers);
+  AwsMembers members(*request.body, kFunctionCreateMembers);
   std::string name;
   members.text("FunctionName", name);
-  Change change = read_change(members);
+  FunctionChange change = read_function_change(members);
   bool publish = false;
   members.boolean("Publish", publish);
   std::string package = "Zip";
@@ -409,7 +409,7 @@ Parsed parse_update_code(const Request& request) {
 
 Parsed parse_update_configuration(const Request& request) {
   AwsMembers members(*request.body, kConfigurationMembers);
-  Change change = read_change(members);
+  FunctionChange change = read_function_change(members);
   if (members.error()) return fail(*members.error());
   return made<UpdateConfiguration>(request.name, std::move(change));
 }
@@ -424,7 +424,7 @@ Parsed parse_delete_function(const Request& request) {
 Parsed parse_put_concurrency(const Request& request) {
   AwsMembers members(*request.body, {"FunctionName", "ReservedConcurrentExecutions"});
   std::optional<int64_t> limit;
-  read(members, "ReservedConcurrentExecutions", 0, kMaxConcurrency, limit);
+  read_into(members, "ReservedConcurrentExecutions", 0, kMaxConcurrency, limit);
   if (members.error()) return fail(*members.error());
   if (!limit) return invalid("ReservedConcurrentExecutions is missing");
   return made<Concurrency>(request.name, Concurrency::What::kPut, static_cast<int>(*limit));

@@ -15,7 +15,7 @@ constexpr int64_t kLongestEventAge = 6 * 3600;
 constexpr int64_t kMostRetries = 2;
 
 // The members that a request gives. All others get their defaults (Put) or stay (Update).
-struct Change {
+struct InvokeConfigChange {
   std::optional<int64_t> age, retries;
   std::optional<std::string> on_success, on_failure;
 
@@ -39,9 +39,9 @@ void read_destination(AwsMembers& destinations, std::string_view name, std::opti
   destinations.refuse(*given, "must be the ARN of a topic or a function");
 }
 
-Result<Change> read_change(const JsonView& body) {
+Result<InvokeConfigChange> read_change(const JsonView& body) {
   AwsMembers members(body, {"FunctionName", "MaximumRetryAttempts", "MaximumEventAgeInSeconds", "DestinationConfig"});
-  Change change;
+  InvokeConfigChange change;
   const auto number = [&](std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
     if (!members.find(name)) return;
     into.emplace();
@@ -80,7 +80,7 @@ std::string config_json(const FunctionDefinition& function, const Account& accou
 class ChangeConfig final : public Operation {
  public:
   enum class From { kDefaults, kWhatIsThere, kNothing /* it goes */ };
-  ChangeConfig(std::string name, std::string qualifier, From from, Change change)
+  ChangeConfig(std::string name, std::string qualifier, From from, InvokeConfigChange change)
       : name_(std::move(name)), qualifier_(std::move(qualifier)), from_(from), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     const std::string full = qualifier_.empty() ? name_ : name_ + ":" + qualifier_;
@@ -149,7 +149,7 @@ class ChangeConfig final : public Operation {
   const std::string name_;
   const std::string qualifier_;
   const From from_;
-  const Change change_;
+  const InvokeConfigChange change_;
 };
 
 class GetConfig final : public Operation {
@@ -195,7 +195,7 @@ std::string full_name(const Request& request) {
 }
 
 Parsed change(const Request& request, ChangeConfig::From from) {
-  Change wanted;
+  InvokeConfigChange wanted;
   if (request.body) {
     auto read = read_change(*request.body);
     if (!read) return fail(std::move(read.error()));

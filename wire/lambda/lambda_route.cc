@@ -32,8 +32,8 @@ constexpr std::array<std::string_view, 6> kKinds{"functions", "event-source-mapp
 constexpr size_t kMaxListed = 50;
 constexpr size_t kMaxTraceHeader = 256;
 
-struct Shared {
-  Shared(Invoker& i, std::function<std::vector<FunctionDefinition>()> f, LambdaPlace p)
+struct InvokeShared {
+  InvokeShared(Invoker& i, std::function<std::vector<FunctionDefinition>()> f, LambdaPlace p)
       : invoker(i), functions(std::move(f)), place(std::move(p)), ids(place.seed) {}
   Invoker& invoker;
   const std::function<std::vector<FunctionDefinition>()> functions;
@@ -44,7 +44,7 @@ struct Shared {
 
 class LambdaExchange : public Exchange {
  public:
-  explicit LambdaExchange(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  explicit LambdaExchange(std::shared_ptr<InvokeShared> shared) : shared_(std::move(shared)) {}
   HttpResponse respond() final {
     HttpResponse response = refusal_ ? answer_of(*refusal_) : success();
     seal_answer(response, request_id_.empty() ? uuid_of(shared_->ids.next()) : std::move(request_id_));
@@ -54,14 +54,14 @@ class LambdaExchange : public Exchange {
  protected:
   virtual HttpResponse success() = 0;
 
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<InvokeShared> shared_;
   std::optional<Refusal> refusal_;
   std::string request_id_;  // The invocation's, if there is one: the caller finds it in the log by that.
 };
 
 class Refused final : public LambdaExchange {
  public:
-  Refused(std::shared_ptr<Shared> shared, Refusal refusal) : LambdaExchange(std::move(shared)) {
+  Refused(std::shared_ptr<InvokeShared> shared, Refusal refusal) : LambdaExchange(std::move(shared)) {
     refusal_ = std::move(refusal);
   }
   Async<void> run() override { return {}; }
@@ -73,7 +73,8 @@ class Refused final : public LambdaExchange {
 class Invoke final : public LambdaExchange {
  public:
   enum class Type { kRequestResponse, kEvent, kDryRun };
-  Invoke(std::shared_ptr<Shared> shared, std::string function, Type type, InvokeWishes wishes, std::string payload)
+  Invoke(std::shared_ptr<InvokeShared> shared, std::string function, Type type, InvokeWishes wishes,
+         std::string payload)
       : LambdaExchange(std::move(shared)),
         function_(std::move(function)),
         type_(type),
@@ -138,7 +139,7 @@ class Invoke final : public LambdaExchange {
 
 class Get final : public LambdaExchange {
  public:
-  Get(std::shared_ptr<Shared> shared, std::string function, bool configuration_only)
+  Get(std::shared_ptr<InvokeShared> shared, std::string function, bool configuration_only)
       : LambdaExchange(std::move(shared)), function_(std::move(function)), configuration_only_(configuration_only) {}
 
   Async<void> run() override {
@@ -165,7 +166,7 @@ class Get final : public LambdaExchange {
 
 class List final : public LambdaExchange {
  public:
-  List(std::shared_ptr<Shared> shared, std::string marker, size_t most)
+  List(std::shared_ptr<InvokeShared> shared, std::string marker, size_t most)
       : LambdaExchange(std::move(shared)), marker_(std::move(marker)), most_(most) {}
 
   Async<void> run() override {
@@ -203,7 +204,7 @@ class List final : public LambdaExchange {
 
 class LambdaRoute final : public Route {
  public:
-  explicit LambdaRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  explicit LambdaRoute(std::shared_ptr<InvokeShared> shared) : shared_(std::move(shared)) {}
 
   // Whatever is the service's, so that who calls what is not there is told so: "/2015-03-31/functions/...".
   bool matches(const HttpRequest& request) const override {
@@ -284,14 +285,14 @@ class LambdaRoute final : public Route {
     return std::make_unique<Invoke>(shared_, std::move(name), *known, std::move(wishes), std::move(request.body));
   }
 
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<InvokeShared> shared_;
 };
 
 }  // namespace
 
 std::unique_ptr<Route> make_lambda_route(Invoker& invoker, std::function<std::vector<FunctionDefinition>()> functions,
                                          LambdaPlace place) {
-  return std::make_unique<LambdaRoute>(std::make_shared<Shared>(invoker, std::move(functions), std::move(place)));
+  return std::make_unique<LambdaRoute>(std::make_shared<InvokeShared>(invoker, std::move(functions), std::move(place)));
 }
 
 }  // namespace freshet

@@ -69,7 +69,7 @@ namespace {
 enum class Names { kFunction, kQualified };
 
 // '*' stands for the part that names something.
-struct Call {
+struct ManagementCall {
   std::string_view method;
   std::string_view path;
   Parser parse;
@@ -80,34 +80,34 @@ constexpr auto kPlain = Names::kFunction;
 constexpr auto kQualified = Names::kQualified;
 
 constexpr std::array kCalls{
-    Call{"POST", "/2015-03-31/functions", parse_create_function, kPlain},
-    Call{"DELETE", "/2015-03-31/functions/*", parse_delete_function, kQualified},
-    Call{"PUT", "/2015-03-31/functions/*/code", parse_update_code, kPlain},
-    Call{"PUT", "/2015-03-31/functions/*/configuration", parse_update_configuration, kPlain},
-    Call{"POST", "/2015-03-31/functions/*/versions", parse_publish_version, kPlain},
-    Call{"GET", "/2015-03-31/functions/*/versions", parse_list_versions, kPlain},
-    Call{"POST", "/2015-03-31/functions/*/aliases", parse_create_alias, kPlain},
-    Call{"GET", "/2015-03-31/functions/*/aliases", parse_list_aliases, kPlain},
-    Call{"GET", "/2015-03-31/functions/*/aliases/*", parse_get_alias, kPlain},
-    Call{"PUT", "/2015-03-31/functions/*/aliases/*", parse_update_alias, kPlain},
-    Call{"DELETE", "/2015-03-31/functions/*/aliases/*", parse_delete_alias, kPlain},
-    Call{"POST", "/2015-03-31/functions/*/policy", parse_add_permission, kQualified},
-    Call{"GET", "/2015-03-31/functions/*/policy", parse_get_policy, kQualified},
-    Call{"DELETE", "/2015-03-31/functions/*/policy/*", parse_remove_permission, kQualified},
-    Call{"GET", "/2020-06-30/functions/*/code-signing-config", parse_code_signing, kPlain},
-    Call{"PUT", "/2017-10-31/functions/*/concurrency", parse_put_concurrency, kPlain},
-    Call{"DELETE", "/2017-10-31/functions/*/concurrency", parse_delete_concurrency, kPlain},
-    Call{"GET", "/2019-09-30/functions/*/concurrency", parse_get_concurrency, kPlain},
-    Call{"PUT", "/2019-09-25/functions/*/event-invoke-config", parse_put_invoke_config, kQualified},
-    Call{"POST", "/2019-09-25/functions/*/event-invoke-config", parse_update_invoke_config, kQualified},
-    Call{"GET", "/2019-09-25/functions/*/event-invoke-config", parse_get_invoke_config, kQualified},
-    Call{"GET", "/2019-09-25/functions/*/event-invoke-config/list", parse_list_invoke_configs, kPlain},
-    Call{"DELETE", "/2019-09-25/functions/*/event-invoke-config", parse_delete_invoke_config, kQualified},
-    Call{"POST", "/2015-03-31/event-source-mappings", parse_create_mapping, kPlain},
-    Call{"GET", "/2015-03-31/event-source-mappings", parse_list_mappings, kPlain},
-    Call{"GET", "/2015-03-31/event-source-mappings/*", parse_get_mapping, kPlain},
-    Call{"PUT", "/2015-03-31/event-source-mappings/*", parse_update_mapping, kPlain},
-    Call{"DELETE", "/2015-03-31/event-source-mappings/*", parse_delete_mapping, kPlain},
+    ManagementCall{"POST", "/2015-03-31/functions", parse_create_function, kPlain},
+    ManagementCall{"DELETE", "/2015-03-31/functions/*", parse_delete_function, kQualified},
+    ManagementCall{"PUT", "/2015-03-31/functions/*/code", parse_update_code, kPlain},
+    ManagementCall{"PUT", "/2015-03-31/functions/*/configuration", parse_update_configuration, kPlain},
+    ManagementCall{"POST", "/2015-03-31/functions/*/versions", parse_publish_version, kPlain},
+    ManagementCall{"GET", "/2015-03-31/functions/*/versions", parse_list_versions, kPlain},
+    ManagementCall{"POST", "/2015-03-31/functions/*/aliases", parse_create_alias, kPlain},
+    ManagementCall{"GET", "/2015-03-31/functions/*/aliases", parse_list_aliases, kPlain},
+    ManagementCall{"GET", "/2015-03-31/functions/*/aliases/*", parse_get_alias, kPlain},
+    ManagementCall{"PUT", "/2015-03-31/functions/*/aliases/*", parse_update_alias, kPlain},
+    ManagementCall{"DELETE", "/2015-03-31/functions/*/aliases/*", parse_delete_alias, kPlain},
+    ManagementCall{"POST", "/2015-03-31/functions/*/policy", parse_add_permission, kQualified},
+    ManagementCall{"GET", "/2015-03-31/functions/*/policy", parse_get_policy, kQualified},
+    ManagementCall{"DELETE", "/2015-03-31/functions/*/policy/*", parse_remove_permission, kQualified},
+    ManagementCall{"GET", "/2020-06-30/functions/*/code-signing-config", parse_code_signing, kPlain},
+    ManagementCall{"PUT", "/2017-10-31/functions/*/concurrency", parse_put_concurrency, kPlain},
+    ManagementCall{"DELETE", "/2017-10-31/functions/*/concurrency", parse_delete_concurrency, kPlain},
+    ManagementCall{"GET", "/2019-09-30/functions/*/concurrency", parse_get_concurrency, kPlain},
+    ManagementCall{"PUT", "/2019-09-25/functions/*/event-invoke-config", parse_put_invoke_config, kQualified},
+    ManagementCall{"POST", "/2019-09-25/functions/*/event-invoke-config", parse_update_invoke_config, kQualified},
+    ManagementCall{"GET", "/2019-09-25/functions/*/event-invoke-config", parse_get_invoke_config, kQualified},
+    ManagementCall{"GET", "/2019-09-25/functions/*/event-invoke-config/list", parse_list_invoke_configs, kPlain},
+    ManagementCall{"DELETE", "/2019-09-25/functions/*/event-invoke-config", parse_delete_invoke_config, kQualified},
+    ManagementCall{"POST", "/2015-03-31/event-source-mappings", parse_create_mapping, kPlain},
+    ManagementCall{"GET", "/2015-03-31/event-source-mappings", parse_list_mappings, kPlain},
+    ManagementCall{"GET", "/2015-03-31/event-source-mappings/*", parse_get_mapping, kPlain},
+    ManagementCall{"PUT", "/2015-03-31/event-source-mappings/*", parse_update_mapping, kPlain},
+    ManagementCall{"DELETE", "/2015-03-31/event-source-mappings/*", parse_delete_mapping, kPlain},
 };
 
 // A call that is about a function as a whole, made of a version or an alias.
@@ -140,17 +140,18 @@ bool fits(std::string_view pattern, std::string_view path) {
   return pattern.empty() && path.empty();
 }
 
-const Call* find_call(std::string_view method, std::string_view target) {
+const ManagementCall* find_call(std::string_view method, std::string_view target) {
   std::string_view path = target.substr(0, target.find('?'));
   if (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
-  for (const Call& call : kCalls) {
+  for (const ManagementCall& call : kCalls) {
     if (call.method == method && fits(call.path, path)) return &call;
   }
   return nullptr;
 }
 
-struct Shared {
-  Shared(Backend b, ManagementOptions options) : backend(b), read_only(options.read_only), ids(options.seed) {}
+struct ManagementShared {
+  ManagementShared(Backend b, ManagementOptions options)
+      : backend(b), read_only(options.read_only), ids(options.seed) {}
   Backend backend;
   const bool read_only;
   RequestIds ids;
@@ -158,7 +159,8 @@ struct Shared {
 
 class ManagementExchange final : public Exchange {
  public:
-  ManagementExchange(std::shared_ptr<Shared> shared, tl::expected<std::unique_ptr<Operation>, Refusal> operation)
+  ManagementExchange(std::shared_ptr<ManagementShared> shared,
+                     tl::expected<std::unique_ptr<Operation>, Refusal> operation)
       : shared_(std::move(shared)) {
     if (operation) {
       operation_ = std::move(*operation);
@@ -183,14 +185,14 @@ class ManagementExchange final : public Exchange {
     auto answer = co_await going;
     answer_ = answer ? std::move(*answer) : answer_of(refusal_of(answer.error()));
   }
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<ManagementShared> shared_;
   std::shared_ptr<Operation> operation_;
   HttpResponse answer_;
 };
 
 class ManagementRoute final : public Route {
  public:
-  explicit ManagementRoute(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  explicit ManagementRoute(std::shared_ptr<ManagementShared> shared) : shared_(std::move(shared)) {}
 
   bool matches(const HttpRequest& request) const override {
     return request.target.starts_with("/20") && find_call(request.method, request.target) != nullptr;
@@ -209,7 +211,7 @@ class ManagementRoute final : public Route {
   }
   static tl::expected<std::unique_ptr<Operation>, Refusal> parse(const HttpRequest& request, const Account& account,
                                                                  bool read_only) {
-    const Call* call = find_call(request.method, request.target);
+    const ManagementCall* call = find_call(request.method, request.target);
     auto target = parse_target(request.target);
     if (!target) return tl::unexpected(refusal_of(target.error()));
     Request read{account, {}, {}, {}, std::move(target->query), {}, EnvironmentShown::kYes};
@@ -237,7 +239,7 @@ class ManagementRoute final : public Route {
     return std::move(*operation);
   }
 
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<ManagementShared> shared_;
 };
 
 }  // namespace

@@ -13,12 +13,12 @@
 namespace freshet::lambda {
 namespace {
 
-constexpr size_t kMostListed = 100;
+constexpr size_t kMostMappingsListed = 100;
 constexpr int64_t kLongestRecordAge = 7 * 24 * 3600;
 constexpr std::string_view kAnyLabel = "latest";  // As templates name the stream that a table has.
 
 // The members that a request gives. All others stay as they are.
-struct Change {
+struct MappingChange {
   std::optional<std::string> function;
   std::optional<bool> enabled, bisect, item_failures;
   std::optional<int64_t> batch, window, age, retries, factor, tumbling;
@@ -41,13 +41,13 @@ struct Change {
   }
 };
 
-void read(AwsMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
+void read_member(AwsMembers& members, std::string_view name, int64_t min, int64_t max, std::optional<int64_t>& into) {
   if (!members.find(name)) return;
   into.emplace();
   members.integer(name, min, max, *into);
 }
 
-void read(AwsMembers& members, std::string_view name, std::optional<bool>& into) {
+void read_member(AwsMembers& members, std::string_view name, std::optional<bool>& into) {
   if (!members.find(name)) return;
   into.emplace();
   members.boolean(name, *into);
@@ -97,8 +97,8 @@ void read_response_types(AwsMembers& members, std::optional<bool>& into) {
   }
 }
 
-Change read_change(AwsMembers& members, const Account& account) {
-  Change change;
+MappingChange read_change(AwsMembers& members, const Account& account) {
+  MappingChange change;
   if (members.find("FunctionName")) {
     std::string name;
     members.text("FunctionName", name);
@@ -106,24 +106,24 @@ Change read_change(AwsMembers& members, const Account& account) {
     if (!function) members.fail_with(std::move(function.error()));
     if (function) change.function = std::move(*function);
   }
-  read(members, "Enabled", change.enabled);
-  read(members, "BisectBatchOnFunctionError", change.bisect);
-  read(members, "BatchSize", 1, 10'000, change.batch);
-  read(members, "MaximumBatchingWindowInSeconds", 0, 300, change.window);
-  read(members, "MaximumRecordAgeInSeconds", -1, kLongestRecordAge, change.age);
-  read(members, "MaximumRetryAttempts", -1, 10'000, change.retries);
+  read_member(members, "Enabled", change.enabled);
+  read_member(members, "BisectBatchOnFunctionError", change.bisect);
+  read_member(members, "BatchSize", 1, 10'000, change.batch);
+  read_member(members, "MaximumBatchingWindowInSeconds", 0, 300, change.window);
+  read_member(members, "MaximumRecordAgeInSeconds", -1, kLongestRecordAge, change.age);
+  read_member(members, "MaximumRetryAttempts", -1, 10'000, change.retries);
   if (change.age == 0)
     members.refuse(*members.find("MaximumRecordAgeInSeconds"), "must be -1 (no limit) or at least 1");
   read_filters(members, change.filters);
   read_on_failure(members, change.on_failure);
   read_response_types(members, change.item_failures);
-  read(members, "ParallelizationFactor", 1, 10, change.factor);
-  read(members, "TumblingWindowInSeconds", 0, 900, change.tumbling);
+  read_member(members, "ParallelizationFactor", 1, 10, change.factor);
+  read_member(members, "TumblingWindowInSeconds", 0, 900, change.tumbling);
   return change;
 }
 
 // All of both, in the order of the service's model.
-const std::initializer_list<std::string_view> kCreateMembers{
+const std::initializer_list<std::string_view> kMappingCreateMembers{
     "EventSourceArn", "FunctionName", "Enabled", "BatchSize", "FilterCriteria", "MaximumBatchingWindowInSeconds",
     "ParallelizationFactor", "StartingPosition", "DestinationConfig", "MaximumRecordAgeInSeconds",
     "BisectBatchOnFunctionError", "MaximumRetryAttempts", "TumblingWindowInSeconds", "FunctionResponseTypes",
@@ -251,7 +251,7 @@ class CreateMapping final : public Operation {
 
 class UpdateMapping final : public Operation {
  public:
-  UpdateMapping(std::string id, Change change) : id_(std::move(id)), change_(std::move(change)) {}
+  UpdateMapping(std::string id, MappingChange change) : id_(std::move(id)), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     auto mapping = mapping_named(backend.runtime, id_);
     if (!mapping) co_return no_mapping();
@@ -264,7 +264,7 @@ class UpdateMapping final : public Operation {
 
  private:
   const std::string id_;
-  const Change change_;
+  const MappingChange change_;
 };
 
 class GetMapping final : public Operation {
@@ -335,8 +335,8 @@ class ListMappings final : public Operation {
 }  // namespace
 
 Parsed parse_create_mapping(const Request& request) {
-  AwsMembers members(*request.body, kCreateMembers);
-  Change change = read_change(members, request.account);
+  AwsMembers members(*request.body, kMappingCreateMembers);
+  MappingChange change = read_change(members, request.account);
   std::string source;
   std::string position;
   members.text("EventSourceArn", source);
@@ -362,7 +362,7 @@ Parsed parse_create_mapping(const Request& request) {
 
 Parsed parse_update_mapping(const Request& request) {
   AwsMembers members(*request.body, kUpdateMembers);
-  Change change = read_change(members, request.account);
+  MappingChange change = read_change(members, request.account);
   if (members.error()) return fail(*members.error());
   return std::make_unique<UpdateMapping>(request.name, std::move(change));
 }
@@ -376,7 +376,7 @@ Parsed parse_delete_mapping(const Request& request) {
 }
 
 Parsed parse_list_mappings(const Request& request) {
-  auto page = page_of(request, kMostListed);
+  auto page = page_of(request, kMostMappingsListed);
   if (!page) return fail(std::move(page.error()));
   std::string function;
   std::string table;

@@ -11,8 +11,8 @@
 namespace freshet::lambda {
 namespace {
 
-constexpr size_t kMostListed = 50;
-constexpr size_t kMaxDescription = 256;
+constexpr size_t kMostVersionsListed = 50;
+constexpr size_t kMaxVersionDescription = 256;
 
 class PublishVersion final : public Operation {
  public:
@@ -109,14 +109,14 @@ Parsed parse_publish_version(const Request& request) {
   if (const auto given = members.find("Description")) {
     description.emplace();
     members.text("Description", *description);
-    if (description->size() > kMaxDescription) members.refuse(*given, "must not be longer than 256 bytes");
+    if (description->size() > kMaxVersionDescription) members.refuse(*given, "must not be longer than 256 bytes");
   }
   if (members.error()) return fail(*members.error());
   return std::make_unique<PublishVersion>(request.name, std::move(description), std::move(sha256), std::move(revision));
 }
 
 Parsed parse_list_versions(const Request& request) {
-  auto page = page_of(request, kMostListed);
+  auto page = page_of(request, kMostVersionsListed);
   if (!page) return fail(std::move(page.error()));
   return std::make_unique<ListVersions>(request.name, std::move(*page), request.shown);
 }

@@ -29,7 +29,7 @@ constexpr uint32_t kTypeMask = 0170000;
 constexpr uint32_t kFolder = 0040000;
 constexpr uint32_t kFile = 0100000;
 constexpr uint32_t kExecutable = 0100;
-constexpr size_t kMaxName = 1024;
+constexpr size_t kMaxPathLength = 1024;
 constexpr size_t kMaxNamePart = 255;
 constexpr size_t kMostInflated = 1032;  // Bytes that deflate can make of one.
 
@@ -67,7 +67,7 @@ std::optional<size_t> find_end(std::string_view archive) {
 }
 
 bool stays_inside(std::string_view name) {
-  if (name.empty() || name.size() > kMaxName || name.find('\0') != name.npos || name.find('\\') != name.npos) {
+  if (name.empty() || name.size() > kMaxPathLength || name.find('\0') != name.npos || name.find('\\') != name.npos) {
     return false;
   }
   for (size_t from = 0; from <= name.size();) {

@@ -3,7 +3,7 @@
 #include "app/daemon/deployer.h"
 #include "app/daemon/modules.h"
 #include "app/daemon/process_metrics.h"
-#include "app/version.h"
+#include "base/version.h"
 
 namespace freshet {
 namespace {

@@ -33,13 +33,13 @@ class FilteredModule final : public Module {
   std::unique_ptr<filtered::TableQueues> queues_;
 };
 
-Result<std::unique_ptr<Module>> make(const DaemonOptions& options) {
+Result<std::unique_ptr<Module>> make_filtered(const DaemonOptions& options) {
   auto definitions = read_definition_files("--filtered-queue", options.filtered_queues, filtered::read_definitions);
   if (!definitions) return fail(std::move(definitions.error()));
   return std::unique_ptr<Module>(std::make_unique<FilteredModule>(std::move(*definitions)));
 }
 
-void add_options(cli::Command command, DaemonOptions& options) {
+void add_filtered_options(cli::Command command, DaemonOptions& options) {
   command
       .add_option("--filtered-queue", options.filtered_queues,
                   "File that defines filtered queues (docs/filtered-queue.md); repeatable")
@@ -51,7 +51,7 @@ void add_options(cli::Command command, DaemonOptions& options) {
 }  // namespace
 
 ModuleKind filtered_module() {
-  return {"filtered", make, add_options};
+  return {"filtered", make_filtered, add_filtered_options};
 }
 
 }  // namespace freshet

@@ -92,7 +92,7 @@ class LambdaModule final : public Module {
   std::unique_ptr<RuntimeApi> runtime_api_;
 };
 
-void add_options(cli::Command command, DaemonOptions& options) {
+void add_lambda_options(cli::Command command, DaemonOptions& options) {
   command.add_option("--max-processes", options.max_processes, "Most processes of functions, all together")
       .envname("FRESHET_MAX_PROCESSES")
       .check(cli::whole(1, 10'000))
@@ -112,7 +112,7 @@ void add_options(cli::Command command, DaemonOptions& options) {
 }  // namespace
 
 ModuleKind lambda_module() {
-  return {"lambda", make_module<LambdaModule>, add_options, OptionGroup::kFunctions};
+  return {"lambda", make_module<LambdaModule>, add_lambda_options, OptionGroup::kFunctions};
 }
 
 }  // namespace freshet

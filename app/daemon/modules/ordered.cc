@@ -32,13 +32,13 @@ class OrderedModule final : public Module {
   std::unique_ptr<ordered::OrderedTables> tables_;
 };
 
-Result<std::unique_ptr<Module>> make(const DaemonOptions& options) {
+Result<std::unique_ptr<Module>> make_ordered(const DaemonOptions& options) {
   auto definitions = read_definition_files("--ordered-writes", options.ordered_writes, ordered::read_definitions);
   if (!definitions) return fail(std::move(definitions.error()));
   return std::unique_ptr<Module>(std::make_unique<OrderedModule>(std::move(*definitions)));
 }
 
-void add_options(cli::Command command, DaemonOptions& options) {
+void add_ordered_options(cli::Command command, DaemonOptions& options) {
   command
       .add_option("--ordered-writes", options.ordered_writes,
                   "File that defines tables with ordered writes (docs/ordered-writes.md); repeatable")
@@ -50,7 +50,7 @@ void add_options(cli::Command command, DaemonOptions& options) {
 }  // namespace
 
 ModuleKind ordered_module() {
-  return {"ordered", make, add_options};
+  return {"ordered", make_ordered, add_ordered_options};
 }
 
 }  // namespace freshet

@@ -34,13 +34,13 @@ class PriorityModule final : public Module {
   std::unique_ptr<priority::TableQueues> queues_;
 };
 
-Result<std::unique_ptr<Module>> make(const DaemonOptions& options) {
+Result<std::unique_ptr<Module>> make_priority(const DaemonOptions& options) {
   auto definitions = read_definition_files("--priority-queue", options.priority_queues, priority::read_definitions);
   if (!definitions) return fail(std::move(definitions.error()));
   return std::unique_ptr<Module>(std::make_unique<PriorityModule>(std::move(*definitions)));
 }
 
-void add_options(cli::Command command, DaemonOptions& options) {
+void add_priority_options(cli::Command command, DaemonOptions& options) {
   command
       .add_option("--priority-queue", options.priority_queues,
                   "File that defines priority queues over tables (docs/priority-queue.md); repeatable")
@@ -52,7 +52,7 @@ void add_options(cli::Command command, DaemonOptions& options) {
 }  // namespace
 
 ModuleKind priority_module() {
-  return {"priority", make, add_options};
+  return {"priority", make_priority, add_priority_options};
 }
 
 }  // namespace freshet

@@ -91,7 +91,7 @@ class TraceModule final : public Module {
   std::unique_ptr<SegmentReceiver> segments_;
 };
 
-void add_options(cli::Command command, DaemonOptions& options) {
+void add_trace_options(cli::Command command, DaemonOptions& options) {
   command
       .add_option("--trace-file", options.trace_file,
                   "Write traces of invocations to this file, a line of OTLP/JSON for each batch")
@@ -128,7 +128,7 @@ void add_options(cli::Command command, DaemonOptions& options) {
 }  // namespace
 
 ModuleKind trace_module() {
-  return {"trace", make_module<TraceModule>, add_options, OptionGroup::kTraces};
+  return {"trace", make_module<TraceModule>, add_trace_options, OptionGroup::kTraces};
 }
 
 }  // namespace freshet

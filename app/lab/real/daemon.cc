@@ -18,8 +18,8 @@ namespace freshet::lab {
 
 namespace {
 
-constexpr seconds kPatience{30};
-constexpr milliseconds kLook{10};
+constexpr seconds kDaemonPatience{30};
+constexpr milliseconds kBetweenLooksAtDaemon{10};
 constexpr milliseconds kRecordWait{500};
 // A finished task stays in the table for so long after its deadline. In the long run, finished tasks take no more
 // memory.
@@ -53,11 +53,11 @@ class Daemon final : public Contender {
     auto launched = launch();
     if (!launched) co_return launched;
     const std::string ready = bench_.folder + "/ready";
-    const auto until = boot() + kPatience;
+    const auto until = boot() + kDaemonPatience;
     while (!std::filesystem::exists(ready)) {
       if (bench_.options.is_stopped()) co_return fail(stopped_early());
       if (boot() > until || daemon_->has_ended()) co_return gone("the daemon did not start");
-      co_await sleep_for(bench_.scheduler, kLook);
+      co_await sleep_for(bench_.scheduler, kBetweenLooksAtDaemon);
     }
     const auto url = read_text_file(ready);
     if (!url) co_return fail(url.error());
@@ -218,11 +218,11 @@ class Daemon final : public Contender {
 
   // Once nothing is in work any more: the handler turns everybody away, and has said for how long.
   Async<Result<QueueStats>> settled_stats() {
-    const auto until = boot() + kPatience;
+    const auto until = boot() + kDaemonPatience;
     for (;;) {
       auto stats = co_await api_->stats();
       if (!stats || stats->depth["TAKEN"] == 0 || boot() > until || bench_.options.is_stopped()) co_return stats;
-      co_await sleep_for(bench_.scheduler, kLook);
+      co_await sleep_for(bench_.scheduler, kBetweenLooksAtDaemon);
     }
   }
 

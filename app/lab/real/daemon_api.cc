@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr seconds kPatience{30};
+constexpr seconds kCallPatience{30};
 constexpr const char* kQueue = "/queues/QueueTable";
 
 std::map<std::string, uint64_t> counts_of(const Json& document, const char* name) {
@@ -29,7 +29,7 @@ Async<Result<HttpResponse>> DaemonApi::get(std::string target) {
   HttpRequest request;
   request.method = "GET";
   std::string url = base_ + target;
-  auto answer = co_await http_.send(std::move(url), std::move(request), kPatience);
+  auto answer = co_await http_.send(std::move(url), std::move(request), kCallPatience);
   if (!answer) co_return fail(answer.error());
   if (answer->status != 200) co_return unexpected_answer(*answer);
   co_return answer;
@@ -69,7 +69,7 @@ Async<Result<HttpResponse>> DaemonApi::create(std::string body) {
   request.headers.emplace_back("Content-Type", "application/json");
   request.body = std::move(body);
   std::string url = base_ + kQueue + "/tasks";
-  auto answer = co_await http_.send(std::move(url), std::move(request), kPatience);
+  auto answer = co_await http_.send(std::move(url), std::move(request), kCallPatience);
   co_return answer;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr milliseconds kLead{200};  // From ready to the first tasks.
 constexpr milliseconds kSample{250};
-constexpr milliseconds kLook{5};
+constexpr milliseconds kBetweenLooksAtHandler{5};
 constexpr size_t kMaxCalls = 100'000;
 constexpr double kMiB = 1 << 20;
 
@@ -82,7 +82,7 @@ class LiveRun {
     contender_->begin(origin);
     co_await watch(origin.boot);
     handler_.close();
-    while (handler_.under_way() > 0 && !options_.is_stopped()) co_await sleep_for(loop_, kLook);
+    while (handler_.under_way() > 0 && !options_.is_stopped()) co_await sleep_for(loop_, kBetweenLooksAtHandler);
     if (options_.is_stopped()) co_return fail(stopped_early());
     const auto& counts = handler_.counts();
     auto finished = co_await contender_->finish(counts.done);

@@ -11,10 +11,10 @@ namespace freshet::lab {
 
 namespace {
 
-constexpr seconds kPatience{60};
-constexpr milliseconds kLook{10};
+constexpr seconds kRivalPatience{60};
+constexpr milliseconds kBetweenLooksAtRival{10};
 
-double ms(nanoseconds time) {
+double arrival_ms(nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
@@ -28,7 +28,7 @@ class Rival final : public Contender {
       std::ofstream out(arrivals);
       for (const auto& arrival : arrivals_of(bench_.ledger.scenario(), bench_.seed)) {
         bench_.ledger.add(arrival, 0);
-        out << fmt::format("{:.3f} {}\n", ms(arrival.at), arrival.deadline_ms);
+        out << fmt::format("{:.3f} {}\n", arrival_ms(arrival.at), arrival.deadline_ms);
       }
       if (!out.flush()) co_return fail(ErrorCode::kIo, "cannot write '" + arrivals + "'");
     }
@@ -42,14 +42,14 @@ class Rival final : public Contender {
     auto started = Child::start(argv, log_, true);
     if (!started) co_return fail(started.error());
     driver_.emplace(std::move(*started));
-    const auto until = bench_.scheduler.clock().boot() + kPatience;
+    const auto until = bench_.scheduler.clock().boot() + kRivalPatience;
     while (driver_->read_line() != "ready") {
       if (bench_.options.is_stopped()) co_return fail(stopped_early());
       if (driver_->has_ended()) co_return gone();
       if (bench_.scheduler.clock().boot() > until) {
         co_return fail(ErrorCode::kTimeout, bench_.policy.name + ": its driver did not say `ready` within a minute");
       }
-      co_await sleep_for(bench_.scheduler, kLook);
+      co_await sleep_for(bench_.scheduler, kBetweenLooksAtRival);
     }
     co_return Result<void>();
   }

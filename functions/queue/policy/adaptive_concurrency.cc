@@ -8,7 +8,7 @@ namespace freshet {
 
 namespace {
 
-constexpr double kStep = 0.12;  // Of the grid, in logarithms: 12 %.
+constexpr double kGridStep = 0.12;  // Of the grid, in logarithms: 12 %.
 constexpr double kShortest = 0.0005;
 constexpr double kSlowest = 3600;
 // The variance of counts, over that of a Poisson process: exponential service has 1, lognormal with sigma 1 has 1.7.
@@ -18,7 +18,7 @@ constexpr double kTasks = 16;
 constexpr double kLeastSeconds = 0.02;
 constexpr double kMostSeconds = 1;
 // How likely it is that, within a full window, one of the two becomes anything else; both do; they move to a neighbour.
-constexpr double kJump = 3e-4;
+constexpr double kGridJump = 3e-4;
 constexpr double kBothJump = 1e-4;
 constexpr double kDrift = 1e-3;
 // Looking around: so many standard deviations of the logarithm of the knee, at most that; for so many windows.
@@ -35,7 +35,7 @@ constexpr double kForget = 0.99;
 
 std::vector<double> grid(double from, double to) {
   std::vector<double> out{from};
-  while (out.back() < to) out.push_back(std::min(out.back() * std::exp(kStep), to));
+  while (out.back() < to) out.push_back(std::min(out.back() * std::exp(kGridStep), to));
   return out;
 }
 
@@ -142,7 +142,7 @@ void AdaptiveConcurrency::let_change(double share) {
       of_service[j] += at(i, j);
     }
   }
-  const double jump = kJump * share;
+  const double jump = kGridJump * share;
   const double both = kBothJump * share;
   const double drift = kDrift * share;
   const std::vector<double> before = belief_;

@@ -6,7 +6,7 @@
 namespace freshet {
 
 namespace {
-constexpr milliseconds kLongest{int64_t{366} * 24 * 3600 * 1000};
+constexpr milliseconds kLongestDelay{int64_t{366} * 24 * 3600 * 1000};
 
 milliseconds whole(BootTime t) {
   return std::chrono::floor<milliseconds>(t.time_since_epoch());
@@ -23,7 +23,7 @@ bool DelayBook::look(WallTime wall, BootTime boot) {
 
 BootTime DelayBook::due_by(milliseconds offset, int64_t not_before, BootTime now) {
   const milliseconds wall = whole(now) + offset;
-  const int64_t latest = (wall + kLongest).count();
+  const int64_t latest = (wall + kLongestDelay).count();
   const milliseconds left = milliseconds(std::clamp<int64_t>(not_before, 0, latest)) - wall;
   return now + std::max(left, milliseconds(0));
 }

@@ -6,7 +6,7 @@
 namespace freshet {
 namespace {
 
-constexpr std::chrono::hours kDay{24};
+constexpr std::chrono::hours kOneDay{24};
 
 RuntimeOptions one_place() {
   RuntimeOptions options;
@@ -108,17 +108,17 @@ struct EventAge : testing::Test {
 };
 
 TEST_F(EventAge, AClockADayAheadAtTheStartGivesUpNoEvent) {
-  start_off_by(kDay);
+  start_off_by(kOneDay);
   world.sim.run_for(seconds(10));
   EXPECT_EQ(world.calls("F"), 1u) << "they look too old: nothing is started until that is known";
-  world.clock.step_wall(-kDay);
+  world.clock.step_wall(-kOneDay);
   world.sim.run_for(seconds(20));
   EXPECT_EQ(world.payloads("F"), (std::vector<std::string>{"1", "1", "2"}));
   EXPECT_EQ(world.calls("Failures"), 0u);
 }
 
 TEST_F(EventAge, WhatIsReallyTooOldIsGivenUpOnceTheClockIsTrusted) {
-  start_off_by(kDay);
+  start_off_by(kOneDay);
   world.sim.run_for(seconds(50));
   EXPECT_EQ(world.calls("Failures"), 0u);
   world.sim.run_for(seconds(15));

@@ -32,10 +32,10 @@ FunctionDefinition found(World& world, const std::string& name) {
   return function ? *function : FunctionDefinition{};
 }
 
-constexpr uint64_t kSeeds = 20;
+constexpr uint64_t kUpdateSeeds = 20;
 
 TEST(FunctionUpdates, EachBeginsWithWhatTheOneBeforeHasMade) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kUpdateSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(RuntimeOptions{}, seed);
     world.must(world.runtime->put_function(program("F", "/code")));
@@ -67,7 +67,7 @@ TEST(FunctionUpdates, OnlyOneOfTwoMakesAFunction) {
 
 // A client changes a function while those of a changed folder are renewed one after the other.
 TEST(FunctionUpdates, RenewingLosesNoChangeOfAClient) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kUpdateSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(RuntimeOptions{}, seed);
     for (const char* name : {"A", "B", "C"}) world.must(world.runtime->put_function(program(name, "/code")));
@@ -91,7 +91,7 @@ TEST(FunctionUpdates, RenewingLosesNoChangeOfAClient) {
 // A crash may bring the function back as it was: its code is still there.
 TEST(FunctionUpdates, CodeIsLeftOnlyWhenThatIsDurable) {
   uint64_t times_left = 0;
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kUpdateSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::vector<std::string> left;
     RuntimeOptions options;
@@ -112,11 +112,11 @@ TEST(FunctionUpdates, CodeIsLeftOnlyWhenThatIsDurable) {
     times_left += was_left ? 1 : 0;
   }
   EXPECT_GT(times_left, 0u);
-  EXPECT_LT(times_left, kSeeds);
+  EXPECT_LT(times_left, kUpdateSeeds);
 }
 
 TEST(FunctionUpdates, AFunctionThatChangesWhileItIsRemovedLeavesAllItsCode) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kUpdateSeeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::set<std::string> left;
     RuntimeOptions options;

@@ -16,11 +16,6 @@ AsyncConfig config(seconds age, int retries) {
   return async;
 }
 
-Map json(const std::string& text) {
-  auto value = parse_plain_json(text);
-  return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
-}
-
 // Ids of stored items may be anything. The view ends before more digits.
 TEST(EventNumber, IsReadWithinTheId) {
   EXPECT_EQ(number_of_event("00000000000000000042-a-7"), 42u);

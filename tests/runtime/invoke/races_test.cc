@@ -9,7 +9,7 @@
 namespace freshet {
 namespace {
 
-constexpr uint64_t kSeeds = 40;
+constexpr uint64_t kRaceSeeds = 40;
 
 struct RaceWorld {
   explicit RaceWorld(uint64_t seed) : world(RuntimeOptions{}, seed * 1'000) {
@@ -50,7 +50,7 @@ struct RaceWorld {
 };
 
 TEST(Races, ATopicThatGoesWhileSubscriptionsComeLeavesNone) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
     World& world = race.world;
     auto first = world.runtime->subscribe(race.to_a("one"));
@@ -67,7 +67,7 @@ TEST(Races, ATopicThatGoesWhileSubscriptionsComeLeavesNone) {
 }
 
 TEST(Races, TwoThatSubscribeTheSameEndpointGetOneSubscription) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
     auto first = race.request();
     auto second = race.request();
@@ -79,7 +79,7 @@ TEST(Races, TwoThatSubscribeTheSameEndpointGetOneSubscription) {
 }
 
 TEST(Races, ASubscriptionThatIsEndedWhileItChangesStaysEnded) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
     World& world = race.world;
     const std::string arn = world.must(world.runtime->subscribe(race.to_a("one")));
@@ -99,7 +99,7 @@ TEST(Races, ASubscriptionThatIsEndedWhileItChangesStaysEnded) {
 }
 
 TEST(Races, ATopicThatChangesWhileItGoesDoesNotComeBack) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
     World& world = race.world;
     const auto change = [&](const char* value) {
@@ -130,7 +130,7 @@ MappingDefinition mapping_of(int batch) {
 }
 
 TEST(Races, AMappingIsWhatWasAskedForLast) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
     World& world = race.world;
     world.add_table("Tasks");
@@ -150,7 +150,7 @@ TEST(Races, AMappingIsWhatWasAskedForLast) {
 
 // What comes once the mapping is there must reach its function, though another change of it is under way.
 TEST(Races, AChangeOfAMappingThatIsNotThereYetSkipsNoRecord) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
     World& world = race.world;
     world.add_table("Tasks");
@@ -173,7 +173,7 @@ TEST(Races, AChangeOfAMappingThatIsNotThereYetSkipsNoRecord) {
 
 // A browser that confirms a subscription may hang up before it has the answer.
 TEST(Races, ASubscriptionThatIsConfirmedGetsMessagesThoughNobodyWaitsForTheAnswer) {
-  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+  for (uint64_t seed = 1; seed <= kRaceSeeds; ++seed) {
     RaceWorld race(seed);
     World& world = race.world;
     Random steps(seed);

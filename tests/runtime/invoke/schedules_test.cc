@@ -9,11 +9,6 @@ namespace {
 
 constexpr std::chrono::hours kDay{24};
 
-Map json(const std::string& text) {
-  auto value = parse_plain_json(text);
-  return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
-}
-
 struct ScheduleTest : testing::Test {
   World world;
   ScheduleTest() { world.add_function("F"); }

@@ -9,11 +9,6 @@
 namespace freshet {
 namespace {
 
-Map json(const std::string& text) {
-  auto value = parse_plain_json(text);
-  return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
-}
-
 struct TopicTest : testing::Test {
   World world;
   TopicTest() { world.must(world.runtime->put_topic({"News"})); }

@@ -17,6 +17,12 @@
 
 namespace freshet {
 
+// The members of a JSON object; none if the text is no object.
+inline Map json(const std::string& text) {
+  auto value = parse_plain_json(text);
+  return value && value->is(Type::kMap) ? *value->get_if<Map>() : Map{};
+}
+
 // Answers as it is told, after a simulated delay; what is sent is kept.
 class FakeHttp final : public HttpClient {
  public:

@@ -10,11 +10,6 @@ namespace {
 constexpr const char* kUrl = "http://127.0.0.1:7070";
 constexpr size_t kShown = 200;
 
-std::string text_of(const nlohmann::json& from, const char* name) {
-  const auto found = from.find(name);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // Both shapes: {"error": {"code", "message"}} and {"__type", "message"}.
 void read_error(Reply& reply) {
   if (!reply.body.is_object()) return;
@@ -44,6 +39,11 @@ HttpRequest protocol_request(const std::string& prefix, const std::string& opera
 }
 
 }  // namespace
+
+std::string text_of(const nlohmann::json& from, const char* name) {
+  const auto found = from.find(name);
+  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
 
 // Every refusal has a name and a sentence, and says when to come again if that helps (docs/errors.md).
 void Caller::check_refusal(const std::string& what, const Reply& reply, const HttpResponse& answer) {

@@ -26,6 +26,12 @@ struct Reply {
   Span span;
 };
 
+// How long a client waits for an answer.
+inline constexpr milliseconds kPatience{5'000};
+
+// The text of a member; empty if there is none.
+std::string text_of(const nlohmann::json& from, const char* name);
+
 // Loop thread of the clients. What it refers to outlives it.
 class Caller {
  public:

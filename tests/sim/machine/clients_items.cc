@@ -10,7 +10,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kTable = "Items";
-constexpr milliseconds kPatience{5'000};
 
 Json key_of(const std::string& key) {
   return {{"id", {{"S", key}}}};

@@ -11,8 +11,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr milliseconds kPatience{5'000};
-
 Json draw_policy(Random& random) {
   static constexpr const char* kOrders[] = {"lifo", "fifo", "adaptive", "deadline"};
   static constexpr const char* kMargins[] = {"off", "p90", "yield"};

@@ -11,13 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr milliseconds kPatience{5'000};
 constexpr const char* kQueue = "/priority/Express/";
-
-std::string text_of(const Json& from, const char* name) {
-  const auto found = from.find(name);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 Async<Reply> ask(Stage& stage, const char* call, Json input) {
   return stage.caller.post(std::string(kQueue) + call, std::move(input), kPatience);

@@ -10,13 +10,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr milliseconds kPatience{5'000};
-
-std::string text_of(const Json& from, const char* name) {
-  const auto found = from.find(name);
-  return found != from.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 bool has_error(const Json& element) {
   return element.is_object() && element.contains("error");
 }

@@ -12,7 +12,7 @@
 namespace freshet::sim {
 
 namespace {
-constexpr size_t kWindow = 64u << 10;  // Bytes that one direction holds before its sender blocks.
+constexpr size_t kSocketWindow = 64u << 10;  // Bytes that one direction holds before its sender blocks.
 }  // namespace
 
 class SimPoller final : public Poller {
@@ -92,7 +92,7 @@ class SimSocket final : public Socket, public SimWatchable {
     const size_t size = std::min(room, in.arrived.size());
     std::memcpy(place, in.arrived.data(), size);
     in.arrived.erase(0, size);
-    if (in.sender_blocked && in.arrived.size() + in.in_flight < kWindow / 2) {
+    if (in.sender_blocked && in.arrived.size() + in.in_flight < kSocketWindow / 2) {
       in.sender_blocked = false;
       if (SimSocket* sender = other().socket) sender->ring(false, true, false);
     }
@@ -104,7 +104,7 @@ class SimSocket final : public Socket, public SimWatchable {
     if (end().reset || fault_ != 0) return fail_with(EPIPE);
     if (!link.established) return fail_with(EAGAIN);
     SimNetwork::End& out = other();
-    size_t room = kWindow - std::min(kWindow, out.arrived.size() + out.in_flight);
+    size_t room = kSocketWindow - std::min(kSocketWindow, out.arrived.size() + out.in_flight);
     std::string bytes;
     for (size_t i = 0; i < count && room > 0; ++i) {
       const size_t size = std::min(room, parts[i].iov_len);

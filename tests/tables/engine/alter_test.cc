@@ -8,10 +8,6 @@ namespace {
 
 using AlterTest = DiskStoreTest;
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 // Books of a large table are opened in steps while writes go on. Power is lost at the n-th call to the files: what is
 // there balances, and goes on to.
 TEST_F(AlterTest, BooksAreOpenedInStepsAndBalanceWheneverPowerIsLost) {

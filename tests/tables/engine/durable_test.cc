@@ -15,10 +15,6 @@ using ::testing::HasSubstr;
 
 using DurableTest = DiskStoreTest;
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 TEST_F(DurableTest, AnswersWhenTheTurnIsSynced) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));

@@ -10,10 +10,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 EditItemInput edit_of(const ItemRef& seen) {
   EditItemInput input;
   input.table = "Queue";

@@ -5,10 +5,6 @@
 namespace freshet {
 namespace {
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 class GuardedPuts : public MemoryStoreTest {
  protected:
   void SetUp() override {

@@ -15,10 +15,6 @@ using ::testing::IsEmpty;
 
 using ReadTest = MemoryStoreTest;
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 Item pair(const std::string& p, Value s) {
   return Item{{"p", Value(p)}, {"s", std::move(s)}};
 }

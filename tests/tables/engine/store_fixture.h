@@ -36,6 +36,10 @@ inline TableDefinition pair_definition(const std::string& name = "Pairs", Type s
   return d;
 }
 
+inline Item key(const std::string& id) {
+  return Item{{"id", Value(id)}};
+}
+
 inline Item task(const std::string& id, const std::string& status, int64_t created, int64_t ttl = 0) {
   Item item{{"id", Value(id)}, {"status", Value(status)}, {"created", Value::number(created)}};
   if (ttl != 0) item.set("ttl", Value::number(ttl));

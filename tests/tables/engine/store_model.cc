@@ -15,7 +15,7 @@ std::string json(const Item& item) {
 }
 
 template <class T>
-T done(Async<Result<T>> result) {
+T taken(Async<Result<T>> result) {
   FRESHET_CHECK(result.is_ready(), "the embedded store answers at once");
   auto value = result.take();
   FRESHET_CHECK(value.has_value(), value ? "" : value.error().message.c_str());
@@ -45,7 +45,7 @@ std::vector<Item> read_all(Input input, Read&& read) {
   std::vector<Item> items;
   input.limit = 3;
   for (;;) {
-    const Page page = done(read(input));
+    const Page page = taken(read(input));
     for (const auto& item : page.items) items.push_back(item.decode());
     if (page.last_evaluated_key.empty()) return items;
     input.exclusive_start_key = page.last_evaluated_key;
@@ -72,7 +72,7 @@ std::string check_stream(Tables& store, ReadStreamInput input, const StreamBound
   input.from = bounds.oldest;
   input.limit = 7;
   while (input.from < bounds.next) {
-    const StreamPage page = done(store.read_stream(input));
+    const StreamPage page = taken(store.read_stream(input));
     if (page.records.empty()) return input.table + ": nothing at " + std::to_string(input.from);
     for (const auto& record : page.records) {
       const std::string at = input.table + " record " + std::to_string(record.sequence) + ": ";
@@ -179,8 +179,8 @@ std::string StoreModel::describe() const {
 
 std::string StoreModel::describe(Tables& store) {
   std::string out;
-  for (const auto& name : done(store.list_tables())) {
-    const TableDefinition definition = done(store.describe_table(name)).definition;
+  for (const auto& name : taken(store.list_tables())) {
+    const TableDefinition definition = taken(store.describe_table(name)).definition;
     out += name + "\n";
     ScanInput scan;
     scan.table = name;
@@ -206,11 +206,11 @@ std::string StoreModel::describe(Tables& store) {
       }
       out += "\n";
     }
-    if (definition.books) out += describe_books(done(store.books(name)));
+    if (definition.books) out += describe_books(taken(store.books(name)));
     if (!definition.stream) continue;
-    out += "  " + describe_stream(*definition.stream, done(store.stream_bounds(name)).next);
+    out += "  " + describe_stream(*definition.stream, taken(store.stream_bounds(name)).next);
   }
-  for (const auto& closed : done(store.closed_streams())) {
+  for (const auto& closed : taken(store.closed_streams())) {
     out += closed.table + ", closed " + describe_stream(closed.view, closed.bounds.next);
   }
   return out;
@@ -226,9 +226,9 @@ std::map<std::string, uint64_t> StoreModel::changes() const {
 
 std::map<std::string, uint64_t> StoreModel::changes(Tables& store) {
   std::map<std::string, uint64_t> out;
-  for (const auto& name : done(store.list_tables())) {
-    if (!done(store.describe_table(name)).definition.stream) continue;
-    out[name] = done(store.stream_bounds(name)).next - 1;
+  for (const auto& name : taken(store.list_tables())) {
+    if (!taken(store.describe_table(name)).definition.stream) continue;
+    out[name] = taken(store.stream_bounds(name)).next - 1;
   }
   return out;
 }
@@ -238,11 +238,11 @@ std::string StoreModel::check_streams(Tables& store) const {
   for (const auto& [name, table] : tables_) {
     if (!table.definition.stream) continue;
     input.table = name;
-    const StreamBounds bounds = done(store.stream_bounds(name));
+    const StreamBounds bounds = taken(store.stream_bounds(name));
     const std::string wrong = check_stream(store, input, bounds, table.stream, *table.definition.stream);
     if (!wrong.empty()) return wrong;
   }
-  const auto closed = done(store.closed_streams());
+  const auto closed = taken(store.closed_streams());
   if (closed.size() != closed_.size()) return "not all closed streams";
   for (size_t i = 0; i < closed.size(); ++i) {
     input.table = closed[i].table;

@@ -9,10 +9,6 @@ namespace {
 
 using testing::ElementsAre;
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 class TransactionTest : public DiskStoreTest {
  protected:
   Result<TransactWriteOutput> transact(std::vector<WriteInput> actions, const std::string& token = {}) {

@@ -11,10 +11,6 @@ using ::testing::HasSubstr;
 
 using UpkeepTest = DiskStoreTest;
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 Item heavy(const std::string& id, size_t bytes = 1000) {
   Item item = task(id, "PENDING", 1);
   item.set("body", Value(std::string(bytes, 'x')));

@@ -6,10 +6,6 @@ namespace {
 
 constexpr milliseconds kDay{24 * 3600 * 1000};
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 class WallClockTest : public DiskStoreTest {
  protected:
   void SetUp() override {

@@ -12,10 +12,6 @@ using ::testing::HasSubstr;
 
 using WriteTest = MemoryStoreTest;
 
-Item key(const std::string& id) {
-  return Item{{"id", Value(id)}};
-}
-
 TEST_F(WriteTest, PutsGetsAndReplaces) {
   create(queue_definition());
   ASSERT_TRUE(put("Queue", task("a", "PENDING", 1)));

@@ -38,7 +38,7 @@ std::string quoted(std::string_view text) {
 }
 
 template <class T>
-std::string refusal(const Result<T>& result, ErrorCode code) {
+std::string refusal_in_json(const Result<T>& result, ErrorCode code) {
   EXPECT_FALSE(result);
   if (result) return {};
   EXPECT_EQ(error_name(result.error().code), error_name(code)) << result.error().message;
@@ -46,28 +46,28 @@ std::string refusal(const Result<T>& result, ErrorCode code) {
 }
 
 std::string invalid_attribute(std::string_view json) {
-  return refusal(parse_attribute_json(json), ErrorCode::kValidation);
+  return refusal_in_json(parse_attribute_json(json), ErrorCode::kValidation);
 }
 std::string wrong_attribute(std::string_view json) {
-  return refusal(parse_attribute_json(json), ErrorCode::kSerialization);
+  return refusal_in_json(parse_attribute_json(json), ErrorCode::kSerialization);
 }
 std::string malformed(std::string_view json) {
-  return refusal(parse_plain_json(json), ErrorCode::kSerialization);
+  return refusal_in_json(parse_plain_json(json), ErrorCode::kSerialization);
 }
 
-Decimal number(std::string_view text) {
+Decimal number_in_json(std::string_view text) {
   return Decimal::parse(text).value();
 }
 
 TEST(JsonWriting, EveryType) {
   Item item{{"s", "te\"xt"},
-            {"n", number("-1.50")},
+            {"n", number_in_json("-1.50")},
             {"b", Binary{"\x01\x02"}},
             {"t", Value::boolean(true)},
             {"null", Null{}},
             {"m", Map{{"x", List{{Value("a"), Value(Map{})}}}}},
             {"ss", StringSet{{"a", "b"}}},
-            {"ns", NumberSet{{number("1"), number("2.5")}}},
+            {"ns", NumberSet{{number_in_json("1"), number_in_json("2.5")}}},
             {"bs", BinarySet{{"a"}}}};
   EXPECT_EQ(
       json_of(item),
@@ -143,13 +143,13 @@ TEST(JsonReading, EveryType) {
            "e":{"S":"x","N":null} } )");
   ASSERT_TRUE(item) << item.error().message;
   EXPECT_EQ(*item, (Item{{"s", "a\xc3\xa4\xf0\x9f\x98\x80\n"},
-                         {"n", number("1.5")},
+                         {"n", number_in_json("1.5")},
                          {"b", Binary{"\x01\x02"}},
                          {"t", Value::boolean(false)},
                          {"z", Null{}},
                          {"m", Map{{"x", List{{Value(""), Value(Map{})}}}}},
                          {"ss", StringSet{{"a", "b"}}},
-                         {"ns", NumberSet{{number("9"), number("10")}}},
+                         {"ns", NumberSet{{number_in_json("9"), number_in_json("10")}}},
                          {"bs", BinarySet{{"a", "b"}}},
                          {"e", "x"}}));
   EXPECT_EQ(parse_item_json("{}").value(), Item{});
@@ -170,8 +170,8 @@ TEST(JsonReading, AttributeRulesOfTheService) {
   EXPECT_EQ(invalid_attribute(R"({"N":"one"})"), "The parameter cannot be converted to a numeric value: one");
   EXPECT_EQ(invalid_attribute(R"({"NS":["1","x"]})"), "The parameter cannot be converted to a numeric value: x");
   EXPECT_EQ(invalid_attribute(R"({"N":"1e999"})"),
-            "Number overflow. Attempting to store a number with magnitude larger than supported range");
-  EXPECT_EQ(invalid_attribute(R"({"NS":[]})"), prefix + "An number set  may not be empty");
+            "Number overflow. Attempting to store a number_in_json with magnitude larger than supported range");
+  EXPECT_EQ(invalid_attribute(R"({"NS":[]})"), prefix + "An number_in_json set  may not be empty");
   EXPECT_EQ(invalid_attribute(R"({"SS":[]})"), prefix + "An string set  may not be empty");
   EXPECT_EQ(invalid_attribute(R"({"BS":[]})"), prefix + "Binary sets should not be empty");
   EXPECT_EQ(invalid_attribute(R"({"SS":["a","a"]})"), prefix + "Input collection [a, a] contains duplicates.");
@@ -210,18 +210,19 @@ TEST(JsonReading, WrongStructureNamesThePath) {
 
 TEST(JsonReading, PlainValues) {
   EXPECT_EQ(parse_plain_json(R"({"a":[1,2.50,true,null,"x",{}],"b":1e3})").value(),
-            Value(Map{{"a", List{{Value(number("1")), Value(number("2.5")), Value::boolean(true), Value(Null{}),
-                                  Value("x"), Value(Map{})}}},
-                      {"b", number("1000")}}));
+            Value(Map{{"a", List{{Value(number_in_json("1")), Value(number_in_json("2.5")), Value::boolean(true),
+                                  Value(Null{}), Value("x"), Value(Map{})}}},
+                      {"b", number_in_json("1000")}}));
   EXPECT_EQ(parse_plain_json(" 12345678901234567890123456789012345678 ").value(),
-            Value(number("12345678901234567890123456789012345678")))
+            Value(number_in_json("12345678901234567890123456789012345678")))
       << "numbers stay exact";
   EXPECT_EQ(parse_plain_json("\"x\"").value(), Value("x"));
   EXPECT_EQ(parse_plain_json("null").value(), Value(Null{}));
   EXPECT_EQ(parse_plain_json("false").value(), Value::boolean(false));
   EXPECT_EQ(parse_plain_json(R"({"":1})").value(), Value(Map{{"", Value::number(1)}}));
-  EXPECT_EQ(refusal(parse_plain_json(R"({"a":[1e126]})"), ErrorCode::kValidation),
-            "Number overflow. Attempting to store a number with magnitude larger than supported range (at a[0])");
+  EXPECT_EQ(
+      refusal_in_json(parse_plain_json(R"({"a":[1e126]})"), ErrorCode::kValidation),
+      "Number overflow. Attempting to store a number_in_json with magnitude larger than supported range (at a[0])");
   EXPECT_EQ(plain(parse_plain_json(R"([1.0,-0,1E2])").value()), "[1,0,100]");
 }
 
@@ -230,8 +231,9 @@ TEST(JsonReading, NestingIsBounded) {
   EXPECT_TRUE(parse_plain_json(nested(kMaxContainers)));
   const std::string too_deep =
       "Nesting Levels have exceeded supported limits: Attributes in the item have nested levels beyond supported limit";
-  EXPECT_EQ(refusal(parse_plain_json(nested(kMaxContainers + 1)), ErrorCode::kValidation).substr(0, too_deep.size()),
-            too_deep);
+  EXPECT_EQ(
+      refusal_in_json(parse_plain_json(nested(kMaxContainers + 1)), ErrorCode::kValidation).substr(0, too_deep.size()),
+      too_deep);
   std::string open;
   std::string close;
   for (size_t i = 0; i < kMaxContainers; ++i) {
@@ -331,11 +333,11 @@ TEST(JsonDocument, ViewsAndGetters) {
   EXPECT_EQ(body->int_or("Limit", 0).value(), 10);
   EXPECT_EQ(body->int_or("Gone", 5).value(), 5) << "null is absent";
   EXPECT_EQ(body->bool_or("Forward", true).value(), false);
-  EXPECT_EQ(refusal(body->string_or("Limit"), ErrorCode::kSerialization),
+  EXPECT_EQ(refusal_in_json(body->string_or("Limit"), ErrorCode::kSerialization),
             "NUMBER_VALUE cannot be converted to String (at Limit)");
-  EXPECT_EQ(refusal(body->int_or("Half", 0), ErrorCode::kSerialization),
+  EXPECT_EQ(refusal_in_json(body->int_or("Half", 0), ErrorCode::kSerialization),
             "NUMBER_VALUE cannot be converted to Integer (at Half)");
-  EXPECT_EQ(refusal(body->bool_or("Names", false), ErrorCode::kSerialization),
+  EXPECT_EQ(refusal_in_json(body->bool_or("Names", false), ErrorCode::kSerialization),
             "Start of structure or map found where not expected (at Names)");
   EXPECT_FALSE(body->find("Gone"));
   EXPECT_FALSE(body->find("List")->find("S")) << "an array has no members";
@@ -361,7 +363,7 @@ TEST(JsonDocument, EveryNameIsFoundAndNoOther) {
   EXPECT_EQ(one->int_or("", 0).value(), 3);
   EXPECT_FALSE(one->find("b"));
   EXPECT_FALSE(document.parse("{}")->find(""));
-  // Names of every length that begin with every letter, of which those with an odd number are there.
+  // Names of every length that begin with every letter, of which those with an odd number_in_json are there.
   const auto name_of = [](size_t i) { return std::string(1 + i / 26, static_cast<char>('a' + i % 26)); };
   constexpr size_t kNames = 1000;
   std::string text = "{";
@@ -369,8 +371,8 @@ TEST(JsonDocument, EveryNameIsFoundAndNoOther) {
   const auto many = document.parse(text + "}");
   ASSERT_TRUE(many) << many.error().message;
   for (size_t i = 0; i < kNames; ++i) {
-    const auto number = static_cast<int64_t>(i);
-    EXPECT_EQ(many->int_or(name_of(i), -1).value(), i % 2 == 1 ? number : -1) << name_of(i);
+    const auto number_in_json = static_cast<int64_t>(i);
+    EXPECT_EQ(many->int_or(name_of(i), -1).value(), i % 2 == 1 ? number_in_json : -1) << name_of(i);
   }
 }
 
@@ -378,7 +380,7 @@ TEST(JsonDocument, LargeDocuments) {
   std::string text(3u << 20, 'x');
   JsonDocument document;
   auto large = document.parse("{\"a\":\"" + text + "\",\"b\":[" + std::string(1000, '0').replace(1, 0, ",") + "]}");
-  EXPECT_FALSE(large) << "no number has leading zeros";
+  EXPECT_FALSE(large) << "no number_in_json has leading zeros";
   large = document.parse("{\"a\":\"" + text + "\"}");
   ASSERT_TRUE(large);
   EXPECT_EQ(large->string_or("a").value(), text);

@@ -23,7 +23,7 @@ constexpr milliseconds kLong{3};
 const std::string kHeavy(70'000, 'x');
 
 // What the test sees of the exchanges, and what lets them go on.
-struct Shared {
+struct LoadShared {
   std::counting_semaphore<> may_parse{0};
   std::counting_semaphore<> may_run{0};
   Tally parsing;  // Heavy requests.
@@ -37,7 +37,7 @@ struct Shared {
 // answers its size.
 class LoadExchange final : public Exchange {
  public:
-  LoadExchange(Shared& shared, HttpRequest request) : shared_(shared), request_(std::move(request)) {}
+  LoadExchange(LoadShared& shared, HttpRequest request) : shared_(shared), request_(std::move(request)) {}
   Async<void> run() override {
     if (request_.target == "/held") {
       shared_.running.add();
@@ -53,13 +53,13 @@ class LoadExchange final : public Exchange {
   }
 
  private:
-  Shared& shared_;
+  LoadShared& shared_;
   const HttpRequest request_;
 };
 
 class LoadRoute final : public Route {
  public:
-  LoadRoute(Shared& shared, const Clock& clock) : shared_(shared), clock_(clock) {}
+  LoadRoute(LoadShared& shared, const Clock& clock) : shared_(shared), clock_(clock) {}
   bool matches(const HttpRequest& request) const override { return request.target != "/nothing"; }
   std::unique_ptr<Exchange> accept(HttpRequest request) override {
     const bool heavy = request.body.size() == kHeavy.size();
@@ -78,7 +78,7 @@ class LoadRoute final : public Route {
   }
 
  private:
-  Shared& shared_;
+  LoadShared& shared_;
   const Clock& clock_;
 };
 
@@ -110,7 +110,7 @@ class ServerLoadTest : public testing::Test {
     return holds();
   }
 
-  Shared shared_;
+  LoadShared shared_;
   LoopThread loop_;
   std::unique_ptr<IoThread> io_;
   std::unique_ptr<HttpServer> server_;

@@ -108,7 +108,7 @@ TEST_F(ServerMarksTest, AServerMayLeaveItsAnswersUnmarked) {
   EXPECT_EQ(field(answer, "Server") + field(answer, "x-request-id"), "") << answer;
 }
 
-class Lines final : public LogSink {
+class LockedLines final : public LogSink {
  public:
   void write(LogLevel, std::string_view line) override {
     const std::lock_guard lock(mutex_);
@@ -125,7 +125,7 @@ class Lines final : public LogSink {
 };
 
 TEST_F(ServerMarksTest, WhatIsRefusedOrFailsIsLoggedByItsId) {
-  Lines lines;
+  LockedLines lines;
   const SystemClock clock;
   HttpServerOptions options;
   options.log = EventLog(clock, lines, LogLevel::kInfo);

@@ -33,9 +33,9 @@ struct Subject {
 };
 
 // A key and a certificate as files; its own authority unless another one signs.
-class Identity {
+class SignedIdentity {
  public:
-  Identity(const std::string& name, const Subject& subject, const Identity* signed_by = nullptr)
+  SignedIdentity(const std::string& name, const Subject& subject, const SignedIdentity* signed_by = nullptr)
       : certificate(testing::TempDir() + "freshet_tls_client_" + std::to_string(getpid()) + name + ".crt"),
         key(testing::TempDir() + "freshet_tls_client_" + std::to_string(getpid()) + name + ".key"),
         pair_(EVP_EC_gen("P-256")),
@@ -61,8 +61,8 @@ class Identity {
     PEM_write_PrivateKey(file, pair_, nullptr, nullptr, 0, nullptr, nullptr);
     std::fclose(file);
   }
-  Identity(const Identity&) = delete;
-  ~Identity() {
+  SignedIdentity(const SignedIdentity&) = delete;
+  ~SignedIdentity() {
     X509_free(x509_);
     EVP_PKEY_free(pair_);
     unlink(certificate.c_str());
@@ -86,7 +86,7 @@ class TlsClientTest : public testing::TestWithParam<Driver> {
   using Outcome = Result<HttpResponse>;
   TlsClientTest() { ::signal(SIGPIPE, SIG_IGN); }  // As the daemon does.
 
-  uint16_t serve(const Identity& identity) {
+  uint16_t serve(const SignedIdentity& identity) {
     HttpServerOptions options;
     options.tls = *TlsContext::make(identity.certificate, identity.key);
     return serve(std::move(options));
@@ -142,7 +142,7 @@ class TlsClientTest : public testing::TestWithParam<Driver> {
   }
   static std::string local(uint16_t port) { return "https://localhost:" + std::to_string(port); }
 
-  Identity authority_{"authority", {"", 3600, true}};
+  SignedIdentity authority_{"authority", {"", 3600, true}};
   LoopThread loop_{LoopOptions{}, GetParam()};
   std::unique_ptr<IoThread> io_ = *IoThread::start(loop_.clock());
   std::vector<std::unique_ptr<HttpServer>> servers_;
@@ -151,7 +151,7 @@ class TlsClientTest : public testing::TestWithParam<Driver> {
 };
 
 TEST_P(TlsClientTest, BodiesOfEverySizeGoBothWays) {
-  const Identity good("good", {}, &authority_);
+  const SignedIdentity good("good", {}, &authority_);
   const uint16_t port = serve(good);
   trust(authority_.certificate);
   for (const size_t size : {0, 1, 16'383, 16'384, 16'385, 200'000, 3'000'000}) {
@@ -168,16 +168,16 @@ TEST_P(TlsClientTest, BodiesOfEverySizeGoBothWays) {
 
 TEST_P(TlsClientTest, ACertificateMustBeValidTrustedAndForTheHost) {
   trust(authority_.certificate);
-  const Identity other("other-host", {"DNS:example.org, IP:127.0.0.9"}, &authority_);
+  const SignedIdentity other("other-host", {"DNS:example.org, IP:127.0.0.9"}, &authority_);
   const uint16_t wrong = serve(other);
   EXPECT_EQ(error_of(local(wrong)), local(wrong) + ": its certificate is refused: hostname mismatch");
   EXPECT_THAT(error_of("https://127.0.0.1:" + std::to_string(wrong)), HasSubstr("refused: IP address mismatch"));
-  const Identity old("expired", {"DNS:localhost", -60}, &authority_);
+  const SignedIdentity old("expired", {"DNS:localhost", -60}, &authority_);
   EXPECT_THAT(error_of(local(serve(old))), HasSubstr("refused: certificate has expired"));
-  const Identity stranger("stranger", {"", 3600, true});
-  const Identity unknown("unknown", {}, &stranger);
+  const SignedIdentity stranger("stranger", {"", 3600, true});
+  const SignedIdentity unknown("unknown", {}, &stranger);
   EXPECT_THAT(error_of(local(serve(unknown))), HasSubstr("refused: unable to get local issuer certificate"));
-  const Identity alone("alone", {});
+  const SignedIdentity alone("alone", {});
   EXPECT_THAT(error_of(local(serve(alone))), HasSubstr("refused: self-signed certificate"));
 }
 
@@ -205,9 +205,9 @@ TEST_P(TlsClientTest, AnEndpointThatHangsInTheHandshakeTimesOut) {
 }
 
 // A server that answers one request with bytes as they are, and whose end is said only if it is to be.
-class RawServer {
+class RawTlsServer {
  public:
-  RawServer(const Identity& identity, std::string answer, bool says_end)
+  RawTlsServer(const SignedIdentity& identity, std::string answer, bool says_end)
       : context_(*TlsContext::make(identity.certificate, identity.key)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -236,15 +236,15 @@ class RawServer {
 };
 
 TEST_P(TlsClientTest, AnAnswerThatEndsWithTheConnectionIsWholeOnlyIfTheServerSaysSo) {
-  const Identity good("raw", {}, &authority_);
+  const SignedIdentity good("raw", {}, &authority_);
   trust(authority_.certificate);
-  const RawServer whole(good, "HTTP/1.1 200 OK\r\n\r\nall of it", true);
+  const RawTlsServer whole(good, "HTTP/1.1 200 OK\r\n\r\nall of it", true);
   EXPECT_EQ(send(local(whole.port)).get()->body, "all of it");
-  const RawServer cut(good, "HTTP/1.1 200 OK\r\n\r\nhalf of", false);
+  const RawTlsServer cut(good, "HTTP/1.1 200 OK\r\n\r\nhalf of", false);
   const Outcome half = send(local(cut.port)).get();
   ASSERT_FALSE(half) << half->body;
   EXPECT_THAT(half.error().message, HasSubstr("unexpected eof"));
-  const RawServer counted(good, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nall", false);
+  const RawTlsServer counted(good, "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nall", false);
   EXPECT_EQ(send(local(counted.port)).get()->body, "all") << "its length says that it is whole";
 }
 
