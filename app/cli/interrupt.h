@@ -1,4 +1,4 @@
-// Ctrl-C for commands that wait: it ends the wait, and the command says how things stand.
+// Ctrl-C for commands that wait: it ends the wait, and the command prints the state of its work.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@ enum class SecondSignal { kEndsTheProcess, kIsHeardToo };
 // signal that was ignored before stays ignored, as under nohup.
 void hear_interrupts(SecondSignal second = SecondSignal::kEndsTheProcess);
 bool interrupted();
-// Waits that long, or until a signal comes. False: a signal has come.
+// Waits for that time or until a signal comes. Returns false after a signal.
 bool wait_for(std::chrono::milliseconds time);
 
 }  // namespace freshet::cli
