@@ -23,6 +23,7 @@ WITH_DATES = {"CHANGELOG.md", "bench/RESULTS.md", "docs/overload-experiments.md"
 PRINTED, COMMANDS = "tests/faults/printed_test.py", "tests/faults/command_test.py"
 RUN_BY = {
     "README.md": {"fenced": PRINTED, "freshet demo": "tests/package/package_test.py"},
+    "docs/CONTRIBUTING.md": {"./dev ": "tests/house/dev_test.py"},
     "docs/aws-sdks.md": {"fenced": PRINTED},
     "docs/cookbook.md": {"fenced": PRINTED},
     "docs/errors.md": {"freshet logs": "tests/conformance/http_test.py"},
@@ -46,7 +47,7 @@ NOT_RUN = {
     "curl -s http://127.0.0.1:7070/queues/QueueTable/backlog": "monitoring_test.py asks for what KEDA would",
     "./run.sh": "it builds; CI runs it", "./test.sh": "it runs this", "./package.sh": "the tests of the packages use what it builds",
     "sudo ": "it changes the machine", "podman ": "it needs a container engine; the test of the package reads the Containerfile",
-    "cmake ": "it builds; the tests run what was built",
+        "cmake ": "it builds; the tests run what was built",
     "freshet serve NAME --to URL": "a form, no command", "freshet run TEMPLATE --data DIR": "a form, no command",
     "freshet run config/stream-functions.yaml": "it needs a bucket; stream_functions_test.py has one",
     "freshet run template.yaml --queue": "the file is the reader's; queue_table_test.py has the option",
