@@ -20,7 +20,8 @@
 
 namespace freshet {
 
-// What `numeric` accepts: numbers, or also text that is a number, like the numbers of items in a stream's records.
+// The values that `numeric` accepts: numbers, or also text that is a number, like the numbers of items in a stream's
+// records.
 enum class PatternNumbers { kNumbers, kAlsoInText };
 
 // The work that matching may still do. A step is one field or value of the event that a matcher looks at, or 16 to 64

@@ -71,6 +71,8 @@ class Limiter {
   // first. If somebody else shares the limit, ask() may still refuse then.
   std::optional<nanoseconds> next(nanoseconds now);
   double rate() const { return rate_; }
+  // The part of the limit that others leave at the moment, on average.
+  virtual double left_by_others() const { return rate_; }
 
  protected:
   virtual bool take(nanoseconds now) = 0;

@@ -212,7 +212,7 @@ TEST(Breaker, OpensAtARefusalAndLetsOneTryAgainAfterAPause) {
 TEST(Breaker, HeedsTheTimeThatTheDownstreamAskedFor) {
   Breaker breaker;
   breaker.refused(seconds(30), boot_at(0));
-  breaker.accepted(boot_at(10));  // What was under way.
+  breaker.accepted(boot_at(10));  // A call that was in progress ends.
   EXPECT_TRUE(breaker.open());
   EXPECT_EQ(breaker.next(boot_at(10)), boot_at(30'000));
   EXPECT_EQ(breaker.allowed(boot_at(29'999), 4), 0u);
