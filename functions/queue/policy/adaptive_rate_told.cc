@@ -18,7 +18,7 @@ constexpr seconds kSureOfWindow{2};
 constexpr double kByLevel = 0.4;  // A unit that is left in the bucket raises the rate that far.
 constexpr double kBucket = 3;     // One that never has so many units left is too small to tell from.
 
-double in_seconds(nanoseconds time) {
+double hint_seconds(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
@@ -86,9 +86,9 @@ void AdaptiveRate::hear(const Start& start, BootTime now, const LimitHints& hint
   // Another number, and a reset that is near: the window of an hour has become one of a second.
   const bool is_other =
       static_cast<float>(*hints.limit) != std::exchange(told_limit_, static_cast<float>(*hints.limit));
-  const bool near = hints.reset && longest_reset() > std::max(120.0, 20 * in_seconds(*hints.reset));
+  const bool near = hints.reset && longest_reset() > std::max(120.0, 20 * hint_seconds(*hints.reset));
   if (is_other && near) forget_resets();
-  if (hints.reset) hear_reset(now, static_cast<float>(in_seconds(*hints.reset)));
+  if (hints.reset) hear_reset(now, static_cast<float>(hint_seconds(*hints.reset)));
   const double window = window_told(now, hints);
   if (window > 0) hear_limit(*hints.limit / window);
   if (hints.remaining && hints.reset) hear_window(start, *hints.remaining, *hints.reset);
@@ -129,7 +129,7 @@ void AdaptiveRate::hear_reset(BootTime now, float reset) {
 // In seconds; 0: not known yet. The longest time until a reset is the window. Where resets are told as times of day,
 // all of them are off by the same, up to a second: the range of short ones is the window, in whole seconds.
 double AdaptiveRate::window_told(BootTime now, const LimitHints& hints) const {
-  if (hints.window) return in_seconds(*hints.window);
+  if (hints.window) return hint_seconds(*hints.window);
   const float longest = longest_reset();
   if (!hints.reset_is_time || longest > 5) return longest;
   if (now < reset_from_ + seconds(3) && reset_before_ == 0) return 0;
@@ -161,7 +161,7 @@ void AdaptiveRate::hear_window(const Start& start, double remaining, nanoseconds
 
 // A bucket fills steadily: what comes in beside what goes out is the limit, less what others use.
 void AdaptiveRate::hear_level(const Start& start, BootTime now, double left, double limit) {
-  const double passed = in_seconds(start.at - level_at_);
+  const double passed = hint_seconds(start.at - level_at_);
   const double came = left - level_ + (start.total - level_total_);
   if (level_at_ == BootTime{} || passed > 3) {
     inflow_ = rate();
@@ -184,7 +184,7 @@ bool AdaptiveRate::knows_level(BootTime now) const {
 }
 
 double AdaptiveRate::pace_by_level(BootTime now) const {
-  const double left = level_ + inflow_ * in_seconds(now - level_at_) - (units_ - level_total_);
+  const double left = level_ + inflow_ * hint_seconds(now - level_at_) - (units_ - level_total_);
   return inflow_ * caution_ * std::max(1 + kByLevel * (left - 1), 0.3);
 }
 
