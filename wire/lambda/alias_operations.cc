@@ -125,11 +125,11 @@ Result<void> check(const FunctionAlias& alias, const std::string& function, Runt
 std::string members_of(const Account& account, const std::string& function, const std::string& name,
                        const FunctionAlias& alias) {
   std::string json = fmt::format(R"("AliasArn":{},"Name":{},"FunctionVersion":{},"Description":{})",
-                                 quoted(arn_of(account, function, name)), quoted(name), quoted(alias.version),
-                                 quoted(alias.description));
+                                 in_quotes(arn_of(account, function, name)), in_quotes(name), in_quotes(alias.version),
+                                 in_quotes(alias.description));
   std::string weights;
   for (const auto& [version, weight] : alias.weights) {
-    weights += fmt::format("{}{}:{}", weights.empty() ? "" : ",", quoted(version), weight);
+    weights += fmt::format("{}{}:{}", weights.empty() ? "" : ",", in_quotes(version), weight);
   }
   if (!weights.empty()) json += R"(,"RoutingConfig":{"AdditionalVersionWeights":{)" + weights + "}}";
   return json;
@@ -243,7 +243,7 @@ class ListAliases final : public Operation {
     for (const auto& [name, alias] : qualifiers.aliases) {
       const bool wanted = version_.empty() || alias.version == version_ || alias.weights.contains(version_);
       if (!wanted || name <= page_.after) continue;
-      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + quoted(last) + "}");
+      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + in_quotes(last) + "}");
       json += listed++ > 0 ? "," : "";
       json += alias_json(backend.runtime.account(), function_, name, alias);
       last = name;

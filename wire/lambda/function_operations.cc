@@ -23,7 +23,7 @@ constexpr size_t kMaxHandler = 128;
 constexpr size_t kMaxFunctionDescription = 256;
 
 // The members that a request gives of a function. All others stay as they are.
-struct FunctionChange {
+struct ConfigurationChange {
   std::optional<std::string> runtime, handler, role, description, dead_letter;
   std::optional<int64_t> timeout, memory;
   std::optional<Environment> environment;
@@ -97,8 +97,8 @@ void read_dead_letter(AwsMembers& members, std::optional<std::string>& into) {
   if (into->ends_with(kFifoSuffix)) members.refuse(*given, "must not name a FIFO topic");
 }
 
-FunctionChange read_function_change(AwsMembers& members) {
-  FunctionChange change;
+ConfigurationChange read_function_change(AwsMembers& members) {
+  ConfigurationChange change;
   read_into(members, "Runtime", change.runtime);
   read_into(members, "Handler", kMaxHandler, change.handler);
   read_into(members, "Role", change.role);
@@ -197,7 +197,7 @@ Async<Result<FunctionDefinition>> published(FunctionDefinition as_it_is, bool pu
 
 class CreateFunction final : public Operation {
  public:
-  CreateFunction(std::string name, bool publish, FunctionChange change, Code code)
+  CreateFunction(std::string name, bool publish, ConfigurationChange change, Code code)
       : name_(std::move(name)), publish_(publish), change_(std::move(change)), code_(std::move(code)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     if (backend.runtime.invoker().find(name_)) co_return taken();
@@ -223,7 +223,7 @@ class CreateFunction final : public Operation {
   tl::unexpected<Error> taken() const { return fail(ErrorCode::kConflict, "Function already exist: " + name_); }
   const std::string name_;
   const bool publish_;
-  const FunctionChange change_;
+  const ConfigurationChange change_;
   Code code_;
 };
 
@@ -278,7 +278,8 @@ class UpdateCode final : public Operation {
 
 class UpdateConfiguration final : public Operation {
  public:
-  UpdateConfiguration(std::string name, FunctionChange change) : name_(std::move(name)), change_(std::move(change)) {}
+  UpdateConfiguration(std::string name, ConfigurationChange change)
+      : name_(std::move(name)), change_(std::move(change)) {}
   Async<Result<HttpResponse>> run(Backend& backend) override {
     FunctionChange change = [this, &backend](FunctionDefinition& now) -> Result<void> {
       if (auto good = check_revision(now, change_.revision, backend.runtime.account()); !good) return good;
@@ -295,7 +296,7 @@ class UpdateConfiguration final : public Operation {
 
  private:
   const std::string name_;
-  const FunctionChange change_;
+  const ConfigurationChange change_;
 };
 
 // A version, or the function with all of them.
@@ -366,7 +367,7 @@ Parsed parse_create_function(const Request& request) {
   AwsMembers members(*request.body, kFunctionCreateMembers);
   std::string name;
   members.text("FunctionName", name);
-  FunctionChange change = read_function_change(members);
+  ConfigurationChange change = read_function_change(members);
   bool publish = false;
   members.boolean("Publish", publish);
   std::string package = "Zip";
@@ -409,7 +410,7 @@ Parsed parse_update_code(const Request& request) {
 
 Parsed parse_update_configuration(const Request& request) {
   AwsMembers members(*request.body, kConfigurationMembers);
-  FunctionChange change = read_function_change(members);
+  ConfigurationChange change = read_function_change(members);
   if (members.error()) return fail(*members.error());
   return made<UpdateConfiguration>(request.name, std::move(change));
 }

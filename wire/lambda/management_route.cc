@@ -15,7 +15,7 @@
 namespace freshet {
 namespace lambda {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
@@ -247,7 +247,7 @@ class ManagementRoute final : public Route {
 
 std::unique_ptr<Route> make_lambda_management_route(Runtime& runtime, CodeStore& code, const Clock& clock,
                                                     ManagementOptions options) {
-  auto shared = std::make_shared<lambda::Shared>(lambda::Backend{runtime, code, clock}, options);
+  auto shared = std::make_shared<lambda::ManagementShared>(lambda::Backend{runtime, code, clock}, options);
   return std::make_unique<lambda::ManagementRoute>(std::move(shared));
 }
 

@@ -38,17 +38,17 @@ bool is_account(std::string_view text) {
 // Empty for what can be no principal.
 std::string principal_json(const std::string& principal) {
   if (principal == "*") return R"("*")";
-  if (is_account(principal)) return R"({"AWS":)" + quoted("arn:aws:iam::" + principal + ":root") + "}";
-  if (principal.starts_with("arn:")) return R"({"AWS":)" + quoted(principal) + "}";
+  if (is_account(principal)) return R"({"AWS":)" + in_quotes("arn:aws:iam::" + principal + ":root") + "}";
+  if (principal.starts_with("arn:")) return R"({"AWS":)" + in_quotes(principal) + "}";
   const bool service =
       principal.find('.') != std::string::npos && principal.find_first_of(" \t\n:") == std::string::npos;
-  return service ? R"({"Service":)" + quoted(principal) + "}" : std::string();
+  return service ? R"({"Service":)" + in_quotes(principal) + "}" : std::string();
 }
 
 std::string condition_json(const Permission& permission) {
   std::string equals;
   const auto equal = [&equals](std::string_view name, const std::string& value) {
-    if (!value.empty()) equals += (equals.empty() ? "" : ",") + quoted(name) + ":" + quoted(value);
+    if (!value.empty()) equals += (equals.empty() ? "" : ",") + in_quotes(name) + ":" + in_quotes(value);
   };
   equal("lambda:FunctionUrlAuthType", permission.auth_type);
   equal("lambda:EventSourceToken", permission.token);
@@ -56,10 +56,10 @@ std::string condition_json(const Permission& permission) {
   equal("aws:PrincipalOrgID", permission.organization);
   std::string json;
   const auto operation = [&json](std::string_view name, const std::string& members) {
-    if (!members.empty()) json += (json.empty() ? "" : ",") + quoted(name) + ":{" + members + "}";
+    if (!members.empty()) json += (json.empty() ? "" : ",") + in_quotes(name) + ":{" + members + "}";
   };
   operation("StringEquals", equals);
-  operation("ArnLike", permission.source_arn.empty() ? "" : R"("AWS:SourceArn":)" + quoted(permission.source_arn));
+  operation("ArnLike", permission.source_arn.empty() ? "" : R"("AWS:SourceArn":)" + in_quotes(permission.source_arn));
   operation("Bool", permission.via_url ? R"("lambda:InvokedViaFunctionUrl":"true")" : "");
   return json;
 }
@@ -67,8 +67,8 @@ std::string condition_json(const Permission& permission) {
 std::string statement_json(const Permission& permission, const std::string& resource) {
   const std::string condition = condition_json(permission);
   return fmt::format(R"({{"Sid":{},"Effect":"Allow","Principal":{},"Action":{},"Resource":{}{}}})",
-                     quoted(permission.id), principal_json(permission.principal), quoted(permission.action),
-                     quoted(resource), condition.empty() ? "" : R"(,"Condition":{)" + condition + "}");
+                     in_quotes(permission.id), principal_json(permission.principal), in_quotes(permission.action),
+                     in_quotes(resource), condition.empty() ? "" : R"(,"Condition":{)" + condition + "}");
 }
 
 // The id of a policy that is there, or of the function or alias that it is about.
@@ -118,7 +118,7 @@ class AddPermission final : public Operation {
                            fmt::format("The final policy size ({}) is bigger than the limit ({}).", size, kMaxPolicy)});
     }
     if (!done) co_return fail(std::move(done.error()));
-    co_return answer_with(201, R"({"Statement":)" + quoted(statement.json) + "}");
+    co_return answer_with(201, R"({"Statement":)" + in_quotes(statement.json) + "}");
   }
 
  private:
@@ -174,7 +174,7 @@ class GetPolicy final : public Operation {
       co_return fail(ErrorCode::kResourceNotFound, "The resource you requested does not exist.");
     }
     const std::string json = policy_json(policy->second);
-    co_return answer_with(200, R"({"Policy":)" + quoted(json) + R"(,"RevisionId":")" + uuid_of(json) + R"("})");
+    co_return answer_with(200, R"({"Policy":)" + in_quotes(json) + R"(,"RevisionId":")" + uuid_of(json) + R"("})");
   }
 
  private:

@@ -70,7 +70,7 @@ class ListVersions final : public Operation {
         behind = number == page_.after;
         continue;
       }
-      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + quoted(last) + "}");
+      if (listed == page_.most) co_return answer_with(200, json + R"(],"NextMarker":)" + in_quotes(last) + "}");
       json += listed++ > 0 ? "," : "";
       json += function_configuration_json(version, backend.runtime.account(), shown_);
       last = number;
@@ -90,7 +90,7 @@ class CodeSigning final : public Operation {
   Async<Result<HttpResponse>> run(Backend& backend) override {
     auto function = function_named(backend.runtime, name_);
     if (!function) co_return fail(std::move(function.error()));
-    co_return answer_with(200, R"({"CodeSigningConfigArn":"","FunctionName":)" + quoted(name_) + "}");
+    co_return answer_with(200, R"({"CodeSigningConfigArn":"","FunctionName":)" + in_quotes(name_) + "}");
   }
 
  private:
