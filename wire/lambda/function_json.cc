@@ -10,7 +10,7 @@ namespace freshet {
 
 namespace {
 
-std::string in_quotes(std::string_view text) {
+std::string json_quoted(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
@@ -32,7 +32,7 @@ std::string environment_member(const FunctionDefinition& function, EnvironmentSh
   if (shown == EnvironmentShown::kNo && !function.environment.empty()) return std::string(kHidden);
   std::string variables;
   for (const auto& [name, value] : function.environment) {
-    variables += (variables.empty() ? "" : ",") + in_quotes(name) + ":" + in_quotes(value);
+    variables += (variables.empty() ? "" : ",") + json_quoted(name) + ":" + json_quoted(value);
   }
   return R"("Environment":{"Variables":{)" + variables + "}}";
 }
@@ -42,13 +42,13 @@ std::string members_of(const FunctionDefinition& function, const Account& accoun
   std::string members = fmt::format(
       R"("FunctionName":{},"FunctionArn":{},"Runtime":{},"Role":{},"Handler":{},"CodeSize":{},"CodeSha256":{},)"
       R"("Description":{},"Timeout":{},"MemorySize":{},{})",
-      in_quotes(plain_name(function.name)), in_quotes(function_arn(account, function.name)), in_quotes(runtime),
-      in_quotes(function.role), in_quotes(function.handler), function.code_bytes, in_quotes(function.code_sha256),
-      in_quotes(function.description), (function.timeout.count() + 999) / 1000, function.memory_mib,
+      json_quoted(plain_name(function.name)), json_quoted(function_arn(account, function.name)), json_quoted(runtime),
+      json_quoted(function.role), json_quoted(function.handler), function.code_bytes, json_quoted(function.code_sha256),
+      json_quoted(function.description), (function.timeout.count() + 999) / 1000, function.memory_mib,
       environment_member(function, shown));
-  if (function.modified_ms != 0) members += R"(,"LastModified":)" + in_quotes(time_text(function.modified_ms));
+  if (function.modified_ms != 0) members += R"(,"LastModified":)" + json_quoted(time_text(function.modified_ms));
   if (const std::string& target = function.dead_letter.target; !target.empty()) {
-    members += R"(,"DeadLetterConfig":{"TargetArn":)" + in_quotes(target) + "}";
+    members += R"(,"DeadLetterConfig":{"TargetArn":)" + json_quoted(target) + "}";
   }
   return members;
 }
@@ -71,7 +71,7 @@ std::string function_configuration_json(const FunctionDefinition& function, cons
 
 std::string function_json(const FunctionDefinition& function, const Account& account, EnvironmentShown shown) {
   std::string json = R"({"Configuration":)" + function_configuration_json(function, account, shown);
-  json += R"(,"Code":{"RepositoryType":"folder","Location":)" + in_quotes("file://" + function.code) + "}";
+  json += R"(,"Code":{"RepositoryType":"folder","Location":)" + json_quoted("file://" + function.code) + "}";
   if (function.reserved_concurrency) {
     json += fmt::format(R"(,"Concurrency":{{"ReservedConcurrentExecutions":{}}})", *function.reserved_concurrency);
   }
