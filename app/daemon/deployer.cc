@@ -59,7 +59,7 @@ Result<DeployRequest> read_request(const std::string& body, const DeployPlace& p
   return request;
 }
 
-std::string quoted(std::string_view text) {
+std::string json_quoted(std::string_view text) {
   std::string out;
   append_json_string(out, text);
   return out;
@@ -76,10 +76,10 @@ class DeployExchange final : public Exchange {
       co_return;
     }
     for (const Diagnostic& warning : request_->planned.deployment.warnings) {
-      warnings_ += (warnings_.empty() ? "" : ",") + quoted(warning.to_string());
+      warnings_ += (warnings_.empty() ? "" : ",") + json_quoted(warning.to_string());
     }
     for (const Output& output : request_->planned.deployment.outputs) {
-      outputs_ += (outputs_.empty() ? "" : ",") + quoted(output.name) + ":" + quoted(output.value);
+      outputs_ += (outputs_.empty() ? "" : ",") + json_quoted(output.name) + ":" + json_quoted(output.value);
     }
     PlannedDeployment planned = std::move(request_->planned);
     auto work = request_->dry_run ? deployer_.plan(std::move(planned))
@@ -96,9 +96,9 @@ class DeployExchange final : public Exchange {
     if (error_) return tasks::error_answer(*error_);
     std::string changes;
     for (const DeploymentChange& change : plan_.changes) {
-      changes += (changes.empty() ? "" : ",") + (R"({"change":)" + quoted(change_name(change.kind))) + R"(,"type":)" +
-                 quoted(change.type) + R"(,"name":)" + quoted(change.name) + R"(,"detail":)" + quoted(change.detail) +
-                 "}";
+      changes += (changes.empty() ? "" : ",") + (R"({"change":)" + json_quoted(change_name(change.kind))) +
+                 R"(,"type":)" + json_quoted(change.type) + R"(,"name":)" + json_quoted(change.name) + R"(,"detail":)" +
+                 json_quoted(change.detail) + "}";
     }
     HttpResponse response;
     response.body =

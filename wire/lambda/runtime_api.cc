@@ -45,9 +45,9 @@ HttpResponse accepted() {
   return answer_of(202, R"({"status":"OK"})");
 }
 
-class Refusal final : public Exchange {
+class RuntimeRefusal final : public Exchange {
  public:
-  explicit Refusal(HttpResponse response) : response_(std::move(response)) {}
+  explicit RuntimeRefusal(HttpResponse response) : response_(std::move(response)) {}
   Async<void> run() override { return {}; }
   HttpResponse respond() override { return std::move(response_); }
 
@@ -211,7 +211,7 @@ class RuntimeRoute final : public Route {
         return std::make_unique<Answer>(sessions_, listener, std::move(path[3]), failure_of(request));
       }
     }
-    return std::make_unique<Refusal>(error_of(
+    return std::make_unique<RuntimeRefusal>(error_of(
         404, "NotFound", request.method + " " + shown_path(request.target) + " is not part of the Runtime API"));
   }
 
