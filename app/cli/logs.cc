@@ -21,7 +21,7 @@ struct LogsOptions {
   bool all = false;
 };
 
-std::string text_of(const Json& value) {
+std::string shown_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
@@ -30,9 +30,9 @@ bool has_member(const Json& document, const std::string& name, const std::string
   if (depth > 32 || !document.is_structured()) return false;
   for (const auto& [key, member] : document.items()) {
     if (document.is_object() && key == name) {
-      if (member.is_primitive() && text_of(member) == value) return true;
+      if (member.is_primitive() && shown_text(member) == value) return true;
       if (member.is_object() && member.size() == 1 && member.front().is_primitive() &&
-          text_of(member.front()) == value) {
+          shown_text(member.front()) == value) {
         return true;
       }
     }
@@ -95,7 +95,7 @@ class Printer {
     std::cout << shown(event.value("level", "")) << ' ' << shown(event.value("event", ""));
     for (const auto& [name, value] : event.items()) {
       if (name == "time" || name == "level" || name == "event") continue;
-      std::cout << ' ' << shown(name) << '=' << shown(text_of(value));
+      std::cout << ' ' << shown(name) << '=' << shown(shown_text(value));
     }
     std::cout << '\n';
     return true;

@@ -16,7 +16,7 @@
 namespace freshet::cli {
 namespace {
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 struct SimulateOptions {
   std::string trace;
@@ -79,33 +79,33 @@ std::vector<std::pair<double, Environment>> policy_changes(const lab::Recording&
   return out;
 }
 
-Json json_of(const Simulation& simulation) {
+SortedJson json_of(const Simulation& simulation) {
   const auto& real = simulation.recording.real;
-  Json out{{"slots", simulation.scenario.slots},
-           {"seconds", std::chrono::duration<double>(simulation.scenario.duration).count()},
-           {"recorded",
-            {{"tasks", real.tasks},
-             {"done", real.done},
-             {"inTime", real.in_time},
-             {"shed", real.shed},
-             {"refused", real.refused}}},
-           {"recordedPolicy", simulation.recording.policy},
-           {"notes", lab::assumptions(simulation.recording, simulation.scenario, simulation.downstream)},
-           {"recordedPolicyChanges", Json::array()},
-           {"policies", Json::array()}};
+  SortedJson out{{"slots", simulation.scenario.slots},
+                 {"seconds", std::chrono::duration<double>(simulation.scenario.duration).count()},
+                 {"recorded",
+                  {{"tasks", real.tasks},
+                   {"done", real.done},
+                   {"inTime", real.in_time},
+                   {"shed", real.shed},
+                   {"refused", real.refused}}},
+                 {"recordedPolicy", simulation.recording.policy},
+                 {"notes", lab::assumptions(simulation.recording, simulation.scenario, simulation.downstream)},
+                 {"recordedPolicyChanges", SortedJson::array()},
+                 {"policies", SortedJson::array()}};
   for (const auto& [at, changed] : policy_changes(simulation.recording)) {
-    out["recordedPolicyChanges"].push_back(Json{{"afterS", at}, {"set", changed}});
+    out["recordedPolicyChanges"].push_back(SortedJson{{"afterS", at}, {"set", changed}});
   }
   for (const auto& one : simulation.outcomes) {
-    out["policies"].push_back(Json{{"policy", one.attempt->name},
-                                   {"set", one.attempt->set},
-                                   {"tasks", one.counts.tasks},
-                                   {"done", one.counts.done},
-                                   {"inTime", one.counts.in_time},
-                                   {"shed", one.counts.shed},
-                                   {"refused", one.counts.refused},
-                                   {"ageP50Ms", one.counts.age_p50_ms},
-                                   {"ageP99Ms", one.counts.age_p99_ms}});
+    out["policies"].push_back(SortedJson{{"policy", one.attempt->name},
+                                         {"set", one.attempt->set},
+                                         {"tasks", one.counts.tasks},
+                                         {"done", one.counts.done},
+                                         {"inTime", one.counts.in_time},
+                                         {"shed", one.counts.shed},
+                                         {"refused", one.counts.refused},
+                                         {"ageP50Ms", one.counts.age_p50_ms},
+                                         {"ageP99Ms", one.counts.age_p99_ms}});
   }
   return out;
 }
