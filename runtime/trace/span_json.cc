@@ -66,7 +66,7 @@ std::string otlp_json(std::span<const Span> spans) {
 std::string ChromeTrace::events(std::span<const Span> spans) {
   std::string out;
   for (const Span& span : spans) {
-    const Place place{track_of(span, out), span.start_ns, span.end_ns};
+    const Slice place{track_of(span, out), span.start_ns, span.end_ns};
     out += '{';
     member(out, "name", span.name);
     member(out, "cat", span.kind);
@@ -114,7 +114,7 @@ int ChromeTrace::track_of(const Span& span, std::string& out) {
 }
 
 // From within what caused it to its begin.
-void ChromeTrace::arrow(std::string& out, const std::string& id, const Place& from, const Place& to) {
+void ChromeTrace::arrow(std::string& out, const std::string& id, const Slice& from, const Slice& to) {
   const int64_t leaves = std::clamp(to.start, from.start, std::max(from.start, from.end));
   for (const bool end : {false, true}) {
     fmt::format_to(
@@ -125,7 +125,7 @@ void ChromeTrace::arrow(std::string& out, const std::string& id, const Place& fr
 }
 
 // Most parents come soon after; that of another process's trace never does. So the oldest give way.
-void ChromeTrace::remember_orphan(const Span& span, const Place& place) {
+void ChromeTrace::remember_orphan(const Span& span, const Slice& place) {
   orphans_.emplace(span.parent_id, std::pair(span.span_id, place));
   orphans_order_.push_back(span.parent_id);
   if (orphans_order_.size() <= kKnown) return;
@@ -134,7 +134,7 @@ void ChromeTrace::remember_orphan(const Span& span, const Place& place) {
   orphans_order_.pop_front();
 }
 
-void ChromeTrace::remember(const Span& span, const Place& place) {
+void ChromeTrace::remember(const Span& span, const Slice& place) {
   if (!known_.insert_or_assign(span.span_id, place).second) return;
   if (order_.size() < kKnown) {
     order_.push_back(span.span_id);
