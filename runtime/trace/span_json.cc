@@ -90,7 +90,7 @@ std::string ChromeTrace::events(std::span<const Span> spans) {
   return out;
 }
 
-// Names come from programs too: those beyond the bound share tracks.
+// Programs send names, too: names beyond the bound share tracks.
 std::pair<const std::string, std::vector<ChromeTrace::Track>>& ChromeTrace::tracks_of(const std::string& name) {
   const auto found = tracks_.find(name);
   if (found != tracks_.end()) return *found;
@@ -113,7 +113,7 @@ int ChromeTrace::track_of(const Span& span, std::string& out) {
   return free->id;
 }
 
-// From within what caused it to its begin.
+// Draws an arrow from within the cause to the beginning of the effect.
 void ChromeTrace::arrow(std::string& out, const std::string& id, const Slice& from, const Slice& to) {
   const int64_t leaves = std::clamp(to.start, from.start, std::max(from.start, from.end));
   for (const bool end : {false, true}) {
@@ -124,7 +124,7 @@ void ChromeTrace::arrow(std::string& out, const std::string& id, const Slice& fr
   }
 }
 
-// Most parents come soon after; that of another process's trace never does. So the oldest give way.
+// Most parents come soon afterwards; a parent in another process's trace never does. So the oldest entries are dropped.
 void ChromeTrace::remember_orphan(const Span& span, const Slice& place) {
   orphans_.emplace(span.parent_id, std::pair(span.span_id, place));
   orphans_order_.push_back(span.parent_id);
