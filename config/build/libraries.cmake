@@ -49,6 +49,8 @@ function(freshet_libraries top)
     if(units)
       add_library(${name} STATIC ${units})
       target_link_libraries(${name} PUBLIC ${links} ${ARG_LINKS})
+      # Some folders still include each other in circles: the linker goes through such a circle this often.
+      set_target_properties(${name} PROPERTIES LINK_INTERFACE_MULTIPLICITY 4)
       set_property(GLOBAL APPEND PROPERTY FRESHET_LIBRARIES ${name})
     else()
       add_library(${name} INTERFACE)
