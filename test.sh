@@ -73,6 +73,17 @@ node_modules() {
   npm_install build/node client-lambda "${current[@]}" aws-xray-sdk@3 luxon uuid
   npm_install build/node/sample client-sns "${sample[@]}" aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
   runtime_client
+  browser_driver
+}
+
+# What drives Chromium in the tests of the dashboard.
+browser_driver() {
+  local place=build/node/ui wanted
+  mapfile -t wanted < <(pinned ui)
+  [ -d "$place/node_modules/axe-core" ] && [ -d "$place/node_modules/playwright-core" ] && return 0
+  mkdir -p "$place"
+  (cd "$place" && npm init -y && npm install --no-audit --no-fund "${wanted[@]}") >/dev/null 2>&1 ||
+    echo "SKIPPED: the tests of the dashboard: playwright-core and axe-core could not be installed in $place" >&2
 }
 
 npm_install() { # folder, package of @aws-sdk that shows that it is done, packages
