@@ -76,6 +76,17 @@ node_modules() {
   npm_install build/node client-lambda "${current[@]}" aws-xray-sdk@3 luxon uuid
   npm_install build/node/sample client-sns "${sample[@]}" aws-xray-sdk@3.3.3 luxon@1.26.0 uuid@8.3.2
   runtime_client
+  browser_driver
+}
+
+# What drives Chromium in the tests of the dashboard.
+browser_driver() {
+  local place=build/node/ui wanted
+  mapfile -t wanted < <(pinned ui)
+  [ -d "$place/node_modules/axe-core" ] && [ -d "$place/node_modules/playwright-core" ] && return 0
+  mkdir -p "$place"
+  (cd "$place" && npm init -y && npm install --no-audit --no-fund "${wanted[@]}") >/dev/null 2>&1 ||
+    echo "SKIPPED: the tests of the dashboard: playwright-core and axe-core could not be installed in $place" >&2
 }
 
 npm_install() { # folder, package of @aws-sdk that shows that it is done, packages
@@ -167,6 +178,12 @@ damage() {
   return "$failed"
 }
 
+# Each harm to the real daemon, from outside.
+black_box() {
+  PYTHONDONTWRITEBYTECODE=1 tests/faults/black_box_test.py --long --binary build/release/freshet \
+    --bad-disk build/release/tests/libbad_disk.so --step-clock build/release/tests/libstep_clock.so
+}
+
 case "${1:-}" in
 fuzz | release) install_missing fuzz ;;
 *) install_missing ;;
@@ -207,6 +224,7 @@ sim)
   ;;
 release)
   build release
+  black_box
   damage
   ;;
 long)

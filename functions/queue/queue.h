@@ -102,13 +102,10 @@ class Queue final : public TaskQueue {
   void measure_pickup(Histogram& histogram) { pickup_ = &histogram; }
   // The work on a task begins that was taken with `starts_later`; `waiting_since` as the take gave it.
   void started(std::optional<WallTime> waiting_since);
-  // Creations refused since the start: at MAX_WAITING, at MAX_WAITING_BYTES, by REFUSE_LATE.
+  // Creations refused since the start: at MAX_WAITING, at MAX_WAITING_BYTES, because their deadline had passed, because
+  // they would have been too late (REFUSE_LATE), for want of a lane.
   struct Refusals {
-    uint64_t tasks = 0;
-    uint64_t bytes = 0;
-    uint64_t passed = 0;  // Their deadline had passed.
-    uint64_t late = 0;    // They would have been too late (REFUSE_LATE).
-    uint64_t lanes = 0;
+    uint64_t tasks = 0, bytes = 0, passed = 0, late = 0, lanes = 0;
   };
   const Refusals& refusals() const { return refusals_; }
   // Tasks that clients wrote without what a task needs to be served, since the start.
@@ -133,7 +130,6 @@ class Queue final : public TaskQueue {
   void settle_later(std::vector<Settlement> settlements);
   // Whether a take would find something now, expired tasks included.
   Async<Result<bool>> has_work();
-
   Async<std::vector<Result<CreatedTask>>> create(std::vector<NewTask> tasks) override;
   Async<Result<std::vector<TakenTask>>> take(TakeInput input) override;
   Async<std::vector<Result<ItemRef>>> settle(std::vector<Settlement> settlements) override;
@@ -143,6 +139,9 @@ class Queue final : public TaskQueue {
   Async<Result<uint64_t>> redrive(RedriveInput input) override;
   Async<Result<QueueStats>> stats() override;
   Async<Result<std::vector<ItemRef>>> sheds(uint32_t limit) override;
+  Async<Result<QueueReading>> reading() override;
+  Async<Result<QueueShares>> shares(SharesInput input) override;
+  QueueHolders holders(uint32_t limit) override;
   Async<Result<Explanation>> explain(std::string id) override;
   QueuePolicy policy() override { return policy_environment(settings_); }
   Result<QueuePolicy> change_policy(const QueuePolicy& changes) override;
@@ -193,7 +192,6 @@ class Queue final : public TaskQueue {
   struct KeyClaims;  // What a take has chosen of one group or key.
   using Asked = std::map<std::string, KeyClaims, std::less<>>;
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-
   Queue(Services& services, EventLog log, QueueIdentity identity, WallGuard& wall, Prepared prepared,
         QueueSettings settings);
 
@@ -333,7 +331,6 @@ class Queue final : public TaskQueue {
   // queue_admin.cc
   Async<Result<ItemRef>> cancel_one(std::string id);
   Async<Result<void>> redrive_tasks(std::vector<ItemRef> tasks, uint64_t& done);
-
   std::string state_now();
 
   // queue_pauses.cc
