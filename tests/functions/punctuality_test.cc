@@ -6,18 +6,18 @@
 namespace freshet {
 namespace {
 
-BootTime at(double seconds_of_boot) {
+BootTime boot_seconds(double seconds_of_boot) {
   return BootTime(std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(seconds_of_boot)));
 }
 
 TEST(Punctuality, TasksWithoutDeadlineAreInTimeAndCountedApart) {
   Punctuality counts;
-  counts.ended(TaskEnd::kInTime, at(10), 5);
-  counts.ended(TaskEnd::kNoDeadline, at(10), 2);
-  counts.ended(TaskEnd::kLate, at(10));
-  counts.ended(TaskEnd::kFailed, at(10));
-  counts.ended(TaskEnd::kShed, at(10), 3);
-  const InTimeCounts minute = counts.stats(at(10)).last_minute;
+  counts.ended(TaskEnd::kInTime, boot_seconds(10), 5);
+  counts.ended(TaskEnd::kNoDeadline, boot_seconds(10), 2);
+  counts.ended(TaskEnd::kLate, boot_seconds(10));
+  counts.ended(TaskEnd::kFailed, boot_seconds(10));
+  counts.ended(TaskEnd::kShed, boot_seconds(10), 3);
+  const InTimeCounts minute = counts.stats(boot_seconds(10)).last_minute;
   EXPECT_EQ(minute.in_time, 7u);
   EXPECT_EQ(minute.no_deadline, 2u);
   EXPECT_EQ(minute.late, 1u);
@@ -31,22 +31,22 @@ TEST(Punctuality, TasksWithoutDeadlineAreInTimeAndCountedApart) {
 
 TEST(Punctuality, ThereIsNoShareOfNothing) {
   Punctuality counts;
-  counts.refused(3, at(1));
-  counts.called(at(1));
-  EXPECT_FALSE(counts.stats(at(1)).last_minute.share());
+  counts.refused(3, boot_seconds(1));
+  counts.called(boot_seconds(1));
+  EXPECT_FALSE(counts.stats(boot_seconds(1)).last_minute.share());
 }
 
 TEST(Punctuality, TheWindowForgetsWhatIsAMinuteOld) {
   Punctuality counts;
-  counts.ended(TaskEnd::kInTime, at(100.9));
-  counts.ended(TaskEnd::kLate, at(101.0));
-  counts.called(at(101.0));
-  counts.wasted(WastedCall::kLate, at(101.5));
-  counts.refused(4, at(101.9));
-  EXPECT_EQ(counts.stats(at(159.9)).last_minute.ended(), 2u);
-  EXPECT_EQ(counts.stats(at(160.0)).last_minute.ended(), 1u);
-  EXPECT_EQ(counts.stats(at(160.9)).last_minute.refused, 4u);
-  const InTimeStats later = counts.stats(at(161.0));
+  counts.ended(TaskEnd::kInTime, boot_seconds(100.9));
+  counts.ended(TaskEnd::kLate, boot_seconds(101.0));
+  counts.called(boot_seconds(101.0));
+  counts.wasted(WastedCall::kLate, boot_seconds(101.5));
+  counts.refused(4, boot_seconds(101.9));
+  EXPECT_EQ(counts.stats(boot_seconds(159.9)).last_minute.ended(), 2u);
+  EXPECT_EQ(counts.stats(boot_seconds(160.0)).last_minute.ended(), 1u);
+  EXPECT_EQ(counts.stats(boot_seconds(160.9)).last_minute.refused, 4u);
+  const InTimeStats later = counts.stats(boot_seconds(161.0));
   EXPECT_EQ(later.last_minute.ended() + later.last_minute.calls + later.last_minute.wasted + later.last_minute.refused,
             0u);
   EXPECT_EQ(later.since_start.ended(), 2u);
@@ -56,18 +56,18 @@ TEST(Punctuality, TheWindowForgetsWhatIsAMinuteOld) {
 
 TEST(Punctuality, ASecondTakesThePlaceOfTheOneAMinuteBefore) {
   Punctuality counts;
-  counts.ended(TaskEnd::kShed, at(5), 9);
-  counts.ended(TaskEnd::kInTime, at(65));
-  EXPECT_EQ(counts.stats(at(65)).last_minute.ended(), 1u);
-  counts.ended(TaskEnd::kInTime, at(3605));  // After long silence.
-  EXPECT_EQ(counts.stats(at(3605)).last_minute.ended(), 1u);
-  EXPECT_EQ(counts.stats(at(3605)).since_start.ended(), 11u);
+  counts.ended(TaskEnd::kShed, boot_seconds(5), 9);
+  counts.ended(TaskEnd::kInTime, boot_seconds(65));
+  EXPECT_EQ(counts.stats(boot_seconds(65)).last_minute.ended(), 1u);
+  counts.ended(TaskEnd::kInTime, boot_seconds(3605));  // After long silence.
+  EXPECT_EQ(counts.stats(boot_seconds(3605)).last_minute.ended(), 1u);
+  EXPECT_EQ(counts.stats(boot_seconds(3605)).since_start.ended(), 11u);
 }
 
 TEST(Punctuality, EveryReasonHasACounterOfItsOwn) {
   Punctuality counts;
   for (size_t i = 0; i < kWastedCalls; ++i) {
-    for (size_t n = 0; n <= i; ++n) counts.wasted(static_cast<WastedCall>(i), at(1));
+    for (size_t n = 0; n <= i; ++n) counts.wasted(static_cast<WastedCall>(i), boot_seconds(1));
   }
   for (size_t i = 0; i < kRefusals; ++i) {
     for (size_t n = 0; n <= i; ++n) counts.refused_by_downstream(static_cast<DownstreamRefusal>(i));

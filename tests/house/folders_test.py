@@ -16,6 +16,11 @@ TABLE = "config/build/folders.txt"
 PRODUCT = ("base", "tables", "streams", "runtime", "functions", "wire", "app")
 
 
+# Parameters between which a call cannot decide.
+ALIKE = {each: "text" for each in ("std::string", "const std::string&", "std::string_view", "const char*")}
+ALIKE |= {each: "number" for each in ("int", "int64_t", "uint64_t", "int32_t", "uint32_t", "size_t", "double")}
+
+
 def read_table(text):
     rows = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
     return {row[0]: set(row[1:]) for row in rows}
@@ -60,23 +65,27 @@ def code_only(text):
 
 
 def name_of(head):
-    """What a declaration declares, so that two that clash are equal, and the declaration if its repetition does no harm."""
+    """What a declaration declares, so that two that clash are equal (a function for each number of parameters that it takes), and
+    the declaration if its repetition does no harm."""
     head = re.sub(r"^template <.*?> (?=\w)", "", " ".join(head.split()))
     if re.match(r"TEST|TYPED_TEST|INSTANTIATE_|FRESHET_|using namespace |using [\w:]+$|static_assert", head) or not head:
         return None
     alias = re.match(r"(?:using|namespace) (\w+) ?= ?(.*)", head)
     if alias:
-        return alias[1], head
+        return [alias[1]], head
     kind = re.match(r"(?:class|struct|enum class|enum|union) (\w+)(?: final)?(?: :.*)?$", head)
     if kind:
-        return kind[1], None
+        return [kind[1]], None
     head = re.split(r"(?<![=!<>])=(?!=)", head)[0] if "(" not in head.split("=")[0] else head
     function = re.search(r"(\w+)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)", head)
     if function:
-        types = [re.sub(r"\s+\w+$", "", each.split("=")[0].strip()) for each in function[2].split(",")]
-        return f"{function[1]}({','.join(types)})", None
+        parameters = function[2].split(",")
+        types = [re.sub(r"\s+\w+$", "", each.split("=")[0].strip()) for each in parameters]
+        types = [ALIKE.get(each, each) for each in types]
+        needed = next((place for place, each in enumerate(parameters) if "=" in each), len(types))
+        return [f"{function[1]}({','.join(types[:count])})" for count in range(needed, len(types) + 1)], None
     variable = re.search(r"(\w+)(?:\[.*\])?\s*$", head)
-    return (variable[1], None) if variable else None
+    return ([variable[1]], None) if variable else None
 
 
 def local_names(text):
@@ -90,7 +99,7 @@ def local_names(text):
         named = name_of(head) if local and not scope and mark[0] != "}" else None
         if named:
             line = code.count("\n", 0, begin + len(head) - len(head.lstrip())) + 1
-            found.append((named[0], line, named[1]))
+            found += [(name, line, named[1]) for name in named[0]]
         if mark[0] == "{":
             open_.append("body" if not scope else "named" if scope[1] else "unnamed")
         elif mark[0] == "}" and open_:
@@ -144,8 +153,9 @@ const std::map<int, int> kMap = {{1, 2}};
 int not_local(int) { return 0; }
 }
 """
-        self.assertEqual([name for name, _, _ in local_names(one)], ["kA", "T", "io", "S", "twice(const T&,int)", "kMap"])
-        self.assertEqual(names_twice({"a.cc": one, "b.cc": "int kA; namespace { using T = int; int twice(int x) { } }"}), [])
+        self.assertEqual([name for name, _, _ in local_names(one)], ["kA", "T", "io", "S", "twice(const T&)", "twice(const T&,number)", "kMap"])
+        self.assertEqual(names_twice({"a.cc": one, "b.cc": "int kA; namespace { using T = int; int twice(std::string x) { } }"}), [])
+        self.assertEqual(len(names_twice({"a.cc": "namespace { int of(std::string_view a) { } }", "b.cc": "namespace { int of(const std::string& b) { } }"})), 1)
         self.assertEqual([line.split(" ")[:2] for line in names_twice(
             {"a.cc": one, "b.cc": "namespace {\nusing T = long;\nclass S final : public X {\n};\nint twice(const T& other, int) { }\ndouble kA = 1;\n}"})],
             [["b.cc:2:", "T"], ["b.cc:3:", "S"], ["b.cc:5:", "twice(const"], ["b.cc:6:", "kA"]])

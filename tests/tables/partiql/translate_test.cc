@@ -10,7 +10,7 @@ using partiql_test::written;
 
 constexpr const char* kTooMany = "! Too many decomposed read operations for a given query.";
 
-std::string where(const std::string& condition) {
+std::string translated_where(const std::string& condition) {
   return planned("SELECT * FROM t WHERE " + condition);
 }
 
@@ -28,64 +28,67 @@ std::string strings(int count) {
 
 TEST(PartiqlPlanTest, ReadsByKeyWhereItCan) {
   EXPECT_EQ(planned("SELECT * FROM t"), "scan");
-  EXPECT_EQ(where("a = 1"), "scan | a=1");
-  EXPECT_EQ(where("p > 'a'"), "scan | p>\"a\"");
-  EXPECT_EQ(where("p = 'a' OR b = 1"), "scan | p=\"a\" OR b=1");
-  EXPECT_EQ(where("p = q"), "scan | p=q");
-  EXPECT_EQ(where("p = 'a'"), "p=\"a\"");
-  EXPECT_EQ(where("'a' = p AND 5 >= s"), "p=\"a\" AND s<=5");
-  EXPECT_EQ(where("b = 1 AND p = 'a' AND (c = 2 OR d = 3)"), "p=\"a\" | b=1 AND (c=2 OR d=3)");
-  EXPECT_EQ(where("(p = 'a' AND s = 1) AND b = 2"), "p=\"a\" AND s=1 | b=2");
-  EXPECT_EQ(where("p = 'a' AND s BETWEEN 1 AND 2"), "p=\"a\" AND s BETWEEN 1 AND 2");
-  EXPECT_EQ(where("p = 'a' AND s > 1 AND s <= 5"), "p=\"a\" AND s BETWEEN 1 AND 5 | s>1");
-  EXPECT_EQ(where("p = 'a' AND s > 5 AND s < 1"), "p=\"a\" AND s>5 | s<1");
-  EXPECT_EQ(where("p = 'a' AND s > 0 AND s = 1"), "p=\"a\" AND s=1 | s>0");
-  EXPECT_EQ(where("p = 'a' AND s <> 1"), "p=\"a\" | s<>1");
-  EXPECT_EQ(where("p = 'a' AND NOT s = 1"), "p=\"a\" | NOT s=1");
-  EXPECT_EQ(where("p = 'a' AND p = 'a' AND s = 1"), "p=\"a\" AND s=1");
-  EXPECT_EQ(where("p = 'a' AND p = 'b'"), "p=\"a\" | p=\"b\"");
+  EXPECT_EQ(translated_where("a = 1"), "scan | a=1");
+  EXPECT_EQ(translated_where("p > 'a'"), "scan | p>\"a\"");
+  EXPECT_EQ(translated_where("p = 'a' OR b = 1"), "scan | p=\"a\" OR b=1");
+  EXPECT_EQ(translated_where("p = q"), "scan | p=q");
+  EXPECT_EQ(translated_where("p = 'a'"), "p=\"a\"");
+  EXPECT_EQ(translated_where("'a' = p AND 5 >= s"), "p=\"a\" AND s<=5");
+  EXPECT_EQ(translated_where("b = 1 AND p = 'a' AND (c = 2 OR d = 3)"), "p=\"a\" | b=1 AND (c=2 OR d=3)");
+  EXPECT_EQ(translated_where("(p = 'a' AND s = 1) AND b = 2"), "p=\"a\" AND s=1 | b=2");
+  EXPECT_EQ(translated_where("p = 'a' AND s BETWEEN 1 AND 2"), "p=\"a\" AND s BETWEEN 1 AND 2");
+  EXPECT_EQ(translated_where("p = 'a' AND s > 1 AND s <= 5"), "p=\"a\" AND s BETWEEN 1 AND 5 | s>1");
+  EXPECT_EQ(translated_where("p = 'a' AND s > 5 AND s < 1"), "p=\"a\" AND s>5 | s<1");
+  EXPECT_EQ(translated_where("p = 'a' AND s > 0 AND s = 1"), "p=\"a\" AND s=1 | s>0");
+  EXPECT_EQ(translated_where("p = 'a' AND s <> 1"), "p=\"a\" | s<>1");
+  EXPECT_EQ(translated_where("p = 'a' AND NOT s = 1"), "p=\"a\" | NOT s=1");
+  EXPECT_EQ(translated_where("p = 'a' AND p = 'a' AND s = 1"), "p=\"a\" AND s=1");
+  EXPECT_EQ(translated_where("p = 'a' AND p = 'b'"), "p=\"a\" | p=\"b\"");
 }
 
 TEST(PartiqlPlanTest, TakesAlternativesApart) {
-  EXPECT_EQ(where("p IN ['b', 'a'] AND c = 1"), "p=\"a\" | c=1; p=\"b\" | c=1");
-  EXPECT_EQ(where("p = 'b' OR p = 'a'"), "p=\"a\"; p=\"b\"");
-  EXPECT_EQ(where("(p = 'b' AND s = 1) OR (p = 'a' AND c = 2)"), "p=\"a\" | c=2; p=\"b\" AND s=1");
-  EXPECT_EQ(where("p = 'a' AND s IN [2, 1]"), "p=\"a\" AND s=1; p=\"a\" AND s=2");
-  EXPECT_EQ(where("p = 'a' AND (s = 2 OR s = 1 AND c = 1)"), "p=\"a\" AND s=1 | c=1; p=\"a\" AND s=2");
-  EXPECT_EQ(where("p = 'a' AND (s < 1 OR s > 1 OR s = 1)"), "p=\"a\" AND s<1; p=\"a\" AND s=1; p=\"a\" AND s>1");
-  EXPECT_EQ(where("p = 'a' AND NOT s = 1 OR p = 'a' AND s = 2"), "p=\"a\" | p=\"a\" AND NOT s=1 OR p=\"a\" AND s=2");
-  EXPECT_EQ(where("p = 'a' OR p = 'a' AND s <> 1"), "p=\"a\" | p=\"a\" OR p=\"a\" AND s<>1");
+  EXPECT_EQ(translated_where("p IN ['b', 'a'] AND c = 1"), "p=\"a\" | c=1; p=\"b\" | c=1");
+  EXPECT_EQ(translated_where("p = 'b' OR p = 'a'"), "p=\"a\"; p=\"b\"");
+  EXPECT_EQ(translated_where("(p = 'b' AND s = 1) OR (p = 'a' AND c = 2)"), "p=\"a\" | c=2; p=\"b\" AND s=1");
+  EXPECT_EQ(translated_where("p = 'a' AND s IN [2, 1]"), "p=\"a\" AND s=1; p=\"a\" AND s=2");
+  EXPECT_EQ(translated_where("p = 'a' AND (s = 2 OR s = 1 AND c = 1)"), "p=\"a\" AND s=1 | c=1; p=\"a\" AND s=2");
+  EXPECT_EQ(translated_where("p = 'a' AND (s < 1 OR s > 1 OR s = 1)"),
+            "p=\"a\" AND s<1; p=\"a\" AND s=1; p=\"a\" AND s>1");
+  EXPECT_EQ(translated_where("p = 'a' AND NOT s = 1 OR p = 'a' AND s = 2"),
+            "p=\"a\" | p=\"a\" AND NOT s=1 OR p=\"a\" AND s=2");
+  EXPECT_EQ(translated_where("p = 'a' OR p = 'a' AND s <> 1"), "p=\"a\" | p=\"a\" OR p=\"a\" AND s<>1");
 }
 
 // The service refuses these.
 TEST(PartiqlPlanTest, ReadsOverlappingAlternativesOfAPartitionAsOne) {
-  EXPECT_EQ(where("p='a' AND (s > 0 OR s < 5)"), "p=\"a\" | p=\"a\" AND (s>0 OR s<5)");
-  EXPECT_EQ(where("p='a' AND (s = 1 OR c = 2)"), "p=\"a\" | p=\"a\" AND (s=1 OR c=2)");
-  EXPECT_EQ(where("p='a' OR p='a'"), "p=\"a\" | p=\"a\" OR p=\"a\"");
-  EXPECT_EQ(where("p='a' AND c=1 OR p='a' AND c=2"), "p=\"a\" | p=\"a\" AND c=1 OR p=\"a\" AND c=2");
-  EXPECT_EQ(where("p='b' AND s=1 OR p='a' AND c<>1 OR p='a' AND s=2"),
+  EXPECT_EQ(translated_where("p='a' AND (s > 0 OR s < 5)"), "p=\"a\" | p=\"a\" AND (s>0 OR s<5)");
+  EXPECT_EQ(translated_where("p='a' AND (s = 1 OR c = 2)"), "p=\"a\" | p=\"a\" AND (s=1 OR c=2)");
+  EXPECT_EQ(translated_where("p='a' OR p='a'"), "p=\"a\" | p=\"a\" OR p=\"a\"");
+  EXPECT_EQ(translated_where("p='a' AND c=1 OR p='a' AND c=2"), "p=\"a\" | p=\"a\" AND c=1 OR p=\"a\" AND c=2");
+  EXPECT_EQ(translated_where("p='b' AND s=1 OR p='a' AND c<>1 OR p='a' AND s=2"),
             "p=\"a\" | p=\"b\" AND s=1 OR p=\"a\" AND c<>1 OR p=\"a\" AND s=2; p=\"b\" AND s=1");
-  EXPECT_EQ(where("p='a' AND (s='x' OR s < 5)"),
+  EXPECT_EQ(translated_where("p='a' AND (s='x' OR s < 5)"),
             "! Key attribute's data type should match its data type in table's schema: Key s");
 }
 
 TEST(PartiqlPlanTest, ReadsAValueThatIsNamedTwiceOnce) {
-  EXPECT_EQ(where("p IN ['a','b','a']"), "p=\"a\"; p=\"b\"");
-  EXPECT_EQ(where("p = 'a' AND s IN [5, 5.0, 50e-1]"), "p=\"a\" AND s=5");
-  EXPECT_EQ(where("p = 'a' AND s IN [" + numbers(50) + ", 7.0]").substr(0, 1), "p");
+  EXPECT_EQ(translated_where("p IN ['a','b','a']"), "p=\"a\"; p=\"b\"");
+  EXPECT_EQ(translated_where("p = 'a' AND s IN [5, 5.0, 50e-1]"), "p=\"a\" AND s=5");
+  EXPECT_EQ(translated_where("p = 'a' AND s IN [" + numbers(50) + ", 7.0]").substr(0, 1), "p");
 }
 
 TEST(PartiqlPlanTest, RefusesTooMany) {
-  EXPECT_EQ(where("p IN [" + strings(51) + "]"), kTooMany);
-  EXPECT_EQ(where("p = 'a' AND s IN [" + numbers(51) + "]"), kTooMany);
-  EXPECT_EQ(where("p IN [" + strings(26) + "] AND s IN [1, 2]"), kTooMany);
-  EXPECT_EQ(where("p IN [" + strings(51) + "] OR c = 1").substr(0, 4), "scan");
-  EXPECT_EQ(where("p = 'a' AND c IN [" + numbers(101) + "]"),
+  EXPECT_EQ(translated_where("p IN [" + strings(51) + "]"), kTooMany);
+  EXPECT_EQ(translated_where("p = 'a' AND s IN [" + numbers(51) + "]"), kTooMany);
+  EXPECT_EQ(translated_where("p IN [" + strings(26) + "] AND s IN [1, 2]"), kTooMany);
+  EXPECT_EQ(translated_where("p IN [" + strings(51) + "] OR c = 1").substr(0, 4), "scan");
+  EXPECT_EQ(translated_where("p = 'a' AND c IN [" + numbers(101) + "]"),
             "! The IN operator is provided with too many operands; number of operands: 101");
-  EXPECT_EQ(where("p = 1"), "! Key attribute's data type should match its data type in table's schema: Key p");
-  EXPECT_EQ(where("p = 'a' AND s IN [1, 'x']"),
+  EXPECT_EQ(translated_where("p = 1"),
+            "! Key attribute's data type should match its data type in table's schema: Key p");
+  EXPECT_EQ(translated_where("p = 'a' AND s IN [1, 'x']"),
             "! Key attribute's data type should match its data type in table's schema: Key s");
-  EXPECT_EQ(where("p > 1"), "scan | p>1");
+  EXPECT_EQ(translated_where("p > 1"), "scan | p>1");
 }
 
 TEST(PartiqlPlanTest, ReadsInOrder) {
