@@ -231,7 +231,7 @@ class AsksForASecond final : public Limiter {
 // Each refusal costs a second then, but for what a bucket saves meanwhile.
 TEST(AdaptiveRate, ABucketThatAsksForPauses) {
   const auto make = [](Random& random) {
-    return std::make_unique<AsksForASecond>(std::make_unique<Bucket>(0.1 + 0.9 * random.unit()));
+    return std::make_unique<AsksForASecond>(std::make_unique<BucketLimiter>(0.1 + 0.9 * random.unit()));
   };
   EXPECT_GE(expect_bars(make, 120, 10, 0.01, 0.86), 0.935);
 }
@@ -353,7 +353,7 @@ struct Flood {
 // Two in a hundred calls are refused at most.
 TEST(AdaptiveRate, ASlowDownstream) {
   for (const double limit : {2.0, 3.0, 5.0}) {
-    Bucket bucket(1);
+    BucketLimiter bucket(1);
     LimitHints hints;
     const Flood came(60, 1'260, [&](double now, long) { return Reply{bucket.take(now, limit, hints)}; });
     EXPECT_GE(came.taken, 0.95 * limit);
@@ -364,7 +364,7 @@ TEST(AdaptiveRate, ASlowDownstream) {
 // It was 20 a second, and fell to 10: that it rises again is likely, and is found soon.
 TEST(AdaptiveRate, ALimitThatRisesAgainIsFoundSoon) {
   for (double rises = 200; rises < 208; rises += 1) {
-    Bucket bucket(0.2);
+    BucketLimiter bucket(0.2);
     LimitHints hints;
     const Flood came(rises, rises + 10, [&](double now, long) {
       return Reply{bucket.take(now, now < 100 ? 20 : now < rises ? 10 : 40, hints)};
@@ -377,7 +377,7 @@ TEST(AdaptiveRate, ALimitThatRisesAgainIsFoundSoon) {
 TEST(AdaptiveRate, ItDoesNotClimbWhileNothingIsAnswered) {
   for (const double begins : {0.0, 20.0, 61.3}) {
     AdaptiveRate rate(0.1, 100'000);
-    Bucket bucket(0.5);
+    BucketLimiter bucket(0.5);
     LimitHints hints;
     BootTime now(seconds(100));
     const BootTime silent = now + nanoseconds(static_cast<int64_t>(begins * 1e9));
