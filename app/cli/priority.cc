@@ -43,7 +43,7 @@ struct PriorityOptions {
   bool sample = false;
 };
 
-// Prints the answer on standard output, and what went wrong_options for people on standard error.
+// Prints the answer on standard output, and what went wrong for people on standard error.
 int tell(const PriorityOptions& options, const std::string& method, const std::string& path,
          const Json& body = nullptr) {
   Session session(options.remote);

@@ -129,7 +129,7 @@ PutItemInput ShedLog::head() {
   return put;
 }
 
-// One item for `lines`, which are alike; the last one has that count_value. It stands in the slot of the last, so that
+// One item for `lines`, which are alike; the last one has that number. It stands in the slot of the last, so that
 // it is overwritten when all of its lines are.
 PutItemInput ShedLog::put_of(std::span<ShedLine> lines, uint64_t last) const {
   PutItemInput put;

@@ -52,7 +52,7 @@ TEST(SlidingCount, AnotherCountEndsTheBelief) {
   EXPECT_FALSE(count.known()) << "more was accepted";
   count.refused(after_start(11), true);
   count.refused(after_start(14), true);
-  EXPECT_FALSE(count.known()) << "it refuses after_start another count";
+  EXPECT_FALSE(count.known()) << "it refuses at another count";
 }
 
 // Parts before the machine's start are none: nothing beside the counts is read.

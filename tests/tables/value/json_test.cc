@@ -170,8 +170,8 @@ TEST(JsonReading, AttributeRulesOfTheService) {
   EXPECT_EQ(invalid_attribute(R"({"N":"one"})"), "The parameter cannot be converted to a numeric value: one");
   EXPECT_EQ(invalid_attribute(R"({"NS":["1","x"]})"), "The parameter cannot be converted to a numeric value: x");
   EXPECT_EQ(invalid_attribute(R"({"N":"1e999"})"),
-            "Number overflow. Attempting to store a number_in_json with magnitude larger than supported range");
-  EXPECT_EQ(invalid_attribute(R"({"NS":[]})"), prefix + "An number_in_json set  may not be empty");
+            "Number overflow. Attempting to store a number with magnitude larger than supported range");
+  EXPECT_EQ(invalid_attribute(R"({"NS":[]})"), prefix + "An number set  may not be empty");
   EXPECT_EQ(invalid_attribute(R"({"SS":[]})"), prefix + "An string set  may not be empty");
   EXPECT_EQ(invalid_attribute(R"({"BS":[]})"), prefix + "Binary sets should not be empty");
   EXPECT_EQ(invalid_attribute(R"({"SS":["a","a"]})"), prefix + "Input collection [a, a] contains duplicates.");
@@ -222,7 +222,7 @@ TEST(JsonReading, PlainValues) {
   EXPECT_EQ(parse_plain_json(R"({"":1})").value(), Value(Map{{"", Value::number(1)}}));
   EXPECT_EQ(
       refusal_in_json(parse_plain_json(R"({"a":[1e126]})"), ErrorCode::kValidation),
-      "Number overflow. Attempting to store a number_in_json with magnitude larger than supported range (at a[0])");
+      "Number overflow. Attempting to store a number with magnitude larger than supported range (at a[0])");
   EXPECT_EQ(plain(parse_plain_json(R"([1.0,-0,1E2])").value()), "[1,0,100]");
 }
 
@@ -363,7 +363,7 @@ TEST(JsonDocument, EveryNameIsFoundAndNoOther) {
   EXPECT_EQ(one->int_or("", 0).value(), 3);
   EXPECT_FALSE(one->find("b"));
   EXPECT_FALSE(document.parse("{}")->find(""));
-  // Names of every length that begin with every letter, of which those with an odd number_in_json are there.
+  // Names of every length that begin with every letter, of which those with an odd number are there.
   const auto name_of = [](size_t i) { return std::string(1 + i / 26, static_cast<char>('a' + i % 26)); };
   constexpr size_t kNames = 1000;
   std::string text = "{";
@@ -380,7 +380,7 @@ TEST(JsonDocument, LargeDocuments) {
   std::string text(3u << 20, 'x');
   JsonDocument document;
   auto large = document.parse("{\"a\":\"" + text + "\",\"b\":[" + std::string(1000, '0').replace(1, 0, ",") + "]}");
-  EXPECT_FALSE(large) << "no number_in_json has leading zeros";
+  EXPECT_FALSE(large) << "no number has leading zeros";
   large = document.parse("{\"a\":\"" + text + "\"}");
   ASSERT_TRUE(large);
   EXPECT_EQ(large->string_or("a").value(), text);
