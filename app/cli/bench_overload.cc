@@ -213,8 +213,8 @@ void add_bench_overload(Command bench, int& exit_status) {
                       "options above describe")
           .one_of({"limits"});
   list("--limiter", options->limits.limiters,
-       "How that downstream limits: token-bucket, window-1s, window-60s, sliding-10s, shared, concurrency "
-       "[default: all]")
+       "How that downstream limits: token-bucket, window-1s, window-60s, sliding-10s, shared, concurrency, "
+       "each-group [default: all]")
       .needs(scenarios);
   list("--headers", options->limits.headers, "What it says of its limit: none, retry-after, ratelimit [default: all]")
       .needs(scenarios);

@@ -189,8 +189,8 @@ class ConcurrencyLimiter final : public Limiter {
   int under_way_ = 0;
 };
 
-constexpr std::array<std::string_view, 6> kLimiterNames = {"token-bucket", "window-1s", "window-60s",
-                                                           "sliding-10s",  "shared",    "concurrency"};
+constexpr std::array<std::string_view, 7> kLimiterNames = {"token-bucket", "window-1s",   "window-60s", "sliding-10s",
+                                                           "shared",       "concurrency", "each-group"};
 
 }  // namespace
 
@@ -229,6 +229,7 @@ std::optional<nanoseconds> Limiter::next(nanoseconds now) {
 std::unique_ptr<Limiter> make_limiter(const LimiterSpec& spec) {
   switch (spec.kind) {
     case LimiterKind::kTokenBucket:
+    case LimiterKind::kEachGroup:
       return std::make_unique<BucketLimiter>(spec);
     case LimiterKind::kWindow1s:
     case LimiterKind::kWindow60s:
@@ -253,9 +254,9 @@ std::string_view name_of(LimiterKind kind) {
 }
 
 const std::vector<LimiterKind>& limiter_kinds() {
-  static const std::vector<LimiterKind> all = {LimiterKind::kTokenBucket, LimiterKind::kWindow1s,
-                                               LimiterKind::kWindow60s,   LimiterKind::kSliding,
-                                               LimiterKind::kShared,      LimiterKind::kConcurrency};
+  static const std::vector<LimiterKind> all = {
+      LimiterKind::kTokenBucket, LimiterKind::kWindow1s,    LimiterKind::kWindow60s, LimiterKind::kSliding,
+      LimiterKind::kShared,      LimiterKind::kConcurrency, LimiterKind::kEachGroup};
   return all;
 }
 

@@ -21,6 +21,7 @@ enum class LimiterKind {
   kSliding,      // A limit for any span of 10 s.
   kShared,       // A token bucket that somebody else shares: takes a random, changing part, and is served first.
   kConcurrency,  // A limit of concurrent calls: as many as give the limit's rate at the mean service time.
+  kEachGroup,    // A token bucket for each group of tasks. What is made here is the one of a single group.
 };
 
 struct LimitStep {

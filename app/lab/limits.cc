@@ -129,10 +129,21 @@ HintForm form_of(const LimitCase& one) {
   return static_cast<HintForm>(one.seed % 3);
 }
 
-Result<QueueSettings> settings_of(const LimitPolicy& policy) {
+// A limit of each group is set, or learnt, for each group.
+Environment environment_of(const LimitCase& one, const LimitPolicy& policy) {
+  Environment out = policy.settings;
+  if (one.limiter != LimiterKind::kEachGroup) return out;
+  auto rate = out.extract("RATE_LIMIT");
+  rate.key() = "KEY_RATE_LIMIT";
+  out.insert(std::move(rate));
+  out.erase("RATE_BURST");
+  return out;
+}
+
+Result<QueueSettings> settings_of(const LimitCase& one, const LimitPolicy& policy) {
   QueueSettings settings;
   settings.shed_log_lines = 1000;
-  return with_policy(settings, policy.settings);
+  return with_policy(settings, environment_of(one, policy));
 }
 
 }  // namespace
@@ -155,8 +166,8 @@ Result<LimitFigures> run_limits(const LimitCase& one, const LimitPolicy& policy)
   const Trace load = load_of(one);
   const Scenario scenario = scenario_of(one, load);
   Ledger ledger(scenario, one.seed);
-  const auto limiter = make_limiter(spec_of(one));
   if (!policy.product) {
+    const auto limiter = make_limiter(spec_of(one));
     Caller caller;
     caller.oracle = policy.oracle;
     caller.rate = kRates[0];
@@ -166,9 +177,13 @@ Result<LimitFigures> run_limits(const LimitCase& one, const LimitPolicy& policy)
     const auto calls = run_caller(caller, load.arrivals, *limiter, ledger);
     return figures_of(one, calls, ledger);
   }
-  auto settings = settings_of(policy);
+  auto settings = settings_of(one, policy);
   if (!settings) return fail(settings.error());
-  LimitedDownstream downstream(*limiter, {one.hints, form_of(one)});
+  const bool each = one.limiter == LimiterKind::kEachGroup;
+  LimiterEach limiters(spec_of(one), [&ledger, each](size_t number) {
+    return each && ledger.jobs()[number].arrival.quiet ? "quiet" : "loud";
+  });
+  LimitedDownstream downstream(limiters, {one.hints, form_of(one)});
   ProductSetup setup;
   setup.settings = std::move(*settings);
   setup.downstream = &downstream;
@@ -183,10 +198,11 @@ Result<LimitFigures> run_limits_real(const LimitCase& one, const LimitPolicy& po
   Ledger ledger(scenario, one.seed);
   RealOptions with_limit = options;
   with_limit.limit = std::make_shared<RealLimit>();
-  with_limit.limit->downstream = {spec_of(one), LimitedBy::kAll, {one.hints, form_of(one)}};
+  const auto each = one.limiter == LimiterKind::kEachGroup ? LimitedBy::kGroup : LimitedBy::kAll;
+  with_limit.limit->downstream = {spec_of(one), each, {one.hints, form_of(one)}};
   if (one.quiet_alone) with_limit.check_simulate = false;  // Hardly any tasks.
   Policy daemon = *policy_of("freshet");
-  daemon.settings = policy.settings;
+  daemon.settings = environment_of(one, policy);
   const auto ran = run_real(daemon, one.seed, ledger, with_limit);
   if (!ran) return fail(ran.error());
   auto figures = figures_of(one, with_limit.limit->calls, ledger);

@@ -339,7 +339,12 @@ class Queue final : public TaskQueue {
   Async<Result<void>> load_learnt();
   std::optional<LearntLimit> learnt_to_keep();
   void keep_learnt();
+  void remember(const Item& item);
+  void remember_keys(const Item& item);
+  Async<void> keep_learnt_at_stop();
   Async<void> write_learnt(LearntLimit limit);
+  Async<void> write_learnt_keys(std::vector<LearntKey> keys);
+  Async<void> write_slot(Item item);
   Async<void> pauses_turn();
   Async<Result<Pause>> pause_now(PauseInput input, Actor actor);
   Async<Result<void>> resume_now(Pause::Of of, std::string name, Actor actor);

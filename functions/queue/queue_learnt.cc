@@ -1,6 +1,8 @@
-// The limit that RATE_LIMIT=adaptive has learnt is kept across restarts, in a slot of the system table.
-// docs/policies.md, "The limit, learnt".
+// What RATE_LIMIT=adaptive and KEY_RATE_LIMIT=adaptive have learnt is kept across restarts, in two slots of the system
+// table. docs/policies.md, "The limit, learnt".
 #include <cmath>
+#include <optional>
+#include <vector>
 
 #include "functions/queue/queue.h"
 
@@ -9,37 +11,77 @@ namespace freshet {
 namespace {
 
 constexpr int64_t kSlot = -500;  // Beside the shed log's head and below its lines, above the pauses.
+constexpr int64_t kKeysSlot = -501;
 constexpr std::string_view kRate = "rateMilli";
 constexpr std::string_view kConcurrency = "concurrency";
+constexpr std::string_view kKeys = "keys";
+constexpr std::string_view kNameOfKey = "name";
+constexpr std::string_view kByKey = "byKey";  // 1: the names are those of keys; 0: of groups.
 
-Item key_of_slot(const std::string& queue) {
+Item key_of_slot(const std::string& queue, int64_t slot = kSlot) {
   Item key;
   key.set("queue", Value(queue));
-  key.set("slot", Value::number(kSlot));
+  key.set("slot", Value::number(slot));
   return key;
+}
+
+void set_limit(Item& item, const LearntLimit& limit) {
+  item.set(kRate, Value::number(std::llround(1000 * limit.rate)));
+  item.set(kConcurrency, Value::number(static_cast<int64_t>(limit.concurrency)));
+}
+
+// Empty: there is nothing readable.
+std::optional<LearntLimit> limit_of(const Item& item) {
+  const auto milli = item.int_or(kRate, 0);
+  const auto concurrency = item.int_or(kConcurrency, 0);
+  if (milli <= 0 || concurrency < 0) return std::nullopt;
+  return LearntLimit{static_cast<double>(milli) / 1000, static_cast<uint64_t>(concurrency)};
+}
+
+std::vector<LearntKey> keys_of(const Item& item) {
+  std::vector<LearntKey> out;
+  const Value* keys = item.find(kKeys);
+  const List* list = keys != nullptr ? keys->get_if<List>() : nullptr;
+  if (list == nullptr) return out;
+  for (const auto& element : list->elements) {
+    const Map* one = element.get_if<Map>();
+    const auto limit = one != nullptr ? limit_of(*one) : std::nullopt;
+    if (limit) out.push_back({std::string(one->string_or(kNameOfKey)), *limit});
+  }
+  return out;
 }
 
 }  // namespace
 
 // Before anything is taken. A store that has nothing readable there has learnt nothing.
 Async<Result<void>> Queue::load_learnt() {
-  GetItemInput input;
-  input.table = ShedLog::kTable;
-  input.key = key_of_slot(table_);
-  auto stored = co_await services_.tables.get_item(std::move(input));
-  if (!stored) co_return fail(stored.error());
-  if (!*stored) co_return Result<void>();
-  const Item item = stored->decode();
-  const auto milli = item.int_or(kRate, 0);
-  const auto concurrency = item.int_or(kConcurrency, 0);
-  if (milli <= 0 || concurrency < 0) co_return Result<void>();
-  const LearntLimit limit{static_cast<double>(milli) / 1000, static_cast<uint64_t>(concurrency)};
-  kept_rate_.kept(limit);
-  kept_rate_.looked(boot());
-  if (!downstream_.rate) co_return Result<void>();
-  downstream_.rate->go_on(limit.rate, limit.concurrency);
-  log_.info("LIMIT_REMEMBERED", {{"queue", table_}, {"rate", limit.rate}, {"concurrency", limit.concurrency}});
+  for (const auto slot : {kSlot, kKeysSlot}) {
+    GetItemInput input;
+    input.table = ShedLog::kTable;
+    input.key = key_of_slot(table_, slot);
+    auto stored = co_await services_.tables.get_item(std::move(input));
+    if (!stored) co_return fail(stored.error());
+    if (*stored) slot == kSlot ? remember(stored->decode()) : remember_keys(stored->decode());
+  }
   co_return Result<void>();
+}
+
+void Queue::remember(const Item& item) {
+  const auto limit = limit_of(item);
+  if (!limit) return;
+  kept_rate_.kept(*limit);
+  kept_rate_.looked(boot());
+  if (!downstream_.rate) return;
+  downstream_.rate->go_on(limit->rate, limit->concurrency);
+  log_.info("LIMIT_REMEMBERED", {{"queue", table_}, {"rate", limit->rate}, {"concurrency", limit->concurrency}});
+}
+
+void Queue::remember_keys(const Item& item) {
+  auto keys = keys_of(item);
+  const bool same_names = (item.int_or(kByKey, 0) != 0) == settings_.limits.by_key;
+  if (keys.empty() || !same_names || !settings_.limits.learnt) return;
+  log_.info("LIMITS_REMEMBERED", {{"queue", table_}, {"keys", keys.size()}});
+  limits_.remember(std::move(keys), boot());
 }
 
 // The value to write now; empty: none.
@@ -51,19 +93,43 @@ std::optional<LearntLimit> Queue::learnt_to_keep() {
 }
 
 void Queue::keep_learnt() {
+  if (auto keys = limits_.to_keep(boot())) scope_.spawn(write_learnt_keys(std::move(*keys)));
   if (!downstream_.rate || boot() < kept_rate_.next_look()) return;
   kept_rate_.looked(boot());
   if (const auto limit = learnt_to_keep()) scope_.spawn(write_learnt(*limit));
 }
 
+Async<void> Queue::keep_learnt_at_stop() {
+  if (const auto limit = learnt_to_keep()) co_await write_learnt(*limit);
+  if (auto keys = limits_.to_keep(boot(), true)) co_await write_learnt_keys(std::move(*keys));
+}
+
 Async<void> Queue::write_learnt(LearntLimit limit) {
   kept_rate_.kept(limit);
+  Item item = key_of_slot(table_);
+  set_limit(item, limit);
+  co_await write_slot(std::move(item));
+}
+
+Async<void> Queue::write_learnt_keys(std::vector<LearntKey> keys) {
+  List list;
+  for (auto& key : keys) {
+    Map one;
+    one.set(kNameOfKey, Value(std::move(key.key)));
+    set_limit(one, key.limit);
+    list.elements.emplace_back(std::move(one));
+  }
+  Item item = key_of_slot(table_, kKeysSlot);
+  item.set(kKeys, Value(std::move(list)));
+  item.set(kByKey, Value::number(settings_.limits.by_key ? 1 : 0));
+  co_await write_slot(std::move(item));
+}
+
+Async<void> Queue::write_slot(Item item) {
   PutItemInput put;
   put.table = ShedLog::kTable;
   put.unhurried = true;
-  put.item = key_of_slot(table_);
-  put.item.set(std::string(kRate), Value::number(std::llround(1000 * limit.rate)));
-  put.item.set(std::string(kConcurrency), Value::number(static_cast<int64_t>(limit.concurrency)));
+  put.item = std::move(item);
   put.cause = Cause::kQueue;
   auto written = co_await services_.tables.put_item(std::move(put));
   if (!written) log_.debug("LIMIT_NOT_KEPT", {{"queue", table_}, {"message", written.error().message}});

@@ -205,7 +205,7 @@ Async<void> Queue::settle_quietly(std::vector<Settlement> settlements) {
 Async<void> Queue::release_held() {
   left_in_work_.clear();
   write_spells(true);
-  if (const auto limit = learnt_to_keep()) co_await write_learnt(*limit);
+  co_await keep_learnt_at_stop();
   std::vector<Settlement> settlements;
   for (auto& [id, token] : leases_.held()) {
     Settlement settlement;

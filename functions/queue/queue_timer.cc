@@ -81,6 +81,7 @@ void Queue::arm() {
   if (!gone_) next = std::min(next, std::max(now, delays_.next_due()));
   if (!gone_ && limits_.on()) next = std::min(next, std::max(now, limits_.next_due()));
   if (!gone_ && downstream_.rate) next = std::min(next, std::max(now, kept_rate_.next_look()));
+  if (!gone_) next = std::min(next, std::max(now, limits_.next_keep()));
   if (const auto end = pauses_.next_end()) next = std::min(next, std::max(now + due_in(epoch_ms(*end)), pause_look_));
   if (next == armed_for_ && timer_) return;
   if (timer_) services_.scheduler.cancel(timer_);

@@ -49,6 +49,14 @@ TEST(Limits, FreshetLearnsTheLimit) {
   EXPECT_EQ(figures(alone, "adaptive").quiet_ms.size(), freshet.quiet_ms.size());
 }
 
+// The quiet group has a limit of its own, and never meets it.
+TEST(Limits, FreshetLearnsTheLimitOfEachGroup) {
+  const LimitCase one{LimiterKind::kEachGroup, HintKind::kNone, 3};
+  const auto freshet = figures(one, "adaptive");
+  EXPECT_GT(freshet.in_time, figures(one, "oracle").in_time * 95 / 100);
+  EXPECT_LT(freshet.refused, freshet.calls / 50);
+}
+
 TEST(Limits, SameSeedSameReport) {
   LimitExperiment experiment;
   experiment.limiters = {LimiterKind::kShared};

@@ -119,6 +119,11 @@ INSTANTIATE_TEST_SUITE_P(
         Conditions{{{"CONCURRENCY", "8"}}, "token-bucket 20/s burst 5 retry-after", true},
         Conditions{{{"CONCURRENCY", "64"}, {"RATE_LIMIT", "adaptive"}}, "window 20/s", true},
         Conditions{{{"CONCURRENCY", "16"}, {"LIMIT_BY", "group"}, {"KEY_RATE_LIMIT", "5"}}, "none", false, 100, true},
+        Conditions{{{"CONCURRENCY", "16"}, {"LIMIT_BY", "group"}, {"KEY_RATE_LIMIT", "adaptive"}},
+                   "token-bucket 10/s burst 2 each group",
+                   true,
+                   60,
+                   true},
         Conditions{
             {{"CONCURRENCY", "16"}, {"RATE_LIMIT", "100"}, {"RATE_COUNTS", "cost"}}, "none", false, 60, false, 0, true},
         Conditions{

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""The limit that RATE_LIMIT=adaptive has learnt of its handler survives kill -9, through the real binary."""
+"""Limits that RATE_LIMIT=adaptive and KEY_RATE_LIMIT=adaptive have learnt survive kill -9, through the real
+binary."""
 import http.server
+import re
 import threading
 import time
 
 from daemon import QUEUE, Daemon, main
 
 LIMIT = 40  # Calls a second.
-FIRST = 5  # What a learner that knows nothing begins with.
+FIRST = 5  # The first limit of a learner without any knowledge.
 
 
 class Limited(http.server.ThreadingHTTPServer):
@@ -81,12 +83,45 @@ def test_kill(binary, folder):
         daemon.kill()
         daemon.start()
         again = learnt(daemon)
-        # What moved by less than a twentieth is not written again.
+        # A limit that moved by less than a twentieth is not written again.
         assert abs(again - last) <= 0.06 * last, f"{last} was learnt, and {again} is known after kill -9\n{daemon.log_tail()}"
     finally:
         daemon.stop()
         handler.shutdown()
 
 
+def learnt_of_group(daemon):
+    """As the first task that waits for its group is told; none, if none does at the moment."""
+    for number in range(400):
+        said = daemon.call("GET", QUEUE + f"/tasks/g{number}/explain")
+        found = re.search(r"which has learnt ([0-9.]+)/s", str(said))
+        if found:
+            return float(found.group(1))
+    return None
+
+
+def test_kill_groups(binary, folder):
+    handler = Limited()
+    threading.Thread(target=handler.serve_forever, daemon=True).start()
+    runner = f"http://127.0.0.1:{handler.server_address[1]}/"
+    daemon = Daemon(binary, folder, "--set", "ProcessTasksFunction.KEY_RATE_LIMIT=adaptive", "--set",
+                    "ProcessTasksFunction.CONCURRENCY=8", runner=runner).start()
+    try:
+        for first in range(0, 400, 100):
+            tasks = [{"taskId": f"g{first + i}", "group": "loud"} for i in range(100)]
+            daemon.call("POST", QUEUE + "/tasks", {"tasks": tasks})
+        # The limit that is read every five seconds is the current one by then.
+        until("300 tasks are done", daemon, lambda: daemon.stats()["depth"].get("SUCCESS", 0) >= 300)
+        last = until("a task waits for its group", daemon, lambda: learnt_of_group(daemon))
+        assert last > 3 * FIRST, last
+        daemon.kill()
+        daemon.start()
+        again = until("a task waits for its group", daemon, lambda: learnt_of_group(daemon))
+        assert again > 0.6 * last, f"{last} was learnt, and {again} is known after kill -9\n{daemon.log_tail()}"
+    finally:
+        daemon.stop()
+        handler.shutdown()
+
+
 if __name__ == "__main__":
-    main(__doc__, "The learnt limit survives kill -9.", test_kill)
+    main(__doc__, "The learnt limits survive kill -9.", test_kill, test_kill_groups)

@@ -1,4 +1,4 @@
-// What the processor knows of its downstream outlives its runs. In both worlds.
+// The processor's knowledge of its downstream outlives its runs. In both worlds.
 #include <algorithm>
 
 #include "functions/queue/attributes.h"
@@ -216,7 +216,7 @@ TEST_P(DownstreamTest, TheLearntLimitIsKeptAcrossRestarts) {
   process();
   world.pass(milliseconds(6'000));
   const double learnt = queue->downstream().rate->rate();
-  EXPECT_NEAR(learnt, 20, 9);
+  EXPECT_NEAR(learnt, 20, 4);
   queue = &start();  // The old life ends without a word, as by kill -9.
   EXPECT_NEAR(queue->downstream().rate->rate(), learnt, 0.05 * learnt);
   environment.erase("RATE_LIMIT");

@@ -251,7 +251,7 @@ KeyLimits::Limits learnt() {
   return out;
 }
 
-// So many a second of each key, with a bucket of one.
+// A rate limit for each key, with a bucket of one.
 struct KeyBuckets {
   std::map<std::string, double> tokens, seen, rate;
   bool take(const std::string& key, double now) {
@@ -284,10 +284,59 @@ TEST(KeyLimits, TheLimitOfEachKeyIsLearnt) {
       if (now >= 60'000) ++(takes ? taken : refused)[key];
     }
   }
-  EXPECT_GE(taken["slow"], 0.8 * 2 * 60);
-  EXPECT_LE(refused["slow"], 0.05 * 2 * 60);
-  EXPECT_GE(taken["quick"], 0.85 * 40 * 60);
+  EXPECT_GE(taken["slow"], 0.87 * 2 * 60);
+  EXPECT_LE(refused["slow"], 0.025 * 2 * 60) << "of 120 calls";
+  EXPECT_GE(taken["quick"], 0.89 * 40 * 60);
   EXPECT_LE(refused["quick"], 0.02 * 40 * 60);
+}
+
+// One call of a key, taken or refused.
+void one_call(KeyLimits& keys, const std::string& key, bool takes, BootTime now) {
+  const auto its = keys.started(key, 1, now);
+  keys.claimed(key, *its, true, now);
+  keys.answered(key, *its, takes ? CallAnswer::kTaken : CallAnswer::kRefused, now);
+}
+
+TEST(KeyLimits, WhatWasLearntOfTheLatestKeysIsKept) {
+  constexpr size_t kMost = KeyLimits::kMostKept;
+  KeyLimits keys;
+  keys.set(learnt(), at(0));
+  for (size_t i = 0; i < kMost + 50; ++i) {
+    one_call(keys, "customer-" + std::to_string(i), false, at(1000 + static_cast<int64_t>(i)));
+  }
+  one_call(keys, "searching", true, at(5000));
+  EXPECT_FALSE(keys.to_keep(at(0) - milliseconds(1))) << "it is too soon";
+  const auto kept = keys.to_keep(at(6000));
+  ASSERT_TRUE(kept);
+  ASSERT_EQ(kept->size(), kMost);
+  EXPECT_EQ((*kept)[0].key, "customer-" + std::to_string(kMost + 49)) << "the latest first, and none without a limit";
+  EXPECT_FALSE(keys.to_keep(at(7000))) << "a thousand are not written each second";
+  EXPECT_FALSE(keys.to_keep(at(500'000))) << "nothing has moved";
+  one_call(keys, "customer-0", false, at(500'000));
+  EXPECT_TRUE(keys.to_keep(at(500'001), true));
+}
+
+TEST(KeyLimits, NamesThatAreKeptAreBounded) {
+  KeyLimits keys;
+  keys.set(learnt(), at(0));
+  for (int i = 0; i < 1'000; ++i) one_call(keys, std::string(250, 'x') + std::to_string(i), false, at(1000));
+  EXPECT_LE(keys.learnt().size(), KeyLimits::kMostKeptBytes / 250);
+}
+
+TEST(KeyLimits, AKeyGoesOnFromWhatAnEarlierLifeKnew) {
+  KeyLimits keys;
+  keys.set(learnt(), at(0));
+  keys.remember({{"a", {40, 0}}, {"b", {2, 0}}}, at(0));
+  one_call(keys, "a", true, at(1000));
+  ASSERT_EQ(keys.learnt().size(), 1u);
+  EXPECT_NEAR(keys.learnt()[0].limit.rate, 40, 0.1);
+  // The next write includes keys that were not used again, but only for ten minutes.
+  for (int i = 0; i < 5; ++i) one_call(keys, "c", false, at(1100));
+  const auto kept = keys.to_keep(at(10'000));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->size(), 3u);
+  one_call(keys, "b", true, at(700'000));
+  EXPECT_TRUE(keys.learnt().empty() || keys.learnt()[0].key != "b") << "it is not known any more";
 }
 
 TEST(KeyLimits, WhatIsLearntOfAnIdleKeyIsForgotten) {

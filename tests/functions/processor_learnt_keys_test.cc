@@ -74,5 +74,45 @@ TEST_P(LearntKeys, EachGroupLearnsItsOwnLimit) {
   }
 }
 
+// Slow groups too: two in a hundred calls are refused at most.
+TEST_P(LearntKeys, ASlowGroupIsSeldomRefused) {
+  environment["KEY_RATE_LIMIT"] = "adaptive";
+  environment["CONCURRENCY"] = "20";
+  environment["LINGER_MS"] = "5000";
+  environment["MAX_ACTIVE_MS"] = "119000";
+  Queue& queue = start();
+  serve({{"slow", 2}});
+  add(queue, "slow", 400);
+  Running running(world, process_tasks, environment);
+  world.pass(seconds(20));
+  forget_counts();
+  world.pass(seconds(95));
+  EXPECT_GE(buckets_["slow"].taken, 0.9 * 95 * 2);
+  EXPECT_LE(buckets_["slow"].refused, 0.02 * 95 * 2 + 1);
+}
+
+// The limit learnt for each group outlives a restart without a clean stop, as with kill -9.
+TEST_P(LearntKeys, ARestartForgetsNothing) {
+  environment["KEY_RATE_LIMIT"] = "adaptive";
+  environment["CONCURRENCY"] = "20";
+  environment["LINGER_MS"] = "5000";
+  environment["MAX_ACTIVE_MS"] = "30000";
+  Queue* queue = &start();
+  serve({{"fast", 20}, {"slow", 5}});
+  add(*queue, "fast", 1500);
+  add(*queue, "slow", 500);
+  process();
+  std::map<std::string, double> before;
+  for (const auto& one : queue->key_limits().learnt()) before[one.key] = one.limit.rate;
+  ASSERT_EQ(before.size(), 2u);
+  world.pass(seconds(10));
+  queue = &start();
+  Running running(world, process_tasks, environment);
+  world.pass(milliseconds(300));
+  const auto after = queue->key_limits().learnt();
+  EXPECT_EQ(after.size(), 2u);
+  for (const auto& one : after) EXPECT_NEAR(one.limit.rate, before[one.key], 0.06 * before[one.key]) << one.key;
+}
+
 }  // namespace
 }  // namespace freshet

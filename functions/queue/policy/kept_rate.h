@@ -15,17 +15,19 @@ struct LearntLimit {
   uint64_t concurrency = 0;  // Calls under way; 0: no such limit was learnt.
 };
 
+// What moved less than a twentieth is as good.
+inline bool moved(const LearntLimit& from, const LearntLimit& to) {
+  constexpr double kMoved = 1.0 / 20;
+  return std::abs(to.rate - from.rate) > kMoved * from.rate || to.concurrency != from.concurrency;
+}
+
 class KeptRate {
  public:
-  static constexpr seconds kEach{5};          // At most one write in that time.
-  static constexpr double kMoved = 1.0 / 20;  // What moved less is as good.
+  static constexpr seconds kEach{5};  // At most one write in that time.
 
   // The value that was written last, or read at the start.
   void kept(const LearntLimit& limit) { last_ = limit; }
-  bool has_moved(const LearntLimit& limit) const {
-    if (!last_) return true;
-    return std::abs(limit.rate - last_->rate) > kMoved * last_->rate || limit.concurrency != last_->concurrency;
-  }
+  bool has_moved(const LearntLimit& limit) const { return !last_ || moved(*last_, limit); }
   // Not before that is there anything to look at.
   BootTime next_look() const { return next_look_; }
   void looked(BootTime now) { next_look_ = now + kEach; }

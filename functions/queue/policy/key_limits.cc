@@ -1,6 +1,7 @@
 #include "functions/queue/policy/key_limits.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <vector>
 
 namespace freshet {
@@ -14,6 +15,8 @@ constexpr double kLeastRate = 0.1;  // Units a second that are learnt.
 constexpr double kMostRate = 10'000;
 constexpr seconds kForgetLearnt{600};  // What was learnt of a key that is idle for so long is forgotten; for so long if
 constexpr seconds kForgetSoon{10};     // there are many.
+
+constexpr seconds kKeepEach{5};
 
 double seconds_between(BootTime from, BootTime to) {
   return std::chrono::duration<double>(to - from).count();
@@ -141,6 +144,7 @@ void KeyLimits::clear(BootTime now) {
   name_bytes_ = 0;
   tokens_born_ = 0;
   born_ = now;
+  kept_.clear();
   ++cleared_;
 }
 
@@ -169,7 +173,7 @@ std::shared_ptr<KeyCall> KeyLimits::started(std::string_view key, double cost, B
   ++it->second.claims;
   if (limits_.learnt) {
     auto& learner = it->second.learner;
-    if (!learner) learner = std::make_shared<AdaptiveRate>(kLeastRate, kMostRate);
+    if (!learner) learner = make_learner(it->first, now);
     call->learner = learner;
     call->start = learner->started(now, cost);
   } else if (limits_.rate > 0) {
@@ -230,6 +234,61 @@ std::optional<KeyLimits::Standing> KeyLimits::standing(std::string_view key, Boo
   if (may(state, 0, 0, now)) return std::nullopt;
   const double rate = state.learner ? state.learner->rate() : limits_.rate;
   return Standing{!has_tokens(state, 0, now), next_start(state, now), state.in_flight + state.claims, rate};
+}
+
+std::shared_ptr<AdaptiveRate> KeyLimits::make_learner(const std::string& key, BootTime now) const {
+  auto learner = std::make_shared<AdaptiveRate>(kLeastRate, kMostRate);
+  const auto kept = now < remembered_ + kForgetLearnt ? kept_.find(key) : kept_.end();
+  if (kept != kept_.end()) learner->go_on(kept->second.rate, kept->second.concurrency);
+  return learner;
+}
+
+void KeyLimits::remember(std::vector<LearntKey> kept, BootTime now) {
+  kept_.clear();
+  for (auto& one : kept) {
+    if (kept_.size() < kMostKept) kept_.emplace(std::move(one.key), one.limit);
+  }
+  remembered_ = now;
+  next_keep_ = now + kKeepEach;
+}
+
+std::vector<LearntKey> KeyLimits::learnt() const {
+  std::vector<std::pair<BootTime, const Keys::value_type*>> all;
+  for (const auto& key : keys_) {
+    if (key.second.learner && !key.second.learner->searches()) all.emplace_back(key.second.learner->last_start(), &key);
+  }
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), kMostKept));
+  std::partial_sort(all.begin(), end, all.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<LearntKey> out;
+  size_t bytes = 0;
+  for (auto it = all.begin(); it != end; ++it) {
+    const auto& [name, key] = *it->second;
+    bytes += name.size();
+    if (bytes > kMostKeptBytes) break;
+    out.push_back({name, {key.learner->rate(), key.learner->concurrency()}});
+  }
+  return out;
+}
+
+std::optional<std::vector<LearntKey>> KeyLimits::to_keep(BootTime now, bool at_once) {
+  if (!limits_.learnt || (!at_once && now < next_keep_)) return std::nullopt;
+  auto learnt = this->learnt();
+  // A few keys are written every five seconds, a thousand once a minute.
+  next_keep_ = now + kKeepEach + milliseconds(55) * static_cast<int64_t>(learnt.size());
+  std::map<std::string, LearntLimit, std::less<>> kept;
+  bool has_moved = false;
+  for (const auto& one : learnt) {
+    const auto last = kept_.find(one.key);
+    has_moved = has_moved || last == kept_.end() || moved(last->second, one.limit);
+    kept.emplace(one.key, one.limit);
+  }
+  if (!has_moved) return std::nullopt;
+  // Keys that an earlier life knew may still come.
+  for (auto it = kept_.begin(); now < remembered_ + kForgetLearnt && it != kept_.end(); ++it) {
+    if (learnt.size() < kMostKept && kept.insert(*it).second) learnt.push_back({it->first, it->second});
+  }
+  kept_ = std::move(kept);
+  return learnt;
 }
 
 size_t KeyLimits::bytes() const {

@@ -23,11 +23,19 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/clock.h"
 #include "functions/queue/policy/adaptive_rate.h"
+#include "functions/queue/policy/kept_rate.h"
 
 namespace freshet {
+
+// What was learnt of one key.
+struct LearntKey {
+  std::string key;
+  LearntLimit limit;
+};
 
 // The outcome of a task, as its downstream says.
 enum class CallAnswer {
@@ -110,6 +118,19 @@ class KeyLimits {
   };
   std::optional<Standing> standing(std::string_view key, BootTime now) const;
 
+  // What was learnt, to be kept across restarts: of the keys that started something last, the latest first. At most
+  // kMostKept, and kMostKeptBytes of names. Keys of which nothing was refused yet have no limit to be kept.
+  static constexpr size_t kMostKept = 1'000;
+  static constexpr size_t kMostKeptBytes = 100'000;
+  std::vector<LearntKey> learnt() const;
+  // The same with what an earlier life knew, to be written now. Empty: nothing has moved, or it is too soon to look,
+  // and `at_once` is not wanted. It counts as written.
+  std::optional<std::vector<LearntKey>> to_keep(BootTime now, bool at_once = false);
+  BootTime next_keep() const { return limits_.learnt ? next_keep_ : BootTime::max(); }
+  // What was kept in an earlier life. A key that starts something within ten minutes goes on from there. Before the
+  // first start.
+  void remember(std::vector<LearntKey> kept, BootTime now);
+
   size_t at_limit() const { return at_limit_; }  // Keys.
   size_t known() const { return keys_.size(); }
   size_t bytes() const;  // What they take.
@@ -138,6 +159,7 @@ class KeyLimits {
   Keys::iterator find(std::string_view key, BootTime now);
   void settle(Keys::iterator it, BootTime now);
   void plan(Keys::value_type& key, BootTime when);
+  std::shared_ptr<AdaptiveRate> make_learner(const std::string& key, BootTime now) const;
 
   Limits limits_;
   OnChange told_;
@@ -148,6 +170,9 @@ class KeyLimits {
   uint64_t cleared_ = 0;  // So many times.
   size_t at_limit_ = 0;
   size_t name_bytes_ = 0;
+  std::map<std::string, LearntLimit, std::less<>> kept_;  // As it was written last, or read at the start.
+  BootTime remembered_{};                                 // When it was read.
+  BootTime next_keep_{};
   BootTime born_{};         // An unseen key had
   double tokens_born_ = 0;  // so many tokens then.
 };

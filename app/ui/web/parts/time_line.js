@@ -11,9 +11,10 @@ const WORK = ['taken'];
 
 const kindOf = (code) => (GOOD.includes(code) ? 'good' : BAD.includes(code) ? 'bad' : WORK.includes(code) ? 'work' : 'wait');
 
-// The stretches between events whose times are known: waiting, or in work after a take.
-function stretches(events, now) {
-  const known = events.filter((event) => event.at !== null);
+// The stretches between events whose times are known: waiting, or in work after a take. What began before the task was
+// created happened to others.
+function stretches(events, created, now) {
+  const known = events.filter((event) => event.at !== null && event.at >= created);
   const ended = known.at(-1) && ['succeeded', 'gave-up', 'died', 'cancelled', 'replaced', 'shed'].includes(known.at(-1).code);
   const out = [];
   for (let i = 0; i < known.length; ++i) {
@@ -26,7 +27,8 @@ function stretches(events, now) {
 export function TimeLine({ life, now }) {
   const events = life.map((event) => ({ at: numberOf(event.get('at')), code: event.get('code'), message: event.get('message') }));
   if (events.length === 0) return html`<p class="quiet">Nothing is known of it.</p>`;
-  const parts = stretches(events, now);
+  const created = events.find((event) => event.code === 'created')?.at ?? 0;
+  const parts = stretches(events, created, now);
   const from = parts[0]?.from ?? 0;
   const all = (parts.at(-1)?.to ?? 0) - from;
   const worked = parts.filter((part) => part.kind === 'work').reduce((sum, part) => sum + part.to - part.from, 0);
@@ -37,7 +39,7 @@ export function TimeLine({ life, now }) {
       <p class="quiet">waited ${format.age(all - worked)}, in work ${format.age(worked)}</p>`}
     <ol class="life">${events.map((event) => {
       const since = event.at !== null && before !== null ? event.at - before : null;
-      if (event.at !== null) before = event.at;
+      if (event.at !== null && event.at >= created) before = event.at;
       return html`<li class=${kindOf(event.code)}><span class="message">${event.message}</span>
         <span class="quiet">${event.at === null ? 'at a time that is not known' : html`<${When} at=${event.at} />`}${since !== null ? html` · ${format.age(since)} later` : ''}</span></li>`;
     })}</ol>`;
