@@ -32,12 +32,12 @@ TEST(SlidingCount, CountsTheLastTenSeconds) {
 TEST(SlidingCount, TwoRefusalsAtTheSameCountAreBelieved) {
   SlidingCount count;
   add_evenly(count, 0, 3, 200);
-  count.refused(after_start(3), true);
+  count.refused(after_start(3), true, 20);
   EXPECT_FALSE(count.known());
-  count.refused(after_start(3.2), false);
+  count.refused(after_start(3.2), false, 20);
   EXPECT_FALSE(count.known());
   add_evenly(count, 10.2, 12, 133);
-  count.refused(after_start(12), true);
+  count.refused(after_start(12), true, 40);
   ASSERT_TRUE(count.known());
   EXPECT_NEAR(count.limit(), 20, 0.3);
 }
@@ -45,14 +45,23 @@ TEST(SlidingCount, TwoRefusalsAtTheSameCountAreBelieved) {
 TEST(SlidingCount, AnotherCountEndsTheBelief) {
   SlidingCount count;
   add_evenly(count, 0, 9, 200);
-  count.refused(after_start(9), true);
-  count.refused(after_start(9.6), true);
+  count.refused(after_start(9), true, 20);
+  count.refused(after_start(9.6), true, 40);
   ASSERT_TRUE(count.known());
   add_evenly(count, 10, 10.5, 60);
   EXPECT_FALSE(count.known()) << "more was accepted";
-  count.refused(after_start(11), true);
-  count.refused(after_start(14), true);
+  count.refused(after_start(11), true, 20);
+  count.refused(after_start(14), true, 40);
   EXPECT_FALSE(count.known()) << "it refuses at another count";
+}
+
+// A window of another length, met at the same rate, refuses at the same count by chance.
+TEST(SlidingCount, TheSameRateProvesNothing) {
+  SlidingCount count;
+  add_evenly(count, 0, 9, 200);
+  count.refused(after_start(9), true, 20);
+  count.refused(after_start(9.6), true, 20);
+  EXPECT_FALSE(count.known());
 }
 
 // Parts before the machine's start are none: nothing beside the counts is read.
@@ -73,8 +82,8 @@ TEST(SlidingCount, CountsInTheFirstSecondsOfTheMachine) {
 TEST(SlidingCount, FewMayBeTheSameByChance) {
   SlidingCount count;
   add_evenly(count, 0, 9, 20);
-  count.refused(after_start(9), true);
-  count.refused(after_start(9.6), true);
+  count.refused(after_start(9), true, 20);
+  count.refused(after_start(9.6), true, 40);
   EXPECT_FALSE(count.known());
 }
 
